@@ -5,7 +5,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: run test test-sdk test-share test-formats fuzz mutants docs check-types lint web check-web package chromium clean
+.PHONY: run test test-sdk test-share test-formats test-engines fuzz mutants docs check-types lint web check-web package chromium clean
 
 run: $(VENV)/.installed
 	@$(BIN)/reread --demo ls
@@ -18,6 +18,13 @@ test: $(VENV)/.tested-with lint check-types check-web chromium
 # The official Agent SDK against the fake client and the session store; it is a large package.
 test-sdk: $(VENV)/.tested-with-sdk
 	$(BIN)/python -m pytest tests_sdk
+
+# Buckets, Spark and Iceberg as they really are: moto as an S3 server, pyspark with Java. On Debian, as root, Java is installed.
+test-engines: $(VENV)/.tested-with
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[tables]' 'moto[server]>=5' 'boto3>=1.34'
+	@command -v java >/dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && \
+	  apt-get update -qq && apt-get install -y -qq default-jre-headless; } || echo "No Java here: the tests with Spark will be skipped."
+	$(BIN)/python -m pytest tests_engines
 
 # Kingfisher, the second engine of redaction: 22 MB, and it takes seconds to start.
 test-share: $(VENV)/.tested-with

@@ -16,6 +16,7 @@ from reread.accounting.digest import Digest, decode_digest, encode
 from reread.disk.cache import FileState
 from reread.disk.derived import Derived, ReadAt
 from reread.disk.kept import KeptFile
+from reread.disk.object_store import has_connected
 from reread.disk.regular import open_regular, status_of
 
 if TYPE_CHECKING:
@@ -114,7 +115,7 @@ def run_worker(pipe: int, jobs: list[ScanJob], buffer: ReadBuffer) -> NoReturn:
 
 def process_count(size: int) -> int:
     """Return how many processes to use for this many bytes: one if forking is impossible or unsafe."""
-    if not hasattr(os, "fork") or threading.active_count() > 1:
+    if not hasattr(os, "fork") or threading.active_count() > 1 or has_connected():
         return 1
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return max(1, min(cores, MAX_PROCESSES, size // BYTES_PER_PROCESS))

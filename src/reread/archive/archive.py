@@ -3,27 +3,27 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
 import msgspec
 
 from reread.archive import restore as restoring
-from reread.archive.prune import delete, superseded, tidy
+from reread.archive.bucket_place import BucketPlace
+from reread.archive.folder_place import ArchivePlace, FolderPlace
+from reread.archive.prune import superseded
 from reread.archive.retention import Stake, at_stake
 from reread.archive.source_files import BESIDE_PROJECTS, SourceFile, files_below, files_of_session
-from reread.archive.sync import FileOutcome, Progress, Sync
-from reread.archive.sync_state import FOLDER, SyncState
-from reread.archive.verify import KeptEntry, KeptProblem, kept_files, kept_sizes, verify
+from reread.archive.sync import FileOutcome, Progress
+from reread.archive.verify import KeptEntry, KeptProblem, kept_files
 from reread.base import jsontext
 from reread.disk import layout
 from reread.disk.atomic import write_atomic
-from reread.disk.lock import lock
-from reread.disk.regular import make_private_folder, open_descriptor
-from reread.errors import Misuse, NotFound, Unwritable
+from reread.disk.kept import opened
+from reread.disk.regular import make_private_folder
+from reread.disk.user_paths import is_bucket_url, mirrors_folder, named_url, typed_path
+from reread.errors import Misuse, NotFound
 
-LOCK_NAME = "lock"
 LOCK_SECONDS = 300.0
 """How long to wait for another process that writes into the archive."""
 
@@ -63,10 +63,21 @@ class KeepReport(msgspec.Struct, frozen=True):
 
 
 class Archive:
-    """A folder with copies of sessions, which every function reads as it reads Claude Code's own folder."""
+    """A folder or bucket with copies of sessions, which every function reads as it reads Claude Code's own folder."""
 
     def __init__(self, folder: str | Path | None = None) -> None:
-        self.folder = Path(os.path.abspath(layout.expand_path(folder))) if folder else layout.default_archive()  # noqa: PTH100
+        """Name a folder, or a bucket as `s3://BUCKET/FOLDER`."""
+        path = Path(os.path.abspath(layout.expand_path(folder))) if folder else layout.default_archive()  # noqa: PTH100
+        url = named_url(path)
+        if url is None and path.is_relative_to(mirrors_folder()):
+            raise Misuse(f"Cannot keep sessions in {typed_path(path)}; name the bucket, or a folder in it.")
+        self._place: ArchivePlace = FolderPlace(path) if url is None else BucketPlace(path, url)
+        self.folder = self._place.folder
+
+    @property
+    def name(self) -> str:
+        """The folder or address as a person names it."""
+        return self._place.name
 
     def keep(
         self,
@@ -79,22 +90,19 @@ class Archive:
         """Copy what changed in some sessions or folders, by default in all of Claude Code's."""
         files = list(self._source_files(sources, root))
         if dry_run:
-            return KeepReport(str(self.folder), True, tuple(Sync(self.folder).pending(files)))
-        with self._locked(wait):
+            return KeepReport(self.name, True, tuple(self._place.reader().pending(files)))
+        with self._place.writer(wait, progress) as sync:
             self._remember()
-            sync = Sync(self.folder, progress=progress)
-            tidy(self.folder)
-            return KeepReport(str(self.folder), False, tuple(sync.run(files)))
+            return KeepReport(self.name, False, tuple(sync.run(files)))
 
     def pending_bytes(self, *sources: Source, root: str | Path | Sequence[str | Path] | None = None) -> int:
         """Return about how many bytes a run would read."""
-        files = Sync(self.folder).pending(self._source_files(sources, root))
+        files = self._place.reader().pending(self._source_files(sources, root))
         return sum(file.size for file in files if file.outcome not in ("unchanged", "skipped", "failed"))
 
     def verify(self, progress: Progress | None = None) -> Iterator[KeptEntry | KeptProblem]:
         """Read everything that is kept; yield each file that is as it was written, and every problem."""
-        layout.require_folder(self.folder)
-        yield from verify(self.folder, progress)
+        yield from self._place.verify(progress)
 
     def restore(
         self,
@@ -105,9 +113,9 @@ class Archive:
     ) -> list[restoring.RestoredFile]:
         """Write the files of some sessions, or of all, below a folder, as they were below Claude Code's.
 
-        `generation` chooses an earlier one of files that were rewritten; 1 is the first.
+        `generation` chooses an earlier one of files that were rewritten; 1 is the first. Files of several machines
+        are written below a folder for each.
         """
-        layout.require_folder(self.folder)
         chosen: dict[str, restoring.KeptVersion] = {}
         for version in self.versions(*sessions):
             if version.name not in chosen or generation is None or version.generation <= generation:
@@ -116,18 +124,21 @@ class Archive:
 
     def prunable(self, *sessions: str) -> list[restoring.KeptVersion]:
         """Return what `prune` deletes: all that is kept of some sessions, or without any, earlier generations."""
-        layout.require_folder(self.folder)
         versions = self.versions(*sessions)
         return versions if sessions else superseded(versions)
 
+    def packed_size(self, versions: Iterable[restoring.KeptVersion]) -> int:
+        """Return how many bytes some kept files take."""
+        sizes = 0
+        for version in versions:
+            with opened(version.path) as (_, status):
+                sizes += status.st_size
+        return sizes
+
     def prune(self, *sessions: str, wait: float = LOCK_SECONDS) -> list[restoring.KeptVersion]:
         """Delete what `prunable` returns, and return it."""
-        with self._locked(wait):
-            chosen = self.prunable(*sessions)
-            delete(self.folder, chosen)
-            state = SyncState(self.folder)
-            state.drop_names({os.fsencode(version.name) for version in chosen})
-            state.save()
+        chosen = self.prunable(*sessions)
+        self._place.delete(chosen, wait)
         return chosen
 
     def stakes(self, report: KeepReport | None = None) -> list[Stake]:
@@ -136,7 +147,7 @@ class Archive:
         `report` is that of a run over all of them; without it, files are compared by size and times.
         """
         if report is None:
-            report = KeepReport(str(self.folder), True, tuple(Sync(self.folder).pending(self._source_files((), None))))
+            report = KeepReport(self.name, True, tuple(self._place.reader().pending(self._source_files((), None))))
         lost = ("skipped", "failed") if not report.dry_run else ("skipped", "failed", "new", "grown", "rewritten")
         stakes: list[Stake] = []
         for folder in layout.config_folders():
@@ -150,14 +161,15 @@ class Archive:
     def size(self) -> tuple[int, int]:
         """Return how many sessions are kept, and how many bytes all files take."""
         sessions = total = 0
-        for folder, name, size in kept_sizes(self.folder):
+        for name, size in self._place.sizes():
             total += size
-            sessions += _is_session(os.path.join(folder, name))
+            sessions += _is_session(name)
         return sessions, total
 
     def _remember(self) -> None:
         """List this archive, so that its sessions are found by id."""
-        if self.folder in layout.archive_folders() or os.environ.get(layout.ARCHIVE_VARIABLE):
+        is_named = self.folder in layout.archive_folders() or os.environ.get(layout.ARCHIVE_VARIABLE)
+        if is_named or is_bucket_url(self.name):  # a bucket is asked only if it is named
             return
         store = layout.default_store()
         known = [str(folder) for folder in layout.archive_folders() if folder != store / layout.ARCHIVE]
@@ -169,26 +181,40 @@ class Archive:
 
     def versions(self, *sessions: str) -> list[restoring.KeptVersion]:
         """Return all generations of the files of some sessions, or of all."""
-        found = [restoring.KeptVersion(path, name, generation) for path, name, generation in kept_files(self.folder)]
-        tests = [self._test(session) for session in sessions]
-        wanted = [one for one in found if not tests or any(test(one.name) for test in tests)]
+        folders = self._place.folders()
+        tests = [self._test(session, folders) for session in sessions]
+        found = {
+            folder: [
+                restoring.KeptVersion(path, name, generation)
+                for path, name, generation in kept_files(folder)
+                if not tests or any(test(folder, name) for test in tests)
+            ]
+            for folder in folders
+        }
+        several = sum(map(bool, found.values())) > 1
+        wanted = [
+            msgspec.structs.replace(one, name=os.path.join(folder.name, one.name)) if several else one
+            for folder, versions in found.items()
+            for one in versions
+        ]
         return sorted(wanted, key=lambda version: (version.name, version.generation))
 
-    def _test(self, session: str) -> Callable[[str], bool]:
-        """Return a test for the names of the files of a session."""
+    def _test(self, session: str, folders: Sequence[Path]) -> Callable[[Path, str], bool]:
+        """Return a test for the folders and names of the files of a session."""
         from reread.catalog.resolve import resolve_session
 
-        path = resolve_session(session, root=self.folder)
-        if not path.is_relative_to(self.folder):
-            raise NotFound(
-                f"No session {session!r} in {self.folder}; run `reread ls --root {self.folder}` to list them."
-            )
-        main = os.path.relpath(path, self.folder)
+        path = resolve_session(session, root=folders)
+        top = next((folder for folder in folders if path.is_relative_to(folder)), None)
+        if top is None:
+            raise NotFound(f"No session {session!r} in {self.name}; run `reread ls --root {self.name}` to list them.")
+        main = os.path.relpath(path, top)
         own, id = os.path.splitext(main)[0] + os.sep, path.stem  # noqa: PTH122
-        agents = {os.path.relpath(agent, self.folder) for agent in layout.agent_files(path, [id]).values()}
+        agents = {os.path.relpath(agent, top) for agent in layout.agent_files(path, [id]).values()}
         agents |= {os.path.splitext(agent)[0] + ".meta.json" for agent in agents}  # noqa: PTH122
         beside = tuple(os.path.join(name, id) + end for name in BESIDE_PROJECTS for end in (os.sep, "-agent-"))
-        return lambda name: name == main or name in agents or name.startswith((own, *beside))
+        return lambda folder, name: (
+            folder == top and (name == main or name in agents or name.startswith((own, *beside)))
+        )
 
     def _source_files(
         self, sources: Sequence[Source], root: str | Path | Sequence[str | Path] | None
@@ -227,6 +253,8 @@ class Archive:
 
     def _refuse_overlap(self, source: Path) -> None:
         """Raise Misuse if the archive lies in what is kept, or in Claude Code's folder, or the other way round."""
+        if is_bucket_url(self.name):
+            return
         archive = Path(os.path.realpath(self.folder))
         for folder in (source, *layout.config_folders()):
             real = Path(os.path.realpath(folder))
@@ -236,21 +264,6 @@ class Archive:
                 )
         if Path(os.path.realpath(source)).is_relative_to(archive):
             raise Misuse(f"{source} lies in the archive {self.folder}; name the original.")
-
-    @contextmanager
-    def _locked(self, wait: float) -> Generator[None]:
-        """Be the only writer for a while."""
-        try:
-            make_private_folder(self.folder / FOLDER)
-            descriptor = open_descriptor(self.folder / FOLDER / LOCK_NAME, os.O_RDWR | os.O_CREAT)
-        except OSError as error:
-            raise Unwritable.at(self.folder, error) from error
-        try:
-            if not lock(descriptor, wait=wait):
-                raise Unwritable(f"Another process is writing into {self.folder}; try again later.")
-            yield
-        finally:
-            os.close(descriptor)
 
 
 def _is_session(name: str) -> bool:
@@ -266,9 +279,10 @@ def keep(
     dry_run: bool = False,
     progress: Progress | None = None,
 ) -> KeepReport:
-    """Copy sessions, compressed and exact, into a folder where Claude Code does not delete them.
+    """Copy sessions, compressed and exact, into a folder or bucket where Claude Code does not delete them.
 
     Without sources, all sessions of Claude Code are kept, or those below `root`. A source is a session or a folder.
-    Only what changed since the last time is read. `to` is the folder of the archive; by default, one of reread's own.
+    Only what changed since the last time is read. `to` is a folder or the address of a
+    bucket, `s3://BUCKET/FOLDER`; by default, a folder of reread's own.
     """
     return Archive(to).keep(*sources, root=root, dry_run=dry_run, progress=progress)

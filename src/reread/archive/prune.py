@@ -22,11 +22,6 @@ def superseded(versions: Iterable[KeptVersion]) -> list[KeptVersion]:
     return [one for found in by_name.values() for one in sorted(found, key=lambda one: one.generation)[:-1]]
 
 
-def packed_size(versions: Iterable[KeptVersion]) -> int:
-    """Return how many bytes some kept files take."""
-    return sum(os.lstat(version.path).st_size for version in versions)
-
-
 def delete(archive: Path, versions: Iterable[KeptVersion]) -> None:
     """Delete kept files with their maps and the folders that are empty then, and number the others from 1 on."""
     for version in versions:

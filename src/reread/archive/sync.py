@@ -13,21 +13,13 @@ from typing import Literal
 
 import msgspec
 
-from reread.archive.kept_copy import (
-    QUICK_LEVEL,
-    KeptCopy,
-    NotSmaller,
-    Write,
-    appending,
-    examine,
-    new_file,
-    repack,
-    write_map,
-)
+from reread.archive.destination import Destination, FolderDestination
+from reread.archive.kept_copy import QUICK_LEVEL, KeptCopy, Write
 from reread.archive.source_files import SPECIAL, SourceFile
 from reread.archive.sync_state import KeptState, SourceState, SyncRow, SyncState
-from reread.disk.frames import FRAME_SIZE, BadFrame, FrameBuilder, Hash, ReadAt, reader
+from reread.disk.frames import FRAME_SIZE, FrameBuilder, Hash, ReadAt, reader
 from reread.disk.kept import generation_path, open_no_link
+from reread.disk.object_store import StoreError
 from reread.disk.regular import NotRegular, check_regular, make_private_folder
 
 ATTEMPTS = 4
@@ -70,10 +62,19 @@ class _SourceChanged(Exception):
 class Sync:
     """One run: the only writer of an archive, for as long as its lock is held."""
 
-    def __init__(self, archive: Path, *, progress: Progress | None = None) -> None:
+    def __init__(
+        self,
+        archive: Path,
+        *,
+        progress: Progress | None = None,
+        state: SyncState | None = None,
+        destination: Destination | None = None,
+    ) -> None:
+        """Write into a folder, or with a destination, to where the folder's stubs lead."""
         self.archive = archive
         self._top = os.path.join(archive, "")
-        self._state = SyncState(archive)
+        self._state = state or SyncState(archive)
+        self._destination = destination or FolderDestination()
         self._progress = progress or _ignore
 
     def pending(self, files: Iterable[SourceFile]) -> Iterator[FileOutcome]:
@@ -109,11 +110,12 @@ class Sync:
                     outcome = self._keep(file)
                 except OSError as error:
                     yield self._failed(file, error)
-                    if error.errno in FULL:
+                    if error.errno in FULL or isinstance(error, StoreError):
                         return
                     continue
                 yield outcome
                 if time.monotonic() - saved > SAVE_SECONDS:
+                    self._destination.save()
                     self._state.save()
                     saved = time.monotonic()
         finally:
@@ -163,7 +165,7 @@ class Sync:
         """
         newest = self._newest(file)
         wanted = [newest, row.generation if row is not None and row.generation < newest else 0]
-        return [_without_tail(examine(self._path(file, number), number)) for number in wanted if number]
+        return [self._destination.examine(self._path(file, number), number) for number in wanted if number]
 
     def _newest(self, file: SourceFile) -> int:
         generation = 0
@@ -177,29 +179,30 @@ class Sync:
         state, size = SourceState.of(before), before.st_size
         copy, prefix = self._continued(copies, read, size)
         note = "; ".join(_complaint(one, continued=one is copy) for one in copies if one.damage or not one.map_is_right)
+        destination = self._destination
         if copy is not None and copy.raw_size == size:
             if not copy.map_is_right:
-                write_map(copy.path, copy.frames)
+                destination.finish(copy.path, copy.frames, 0)
             builder, target, generation = FrameBuilder(QUICK_LEVEL, copy.frames, prefix), copy.path, copy.generation
             self._ensure_same(descriptor, state, read, builder)
             outcome: Outcome = "unchanged"
         elif copy is not None:
             builder, target, generation = FrameBuilder(QUICK_LEVEL, copy.frames, prefix), copy.path, copy.generation
-            with appending(copy) as write:
+            with destination.append(copy) as write:
                 self._write(builder, read, size, write)
                 self._ensure_same(descriptor, state, read, builder)
             added = len(builder.frames) - len(copy.frames)
-            write_map(target, builder.frames, appended=added if copy.map_is_right else 0)
+            destination.finish(target, builder.frames, added if copy.map_is_right else 0)
             outcome = "grown"
         else:
             generation = self._newest(file) + 1
             builder, target = FrameBuilder(QUICK_LEVEL), self._path(file, generation)
-            with new_file(target) as write:
+            with destination.create(target) as write:
                 self._write(builder, read, size, write)
                 self._ensure_same(descriptor, state, read, builder)
-            write_map(target, builder.frames)
+            destination.finish(target, builder.frames, 0)
             outcome = "new" if generation == 1 else "rewritten"
-        os.utime(target, ns=(before.st_atime_ns, before.st_mtime_ns))
+        destination.set_time(target, before.st_mtime_ns)
         self._remember(file, state, generation, target, wrote=outcome != "unchanged")
         start = (copy.raw_size, copy.packed_size) if copy is not None else (0, 0)
         added, packed = builder.raw_size - start[0], builder.packed_size - start[1]
@@ -253,22 +256,10 @@ class Sync:
     def _repacked(self, file: SourceFile, row: SyncRow) -> FileOutcome:
         """Pack a quiet file anew."""
         path = self._path(file, row.generation)
-        copy = examine(path, row.generation)
-        if copy.frames and copy.map_is_right and copy.size == copy.packed_size:
-            with suppress(NotSmaller, BadFrame):
-                repack(copy)
+        self._destination.repack(path, row.generation)
         kept = KeptState.of(os.lstat(path))
         self._state.put(file.path, msgspec.structs.replace(row, kept=kept, repacked=True))
         return _unchanged(file, row.source.size)
-
-
-def _without_tail(copy: KeptCopy) -> KeptCopy:
-    """Cut off what a run that was killed wrote of a frame."""
-    if copy.damage or copy.doubt or copy.size == copy.packed_size:
-        return copy
-    with appending(copy):
-        pass
-    return copy._replace(size=copy.packed_size)
 
 
 def _ignore(count: int) -> None:

@@ -22,8 +22,11 @@ NAME = "reread-keep"
 LABEL = "dev.reread.keep"
 MARK = "Made by `reread keep --install`"
 """What every file of ours contains."""
-VARIABLES = ("CLAUDE_CONFIG_DIR", "REREAD_HOME", "REREAD_ARCHIVE", "XDG_DATA_HOME")
-"""Variables that decide what is kept and where; a timer does not inherit them."""
+VARIABLES = (
+    *("CLAUDE_CONFIG_DIR", "REREAD_HOME", "REREAD_ARCHIVE", "REREAD_MACHINE", "XDG_DATA_HOME"),
+    *("AWS_PROFILE", "AWS_REGION", "AWS_DEFAULT_REGION", "AWS_ENDPOINT_URL"),
+)
+"""Variables that decide what is kept and where; a timer does not inherit them. None of them is a secret."""
 SYSTEMD, LAUNCHD, WINDOWS = "systemd", "launchd", "windows"
 
 
@@ -41,9 +44,9 @@ def this_system() -> str:
     return {"darwin": LAUNCHD, "win32": WINDOWS}.get(sys.platform, SYSTEMD)
 
 
-def keep_command(to: Path | None) -> list[str]:
+def keep_command(to: str | None) -> list[str]:
     """Return the command that a timer runs."""
-    return [sys.executable, "-m", "reread", "keep", "--quiet", *(["--to", str(to)] if to is not None else [])]
+    return [sys.executable, "-m", "reread", "keep", "--quiet", *(["--to", to] if to is not None else [])]
 
 
 def variables() -> dict[str, str]:
@@ -129,12 +132,12 @@ def _windows(command: Sequence[str], environment: Mapping[str, str]) -> Timer:
     return Timer(WINDOWS, {str(path): task.encode("utf-16")}, start, (("schtasks", "/Delete", "/TN", NAME, "/F"),))
 
 
-def hooks(to: Path | None) -> str:
+def hooks(to: str | None) -> str:
     """Return settings with which Claude Code runs `reread keep` itself: when a session begins, ends or is compacted.
 
     They do not replace the timer: a hook at the end is killed with the client.
     """
-    where = ["--to", str(to)] if to is not None else []
+    where = ["--to", to] if to is not None else []
     line = subprocess.list2cmdline([*("reread", "keep", "--quiet"), *where]) if os.name == "nt" else None
     if line is None:
         import shlex

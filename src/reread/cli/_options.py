@@ -137,11 +137,15 @@ STATS_GROUPS = GroupNames("reread.reports.stats_report")
 
 
 class FolderName(click.Path):
-    """The type of the --root option."""
+    """A folder; the address of a bucket becomes the folder that mirrors it."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         if value == "":
             self.fail("Empty folder name; is a variable not set?", param, ctx)
+        if isinstance(value, str) and value.startswith("s3"):
+            from reread.disk.user_paths import expand_path, is_bucket_url
+
+            value = expand_path(value) if is_bucket_url(value) else value
         return super().convert(value, param, ctx)
 
 
@@ -152,7 +156,7 @@ def root_options(command: Callable[..., Any]) -> Callable[..., Any]:
         multiple=True,
         type=FolderName(path_type=Path),
         metavar="DIR",
-        help="Look for sessions in this configuration or projects folder instead. Repeatable.",
+        help="Look for sessions in this configuration or projects folder, or bucket, instead. Repeatable.",
     )
     demo = click.option(
         "--demo", is_flag=True, expose_value=False, callback=_set_demo, help="Use the bundled sample sessions."

@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from reread.cli._options import SESSION, json_option, merged_roots, refuse_with, refuse_without, root_options
+from reread.cli._options import (
+    SESSION,
+    FolderName,
+    json_option,
+    merged_roots,
+    refuse_with,
+    refuse_without,
+    root_options,
+)
 from reread.cli._output import print_json, print_notice, progress
 from reread.errors import Misuse
 
@@ -26,7 +34,7 @@ MOST_NAMED = 10
 
 @click.command()
 @click.argument("sessions", nargs=-1, type=SESSION, metavar="[SESSION|DIR]...")
-@click.option("--to", type=click.Path(path_type=Path), metavar="DIR", help="The folder to keep sessions in.")
+@click.option("--to", type=FolderName(path_type=Path), metavar="DIR", help="The folder or bucket to keep sessions in.")
 @click.option("--dry-run", is_flag=True, help="Show what would be kept, and what is at stake; write nothing.")
 @click.option("--verify", is_flag=True, help="Read everything that is kept, and report every damaged byte.")
 @click.option("--restore", is_flag=True, help="Write kept sessions back, below the folder of -o.")
@@ -64,6 +72,7 @@ def keep(
     reread keep                                 keep everything that changed
     reread keep --dry-run                       show what would be kept, and what is at stake
     reread keep --to ~/backup                   keep it in another folder
+    reread keep --to s3://team/sessions         keep it in a bucket
     reread keep latest                          keep one session
     reread keep --verify                        read it all, and report damage
     reread keep --restore latest -o ~/restored  write a session back
@@ -177,7 +186,7 @@ def _verify(archive: Archive, *, as_json: bool, quiet: bool) -> int:
                 problems.append(found)
     errors = sum(problem.level == "error" for problem in problems)
     if as_json:
-        value = {"folder": str(archive.folder), "files": files, "size": raw, "packed": packed, "errors": errors}
+        value = {"folder": archive.name, "files": files, "size": raw, "packed": packed, "errors": errors}
         print_json({**value, "problems": [msgspec.to_builtins(problem) for problem in problems]})
     else:
         for problem in problems:
@@ -231,7 +240,6 @@ def _restore(
 def _prune(archive: Archive, sessions: tuple[str, ...], *, as_json: bool, yes: bool) -> None:
     import msgspec
 
-    from reread.archive.prune import packed_size
     from reread.base.format import size_text
     from reread.base.text import plural
 
@@ -243,8 +251,8 @@ def _prune(archive: Archive, sessions: tuple[str, ...], *, as_json: bool, yes: b
         if len(chosen) > MOST_NAMED:
             click.echo(f"and {len(chosen) - MOST_NAMED:,} more")
     if not chosen:
-        print_notice(f"No {what} in {archive.folder}.")
-    elif not (yes or _asks(f"Delete {len(chosen):,} {what} ({size_text(packed_size(chosen))}) for good?")):
+        print_notice(f"No {what} in {archive.name}.")
+    elif not (yes or _asks(f"Delete {len(chosen):,} {what} ({size_text(archive.packed_size(chosen))}) for good?")):
         print_notice("Nothing was deleted.")
         chosen = []
     else:
@@ -266,8 +274,10 @@ def _asks(question: str) -> bool:
 def _schedule(to: Path | None, *, remove: bool, yes: bool) -> None:
     """Install or remove the timer, if the answer is yes."""
     from reread.archive import timers
+    from reread.disk.user_paths import named_url
 
-    wanted = timers.timer(timers.keep_command(to.absolute() if to is not None else None), timers.variables())
+    where = None if to is None else named_url(to) or str(to.absolute())
+    wanted = timers.timer(timers.keep_command(where), timers.variables())
     if remove:
         return _remove_timer(wanted, yes=yes)
     for path, content in wanted.files.items():
@@ -280,7 +290,7 @@ def _schedule(to: Path | None, *, remove: bool, yes: bool) -> None:
     else:
         print_notice("Nothing was written.")
     click.echo("\nClaude Code can run it as well. Put these hooks into its settings.json yourself, if you like:\n")
-    return click.echo(timers.hooks(to.absolute() if to is not None else None))
+    return click.echo(timers.hooks(where))
 
 
 def _remove_timer(wanted: Timer, *, yes: bool) -> None:

@@ -269,14 +269,15 @@ def _tool_advice(tool: str, names: Iterable[str]) -> str:
 def _empty_text(roots: Sequence[Path], known: Sequence[Header], filters: dict[str, Any], *, narrowed: bool) -> str:
     """Explain an empty list."""
     from reread.disk.layout import default_store
+    from reread.disk.user_paths import typed_path
 
     if known and narrowed:
         unknown = _unknown_project(filters["project"], known)
         return unknown or "No matching sessions. Run `reread ls` without options to list all."
     if filters["captured"]:
-        where = ", ".join(map(str, roots)) or str(default_store())
+        where = ", ".join(map(typed_path, roots)) or str(default_store())
         return f"No captured conversations in {where}. Run `reread capture -- claude -p …` to record one."
-    where = ", ".join(map(str, roots)) or "CLAUDE_CONFIG_DIR, ~/.claude and ~/.config/claude"
+    where = ", ".join(map(typed_path, roots)) or "CLAUDE_CONFIG_DIR, ~/.claude and ~/.config/claude"
     return f"No sessions in {where}. Run `reread --demo ls` to list the samples."
 
 

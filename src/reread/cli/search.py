@@ -159,9 +159,11 @@ def _styled(line: StyledLine) -> str:
 
 def _command(roots: Sequence[Path]) -> list[str]:
     """Return how reread is called to read the same sessions."""
+    from reread.disk.user_paths import typed_path
+
     if list(roots) == [SAMPLES]:
         return ["reread", "--demo"]
-    return ["reread", *(word for root in roots for word in ("--root", str(root)))]
+    return ["reread", *(word for root in roots for word in ("--root", typed_path(root)))]
 
 
 def _open(link: str, roots: Sequence[Path]) -> None:

@@ -18,7 +18,18 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from reread.disk.frames import BadFrame, FrameMap, ReadAt, last_frame, measure_frame, parse_map, reader, unpack
+from reread.disk.frames import (
+    BadFrame,
+    FrameMap,
+    ReadAt,
+    last_frame,
+    map_bytes,
+    measure_frame,
+    parse_map,
+    reader,
+    unpack,
+)
+from reread.disk.stub import HEADING, Stub, is_stub
 
 SUFFIX = ".zst"
 MAP_SUFFIX = ".map"
@@ -135,21 +146,48 @@ def open_no_link(path: str | Path, flags: int = os.O_RDONLY) -> int:
 
 @contextmanager
 def opened(path: str | Path) -> Generator[tuple[ReadAt, os.stat_result]]:
-    """Open a file that must not be a link; yield a function that reads it by offset, and its status."""
+    """Open a file that must not be a link; yield a function that reads it by offset, and its status.
+
+    If it is a stub, these are the frames in the bucket.
+    """
     descriptor = open_no_link(path)
     try:
-        yield reader(descriptor), os.fstat(descriptor)
+        stub, status = _stub(path, descriptor), os.fstat(descriptor)
+        yield (reader(descriptor), status) if stub is None else (stub.read, _with_size(status, stub.packed_size))
     finally:
         os.close(descriptor)
 
 
+def _stub(path: str | Path, descriptor: int) -> Stub | None:
+    """Return the stub that an open file is; None if it is none."""
+    read = reader(descriptor)
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode) or not is_stub(path, read(0, len(HEADING))):
+        return None
+    return Stub(read, descriptor, os.fspath(path))
+
+
 def read_map_file(kept: str) -> bytes | None:
-    """Return the content of a kept file's map; None if there is none."""
+    """Return the content of a kept file's map, or what a stub says instead; None if there is neither."""
     try:
         with opened(kept + MAP_SUFFIX) as (read, status):
             return read(0, status.st_size) if stat.S_ISREG(status.st_mode) else None
     except OSError:
+        stub = read_stub(kept)
+        return map_bytes(stub.frames) if stub is not None else None
+
+
+def read_stub(path: str | Path) -> Stub | None:
+    """Return what a stub says; None if the file is none, or cannot be read."""
+    try:
+        descriptor = open_no_link(path)
+    except OSError:
         return None
+    try:
+        return _stub(path, descriptor)
+    except OSError:
+        return None
+    finally:
+        os.close(descriptor)
 
 
 class KeptFile(io.RawIOBase):
@@ -158,7 +196,6 @@ class KeptFile(io.RawIOBase):
     def __init__(self, path: str) -> None:
         self.path = path
         self._descriptor = open_no_link(path)
-        self._read_packed = reader(self._descriptor)
         self._lock = threading.Lock()
         self._cached: OrderedDict[int, bytes] = OrderedDict()
         self._at = 0
@@ -168,6 +205,8 @@ class KeptFile(io.RawIOBase):
             status = os.fstat(self._descriptor)
             if not stat.S_ISREG(status.st_mode):
                 raise OSError(errno.ENODEV, "it is not a regular file", path)
+            self._stub = _stub(path, self._descriptor)
+            self._read_packed = self._stub.read if self._stub is not None else reader(self._descriptor)
             self._packed_size = status.st_size
             self._map = self._load_map()
         except BaseException:
@@ -181,6 +220,8 @@ class KeptFile(io.RawIOBase):
         if packed != self._packed_size:
             with self._lock:
                 self._packed_size = packed
+                if self._stub is not None and self._stub.refresh():
+                    self._map = self._load_map()
                 self._map.extend(self._read_packed)
         return self._map.raw_size
 
@@ -237,6 +278,10 @@ class KeptFile(io.RawIOBase):
     def _load_map(self) -> FrameMap:
         """Return the map: from the file beside it, if that fits the frames, else made of the frames."""
         found = FrameMap([], [])
+        if self._stub is not None:
+            self._has_map_file = True
+            frames = self._stub.frames
+            return FrameMap([frame.raw_end for frame in frames], [frame.packed_end for frame in frames])
         data = read_map_file(self.path)
         frames = parse_map(data) if data is not None else None
         if frames and frames[-1].packed_end <= self._packed_size:

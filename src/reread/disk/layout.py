@@ -16,8 +16,10 @@ from reread.base.paths import comparable_path, is_foreign, normalize_folder, pat
 from reread.disk.filenames import unicode_stem
 from reread.disk.kept import SUFFIX as KEPT_SUFFIX
 from reread.disk.kept import is_file, original_names, stat_file
+from reread.disk.mirror import is_mirror, mirrored_folders
 from reread.disk.regular import open_regular, read_settings
-from reread.errors import Misuse, NotFound, Unreadable
+from reread.disk.user_paths import expand_path, typed_path
+from reread.errors import NotFound, Unreadable
 from reread.records.envelope import RecordEnvelope, decode_envelope
 
 CONFIG_VARIABLE = "CLAUDE_CONFIG_DIR"
@@ -43,19 +45,6 @@ AGENT_PREFIX = "agent-"
 _PATH_MARK = re.compile(r"[/\\:~]|^\.+$")
 """What a path has and the name of a project has not."""
 _SESSION_ID = re.compile(r"[\w-]+")
-
-
-def expand_path(path: str | Path) -> Path:
-    """Return a path as typed by a person with `~` expanded; a `~name` that this machine does not know is kept."""
-    if path == "":
-        raise Misuse("Empty path; is a variable not set?")
-    try:
-        is_valid = b"\0" not in os.fsencode(path)
-    except UnicodeEncodeError:
-        is_valid = False
-    if not is_valid:
-        raise Misuse(f"Invalid path {str(path)!r}; it contains characters that no file name can have.")
-    return Path(os.path.expanduser(path))
 
 
 def expand_folders(folders: str | Path | Sequence[str | Path] | None) -> tuple[str, ...]:
@@ -188,11 +177,24 @@ def unique_files(paths: Iterable[Path]) -> Iterator[Path]:
 def session_folders(roots: Sequence[str | Path] | None = None) -> Iterator[Path]:
     """Yield the folders that contain sessions, below the given ones or `default_roots`."""
     folders = [expand_path(root) for root in roots] if roots else default_roots()
-    for root in sorted(folders, key=is_archive):  # originals go before their copies
+    for root in sorted(_of_machines(folders), key=is_archive):  # originals go before their copies
         if roots and not os.path.isdir(root):
-            raise NotFound(f"No folder {root}; pass a configuration or projects folder as --root.", path=str(root))
+            raise NotFound(
+                f"No folder {typed_path(root)}; pass a configuration or projects folder as --root.", path=str(root)
+            )
         inner = [root / name for name in SESSION_FOLDERS if os.path.isdir(root / name)]
         yield from inner or ([root] if roots else [])
+
+
+def _of_machines(folders: Iterable[Path]) -> Iterator[Path]:
+    """Yield folders; for the mirror of a bucket, that of each machine, brought up to date."""
+    for folder in folders:
+        if is_mirror(folder):
+            yield from mirrored_folders(folder)
+        else:
+            if is_mirror(folder.parent):
+                mirrored_folders(folder.parent)
+            yield folder
 
 
 def jsonl_files(folder: str, *, skip: frozenset[str] = frozenset()) -> Iterator[tuple[str, str]]:
@@ -251,7 +253,7 @@ def is_session_filename(name: str) -> bool:
 
 def captured_files(roots: Sequence[str | Path] | None = None) -> Iterator[Path]:
     """Yield every file that can be a captured conversation, below the given folders or `store_roots`."""
-    for root in [expand_path(root) for root in roots] if roots else store_roots():
+    for root in _of_machines(map(expand_path, roots) if roots else store_roots()):
         folder = root / CONVERSATIONS
         yield from sorted(folder.glob("*/*/*.jsonl")) if os.path.isdir(folder) else ()
 
@@ -261,7 +263,7 @@ def find_transcript(session: str, roots: Sequence[str | Path] | None = None) -> 
     if not _SESSION_ID.fullmatch(session):
         return None
     folders = [expand_path(root) for root in roots] if roots else [*config_folders(), *archive_folders()]
-    for root in sorted(folders, key=is_archive):
+    for root in sorted(_of_machines(folders), key=is_archive):
         folder = root / PROJECTS if os.path.isdir(root / PROJECTS) else root
         for project in sorted(folder.glob("*/")) if os.path.isdir(folder) else ():
             if is_file(path := project / f"{session}.jsonl"):

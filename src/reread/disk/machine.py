@@ -12,12 +12,12 @@ from pathlib import Path
 from reread.disk.atomic import write_atomic
 from reread.disk.layout import default_store
 from reread.disk.regular import make_private_folder, read_settings
+from reread.disk.user_paths import is_machine_id
 from reread.errors import Misuse, Unwritable
 
 VARIABLE = "REREAD_MACHINE"
 FILE = "machine"
 
-_NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,99}")
 _OTHER = re.compile(r"[^a-z0-9]+")
 
 
@@ -33,11 +33,6 @@ def machine_id() -> str:
         return _read(file) or _make(file)
     except OSError as error:
         raise Unwritable.at(file, error) from error
-
-
-def is_machine_id(name: str) -> bool:
-    """True if this can be the name of a machine, and so of a folder on any system."""
-    return _NAME.fullmatch(name) is not None
 
 
 def _read(file: Path) -> str | None:

@@ -1,0 +1,108 @@
+"""Paths as a person types them: `~` and the addresses of buckets, and the folder for what can be made again."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import sys
+from contextlib import suppress
+from pathlib import Path
+
+from reread.errors import Misuse
+
+CACHE_VARIABLE = "REREAD_CACHE"
+ENDPOINT_VARIABLE = "AWS_ENDPOINT_URL"
+MACHINES = "machines"
+"""The folder in a bucket with one for each machine."""
+MIRRORS = "mirrors"
+"""The folder with a mirror of each bucket."""
+
+_BUCKET = re.compile(r"s3a?:/{1,2}([a-z0-9][a-z0-9.\-]{1,254})((?:/[^/\0]+)*)/*")
+_MACHINE = re.compile(r"[a-z0-9][a-z0-9._-]{0,99}")
+_NOT_READABLE = re.compile(r"[^a-z0-9]+")
+
+_urls: dict[Path, str] = {}
+"""The bucket of each mirror that was named in this process."""
+
+
+def expand_path(path: str | Path) -> Path:
+    """Return a path as typed by a person with `~` expanded; a `~name` that this machine does not know is kept.
+
+    The address of a bucket, or of a machine in it, becomes the folder that mirrors it.
+    """
+    if path == "":
+        raise Misuse("Empty path; is a variable not set?")
+    if is_bucket_url(path):
+        url = bucket_url(path)
+        *above, folder, machine = url.split("/")
+        if folder == MACHINES and is_machine_id(machine):
+            return mirror_folder("/".join(above)) / machine
+        return mirror_folder(url)
+    try:
+        is_valid = b"\0" not in os.fsencode(path)
+    except UnicodeEncodeError:
+        is_valid = False
+    if not is_valid:
+        raise Misuse(f"Invalid path {str(path)!r}; it contains characters that no file name can have.")
+    return Path(os.path.expanduser(path))
+
+
+def is_bucket_url(path: str | Path) -> bool:
+    """True for what begins like the address of a bucket, also as a Path, which drops a slash."""
+    return os.fspath(path).startswith(("s3:/", "s3a:/"))
+
+
+def bucket_url(path: str | Path) -> str:
+    """Return the address of a bucket or of a folder in it, in its usual form; raise Misuse if it names no bucket."""
+    found = _BUCKET.fullmatch(os.fspath(path))
+    if found is None or {".", ".."} & set(found[2].split("/")):
+        raise Misuse(f"Invalid address {os.fspath(path)!r}; use s3://BUCKET or s3://BUCKET/FOLDER.")
+    return f"s3://{found[1]}{found[2]}"
+
+
+def is_machine_id(name: str) -> bool:
+    """True if this can be the name of a machine, and so of a folder on any system."""
+    return _MACHINE.fullmatch(name) is not None
+
+
+def mirror_folder(url: str) -> Path:
+    """Return the folder that mirrors a bucket; it is made, private, if it does not exist."""
+    digest = hashlib.sha256(f"{os.environ.get(ENDPOINT_VARIABLE, '')} {url}".encode("utf-8", "surrogatepass"))
+    words = _NOT_READABLE.sub("-", url.lower().removeprefix("s3://"))[:60].strip("-")
+    folder = mirrors_folder() / f"{words}-{digest.hexdigest()[:12]}"
+    _urls[folder] = url
+    with suppress(OSError):  # whoever writes into it will say why
+        for above in (*reversed(folder.parents), folder):
+            if not os.path.isdir(above):
+                above.mkdir(mode=0o700, exist_ok=True)
+    return folder
+
+
+def mirrors_folder() -> Path:
+    """Return the folder with all mirrors."""
+    return cache_folder() / MIRRORS
+
+
+def named_url(folder: Path) -> str | None:
+    """Return the bucket of a mirror; None if nobody has named it in this process."""
+    return _urls.get(folder)
+
+
+def typed_path(path: Path) -> str:
+    """Return a path as a person names it: the address if it mirrors a bucket or a machine in it."""
+    if path.parent in _urls:
+        return f"{_urls[path.parent]}/{MACHINES}/{path.name}"
+    return _urls.get(path) or str(path)
+
+
+def cache_folder() -> Path:
+    """Return the folder for caches on this machine."""
+    given = os.environ.get(CACHE_VARIABLE)
+    if given:
+        return Path(os.path.expanduser(given))
+    if sys.platform == "linux":  # the same as platformdirs, without the 30 ms that loading it takes
+        return Path(os.path.expanduser(os.environ.get("XDG_CACHE_HOME", "").strip() or "~/.cache")) / "reread"
+    from platformdirs import user_cache_dir
+
+    return Path(user_cache_dir("reread", appauthor=False))

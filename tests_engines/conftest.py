@@ -1,0 +1,50 @@
+"""A bucket on this machine: moto's server, on the loopback address, with an S3 of its own for each test."""
+
+import logging
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import boto3
+import pytest
+from bucket import Bucket
+from moto.server import ThreadedMotoServer
+
+REPOSITORY = Path(__file__).parents[1]
+
+
+@pytest.fixture(scope="session")
+def s3_address() -> Iterator[str]:
+    """The address of an S3 server."""
+    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
+    logging.getLogger("werkzeug").setLevel(logging.WARNING)
+    server.start()
+    host, port = server.get_host_and_port()
+    yield f"http://{host}:{port}"
+    server.stop()
+
+
+@pytest.fixture
+def bucket(s3_address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Bucket]:
+    """An empty bucket, with the environment that leads to it, and a home of the test's own."""
+    for name, value in {
+        "AWS_ENDPOINT_URL": s3_address,
+        "AWS_ACCESS_KEY_ID": "test",
+        "AWS_SECRET_ACCESS_KEY": "test",
+        "AWS_REGION": "us-east-1",
+        "HOME": str(tmp_path / "home"),
+        "CLAUDE_CONFIG_DIR": str(tmp_path / "claude"),
+        "REREAD_HOME": str(tmp_path / "store"),
+        "REREAD_CACHE": str(tmp_path / "cache"),
+        "REREAD_MACHINE": "laptop",
+    }.items():
+        monkeypatch.setenv(name, value)
+    client = boto3.client("s3", endpoint_url=s3_address)
+    name = f"team-{abs(hash(tmp_path)):x}"
+    client.create_bucket(Bucket=name)
+    shutil.copytree(REPOSITORY / "src" / "reread" / "samples" / "projects", tmp_path / "claude" / "projects")
+    yield Bucket(client, name, tmp_path / "claude")
+    for found in client.list_objects_v2(Bucket=name).get("Contents", ()):
+        client.delete_object(Bucket=name, Key=found["Key"])
+    client.delete_bucket(Bucket=name)
+    client.close()
