@@ -5,7 +5,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: run test test-sdk test-share test-formats test-engines fuzz mutants docs check-types lint web check-web package chromium clean
+.PHONY: run test test-sdk test-share test-formats test-engines try-client fuzz mutants docs check-types lint web check-web package chromium clean
 
 run: $(VENV)/.installed
 	@$(BIN)/reread --demo ls
@@ -34,8 +34,12 @@ test-share: $(VENV)/.tested-with
 # The programs that read what is exported, and the real client with the plug-in: Harbor, datasets, TRL and more, 1 GB.
 test-formats: $(VENV)/.tested-with
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --requirement tests_formats/requirements.txt
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps trl
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps trl  # without torch
 	$(BIN)/python -m pytest tests_formats
+
+# A version of the real client from npm, in a sandbox against a stub of the API: what do our types not know of it?
+try-client: $(VENV)/.tested-with
+	$(BIN)/python real_client/try_client.py $(or $(VERSION),latest)
 
 # 20,000 mutated transcripts through every verb and view, and large structures: for the night. RUNS and SEED choose others.
 fuzz: $(VENV)/.tested-with

@@ -63,7 +63,8 @@ TITLES = {"custom-title": "customTitle", "ai-title": "aiTitle", "summary": "summ
 """The types of record that name the session, and the field with the title."""
 SPOKEN_STATE = {"pr-link": ("prUrl", "prRepository"), "task-summary": ("summary",), "agent-name": ("agentName",)}
 """The types of session state that views show, and the fields with their texts."""
-OWN_TOOL = "mcp__reread__"
+OWN_TOOLS = ("mcp__reread__", "mcp__plugin_reread_")
+"""How the names of the server's tools begin, as Claude Code calls them: set up by itself, or by the plug-in."""
 _OWN_COMMAND = re.compile(r"(?:^|[|;&(\n]|\$\(|\b(?:uvx|run|-m|exec|time))\s*reread(?:\s|$)")
 """A shell command that calls reread: such calls are left out, or every search would find earlier searches."""
 
@@ -188,7 +189,7 @@ def _print(text: str) -> int:
 def is_own_call(name: str, input: Any) -> bool:
     """True if a call runs reread."""
     command = as_dict(input).get("command")
-    return name.startswith(OWN_TOOL) or (isinstance(command, str) and bool(_OWN_COMMAND.search(command)))
+    return name.startswith(OWN_TOOLS) or (isinstance(command, str) and bool(_OWN_COMMAND.search(command)))
 
 
 def _complete(carry: Carry, block: b.Block) -> None:

@@ -1,0 +1,151 @@
+"""Run commands of the real client in a sandbox, against the stub of the API.
+
+`in_box` starts this file with `unshare`: the network has only loopback, the home folder and the folder for temporary
+files contain only what is needed, the environment is clean, and the key is a dummy.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).parent
+PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+PORT = 8787
+STASH = Path("/mnt")
+ISOLATED = ["unshare", "-n", "-m", "-p", "--fork", "--mount-proc", "--kill-child"]
+KEY = "dummy-key-for-the-stub-0000000000"
+
+
+def reason_not_to() -> str:
+    """Return why the sandbox cannot be used here; empty if it can."""
+    if sys.platform != "linux" or os.geteuid() != 0 or not shutil.which("unshare") or not shutil.which("ip"):
+        return "The sandbox needs root on Linux, `unshare` and `ip`."
+    return "" if shutil.which("npm") else "The client is installed with npm, and there is none."
+
+
+def in_box(client: Path, scratch: Path, runs: Sequence[dict[str, Any]], keep: Sequence[Path] = ()) -> list[Any]:
+    """Run commands of the client one after the other, and return the exit code, output and errors of each.
+
+    A run has `words`, and may have `environment` and `timeout`. Its project is `scratch/proj`, its home `scratch/home`.
+    """
+    plan = {"client": str(client), "scratch": str(scratch), "runs": list(runs), "keep": [str(path) for path in keep]}
+    (scratch / "plan.json").write_text(json.dumps(plan))
+    command = [*ISOLATED, sys.executable, str(HERE / "box.py"), str(scratch / "plan.json")]
+    limit = 60 + sum(run.get("timeout", 60) for run in runs)
+    env = {"PATH": PATH, "HOME": str(Path("~root").expanduser())}
+    done = subprocess.run(command, env=env, capture_output=True, timeout=limit, check=False)
+    if done.returncode:
+        raise RuntimeError(done.stderr.decode(errors="replace")[-2000:])
+    return json.loads((scratch / "done.json").read_text())
+
+
+def install(version: str, folder: Path) -> Path:
+    """Install a version of the client from npm into a folder, unless it is there, and return its program."""
+    if not list(folder.glob("node_modules/@anthropic-ai/claude-code/package.json")):
+        folder.mkdir(parents=True, exist_ok=True)
+        env = {"PATH": PATH, "HOME": str(folder), "NODE_EXTRA_CA_CERTS": "/etc/ssl/certs/ca-certificates.crt"}
+        wanted = f"@anthropic-ai/claude-code@{version}"
+        command = ["npm", "install", "--no-audit", "--no-fund", "--prefix", str(folder), wanted]
+        done = subprocess.run(command, env=env, capture_output=True, timeout=300, check=False)
+        if done.returncode:
+            raise RuntimeError(f"Cannot install {wanted}: {done.stderr.decode(errors='replace')[-500:]}")
+    packages = folder / "node_modules" / "@anthropic-ai"
+    scripts, programs = list(packages.glob("claude-code/cli.js")), sorted(packages.glob("claude-code-linux-*/claude"))
+    return (scripts or [path for path in programs if "musl" not in path.parent.name])[0]
+
+
+def installed_version(client: Path) -> str:
+    """Return the version of an installed client."""
+    package = next(above for above in client.parents if above.name == "@anthropic-ai") / "claude-code" / "package.json"
+    return json.loads(package.read_text())["version"]
+
+
+def _sh(*words: Any) -> None:
+    subprocess.run([*map(str, words)], check=True, stdout=subprocess.DEVNULL)
+
+
+def _hide(folder: Path, keep: Sequence[Path]) -> None:
+    """Mount an empty folder over one, and keep only some folders in it."""
+    inside = [path for path in dict.fromkeys(keep) if path.is_relative_to(folder) and path.is_dir()]
+    inside = [path for path in inside if not any(path != top and path.is_relative_to(top) for top in inside)]
+    _sh("mount", "-t", "tmpfs", "tmpfs", STASH)
+    for n, path in enumerate(inside):
+        (STASH / str(n)).mkdir()
+        _sh("mount", "--bind", path, STASH / str(n))
+    _sh("mount", "-t", "tmpfs", "tmpfs", folder)
+    for n, path in enumerate(inside):
+        path.mkdir(parents=True)
+        _sh("mount", "--bind", STASH / str(n), path)
+
+
+def _environment(scratch: Path) -> dict[str, str]:
+    return {
+        "PATH": f"{scratch}/bin:{PATH}",
+        "HOME": f"{scratch}/home",
+        "CLAUDE_CONFIG_DIR": f"{scratch}/home/.claude",
+        "ANTHROPIC_BASE_URL": f"http://127.0.0.1:{PORT}",
+        "ANTHROPIC_API_KEY": KEY,
+        "DISABLE_TELEMETRY": "1",
+        "DISABLE_AUTOUPDATER": "1",
+        "DISABLE_ERROR_REPORTING": "1",
+        "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+        "IS_SANDBOX": "1",
+        "LANG": "C.UTF-8",
+        "TZ": "UTC",
+    }
+
+
+def _run(scratch: Path, command: list[str], run: dict[str, Any]) -> dict[str, Any]:
+    env = {**_environment(scratch), **run.get("environment", {})}
+    try:
+        done = subprocess.run(
+            [*command, *run["words"]],
+            cwd=scratch / "proj",
+            env=env,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=run.get("timeout", 60),
+            check=False,
+        )
+    except subprocess.TimeoutExpired as late:
+        return {"code": None, "out": (late.stdout or b"").decode(errors="replace"), "err": "timed out"}
+    return {"code": done.returncode, "out": done.stdout.decode(), "err": done.stderr.decode(errors="replace")}
+
+
+def _main(plan_file: Path) -> None:
+    from scenarios import FILES, scripts
+    from stub_api import StubApi
+
+    plan = json.loads(plan_file.read_text())
+    client, scratch = Path(plan["client"]), Path(plan["scratch"])
+    package = next(above for above in client.parents if above.name == "node_modules")
+    needed = [package, scratch, HERE, Path(sys.prefix), Path(sys.base_prefix), *map(Path, plan["keep"])]
+    for folder in (Path.home(), Path("/tmp")):
+        _hide(folder, needed)
+    _sh("ip", "link", "set", "lo", "up")
+    for name, content in FILES.items():
+        path = scratch / "proj" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(content)
+    config = scratch / "home" / ".claude"
+    config.mkdir(parents=True, exist_ok=True)
+    trusted = {str(scratch / "proj"): {"hasTrustDialogAccepted": True, "hasCompletedProjectOnboarding": True}}
+    approved = {"approved": [KEY[-20:]], "rejected": []}
+    state = {"hasCompletedOnboarding": True, "projects": trusted, "customApiKeyResponses": approved}
+    (config / ".claude.json").write_text(json.dumps(state))
+    StubApi(scripts(str(scratch / "proj")), scratch / "truth.jsonl").serve(PORT)
+    command = ["node", str(client)] if client.suffix == ".js" else [str(client)]
+    done = [_run(scratch, command, run) for run in plan["runs"]]
+    (scratch / "done.json").write_text(json.dumps(done))
+
+
+if __name__ == "__main__":
+    sys.path.insert(0, str(HERE))
+    _main(Path(sys.argv[1]))

@@ -1,0 +1,192 @@
+"""A stub of the Messages API on loopback, which answers from scripts and writes down what it answered.
+
+The last prompt with a mark `[[SCN:name]]` chooses the script, and the number of answers since then the turn. Requests
+without tools, such as those for titles, get a short answer.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import json
+import re
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+MARK = re.compile(r"\[\[SCN:(\w+)\]\]")
+Object = dict[str, Any]
+
+
+class StubApi:
+    """The server, the scripts that it answers from, and the file with the truth."""
+
+    def __init__(self, scripts: dict[str, list[Object]], truth: Path) -> None:
+        self.scripts = scripts
+        self.truth = truth
+        self.failed: set[tuple[str, int]] = set()
+        self._numbers = itertools.count(1)
+        self._lock = threading.Lock()
+
+    def serve(self, port: int) -> None:
+        """Answer requests in the background."""
+        handler = type("Handler", (_Handler,), {"api": self})
+        server = ThreadingHTTPServer(("127.0.0.1", port), handler)
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+
+    def new_id(self, prefix: str) -> str:
+        """Return an id that looks like one of the API."""
+        return prefix + "01" + hashlib.sha256(f"{prefix}{next(self._numbers)}".encode()).hexdigest()[:22]
+
+    def note(self, answer: Object) -> None:
+        """Write down an answer."""
+        with self._lock, self.truth.open("a") as file:
+            file.write(json.dumps(answer) + "\n")
+
+    def turn(self, body: Object) -> tuple[str, int, Object]:
+        """Return the script that a request plays, its turn, and the answer to give."""
+        name, number = _place(body.get("messages", []))
+        tools = {tool.get("name") for tool in body.get("tools") or ()}
+        if not tools or name not in self.scripts:
+            return "", 0, {"blocks": [{"type": "text", "text": '{"title": "A stub session"}'}]}
+        turns = [turn for turn in self.scripts[name] if _offered(turn, tools)]
+        return name, number, turns[number] if number < len(turns) else {"blocks": [{"type": "text", "text": "Over."}]}
+
+
+def _place(messages: list[Object]) -> tuple[str, int]:
+    """Return the script that the last mark names, and how many answers came since."""
+    for at in range(len(messages) - 1, -1, -1):
+        found = MARK.findall("\n".join(_texts(messages[at])))
+        if messages[at]["role"] == "user" and found:
+            roles = [message["role"] for message in messages[at:] if message["role"] in ("user", "assistant")]
+            return found[-1], sum(role == "assistant" for role, _ in itertools.groupby(roles))
+    return "", 0
+
+
+def _texts(message: Object) -> list[str]:
+    content = message.get("content")
+    if isinstance(content, str):
+        return [content]
+    return [block.get("text", "") for block in content or () if block.get("type") == "text"]
+
+
+def _offered(turn: Object, tools: set[str]) -> bool:
+    """True if the client has the tools that a turn calls; `unknown` turns call one that it must not have."""
+    names = [block["name"] for block in turn["blocks"] if block["type"] == "tool_use"]
+    return turn.get("unknown", False) or all(tools.intersection(_names(name)) for name in names)
+
+
+def _names(name: str | list[str]) -> list[str]:
+    return [name] if isinstance(name, str) else name
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    api: StubApi
+
+    def log_message(self, format: str, *args: Any) -> None:
+        pass
+
+    def do_HEAD(self) -> None:
+        self._send(200, {})
+
+    def do_GET(self) -> None:
+        self._send(404, {"type": "error", "error": {"type": "not_found_error", "message": "not in the stub"}})
+
+    def do_POST(self) -> None:
+        raw = self.rfile.read(int(self.headers.get("content-length") or 0))
+        path = self.path.partition("?")[0]
+        if path == "/v1/messages/count_tokens":
+            return self._send(200, {"input_tokens": max(1, len(raw) // 4)})
+        if path != "/v1/messages":
+            return self.do_GET()
+        body = json.loads(raw)
+        name, number, turn = self.api.turn(body)
+        error = turn.get("error")
+        if error and (name, number) not in self.api.failed:
+            self.api.failed.add((name, number))
+            return self._send(error, {"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}})
+        message = self._message(body, turn, number)
+        if name:
+            self.api.note({"script": name, "turn": number, "message": message})
+        if body.get("stream"):
+            return self._stream(message)
+        return self._send(200, message)
+
+    def _message(self, body: Object, turn: Object, number: int) -> Object:
+        tools = {tool.get("name") for tool in body.get("tools") or ()}
+        blocks = [dict(block) for block in turn["blocks"]]
+        for block in blocks:
+            if block["type"] == "tool_use":
+                names = _names(block["name"])
+                block |= {"id": self.api.new_id("toolu_"), "name": next((n for n in names if n in tools), names[0])}
+        called = any(block["type"] == "tool_use" for block in blocks)
+        written = 900 + len(json.dumps(body.get("messages"))) // 40
+        return {
+            "id": self.api.new_id("msg_"),
+            "type": "message",
+            "role": "assistant",
+            "model": body.get("model"),
+            "content": blocks,
+            "stop_reason": turn.get("stop") or ("tool_use" if called else "end_turn"),
+            "stop_sequence": None,
+            "usage": {
+                "input_tokens": 4 + number,
+                "cache_creation_input_tokens": written,
+                "cache_read_input_tokens": 1000 * number,
+                "cache_creation": {"ephemeral_5m_input_tokens": written, "ephemeral_1h_input_tokens": 0},
+                "output_tokens": sum(len(json.dumps(block)) for block in blocks) // 4,
+                "service_tier": "standard",
+            },
+        }
+
+    def _send(self, code: int, value: Object) -> None:
+        data = json.dumps(value).encode()
+        self.send_response(code)
+        self.send_header("content-type", "application/json")
+        self.send_header("content-length", str(len(data)))
+        self.send_header("request-id", self.api.new_id("req_"))
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(data)
+
+    def _stream(self, message: Object) -> None:
+        self.send_response(200)
+        self.send_header("content-type", "text/event-stream; charset=utf-8")
+        self.send_header("request-id", self.api.new_id("req_"))
+        self.send_header("connection", "close")
+        self.end_headers()
+        started = {**message, "content": [], "stop_reason": None, "usage": {**message["usage"], "output_tokens": 1}}
+        self._event("message_start", message=started)
+        for index, block in enumerate(message["content"]):
+            empty, deltas = _pieces(block)
+            self._event("content_block_start", index=index, content_block=empty)
+            for delta in deltas:
+                self._event("content_block_delta", index=index, delta=delta)
+            self._event("content_block_stop", index=index)
+        ended = {"stop_reason": message["stop_reason"], "stop_sequence": None}
+        self._event("message_delta", delta=ended, usage=message["usage"])
+        self._event("message_stop")
+        self.close_connection = True
+
+    def _event(self, type: str, **fields: Any) -> None:
+        self.wfile.write(f"event: {type}\ndata: {json.dumps({'type': type, **fields})}\n\n".encode())
+        self.wfile.flush()
+
+
+def _pieces(block: Object) -> tuple[Object, list[Object]]:
+    """Return a block as it starts, and what is streamed of it."""
+    if block["type"] == "text":
+        half = len(block["text"]) // 2
+        pieces = (block["text"][:half], block["text"][half:])
+        return {"type": "text", "text": ""}, [{"type": "text_delta", "text": piece} for piece in pieces]
+    if block["type"] == "thinking":
+        deltas = [{"type": "thinking_delta", "thinking": block["thinking"]}]
+        return {"type": "thinking", "thinking": ""}, [
+            *deltas,
+            {"type": "signature_delta", "signature": block["signature"]},
+        ]
+    if block["type"] == "tool_use":
+        return {**block, "input": {}}, [{"type": "input_json_delta", "partial_json": json.dumps(block["input"])}]
+    return block, []

@@ -1,0 +1,113 @@
+"""Run a version of the real client, and say what reread does not know of it and what disagrees with the truth."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import reread
+from reread.reports.check_report import check_report, drift_report
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from box import in_box, install, installed_version, reason_not_to
+from scenarios import scripts
+
+NOT_ALONE = ("inner", "plugin")
+"""The script of an agent, and one that needs the plug-in."""
+
+
+def runs(names: Sequence[str]) -> list[dict[str, Any]]:
+    """Return the commands that play some scripts."""
+    words = ["--output-format", "stream-json", "--verbose", "--dangerously-skip-permissions"]
+    return [{"words": ["-p", f"Please do it. [[SCN:{name}]]", *words], "timeout": 90} for name in names]
+
+
+def unknown(scratch: Path) -> Iterator[str]:
+    """Yield what the types of reread do not know, in transcripts and in streams."""
+    paths = [scratch / "home" / ".claude" / "projects", scratch / "streams"]
+    counted: Counter[tuple[str, str]] = Counter()
+    for file in drift_report(check_report([path for path in paths if path.is_dir()])).files:
+        counted.update((finding.code, finding.text) for finding in file.findings)
+    yield from (f"{code}: {text} ({count} ×)" for (code, text), count in counted.most_common())
+
+
+def disagreements(scratch: Path) -> Iterator[str]:
+    """Yield where a session disagrees with what the API answered: tokens, stop reasons, inputs, lost records."""
+    truth = [json.loads(line) for line in (scratch / "truth.jsonl").read_text().splitlines()]
+    answers = {one["message"]["id"]: one for one in truth}
+    seen: set[str] = set()
+    for header in reread.sessions(root=scratch / "home" / ".claude"):
+        session = reread.open(header)
+        fates = session.ledger.fates
+        lost = {fate: fates[fate] for fate in ("unknown", "malformed", "orphan") if fates.get(fate)}
+        if lost:
+            yield f"{header.title}: records that are {lost}"
+        for conversation in (session.conversation, *session.agents.values()):
+            for message in conversation.messages:
+                if message.id in answers:
+                    seen.add(message.id)
+                    yield from _differences(message, answers[message.id])
+    for id, one in answers.items():
+        if id not in seen:
+            yield f"{one['script']} turn {one['turn']}: the answer is in no transcript"
+
+
+def _differences(message: reread.Message, one: dict[str, Any]) -> Iterator[str]:
+    place, said, usage = f"{one['script']} turn {one['turn']}", one["message"], message.usage
+    told = said["usage"]
+    facts = {
+        "stop reason": (message.stop_reason, said["stop_reason"]),
+        "input": (usage.input_tokens, told["input_tokens"]),
+        "output": (usage.output_tokens, told["output_tokens"]),
+        "cache reads": (usage.cache_read_tokens, told["cache_read_input_tokens"]),
+        "cache writes": (
+            usage.cache_write_5m_tokens + usage.cache_write_1h_tokens,
+            told["cache_creation_input_tokens"],
+        ),
+        "calls": (
+            [(call.id, call.name, call.input) for call in message.calls],
+            [(block["id"], block["name"], block["input"]) for block in said["content"] if block["type"] == "tool_use"],
+        ),
+    }
+    yield from (f"{place}: {name} is {ours!r}, was {true!r}" for name, (ours, true) in facts.items() if ours != true)
+    yield from (f"{place}: {call.name} has no result" for call in message.calls if call.result is None)
+
+
+def main() -> int:
+    """Run the scenarios, print the report, and return 1 if there is something to do."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("version", nargs="?", default="latest")
+    parser.add_argument("--only", metavar="NAME,...", help="run only these scenarios")
+    parser.add_argument("--to", type=Path, metavar="DIR", help="keep what the client wrote in this empty folder")
+    options = parser.parse_args()
+    if reason := reason_not_to():
+        print(reason)
+        return 2
+    scratch = options.to or Path(tempfile.mkdtemp(prefix="reread-try-"))
+    scratch.mkdir(parents=True, exist_ok=True)
+    client = install(options.version, Path(tempfile.gettempdir()) / f"reread-claude-{options.version}")
+    known = [name for name in scripts("") if name not in NOT_ALONE]
+    names = options.only.split(",") if options.only else known
+    done = in_box(client, scratch, runs(names))
+    (scratch / "streams").mkdir()
+    for name, one in zip(names, done, strict=True):
+        (scratch / "streams" / f"{name}.jsonl").write_text(one["out"])
+        if one["code"] != 0:
+            print(f"{name}: exit code {one['code']} {one['err'][-200:]}")
+    new, wrong = list(unknown(scratch)), list(disagreements(scratch))
+    print(f"Claude Code {installed_version(client)}: {len(names)} scenarios, in {scratch}")
+    for title, lines in (("Not known", new), ("Disagrees", wrong)):
+        print(f"{title}: {len(lines) or 'nothing'}")
+        print("".join(f"  {line}\n" for line in lines), end="")
+    return 1 if new or wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
