@@ -16,6 +16,8 @@ export interface ListRoute {
   filter: string;
   sort: string;
   order: Order;
+  /** True if only starred sessions are listed. */
+  starred: boolean;
 }
 /** A report: the choices made on its page, by name. */
 export interface ReportRoute {
@@ -49,7 +51,7 @@ export function parseRoute(hash: string): Route {
   const page = first as keyof typeof PAGES;
   if (page === "usage" || page === "stats") return { page, choices: Object.fromEntries(params) };
   const order = ORDERS.find((name) => name === params.get("order")) ?? ORDERS[0];
-  return { page, filter: params.get("q") ?? "", sort: params.get("sort") ?? "", order };
+  return { page, filter: params.get("q") ?? "", sort: params.get("sort") ?? "", order, starred: params.has("starred") };
 }
 
 /** The view that shows the session over time. */
@@ -65,11 +67,12 @@ export function reportHref({ page, choices }: ReportRoute, changes: Record<strin
 }
 
 /** The address of a list of sessions; what is empty is left out. */
-export function listHref({ page, filter = "", sort = "", order = ORDERS[0] }: Partial<ListRoute> & Pick<ListRoute, "page">): string {
+export function listHref({ page, filter = "", sort = "", order = ORDERS[0], starred = false }: Partial<ListRoute> & Pick<ListRoute, "page">): string {
   const params = new URLSearchParams();
   if (filter) params.set("q", filter);
   if (sort) params.set("sort", sort);
   if (order !== ORDERS[0]) params.set("order", order);
+  if (starred) params.set("starred", "1");
   const search = params.toString();
   return `#/${PAGES[page]}${search ? `?${search}` : ""}`;
 }

@@ -2,13 +2,13 @@ import { expect, test } from "vitest";
 import { listHref, parseRoute, sessionHref, type ListRoute } from "../src/route";
 
 test.each(["", "#", "#/"])("%s is the library", (hash) =>
-  expect(parseRoute(hash)).toEqual({ page: "library", filter: "", sort: "", order: "relevance" }),
+  expect(parseRoute(hash)).toEqual({ page: "library", filter: "", sort: "", order: "relevance", starred: false }),
 );
 
 test.each(["#/nowhere", "#/usage/more", "#/constructor"])("%s is no page", (hash) => expect(parseRoute(hash).page).toBe("unknown"));
 
 test("the filter and the order of a list are in its address", () => {
-  const list: ListRoute = { page: "captured", filter: "a b&c", sort: "cost", order: "newest" };
+  const list: ListRoute = { page: "captured", filter: "a b&c", sort: "cost", order: "newest", starred: true };
   expect(parseRoute(listHref(list))).toEqual(list);
   expect(listHref({ page: "library" })).toBe("#/");
   expect(parseRoute("#/?order=odd")).toMatchObject({ order: "relevance" });

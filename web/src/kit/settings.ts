@@ -4,7 +4,11 @@ import { loadSetting, saveSetting } from "./storage";
 import { Store } from "./store";
 
 const DIFF_LAYOUT = "reread-diff";
+const PANE = "reread-sessions";
 const DENSITY = "reread-density";
+
+/** From this width on there is room for the list of sessions beside a session, until somebody closes it. */
+const WIDE = 1600;
 
 /** How much of a session is shown: prompts and last answers, everything with details closed, or all of it open. */
 export const DENSITIES = ["conversation", "normal", "everything"] as const;
@@ -20,6 +24,15 @@ class Settings extends Store {
   setDensity(density: Density): void {
     this.density = density;
     saveSetting(DENSITY, density);
+    this.changed();
+  }
+
+  /** Whether the list of sessions is beside a session. */
+  sessionsPane = loadSetting(PANE) === null ? typeof innerWidth === "number" && innerWidth >= WIDE : loadSetting(PANE) === "shown";
+
+  toggleSessionsPane(): void {
+    this.sessionsPane = !this.sessionsPane;
+    saveSetting(PANE, this.sessionsPane ? "shown" : "hidden");
     this.changed();
   }
 

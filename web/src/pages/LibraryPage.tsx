@@ -7,7 +7,6 @@ import { ChipGroup } from "../kit/ChipGroup";
 import { plural } from "../kit/format";
 import { SearchField } from "../kit/SearchField";
 import { useVersion } from "../kit/store";
-import { toError } from "../kit/toError";
 import { useKeys } from "../kit/useKeys";
 import { Bar } from "../shell/Bar";
 import { Empty, LoadError, Loading } from "../shell/PageStates";
@@ -18,32 +17,35 @@ import { LibrarySearcher } from "./librarySearch";
 import { listState, saveListState, useSavedScroll } from "./listState";
 import { firstResult, SearchResults, STEPS } from "./SearchResults";
 import { SessionList } from "./SessionList";
+import { useLibrary } from "./useLibrary";
 
 export function LibraryPage({ route }: { route: ListRoute }) {
   const captured = route.page === "captured";
   const source = useSource();
   const searcher = useMemo(() => new LibrarySearcher(source), [source]);
   useVersion(searcher);
-  const { library, failed, retry } = useLibrary(searcher.refresh);
+  const { library, failed, retry, star } = useLibrary(searcher.refresh);
   const named = SORTS.find((name) => name === route.sort) ?? SORTS[0];
   const [filter, setFilter] = useState(route.filter);
   const [sort, setSort] = useState<Sort>(named);
+  const [starred, setStarred] = useState(route.starred);
   const [order, setOrder] = useState<Order>(route.order);
   const [count, setCount] = useState<number>(listState().texts || STEPS[0]);
   const [allSessions, setAllSessions] = useState(listState().allSessions);
   useLayoutEffect(() => {
     setFilter(route.filter);
     setSort(named);
+    setStarred(route.starred);
     setOrder(route.order);
     setCount(listState().texts || STEPS[0]);
     setAllSessions(listState().allSessions);
   }, [route, named]);
   useEffect(() => {
     // In place: a list that is filtered is still the same page.
-    const address = listHref({ page: route.page, filter, sort: sort === SORTS[0] ? "" : sort, order });
+    const address = listHref({ page: route.page, filter, sort: sort === SORTS[0] ? "" : sort, order, starred });
     history.replaceState(history.state, "", address);
     saveListState({ texts: count, allSessions });
-  }, [route.page, filter, sort, order, count, allSessions]);
+  }, [route.page, filter, sort, order, starred, count, allSessions]);
   const searching = !captured && filter.trim() !== "";
   useEffect(() => {
     searcher.ask({ query: captured ? "" : filter, order, count });
@@ -54,6 +56,10 @@ export function LibraryPage({ route }: { route: ListRoute }) {
     "/": () => document.querySelector<HTMLInputElement>(".bar input[type=search]")?.focus(),
     j: () => focusRow(1),
     k: () => focusRow(-1),
+    s: () => {
+      const row = sessions.find(({ key }) => key === focusedKey());
+      if (row) star(row);
+    },
   });
   const change = (text: string) => {
     setFilter(text);
@@ -61,8 +67,8 @@ export function LibraryPage({ route }: { route: ListRoute }) {
     setAllSessions(false);
   };
   const sessions = useMemo(
-    () => (library?.sessions ?? []).filter((row) => (!captured || row.captured) && matchesWords(row, filter)),
-    [library, captured, filter],
+    () => (library?.sessions ?? []).filter((row) => (!captured || row.captured) && (!starred || row.starred) && matchesWords(row, filter)),
+    [library, captured, starred, filter],
   );
   const [unfolded, setUnfolded] = useState<ReadonlySet<string>>(new Set());
   const [showEmpty, setShowEmpty] = useState(false);
@@ -109,13 +115,19 @@ export function LibraryPage({ route }: { route: ListRoute }) {
                 order={order}
                 onOrder={setOrder}
               />
-            ) : rows.length || empty ? (
+            ) : rows.length || empty || starred ? (
               <>
                 <p className="sort-by">
                   <ChipGroup label="Sort by" options={SORTS} value={sort} name={sortName} onChoose={setSort} />
+                  {(starred || sessions.some((row) => row.starred)) && (
+                    <button type="button" className="chip" aria-pressed={starred} onClick={() => setStarred(!starred)}>
+                      ★ Starred
+                    </button>
+                  )}
                   {library.pending > 0 && <span className="muted num">Counting {plural(library.pending, "session")}…</span>}
                 </p>
-                <SessionList rows={rows} onUnfold={(key) => setUnfolded(new Set([...unfolded, key]))} />
+                {starred && !rows.length && <p className="note">No session is starred. Press <kbd>s</kbd> on a row, or the star beside it.</p>}
+                <SessionList rows={rows} onStar={star} onUnfold={(key) => setUnfolded(new Set([...unfolded, key]))} />
                 {empty > 0 && (
                   <p className="muted">
                     {showEmpty ? `${plural(empty, "session")} without a prompt shown` : `${plural(empty, "session")} without a prompt hidden`}{" "}
@@ -135,6 +147,9 @@ export function LibraryPage({ route }: { route: ListRoute }) {
   );
 }
 
+/** The key of the session whose row has the focus. */
+const focusedKey = (): string | undefined => (document.activeElement as HTMLElement | null)?.dataset.session;
+
 /** Focus the next row, or the first one on the screen; Enter follows it, as it does any link. */
 function focusRow(step: number): void {
   const rows = [...document.querySelectorAll<HTMLElement>(".session-row, .hit-row")];
@@ -143,45 +158,6 @@ function focusRow(step: number): void {
   const row = rows[at < 0 ? onScreen : at + step];
   row?.focus({ preventScroll: true });
   row?.scrollIntoView({ block: "nearest" });
-}
-
-/** The list of sessions, kept up to date; `onGrowth` is called if there are new texts. */
-function useLibrary(onGrowth: () => void) {
-  const source = useSource();
-  const [library, setLibrary] = useState<Library | null>(null);
-  const [failed, setFailed] = useState<Error | null>(null);
-  const [attempt, setAttempt] = useState(0);
-  useEffect(() => {
-    document.title = "reread";
-    let current = true;
-    const load = () =>
-      source.library().then(
-        (value) => {
-          if (!current) return;
-          setLibrary(value);
-          setFailed(null);
-        },
-        (error: unknown) => current && setFailed(toError(error)),
-      );
-    void load();
-    const sizes = new Map<string, number>();
-    const stop = source.watchLibrary({
-      changed: () => {
-        void load();
-        onGrowth();
-      },
-      row: (row) => {
-        setLibrary((before) => before && { ...before, sessions: before.sessions.map((old) => (old.key === row.key ? row : old)) });
-        if (sizes.get(row.key) !== row.size) onGrowth(); // else its turns and tokens were counted
-        sizes.set(row.key, row.size);
-      },
-    });
-    return () => {
-      current = false;
-      stop();
-    };
-  }, [source, attempt, onGrowth]);
-  return { library, failed, retry: () => setAttempt(attempt + 1) };
 }
 
 function NoSessions({ library, filter, captured }: { library: Library; filter: string; captured: boolean }) {

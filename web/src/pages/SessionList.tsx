@@ -2,7 +2,9 @@
 
 import { useWindowVirtualizer } from "@tanstack/react-virtual";
 import { useLayoutEffect, useRef, useState } from "react";
-import { repeatKey, type ListRow } from "./groupSessions";
+import type { LibraryRow } from "../values";
+import { contentTop } from "../kit/barHeight";
+import { repeatKey, type ListRow, type ProjectGroup } from "./groupSessions";
 import { listState } from "./listState";
 import { ProjectRow, SessionRow } from "./SessionRow";
 
@@ -13,9 +15,10 @@ interface Props {
   rows: ListRow[];
   /** Called with the key of repeats that are to be shown one by one. */
   onUnfold?(key: string): void;
+  onStar?(session: LibraryRow): void;
 }
 
-export function SessionList({ rows, onUnfold }: Props) {
+export function SessionList({ rows, onUnfold, onStar }: Props) {
   const container = useRef<HTMLDivElement>(null);
   const [margin, setMargin] = useState(0);
   useLayoutEffect(() => setMargin(container.current?.offsetTop ?? 0));
@@ -26,8 +29,14 @@ export function SessionList({ rows, onUnfold }: Props) {
     scrollMargin: margin,
     initialOffset: () => listState().top,
   });
+  const heading = headingAt(rows, list.getVirtualItemForOffset((list.scrollOffset ?? 0) + contentTop())?.index ?? 0);
   return (
     <div className="library-rows" ref={container} style={{ height: list.getTotalSize() }}>
+      {heading && (
+        <div className="sticky-heading" aria-hidden="true">
+          <ProjectRow group={heading} />
+        </div>
+      )}
       {list.getVirtualItems().map((virtual) => {
         const row = rows[virtual.index];
         if (!row) return null;
@@ -40,7 +49,7 @@ export function SessionList({ rows, onUnfold }: Props) {
             style={{ transform: `translateY(${virtual.start - margin}px)` }}
           >
             {"session" in row ? (
-              <SessionRow entry={row} onUnfold={() => onUnfold?.(repeatKey(row.session))} />
+              <SessionRow entry={row} onUnfold={() => onUnfold?.(repeatKey(row.session))} onStar={onStar} />
             ) : (
               <ProjectRow group={row} />
             )}
@@ -49,4 +58,14 @@ export function SessionList({ rows, onUnfold }: Props) {
       })}
     </div>
   );
+}
+
+/** The project of the first row on the screen; null if its own heading is there, too, or there are none. */
+function headingAt(rows: ListRow[], first: number): ProjectGroup | null {
+  for (let at = first - 1; at >= 0; at -= 1) {
+    const row = rows[at];
+    if (row && !("session" in row)) return row;
+    if (row && "session" in row && row.showProject) return null;
+  }
+  return null;
 }

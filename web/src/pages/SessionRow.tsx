@@ -5,17 +5,29 @@ import { folder, fullTime, model, plural, when } from "../kit/format";
 import { LiveDot } from "../kit/LiveDot";
 import { PlainText, visible } from "../kit/PlainText";
 import { sessionHref } from "../route";
-import type { Figures } from "../values";
+import type { Figures, LibraryRow } from "../values";
 import type { ProjectGroup, SessionEntry } from "./groupSessions";
 
 /** A link to a session; or, for sessions with the same title, a button that shows them one by one. */
-export function SessionRow({ entry, onUnfold }: { entry: SessionEntry; onUnfold(): void }) {
+export function SessionRow({ entry, onUnfold, onStar }: { entry: SessionEntry; onUnfold(): void; onStar?: ((session: LibraryRow) => void) | undefined }) {
   const { session, repeats } = entry;
   if (repeats === 1) {
     return (
-      <a className="session-row" href={sessionHref({ session: session.key })}>
-        <Cells entry={entry} />
-      </a>
+      <>
+        <button
+          type="button"
+          className="row-star"
+          aria-pressed={session.starred}
+          aria-label={visible(`Star ${session.title}`)}
+          title={session.starred ? "Take the star away" : "Star this session"}
+          onClick={() => onStar?.(session)}
+        >
+          {session.starred ? "★" : "☆"}
+        </button>
+        <a className="session-row" data-session={session.key} href={sessionHref({ session: session.key })}>
+          <Cells entry={entry} />
+        </a>
+      </>
     );
   }
   return (
@@ -39,6 +51,11 @@ function Cells({ entry: { session, showProject, repeats } }: { entry: SessionEnt
         {session.gone && (
           <span className="label" title="Claude Code has deleted it; this is the copy that reread keeps">
             kept
+          </span>
+        )}
+        {session.note && (
+          <span className="row-note muted" title={visible(session.note)}>
+            <PlainText text={session.note} />
           </span>
         )}
         {showProject && (

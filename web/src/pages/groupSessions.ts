@@ -43,7 +43,7 @@ const SORT_VALUES: Record<Exclude<Sort, "projects" | "newest" | "title">, (row: 
 
 /** True if the row contains every word of the filter. */
 export function matchesWords(row: LibraryRow, filter: string): boolean {
-  const text = [row.title, row.project, row.git_branch, row.id, row.version, ...row.models].join("\n").toLowerCase();
+  const text = [row.title, row.note, row.project, row.git_branch, row.id, row.version, ...row.models].join("\n").toLowerCase();
   return filter.toLowerCase().split(/\s+/).every((word) => text.includes(word));
 }
 

@@ -17,6 +17,7 @@ import { ContextChart } from "./ContextChart";
 import { AgentFigures } from "./InlineAgent";
 import { nextFrame } from "./scrollTo";
 import { SharePane } from "./SharePane";
+import { StarAndNote } from "./StarAndNote";
 
 /** Usage is loaded again after this many new items. */
 const USAGE_STEP = 20;
@@ -91,6 +92,7 @@ export function SessionHead({ onPlay, playing, timeline }: Props) {
           </button>
         </p>
       </div>
+      {source.can.annotate && !overview.agent && <StarAndNote session={thread.session} />}
       <Notices overview={overview} />
       {sharing && <SharePane session={thread.session} onClose={() => setSharing(false)} />}
       {about && <About usage={usage} />}

@@ -1,7 +1,7 @@
 /** The reader: shows the page that the address names. */
 
 import { useEffect, useMemo } from "react";
-import { PictureUrlContext, SourceContext } from "../contexts";
+import { PictureUrlContext, SourceContext, useSource } from "../contexts";
 import { settings } from "../kit/settings";
 import { useSelector } from "../kit/store";
 import { toggleTheme } from "../kit/theme";
@@ -17,6 +17,7 @@ import { ConnectionNotice } from "./ConnectionNotice";
 import { KeyboardShortcuts } from "./KeyboardShortcuts";
 import { overlay } from "./overlay";
 import { Palette } from "./Palette";
+import { SessionsPane } from "./SessionsPane";
 import { UnknownPage } from "./UnknownPage";
 
 export function App({ source }: { source: Source }) {
@@ -31,6 +32,7 @@ export function App({ source }: { source: Source }) {
   useActions([
     { name: "Switch between light and dark", run: toggleTheme },
     { name: "Switch between diffs side by side and inline", run: () => settings.toggleSideBySide() },
+    ...(source.can.library ? [{ name: "Show or hide the list of sessions beside a session", run: () => settings.toggleSessionsPane() }] : []),
     { name: "Keyboard shortcuts", keys: "?", run: () => overlay.show("shortcuts") },
   ]);
   return (
@@ -62,9 +64,16 @@ function usePaletteKey(): void {
 }
 
 function CurrentPage({ route, hash }: { route: Route; hash: string }) {
+  const { can } = useSource();
+  const pane = useSelector(settings, ({ sessionsPane }) => sessionsPane) && can.library;
   if (route.page === "session") {
     const { session, agent, branch } = route.thread;
-    return <SessionPage key={JSON.stringify([session, agent, branch])} route={route} hash={hash} />;
+    return (
+      <>
+        <SessionPage key={JSON.stringify([session, agent, branch])} route={route} hash={hash} />
+        {pane && <SessionsPane current={session} />}
+      </>
+    );
   }
   if (route.page === "library" || route.page === "captured") return <LibraryPage key={route.page} route={route} />;
   if (route.page === "usage") return <UsagePage route={route} />;

@@ -2,12 +2,15 @@
 
 import type { ReactNode } from "react";
 import { useSource } from "../contexts";
+import { settings } from "../kit/settings";
+import { useSelector } from "../kit/store";
 import { toggleTheme } from "../kit/theme";
 import type { Route } from "../route";
 import { overlay } from "./overlay";
 
 export function Bar({ page, children }: { page: Route["page"]; children?: ReactNode }) {
   const { can, home } = useSource();
+  const pane = useSelector(settings, ({ sessionsPane }) => sessionsPane);
   const link = (to: Route["page"], href: string, name: string) => (
     <a href={href} aria-current={page === to ? "page" : undefined}>
       {name}
@@ -18,6 +21,11 @@ export function Bar({ page, children }: { page: Route["page"]; children?: ReactN
       <a className="brand" href={home}>
         reread
       </a>
+      {page === "session" && can.library && (
+        <button type="button" className="link-button pane-button" aria-pressed={pane} title="The list of sessions beside this one" onClick={() => settings.toggleSessionsPane()}>
+          List
+        </button>
+      )}
       <div className="bar-middle">{children}</div>
       <nav aria-label="Pages">
         {can.library && link("library", "#/", "Sessions")}

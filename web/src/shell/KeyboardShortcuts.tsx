@@ -13,6 +13,7 @@ const SHORTCUTS: [keys: string, action: string][] = [
   ["v", "Show the timeline, or the messages again"],
   ["[ / ]", "Previous / next branch"],
   ["Space", "Play or pause"],
+  ["s", "Star this session, or the row"],
   ["/", "Search"],
   ["Ctrl K or ⌘ K", "Go to a session, a page or an action"],
   ["Esc", "Close the search, the palette or this list"],

@@ -1,0 +1,55 @@
+/** The list of sessions, kept up to date. */
+
+import { useEffect, useState } from "react";
+import { useSource } from "../contexts";
+import { toError } from "../kit/toError";
+import type { Library, LibraryRow } from "../values";
+
+/** The list of sessions; `onGrowth` is called if there are new texts. */
+export function useLibrary(onGrowth: () => void) {
+  const source = useSource();
+  const [library, setLibrary] = useState<Library | null>(null);
+  const [failed, setFailed] = useState<Error | null>(null);
+  const [attempt, setAttempt] = useState(0);
+  const change = (key: string, row: Partial<LibraryRow>) =>
+    setLibrary((before) => before && { ...before, sessions: before.sessions.map((old) => (old.key === key ? { ...old, ...row } : old)) });
+  useEffect(() => {
+    document.title = "reread";
+    let current = true;
+    const load = () =>
+      source.library().then(
+        (value) => {
+          if (!current) return;
+          setLibrary(value);
+          setFailed(null);
+        },
+        (error: unknown) => current && setFailed(toError(error)),
+      );
+    void load();
+    const sizes = new Map<string, number>();
+    const stop = source.watchLibrary({
+      changed: () => {
+        void load();
+        onGrowth();
+      },
+      row: (row) => {
+        change(row.key, row);
+        if (sizes.get(row.key) !== row.size) onGrowth(); // else its turns and tokens were counted
+        sizes.set(row.key, row.size);
+      },
+    });
+    return () => {
+      current = false;
+      stop();
+    };
+  }, [source, attempt, onGrowth]);
+  /** Star a session, or take the star away. */
+  const star = ({ key, starred }: LibraryRow) => {
+    change(key, { starred: !starred });
+    source.annotate(key, { starred: !starred }).catch((error: unknown) => {
+      change(key, { starred });
+      setFailed(toError(error));
+    });
+  };
+  return { library, failed, retry: () => setAttempt(attempt + 1), star };
+}

@@ -1,0 +1,86 @@
+/** The list of sessions beside a session. */
+
+import { useVirtualizer } from "@tanstack/react-virtual";
+import { useEffect, useMemo, useRef, useState } from "react";
+import { useSource } from "../contexts";
+import { when } from "../kit/format";
+import { LiveDot } from "../kit/LiveDot";
+import { PlainText } from "../kit/PlainText";
+import { useAsync, useLastReady } from "../kit/useAsync";
+import { VirtualRows } from "../kit/VirtualRows";
+import { isEmptySession, matchesWords } from "../pages/groupSessions";
+import { sessionHref } from "../route";
+import type { LibraryRow } from "../values";
+
+const ROW = 52;
+
+/** What the list shows, which stays when the page is left. */
+const left = { filter: "", top: 0 };
+
+export function SessionsPane({ current }: { current: string }) {
+  const source = useSource();
+  const [filter, setFilter] = useState(left.filter);
+  const loaded = useLastReady(useAsync("library", () => source.library(), useVisits(current)));
+  const sessions = useMemo(
+    () => (loaded.state === "ready" ? loaded.value.sessions : []).filter((row) => (row.key === current || !isEmptySession(row)) && matchesWords(row, filter)),
+    [loaded, filter, current],
+  );
+  const scroller = useRef<HTMLDivElement>(null);
+  const list = useVirtualizer({
+    count: sessions.length,
+    estimateSize: () => ROW,
+    getScrollElement: () => scroller.current,
+    initialOffset: () => left.top,
+    overscan: 8,
+  });
+  const at = sessions.findIndex(({ key }) => key === current);
+  const ready = loaded.state === "ready";
+  useEffect(() => {
+    if (ready && at >= 0) list.scrollToIndex(at, { align: "auto" });
+  }, [current, ready]);
+  return (
+    <aside className="sessions-pane" aria-label="Sessions">
+      <input
+        type="search"
+        aria-label="Filter sessions"
+        placeholder="Filter sessions"
+        value={filter}
+        onChange={(event) => setFilter((left.filter = event.target.value))}
+      />
+      <div className="pane-scroll" ref={scroller} onScroll={(event) => (left.top = event.currentTarget.scrollTop)}>
+        {loaded.state === "failed" && <p className="note error">{loaded.error.message}</p>}
+        {ready && !sessions.length && <p className="note">No sessions match.</p>}
+        <VirtualRows list={list}>{(index) => sessions[index] && <PaneRow row={sessions[index]} isCurrent={index === at} />}</VirtualRows>
+      </div>
+    </aside>
+  );
+}
+
+function PaneRow({ row, isCurrent }: { row: LibraryRow; isCurrent: boolean }) {
+  return (
+    <a className="pane-row" href={sessionHref({ session: row.key })} aria-current={isCurrent ? "page" : undefined}>
+      <span className="pane-title">
+        {row.live && <LiveDot />} {row.starred && "★ "}
+        <bdi>
+          <PlainText text={row.title || "(no prompt yet)"} />
+        </bdi>
+      </span>
+      <span className="pane-facts">
+        <PlainText text={row.project.split(/[\\/]/).filter(Boolean).at(-1) ?? ""} />
+        {row.updated && <span>{when(row.updated)}</span>}
+      </span>
+    </a>
+  );
+}
+
+/** Grows with every session that is opened and every return to the tab: then the list is loaded again. */
+function useVisits(current: string): number {
+  const [visits, setVisits] = useState(0);
+  useEffect(() => {
+    const visited = () => !document.hidden && setVisits((before) => before + 1);
+    addEventListener("visibilitychange", visited);
+    return () => removeEventListener("visibilitychange", visited);
+  }, []);
+  useEffect(() => setVisits((before) => before + 1), [current]);
+  return visits;
+}
