@@ -607,3 +607,20 @@ def test_the_waterfall_says_when_what_was_at_work() -> None:
         ("agent", 5000, 9000, "P", "done"),
         ("model", 11_000, 14_000, "claude-x", ""),
     ]
+
+
+def test_a_call_says_its_command_besides_its_description() -> None:
+    view = view_of(
+        user("Go."),
+        reply(use("a", command="pytest -q", description="Run the tests"), use("b", command="ls"), id="m1"),
+    )
+    calls = [part for item in view.page(0, 9).items for part in item.parts if isinstance(part, schema.CallPart)]
+    assert [(call.title, call.detail) for call in calls] == [("Run the tests", "pytest -q"), ("ls", "")]
+
+
+def test_the_end_of_a_long_output_is_sent_with_its_beginning() -> None:
+    printed = "\n".join(f"line {n}" for n in range(5000))
+    view = view_of(user("Go."), reply(use("a", command="x")), answer(result("a", printed), data={"stdout": printed}))
+    (cut,) = view.call(0).cut
+    assert cut.tail.split("\n") == [f"line {n}" for n in range(4988, 5000)]
+    assert view.call(0, whole=True).cut == []

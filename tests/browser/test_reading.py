@@ -251,6 +251,18 @@ class TestSession:
         prompt.get_by_role("button", name="Copy").click()
         expect(prompt.get_by_text("Copied")).to_be_visible()
         assert "has failed on CI" in page.evaluate("navigator.clipboard.readText()")
+        prompt.get_by_role("link", name="Link").click()
+        expect(prompt.get_by_role("link", name="Copied")).to_be_visible()
+        assert re.search(r"/#/s/[^?]+\?at=", page.evaluate("navigator.clipboard.readText()"))
+        call = page.locator(".call", has_text="Run the backoff tests once")
+        expect(call.locator(".call-detail")).to_contain_text("pytest")
+        expect(page.locator(".call .added-lines").first).to_contain_text("+")
+        call.locator(".disclosure").first.click()
+        command = call.locator(".terminal.in")
+        command.hover()
+        command.get_by_role("button", name="Copy").click()
+        expect(command.get_by_text("Copied")).to_be_visible()
+        assert "pytest" in page.evaluate("navigator.clipboard.readText()")
 
     def test_about(self, tab: Tab, demo: str) -> None:
         page = tab(session_url(demo, "letters"))

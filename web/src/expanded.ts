@@ -4,7 +4,7 @@ import { Store } from "./kit/store";
 export class Expanded extends Store {
   private readonly toggled = new Set<string>();
   thinking = false;
-  private all = false;
+  all = false;
 
   has(key: string, byDefault = false): boolean {
     return this.toggled.has(key) !== (byDefault || this.all);

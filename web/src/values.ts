@@ -236,6 +236,7 @@ export interface CutNode {
   path: number[];
   lines: number;
   chars: number;
+  tail: string;
 }
 
 /** A text in Markdown. */
@@ -263,6 +264,7 @@ export interface CallPart {
   title: string;
   category: string;
   state: string;
+  detail: string;
   note: string;
   seconds: number | null;
   line: number;

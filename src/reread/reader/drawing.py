@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 
 from reread import tools
+from reread.base.coerce import as_dict, as_str
 from reread.base.telling_line import telling_line
 from reread.base.text import one_line, plural
 from reread.model import parts as p
@@ -29,6 +30,8 @@ SELF_EXPLANATORY = frozenset({"compaction", "notification", "output"})
 """The kinds of notice whose details are not a part."""
 NOTE = 160
 """Characters of a note at most; the page cuts it to its width."""
+DETAIL, TITLE_START = 240, 40
+"""Characters of a command at most; and how many of them, found in the title, mean that it is the command."""
 ATTACHED_SHOWN = 20
 """How many of the records attached to a call are shown."""
 FOLDED = (p.HOOK, p.CONTEXT)
@@ -116,6 +119,7 @@ class PartBuilder:
             name=call.name,
             label=call.name if labelled else "",
             title=rest if labelled else title,
+            detail=_detail(call, title),
             category=category_of(call.name),
             state=tool_call.outcome.state,
             note=_outcome_note(tool_call.outcome),
@@ -230,6 +234,13 @@ def run_title(parts: Sequence[schema.Part]) -> str:
     """The calls of a run, counted: 7 reads, 2 searches."""
     counts = Counter(part.category for part in parts if isinstance(part, schema.CallPart))
     return ", ".join(plural(count, category) for category, count in counts.most_common() if category in RUN_CATEGORIES)
+
+
+def _detail(call: Call, title: str) -> str:
+    """The command of a call, unless its title is the command."""
+    command = as_str(as_dict(call.input).get("command")) if category_of(call.name) == "run" else None
+    shown = one_line(command, DETAIL) if command else ""
+    return "" if shown and shown[:TITLE_START] in title else shown
 
 
 def _outcome_note(outcome: Outcome) -> str:

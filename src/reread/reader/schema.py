@@ -133,6 +133,8 @@ class CutNode(Value, frozen=True):
     lines: int
     """The number of lines in the whole node."""
     chars: int
+    tail: str = ""
+    """The last lines of a program's output."""
 
 
 class Part(Value, frozen=True, tag_field="part"):
@@ -171,6 +173,8 @@ class CallPart(Part, frozen=True, tag="call"):
     """read, search, edit, run, agent, web, plan or other."""
     state: str
     """running, done, failed, denied or interrupted; the failed ones are counted and filtered as errors."""
+    detail: str = ""
+    """The command that it ran, if the title describes it in other words."""
     note: str = ""
     """How it failed, in a few words."""
     seconds: float | None = None

@@ -16,6 +16,8 @@ LINES, CHARS, ITEMS = 200, 20_000, 500
 """How many lines and characters of a text, or items of a list, are sent."""
 DEPTH = 40
 """How deep a JSON value is sent as it is; deeper values are sent as text."""
+TAIL_LINES, TAIL_CHARS = 12, 4000
+"""How many of the last lines of an output that is cut, and how many of their characters, are sent."""
 HUNK_LINE = 20
 """What a line of a diff counts in addition to its characters."""
 
@@ -50,7 +52,8 @@ class Trimmer:
         if short is value:
             return node
         lines, chars = _extent(value)
-        self.cut.append(CutNode(path=list(path), lines=lines, chars=chars))
+        tail = _last_lines(value) if isinstance(node, nodes.Terminal) else ""
+        self.cut.append(CutNode(path=list(path), lines=lines, chars=chars, tail=tail))
         return msgspec.structs.replace(node, **{field: short})
 
     def _data(self, node: nodes.Data, path: tuple[int, ...]) -> Node:
@@ -171,3 +174,9 @@ class _Budget:
             self.left -= len(key)
             out[key] = self.spend(item, depth - 1)
         return out
+
+
+def _last_lines(text: str) -> str:
+    """The last lines of a text; only whole lines."""
+    lines = text[-TAIL_CHARS:].rstrip("\n").split("\n")
+    return "\n".join(lines[1:][-TAIL_LINES:])

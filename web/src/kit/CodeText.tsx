@@ -46,6 +46,7 @@ export const CodeText = memo(function CodeText(props: Props) {
       place={place}
       label={props.label ?? "code"}
       loadWhole={props.loadWhole}
+      text={() => text}
     />
   );
 });

@@ -4,12 +4,15 @@ import { useVirtualizer } from "@tanstack/react-virtual";
 import { useRef, type ReactNode } from "react";
 import { useExpanded } from "../contexts";
 import { useSelector } from "./store";
+import { CopyTextButton } from "./CopyTextButton";
 import { exact } from "./format";
 import { visible } from "./PlainText";
 
 const FIRST = 32;
 /** This many more lines are shown rather than a button. */
 const SLACK = 8;
+/** Of these, so many are the last ones, if the end is worth as much as the beginning. */
+const LAST = 12;
 const VIRTUAL = 600;
 const LINE_HEIGHT = 20;
 
@@ -22,13 +25,20 @@ interface Props {
   className: string;
   label: string;
   loadWhole?(): void;
+  /** Whether the last lines are shown below the first ones; those of a text that is not loaded are in `rest`. */
+  withEnd?: boolean;
+  rest?: { count: number; line(index: number): ReactNode } | undefined;
+  /** The text that is copied. */
+  text?(): string;
 }
 
-export function Lines({ count, total = count, line, place, className, label, loadWhole }: Props) {
+export function Lines({ count, total = count, line, place, className, label, loadWhole, withEnd = false, rest, text }: Props) {
   const expanded = useExpanded();
   const key = `lines:${place}`;
   const all = useSelector(expanded, () => expanded.has(key));
-  const shown = all || total <= FIRST + SLACK ? count : Math.min(count, FIRST);
+  const folded = !all && total > FIRST + SLACK;
+  const ending = folded && withEnd ? (rest ?? (total === count ? { count: LAST, line: (at: number) => line(count - LAST + at) } : null)) : null;
+  const shown = folded ? Math.min(count, ending ? FIRST - LAST : FIRST) : count;
   const more = shown < total;
   const toggle = () => {
     if (!all && total > count) loadWhole?.();
@@ -39,15 +49,23 @@ export function Lines({ count, total = count, line, place, className, label, loa
       {shown > VIRTUAL ? (
         <VirtualLines count={shown} line={line} label={label} />
       ) : (
-        <div className="scrolls" tabIndex={0} role="region" aria-label={visible(label)}>
-          <div className="lines-content">{Array.from({ length: shown }, (_, index) => line(index))}</div>
-        </div>
+        <Box count={shown} line={line} label={label} />
       )}
-      {(more || all) && (
+      {total > FIRST + SLACK && (more || all) && (
         <button type="button" className="show-more" onClick={toggle}>
-          {all && !more ? "Show fewer lines" : all ? "Loading…" : `Show all ${exact(total)} lines`}
+          {all && !more ? "Show fewer lines" : all ? "Loading…" : ending ? `Show ${exact(total - shown - ending.count)} lines in between` : `Show all ${exact(total)} lines`}
         </button>
       )}
+      {ending && <Box count={ending.count} line={ending.line} label={`end of the ${label}`} />}
+      {text && <CopyTextButton text={text} partly={total > count} />}
+    </div>
+  );
+}
+
+function Box({ count, line, label }: Pick<Props, "count" | "line" | "label">) {
+  return (
+    <div className="scrolls" tabIndex={0} role="region" aria-label={visible(label)}>
+      <div className="lines-content">{Array.from({ length: count }, (_, index) => line(index))}</div>
     </div>
   );
 }

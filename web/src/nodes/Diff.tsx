@@ -31,6 +31,7 @@ export function Diff({ node, place }: NodeProps<DiffNode>) {
         place={place}
         label={`changes to ${node.path ?? "a file"}`}
         loadWhole={loadWhole}
+        text={() => node.hunks.flatMap(({ lines }) => lines).join("\n")}
         line={(index) => {
           const row = rows[index];
           if (!row) return null;

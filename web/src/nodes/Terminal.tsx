@@ -1,5 +1,5 @@
 import { useMemo } from "react";
-import { ansiLines, type Run } from "../kit/ansi";
+import { ansiLines, stripAnsi, type Run } from "../kit/ansi";
 import { Lines } from "../kit/Lines";
 import { LongText } from "../kit/LongText";
 import type { Terminal as TerminalNode } from "../values";
@@ -15,6 +15,16 @@ const LABELS: Record<string, string> = { in: "command", out: "output", err: "err
 export function Terminal({ node, place }: NodeProps<TerminalNode>) {
   const { cut, loadWhole } = useCut(place);
   const lines = useMemo(() => ansiLines(node.text.replace(/\n$/, "")), [node.text]);
+  const end = useMemo(() => (cut?.tail ? ansiLines(cut.tail) : null), [cut?.tail]);
+  const draw = (lines: Run[][]) => (index: number) => (
+    <div className="line" key={index}>
+      <code>
+        {lines[index]?.slice(0, MOST_RUNS).map((run, at) => <StyledRun key={at} run={run} />)}
+        <LongText first={0} text={restOf(lines[index])} />
+        {"\n"}
+      </code>
+    </div>
+  );
   return (
     <Lines
       className={`terminal ${node.stream}`}
@@ -23,15 +33,10 @@ export function Terminal({ node, place }: NodeProps<TerminalNode>) {
       place={place}
       label={LABELS[node.stream] ?? "output"}
       loadWhole={loadWhole}
-      line={(index) => (
-        <div className="line" key={index}>
-          <code>
-            {lines[index]?.slice(0, MOST_RUNS).map((run, at) => <StyledRun key={at} run={run} />)}
-            <LongText first={0} text={restOf(lines[index])} />
-            {"\n"}
-          </code>
-        </div>
-      )}
+      withEnd={node.stream !== "in"}
+      rest={end ? { count: end.length, line: draw(end) } : undefined}
+      text={() => stripAnsi(node.text)}
+      line={draw(lines)}
     />
   );
 }

@@ -20,6 +20,10 @@ interface Props {
   title: string;
   /** The whole title, if `title` is a shorter form of it. */
   tooltip?: string;
+  /** The command that it ran, shown after the title. */
+  detail?: string;
+  /** Whether the title ends with the numbers of lines added and removed. */
+  counted?: boolean;
   /** How it failed, in a few words. */
   note?: string;
   state: string;
@@ -29,7 +33,7 @@ interface Props {
   children: () => ReactNode;
 }
 
-export function CallRow({ name, label, title, tooltip = title, note = "", state, seconds, summary, children }: Props) {
+export function CallRow({ name, label, title, tooltip = title, detail = "", counted = false, note = "", state, seconds, summary, children }: Props) {
   const mark = STATES[state];
   return (
     <Collapsible
@@ -43,12 +47,18 @@ export function CallRow({ name, label, title, tooltip = title, note = "", state,
           )}
           <span className="call-title" title={visible(tooltip)}>
             <bdi>
-              <PlainText text={stripAnsi(title)} />
+              <Title text={stripAnsi(title)} counted={counted} />
             </bdi>
             {note && (
               <span className="call-note">
                 {" → "}
                 <PlainText text={stripAnsi(note)} />
+              </span>
+            )}
+            {detail && (
+              <span className="call-detail">
+                {" "}
+                <PlainText text={stripAnsi(detail)} />
               </span>
             )}
             {summary}
@@ -68,5 +78,18 @@ export function CallRow({ name, label, title, tooltip = title, note = "", state,
     >
       {children}
     </Collapsible>
+  );
+}
+
+const COUNTS = /^(.*?)( \+\d+)?( −\d+)?$/s;
+
+function Title({ text, counted }: { text: string; counted: boolean }) {
+  const [, words = text, added, removed] = (counted && COUNTS.exec(text)) || [];
+  return (
+    <>
+      <PlainText text={words} />
+      {added && <span className="added-lines">{added}</span>}
+      {removed && <span className="removed-lines">{removed}</span>}
+    </>
   );
 }

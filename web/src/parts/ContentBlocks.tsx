@@ -11,6 +11,7 @@ import type { PartProps } from "./partProps";
 import { TextBlock } from "./TextBlock";
 import { ThinkingBlock } from "./ThinkingBlock";
 import { ToolUseBlock } from "./ToolUseBlock";
+import { unrecordedThinking } from "./unrecordedThinking";
 
 type Components = { [K in Part["part"]]: ComponentType<PartProps<Extract<Part, { part: K }>>> };
 
@@ -29,7 +30,7 @@ interface Props {
 }
 
 export function ContentBlocks({ item, parts = item.parts }: Props) {
-  return groupCollapsed(item, parts).map((group) => {
+  return groupCollapsed(item, withoutMarks(item, parts)).map((group) => {
     if (Array.isArray(group)) return <CollapsedParts key={group[0]?.at} item={item} parts={group} />;
     const { part, at } = group;
     const Component = COMPONENTS[part.part] as ComponentType<PartProps<Part>>;
@@ -43,6 +44,13 @@ export function ContentBlocks({ item, parts = item.parts }: Props) {
     );
   });
 }
+
+/** The parts without thinking that was not recorded, if the call after it says so. */
+const withoutMarks = (item: TimelineItem, parts: Part[]): Part[] =>
+  parts.filter((part) => {
+    const next = unrecordedThinking(part) ? item.parts[item.parts.indexOf(part) + 1] : undefined;
+    return next?.part !== "call" || !parts.includes(next);
+  });
 
 type Indexed<P extends Part = Part> = { part: P; at: number };
 

@@ -6,17 +6,18 @@ import { toError } from "../kit/toError";
 import { useAsync } from "../kit/useAsync";
 import { NodeList } from "../nodes/NodeList";
 import { CutsContext } from "../nodes/nodeProps";
-import { sessionHref } from "../route";
 import { CallActions } from "../session/Actions";
 import { AgentSummary, CollapsibleAgent, SingleAgent } from "../session/InlineAgent";
 import type { CallBody, CallPart } from "../values";
 import { CallRow } from "./CallRow";
 import { Collapsible } from "./Collapsible";
 import { callKey } from "./keys";
+import { unrecordedThinking } from "./unrecordedThinking";
 import type { PartProps } from "./partProps";
 
-export function ToolUseBlock({ part }: PartProps<CallPart>) {
+export function ToolUseBlock({ part, item, at }: PartProps<CallPart>) {
   const store = useThreadStore();
+  const quiet = [unrecordedThinking(item.parts[at - 1]), part.quiet].filter(Boolean);
   const current = useSelector(store.position, ({ call }) => call === part.index);
   return (
     <div className={`call ${part.state}${current ? " current" : ""}`} data-call={part.index}>
@@ -24,21 +25,23 @@ export function ToolUseBlock({ part }: PartProps<CallPart>) {
         name={callKey(part)}
         label={part.label}
         title={inProject(part.title, store.overview.project)}
-        tooltip={part.title}
+        detail={inProject(part.detail.replace(`cd ${store.overview.project} && `, ""), store.overview.project)}
+        counted={part.category === "edit"}
+        tooltip={[part.title, part.detail].filter(Boolean).join("\n")}
         note={part.note}
         state={part.state}
-        seconds={part.seconds}
+        seconds={part.agents.length === 1 && part.agents[0]?.seconds != null ? null : part.seconds}
         summary={
           <>
             <AgentSummary agents={part.agents} />
-            {part.quiet && <span className="call-quiet"> + {part.quiet}</span>}
+            {quiet.length > 0 && <span className="call-quiet"> + {quiet.join(", ")}</span>}
           </>
         }
       >
         {() => (
           <>
             <CallContent part={part} />
-            <CallActions href={sessionHref(store.thread, { call: part.id })} target={{ call: part.id }} />
+            <CallActions target={{ call: part.id }} />
           </>
         )}
       </CallRow>

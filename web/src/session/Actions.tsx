@@ -2,18 +2,17 @@
 
 import { useState } from "react";
 import { useThreadStore } from "../contexts";
-import { toError } from "../kit/toError";
+import { useCopy } from "../kit/CopyTextButton";
+import { sessionHref } from "../route";
 import type { Target } from "../source";
 import { RawView } from "./RawView";
 
-export function CallActions({ href, target }: { href: string; target: Target }) {
+export function CallActions({ target }: { target: Target }) {
   const [raw, setRaw] = useState(false);
   return (
     <>
       <span className="actions">
-        <a className="link-button" href={href} title="Link to this call">
-          Link
-        </a>
+        <LinkButton target={target} title="Copy the address of this call" />
         <RawButton open={raw} onToggle={() => setRaw(!raw)} />
       </span>
       {raw && <RawView target={target} />}
@@ -33,19 +32,27 @@ export function RawButton({ open, onToggle }: { open: boolean; onToggle(): void 
 
 export function CopyButton({ target }: { target: Target }) {
   const { source, thread } = useThreadStore();
-  const [result, setResult] = useState<string | null>(null);
-  const copy = async () => {
-    try {
-      await navigator.clipboard.writeText(await source.markdown(thread, target));
-      setResult("Copied");
-    } catch (error) {
-      setResult(toError(error).message);
-    }
-    setTimeout(() => setResult(null), 2000);
-  };
+  const [result, copy] = useCopy();
   return (
-    <button type="button" className="link-button" title="Copy as Markdown" onClick={() => void copy()}>
+    <button type="button" className="link-button" title="Copy as Markdown" onClick={() => copy(() => source.markdown(thread, target))}>
       <span aria-live="polite">{result ?? "Copy"}</span>
     </button>
+  );
+}
+
+/** A link to a message or call, which also copies its address. */
+export function LinkButton({ target, title }: { target: Target; title: string }) {
+  const { thread } = useThreadStore();
+  const [result, copy] = useCopy();
+  const href = sessionHref(thread, target);
+  const address = () => {
+    const url = new URL(href, location.href);
+    url.search = ""; // may hold the server's token
+    return Promise.resolve(url.href);
+  };
+  return (
+    <a className="link-button" href={href} title={title} onClick={() => copy(address)}>
+      <span aria-live="polite">{result ?? "Link"}</span>
+    </a>
   );
 }

@@ -1,10 +1,8 @@
 /** The time of an item, and its actions. */
 
-import { useThreadStore } from "../contexts";
 import { fullTime, timeOfDay } from "../kit/format";
-import { sessionHref } from "../route";
 import type { TimelineItem } from "../values";
-import { CopyButton, RawButton } from "./Actions";
+import { CopyButton, LinkButton, RawButton } from "./Actions";
 import { hasFields } from "./RecordFields";
 
 /** Kinds whose time is always shown; the others have durations of calls in that place. */
@@ -19,7 +17,6 @@ interface Props {
 }
 
 export function MessageHeader({ item, raw, onRaw, fields, onFields }: Props) {
-  const { thread } = useThreadStore();
   const target = { message: item.key };
   const time = item.time && (
     <time dateTime={item.time} title={fullTime(item.time)}>
@@ -31,9 +28,7 @@ export function MessageHeader({ item, raw, onRaw, fields, onFields }: Props) {
       {TIMED.has(item.kind) && time}
       <span className="actions">
         {!TIMED.has(item.kind) && time}
-        <a className="link-button" href={sessionHref(thread, target)} title="Link to this message">
-          Link
-        </a>
+        <LinkButton target={target} title="Copy the address of this message" />
         <CopyButton target={target} />
         {hasFields(item) && (
           <button
