@@ -139,6 +139,12 @@ class Redaction:
         """Return the kinds of what finished documents contain that is to be replaced or decided about."""
         return sorted({span.kind for span in self._find_left(documents)})
 
+    def replace_left(self, documents: Sequence[bytes]) -> list[str]:
+        """Have what finished documents still contain replaced in the next copy; return its kinds."""
+        left = self._find_left(documents)
+        self._redactor.add_spans(left)
+        return sorted({span.kind for span in left})
+
     def _find_left(self, documents: Sequence[bytes]) -> list[Span]:
         from reread.reader.html_export import inline_assets
 

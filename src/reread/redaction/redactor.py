@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -15,11 +16,13 @@ from reread.disk.kept import stat_file
 from reread.disk.regular import PRIVATE_FILE, make_private_folder
 from reread.disk.sources import FileSource, Source
 from reread.errors import Misuse, NotFound, Unreadable
+from reread.redaction.certain import find_certain
 from reread.redaction.decisions import DecisionStore
 from reread.redaction.findings import KEEP, REPLACE, Findings, Occurrence, SensitiveText, mask
 from reread.redaction.literals import Literals
 from reread.redaction.omissions import Omitted
 from reread.redaction.personal import HOST, PERSON, REMOTE, USER, Personal, home_users, own_names
+from reread.redaction.pictures import without_metadata
 from reread.redaction.record_text import RecordText
 from reread.redaction.rewrite import Dropped, FileRedaction
 from reread.redaction.scan import BINARY, SecretScanner
@@ -177,10 +180,9 @@ class Redactor:
     def replacement(self, span: Span) -> str | None:
         """Return what a span is replaced by; None if it is kept. What nobody decided about is replaced."""
         if span.kind == BINARY:
-            if self.images and not self._has_secret(span):
-                return None
-            self.omitted.images += 1
-            return ""
+            picture = _clean_picture(span.value) if self.images else None
+            self.omitted.images += picture is None
+            return None if picture == span.value else picture or ""
         if self._decision(span) == KEEP:
             return None
         finding = self._values.get((span.kind, span.value))
@@ -192,13 +194,6 @@ class Redactor:
 
     def _same_value(self, span: Span) -> SensitiveText:
         return next(finding for (_, value), finding in self._values.items() if value == span.value)
-
-    def _has_secret(self, span: Span) -> bool:
-        """True if a secret can be read in the bytes of a picture."""
-        import base64
-
-        data = base64.b64decode(span.value + "=" * (-len(span.value) % 4), b"-_" if "-" in span.value else None)
-        return any(found.sort == CERTAIN for found in SecretScanner().find(data.decode("latin-1")))
 
     def clean(self, text: str) -> str:
         """Return a text with everything replaced that is to be."""
@@ -216,7 +211,7 @@ class Redactor:
             self._copy_file(file, folder / names[file.name], scanner)
         main = self.files[0]
         copy = Session(FileSource(folder / names[main.name]), roots=[folder])
-        shown = {file.session: names[file.name] for file in self.files if file.role == "agent"}
+        shown = {self.clean(file.session): names[file.name] for file in self.files if file.role == "agent"}
         loaders = {id: load_agent(id, folder / name) for id, name in shown.items() if (folder / name).exists()}
         for id, loader in loaders.items():
             loader.conversation.path = shown[id]  # type: ignore[attr-defined]
@@ -276,6 +271,14 @@ class Redactor:
                 yield from FileRedaction(source, SecretScanner()).texts()
             else:
                 yield _read_all(source)
+
+
+def _clean_picture(encoded: str) -> str | None:
+    """Return an encoded picture without metadata; None if it is no picture, or a secret can be read in its bytes."""
+    data = without_metadata(base64.b64decode(encoded + "=" * (-len(encoded) % 4), b"-_" if "-" in encoded else None))
+    if data is None or any(find_certain(data.decode("latin-1"))):
+        return None
+    return base64.b64encode(data).decode()
 
 
 def _add(total: msgspec.Struct, more: msgspec.Struct) -> None:

@@ -20,6 +20,8 @@ from reread.redaction.spans import PERSONAL, Replacement, Span, leaves, replace_
 from reread.redaction.vendors import keyword_regex
 
 CHUNK = 1 << 18
+ROUNDS = 3
+"""How often a record is read again after something was replaced in it."""
 _PLAIN_GAP = re.compile(r"[\s\[\],\x00\ufeff]*+\Z")
 _WORD_TO_END = re.compile(r"[\w+/=.:~$%\\-]*+\Z", re.ASCII)
 
@@ -97,9 +99,7 @@ class FileRedaction:
             for place, text in edits.get(number, ()):
                 set_piece(value, place, text)
             leave_out(value, self.omitted, images=self.images)
-            spans, _, whole = self._scan(value)
-            whole.replace(spans, replacement)
-            yield jsontext.dumps(whole.value) + end
+            yield jsontext.dumps(self._clean_value(value, replacement)) + end
 
     def _records(self) -> Iterator[tuple[Record | None, str]]:
         """Yield each record with the text before it; None with the text after the last."""
@@ -120,6 +120,16 @@ class FileRedaction:
         spans = self.scanner.find(whole.text)
         whole.learn_plain_keys(spans)
         return spans, whole.text, whole
+
+    def _clean_value(self, value: Any, replacement: Replacement) -> Any:
+        """Return a record without what is replaced; what came of it is read again, until nothing is left."""
+        for _ in range(ROUNDS):
+            spans, _, whole = self._scan(value)
+            is_changed = whole.replace(spans, replacement)
+            value = whole.value
+            if not is_changed:
+                break
+        return value
 
     def _streamed_edits(self, replacement: Replacement) -> dict[int, list[tuple[int, str]]]:
         """Return the new texts of pieces by record."""

@@ -65,27 +65,54 @@ def replace_spans(text: str, spans: Iterable[Span], replacement: Replacement) ->
 
 
 class SpanSet:
-    """Spans that do not overlap; what was added first stays."""
+    """Spans that do not overlap. What was added first stays, but all of what is certain is covered."""
 
     def __init__(self) -> None:
         self._bounds: list[tuple[int, int]] = []
         self._spans: dict[int, Span] = {}
 
-    def is_free(self, start: int, end: int) -> bool:
-        """True if no span overlaps this part."""
-        at = bisect_right(self._bounds, (start, end))
-        if at < len(self._bounds) and self._bounds[at][0] < end:
-            return False
-        return at == 0 or self._bounds[at - 1][1] <= start
+    def add(self, span: Span) -> None:
+        """Add a span; of one that overlaps others, only what is certain, and of that what they leave."""
+        if span.end <= span.start:
+            return
+        overlapped = self._overlapped(span)
+        if overlapped and (span.sort != CERTAIN or (span.inner and any(map(self._is_plain, overlapped)))):
+            return
+        start = span.start
+        for low, high in overlapped:
+            is_covered = span.start <= low and high <= span.end
+            if is_covered and (span.inner or self._spans[low].sort != CERTAIN):
+                self._bounds.remove((low, high))
+                del self._spans[low]
+                continue
+            self._insert(span, start, low)
+            start = high
+        self._insert(span, start, span.end)
 
-    def add(self, span: Span) -> bool:
-        """Add a span unless it overlaps another."""
-        if span.end <= span.start or not self.is_free(span.start, span.end):
-            return False
-        insort(self._bounds, (span.start, span.end))
-        self._spans[span.start] = span
-        return True
+    def _is_plain(self, place: tuple[int, int]) -> bool:
+        """True if what is certain at a place is written out, not encoded."""
+        start, end = place
+        span = self._spans[start]
+        return span.sort == CERTAIN and not span.inner and len(span.value) == end - start
+
+    def _overlapped(self, span: Span) -> list[tuple[int, int]]:
+        at = bisect_right(self._bounds, (span.start, span.start))
+        first = at - 1 if at and self._bounds[at - 1][1] > span.start else at
+        last = first
+        while last < len(self._bounds) and self._bounds[last][0] < span.end:
+            last += 1
+        return self._bounds[first:last]
+
+    def _insert(self, span: Span, start: int, end: int) -> None:
+        if start < end:
+            insort(self._bounds, (start, end))
+            self._spans[start] = span if (start, end) == (span.start, span.end) else _part(span, start, end)
 
     def ordered(self) -> list[Span]:
         """Return all spans in order."""
         return [self._spans[start] for start, _ in self._bounds]
+
+
+def _part(span: Span, start: int, end: int) -> Span:
+    """Return a part of a span, which is replaced as all of it."""
+    return Span(start, end, span.value, span.kind, span.sort)

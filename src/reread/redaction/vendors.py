@@ -37,6 +37,8 @@ _BOUNDARY = (
     r"|(?<=\\u[0-9A-Fa-f]{4})|(?<=\\x[0-9A-Fa-f]{2}))"
 )
 """Where a secret may begin: after anything but a letter or digit, or after an escape or a colour."""
+_ESCAPED_START = r"(?:\\(?:[nrtbf]|u[0-9A-Fa-f]{4}|x[0-9A-Fa-f]{2})|%[0-9A-Fa-f]{2}|[\[;][0-9]{0,3}m)"
+"""What ends with a letter or digit, and is an escape or a colour."""
 _UUID = r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
 _ANY = rf",{LONGEST}}}"
 
@@ -122,7 +124,7 @@ VENDORS: tuple[Vendor, ...] = (
     Vendor("slack-token", "xoxa- xoxb- xoxp- xoxo- xoxs- xoxr- xoxe- xoxe. xoxc- xoxd- xapp-", r"(?:xox(?:[abposrecd]-|e\.)(?:xox[bp]-)?[\w%/+=-]{10,300}|xapp-\d-[A-Z0-9]{8,14}-\d{8,16}-[0-9a-f]{32,80})", "https://docs.slack.dev/authentication/tokens"),
     Vendor("slack-webhook", "hooks.slack.com/", r"hooks\.slack\.com/(?:services|workflows|triggers)/([\w/-]{24,100})", "https://docs.slack.dev/messaging/sending-messages-using-incoming-webhooks"),
     Vendor("discord-webhook", "/api/webhooks/", r"discord(?:app)?\.com/api/webhooks/(\d{17,20}/[\w-]{60,80})", "https://discord.com/developers/docs/resources/webhook", before=14),
-    Vendor("discord-token", "MD MT Mj Mz ND NT Nj Nz OD OT", r"[MNO][DTjz][A-Za-z0-9]{22,26}\.[\w-]{6}\.[\w-]{27,38}", "https://discord.com/developers/docs/reference#authentication"),
+    Vendor("discord-token", "MD MT Mj Mz ND NT Nj Nz OD OT Oj Oz", r"[MNO][DTjz][A-Za-z0-9]{22,26}\.[\w-]{6}\.[\w-]{27,38}", "https://discord.com/developers/docs/reference#authentication"),
     Vendor("telegram-token", ":AA", r"\d{8,10}:AA[\w-]{32,33}", "https://core.telegram.org/bots/api#authorizing-your-bot", before=10),
     Vendor("teams-webhook", ".webhook.office.com/", r"[a-z0-9-]{1,60}\.webhook\.office\.com/webhookb2/([\w@/-]{80,200})", "https://learn.microsoft.com/microsoftteams/platform/webhooks-and-connectors/how-to/add-incoming-webhook", before=60),
     Vendor("softlayer-key", "api.softlayer.com/", r"api\.softlayer\.com/soap/v3(?:\.1)?/([a-z0-9]{64})", "https://sldn.softlayer.com/reference/soapapi/"),
@@ -262,10 +264,29 @@ def keyword_regex() -> re.Pattern[str]:
 
 
 @cache
-def keyword_beginnings() -> frozenset[str]:
+def leading_keyword_regexes() -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """Return patterns that find, as their group, the keywords that begin a word, and those behind an escape.
+
+    Most secrets begin with their keyword; most characters are no beginning of one.
+    """
+    leading = [word for word, rules in rules_by_keyword().items() if not all(rule.before for rule in rules)]
+    letters = "".join(sorted({re.escape(word[0]) for word in leading}))
+    keyword = rf"(?=[{letters}])(?=({words_regex(leading, shortest=True).pattern}))"
+    return re.compile(rf"[^A-Za-z0-9]{keyword}"), re.compile(_ESCAPED_START + keyword)
+
+
+@cache
+def inner_keyword_regex() -> re.Pattern[str]:
+    """Return a pattern that finds the keywords that stand within their secrets."""
+    inner = [word for word, rules in rules_by_keyword().items() if any(rule.before for rule in rules)]
+    return words_regex(inner, shortest=True)
+
+
+@cache
+def keyword_beginnings() -> tuple[str, ...]:
     """Return what a line may end with if a keyword is broken after it."""
     keywords = [keyword for keyword in rules_by_keyword() if len(keyword) <= LONGEST_BROKEN_KEYWORD]
-    return frozenset(keyword[:n] for keyword in keywords for n in range(2, len(keyword)))
+    return tuple(sorted({keyword[:n] for keyword in keywords for n in range(2, len(keyword))}))
 
 
 @cache

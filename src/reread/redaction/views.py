@@ -11,21 +11,24 @@ DEEPEST = 3
 """How often a text may have been escaped."""
 
 _ESCAPE = re.compile(
-    r"\\+u\{?00([0-7][0-9A-Fa-f])\}?|\\+x([0-7][0-9A-Fa-f])|%(?:25){0,3}([2-7][0-9A-Fa-f])"
-    r"|&#x0{0,4}([2-7][0-9A-Fa-f]);?|&#0{0,4}(\d{2,3});?|\\+([\"'/nrt])"
+    r"\\+u\{?((?!d[89a-f])[0-9A-Fa-f]{4})\}?|\\+x([0-7][0-9A-Fa-f])|%(?:25){0,3}([2-7][0-9A-Fa-f])"
+    r"|&(?:amp;)?#x0{0,4}([2-7][0-9A-Fa-f]);?|&(?:amp;)?#0{0,4}(\d{2,3});?|\\+([01][0-7]{2})|\\+([\"'/nrt_~*.$+-])|&(quot|apos|amp|lt|gt);"
 )
-"""A character written as an escape of JSON, a shell, a URL or HTML."""
-_LETTERS = {"n": "\n", "r": "\r", "t": "\t"}
-_HIDING = re.compile(r"\\+u\{?00|\\+x[2-7]|%[2-7][0-9A-Fa-f]|%25|&#|\\/")
-"""Escapes that can be part of a secret."""
-_ENCODED_BREAK = re.compile(r"[A-Za-z0-9+/]{60}\\+n")
-"""The escaped end of a line of base64."""
-_COLOUR = re.compile(r"(?:\x1b\[[0-9;]{0,16}[A-Za-z])++")
-_LINE_END = r"[ \t\"'`\\+|│]{0,4}\r?\n[ \t]*+(?:\d{1,7}[→:|\t])?"
+"""A character written as an escape of JSON, a shell, a URL, HTML or Markdown."""
+_LETTERS = {"n": "\n", "r": "\r", "t": "\t", "quot": '"', "apos": "'", "amp": "&", "lt": "<", "gt": ">"}
+_HIDING = re.compile(
+    r"\\(?:\\*(?:u\{?(?:00|20|21|fe|FE)|x[1-7]|[01][0-7]{2})|[/_~-]|(?<=[A-Za-z0-9+/]{40}\\)\\*n)"
+    r"|%[2-7][0-9A-Fa-f]|&(?:(?:amp;)?#|quot;|apos;)"
+)
+"""Escapes that can be part of a secret, or end a line of base64."""
+_INVISIBLE = re.compile("(?:\x1b\\[[0-9;]{0,16}[A-Za-z]|[\u00ad\u200b-\u200d\u2060\ufeff])++")
+"""Codes that colour a text, and characters without a width."""
+_LINE_END = r"[ \t\"'`\\+|│=]{0,6}(?:\r?\n|(?:\\+r)?\\+n)[ \t]*+(?:\d{1,7}[→:|\t])?"
+_QUOTES = r"(?:[ \t\"'`]|\\+[\"'])*+"
 _NEXT = r"(?=[\w+/=.:~$-])"
-_BREAK = re.compile(rf"{_LINE_END}[ \t\"'`]*+{_NEXT}")
+_BREAK = re.compile(rf"{_LINE_END}{_QUOTES}{_NEXT}")
 """What stands between two parts of a word that a terminal or a listing broke over lines."""
-_MARKED_BREAK = re.compile(rf"{_LINE_END}[ \t]*+[+<>|│#*-][ \t\"'`]*+{_NEXT}")
+_MARKED_BREAK = re.compile(rf"{_LINE_END}[ \t]*+[+<>|│#*-]{_QUOTES}{_NEXT}")
 """The same in a diff, a quotation or a comment, where each line begins with a mark."""
 
 
@@ -101,13 +104,15 @@ def unescape(text: str) -> View | None:
 
 
 def _decode(found: re.Match[str]) -> str:
-    *codes, number, letter = found.groups()
+    *codes, number, octal, letter, name = found.groups()
     code = next((digits for digits in codes if digits), None)
     if code is not None:
         return chr(int(code, 16))
     if number is not None:
         return chr(int(number)) if 9 <= int(number) < 127 else found[0]
-    return _LETTERS.get(letter, letter) if letter else ""
+    if octal is not None:
+        return chr(int(octal, 8))
+    return _LETTERS.get(letter or name, letter)
 
 
 def joined_words(text: str) -> Iterator[View]:
@@ -118,21 +123,31 @@ def joined_words(text: str) -> Iterator[View]:
             yield view
 
 
-def without_colours(text: str) -> View | None:
-    """Return the text without the codes that colour it; None if it has none."""
-    return _substitute(text, _COLOUR, lambda _: "") if "\x1b[" in text else None
+def visible(text: str) -> View | None:
+    """Return the text without what nobody sees: colours, characters without a width; None if it has none of it."""
+    if text.isascii() and "\x1b[" not in text:
+        return None
+    return _substitute(text, _INVISIBLE, lambda _: "")
 
 
-def _encoded_break(text: str, start: int) -> re.Match[str] | None:
-    return _ENCODED_BREAK.search(text, start) if text.find("\\n", start) >= 0 else None
+def readings(text: str) -> Iterator[tuple[int, View]]:
+    """Yield every other reading of a text or of a line of it, and where that begins."""
+    view = visible(text)
+    if view is not None:
+        yield 0, view
+    for at, unescaped in _unescaped(text):
+        yield at, unescaped
+        view = visible(unescaped.text)
+        if view is not None:
+            yield at, _ViewOfView(unescaped, view)
 
 
-def unescaped(text: str) -> Iterator[tuple[int, View]]:
+def _unescaped(text: str) -> Iterator[tuple[int, View]]:
     """Yield each line in which escapes may hide a secret, with them decoded, once and again; and where it begins."""
-    if not ("\\" in text or "%" in text or "&#" in text):
+    if not ("\\" in text or "%" in text or "&" in text):
         return
     done = 0
-    while (found := _HIDING.search(text, done) or _encoded_break(text, done)) is not None:
+    while (found := _HIDING.search(text, done)) is not None:
         start = max(done, text.rfind("\n", 0, found.start()) + 1)
         done = text.find("\n", found.end())
         done = len(text) if done < 0 else done
