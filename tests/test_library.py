@@ -78,7 +78,7 @@ def test_a_refresh_publishes_new_and_changed_sessions_only(
     assert events.take() == []
     write("p/two.jsonl", "first", "second")
     library.refresh()
-    assert events.take() == [("row", "two")]
+    assert events.take() == [("row", "two"), ("grown", None)]
 
 
 def test_a_session_that_is_no_longer_written_stops_being_live(
@@ -134,10 +134,10 @@ def test_what_an_agent_writes_changes_the_row_of_its_session(
     for path, key in ((agent, "one"), (old, "two")):
         path.write_bytes(path.read_bytes() * 2)
         library.refresh({str(path)})
-        assert events.take() == [("row", key)]
+        assert events.take() == [("row", key), ("grown", None)]
     write("p/one/subagents/agent-c.jsonl", "another")
     library.refresh()
-    assert events.take() == [("row", "one")]
+    assert events.take() == [("row", "one"), ("grown", None)]
     assert library.key_of(main) == "one"
 
 

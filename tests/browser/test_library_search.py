@@ -149,6 +149,10 @@ class TestSearch:
         expect(texts).to_have_count(2)
         write_session(tmp_path, 2, user("Is it a walrus?"))
         expect(texts).to_have_count(3)
+        agent = path.with_suffix("") / "subagents/agent-a1.jsonl"
+        agent.parent.mkdir(parents=True)
+        agent.write_bytes(jsonl(*told(user("Follow the walrus.", isSidechain=True, agentId="a1"))))
+        expect(texts).to_have_count(4)
 
     def test_a_search_that_nobody_changes_asks_nothing(self, tab: Tab, demo: str) -> None:
         page = tab(demo)

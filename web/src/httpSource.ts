@@ -175,5 +175,5 @@ export const httpSource: Source = {
       update: (value) => events.update?.(value),
       opening: (value) => events.opening?.(value),
     }),
-  watchLibrary: (events) => listen("api/events", { row: events.row, library: events.changed }),
+  watchLibrary: (events) => listen("api/events", { row: events.row, library: events.changed, grown: events.grown }),
 };

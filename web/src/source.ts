@@ -108,6 +108,8 @@ export interface LibraryEvents {
   row(row: LibraryRow): void;
   /** Sessions were added or removed. */
   changed(): void;
+  /** Something was written into the files of sessions, or of their agents. */
+  grown(): void;
 }
 
 /** Why the server does not answer: it is gone, or it wants another token. */

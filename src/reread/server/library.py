@@ -194,7 +194,7 @@ class SessionLibrary:
         If only known files were touched, the folders are not searched.
         """
         with self._refresh_lock:
-            before = self._entries.keys()
+            before, old = self._entries.keys(), self._files
             files = self._files.restated(touched) if touched else None
             files = files or find_files(self._roots or None, self._paths)
             entries, changed = self._read_entries(files)
@@ -207,6 +207,8 @@ class SessionLibrary:
         elif self.bus.listeners:
             for entry in changed:
                 self._publish(entry)
+            if files.states != old.states:
+                self.bus.publish("grown", {})
         self._publish_annotations()
         if self._counter is not None:
             self._counter.forget(before - entries.keys())

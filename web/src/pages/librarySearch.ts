@@ -7,8 +7,8 @@ import type { LibrarySearch } from "../values";
 
 /** How long to wait for more typing, in milliseconds. */
 const TYPING = 150;
-/** How long to wait for more changes after a session changed. */
-const CHANGES = 250;
+/** How long to wait for more changes after a session changed; the server gathers them, too. */
+const CHANGES = 100;
 /** How soon to ask again while sessions are being indexed. */
 const INDEXING = 1500;
 

@@ -26,17 +26,13 @@ export function useLibrary(onGrowth: () => void) {
         (error: unknown) => current && setFailed(toError(error)),
       );
     void load();
-    const sizes = new Map<string, number>();
     const stop = source.watchLibrary({
       changed: () => {
         void load();
         onGrowth();
       },
-      row: (row) => {
-        change(row.key, row);
-        if (sizes.get(row.key) !== row.size) onGrowth(); // else its turns and tokens were counted
-        sizes.set(row.key, row.size);
-      },
+      grown: onGrowth,
+      row: (row) => change(row.key, row),
     });
     return () => {
       current = false;
