@@ -20,21 +20,30 @@ from reread.catalog.summaries import read_header
 from reread.disk.file_set import find_files
 from reread.disk.layout import NON_SESSION_FILES
 from reread.disk.sources import FileSource
+from reread.history.line_trace import trace_lines
 from reread.index.hits import HitBuilder, hit_value
 from reread.index.matching import snippet
 from reread.index.query import And, Words
 from reread.index.scan import scan
 from reread.index.update import unindexed
 from reread.reader.export_formats import FORMATS
+from reread.reader.file_view import list_changed_files, version_body
 from reread.reader.search import search_session
 from reread.reader.session_view import SessionView
 from reread.reader.steps import run_steps
-from reread.render.listings import drift_lines, header_lines, report_lines, short_ids
+from reread.render.diff_table import difference_lines
+from reread.render.file_listing import history_lines, version_lines
+from reread.render.listings import drift_lines, header_lines, report_lines, secret_lines, short_ids
 from reread.render.search_results import result_lines
 from reread.render.selection import Selection
+from reread.render.stats_table import call_lines, stats_csv, stats_lines
 from reread.render.terminal import TerminalView, make_console
 from reread.render.usage_table import usage_csv, usage_lines
 from reread.reports.check_report import check_report
+from reread.reports.diff_report import diff_value
+from reread.reports.file_report import history_value
+from reread.reports.secrets_report import secrets_report
+from reread.reports.stats_report import stats_value
 from reread.reports.usage_report import report_value
 from reread.session.follower import Follower
 from reread.session.session import Session
@@ -257,6 +266,9 @@ def read_everything(path: Path) -> None:
     header = read_header(path)
     list(header_lines([header], ids=short_ids([header]), width=100))
     search(path)
+    read_files(session)
+    count_calls(path)
+    redact(path)
     read_while_it_grows(path, session)
 
 
@@ -294,6 +306,44 @@ def search(path: Path) -> None:
     assert len(found) == len(hits)
     jsontext.dumps([hit_value(hit) for hit in found])
     list(result_lines(found, len(found)))
+
+
+def read_files(session: reread.Session) -> None:
+    """List the files of a session and their versions, in the terminal and in the reader, and what changed in them."""
+    found = list(session.files.values())
+    list(history_lines(found, session.project, width=100))
+    jsontext.dumps([history_value(history, versions=True) for history in found])
+    jsontext.dumps(list_changed_files(session))
+    for number, history in enumerate(found):
+        list(version_lines(history, session.project))
+        trace_lines(history, lambda version: "")
+        for version in range(len(history.versions)):
+            jsontext.dumps(version_body(session, number, version, whole=True))
+    for other in (None, session):
+        difference = reread.diff(session, other)
+        list(difference_lines(difference, width=100))
+        jsontext.dumps(diff_value(difference))
+
+
+def count_calls(path: Path) -> None:
+    """Report what the session did."""
+    for by in ("tool", "failure", "file", "agent", "day"):
+        report = reread.stats(path, by=by, cache=False)
+        list(stats_lines(report, width=100))
+        list(call_lines(report.calls, width=100))
+        stats_csv(report)
+        jsontext.dumps(stats_value(report))
+
+
+def redact(path: Path) -> None:
+    """List what is sensitive in a file, and copy it without that."""
+    report = secrets_report([path], personal=True)
+    assert not report.faults
+    list(secret_lines(report))
+    redaction = reread.redact(path)
+    redaction.replace_undecided()
+    for form in ("jsonl", "markdown"):
+        redaction.export(form, full=True)
 
 
 def read_while_it_grows(path: Path, whole: reread.Session) -> None:

@@ -22,10 +22,10 @@ from reread.accounting.digest import (
     FileResponse,
     ResponseOrigin,
     UsageCell,
-    encode,
 )
 from reread.accounting.rows import AnyRow, PlainRow
 from reread.base.times import timestamp_ms
+from reread.disk.derived import encoded
 from reread.records.envelope import UsageFields
 
 Key = tuple[str, str | None]
@@ -131,9 +131,9 @@ class DigestBuilder:
 
     def _encode_plain(self) -> None:
         """Encode the plain responses; if a count is beyond 64 bits, none of them is plain."""
-        encoded = encode(self.plain)
-        if encoded is not None:
-            self.digest.plain = Raw(encoded)
+        data = encoded(self.plain)
+        if data is not None:
+            self.digest.plain = Raw(data)
             return
         plain = [msgspec.convert((*fields, self.digest.ids[fields[0]]), FileResponse) for fields in self.plain]
         self.digest.plain, self.digest.cells = NO_RESPONSES, []

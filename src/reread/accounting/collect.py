@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 
 from reread.accounting.billing import Usage
-from reread.accounting.digest import FORMAT, FileDigest, decode_digest, encode, file_digest
+from reread.accounting.digest import FORMAT, FileDigest, decode_digest, file_digest
 from reread.accounting.entries import UsageEntry, sum_entries
 from reread.accounting.prices import Prices
 from reread.accounting.responses import resolve
@@ -20,7 +20,7 @@ from reread.base import jsontext
 from reread.base.gc_pause import gc_paused
 from reread.disk import layout
 from reread.disk.cache import FileState
-from reread.disk.derived import Derived
+from reread.disk.derived import Derived, encoded
 from reread.disk.file_set import FileSet
 from reread.errors import NotFound, Unreadable
 
@@ -102,9 +102,9 @@ class Collection:
         files = [*self._digests(fresh), *map(_scan_data, self.inputs.data)]
         entries = self._resolve(files, exact=exact)
         if self.cache is not None:
-            encoded = None if exact or self.inputs.data else encode(entries)
-            if encoded is not None:
-                self.cache.save_result(fresh, self.dropped, key, encoded)
+            result = None if exact or self.inputs.data else encoded(entries)
+            if result is not None:
+                self.cache.save_result(fresh, self.dropped, key, result)
             elif fresh or self.dropped:
                 self.cache.save(fresh, self.dropped)
         return entries

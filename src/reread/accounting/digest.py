@@ -7,6 +7,7 @@ import msgspec
 from reread.accounting.billing import Charge
 from reread.accounting.cost_counters import CounterReading
 from reread.disk import layout
+from reread.disk.derived import encoded
 
 FORMAT = 10
 """Change it when cached digests can no longer be read, or would be built differently now."""
@@ -116,7 +117,7 @@ class Digest(msgspec.Struct, array_like=True):
 
     def encode(self) -> bytes:
         """Return the digest for the cache; empty if it cannot be encoded, so that the file is read again."""
-        return encode(self) or b""
+        return encoded(self) or b""
 
     def responses(self) -> list[FileResponse]:
         """Return every response, in the order of the file."""
@@ -124,14 +125,6 @@ class Digest(msgspec.Struct, array_like=True):
         for response in plain:
             response.id = self.ids[response.index]
         return sorted([*plain, *self.special], key=lambda response: response.index) if self.special else plain
-
-
-def encode(value: object) -> bytes | None:
-    """Encode a value as MessagePack; None if it has a number beyond 64 bits or text that is not Unicode."""
-    try:
-        return msgspec.msgpack.encode(value)
-    except (OverflowError, UnicodeError):
-        return None
 
 
 _decode_digest = msgspec.msgpack.Decoder(Digest).decode

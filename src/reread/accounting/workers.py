@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, NoReturn
 
 import msgspec
 
-from reread.accounting.digest import Digest, decode_digest, encode
+from reread.accounting.digest import Digest, decode_digest
 from reread.disk.cache import FileState
-from reread.disk.derived import Derived, ReadAt
+from reread.disk.derived import Derived, ReadAt, encoded
 from reread.disk.kept import KeptFile
 from reread.disk.object_store import has_connected
 from reread.disk.regular import open_regular, status_of
@@ -109,7 +109,7 @@ def run_worker(pipe: int, jobs: list[ScanJob], buffer: ReadBuffer) -> NoReturn:
         sent: list[SentResult] = [
             (cached, None if cached.is_complete else digest) for cached, digest in _read_jobs(jobs, buffer)
         ]
-        out.write(encode(sent) or b"")
+        out.write(encoded(sent) or b"")
     os._exit(0)  # skip the parent's exit handlers and buffers
 
 

@@ -17,7 +17,7 @@ from reread.base.times import TimeLike, parse_bound_ms, parse_timestamp
 from reread.catalog.annotations import Annotations
 from reread.disk import layout
 from reread.disk.cache import FileState
-from reread.disk.derived import Derived, DerivedValues
+from reread.disk.derived import Derived, DerivedValues, encoded
 from reread.disk.file_set import gone_files
 from reread.disk.kept import kept_path
 from reread.disk.regular import open_regular, status_of
@@ -259,8 +259,9 @@ def _known_header(path: str | Path, key: str, known: Mapping[str, Derived], fres
         with suppress(msgspec.DecodeError, UnicodeError):
             return _decode_header(stored.value)
     header = read_header(path)
-    with suppress(UnicodeError):  # a file name that is not Unicode cannot be stored
-        fresh.append(Derived(key, state, state.size, b"", msgspec.msgpack.encode(header)))
+    value = encoded(header)
+    if value is not None:
+        fresh.append(Derived(key, state, state.size, b"", value))
     return header
 
 

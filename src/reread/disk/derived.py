@@ -58,6 +58,14 @@ def proof_at(read: ReadAt, offset: int) -> bytes:
     return read(start, offset - start) if offset else b""
 
 
+def encoded(value: object) -> bytes | None:
+    """Encode a value as MessagePack; None if it has a number beyond 64 bits or text that is not Unicode."""
+    try:
+        return msgspec.msgpack.encode(value)
+    except (OverflowError, UnicodeError):
+        return None
+
+
 def compressed(data: bytes) -> bytes:
     """Compress what is stored."""
     return zlib.compress(data, 1)

@@ -19,7 +19,7 @@ import msgspec
 
 from reread.disk import layout
 from reread.disk.cache import LARGEST_VALUE, FileState
-from reread.disk.derived import Derived, DerivedValues, compressed, decompressed
+from reread.disk.derived import Derived, DerivedValues, compressed, decompressed, encoded
 from reread.disk.sources import FileSource
 from reread.errors import RereadError
 from reread.model.content import content_blocks
@@ -274,9 +274,9 @@ class PlacesTable:
 
     def save(self, path: str, state: FileState, places: FilePlaces) -> None:
         """Save the places of a file that was in a state when it was read."""
-        with suppress(UnicodeError):  # an id with half a character
-            value = compressed(msgspec.msgpack.encode(places))
-            self._values.save([Derived(path, state, state.size, b"", value)])
+        value = encoded(places)
+        if value is not None:
+            self._values.save([Derived(path, state, state.size, b"", compressed(value))])
 
     def close(self) -> None:
         """Close the catalogue."""

@@ -13,7 +13,7 @@ from reread.accounting.collect import Inputs
 from reread.accounting.prices import current_prices
 from reread.base import jsontext
 from reread.disk.cache import FileState
-from reread.disk.derived import Derived, DerivedValues
+from reread.disk.derived import Derived, DerivedValues, encoded
 from reread.errors import RereadError
 from reread.reports.session_facts import SessionFacts, session_facts
 from reread.session.session import open as open_session
@@ -94,9 +94,7 @@ def _known_facts(value: bytes | None, state: bytes) -> SessionFacts | None:
 
 def _derived(path: Path, stored: _Stored) -> Derived:
     state = FileState.at(path)
-    with suppress(UnicodeError):
-        return Derived(str(path), state, state.size, b"", msgspec.msgpack.encode(stored))
-    return Derived(str(path), state, state.size, b"")
+    return Derived(str(path), state, state.size, b"", encoded(stored) or b"")
 
 
 def made(

@@ -14,7 +14,7 @@ import msgspec
 from reread.base.paths import comparable_path
 from reread.base.text import as_title
 from reread.disk.cache import FileState
-from reread.disk.derived import Derived, DerivedValues
+from reread.disk.derived import Derived, DerivedValues, encoded
 from reread.disk.layout import expand_path, jsonl_files
 from reread.errors import RereadError
 from reread.history.changes import CHANGING
@@ -165,12 +165,9 @@ def _derive(path: Path, state: bytes) -> tuple[SessionFiles, tuple[Derived, Deri
         traces = {name: trace_lines(history, prompts.of) for name, history in session.files.items()}
         files.paths = list(traces)
     file = FileState.at(path)
-    values = [b"", b""]
-    with suppress(UnicodeError):  # a path with half a character
-        values = [msgspec.msgpack.encode(files), msgspec.msgpack.encode(traces)]
     return files, (
-        Derived(str(path), file, file.size, b"", values[0]),
-        Derived(str(path), file, file.size, b"", values[1]),
+        Derived(str(path), file, file.size, b"", encoded(files) or b""),
+        Derived(str(path), file, file.size, b"", encoded(traces) or b""),
     )
 
 
