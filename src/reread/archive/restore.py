@@ -55,7 +55,10 @@ def restore(
 
 
 def _restore_one(version: KeptVersion, target: Path, progress: Callable[[int], None] | None) -> RestoredFile:
-    copy = examine(version.path, version.generation)
+    try:
+        copy = examine(version.path, version.generation)
+    except OSError as error:
+        return RestoredFile(str(target), 0, version.generation, error.strerror or str(error))
     if copy.damage or copy.doubt:
         return RestoredFile(str(target), 0, version.generation, copy.damage or copy.doubt)
     make_private_folder(target.parent)

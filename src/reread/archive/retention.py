@@ -18,6 +18,8 @@ SETTING = "cleanupPeriodDays"
 DEFAULT_DAYS = 30
 DAY = 24 * 3600.0
 SOON_DAYS = 7.0
+MOST_DAYS = 1e6
+"""A longer time is for ever."""
 
 
 class Retention(msgspec.Struct, frozen=True):
@@ -47,7 +49,7 @@ def _days(path: Path) -> float | None:
     except (OSError, ValueError):
         return None
     days = cast(dict[str, Any], value).get(SETTING) if isinstance(value, dict) else None
-    return float(days) if isinstance(days, int | float) and not isinstance(days, bool) and days >= 0 else None
+    return min(days, MOST_DAYS) if isinstance(days, int | float) and not isinstance(days, bool) and days >= 0 else None
 
 
 def _managed_settings() -> list[Path]:

@@ -18,7 +18,7 @@ from reread.cli._options import (
 )
 from reread.cli._redaction import decision_options, start_redaction, summary_of, write_undecided
 from reread.cli.export import FORMATS_BY_SUFFIX
-from reread.errors import Misuse, Unreadable
+from reread.errors import Misuse, Unreadable, Unwritable
 
 if TYPE_CHECKING:
     from reread.reader.redacted_export import Redaction
@@ -76,12 +76,14 @@ def share(
         return _undo(undo, output)
     from msgspec import structs
 
+    from reread.disk.filenames import filename_for
+
     form = form or (FORMATS_BY_SUFFIX.get(output.suffix.lower()) if output is not None else "html")
     if form is None:
         raise Misuse(f"Cannot tell the format from {str(output)!r}; name one with -f.")
     selection = selection_from(ctx, {**options, "no_images": not images})
     session = open_session(ctx, name, root, project)
-    path = output or Path(f"{session.id[:8] or 'session'}-shared.{'md' if form == 'markdown' else form}")
+    path = output or Path(f"{filename_for(session.id or 'session')[:8]}-shared.{'md' if form == 'markdown' else form}")
     redaction = start_redaction(
         session, review=review, replace_likely=replace_likely, texts=texts, images=images, agents=not no_agents
     )
@@ -141,4 +143,8 @@ def _undo(path: Path, output: Path | None) -> None:
         document = read_whole(path)
     except OSError as error:
         raise Unreadable.at(path, error) from error
-    write_atomic(output, [undo(document)])
+    original = undo(document)
+    try:
+        write_atomic(output, [original])
+    except OSError as error:
+        raise Unwritable.at(output, error) from error

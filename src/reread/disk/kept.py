@@ -33,6 +33,8 @@ from reread.disk.stub import HEADING, Stub, is_stub
 
 SUFFIX = ".zst"
 MAP_SUFFIX = ".map"
+LARGEST_MAP = 1 << 26
+"""Bytes that a map may have: that of 400,000 frames. Without it, frames are measured one by one."""
 CACHED_BYTES = 8 << 20
 """Raw bytes of frames that an open file remembers; at least one frame."""
 
@@ -167,10 +169,14 @@ def _stub(path: str | Path, descriptor: int) -> Stub | None:
 
 
 def read_map_file(kept: str) -> bytes | None:
-    """Return the content of a kept file's map, or what a stub says instead; None if there is neither."""
+    """Return the content of a kept file's map, or what a stub says instead; None if there is neither.
+
+    One that is larger than any that reread writes is none.
+    """
     try:
         with opened(kept + MAP_SUFFIX) as (read, status):
-            return read(0, status.st_size) if stat.S_ISREG(status.st_mode) else None
+            is_map = stat.S_ISREG(status.st_mode) and status.st_size <= LARGEST_MAP
+            return read(0, status.st_size) if is_map else None
     except OSError:
         stub = read_stub(kept)
         return map_bytes(stub.frames) if stub is not None else None

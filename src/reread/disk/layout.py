@@ -37,7 +37,8 @@ SESSION_FOLDERS = (PROJECTS, CONVERSATIONS)
 """The folders of a configuration folder that contain sessions."""
 NON_SESSION_FILES = frozenset({"journal.jsonl", "history.jsonl"})
 SUBAGENTS = "subagents"
-SESSION_SUBFOLDERS = frozenset({SUBAGENTS, "workflows", "tool-results", "memory"})
+TOOL_RESULTS = "tool-results"
+SESSION_SUBFOLDERS = frozenset({SUBAGENTS, "workflows", TOOL_RESULTS, "memory"})
 """Folders that belong to a session and contain no sessions."""
 _WINDOWS_DRIVE = re.compile(r"[A-Za-z]--")
 """How the folder name of a project on Windows starts."""
@@ -294,7 +295,32 @@ def agent_files(session: Path, ids: Sequence[str]) -> dict[str, Path]:
     below = (Path(path) for path, _ in jsonl_files(str(inner))) if os.path.isdir(inner) else ()
     paths = sorted(path for path in below if path.name.startswith(AGENT_PREFIX))
     paths += [path for path in _agent_files_in(session.parent) if _session_id_of(path) in ids]
-    return {agent_id(path): path for path in reversed(paths)}
+    return {agent_id(path): path for path in reversed(beside_session(session, paths))}
+
+
+def beside_session(session: Path, paths: Iterable[Path]) -> list[Path]:
+    """Return those of some files that lie where a session's file does."""
+    paths = list(paths)
+    return list(lying_in(paths, session.parent, Path(os.path.realpath(session)).parent)) if paths else []
+
+
+def lying_in(paths: Iterable[Path], *folders: Path) -> Iterator[Path]:
+    """Yield those of some files that lie in some folders: a link could lead to anything on this machine."""
+    tops = tuple(os.path.join(os.path.realpath(folder), "") for folder in folders)
+    parents: dict[Path, str] = {}
+    for path in paths:
+        if path.parent not in parents:
+            parents[path.parent] = os.path.realpath(path.parent)
+        real = os.path.realpath(path) if path.is_symlink() else os.path.join(parents[path.parent], path.name)
+        if real.startswith(tops):
+            yield path
+
+
+def spilled_files(session: Path) -> list[Path]:
+    """Return the files of tool results that are too large for a session's own file."""
+    folder = session.with_suffix("") / TOOL_RESULTS
+    found = sorted(folder.iterdir()) if os.path.isdir(folder) else []
+    return beside_session(session, filter(os.path.isfile, found))
 
 
 def agent_sessions(session: Path, ids: list[str]) -> list[str]:
@@ -380,9 +406,13 @@ def first_envelope(path: Path) -> RecordEnvelope | None:
 def tool_result_file(session: Path, written: str) -> Path | None:
     """Return the file of a tool result too large for the transcript; found by its name, as sessions are moved."""
     name = written.replace("\\", "/").rsplit("/", 1)[-1]
-    for folder in (session.with_suffix(""), session.parent.parent, session.parent):
-        path = folder / "tool-results" / name
-        if is_file(path):
+    for folder, owner in (
+        (session.with_suffix(""), session),
+        (session.parent.parent, session.parent),
+        (session.parent, session),
+    ):
+        path = folder / TOOL_RESULTS / name
+        if is_file(path) and beside_session(owner, [path]):
             return path
     return None
 

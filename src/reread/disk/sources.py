@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import IO, Any, Protocol
 
 from reread.disk.kept import KeptFile, stat_file
-from reread.disk.regular import NotRegular, check_regular, open_regular, status_of
+from reread.disk.regular import check_regular, open_regular, status_of
 from reread.errors import Misuse, NotFound, Unreadable
 
 LIVE_SECONDS = 30.0
@@ -70,10 +70,10 @@ class TempFileSource:
 
 
 def require_regular_file(path: Path) -> Path:
-    """Return the path; raise Unreadable for a folder, and for a pipe or device, which might be read forever."""
+    """Return the path; raise Unreadable for a folder, a pipe or device, which might be read forever, and for damage."""
     try:
         check_regular(stat_file(path).st_mode, path)
-    except NotRegular as error:
+    except OSError as error:
         raise Unreadable.at(path, error) from error
     return path
 

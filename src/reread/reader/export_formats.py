@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any
 
+from reread.disk import layout
 from reread.disk.atomic import write_atomic
 from reread.disk.kept import file_exists, stat_file
 from reread.disk.regular import PRIVATE_FILE, make_private_folder
@@ -112,8 +113,7 @@ def write_companions(session: Session, path: Path) -> None:
     beside, target = session.path.with_suffix(""), path.with_suffix("")
     names = [agent.relative_to(beside) for agent in session.agent_files().values() if agent.is_relative_to(beside)]
     names += [name.with_suffix(".meta.json") for name in names]
-    spilled = beside / "tool-results"
-    names += [file.relative_to(beside) for file in sorted(spilled.iterdir())] if os.path.isdir(spilled) else []
+    names += [file.relative_to(beside) for file in layout.spilled_files(session.path)]
     for name in names:
         if file_exists(beside / name):
             make_private_folder((target / name).parent)

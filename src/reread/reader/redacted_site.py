@@ -7,10 +7,11 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from reread.disk.atomic import write_atomic
+from reread.disk.filenames import filename_for
 from reread.disk.regular import read_whole
 from reread.errors import Undecided, Unwritable
 from reread.reader.redacted_export import MANIFEST_SUFFIX, ROUNDS, Redaction
-from reread.reader.site_export import ASSETS, SiteResult, write_site
+from reread.reader.site_export import ASSETS, SiteResult, require_inside, write_site
 from reread.render.selection import Selection
 from reread.session.session import Session
 
@@ -38,7 +39,9 @@ def write_redacted_site(
     _publish(pages, folder)
     whole = b"".join(pages.values())
     for redaction in redactions:
-        redaction.write_manifest("html", whole, folder / f"{redaction.session.id or 'session'}{MANIFEST_SUFFIX}")
+        name = filename_for(redaction.session.id or "session")
+        require_inside(folder, name + MANIFEST_SUFFIX)
+        redaction.write_manifest("html", whole, folder / f"{name}{MANIFEST_SUFFIX}")
     return SiteResult(str(folder / Path(result.index).name), result.written, result.unchanged, result.faults)
 
 
@@ -59,7 +62,7 @@ def _staged(
 
 def _publish(pages: dict[Path, bytes], folder: Path) -> None:
     for path, data in pages.items():
-        target = folder / path
+        target = require_inside(folder, str(path))
         try:
             target.parent.mkdir(parents=True, exist_ok=True)
             write_atomic(target, [data], mode=0o666 if path.parent.name == ASSETS else 0o600)

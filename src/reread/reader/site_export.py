@@ -135,16 +135,20 @@ class _SiteWriter:
             self._write_file(f"{ASSETS}/{name}", [text.encode()], 0o666)
 
     def _write_file(self, name: str, pieces: Iterable[bytes], mode: int | None = None) -> None:
-        """Write a file of the site, and nothing outside its folder: what is there may be someone else's."""
-        path = self.folder / name
-        inside = os.path.join(os.path.realpath(self.folder), name)
-        if os.path.realpath(path) != inside:
-            raise Unwritable(f"Cannot write {path}: it leads out of the folder; delete it, or choose another folder.")
-        write_atomic(path, pieces, mode=self.mode if mode is None else mode)
+        """Write a file of the site."""
+        write_atomic(require_inside(self.folder, name), pieces, mode=self.mode if mode is None else mode)
 
     def _made_with(self) -> str:
         inputs = msgspec.json.encode([FORMAT, __version__, self.selection, self.scripts])
         return hashlib.blake2b(inputs, digest_size=16).hexdigest()
+
+
+def require_inside(folder: Path, name: str) -> Path:
+    """Return the path of a file of a site; raise Unwritable if a link in its place leads out of the folder."""
+    path = folder / name
+    if os.path.realpath(path) != os.path.join(os.path.realpath(folder), name):
+        raise Unwritable(f"Cannot write {path}: it leads out of the folder; delete it, or choose another folder.")
+    return path
 
 
 def _path_text(path: Path) -> str:

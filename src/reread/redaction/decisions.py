@@ -14,7 +14,7 @@ import msgspec
 
 from reread.disk.atomic import write_atomic
 from reread.disk.layout import default_store
-from reread.disk.regular import PRIVATE_FILE, make_private_folder, read_settings
+from reread.disk.regular import PRIVATE_FILE, make_private_folder, read_settings, read_whole
 from reread.errors import Misuse, Unreadable, Unwritable
 from reread.redaction.findings import KEEP, REPLACE, SensitiveText
 
@@ -53,10 +53,13 @@ class DecisionStore:
 
     def read_map(self, name: str) -> bytes | None:
         """Return what undoes an export; None if this machine did not make it."""
+        path = self.folder / MAPS / f"{name}.json"
         try:
-            return read_settings(self.folder / MAPS / f"{name}.json")
+            return read_whole(path)
         except FileNotFoundError:
             return None
+        except OSError as error:
+            raise Unreadable.at(path, error) from error
 
     def _read_key(self) -> bytes:
         path = self.folder / KEY

@@ -7,8 +7,9 @@ import json
 
 import msgspec
 
+from reread.base import jsontext
 from reread.base.version import __version__
-from reread.errors import NotFound
+from reread.errors import NotFound, Unreadable
 from reread.redaction.decisions import DecisionStore
 from reread.redaction.findings import KEEP, SensitiveText
 from reread.redaction.finished import rewrite_document
@@ -75,15 +76,19 @@ def keep_private_map(redactor: Redactor, document: bytes) -> None:
         value = redactor.value_of(finding.id)
         if value is not None and finding.decision != KEEP:
             originals.setdefault(finding.replacement, value)
-    redactor.store.keep_map(digest_of(document), msgspec.json.encode(originals))
+    redactor.store.keep_map(digest_of(document), jsontext.dumps(originals))
 
 
 def undo(document: bytes, store: DecisionStore | None = None) -> bytes:
     """Return a document with what was replaced put back; raise NotFound if it was not made on this machine."""
-    content = (store or DecisionStore()).read_map(digest_of(document))
+    store = store or DecisionStore()
+    content = store.read_map(digest_of(document))
     if content is None:
         raise NotFound("No private map for this file: it was changed, or not made on this machine.")
-    originals: dict[str, str] = msgspec.json.decode(content, type=dict[str, str])
+    try:
+        originals: dict[str, str] = msgspec.json.decode(content, type=dict[str, str])
+    except (msgspec.DecodeError, UnicodeError) as error:
+        raise Unreadable(f"Cannot read the private map of this file in {store.folder}: {error}.") from error
     escape = document.lstrip()[:1] in (b"{", b"[", b"<")
 
     def change(data: bytes) -> bytes:

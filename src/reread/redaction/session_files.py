@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
 
+from reread.disk.filenames import filename_for
 from reread.disk.kept import file_exists
-from reread.disk.layout import CONVERSATIONS, PROJECTS
+from reread.disk.layout import CONVERSATIONS, PROJECTS, TOOL_RESULTS, spilled_files
 from reread.session.session import Session
 
 RECORDS, TEXT = "records", "text"
-TOOL_RESULTS = "tool-results"
 
 
 class SessionFile(msgspec.Struct, frozen=True):
@@ -34,7 +33,7 @@ class SessionFile(msgspec.Struct, frozen=True):
 def files_to_share(session: Session, *, agents: bool = True) -> list[SessionFile]:
     """Return the files of a session, its own first."""
     if session.path is None:
-        return [SessionFile(None, f"{PROJECTS}/shared/{session.id or 'session'}.jsonl")]
+        return [SessionFile(None, f"{PROJECTS}/shared/{filename_for(session.id or 'session')}.jsonl")]
     found = [SessionFile(session.path, _copy_name(session.path, is_captured=bool(session.transcripts)))]
     found += [
         SessionFile(other.path, _copy_name(other.path), role="transcript")
@@ -67,11 +66,5 @@ def _beside(session: Session) -> Iterator[SessionFile]:
         meta = path.with_suffix(".meta.json")
         if file_exists(meta):
             yield SessionFile(meta, str(Path(name).with_suffix(".meta.json")), TEXT, "meta")
-    yield from _spilled(own, base, session.path.stem)
-
-
-def _spilled(own: Path, base: str, stem: str) -> Iterator[SessionFile]:
-    folder = own / TOOL_RESULTS
-    for path in sorted(folder.iterdir()) if os.path.isdir(folder) else ():
-        if os.path.isfile(path):
-            yield SessionFile(path, f"{base}/{stem}/{TOOL_RESULTS}/{path.name}", TEXT, "spilled")
+    for path in spilled_files(session.path):
+        yield SessionFile(path, f"{base}/{session.path.stem}/{TOOL_RESULTS}/{path.name}", TEXT, "spilled")

@@ -14,6 +14,7 @@ import msgspec
 
 from reread.catalog.resolve import STDIN, resolve_session
 from reread.disk import layout
+from reread.disk.layout import TOOL_RESULTS
 from reread.disk.regular import read_whole
 from reread.disk.sources import FileSource, MemorySource, Source, read_all
 from reread.errors import RereadError, naming_file
@@ -22,7 +23,6 @@ from reread.redaction.literals import Literals
 from reread.redaction.personal import Personal, own_names
 from reread.redaction.rewrite import FileRedaction
 from reread.redaction.scan import BINARY, SecretScanner
-from reread.redaction.session_files import TOOL_RESULTS
 from reread.redaction.spans import PERSONAL, SORTS, Span, leaves
 
 Progress = Callable[[int], None]
@@ -127,6 +127,12 @@ def _files(paths: Sequence[str | Path], root: str | Path | Sequence[str | Path] 
                 yield path
 
 
+def _spilled_below(folder: Path) -> list[Path]:
+    """Return the files of tool results below a folder that do not lead out of it."""
+    found = (file for file in folder.rglob(f"{TOOL_RESULTS}/*") if file.is_file())
+    return sorted(layout.lying_in(found, folder))
+
+
 def _files_of(name: str | Path, root: str | Path | Sequence[str | Path] | None) -> Iterator[Path]:
     if str(name) == STDIN:
         yield Path(STDIN)
@@ -135,12 +141,12 @@ def _files_of(name: str | Path, root: str | Path | Sequence[str | Path] | None) 
     if os.path.isdir(path):
         folder = layout.require_folder(path)
         yield from layout.transcripts_in(folder)
-        yield from sorted(file for file in folder.rglob(f"{TOOL_RESULTS}/*") if file.is_file())
+        yield from _spilled_below(folder)
         return
     session = resolve_session(name, root=root)
     yield session
     beside = session.with_suffix("")
     if os.path.isdir(beside):
         yield from layout.transcripts_in(beside)
-        yield from sorted(file for file in beside.rglob(f"{TOOL_RESULTS}/*") if file.is_file())
+        yield from _spilled_below(beside)
     yield from (path for path in layout.agent_files(session, [session.stem]).values() if path.parent == session.parent)

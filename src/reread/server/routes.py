@@ -54,6 +54,7 @@ NOT_FOUND = (
     '<p><a href="/">All sessions</a></p></main></body>\n</html>\n'
 )
 MAX_ITEMS, MAX_TURNS, MAX_MATCHES = 200, 2000, 10_000
+LARGEST_BODY = 1 << 20
 PROGRESS_SECONDS = 0.1
 """How often progress is sent while a file is being read."""
 IMAGE_SIGNATURES = {
@@ -356,9 +357,14 @@ def make_app(library: SessionLibrary) -> Starlette:
 
 
 async def _body(request: Request) -> Any:
-    """Return the JSON that a request sends."""
+    """Return the JSON that a request sends; raise Misuse as soon as it is too large."""
+    body = b""
+    async for piece in request.stream():
+        body += piece
+        if len(body) > LARGEST_BODY:
+            raise Misuse(f"Invalid request; send at most {LARGEST_BODY >> 20} MB.")
     try:
-        return jsontext.loads(await request.body())
+        return jsontext.loads(body)
     except ValueError:
         raise Misuse("Invalid request; send JSON.") from None
 
