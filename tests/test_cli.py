@@ -126,7 +126,7 @@ OWN_HELP = {
     *(("--output", verb) for verb in ("file", "keep", "share", "tables")),
     ("--text", "tables"),
     ("--keep-deleted", "tables"),
-    ("--to", "keep"),
+    *(("--to", verb) for verb in ("adopt", "keep")),
     ("--yes", "keep"),
 }
 """Options whose help differs from that of other verbs: captures write to --root, export has a default format, `ls` and
@@ -134,7 +134,7 @@ OWN_HELP = {
 OWN_TYPES = {
     ("--file", "ls"),
     *(("--output", verb) for verb in ("file", "keep", "share", "tables")),
-    ("--to", "keep"),
+    *(("--to", verb) for verb in ("adopt", "keep")),
 }
 """Options that name another kind of thing: a folder to keep sessions in, one file and not several."""
 OWN_SHORT_NAMES = {("--format", "tail")}

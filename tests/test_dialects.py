@@ -38,7 +38,7 @@ class TestContract:
     @pytest.mark.parametrize("odd", [None, 5, [], {}, [{"type": "user"}], {"type": 5}, math.nan, "x"])
     @pytest.mark.parametrize(
         "name",
-        ["type", "message", "timestamp", "claudeMessage", "session_id", "content", "tool_use_id", "role"],
+        "type message timestamp claudeMessage session_id content tool_use_id role atif step observation usage".split(),
     )
     def test_no_shape_raises(self, member: dialects.Dialect, name: str, odd: Any) -> None:
         for record in (
@@ -47,6 +47,8 @@ class TestContract:
             {"type": "compact_prelude"},
             {"type": "message"},
             {"claudeMessage": {"type": "user"}},
+            {"atif": {"session": "s"}, "step": {"source": "agent", "message": "x"}},
+            {"atif": {"session": "s"}, "observation": {"results": [{"content": "x"}]}},
             printed(reply("x"), compact_metadata={}),
         ):
             changed = {**record, name: odd}
@@ -54,7 +56,7 @@ class TestContract:
                 assert isinstance(member.translate(changed), dict)
 
     def test_the_names(self) -> None:
-        assert [member.NAME for member in dialects.DIALECTS] == ["stored", "early", "stream-json"]
+        assert [member.NAME for member in dialects.DIALECTS] == ["stored", "atif", "early", "stream-json"]
 
 
 class TestNative:

@@ -125,6 +125,7 @@ echo '{"type":"system","subtype":"init","cwd":"'$PWD'","session_id":"5e551017-00
 
 
 SHARE = ["share", "latest", "-o", "session.html"]
+TRAJECTORY = ["export", "latest", "-f", "atif", "-o", "trajectory.json"]
 
 
 @pytest.fixture(scope="module")
@@ -140,7 +141,7 @@ def household(tmp_path_factory: pytest.TempPathFactory) -> Path:
     shutil.copyfile(next(SAMPLES.glob("projects/*/8c1f*.jsonl")), home / "run.jsonl")
     (home / "src").mkdir()
     (home / "src" / "app.py").write_text("pass\n" * 60)
-    for words in (["capture", "-q", "--", "claude", "-p", "a recorded prompt"], ["keep", "-q"], SHARE):
+    for words in (["capture", "-q", "--", "claude", "-p", "a recorded prompt"], ["keep", "-q"], SHARE, TRAJECTORY):
         subprocess.run(["reread", *words], env=at_home(home), cwd=home, check=True)
     return home
 

@@ -28,7 +28,7 @@ HEADINGS = {
     "Read": ("serve", "ls", "search", "show", "tail"),
     "Files": ("files", "file", "diff", "blame"),
     "Check and count": ("check", "usage", "stats", "tables"),
-    "Keep and share": ("keep", "capture", "resume", "replay", "export", "share", "secrets"),
+    "Keep and share": ("keep", "adopt", "capture", "resume", "replay", "export", "share", "secrets"),
     "Set up": ("mcp", "completion"),
 }
 """The verbs under the headings of the help."""
@@ -51,6 +51,7 @@ SYNONYMS = {
     "backup": "keep",
     "archive": "keep",
     "record": "capture",
+    "import": "adopt",
     "continue": "resume",
     "play": "replay",
     "redact": "share",

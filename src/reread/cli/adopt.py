@@ -1,0 +1,41 @@
+"""`reread adopt`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from reread.cli._options import json_option
+from reread.cli._output import print_json
+
+FILE = click.Path(path_type=Path)
+
+
+@click.command()
+@click.argument("files", nargs=-1, required=True, type=FILE, metavar="FILE...")
+@click.option("--to", type=FILE, metavar="DIR", help="Write sessions below this folder instead of reread's own.")
+@json_option
+def adopt(files: tuple[Path, ...], to: Path | None, as_json: bool) -> None:
+    """Make sessions of other agents' runs.
+
+    Then they can be shown, searched and counted. Reads trajectories in the ATIF format, which Harbor and others write
+    for dozens of agents: one in a file, a list of them, or one a line. Each becomes a session, with its agents, below
+    reread's own folder, where every verb finds it.
+
+    \b
+    reread adopt trajectory.json
+    reread adopt trajectory.json --to ~/runs
+    """
+    from reread.base.text import plural
+    from reread.recording.adoption import adopt as adopt_files
+    from reread.render.sanitize import safe_line
+
+    adopted = adopt_files(files, to=to)
+    if as_json:
+        rows = [{"id": one.id, "path": str(one.path), "agents": one.agents, "steps": one.steps} for one in adopted]
+        return print_json(rows)
+    for one in adopted:
+        agents = f", {plural(one.agents, 'agent')}" if one.agents else ""
+        click.echo(safe_line(f"{one.id}  {plural(one.steps, 'step')}{agents}  {one.path}"))
+    return None

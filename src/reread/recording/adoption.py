@@ -1,0 +1,123 @@
+"""Adopt trajectories of other agents: each becomes a session whose lines are its steps, as they were written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple, cast
+
+from reread.base import jsontext
+from reread.base.coerce import as_dict, as_str
+from reread.disk.atomic import write_atomic
+from reread.disk.filenames import AGENT_PREFIX, filename_for
+from reread.disk.layout import PROJECTS, SUBAGENTS, default_store
+from reread.disk.regular import PRIVATE_FILE, make_private_folder, read_whole
+from reread.errors import Misuse, NotFound, Unreadable, Unwritable
+
+SCHEMA = "ATIF-"
+UNKNOWN = "unknown"
+
+
+class AdoptedSession(NamedTuple):
+    """A trajectory that is a session now."""
+
+    id: str
+    path: Path
+    agents: int
+    steps: int
+
+
+def adopt(paths: Sequence[str | Path], *, to: str | Path | None = None) -> list[AdoptedSession]:
+    """Write trajectories as sessions below a folder, by default where every verb finds them.
+
+    A file has one trajectory, a list of them, or one a line. Raises Misuse if one of them is none; then nothing is
+    written. A session that was adopted before is written anew.
+    """
+    found = [(Path(path), value) for path in paths for value in _read(Path(path))]
+    folder = Path(to) if to is not None else default_store()
+    return [_write(value, _session_id(value, path, n), folder) for n, (path, value) in enumerate(found)]
+
+
+def _read(path: Path) -> Iterator[dict[str, Any]]:
+    """Yield the trajectories of a file."""
+    try:
+        data = read_whole(path)
+    except FileNotFoundError as error:
+        raise NotFound(f"No file {path}.", path=str(path)) from error
+    except OSError as error:
+        raise Unreadable.at(path, error) from error
+    values = _values(data)
+    for value in values:
+        version = as_str(value.get("schema_version")) or ""
+        if not version.startswith(SCHEMA) or not isinstance(value.get("steps"), list):
+            raise Misuse(f"{path} is not a trajectory; a file in the ATIF format has a schema_version and steps.")
+        yield value
+    if not values:
+        raise Misuse(f"{path} is not a trajectory; it is empty.")
+
+
+def _values(data: bytes) -> list[dict[str, Any]]:
+    try:
+        whole: Any = jsontext.loads_clean(data)
+        items = cast(list[Any], whole) if isinstance(whole, list) else [whole]
+    except ValueError:
+        items = [_line(line) for line in data.split(b"\n") if line.strip()]
+    return [as_dict(item) for item in items]
+
+
+def _line(line: bytes) -> Any:
+    try:
+        return jsontext.loads_clean(line)
+    except ValueError:
+        return None
+
+
+def _session_id(trajectory: dict[str, Any], path: Path, number: int) -> str:
+    given = as_str(trajectory.get("session_id")) or as_str(trajectory.get("trajectory_id"))
+    return given or f"{path.stem}-{number + 1}"
+
+
+def _write(trajectory: dict[str, Any], id: str, folder: Path) -> AdoptedSession:
+    agent = as_str(as_dict(trajectory.get("agent")).get("name")) or UNKNOWN
+    path = folder / PROJECTS / filename_for(agent) / f"{filename_for(id)}.jsonl"
+    title = as_str(as_dict(trajectory.get("extra")).get("title"))
+    lines = list(_lines(trajectory, id, None))
+    if title:
+        lines.append({"type": "custom-title", "customTitle": title, "sessionId": id})
+    agents = [as_dict(item) for item in cast(list[Any], trajectory.get("subagent_trajectories") or [])]
+    _save(path, lines)
+    for n, inner in enumerate(agents, 1):
+        name = as_str(inner.get("trajectory_id")) or str(n)
+        file = path.with_suffix("") / SUBAGENTS / f"{AGENT_PREFIX}{filename_for(name)}.jsonl"
+        _save(file, list(_lines(inner, id, filename_for(name), trajectory)))
+    return AdoptedSession(id, path, len(agents), len(cast(list[Any], trajectory["steps"])))
+
+
+def _save(path: Path, lines: list[dict[str, Any]]) -> None:
+    make_private_folder(path.parent)
+    try:
+        write_atomic(path, [jsontext.dumps(line) + b"\n" for line in lines], mode=PRIVATE_FILE)
+    except OSError as error:
+        raise Unwritable.at(path, error) from error
+
+
+def _lines(
+    trajectory: dict[str, Any], session: str, name: str | None, above: dict[str, Any] | None = None
+) -> Iterator[dict[str, Any]]:
+    """Yield the lines of a trajectory: a step with its tokens, then what was observed after it."""
+    agent = as_dict(trajectory.get("agent"))
+    about = {
+        "session": session,
+        "trajectory": name,
+        "agent": agent.get("name"),
+        "version": agent.get("version"),
+        "model": agent.get("model_name"),
+        "project": as_dict((above or trajectory).get("extra")).get("project"),
+    }
+    about = {key: value for key, value in about.items() if isinstance(value, str)}
+    for step in map(as_dict, cast(list[Any], trajectory.get("steps") or [])):
+        own = {key: value for key, value in step.items() if key not in ("observation", "metrics")}
+        usage = {"usage": step["metrics"]} if step.get("metrics") else {}
+        yield {"atif": about, "step": own, **usage}
+        if step.get("observation"):
+            yield {"atif": about, "timestamp": step.get("timestamp"), "observation": step["observation"]}
