@@ -1,5 +1,6 @@
 """The web server: its routes, the request guard, live events, start and shutdown."""
 
+import gzip
 import http.client
 import json
 import os
@@ -208,6 +209,14 @@ def test_search_and_copy_as_markdown(demo: Site) -> None:
     assert answer.headers["content-type"].startswith("text/markdown")
     assert "**You**" in answer.body.decode()
     assert demo.status(f"/api/sessions/{key}/markdown") == 400
+
+
+def test_the_first_load_is_small(demo: Site) -> None:
+    page = demo.ask("/").body
+    linked = re.findall(rb'(?:src|href)="\.?/?(assets/[^"]+)"', page)
+    assert len(linked) >= 2
+    loaded = [page, *(demo.ask(f"/{name.decode()}").body for name in linked)]
+    assert sum(len(gzip.compress(data)) for data in loaded) <= 250_000
 
 
 def test_usage_is_the_usage_report(demo: Site) -> None:

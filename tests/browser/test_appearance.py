@@ -10,13 +10,19 @@ from making import jsonl, reply, told, user
 from playwright.sync_api import expect
 
 import reread
-from browser.conftest import until
+from browser.conftest import DEMO, until
 from browser.test_reading import session_url
 from reread.reader.html_export import session_html
 
 Tab = Callable[..., Any]
 PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
 SCROLLS_SIDEWAYS = "document.documentElement.scrollWidth > document.documentElement.clientWidth"
+SMALL_TARGETS = """
+[...document.querySelectorAll("button, input, select, nav a, a.session-row, .top-name a")]
+  .filter((element) => element.checkVisibility({ visibilityProperty: true }))
+  .map((element) => [element.className, element.textContent, element.getBoundingClientRect().height])
+  .filter(([, , height]) => height > 0 && height < 43.9)
+"""
 
 
 def open_calls(page: Any) -> None:
@@ -39,6 +45,16 @@ class TestPhone:
         page = tab(demo + address, **PHONE)
         page.locator(".session-row, table.figures").first.wait_for()
         assert not page.evaluate(SCROLLS_SIDEWAYS)
+
+    def test_what_can_be_touched_is_large_enough_and_a_diff_has_one_number(self, tab: Tab, demo: str) -> None:
+        page = tab(demo, **PHONE)
+        for address in ("#/", "#/usage?period=All+time", "#/stats?period=All+time", f"#/s/{DEMO['flaky']}"):
+            page.evaluate("address => location.hash = address", address)
+            page.locator(".session-row, .top-name, table.figures, .message").first.wait_for()
+            assert page.evaluate(SMALL_TARGETS) == [], address
+        page.locator(".disclosure", has_text="Edit").first.click()
+        numbers = page.locator(".diff .line").first.locator(".line-number")
+        expect(numbers.locator("visible=true")).to_have_count(1)
 
     def test_a_search_shows_its_hits_and_a_hit_its_message(self, tab: Tab, demo: str) -> None:
         page = tab(session_url(demo, "letters"), **PHONE)
@@ -182,4 +198,8 @@ class TestUsage:
         page = tab(f"{demo}#/usage", **PHONE)
         page.get_by_role("button", name="By project").click()
         page.get_by_role("button", name="All time").click()
+        expect(page.locator(".usage-totals strong").first).to_be_in_viewport(ratio=1)
+        page.locator("table.figures tbody tr").first.evaluate(
+            "row => row.scrollIntoView({ block: 'center' })"
+        )  # down, not sideways
         expect(page.locator("table.figures td.num").first).to_be_in_viewport(ratio=1)

@@ -13,10 +13,10 @@ import type { Source, UsageReport } from "../source";
 import type { ReaderSettings } from "../values";
 import { BudgetField } from "./BudgetField";
 import { ColumnChart, periodName, total, type ValueFormat } from "./ColumnChart";
-import { daysOf, fittingUnit, lastDays, periodOf, PERIODS, UNITS, type Range, type Unit } from "./columns";
+import { daysOf, fittingUnit, lastDays, periodOf, PERIODS, UNITS, type Chart, type Column, type Range, type Unit } from "./columns";
 import { Heatmap } from "./Heatmap";
 import { TopSessions } from "./TopSessions";
-import { chartOf, groupName, GROUPS, measureOf, sumBy, tokensOf, type Group, type Measure } from "./usageChart";
+import { chartOf, groupName, GROUPS, measureOf, number, sumBy, tokensOf, type Group, type Measure } from "./usageChart";
 import { UsageTable } from "./UsageTable";
 
 const MEASURES: Measure[] = ["cost", "tokens"];
@@ -157,7 +157,7 @@ function Report({ report, view, wanted, waiting, route, choose }: ReportProps) {
   const ranked = sumBy(report.rows, group).sort((a, b) => measureOf(b, measure) - measureOf(a, measure));
   return (
     <>
-      <Totals usage={report.usage} />
+      <Totals usage={report.usage} peak={measure === "cost" ? peakOf(chart) : null} unit={unit} />
       <div className="choices">
         <ChipGroup label="Group" options={GROUPS} value={wanted.group} name={(name) => `By ${GROUP_NAMES[name]}`} onChoose={(by) => choose({ by })} />
         {group !== "tool" && <ChipGroup label="Measure" options={MEASURES} value={measure} name={capitalized} onChoose={(measure) => choose({ measure })} />}
@@ -212,9 +212,16 @@ function Report({ report, view, wanted, waiting, route, choose }: ReportProps) {
   );
 }
 
+/** The highest of several columns. */
+function peakOf({ columns }: Chart): Column | null {
+  return columns.length > 1 ? columns.reduce((most, column) => (total(column) > total(most) ? column : most)) : null;
+}
+
 /** The totals of the range, and once what is unknown about them. */
-function Totals({ usage }: { usage: UsageReport["totals"] }) {
-  const cost = Number(usage.cost_usd ?? 0);
+function Totals({ usage, peak, unit }: { usage: UsageReport["totals"]; peak: Column | null; unit: Unit }) {
+  const cost = number(usage, "cost_usd");
+  const read = number(usage, "cache_read_tokens");
+  const input = tokensOf(usage) - number(usage, "output_tokens");
   return (
     <>
       <p className="usage-totals">
@@ -225,8 +232,18 @@ function Totals({ usage }: { usage: UsageReport["totals"] }) {
           <strong className="num">{tokens(tokensOf(usage))}</strong> tokens
         </span>
         <span>
-          <strong className="num">{exact(Number(usage.responses))}</strong> responses
+          <strong className="num">{exact(number(usage, "responses"))}</strong> responses
         </span>
+        {input > 0 && (
+          <span title={`${exact(read)} of ${exact(input)} tokens of input`}>
+            <strong className="num">{Math.floor((read / input) * 100)} %</strong> of the input from the cache
+          </span>
+        )}
+        {peak && (
+          <span>
+            <strong className="num">{money(total(peak))}</strong> on the highest {unit}, {periodName(peak.period)}
+          </span>
+        )}
       </p>
       {caveats(usage).map((caveat) => (
         <p key={caveat} className="note warning">
