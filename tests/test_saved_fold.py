@@ -35,6 +35,7 @@ COMPUTED = {
     "_saved",
     "_saved_endings",
     "_made",
+    "_asked",
 }
 """What is computed when it is asked for, or belongs to one opening."""
 PLAIN = (str, int, float, bytes, bytearray, array, set, type(None))
@@ -264,7 +265,7 @@ def test_uuids_are_read_once_records_are_added(tmp_path: Path, monkeypatch: pyte
         saved_fold, "_decode_uuids", lambda data, decode=saved_fold._decode_uuids: read.append(data) or decode(data)
     )
     session = Session(FileSource(path))
-    assert session.turns and session.messages[-1].text and not read
+    assert session.turns and session.messages[-1].text and session.agents and not read
     with path.open("ab") as file:
         file.write(jsonl(*told(user("more", parentUuid="u1"))))
     session.load_rest()

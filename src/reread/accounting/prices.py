@@ -232,6 +232,11 @@ def parse_model_id(model_id: str) -> ModelName:
     return ModelName(found["name"].replace(".", "-"), regional=regional, first_party=not third_party)
 
 
+def model_text(id: str | None) -> str:
+    """Return the short name of a model, without vendor, date and provider."""
+    return parse_model_id(id).model.removeprefix("claude-") if id else ""
+
+
 @cache
 def bundled_prices() -> Prices:
     """Return the prices that come with this package."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-import secrets
 import shutil
 from collections.abc import Iterable
 from pathlib import Path
@@ -22,7 +21,7 @@ def write_atomic(path: Path, pieces: Iterable[bytes], *, sync: bool = False, mod
         with target.open("wb") as file:
             file.writelines(pieces)
         return
-    temporary = target.with_name(f".reread-{secrets.token_hex(6)}")
+    temporary = target.with_name(f".reread-{os.urandom(6).hex()}")
     try:
         with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _BINARY, mode), "wb") as file:
             file.writelines(pieces)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import secrets
 import socket
 from contextlib import suppress
 from pathlib import Path
@@ -46,9 +45,9 @@ def _read(file: Path) -> str | None:
 def _make(file: Path) -> str:
     """Make a name and write it down; if several processes do at once, the first one's counts."""
     host = _OTHER.sub("-", socket.gethostname().lower()).strip("-")[:40] or FILE
-    name = f"{host}-{secrets.token_hex(4)}"
+    name = f"{host}-{os.urandom(4).hex()}"
     make_private_folder(file.parent)
-    temporary = file.with_name(f".{FILE}-{secrets.token_hex(6)}")
+    temporary = file.with_name(f".{FILE}-{os.urandom(6).hex()}")
     write_atomic(temporary, [f"{name}\n".encode()], sync=True)
     try:
         with suppress(FileExistsError):

@@ -36,6 +36,8 @@ class RecordTree:
 
     def __init__(self) -> None:
         self._read_uuids: Callable[[], dict[str, int]] = dict
+        self._asked: dict[str, int] = {}
+        """The uuids that `first` found."""
         self.missing: dict[str, list[int]] = {}
         """Parents that have not been seen, with the records that name them."""
         self.forks = [Fork()]
@@ -64,6 +66,15 @@ class RecordTree:
     def restore_uuids(self, read: Callable[[], dict[str, int]]) -> None:
         """Set what reads the uuids of a tree that was saved, once they are needed."""
         self._read_uuids = read
+
+    def first(self, uuid: str | None) -> int | None:
+        """Return the first record with a uuid; if it was asked for before, a tree that was saved reads no uuids."""
+        if uuid is None:
+            return None
+        found = self._asked.get(uuid)
+        if found is None and (found := self.uuids.get(uuid)) is not None:
+            self._asked[uuid] = found
+        return found
 
     def __len__(self) -> int:
         return len(self._speaks)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import msgspec
 
+from reread.accounting.prices import model_text
 from reread.base import jsontext
 from reread.base.format import date_text, tokens_text
 from reread.base.text import home_text, plural
@@ -24,7 +25,6 @@ from reread.reader.html_export import NOTICES, Assets, reader_file, session_html
 from reread.reader.library_schema import LibraryRow
 from reread.reader.row_counts import count_session
 from reread.reader.session_keys import is_session_key, session_key
-from reread.render.format import model_text
 from reread.render.sanitize import safe
 from reread.render.selection import EVERYTHING, Selection
 from reread.session.session import Session

@@ -6,7 +6,6 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from reread.accounting.prices import parse_model_id
 from reread.base.coerce import as_dict, as_list, as_str
 from reread.base.format import as_number, date_text, duration_ms_text, money_text, size_text, time_text, tokens_text
 from reread.base.text import one_line, plural
@@ -45,11 +44,6 @@ def heading(text: str, length: int) -> str:
     """Return Markdown as a heading: one line, at most `length` characters, without the backticks around code."""
     line = " ".join(text.split())[: 4 * length]
     return one_line(_CODE.sub(lambda found: found[2].strip(), line), length)
-
-
-def model_text(id: str | None) -> str:
-    """Return the short name of a model, without vendor, date and provider."""
-    return parse_model_id(id).model.removeprefix("claude-") if id else ""
 
 
 def notice_label(message: Message) -> str:

@@ -6,12 +6,12 @@ import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
+from reread.accounting.prices import model_text
 from reread.base.format import date_text, size_text
 from reread.base.paths import path_name
 from reread.base.text import cell_width, pad, plural, truncate
 from reread.catalog.summaries import Header
 from reread.redaction.spans import CERTAIN, SORTS
-from reread.render.format import model_text
 from reread.render.sanitize import safe_line
 from reread.reports.check_report import CheckReport
 from reread.reports.secrets_report import Secret, SecretsReport

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+from reread.accounting.prices import model_text
 from reread.base.format import duration_text, time_text
 from reread.base.text import plural
 from reread.model import parts as p
@@ -14,7 +15,6 @@ from reread.render.agents import agents_at_end, is_shown_at_end
 from reread.render.format import (
     MARKS,
     commit_text,
-    model_text,
     more_fields,
     notice_label,
     period_text,

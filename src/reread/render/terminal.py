@@ -12,6 +12,7 @@ from rich.rule import Rule
 from rich.text import Text
 from rich.theme import Theme
 
+from reread.accounting.prices import model_text
 from reread.base.format import duration_text, time_text
 from reread.base.text import one_line, plural
 from reread.model import parts as p
@@ -20,7 +21,6 @@ from reread.render.agents import agents_at_end, is_shown_at_end
 from reread.render.format import (
     MARKS,
     commit_text,
-    model_text,
     more_fields,
     notice_label,
     period_text,

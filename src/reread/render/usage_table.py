@@ -8,10 +8,9 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from reread.accounting.billing import Usage
 from reread.accounting.group_by import CostComparison, UsageReport, best_cost
-from reread.accounting.prices import Price, Prices, Tier, price_on
+from reread.accounting.prices import Price, Prices, Tier, model_text, price_on
 from reread.base.format import LARGEST, money_text, tokens_text
 from reread.base.text import cell_width, pad, plural, truncate
-from reread.render.format import model_text
 from reread.render.sanitize import csv_cell, safe_line
 from reread.reports.usage_report import FIGURES, figures
 

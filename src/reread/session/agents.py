@@ -221,7 +221,7 @@ class _Links:
         """Return the call in the record that the agent's first record hangs below; early files do so."""
         if agent.parent_uuid is None:
             return None
-        index = self.conversations[0].tree.uuids.get(agent.parent_uuid)
+        index = self.conversations[0].tree.first(agent.parent_uuid)
         there = self._by_use.get(index, ()) if index is not None else ()
         return self._call(agent.parent_uuid) or next((call for call in there if self._is_free(call)), None)
 

@@ -111,6 +111,8 @@ def save_fold(path: Path, fold: Fold, starts: array[int], size: int, proof: byte
     try:
         if any(message.partial is not None for one in folds for message in one.conversation.messages):
             raise NotSavable("a response that is still streamed")
+        for agent in fold.conversation.inline_agents.values():
+            fold.conversation.tree.first(agent.parent_uuid)
         objects = [pack_objects(one) for one in folds]
         states = _without_repeats(_states(folds), _states(_new_folds(objects, Fold(Conversation(_read_nothing)))))
         uuids = [(list(found), array("I", found.values()).tobytes()) for found in map(_uuids, folds)]
