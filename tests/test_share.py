@@ -137,6 +137,21 @@ def test_nothing_is_written_as_long_as_something_is_undecided(tmp_path: Path, st
     assert not target.exists() and not list(tmp_path.glob("out*"))
 
 
+def test_only_what_is_chosen_has_to_be_decided(tmp_path: Path, store: DecisionStore):
+    made = planted.Planting()
+    records = [made.prompt('password = "hunter2!x"'), made.prompt("nothing"), made.answer(planted.text("well"))]
+    path = tmp_path / "chosen.jsonl"
+    path.write_text("".join(json.dumps(record) + "\n" for record in records))
+    redaction = Redaction(reread.open(path), store=store)
+    kinds = [{finding.kind for finding in redaction.included("markdown", turns=(n, n))} for n in (1, 2)]
+    assert kinds == [{"password", "user"}, {"user"}]
+    assert b"well" in redaction.export("markdown", turns=(2, 2))
+    with pytest.raises(reread.Undecided):
+        redaction.export("markdown")
+    done = run("share", str(path), "--turns", "2", "-o", str(tmp_path / "x.md"), home=tmp_path)
+    assert done.returncode == 0, done.stderr
+
+
 def test_keep_everywhere_holds_in_other_sessions_and_stores_no_secret(tmp_path: Path, store: DecisionStore):
     redaction = Redaction(reread.open(likely_session(tmp_path / "a")), store=store)
     for finding in redaction.undecided:

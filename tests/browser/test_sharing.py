@@ -43,3 +43,39 @@ def test_findings_are_decided_previewed_and_downloaded(
     page.goto(page.url.split("#")[0] + str(address))
     expect(page.locator(".message").last).to_contain_text("I used [redacted-password-1] for [redacted-text-1]")
     assert "wilhelmina" not in page.locator("body").inner_text()
+
+
+def test_findings_are_those_in_what_is_chosen(
+    tab: Tab, serve: Callable[..., str], axe: Callable[[Any], list[str]], tmp_path: Path
+) -> None:
+    made = planted.Planting()
+    thinking = {"type": "thinking", "thinking": 'the password = "m4rigold!x"', "signature": "s"}
+    records = [
+        made.prompt(f"use {made('first')}"),
+        made.answer(thinking, planted.text("done")),
+        made.prompt('password = "hunter2!x"'),
+        made.answer(planted.text("well")),
+    ]
+    path = tmp_path / f"{planted.ID}.jsonl"
+    path.write_text("".join(json.dumps(record) + "\n" for record in records))
+    page = tab(serve("serve", path), ignored="400")
+    page.locator(".message").first.wait_for()
+    page.get_by_role("button", name="Share", exact=True).click()
+    pane = page.get_by_role("region", name="Share")
+    expect(pane).to_contain_text("2 findings to decide about")
+    pane.get_by_label("thinking").uncheck()
+    expect(pane).to_contain_text("1 finding to decide about")
+    pane.get_by_label("Turns").fill("1")
+    pane.get_by_label("Turns").press("Enter")
+    expect(pane).to_contain_text("Secrets (1)")
+    assert axe(page) == []
+    pane.get_by_label("Format").select_option("jsonl")
+    expect(pane).to_contain_text("choose another format")
+    pane.get_by_label("Format").select_option("markdown")
+    with page.expect_download() as download:
+        pane.get_by_role("link", name="Download").click()
+    document = Path(download.value.path()).read_text()
+    assert "[redacted-github-token-1]" in document and "password" not in document
+    pane.get_by_label("Turns").fill("9")
+    pane.get_by_label("Turns").press("Enter")
+    expect(pane.get_by_role("alert")).to_contain_text("No turn 9")

@@ -1,12 +1,13 @@
 /** Requests of the review before a session is shared. */
 
-import type { ShareReview } from "./values";
+import type { ShareChoices, ShareReview } from "./values";
 
 const address = (session: string) => `api/sessions/${encodeURIComponent(session)}/share`;
 
 export type ShareChange =
   | { action: "decide"; id: string; decision: "replace" | "keep"; everywhere?: boolean }
   | { action: "text"; text: string }
+  | { action: "choose"; choices: ShareChoices }
   | { action: "preview" };
 
 export const FORMATS = ["html", "markdown", "json", "jsonl"] as const;

@@ -604,10 +604,19 @@ export interface ShareFinding {
   decision: string | null;
 }
 
+/** What of a session is shared. */
+export interface ShareChoices {
+  turns: string;
+  thinking: boolean;
+  agents: boolean;
+  images: boolean;
+}
+
 /** What was found in a session that is to be shared. */
 export interface ShareReview {
   findings: ShareFinding[];
   undecided: number;
+  choices: ShareChoices;
   preview: string | null;
 }
 

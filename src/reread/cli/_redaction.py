@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +12,7 @@ from reread.cli._output import print_notice
 
 if TYPE_CHECKING:
     from reread.reader.redacted_export import Redaction
+    from reread.redaction.findings import SensitiveText
     from reread.session.session import Session
 
 REVIEW = click.Path(dir_okay=False, path_type=Path)
@@ -56,15 +57,26 @@ def start_redaction(
     return redaction
 
 
-def write_undecided(redaction: Redaction, review: Path | None) -> None:
-    """Write what is left to decide to the review file, and list it."""
+def findings_in(redaction: Redaction, form: str, selection: dict[str, Any]) -> list[SensitiveText]:
+    """Return the findings in what is exported; all if nobody has to decide, or the session's own files are."""
+    if not redaction.undecided or form == "jsonl":
+        return redaction.findings
+    return redaction.included(form, **selection)
+
+
+def write_undecided(findings: Sequence[SensitiveText], session: str, review: Path | None) -> None:
+    """Write what is left to decide to the review file, and list it; do nothing if all is decided."""
     from reread.redaction.decisions import write_review
 
+    if all(finding.decision for finding in findings):
+        return
     if review is not None:
-        likely = [finding for finding in redaction.findings if finding.sort == "likely"]
-        write_review(review, redaction.session.id, likely)
+        likely = [finding for finding in findings if finding.sort == "likely"]
+        write_review(review, session, likely)
         print_notice(f"Wrote {len(likely)} findings to {review}; decide about each, and run the same command again.")
-    for finding in redaction.undecided:
+    for finding in findings:
+        if finding.decision is not None:
+            continue
         place = finding.places[0]
         print_notice(f"{place.file}:{place.line}: {finding.kind} {finding.mask}")
 

@@ -23,7 +23,7 @@ from reread.cli._options import (
     selection_options,
 )
 from reread.cli._output import print_notice, progress
-from reread.cli._redaction import decision_options, start_redaction, summary_of, write_undecided
+from reread.cli._redaction import decision_options, findings_in, start_redaction, summary_of, write_undecided
 from reread.errors import Misuse
 
 if TYPE_CHECKING:
@@ -125,9 +125,9 @@ def export(
         from msgspec import structs
 
         redaction = redaction_of(session)
-        if redaction.undecided:
-            write_undecided(redaction, review)
-        document = redaction.export(form, to=None if output == STDOUT else Path(output), **structs.asdict(selection))
+        chosen = structs.asdict(selection)
+        write_undecided(findings_in(redaction, form, chosen), session.id, review)
+        document = redaction.export(form, to=None if output == STDOUT else Path(output), **chosen)
         click.echo(summary_of(redaction), err=True)
         if output == STDOUT:
             sys.stdout.buffer.write(document)

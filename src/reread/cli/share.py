@@ -16,7 +16,7 @@ from reread.cli._options import (
     selection_options,
     session_argument,
 )
-from reread.cli._redaction import decision_options, start_redaction, summary_of, write_undecided
+from reread.cli._redaction import decision_options, findings_in, start_redaction, summary_of, write_undecided
 from reread.cli.export import FORMATS_BY_SUFFIX
 from reread.errors import Misuse, Unreadable, Unwritable
 
@@ -87,19 +87,20 @@ def share(
     redaction = start_redaction(
         session, review=review, replace_likely=replace_likely, texts=texts, images=images, agents=not no_agents
     )
-    if redaction.undecided and sys.stdin.isatty() and sys.stderr.isatty():
-        _review(redaction)
-    if redaction.undecided:
-        write_undecided(redaction, review)
-    redaction.export(form, to=path, **structs.asdict(selection))
+    chosen = structs.asdict(selection)
+    findings = findings_in(redaction, form, chosen)
+    if sys.stdin.isatty() and sys.stderr.isatty():
+        _review(redaction, [finding for finding in findings if finding.decision is None])
+    write_undecided(findings, session.id, review)
+    redaction.export(form, to=path, **chosen)
     click.echo(f"{path}: {summary_of(redaction)}", err=True)
     return None
 
 
-def _review(redaction: Redaction) -> None:
+def _review(redaction: Redaction, undecided: list[SensitiveText]) -> None:
     """Ask for one key for each finding that is left to decide about."""
-    total = len(redaction.undecided)
-    for number, finding in enumerate(redaction.undecided, 1):
+    total = len(undecided)
+    for number, finding in enumerate(undecided, 1):
         _show(finding, number, total)
         while finding.decision is None:
             click.echo(KEYS, err=True, nl=False)

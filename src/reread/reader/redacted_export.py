@@ -19,7 +19,7 @@ from reread.errors import Misuse, Undecided, Unwritable
 from reread.reader.export_formats import FORMATS, write_companions, write_document
 from reread.redaction.decisions import DecisionStore
 from reread.redaction.engines import installed_engines
-from reread.redaction.findings import REPLACE, SensitiveText
+from reread.redaction.findings import KEEP, REPLACE, SensitiveText
 from reread.redaction.finished import finished_texts
 from reread.redaction.manifest import RemovalManifest, keep_private_map, make_manifest
 from reread.redaction.omissions import Omitted
@@ -104,30 +104,46 @@ class Redaction:
         """Return the session in a format, without what is replaced; write it and its manifest if `to` is given.
 
         The other keywords select what is exported, as `reread.export` has them. Raises Undecided, and writes nothing,
-        as long as somebody has to decide about a finding.
+        as long as somebody has to decide about a finding in that.
         """
-        options: dict[str, Any] = {"images": self._images, **selection}
-        chosen = Selection(**options)
-        if form not in FORMATS:
-            raise Misuse(f"Unknown format {form!r}; use {', '.join(FORMATS)}.")
         left: list[Span] = []
         for _ in range(ROUNDS):
-            self.require_decisions()
+            if form == "jsonl":  # all files of the session
+                self.require_decisions()
             with self.redacted() as copy:
-                document = b"".join(FORMATS[form](copy, chosen))
+                document = self._render(copy, form, selection)
+                self.require_decisions(self._shown_in(document))
                 left = self._find_left([document])
                 if not left and to is not None:
                     self._write(copy, document, form, Path(to))
             if not left:
                 return document
             self._redactor.add_spans(left)
-        self.require_decisions()
         kinds = ", ".join(sorted({span.kind for span in left}))
         raise Undecided(f"The finished document still contains {kinds}; nothing was written. Please report this.")
 
-    def require_decisions(self) -> None:
-        """Raise Undecided if somebody has to decide about a finding."""
-        undecided = self.undecided
+    def included(self, form: str = "html", **selection: Any) -> list[SensitiveText]:
+        """Return the findings in what would be exported, for a selection of parts."""
+        with self.redacted() as copy:
+            return self._shown_in(self._render(copy, form, selection))
+
+    def _render(self, copy: Session, form: str, selection: dict[str, Any]) -> bytes:
+        if form not in FORMATS:
+            raise Misuse(f"Unknown format {form!r}; use {', '.join(FORMATS)}.")
+        options: dict[str, Any] = {"images": self._images, **selection}
+        return b"".join(FORMATS[form](copy, Selection(**options)))
+
+    def _shown_in(self, document: bytes) -> list[SensitiveText]:
+        """Return the findings of which a document has the replacement, or the value if it is kept."""
+        text = "\x1f".join(finished_texts(document, known=_own_texts()))
+        return [finding for finding in self.findings if self._as_shown(finding) in text]
+
+    def _as_shown(self, finding: SensitiveText) -> str:
+        return (self.value_of(finding) or "") if finding.decision == KEEP else finding.replacement
+
+    def require_decisions(self, findings: Sequence[SensitiveText] | None = None) -> None:
+        """Raise Undecided if somebody has to decide about a finding, of all or of some."""
+        undecided = [finding for finding in (self.findings if findings is None else findings) if not finding.decision]
         if undecided:
             raise Undecided(
                 f"{plural(len(undecided), 'likely secret')} to decide about; nothing was written. "
@@ -146,10 +162,7 @@ class Redaction:
         return sorted({span.kind for span in left})
 
     def _find_left(self, documents: Sequence[bytes]) -> list[Span]:
-        from reread.reader.html_export import inline_assets
-
-        assets = inline_assets()
-        known = (assets.head, assets.script)
+        known = _own_texts()
         scanner = self._redactor.scanner()
         left: list[Span] = []
         for document in documents:
@@ -178,6 +191,14 @@ class Redaction:
         except OSError as error:
             raise Unwritable.at(path, error) from error
         keep_private_map(self._redactor, document)
+
+
+def _own_texts() -> tuple[str, str]:
+    """Return what an exported page has that is not the session's."""
+    from reread.reader.html_export import inline_assets
+
+    assets = inline_assets()
+    return assets.head, assets.script
 
 
 def redact(

@@ -42,10 +42,22 @@ class ShareFinding(Value, frozen=True):
         )
 
 
+class ShareChoices(Value, frozen=True):
+    """What of a session is shared."""
+
+    turns: str = ""
+    """A range such as `3-9`; empty for all."""
+    thinking: bool = True
+    agents: bool = True
+    images: bool = False
+
+
 class ShareReview(Value, frozen=True):
     """What was found in a session that is to be shared."""
 
     findings: list[ShareFinding]
+    """The findings in what is chosen."""
     undecided: int
+    choices: ShareChoices
     preview: str | None = None
     """The key under which the reader shows the session as others will see it."""

@@ -315,10 +315,8 @@ def make_app(library: SessionLibrary) -> Starlette:
         return json_response(await library_threads.run(change_reader_settings, await _body(request)))
 
     def make_document(request: Request) -> Response:
-        params = Parameters(request)
-        chosen = {"thinking": not params.flag("no_thinking")} if params.flag("no_thinking") else {}
-        form = params.text("form") or "html"
-        document, media_type, name = reviews.document(request.path_params["key"], form, **chosen)
+        form = Parameters(request).text("form") or "html"
+        document, media_type, name = reviews.document(request.path_params["key"], form)
         headers = {"content-disposition": f'attachment; filename="{name}"'}
         return Response(document, media_type=media_type, headers=headers)
 

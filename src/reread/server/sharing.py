@@ -8,10 +8,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from reread.base.coerce import as_dict
 from reread.errors import Misuse, NotFound
 from reread.reader.redacted_export import Redaction
-from reread.reader.share_schema import ShareFinding, ShareReview
+from reread.reader.share_schema import ShareChoices, ShareFinding, ShareReview
+from reread.redaction.findings import SensitiveText
+from reread.render.selection import Selection, parse_turns
 from reread.session.session import open  # noqa: A004
 
 MEDIA_TYPES = {
@@ -24,13 +28,55 @@ SUFFIXES = {"markdown": "md"}
 PREVIEW = ".shared-"
 
 
+class SharedSession:
+    """One session that is to be shared: what is chosen of it, and what was decided."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._texts: list[str] = []
+        self.choices = ShareChoices()
+        self.redaction = Redaction(open(path))
+
+    @property
+    def selection(self) -> dict[str, Any]:
+        """What is chosen, as an export takes it."""
+        turns = {"turns": parse_turns(self.choices.turns)} if self.choices.turns.strip() else {}
+        return {"thinking": self.choices.thinking, "images": self.choices.images, **turns}
+
+    def findings(self) -> list[SensitiveText]:
+        """Return the findings in what is chosen."""
+        whole = self.choices.thinking and not self.choices.turns
+        return self.redaction.findings if whole else self.redaction.included("html", **self.selection)
+
+    def replace_text(self, text: str) -> None:
+        """Have a text replaced."""
+        self.redaction.replace_text(text)
+        self._texts.append(text)
+
+    def choose(self, choices: Any) -> None:
+        """Choose what is shared; decisions stay."""
+        try:
+            chosen = msgspec.convert(choices, ShareChoices)
+        except msgspec.ValidationError as error:
+            raise Misuse(f"Invalid choices: {error}.") from None
+        if chosen.turns.strip():
+            Selection(turns=parse_turns(chosen.turns)).turn_numbers(len(self.redaction.session.turns))
+        before, self.choices = self.choices, chosen
+        if (before.agents, before.images) != (chosen.agents, chosen.images):
+            decided = {finding.id: finding.decision for finding in self.redaction.findings if finding.decision}
+            self.redaction = Redaction(open(self._path), agents=chosen.agents, images=chosen.images)
+            for text in self._texts:
+                self.redaction.replace_text(text)
+            self.redaction.decide_all(decided)
+
+
 class ShareReviews:
     """The review of each session, as long as the server runs."""
 
     def __init__(self, find: Callable[[str], Path]) -> None:
         self._find = find
         self._lock = threading.Lock()
-        self._redactions: dict[str, Redaction] = {}
+        self._sessions: dict[str, SharedSession] = {}
         self._previews: dict[str, Path] = {}
         self._folder: tempfile.TemporaryDirectory[str] | None = None
 
@@ -44,40 +90,45 @@ class ShareReviews:
         return self._find(key)
 
     def review(self, key: str, *, preview: str | None = None) -> ShareReview:
-        """Return what was found in a session and what was decided."""
-        redaction = self._redaction(key)
-        findings = [ShareFinding.of(finding) for finding in redaction.findings]
-        return ShareReview(findings=findings, undecided=len(redaction.undecided), preview=preview)
+        """Return what was found in what is chosen of a session, and what was decided."""
+        shared = self._shared(key)
+        findings = shared.findings()
+        undecided = sum(finding.decision is None for finding in findings)
+        found = [ShareFinding.of(finding) for finding in findings]
+        return ShareReview(findings=found, undecided=undecided, choices=shared.choices, preview=preview)
 
     def change(self, key: str, body: Any) -> ShareReview:
-        """Apply a decision, replace a text, or make a preview; return the review as it is then."""
+        """Apply a decision or a choice, replace a text, or make a preview; return the review as it is then."""
         request = as_dict(body)
         action = request.get("action")
-        redaction = self._redaction(key)
+        shared = self._shared(key)
         with self._lock:
             if action == "decide":
                 everywhere = request.get("everywhere") is True
-                redaction.decide(str(request.get("id")), str(request.get("decision")), everywhere=everywhere)
+                shared.redaction.decide(str(request.get("id")), str(request.get("decision")), everywhere=everywhere)
             elif action == "text":
-                redaction.replace_text(str(request.get("text") or ""))
+                shared.replace_text(str(request.get("text") or ""))
+            elif action == "choose":
+                shared.choose(request.get("choices"))
             elif action == "preview":
-                return self.review(key, preview=self._preview(key, redaction))
+                return self.review(key, preview=self._preview(key, shared.redaction))
             else:
-                raise Misuse(f"Unknown action {action!r}; use 'decide', 'text' or 'preview'.")
+                raise Misuse(f"Unknown action {action!r}; use 'decide', 'text', 'choose' or 'preview'.")
         return self.review(key)
 
-    def document(self, key: str, form: str, **selection: Any) -> tuple[bytes, str, str]:
+    def document(self, key: str, form: str) -> tuple[bytes, str, str]:
         """Return the finished document, its media type and a name for it."""
         if form not in MEDIA_TYPES:
             raise Misuse(f"Unknown format {form!r}; use {', '.join(MEDIA_TYPES)}.")
+        shared = self._shared(key)
         with self._lock:
-            document = self._redaction(key).export(form, **selection)
+            document = shared.redaction.export(form, **shared.selection)
         return document, MEDIA_TYPES[form], f"{key}-shared.{SUFFIXES.get(form, form)}"
 
-    def _redaction(self, key: str) -> Redaction:
-        if key not in self._redactions:
-            self._redactions[key] = Redaction(open(self._find(key)))
-        return self._redactions[key]
+    def _shared(self, key: str) -> SharedSession:
+        if key not in self._sessions:
+            self._sessions[key] = SharedSession(self._find(key))
+        return self._sessions[key]
 
     def _preview(self, key: str, redaction: Redaction) -> str:
         """Write the session as others will see it, for the reader to open it; return its key."""

@@ -6,7 +6,7 @@ import { PlainText } from "../kit/PlainText";
 import { toError } from "../kit/toError";
 import { sessionHref } from "../route";
 import { changeReview, FORMATS, loadReview, shareDocumentUrl, type ShareChange } from "../sharing";
-import type { ShareFinding, ShareReview } from "../values";
+import type { ShareChoices, ShareFinding, ShareReview } from "../values";
 
 const SORTS: [sort: string, title: string, note: string][] = [
   ["likely", "To decide", "These may be secrets. Replace or keep each of them."],
@@ -37,6 +37,7 @@ export function SharePane({ session, onClose }: { session: string; onClose(): vo
       {review === null && error === null && <p>Looking for secrets and personal details …</p>}
       {review !== null && (
         <>
+          <Choices choices={review.choices} onChoose={(choices) => void change({ action: "choose", choices })} />
           {SORTS.map(([sort, title, note]) => (
             <Findings key={sort} title={title} note={note} session={session} change={change}
               findings={review.findings.filter((finding) => finding.sort === sort)} />
@@ -49,7 +50,7 @@ export function SharePane({ session, onClose }: { session: string; onClose(): vo
               </a>
             ) : (
               <button type="button" onClick={() => void change({ action: "preview" })}>
-                Preview what others will see
+                Preview the copy
               </button>
             )}
             <label>
@@ -60,7 +61,9 @@ export function SharePane({ session, onClose }: { session: string; onClose(): vo
                 ))}
               </select>
             </label>
-            {review.undecided === 0 ? (
+            {form === "jsonl" && !isWhole(review.choices) ? (
+              <span>jsonl is the session's own file, with all turns and thinking; choose another format.</span>
+            ) : review.undecided === 0 ? (
               <a className="share-download" href={shareDocumentUrl(session, form)} download>
                 Download
               </a>
@@ -71,6 +74,35 @@ export function SharePane({ session, onClose }: { session: string; onClose(): vo
         </>
       )}
     </section>
+  );
+}
+
+const isWhole = (choices: ShareChoices) => choices.thinking && choices.turns === "";
+
+const SWITCHES = [["thinking", "Thinking"], ["agents", "Agents"], ["images", "Images"]] as const;
+
+function Choices({ choices, onChoose }: { choices: ShareChoices; onChoose(choices: ShareChoices): void }) {
+  const [chosen, setChosen] = useState(choices);
+  const choose = (next: ShareChoices) => (setChosen(next), onChoose(next));
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    if (chosen.turns.trim() !== choices.turns) choose({ ...chosen, turns: chosen.turns.trim() });
+  };
+  return (
+    <form className="share-text share-choices" onSubmit={submit} aria-label="What to share">
+      <label>
+        Turns{" "}
+        <input value={chosen.turns} placeholder="all, or 3-9" onBlur={submit}
+          onChange={(event) => setChosen({ ...chosen, turns: event.target.value })} />
+      </label>
+      {SWITCHES.map(([name, title]) => (
+        <label key={name}>
+          <input type="checkbox" checked={chosen[name]}
+            onChange={(event) => choose({ ...chosen, [name]: event.target.checked })} />{" "}
+          {title}
+        </label>
+      ))}
+    </form>
   );
 }
 
