@@ -125,6 +125,8 @@ OWN_HELP = {
     ("--format", "share"),
     *(("--output", verb) for verb in ("file", "keep", "share", "tables")),
     ("--text", "tables"),
+    ("--text", "sql"),
+    ("--tables", "sql"),
     ("--keep-deleted", "tables"),
     *(("--to", verb) for verb in ("adopt", "keep")),
     ("--yes", "keep"),

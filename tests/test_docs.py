@@ -169,7 +169,7 @@ def test_every_example_of_the_help_works_as_it_stands(example: str, newcomer: di
     assert done.returncode == 0, done.stderr.decode()
 
 
-@pytest.mark.parametrize("name", ["reference.md", "commands.md", "format.md"])
+@pytest.mark.parametrize("name", ["reference.md", "commands.md", "format.md", "tables.md"])
 def test_the_reference_is_what_the_program_says(name: str) -> None:
     made = runpy.run_path(str(ROOT / "scripts" / "make_docs.py"))["PAGES"][name]()
     assert (ROOT / "docs" / name).read_text() == made, "run `python scripts/make_docs.py`"

@@ -27,7 +27,7 @@ OUTPUT_ERRORS = (errno.ENOSPC, errno.EFBIG, errno.EIO, errno.EDQUOT)
 HEADINGS = {
     "Read": ("serve", "ls", "search", "show", "tail"),
     "Files": ("files", "file", "diff", "blame"),
-    "Check and count": ("check", "usage", "stats", "tables"),
+    "Check and count": ("check", "usage", "stats", "sql", "tables"),
     "Keep and share": ("keep", "adopt", "capture", "resume", "replay", "export", "share", "secrets"),
     "Set up": ("mcp", "completion"),
 }
@@ -48,6 +48,8 @@ SYNONYMS = {
     "cost": "usage",
     "tokens": "usage",
     "parquet": "tables",
+    "query": "sql",
+    "duckdb": "sql",
     "backup": "keep",
     "archive": "keep",
     "record": "capture",
@@ -123,6 +125,7 @@ def reread(ctx: click.Context, root: tuple[Path, ...]) -> None:
     reread check                   validate all sessions
     reread usage --since 30d       count tokens and cost
     reread stats --by failure      see what failed, and how often
+    reread sql "select …"          ask all sessions with SQL
     reread tables -o DIR           write all sessions as Parquet tables
     reread keep                    copy sessions before Claude Code deletes them
     reread capture -- claude -p …  run Claude Code and record its output
@@ -158,7 +161,8 @@ def main() -> None:
         code = UNDECIDED if isinstance(error, Undecided) else FAILED
     flush_or_discard(sys.stdout)
     flush_or_discard(sys.stderr)
-    gc.freeze()  # the system frees a large session faster than the interpreter does
+    if "_duckdb" not in sys.modules:  # which reports what is left at the end as leaks
+        gc.freeze()  # the system frees a large session faster than the interpreter does
     sys.exit(code if isinstance(code, int) else OK)
 
 

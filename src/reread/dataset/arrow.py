@@ -7,11 +7,10 @@ from typing import Any
 
 from reread.base.jsontext import replace_surrogates
 from reread.dataset.extra import require
-from reread.dataset.rows import Row
-from reread.dataset.schema import BOOLEAN, FLOAT, INTEGER, STRING, TIME, VERSION, Column, TableSchema
+from reread.dataset.schema import BOOLEAN, FLOAT, INTEGER, STRING, TIME, VERSION, Column, Row, TableSchema
 
 pyarrow: Any = require("pyarrow")
-Array = RecordBatch = Schema = Any
+Array = RecordBatch = RecordBatchReader = Schema = Any
 """The types of pyarrow, which has no type stubs."""
 
 BATCH_ROWS = 1 << 14

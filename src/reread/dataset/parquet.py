@@ -5,14 +5,14 @@ from __future__ import annotations
 import secrets
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import suppress
+from pathlib import Path
 from typing import IO, Any
 
-from reread.dataset.arrow import RecordBatch, RowBuffer, pyarrow
+from reread.dataset.arrow import RecordBatch, RowBuffer, Schema, pyarrow
 from reread.dataset.extra import require
 from reread.dataset.manifest import TablePart, file_name
-from reread.dataset.place import TablePlace
-from reread.dataset.rows import Row
-from reread.dataset.schema import PARTITIONS, TABLES, USAGE
+from reread.dataset.place import LocalPlace, TablePlace
+from reread.dataset.schema import PARTITIONS, TABLES, USAGE, Row
 from reread.dataset.transcripts import TranscriptFile
 
 parquet: Any = require("pyarrow.parquet")
@@ -190,6 +190,20 @@ def write_usage(place: TablePlace, machine: str, month: str | None, rows: Iterab
     part = PartWriter(place, machine, month, text=False)
     part.add_rows((USAGE.name, row) for row in rows)
     return part.finish()
+
+
+def write_result(path: Path, schema: Schema, found: Iterable[RecordBatch]) -> None:
+    """Write the rows of a query to a Parquet file; it appears when it is whole."""
+    place, name = LocalPlace(path.parent), path.name
+    file = place.write(name)
+    try:
+        with file, parquet.ParquetWriter(file, schema, compression=COMPRESSION) as writer:
+            for batch in found:
+                writer.write_batch(batch)
+        place.publish(name)
+    except BaseException:
+        place.delete(name)
+        raise
 
 
 def read_batches(place: TablePlace, name: str, without: Collection[str] = ()) -> Iterator[RecordBatch]:

@@ -11,6 +11,7 @@ from reread.accounting.entries import UsageEntry
 from reread.base import jsontext
 from reread.base.coerce import as_dict, as_str
 from reread.base.times import timestamp_ms
+from reread.dataset.schema import Row
 from reread.history.versions import FileHistory, FileVersion
 from reread.model.conversation import Agent, Call, Conversation, Message
 from reread.records.blocks import Thinking
@@ -20,7 +21,6 @@ from reread.session.merge import is_captured
 from reread.session.session import Session
 from reread.tools.outcome import DONE, FAILED, RUNNING, content_text
 
-Row = tuple[Any, ...]
 PICOS_PER_DOLLAR = 10**12
 FILE_FIELDS = ("file_path", "notebook_path")
 """The fields of a call's input that name a file."""

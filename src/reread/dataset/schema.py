@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 VERSION = 1
 """Changes when a column changes its name, type or meaning, and when rows would be made differently."""
 
 STRING, INTEGER, FLOAT, BOOLEAN, TIME = "string", "integer", "float", "boolean", "time"
 """Types of columns. An integer has 64 bits; a time is in UTC, and in rows it is milliseconds since 1970."""
+
+
+Row = tuple[Any, ...]
+"""The values of a row, in the order of the columns of its table."""
 
 
 class Column(NamedTuple):

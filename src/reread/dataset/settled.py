@@ -11,8 +11,9 @@ from reread.accounting.prices import current_prices
 from reread.accounting.usage_cache import open_cache
 from reread.accounting.workers import Progress
 from reread.base.gc_pause import gc_paused
-from reread.dataset.rows import Row, entry_rows
-from reread.dataset.transcripts import path_text
+from reread.dataset.rows import entry_rows
+from reread.dataset.schema import Row
+from reread.dataset.states import path_text
 from reread.disk import layout
 from reread.disk.file_set import FileSet
 

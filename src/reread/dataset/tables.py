@@ -6,7 +6,7 @@ pyarrow is imported when a table is asked for: this module has public names, whi
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, closing, suppress
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +14,7 @@ from reread.dataset.extra import require
 from reread.dataset.manifest import TablesManifest, newest_manifests
 from reread.dataset.place import LocalPlace, TablePlace
 from reread.dataset.report import Progress, TablesReport
-from reread.dataset.rows import Row
-from reread.dataset.schema import PARTITIONS, TABLES, USAGE
+from reread.dataset.schema import PARTITIONS, TABLES, USAGE, Row
 from reread.dataset.settled import settled_rows
 from reread.dataset.transcripts import TranscriptFile
 from reread.disk.file_set import FileSet, find_files
@@ -79,6 +78,22 @@ class Tables(Mapping[str, RecordBatchReader]):
         options: dict[str, Any] = {"text": self.text, "keep_deleted": keep_deleted, "progress": progress}
         return TableUpdate(LocalPlace(folder), machine_id(), find_files(self._roots), **options).run()[1]
 
+    def sql(self, query: str) -> RecordBatchReader:
+        """Return the rows of a query on DuckDB, which reads tables of these sessions that are kept in the cache."""
+        from reread.dataset.own_tables import own_tables
+
+        with own_tables(self._roots, text=self.text) as place:
+            return self._ask(place, query)
+
+    def _ask(self, place: TablePlace, query: str) -> RecordBatchReader:
+        from reread.dataset.sql import Database
+
+        with closing(Database(place, text=self.text)) as database:
+            statements = database.statements(query)
+            if len(statements) != 1:
+                raise Misuse(f"Cannot run {len(statements)} queries at once; give one query.")
+            return database.read_all(statements[0])
+
     def _batches(self, name: str) -> Iterator[RecordBatch]:
         from reread.dataset.arrow import batches
 
@@ -117,6 +132,10 @@ class WrittenTables(Tables):
     ) -> TablesReport:
         """Raise Misuse: these tables are written already."""
         raise Misuse("Cannot write tables that were read from a folder; use `reread.tables()` without one.")
+
+    def sql(self, query: str) -> RecordBatchReader:
+        """Return the rows of a query on DuckDB."""
+        return self._ask(self.place, query)
 
     def _batches(self, name: str) -> Iterator[RecordBatch]:
         """Yield the rows of a table; all its files are opened first, so that later changes do not matter."""

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
-import os
-from collections.abc import Collection, Iterator, Mapping
-from contextlib import suppress
+from collections.abc import Collection, Iterator
 from pathlib import Path
 
 from reread.accounting.digest import file_owner
 from reread.base.times import timestamp_ms
 from reread.dataset.rows import (
     FileOrigin,
-    Row,
     call_rows,
     edit_rows,
     file_rows,
@@ -21,9 +17,9 @@ from reread.dataset.rows import (
     record_rows,
     session_row,
 )
-from reread.dataset.schema import CALLS, EDITS, FILES, MESSAGES, PER_FILE, RECORDS, SESSIONS
+from reread.dataset.schema import CALLS, EDITS, FILES, MESSAGES, PER_FILE, RECORDS, SESSIONS, Row
+from reread.dataset.states import path_text
 from reread.disk import layout
-from reread.disk.cache import FileState
 from reread.disk.sources import FileSource
 from reread.model.conversation import Agent, Conversation
 from reread.reports.file_index import might_change_files
@@ -96,24 +92,3 @@ def _threads(conversation: Conversation) -> Iterator[Conversation]:
     yield conversation
     for agent in conversation.inline_agents.values():
         yield from _threads(agent)
-
-
-def path_text(path: str) -> str:
-    """Return a path that can be written as UTF-8, whatever bytes are in its name."""
-    return path.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
-
-
-def transcript_states(states: Mapping[str, FileState]) -> dict[str, str]:
-    """Return, for each file, a hash of what its rows depend on: its state, its notes and the files of its own folder.
-
-    Agents' files beside it, as older clients wrote them, are left out: the session's file grows when an agent ends.
-    """
-    own: dict[str, list[object]] = {path: [tuple(states[path])] for path in sorted(states)}
-    for path, parts in own.items():
-        folder, mark, _ = path.rpartition(f"{os.sep}{layout.SUBAGENTS}{os.sep}")
-        if mark and f"{folder}.jsonl" in own:
-            own[f"{folder}.jsonl"].append((path, *states[path]))
-        if os.path.basename(path).startswith(layout.AGENT_PREFIX):
-            with suppress(OSError):
-                parts.append(tuple(FileState.at(Path(path).with_suffix(".meta.json"))))
-    return {path: hashlib.blake2b(repr(parts).encode(), digest_size=16).hexdigest() for path, parts in own.items()}

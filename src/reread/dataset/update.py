@@ -12,10 +12,6 @@ import os
 from contextlib import suppress
 from pathlib import Path
 
-import msgspec
-
-from reread.accounting.prices import current_prices
-from reread.base import jsontext
 from reread.dataset.manifest import (
     FOLDER,
     TablePart,
@@ -27,10 +23,10 @@ from reread.dataset.manifest import (
 from reread.dataset.parquet import PartsWriter, write_usage
 from reread.dataset.place import TablePlace
 from reread.dataset.report import Progress, TablesReport
-from reread.dataset.rows import Row
-from reread.dataset.schema import TABLES, VERSION
+from reread.dataset.schema import TABLES, VERSION, Row
 from reread.dataset.settled import settled_rows
-from reread.dataset.transcripts import TranscriptFile, path_text, transcript_states
+from reread.dataset.states import path_text, transcript_states, usage_state
+from reread.dataset.transcripts import TranscriptFile
 from reread.disk.cache import FileState
 from reread.disk.file_set import FileSet
 from reread.errors import RereadError, Unwritable, naming_file
@@ -151,8 +147,7 @@ class TableUpdate:
 
     def _write_usage(self, before: TablesManifest, files: FileSet) -> tuple[list[TablePart], str, dict[str, str]]:
         """Settle the usage of all files, and write the months that are not as they were."""
-        content = (sorted(files.states.items()), self.keep_deleted, msgspec.json.encode(current_prices().table))
-        state = hashlib.blake2b(jsontext.dumps(content), digest_size=16).hexdigest()
+        state = usage_state(files, keep_deleted=self.keep_deleted)
         if state == before.usage_state:
             return before.usage, state, before.usage_digests
         by_month: dict[str | None, list[Row]] = {}

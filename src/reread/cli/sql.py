@@ -1,0 +1,136 @@
+"""`reread sql`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Generator
+from contextlib import ExitStack, closing, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from reread.cli._options import FolderName, json_option, merged_roots, refuse_with, root_options
+from reread.cli._output import print_json, progress, terminal_width
+from reread.errors import Misuse, Unwritable
+
+if TYPE_CHECKING:
+    from reread.dataset.sql import Database, QueryResult
+
+
+@click.command()
+@click.argument("queries", nargs=-1, metavar="[QUERY]...")
+@click.option(
+    "-f", "--queries", "query_files", multiple=True, metavar="FILE", help="Run the queries in this file. Repeatable."
+)
+@click.option("--csv", "as_csv", is_flag=True, help="Print CSV.")
+@click.option("--parquet", metavar="FILE", help="Write the rows to this Parquet file.")
+@click.option("--tables", "folder", type=FolderName(), metavar="DIR", help="Ask the tables in this folder.")
+@click.option("--text", is_flag=True, help="Include the columns with what was said.")
+@click.option("--allow-files", is_flag=True, help="Let queries read and write other files.")
+@json_option
+@root_options
+@click.pass_context
+def sql(
+    ctx: click.Context,
+    queries: tuple[str, ...],
+    query_files: tuple[str, ...],
+    as_json: bool,
+    as_csv: bool,
+    parquet: str | None,
+    folder: Path | None,
+    text: bool,
+    allow_files: bool,
+    root: tuple[Path, ...],
+) -> None:
+    """Ask sessions with SQL.
+
+    The tables are sessions, records, messages, calls, usage, edits and files; `reread tables` lists their columns. They
+    are brought up to date first, and only read. Without a query, open a prompt, or read queries from standard input.
+
+    \b
+    reread sql "select name, count(*) from calls group by all order by 2 desc"
+    reread sql "select model, sum(output_tokens) from usage group by all" --json
+    reread sql "select text from messages where author = 'person'" --text
+    reread sql "from usage" --parquet usage.parquet
+    """
+    if sum((as_json, as_csv, parquet is not None)) > 1:
+        raise Misuse("Cannot give rows in several forms; use --json, --csv or --parquet.")
+    if folder is not None:
+        refuse_with(ctx, "--tables", ("--root",), "a folder with tables has sessions of its own")
+    asked = [*queries, *map(_read, query_files)]
+    is_prompt = not asked and sys.stdin.isatty()
+    if not asked and not is_prompt:
+        asked = [sys.stdin.read()]
+    with _database(merged_roots(ctx, root), folder, text, allow_files) as database:
+        if is_prompt:
+            from reread.cli._sql_prompt import prompt
+
+            return prompt(database, lambda statement: _print(database.query(statement)))
+        statements = [statement for given in asked for statement in database.statements(given)]
+        return _answer(database, statements, as_json, as_csv, parquet)
+
+
+@contextmanager
+def _database(roots: list[Path], folder: Path | None, text: bool, allow_files: bool) -> Generator[Database]:
+    """Open the tables of a folder, or those of all sessions, brought up to date."""
+    from reread.dataset.own_tables import own_tables
+    from reread.dataset.place import LocalPlace
+    from reread.dataset.sql import Database
+
+    with ExitStack() as stack:
+        if folder is not None:
+            place = LocalPlace(folder)
+        else:
+            with progress("reading", None) as step:
+                place = stack.enter_context(own_tables(roots or None, text=text, progress=step))
+        database = Database(place, text=True if text else None, allow_files=allow_files)
+        with closing(database):
+            yield database
+
+
+def _read(name: str) -> str:
+    from reread.disk.regular import read_whole
+    from reread.errors import Unreadable
+
+    try:
+        return read_whole(name).decode("utf-8", "replace")
+    except OSError as error:
+        raise Unreadable.at(name, error) from error
+
+
+def _answer(database: Database, statements: list[str], as_json: bool, as_csv: bool, parquet: str | None) -> None:
+    """Run the statements and print or write their rows."""
+    if as_json:
+        from reread.render.query_table import json_rows
+
+        found = [list(json_rows(result.schema.names, result.rows)) for result in map(database.query, statements)]
+        return print_json(found[0] if len(found) == 1 else found)
+    if (as_csv or parquet is not None) and len(statements) != 1:
+        raise Misuse(f"Cannot write {len(statements)} queries as one table; give one query.")
+    if parquet is not None:
+        from reread.dataset.parquet import write_result
+        from reread.disk.layout import expand_path
+
+        result = database.query(statements[0])
+        try:
+            return write_result(expand_path(parquet), result.schema, result.batches)
+        except OSError as error:
+            raise Unwritable.at(parquet, error) from error
+    for n, statement in enumerate(statements):
+        if n and not as_csv:
+            click.echo()
+        _print(database.query(statement), as_csv=as_csv)
+    return None
+
+
+def _print(result: QueryResult, *, as_csv: bool = False) -> None:
+    from reread.render.query_table import query_csv, query_lines
+
+    names = result.schema.names
+    if as_csv:
+        for line in query_csv(names, result.rows):
+            click.echo(line, nl=False)
+        return
+    for line in query_lines(names, result.rows, terminal_width()):
+        click.echo(line)

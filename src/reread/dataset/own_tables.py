@@ -1,0 +1,77 @@
+"""The tables of this machine for queries: kept in the cache, and brought up to date before each use."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import tempfile
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from reread.dataset.manifest import newest_manifest
+from reread.dataset.place import LocalPlace
+from reread.dataset.report import Progress, TablesReport
+from reread.dataset.schema import VERSION
+from reread.dataset.states import path_text, transcript_states, usage_state
+from reread.disk.cache import cache_folder
+from reread.disk.file_set import FileSet, find_files
+from reread.disk.machine import machine_id
+from reread.errors import Unreadable, Unwritable
+
+FOLDER = "tables"
+WAIT_SECONDS = 60.0
+"""How long to wait for another process that brings the same tables up to date."""
+
+
+@contextmanager
+def own_tables(
+    roots: Sequence[str | Path] | None = None, *, text: bool = False, progress: Progress | None = None
+) -> Generator[LocalPlace]:
+    """Yield a folder with the tables of all sessions as they are now; it is of use as long as this lasts."""
+    files = find_files(roots)
+    kept = LocalPlace(cache_folder() / FOLDER / _key(files, text=text))
+    try:
+        _refresh(kept, files, text=text, progress=progress)
+    except (Unwritable, OSError):  # no cache: then the tables are made for this once
+        with tempfile.TemporaryDirectory(prefix="reread-") as folder:
+            place = LocalPlace(folder)
+            _update(place, files, text=text, progress=progress)
+            yield place
+        return
+    yield kept
+
+
+def _refresh(place: LocalPlace, files: FileSet, *, text: bool, progress: Progress | None) -> None:
+    try:
+        if not _is_current(place, files, text=text):
+            _update(place, files, text=text, progress=progress)
+    except Unreadable:  # broken: what is derived can be made again
+        shutil.rmtree(place.folder)
+        _update(place, files, text=text, progress=progress)
+
+
+def _is_current(place: LocalPlace, files: FileSet, *, text: bool) -> bool:
+    """True if the tables were made of the files as they are; this takes less time than to begin an update."""
+    manifest = newest_manifest(place, machine_id())
+    if manifest is None or (manifest.version, manifest.text) != (VERSION, text):
+        return False
+    states = {path: state for part in manifest.parts for path, state in part.transcripts.items()}
+    now = {path_text(path): state for path, state in transcript_states(files.states).items()}
+    if states != now or manifest.usage_state != usage_state(files):
+        return False
+    return all(os.path.exists(place.location(name)) for _, _, name in manifest.files())
+
+
+def _update(place: LocalPlace, files: FileSet, *, text: bool, progress: Progress | None) -> TablesReport:
+    from reread.dataset.update import TableUpdate
+
+    update = TableUpdate(place, machine_id(), files, text=text, progress=progress)
+    return update.run(wait=WAIT_SECONDS)[1]
+
+
+def _key(files: FileSet, *, text: bool) -> str:
+    """Return the name of the folder for the tables of some folders."""
+    digest = hashlib.blake2b("\0".join(files.folders).encode("utf-8", "surrogateescape"), digest_size=6).hexdigest()
+    return f"{'text' if text else 'plain'}-{digest}"

@@ -1,0 +1,177 @@
+"""SQL over tables, with DuckDB: nothing is written, nothing is fetched, and no other file is opened unless allowed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from reread.dataset.extra import require
+from reread.dataset.manifest import TablesManifest, newest_manifests
+from reread.dataset.place import TablePlace
+from reread.dataset.schema import FLOAT, INTEGER, PARTITIONS, STRING, TABLES, TIME, TableSchema
+from reread.errors import Misuse, NotFound, Unreadable
+
+duckdb: Any = require("duckdb")
+pyarrow: Any = require("pyarrow")
+RecordBatch = RecordBatchReader = Schema = Any
+"""The types of pyarrow, which has no type stubs."""
+
+BATCH_ROWS = 8192
+ATTEMPTS = 5
+"""How often a query is tried if files of it are replaced meanwhile."""
+SETTINGS = {
+    "autoinstall_known_extensions": "false",
+    "autoload_known_extensions": "false",
+    "allow_community_extensions": "false",
+    "python_enable_replacements": "false",  # a name in a query is no variable of this program
+    "temp_directory": "",
+}
+TYPES = {STRING: "VARCHAR", INTEGER: "BIGINT", FLOAT: "DOUBLE", TIME: "TIMESTAMP WITH TIME ZONE"}
+READING = frozenset({"SELECT", "EXPLAIN", "MULTI"})
+"""The types of statements that only read; MULTI is a PIVOT."""
+WITH_FILES = READING | {"COPY"}
+
+
+class QueryResult(NamedTuple):
+    """The rows that one statement gives."""
+
+    schema: Schema
+    batches: Iterator[RecordBatch]
+
+    @property
+    def rows(self) -> Iterator[tuple[Any, ...]]:
+        """The rows as Python values."""
+        for batch in self.batches:
+            yield from zip(*(column.to_pylist() for column in batch.columns), strict=True)
+
+
+class Database:
+    """The tables of a folder as views of a database in memory; close it after use."""
+
+    def __init__(self, place: TablePlace, *, text: bool | None = None, allow_files: bool = False) -> None:
+        """Open the tables; with text if all have it, unless `text` says otherwise."""
+        self.place = place
+        self._text, self._allow_files = text, allow_files
+        self._connection: Any = None
+        self._manifests: list[TablesManifest] = []
+        self._open()
+
+    @property
+    def text(self) -> bool:
+        """True if the tables have the columns with text."""
+        return all(manifest.text for manifest in self._manifests) if self._text is None else self._text
+
+    def _open(self) -> bool:
+        """Open the newest files; False if they are open already."""
+        manifests = newest_manifests(self.place)
+        if not manifests:
+            raise NotFound(f"No tables in {self.place.location('')}; write them there with `reread tables -o`.")
+        if manifests == self._manifests:
+            return False
+        self.close()
+        self._manifests = manifests
+        self._connection = duckdb.connect(":memory:", config=SETTINGS)
+        files = {name: self._locations(name) for name in TABLES}
+        for name, table in TABLES.items():
+            self._connection.execute(_view(table, files[name], text=self.text))
+        if not self._allow_files:
+            allowed = ", ".join(_quoted(location) for found in files.values() for location in found)
+            self._connection.execute(f"SET allowed_paths = [{allowed}]")
+            self._connection.execute("SET enable_external_access = false")
+        self._connection.execute("SET lock_configuration = true")
+        return True
+
+    def _locations(self, table: str) -> list[str]:
+        named = (file for manifest in self._manifests for file in manifest.files())
+        return [self.place.location(name) for own, _, name in named if own == table]
+
+    def statements(self, text: str) -> list[str]:
+        """Split a text into its statements; raise Misuse if one is not SQL or does more than read."""
+        try:
+            found = self._connection.extract_statements(text)
+        except duckdb.Error as error:
+            raise Misuse(self._message(error)) from None
+        allowed = WITH_FILES if self._allow_files else READING
+        for statement in found:
+            if statement.type.name not in allowed:
+                hint = "; add --allow-files to write with COPY" if statement.type.name == "COPY" else ""
+                raise Misuse(f"Cannot run a {statement.type.name} statement: the tables are only read{hint}.")
+        return [statement.query.strip() for statement in found]
+
+    def query(self, statement: str) -> QueryResult:
+        """Run one statement; its rows are computed while they are read."""
+        for _ in range(ATTEMPTS):
+            try:
+                return self._run(statement)
+            except (
+                duckdb.IOException,
+                duckdb.PermissionException,
+            ) as error:  # a file that is gone is not allowed either
+                if not self._open():
+                    raise Misuse(self._message(error)) from None
+            except duckdb.Error as error:
+                raise Misuse(self._message(error)) from None
+        raise Unreadable(f"Cannot read {self.place.location('')}: its files are replaced too fast; try again.")
+
+    def read_all(self, statement: str) -> RecordBatchReader:
+        """Run one statement and return its rows, which need the database no longer."""
+        result = self.query(statement)
+        return pyarrow.RecordBatchReader.from_batches(result.schema, list(result.batches))
+
+    def _run(self, statement: str) -> QueryResult:
+        relation = self._connection.sql(statement)
+        if relation is None:  # COPY gives no rows
+            return QueryResult(pyarrow.schema([]), iter(()))
+        read = getattr(relation, "to_arrow_reader", None) or relation.fetch_record_batch
+        reader = read(BATCH_ROWS)
+        first = next(reader, None)
+        return QueryResult(reader.schema, self._rest(first, reader))
+
+    def _rest(self, first: RecordBatch | None, reader: Iterator[RecordBatch]) -> Iterator[RecordBatch]:
+        try:
+            if first is not None:
+                yield first
+                yield from reader
+        except duckdb.Error as error:
+            raise Misuse(self._message(error)) from None
+        except OSError as error:  # how Arrow passes on what DuckDB reports
+            raise Misuse(_sentence(str(error))) from None
+
+    def _message(self, error: Exception) -> str:
+        text = str(error)
+        hidden = {column.name for table in TABLES.values() for column in table.columns if column.text}
+        hint = ""
+        if not self.text and any(f'"{name}"' in text for name in hidden):
+            hint = " The columns with text need --text."
+        elif "disabled by configuration" in text and not self._allow_files:
+            hint = " Other files can be read with --allow-files."
+        return _sentence(text) + hint
+
+    def close(self) -> None:
+        """Close the database."""
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+
+def _sentence(text: str) -> str:
+    """Return a message of DuckDB without the copy of the query at its end."""
+    said = text.split("\n\nLINE ")[0].strip()
+    return said if said.endswith((".", "!", "?")) else f"{said}."
+
+
+def _view(table: TableSchema, files: list[str], *, text: bool) -> str:
+    """Return the statement that makes a view of the files of a table, or of no rows if there are none."""
+    columns = table.selected(text=text)
+    if not files:
+        typed = ", ".join(f'NULL::{TYPES.get(column.type, "BOOLEAN")} AS "{column.name}"' for column in columns)
+        return f'CREATE VIEW "{table.name}" AS SELECT {typed} WHERE false'
+    names = ", ".join(f'"{column.name}"' for column in columns)
+    listed = ", ".join(map(_quoted, files))
+    folders = ", ".join(f"'{column.name}': VARCHAR" for column in PARTITIONS)
+    source = f"read_parquet([{listed}], hive_partitioning = true, hive_types = {{{folders}}})"
+    return f'CREATE VIEW "{table.name}" AS SELECT {names} FROM {source}'
+
+
+def _quoted(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"

@@ -1,0 +1,273 @@
+"""`reread sql`: the same figures as the library, nothing but reading, and every form of output."""
+
+import csv
+import io
+import json
+import os
+import pty
+import re
+import select
+import shutil
+import subprocess
+import sys
+import time
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet
+import pytest
+from command import run
+from making import jsonl, reply, use, user
+
+import reread
+from reread.cli._options import SAMPLES
+from reread.cli._sql_prompt import completions
+from reread.dataset.manifest import newest_manifest
+from reread.dataset.own_tables import own_tables
+from reread.dataset.place import LocalPlace
+from reread.dataset.schema import TABLES
+from reread.dataset.sql import Database
+from reread.disk.machine import machine_id
+from reread.errors import Misuse, NotFound
+from reread.render.query_table import cell_text, json_rows, query_csv, query_lines
+from reread.reports.usage_report import FIGURES, figures
+
+DOCUMENT = (Path(__file__).parent.parent / "docs" / "tables.md").read_text()
+QUESTIONS = re.findall(r"^([^\n`]+\?[^\n]*)\n\n```sql\n((?:[^`]+))```$", DOCUMENT, re.MULTILINE)
+REAL = Path(__file__).parent / "real"
+
+
+@pytest.fixture(scope="module")
+def samples(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The samples as tables with text."""
+    folder = tmp_path_factory.mktemp("tables")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("REREAD_MACHINE", "here")
+        patch.setenv("REREAD_CACHE", str(folder / "cache"))
+        reread.tables(root=SAMPLES, text=True).write(folder / "out")
+    return folder / "out"
+
+
+def ask(folder: Path, query: str, **options: Any) -> list[dict[str, Any]]:
+    with closing(Database(LocalPlace(folder), **options)) as database:
+        [statement] = database.statements(query)
+        result = database.query(statement)
+        return list(json_rows(result.schema.names, result.rows))
+
+
+def test_there_are_twenty_questions() -> None:
+    assert len(QUESTIONS) >= 20
+
+
+def test_every_question_has_an_answer(samples: Path) -> None:
+    with closing(Database(LocalPlace(samples))) as database:
+        found = {question: list(database.query(query).rows) for question, query in QUESTIONS}
+    empty = {question for question, rows in found.items() if not rows}
+    assert len(empty) <= 2, empty
+    assert empty <= {"Which files changed from outside while a session worked on them?", "Which lines cannot be read?"}
+
+
+@pytest.mark.parametrize("folder", [SAMPLES, REAL / "2.1.76"], ids=lambda path: path.name)
+def test_the_figures_are_those_of_the_library(folder: Path, tmp_path: Path) -> None:
+    reread.tables(root=folder).write(tmp_path / "out")
+    sums = ", ".join(f"sum({name}) as {name}" for name in FIGURES)
+    [row] = ask(tmp_path / "out", f"select {sums} from usage")
+    for name, value in figures(reread.usage(root=folder, cache=False).totals).items():
+        assert row[name] == (pytest.approx(value) if isinstance(value, float) else value), name
+    calls = {(str(s.path), call.id) for s in map(reread.open, reread.sessions(root=folder)) for call in _own_calls(s)}
+    found = ask(tmp_path / "out", "select path, id from calls where agent is null")
+    assert {(row["path"], row["id"]) for row in found} == calls and len(found) == len(calls)
+
+
+def _own_calls(session: reread.Session) -> list[reread.Call]:
+    session.stop_merging()
+    return session.calls
+
+
+def test_odd_bytes_survive(tmp_path: Path) -> None:
+    folder = tmp_path / "projects" / "p"
+    folder.mkdir(parents=True)
+    lines = [user("a\0b", sessionId="s"), user("half \ud83d one", sessionId="s"), user("x" * (12 << 20), sessionId="s")]
+    lines += [reply(use("toolu_1", command="c\0d"), sessionId="s", usage={"input_tokens": 1 << 70})]
+    (folder / "s.jsonl").write_bytes(jsonl(*lines))
+    reread.tables(root=tmp_path, text=True).write(tmp_path / "out")
+    rows = ask(tmp_path / "out", "select text, length(text) as n from messages order by line")
+    assert [row["n"] for row in rows[:3]] == [3, 10, 12 << 20]
+    assert rows[0]["text"] == "a\0b" and rows[1]["text"] == "half \ufffd one"
+    assert ask(tmp_path / "out", "select input from calls")[0]["input"] == '{"command":"c\\u0000d"}'
+    assert ask(tmp_path / "out", "select count(*) as n from records") == [{"n": 4}]
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "select * from read_text('/etc/hosts')",
+        "from '/etc/hosts.csv'",
+        "select * from glob('/etc/*')",
+        "from query_table(['usage', '/etc/x.parquet'])",
+    ],
+)
+def test_other_files_are_out_of_reach(samples: Path, query: str) -> None:
+    with pytest.raises(Misuse, match=r"--allow-files|does not exist"):
+        ask(samples, query)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "copy usage to '/tmp/x.csv'",
+        "create table t as select 1",
+        "drop view usage",
+        "install httpfs",
+        "load httpfs",
+        "attach '/tmp/x.db'",
+        "set enable_external_access = true",
+        "pragma enable_profiling",
+        "export database '/tmp/x'",
+        "create persistent secret s (type s3)",
+        "call enable_logging()",
+    ],
+)
+def test_queries_only_read(samples: Path, query: str) -> None:
+    with pytest.raises(Misuse, match="only read"):
+        ask(samples, query)
+
+
+def test_files_can_be_allowed(samples: Path, tmp_path: Path) -> None:
+    target = tmp_path / "calls.csv"
+    ask(samples, f"copy (select name from calls) to '{target}' (header)", allow_files=True)
+    assert ask(samples, f"select count(*) as n from '{target}'", allow_files=True)[0]["n"] > 0
+    with pytest.raises(Misuse, match="only read"):
+        ask(samples, "install httpfs", allow_files=True)
+
+
+def test_variables_of_the_program_are_no_tables(samples: Path) -> None:
+    secret = pyarrow.table({"a": [1]})
+    with pytest.raises(Misuse, match="does not exist"):
+        ask(samples, "select * from secret")
+    assert secret.num_rows == 1
+
+
+def test_errors_help(samples: Path, tmp_path: Path) -> None:
+    with pytest.raises(Misuse, match=r"need --text"):
+        ask(samples, "select text from messages", text=False)
+    with pytest.raises(Misuse, match="syntax error"):
+        ask(samples, "select from from")
+    with pytest.raises(Misuse, match="Candidate bindings"):
+        ask(samples, "select nam from calls")
+    with pytest.raises(NotFound, match="reread tables -o"):
+        ask(tmp_path / "none", "select 1")
+
+
+def test_tables_without_rows_have_their_columns(tmp_path: Path) -> None:
+    (tmp_path / "projects").mkdir()
+    (tmp_path / "projects" / "x").mkdir()
+    (tmp_path / "projects" / "x" / "empty.jsonl").write_bytes(b"")
+    reread.tables(root=tmp_path).write(tmp_path / "out")
+    for name, table in TABLES.items():
+        rows = ask(tmp_path / "out", f"describe {name}")
+        assert [row["column_name"] for row in rows] == table.names(text=False)
+
+
+def test_a_query_goes_on_if_its_files_are_replaced(tmp_path: Path) -> None:
+    root, out = tmp_path / "claude", tmp_path / "out"
+    shutil.copytree(SAMPLES / "projects", root / "projects")
+    reread.tables(root=root).write(out)
+    with closing(Database(LocalPlace(out))) as database:
+        for path in sorted(root.rglob("*.jsonl")):
+            os.utime(path, (1, 1))
+        reread.tables(root=root).write(out)
+        [[count]] = database.query("select count(*) from calls").rows
+    manifest = newest_manifest(LocalPlace(out), machine_id())
+    assert manifest is not None and count == manifest.rows("calls")
+
+
+def test_own_tables_are_kept_and_brought_up_to_date(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    root = tmp_path / "claude"
+    shutil.copytree(SAMPLES / "projects", root / "projects")
+    read: list[int] = []
+    for expected in (len(list(root.rglob("*.jsonl"))), 0, 1):
+        read.clear()
+        if expected == 1:
+            path = next(root.glob("projects/*/*.jsonl"))
+            path.write_bytes(path.read_bytes() + b"\n")
+        with own_tables([root], progress=read.append) as place:
+            assert sum(read) == expected
+            kept = place.folder
+    next((kept / "_reread").glob("*/*.json")).write_text("{")
+    with own_tables([root], progress=read.append) as place:
+        assert ask(place.folder, "select count(*) as n from sessions")[0]["n"] > 0
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("REREAD_CACHE", str(tmp_path / "file"))
+    with own_tables([root]) as place:
+        assert place.folder != kept and ask(place.folder, "from sessions")
+
+
+def test_the_library_asks_too(samples: Path) -> None:
+    assert reread.tables(samples).sql("select count(*) as n from sessions").read_all().to_pylist()[0]["n"] > 0
+    assert reread.tables(root=SAMPLES).sql("from usage").read_all().num_rows > 0
+
+
+def test_the_verb(tmp_path: Path) -> None:
+    query = "select name, count(*) as calls, max(started) as last from calls group by all order by all"
+    done = run("sql", "--demo", query, "--json")
+    listed = json.loads(done.stdout)
+    assert {"name", "calls", "last"} == set(listed[0]) and isinstance(listed[0]["calls"], int)
+    own = {"COLUMNS": "100"}
+    table = run("sql", "--demo", query, env=own).stdout.splitlines()
+    assert table[0].split() == ["name", "calls", "last"] and len(table) == len(listed) + 2
+    rows = list(csv.DictReader(io.StringIO(run("sql", "--demo", "--csv", query, env=own).stdout)))
+    assert [(row["name"], int(row["calls"])) for row in rows] == [(row["name"], row["calls"]) for row in listed]
+    run("sql", "--demo", "from calls", "--parquet", str(tmp_path / "calls.parquet"))
+    assert pyarrow.parquet.read_table(tmp_path / "calls.parquet").num_rows == sum(row["calls"] for row in listed)
+    (tmp_path / "q.sql").write_text("select 1 as a; select 2 as b;")
+    assert json.loads(run("sql", "--demo", "-f", str(tmp_path / "q.sql"), "--json").stdout) == [[{"a": 1}], [{"b": 2}]]
+    failed = run("sql", "--demo", stdin=b"selec 1")
+    assert failed.returncode == 2 and "syntax error" in failed.stderr and failed.stdout == ""
+
+
+def test_values_are_safe_on_a_terminal_and_in_a_spreadsheet() -> None:
+    rows = [("\x1b[2Jgone\nline", 1), ("=cmd()", 20)]
+    lines = list(query_lines(["text", "n"], rows, 40))
+    assert len(lines) == 4 and "\x1b" not in "".join(lines) and lines[2].endswith(" 1")
+    assert "'=cmd()" in "".join(query_csv(["text", "n"], rows))
+    assert all(len(line) <= 20 for line in query_lines(["a", "b"], [("x" * 500, "y" * 500)], 20))
+    assert cell_text(None) == "" and cell_text({"a": [1, None]}) == '{"a":[1,null]}'
+    assert list(json_rows(["a", "a"], [(1, 2)])) == [{"a": 1, "a_2": 2}]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs a terminal")
+def test_the_prompt_completes_and_answers(tmp_path: Path) -> None:
+    assert {"calls", "input_tokens", "select"} <= set(completions(text=False))
+    parent, child = pty.openpty()
+    environment = {**os.environ, "HOME": str(tmp_path), "TERM": "dumb", "COLUMNS": "100"}
+    process = subprocess.Popen(
+        [sys.executable, "-m", "reread", "--demo", "sql"], stdin=child, stdout=child, stderr=child, env=environment
+    )
+    os.close(child)
+    try:
+        shown = _until(parent, b"reread> ")
+        assert b"semicolon" in shown
+        os.write(parent, b"select 41 + 1\n  as answer from usag\t limit 1;\n")
+        assert b"42" in _until(parent, b"reread> ")
+        os.write(parent, b"select nothing;\n")
+        assert b"not found" in _until(parent, b"reread> ")
+        os.write(parent, b"\x04")
+        assert process.wait(60) == 0
+    finally:
+        process.kill()
+        process.wait()
+        os.close(parent)
+    history = Path(os.environ["REREAD_HOME"]) / "sql_history"
+    assert "41 + 1" in history.read_text() and history.stat().st_mode & 0o77 == 0
+
+
+def _until(descriptor: int, expected: bytes) -> bytes:
+    """Return what a terminal shows, up to some text."""
+    shown, deadline = b"", time.monotonic() + 90
+    while expected not in shown:
+        ready, _, _ = select.select([descriptor], [], [], max(0.0, deadline - time.monotonic()))
+        assert ready, shown
+        shown += os.read(descriptor, 4096)
+    return shown
