@@ -1,0 +1,91 @@
+"""Measure tables: transcripts to Parquet beside DuckDB's own JSON reader, again after changes, and `sql` when warm."""
+
+import argparse
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import measure
+from measure import Row
+
+DATA = measure.data()
+OUT = DATA.root / "tables"
+OURS = [sys.executable, "-m", "reread", "tables", "-o", str(OUT)]
+SQL = [sys.executable, "-m", "reread", "sql"]
+READ_JSON = """
+import duckdb, sys
+tree, target, options = sys.argv[1:]
+duckdb.sql(f"copy (select * from read_json('{tree}/**/*.jsonl', {options})) to '{target}' (format parquet)")
+"""
+OPTIONS = {
+    "guessing": "union_by_name = true",
+    "guessing from all lines": "union_by_name = true, sample_size = -1, maximum_object_size = 134217728",
+    "without a schema": "records = false, format = 'newline_delimited', columns = {'json': 'JSON'}",
+}
+"""Ways to read transcripts with DuckDB alone: by columns that it guesses, or each line as one value."""
+
+
+class Plan(measure.Plan):
+    """The plan of a run."""
+
+    @property
+    def files(self) -> int:
+        return 200 if self.quick else 2000
+
+
+def size_of(folder: Path, pattern: str = "*") -> int:
+    return sum(path.stat().st_size for path in folder.rglob(pattern) if path.is_file())
+
+
+def write(plan: Plan) -> Iterator[Row]:
+    """Write a tree as tables, with and without text, and again; DuckDB reads the same files."""
+    tree = DATA.tree(plan.files)
+    raw = size_of(tree, "*.jsonl")
+    for name, more in (("without text", []), ("with text", ["--text"])):
+        shutil.rmtree(OUT, ignore_errors=True)
+        cost = measure.run([*OURS, "--root", str(tree), *more], watch=True)
+        size = size_of(OUT, "*.parquet")
+        yield Row(
+            f"{raw / 1e6:.0f} MB in {plan.files:,} files to Parquet, {name}",
+            f"{cost.cpu:.2f} s CPU, {raw / cost.cpu / 1e6:.0f} MB/s, {cost.peak / 1e6:.0f} MB at most",
+            f"size {size / raw:.1%}",
+        )
+        again = min(measure.run([*OURS, "--root", str(tree), *more]).cpu for _ in range(3))
+        yield Row("again, unchanged", f"{again:.2f} s CPU")
+    for name, options in OPTIONS.items():
+        yield Row(f"DuckDB's read_json, {name}", _read_json(tree, options))
+
+
+def _read_json(tree: Path, options: str) -> str:
+    command = [sys.executable, "-c", READ_JSON, str(tree), str(DATA.root / "json.parquet"), options]
+    try:
+        return f"{measure.run(command).cpu:.2f} s CPU"
+    except subprocess.CalledProcessError:
+        done = subprocess.run(command, capture_output=True, text=True)
+        return f"fails: {done.stderr.strip().splitlines()[-1][:100]}"
+
+
+def sql(plan: Plan) -> Iterator[Row]:
+    """Ask the tables in the cache: for the first time, again, and after one file changed."""
+    tree = DATA.tree(plan.files)
+    shutil.rmtree(DATA.root / "home" / "reread" / "tables", ignore_errors=True)
+    query = [*SQL, "--root", str(tree), "select name, count(*) from calls group by all order by 2 desc"]
+    first = measure.run(query)
+    warm = [measure.run(query) for _ in range(5)]
+    yield Row(f"sql over {plan.files:,} files, for the first time", f"{first.cpu:.2f} s CPU")
+    best = min(run.cpu for run in warm)
+    yield Row("warm", f"{best:.2f} s CPU", f"{min(run.wall for run in warm):.2f} s", goal="≤ 0.5 s")
+    path = next(tree.rglob("*.jsonl"))
+    with path.open("ab") as file:
+        file.write(b"\n")
+    yield Row("after one file changed", f"{measure.run(query).cpu:.2f} s CPU")
+
+
+ROWS = {"write": write, "sql": sql}
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="a tenth of the data")
+    measure.report_chosen(ROWS, parser, Plan())
