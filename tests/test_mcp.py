@@ -21,7 +21,7 @@ from poison import POISON
 
 import reread
 from reread.cli._options import SAMPLES
-from reread.errors import Misuse
+from reread.errors import Misuse, NotFound
 from reread.mcp_server import answers
 from reread.mcp_server.asking_session import AskingSession
 from reread.mcp_server.pages import BYTES_PER_TOKEN, MOST_TOKENS, Passage, answer
@@ -108,6 +108,17 @@ def test_samples_are_quoted_and_their_citations_can_be_read(header: reread.Heade
     assert f"/turn/{turn}" in answers.turns_answer(id, turns=turn, roots=[SAMPLES])
 
 
+def test_only_sessions_are_read_and_no_other_file(tmp_path: Path) -> None:
+    path = write_session(tmp_path, PAST, user("Hi."), reply("Hello."))
+    outside = tmp_path / "other.jsonl"
+    outside.write_bytes(path.read_bytes())
+    for name in ("-", "", "/", str(path), str(outside), f"reread://session/{word(str(outside))}/turn/1", "../x"):
+        with pytest.raises(NotFound):
+            answers.turns_answer(name, roots=[tmp_path])
+    for name in (PAST, PAST[:8], f"reread://session/{PAST}", f"reread://session/{PAST}/turn/1"):
+        assert "Hello." in answers.turns_answer(name, roots=[tmp_path])
+
+
 def test_the_asking_session_is_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write_session(tmp_path, PAST, user("where is the needle"), reply("in the hay"))
     asking = write_session(tmp_path, ASKING, user("find the needle"), reply(use(CALL, "mcp__reread__search")))
@@ -186,7 +197,7 @@ def test_the_official_client_uses_it_while_ten_sessions_are_written(tmp_path: Pa
             assert "needle 3" in contents.text
             failed = await client.call_tool("read", {"session": "nothing"})
             assert failed.is_error
-            assert "\n│ No session matches 'nothing'" in failed.content[0].text
+            assert "\n│ No session has the id 'nothing'" in failed.content[0].text
 
     writer = threading.Thread(target=write)
     writer.start()

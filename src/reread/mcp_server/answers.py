@@ -7,10 +7,11 @@ from collections.abc import Callable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import closing, suppress
 from pathlib import Path
+from urllib.parse import unquote
 
 from reread.base.format import date_text, size_text
 from reread.base.text import one_line, plural
-from reread.catalog.resolve import LATEST
+from reread.catalog.resolve import LATEST, Candidate, choose
 from reread.catalog.summaries import Header, read_header, sessions
 from reread.disk import layout
 from reread.errors import Misuse, NotFound, RereadError
@@ -33,12 +34,13 @@ MOST = 50
 """Hits, sessions or versions in an answer."""
 LAST_TURNS = "-5"
 WIDTH = 120
+SCHEME = "reread://session/"
 Roots = Sequence[str | Path] | None
 
 
 def citation(session: str, turn: int | None = None) -> str:
     """Return the address of a session or of one of its turns."""
-    return f"reread://session/{word(session)}" + (f"/turn/{turn}" if turn is not None else "")
+    return f"{SCHEME}{word(session)}" + (f"/turn/{turn}" if turn is not None else "")
 
 
 def search_answer(
@@ -178,13 +180,18 @@ def _numbered(items: Iterator[SequenceItem]) -> Iterator[tuple[TurnStart, Sequen
 
 
 def _open(session: str, roots: Roots, without: AbstractSet[str]) -> Session:
-    """Open a session; the latest one is never the session that asks."""
-    if session != LATEST:
-        return open_session(session.removeprefix("reread://session/").partition("/")[0], root=roots)
-    newest = next(_others(None, None, None, roots, without), None)
-    if newest is None:
-        raise NotFound("No other session found.")
-    return open_session(newest, root=roots)
+    """Open a session by its id, never by a path; the latest one is never the session that asks."""
+    if session == LATEST:
+        newest = next(_others(None, None, None, roots, without), None)
+        if newest is None:
+            raise NotFound("No other session found.")
+        return open_session(Path(newest.path), root=roots)
+    id = unquote(session.removeprefix(SCHEME).partition("/")[0]) if session.startswith(SCHEME) else session
+    known = [Candidate(Path(h.path), [h.id, *h.sessions], Path(h.path)) for h in sessions(root=roots)]
+    found = choose(id, known, "session") if id else None
+    if found is None:
+        raise NotFound(f"No session has the id {id!r}; find one with `search` or `sessions`.")
+    return open_session(found, root=roots)
 
 
 def file_answer(

@@ -6,7 +6,6 @@ import functools
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated, Any
-from urllib.parse import unquote
 
 from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ResourceNotFoundError, ToolError
@@ -181,7 +180,7 @@ def make_server(roots: Sequence[str | Path] | None = None) -> MCPServer[Any]:
     @functools.partial(_guarded, error=ResourceNotFoundError)
     def turn(session: str, turn: str) -> str:
         """One turn of a session as Markdown."""
-        return answers.turns_answer(unquote(session), turns=turn, tokens=MOST_TOKENS, roots=roots)
+        return answers.turns_answer(answers.SCHEME + session, turns=turn, tokens=MOST_TOKENS, roots=roots)
 
     return server
 
