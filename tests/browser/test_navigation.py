@@ -11,6 +11,10 @@ from browser.conftest import DEMO, until
 from browser.test_reading import is_at_top, session_url
 
 Tab = Callable[..., Any]
+TOP_MESSAGE = (
+    "[...document.querySelectorAll('.row > .message')].find(m => m.getBoundingClientRect().bottom > 130).dataset.key"
+)
+"""The key of the first message below the bar and the line that sticks to it."""
 
 
 def current_turn(page: Any) -> str:
@@ -132,11 +136,11 @@ class TestLinks:
         page.mouse.wheel(0, 2500)
         until(page, "history.state?.scrollPosition?.index > 5")
         page.wait_for_timeout(400)
-        before = page.evaluate("document.elementFromPoint(700, 80).closest('[data-key]').dataset.key")
+        before = page.evaluate(TOP_MESSAGE)
         page.reload()
         page.locator(f'[data-key="{before}"]').wait_for()
         page.wait_for_timeout(500)
-        assert page.evaluate("document.elementFromPoint(700, 80).closest('[data-key]').dataset.key") == before
+        assert page.evaluate(TOP_MESSAGE) == before
 
     def test_a_link_to_a_missing_message(self, browser: Any, demo: str) -> None:
         page = browser.new_page()
@@ -146,8 +150,11 @@ class TestLinks:
 
     def test_the_outline_goes_to_a_turn(self, tab: Tab, demo: str) -> None:
         page = tab(session_url(demo, "letters"))
+        expect(page.locator(".current-turn")).to_have_count(0)
         page.locator(".turn", has_text="Have the reviewer").click()
         expect(page.locator(".message.prompt", has_text="Have the reviewer")).to_be_in_viewport()
+        expect(page.locator(".current-turn")).to_contain_text("Have the reviewer")
+        expect(page.get_by_role("button", name="Conversation")).to_be_in_viewport()
         expect(page.locator(".turn[aria-current] .turn-number")).to_have_text("11")
 
 

@@ -26,9 +26,9 @@ def session_url(demo: str, name: str, more: str = "") -> str:
 
 
 def is_at_top(page: Any, selector: str) -> bool:
-    """True if an element is just below the bar."""
+    """True if an element is just below the bar and the line that sticks to it."""
     top = page.locator(selector).first.bounding_box()["y"]
-    return 40 <= top <= 100
+    return 40 <= top <= 140
 
 
 class TestLibrary:

@@ -1,5 +1,6 @@
 /** How much is shown: the density, and filters for prompts, text, thinking, calls of a tool and errors. */
 
+import { useLayoutEffect, useRef, useState, type RefObject } from "react";
 import { useThreadStore } from "../contexts";
 import { NO_FILTER, isEmpty } from "../filter";
 import { ChipGroup } from "../kit/ChipGroup";
@@ -7,6 +8,7 @@ import { capitalized, exact, plural } from "../kit/format";
 import { visible } from "../kit/PlainText";
 import { DENSITIES, type Density } from "../kit/settings";
 import type { Filter } from "../source";
+import { CurrentTurn } from "./CurrentTurn";
 import type { FilteredItems } from "./useFiltered";
 
 const KINDS: [kind: string, label: string][] = [
@@ -14,6 +16,9 @@ const KINDS: [kind: string, label: string][] = [
   ["text", "Text"],
   ["thinking", "Thinking"],
 ];
+
+/** The width at which everything fits on one line, in pixels. */
+const ONE_LINE = 860;
 
 interface Props {
   density: Density;
@@ -25,6 +30,8 @@ interface Props {
 
 export function Filters({ density, onDensity, filter, onChange, filtered }: Props) {
   const { overview } = useThreadStore();
+  const line = useRef<HTMLDivElement>(null);
+  const { sticky, stuck } = useStuck(line);
   const tools = Object.entries(overview.tools).sort(([, a], [, b]) => b - a);
   const toggle = (kind: string) => {
     const kinds = filter.kinds.includes(kind) ? filter.kinds.filter((other) => other !== kind) : [...filter.kinds, kind];
@@ -36,7 +43,7 @@ export function Filters({ density, onDensity, filter, onChange, filtered }: Prop
     onChange({ ...filter, kinds: all ? [...kinds, "tools"] : kinds, tools: name && !all ? [name] : [] });
   };
   return (
-    <div className="filters">
+    <div ref={line} className={`filters${sticky ? " sticky" : ""}${stuck ? " stuck" : ""}`}>
       <ChipGroup label="Density" options={DENSITIES} value={density} name={capitalized} onChoose={onDensity} />
       <span className="filter-chips" role="group" aria-label="Show only">
       <span className="muted">Show only</span>
@@ -89,6 +96,32 @@ export function Filters({ density, onDensity, filter, onChange, filtered }: Prop
           </button>
         </>
       )}
+      {stuck && <CurrentTurn />}
     </div>
   );
+}
+
+/** Whether the line has room enough to stick to the bar at the top, and whether it does, because the page is scrolled. */
+function useStuck(element: RefObject<HTMLElement | null>): { sticky: boolean; stuck: boolean } {
+  const [sticky, setSticky] = useState(false);
+  const [stuck, setStuck] = useState(false);
+  useLayoutEffect(() => {
+    const line = element.current;
+    const head = line?.previousElementSibling;
+    if (!line || !head) return;
+    const scrolled = () => setStuck(line.getBoundingClientRect().top - head.getBoundingClientRect().bottom > 1);
+    const resized = () => {
+      setSticky(head.clientWidth >= ONE_LINE);
+      scrolled();
+    };
+    const observer = new ResizeObserver(resized);
+    observer.observe(head);
+    resized();
+    addEventListener("scroll", scrolled, { passive: true });
+    return () => {
+      observer.disconnect();
+      removeEventListener("scroll", scrolled);
+    };
+  }, [element]);
+  return { sticky, stuck: sticky && stuck };
 }

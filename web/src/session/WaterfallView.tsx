@@ -12,6 +12,7 @@ import { sessionHref } from "../route";
 import type { ThreadStore } from "../threadStore";
 import type { CallPart, Waterfall } from "../values";
 import { AXIS, colourOf, drawWaterfall, exactClock, rowHeight, type View } from "./drawWaterfall";
+import { turnTitle } from "./turnTitle";
 import { Scale, layOut, nearest, type Bar, type Row } from "./waterfallLayout";
 
 /** It is loaded again after this many new items. */
@@ -186,9 +187,6 @@ function description(store: ThreadStore, bar: Bar): string {
   const state = bar.state && bar.state !== "done" ? bar.state : "";
   return [name, title, when, state, `turn ${bar.turn}`].filter(Boolean).join(" · ");
 }
-
-/** The words of a turn's prompt, if they are loaded. The first turn of an exported page may have any number. */
-const turnTitle = (store: ThreadStore, turn: number): string => store.turn(turn - (store.turn(0)?.index ?? 1))?.title ?? "";
 
 const callOf = (store: ThreadStore, { item, call }: Bar): CallPart | undefined =>
   store.item(item)?.parts.find((part): part is CallPart => part.part === "call" && part.index === call);

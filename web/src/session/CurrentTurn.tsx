@@ -1,0 +1,29 @@
+/** The title of the session and the prompt of the turn on the screen, in the line that sticks to the top. */
+
+import { useThreadStore } from "../contexts";
+import { PlainText } from "../kit/PlainText";
+import { useSelector, useVersion } from "../kit/store";
+import { sessionHref } from "../route";
+import { turnTitle } from "./turnTitle";
+
+export function CurrentTurn() {
+  const store = useThreadStore();
+  useVersion(store);
+  const turn = useSelector(store.position, (position) => position.turn);
+  const prompt = turnTitle(store, turn);
+  return (
+    <p className="current-turn">
+      <strong dir="auto">
+        <PlainText text={store.overview.title} />
+      </strong>
+      {prompt && prompt !== store.overview.title && (
+        <a href={sessionHref(store.thread, { turn })} title="Go to the start of this turn">
+          <span className="turn-number">{turn}</span>{" "}
+          <bdi>
+            <PlainText text={prompt} />
+          </bdi>
+        </a>
+      )}
+    </p>
+  );
+}
