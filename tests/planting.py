@@ -16,6 +16,7 @@ from reread.redaction.vendors import VENDORS, Vendor
 _parser: Any = re._parser  # type: ignore[attr-defined]
 _constants: Any = re._constants  # type: ignore[attr-defined]
 WORD = string.ascii_letters + string.digits + "_"
+_CATEGORIES = {"CATEGORY_WORD": WORD, "CATEGORY_DIGIT": string.digits, "CATEGORY_SPACE": " "}
 
 
 def example(vendor: Vendor, rng: random.Random) -> tuple[str, str]:
@@ -32,6 +33,11 @@ def example(vendor: Vendor, rng: random.Random) -> tuple[str, str]:
         if re.compile(vendor.pattern, re.ASCII).fullmatch(text) and len(set(secret[-16:])) > 4:
             return text, secret
     raise AssertionError(f"no example of {vendor.name}")
+
+
+def made_from(pattern: str, rng: random.Random) -> str:
+    """Return a text that a pattern describes."""
+    return _generate(_parser.parse(pattern), rng, [])
 
 
 def _generate(tree: Any, rng: random.Random, group: list[str]) -> str:
@@ -57,7 +63,11 @@ def _element(op: Any, argument: Any, rng: random.Random, group: list[str]) -> st
         if argument[0] is not None:
             group.append(text)
         return text
-    if name in ("ASSERT", "ASSERT_NOT"):
+    if name == "ANY":
+        return rng.choice(WORD)
+    if name == "ATOMIC_GROUP":
+        return _generate(argument, rng, group)
+    if name in ("ASSERT", "ASSERT_NOT", "AT"):
         return ""
     raise AssertionError(name)
 
@@ -72,7 +82,7 @@ def _members(items: Any) -> str:
         elif str(op) == "RANGE":
             out += "".join(map(chr, range(argument[0], argument[1] + 1)))
         else:
-            out += {"CATEGORY_WORD": WORD, "CATEGORY_DIGIT": string.digits, "CATEGORY_SPACE": " "}[str(argument)]
+            out += _CATEGORIES.get(str(argument), string.ascii_letters)
     return "".join(character for character in out if character not in "\x1e\\")
 
 

@@ -51,7 +51,7 @@ VENDORS: tuple[Vendor, ...] = (
     Vendor("langfuse-key", "sk-lf-", rf"sk-lf-{_UUID}", "https://langfuse.com/docs/api"),
     Vendor("helicone-key", "sk-helicone-", r"sk-helicone-[a-z0-9]{7}(?:-[a-z0-9]{7}){3}", "https://docs.helicone.ai/helicone-headers/helicone-auth"),
     Vendor("langsmith-key", "lsv2_", r"lsv2_(?:pt|sk)_[0-9a-f]{32}_[0-9a-f]{10}", "https://docs.smith.langchain.com/administration/how_to_guides/organization_management/create_account_api_key"),
-    Vendor("hugging-face-token", "hf_ api_org_", r"(?:hf|api_org)_[A-Za-z]{34,40}", "https://huggingface.co/docs/hub/security-tokens"),
+    Vendor("hugging-face-token", "hf_ api_org_", r"(?:hf|api_org)_[A-Za-z0-9]{34,40}", "https://huggingface.co/docs/hub/security-tokens"),
     Vendor("replicate-token", "r8_", r"r8_[A-Za-z0-9]{37}", "https://replicate.com/docs/topics/security/api-tokens"),
     Vendor("groq-key", "gsk_", r"gsk_[A-Za-z0-9]{52}", "https://console.groq.com/docs/quickstart"),
     Vendor("xai-key", "xai-", r"xai-[A-Za-z0-9]{70,90}", "https://docs.x.ai/docs/overview"),
