@@ -35,12 +35,15 @@ MARKDOWN = "tests/test_markdown_text.py"
 REGULAR = "tests/test_regular.py"
 RESUME = "tests/test_resume.py tests/test_hard_use.py -k 'resum or takes'"
 GATE = "tests/test_gate.py"
+STORE = "tests/test_hostile_store.py"
+FILES = "tests/test_hostile_files.py"
+FOUND = "tests/test_fuzz.py -k found"
 LIMITS = "tests/test_server.py -k connection"
 
 MUTANTS = [
     Mutant("server/guard.py", "len(hosts) != 1 or hosts[0].lower() not in self.hosts", "len(hosts) != 1", GUARD),
     Mutant("server/guard.py", "len(hosts) != 1 or ", "not hosts or ", GUARD),
-    Mutant("server/guard.py", 'if scope["method"] not in METHODS:', "if False:", SERVER),
+    Mutant("server/guard.py", 'if scope["method"] not in METHODS and not', "if False and not", SERVER),
     Mutant("server/guard.py", "if any(origin !=", "if all(origin !=", GUARD),
     Mutant("server/guard.py", "not in OWN_FETCH_SITES and not _is_page_visit(scope, headers)", "is None", SERVER),
     Mutant("server/guard.py", "return is_visit and scope", "return True or scope", SERVER),
@@ -88,6 +91,7 @@ MUTANTS = [
     Mutant("cli/_output.py", "super().write(terminal_text(s))", "super().write(s)", COLOURS),
     Mutant("cli/_output.py", 'f"reread: {safe(text)}"', 'f"reread: {text}"', "tests/test_hard_use.py -k control"),
     Mutant("cli/_output.py", "safe_json(text.decode())", "text.decode()", "tests/test_hard_use.py -k json"),
+    Mutant("cli/_output.py", "if not sys.stdout.isatty():", "if True:", f"{GATE} -k 'raw or jsonl'"),
     Mutant("render/usage_table.py", "csv_cell(", "str(", GATE),
     Mutant("render/markdown_text.py", "{_known_language(language)}", "{language}", MARKDOWN),
     Mutant("render/markdown_text.py", "{_known_language(language[0]) if language else ''}", "{opening[4]}", MARKDOWN),
@@ -124,7 +128,6 @@ MUTANTS = [
     ),
     Mutant("disk/regular.py", "check_regular(os.fstat(descriptor).st_mode, path)", "pass", REGULAR),
     Mutant("disk/regular.py", "if os.path.exists(path):", "if False:", REGULAR),
-    Mutant("disk/regular.py", "st_size > LARGEST_SETTINGS", "st_size < 0", REGULAR),
     Mutant("disk/regular.py", "above.mkdir(mode=PRIVATE_FOLDER", "above.mkdir(mode=0o755", REGULAR),
     Mutant(
         "disk/regular.py",
@@ -132,6 +135,29 @@ MUTANTS = [
         "PRIVATE_FILE, PRIVATE_FOLDER = 0o644",
         f"{REGULAR} tests/test_disk_cache.py",
     ),
+    Mutant("disk/regular.py", "or status.st_uid == os.geteuid()", "or True", STORE),
+    Mutant("disk/regular.py", 'flags | getattr(os, "O_NOFOLLOW", 0)', "flags", STORE),
+    Mutant("disk/regular.py", "st_size > largest", "st_size < 0", f"{STORE} {REGULAR}"),
+    Mutant("disk/cache.py", "if size > LARGEST:", "if False:", STORE),
+    Mutant("disk/cache.py", " and _has_only_tables(database)", "", STORE),
+    Mutant("disk/cache.py", "found.get(table.name) != table.sql", "False", STORE),
+    Mutant("disk/cache.py", "SQLITE_LIMIT_LENGTH, LARGEST_VALUE", "SQLITE_LIMIT_LENGTH, 1 << 30", STORE),
+    Mutant("disk/cache.py", "max_page_count = {LARGEST // page}", "max_page_count = 4294967294", STORE),
+    Mutant("disk/derived.py", "f\"typeof({name}) = '{kind.lower()}'\"", '"TRUE"', STORE),
+    Mutant("disk/derived.py", "if not unpacking.eof:", "if False:", STORE),
+    Mutant("disk/derived.py", "except (OverflowError, UnicodeError):", "except UnicodeError:", FOUND),
+    Mutant("disk/frames.py", "len(data) > LARGEST_FRAME", "False", f"{STORE} {FILES}"),
+    Mutant("disk/kept.py", "status.st_size <= LARGEST_MAP", "True", f"{FILES} -k sparse"),
+    Mutant("disk/layout.py", "if real.startswith(tops):", "if True:", FILES),
+    Mutant("index/store.py", "if type(error).__name__ != PANIC:", "if True:", f"{STORE} -k panic"),
+    Mutant("index/store.py", "all(stat.S_ISREG(one.st_mode) for one in found[1:])", "True", f"{STORE} -k index"),
+    Mutant("index/update.py", "update.cursors.pop(path, None)", "pass", "tests/test_one_bad_file.py -k first_part"),
+    Mutant("session/saved_fold.py", "if any(count > saved.head.size", "if False and any(count > 0", f"{STORE} -k fold"),
+    Mutant("redaction/session_files.py", "filename_for(session.id or 'session')", "session.id", f"{FILES} -k id_of"),
+    Mutant("cli/share.py", "filename_for(session.id or 'session')[:8]", "session.id[:8]", f"{FILES} -k id_of"),
+    Mutant("reader/site_export.py", "if os.path.realpath(path) != os.path.join(", "if False and os.path.join(", FILES),
+    Mutant("server/routes.py", "if len(body) > LARGEST_BODY:", "if False:", f"{FILES} -k request"),
+    Mutant("reports/facts_cache.py", "with naming_file(path):", "if True:", "tests/test_one_bad_file.py -k stats"),
     Mutant("disk/cache.py", '"PRAGMA secure_delete = ON"', '"PRAGMA secure_delete = OFF"', "tests/test_disk_cache.py"),
     Mutant(
         "session/saved_fold.py",

@@ -34,6 +34,7 @@ def poisoned(value: Any, key: str = "") -> Any:
 
 
 def poisoned_lines(path: Path) -> bytes:
-    """The lines of a transcript, with every text poisoned."""
-    lines = path.read_bytes().split(b"\n")
-    return b"".join(json.dumps(poisoned(json.loads(line))).encode() + b"\n" for line in lines if line.strip())
+    """The lines of a transcript, with every text poisoned; every other line has its characters as they are."""
+    lines = filter(bytes.strip, path.read_bytes().split(b"\n"))
+    texts = (json.dumps(poisoned(json.loads(line)), ensure_ascii=at % 2 == 0) for at, line in enumerate(lines))
+    return b"".join(text.encode("utf-8", "replace") + b"\n" for text in texts)

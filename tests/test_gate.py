@@ -6,6 +6,7 @@ import csv
 import io
 import os
 import re
+import select
 import subprocess
 import sys
 import tempfile
@@ -18,6 +19,8 @@ import pytest
 from cmarkgfm.cmark import Options
 from making import answer, jsonl, reply, result, told, use, user
 from poison import poisoned_lines
+
+from reread import cli
 
 pty = pytest.importorskip("pty", reason="needs a pseudo-terminal")
 
@@ -42,6 +45,8 @@ VERBS = [
     ["stats"],
     ["stats", "--csv"],
     ["secrets"],
+    ["stats", "--list"],
+    ["keep", "--dry-run"],
 ]
 SESSION_VERBS = [
     ["show", "--no-pager"],
@@ -51,7 +56,30 @@ SESSION_VERBS = [
     ["check"],
     ["resume", "--print"],
     ["export", "-o", "-", "-f", "markdown"],
+    ["show", "--raw"],
+    ["export", "-o", "-", "-f", "jsonl"],
+    ["files"],
+    ["diff"],
+    ["replay", "--instant"],
+    ["replay", "--instant", "--pretty"],
+    ["tail", "-n", "99"],
+    ["share", "-o", "/dev/null", "--replace-likely"],
 ]
+PLAIN = {
+    "serve": "its pages are tested in the browser",
+    "file": "prints the text of a file, as `cat` does, through the same stream",
+    "blame": "prints the lines of the file that it is given, through the same stream",
+    "capture": "passes on what a program prints",
+    "sql": "prints what a query selects, through the same stream",
+    "tables": "writes files",
+    "adopt": "prints the names of files, through the same stream",
+    "mcp": "answers a program",
+    "completion": "prints a script of its own",
+}
+"""Verbs that print nothing of a transcript to a terminal, or only what was asked for."""
+ENDLESS = "tail"
+QUIET_SECONDS = 6.0
+"""A verb that follows a file has printed everything once it is silent for so long."""
 
 
 @pytest.fixture(scope="module")
@@ -89,7 +117,9 @@ def run(root: Path, *words: str) -> str:
         ) as process,
     ):
         os.close(outer)
-        out = b"".join(pieces(inner))
+        out = b"".join(pieces(inner, QUIET_SECONDS if words[0] == ENDLESS else None))
+        if words[0] == ENDLESS:
+            process.terminate()
         process.wait(60)
         errors.seek(0)
         said = errors.read().decode()
@@ -98,8 +128,10 @@ def run(root: Path, *words: str) -> str:
     return out.decode() + said.replace("\n", "\r\n")
 
 
-def pieces(number: int) -> Iterator[bytes]:
-    while True:
+def pieces(number: int, silence: float | None) -> Iterator[bytes]:
+    printed = False
+    while select.select([number], [], [], silence if printed else None)[0]:
+        printed = True
         try:
             piece = os.read(number, 1 << 16)
         except OSError:  # Linux says so when the other end is closed
@@ -133,9 +165,14 @@ def test_verbs_over_all_sessions(root: Path, words: list[str]) -> None:
 
 @pytest.mark.parametrize("words", SESSION_VERBS, ids=" ".join)
 def test_verbs_of_one_session(root: Path, words: list[str]) -> None:
-    for path in sessions(root)[:3]:
+    for path in sessions(root)[: 1 if words[0] == ENDLESS else 3]:
         out = run(root, words[0], str(path), *words[1:])
         check_output(out)
+
+
+def test_every_verb_is_tried() -> None:
+    tried = {words[0] for words in (*VERBS, *SESSION_VERBS)}
+    assert tried.isdisjoint(PLAIN) and tried | PLAIN.keys() == set(cli.VERBS)
 
 
 def test_markdown_documents_contain_no_tags_but_ours(root: Path) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
+from making import jsonl, told, user
 
 import reread
 from reread.accounting import collect, workers
@@ -17,7 +18,7 @@ from reread.catalog import summaries
 from reread.cli import reread as group
 from reread.index import file_pass, update
 from reread.reader import site_export
-from reread.reports import check_report
+from reread.reports import check_report, facts_cache, file_index
 from reread.session import session
 
 SAMPLES = Path(reread.__file__).parent / "samples"
@@ -119,6 +120,29 @@ def test_export_writes_the_others(root: Path, tmp_path: Path, monkeypatch: pytes
     assert done.exit_code == 1
     assert "bad.jsonl: Fault: unforeseen" in done.stderr
     assert len(list((tmp_path / "site").glob("*.html"))) == len(sessions_in(root))
+
+
+def test_stats_and_blame_report_on_the_others(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(facts_cache, "session_facts", faulty(facts_cache.session_facts))
+    monkeypatch.setattr(file_index, "might_change_files", faulty(file_index.might_change_files))
+    bad = next(root.glob("projects/*/bad.jsonl"))
+    report = reread.stats(root=root, cache=False)
+    assert (report.unread, report.sessions) == ((str(bad),), len(sessions_in(root)) - 1)
+    (root / "a.txt").write_text("a\n")
+    assert [line.session for line in reread.blame(root / "a.txt", root=root)] == [None]
+
+
+def test_a_file_that_fails_after_its_first_part_is_indexed_whole_once_it_does_not(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, last = (jsonl(*told(user(word))) for word in ("firstneedle", f"lastneedle {BAD.decode()}"))
+    filler = jsonl(*told(user("filler " * 1000))) * (2 * file_pass.CHUNK // 7000)
+    (next((root / "projects").iterdir()) / "long.jsonl").write_bytes(first + filler + last)
+    with monkeypatch.context() as patch:
+        patch.setattr(file_pass.FilePass, "_add_record", faulty(file_pass.FilePass._add_record))
+        assert "long.jsonl: Fault: unforeseen" in run(root, "search", "firstneedle").stderr
+    for word in ("firstneedle", "lastneedle"):
+        assert json.loads(run(root, "search", word, "--json").stdout)["total"] == 1
 
 
 def test_search_finds_the_others(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -130,6 +130,13 @@ def test_a_file_that_is_replaced_by_a_pipe_is_noticed_when_it_is_open(
         open_regular(tmp_path / "pipe")
 
 
+def test_a_pipe_is_not_even_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    monkeypatch.setattr(regular.os, "open", lambda *_: pytest.fail("opened"))
+    with pytest.raises(NotRegular, match="it is a pipe"):
+        open_regular(tmp_path / "pipe")
+
+
 def test_settings_of_any_size_are_not_read(tmp_path: Path) -> None:
     with (tmp_path / "huge.json").open("wb") as file:
         file.truncate(regular.LARGEST_SETTINGS + 1)

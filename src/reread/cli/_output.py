@@ -53,6 +53,15 @@ def print_json(value: Any) -> None:
     return click.echo("\n]")
 
 
+def write_bytes(pieces: Iterable[bytes]) -> None:
+    """Write bytes as they are; to a terminal as text, so that nothing in them acts on it."""
+    if not sys.stdout.isatty():
+        return sys.stdout.buffer.writelines(pieces)
+    for piece in pieces:
+        click.echo(piece.decode("utf-8", "replace"), nl=False)
+    return None
+
+
 def echo_json(text: bytes, *, end: str = "\n") -> None:
     """Print JSON with control characters escaped."""
     from reread.render.sanitize import safe_json

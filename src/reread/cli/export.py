@@ -22,7 +22,7 @@ from reread.cli._options import (
     selection_from,
     selection_options,
 )
-from reread.cli._output import print_notice, progress
+from reread.cli._output import print_notice, progress, write_bytes
 from reread.cli._redaction import decision_options, findings_in, start_redaction, summary_of, write_undecided
 from reread.errors import Misuse
 
@@ -130,11 +130,11 @@ def export(
         document = redaction.export(form, to=None if output == STDOUT else Path(output), **chosen)
         click.echo(summary_of(redaction), err=True)
         if output == STDOUT:
-            sys.stdout.buffer.write(document)
+            write_bytes([document])
         return None
     pieces = FORMATS[form](session, selection)
     if output == STDOUT:
-        return sys.stdout.buffer.writelines(pieces)
+        return write_bytes(pieces)
     with gc_paused():
         write_document(session, pieces, Path(output))
         if form == "jsonl":

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from reread.cli._options import SESSION, json_option, merged_roots, root_options
-from reread.cli._output import print_json, print_notice
+from reread.cli._output import print_json, print_notice, write_bytes
 from reread.errors import NotFound, Unwritable
 
 if TYPE_CHECKING:
@@ -56,10 +55,7 @@ def file(ctx: click.Context, path: str, at: str, output: str, as_json: bool, roo
         print_notice("The transcript does not say how lines end; they are written with LF.")
     data = found.text.best_data
     if output == STDOUT:
-        if sys.stdout.isatty():
-            return click.echo(found.text.text, nl=False)
-        sys.stdout.buffer.write(data)
-        return None
+        return write_bytes([data])
     return _write(Path(output), data)
 
 

@@ -17,6 +17,7 @@ from reread.cli._options import (
     refuse_with,
     root_options,
 )
+from reread.cli._output import write_bytes
 
 AS_CLAUDE = "--as-claude"
 
@@ -61,8 +62,8 @@ def replay(
 ) -> None:
     """Replay a captured conversation at the recorded pace.
 
-    Prints what was printed, byte for byte. A session that was never captured is replayed as the lines that Claude Code
-    would have printed.
+    Prints what was printed, byte for byte; on a terminal, control characters are made visible. A session that was
+    never captured is replayed as the lines that Claude Code would have printed.
 
     \b
     reread replay
@@ -96,12 +97,11 @@ def replay(
         for line in lines:
             printer.feed(line.raw + line.end)
         return printer.flush()
-    out = sys.stdout.buffer
     for line in lines:
-        out.write(line.raw + line.end)
+        write_bytes([line.raw + line.end])
         if not instant:
-            out.flush()
-    return out.flush()
+            sys.stdout.flush()
+    return sys.stdout.flush()
 
 
 def _run_fake_claude(ctx: click.Context, conversation: str | None, root: tuple[Path, ...]) -> int:

@@ -20,7 +20,7 @@ from reread.cli._options import (
     selection_options,
     session_argument,
 )
-from reread.cli._output import print_json, print_notice
+from reread.cli._output import print_json, print_notice, write_bytes
 
 if TYPE_CHECKING:
     from reread.model.conversation import Call
@@ -70,7 +70,7 @@ def show(
     if selection.chooses_calls and not selection.has_call(_all_calls(session)):
         print_notice("No such calls. Run `reread show` without --tool, --file and --errors to see all.")
     if raw:
-        sys.stdout.buffer.writelines(line.raw for line in session.lines)
+        write_bytes(line.raw for line in session.lines)
     elif form == "json":
         from reread.render.json import session_json
         from reread.render.sanitize import safe_json

@@ -14,7 +14,7 @@ from reread.accounting.prices import current_prices
 from reread.base import jsontext
 from reread.disk.cache import FileState
 from reread.disk.derived import Derived, DerivedValues, encoded
-from reread.errors import RereadError
+from reread.errors import RereadError, naming_file
 from reread.reports.session_facts import SessionFacts, session_facts
 from reread.session.session import open as open_session
 
@@ -60,7 +60,8 @@ def _read_all(
             state = _state(path)
             facts = _known_facts(known.get(str(path)), state)
             if facts is None:
-                facts = session_facts(open_session(path))
+                with naming_file(path):
+                    facts = session_facts(open_session(path))
                 fresh.append(_derived(path, _Stored(state, facts)))
         except (RereadError, OSError):
             if unread is not None:

@@ -16,7 +16,7 @@ from reread.base.text import as_title
 from reread.disk.cache import FileState
 from reread.disk.derived import Derived, DerivedValues, encoded
 from reread.disk.layout import expand_path, jsonl_files
-from reread.errors import RereadError
+from reread.errors import RereadError, naming_file
 from reread.history.changes import CHANGING
 from reread.history.line_trace import TracedVersion, trace_lines
 from reread.history.paths import path_ends_with
@@ -101,7 +101,7 @@ class FileIndexReader:
         found: dict[str, list[str]] = {}
         fresh: list[tuple[Derived, Derived]] = []
         for name in names:
-            with suppress(RereadError, OSError):
+            with suppress(RereadError, OSError), naming_file(name):
                 state = _state(name)
                 files = _known(known.get(name), state)
                 if files is None:
