@@ -37,7 +37,7 @@ PICTURES = {
         "#/s/d2a94e17-0c58-4f6b-8a1d-7be3905f26c4", "Find what touches failed events", {"color_scheme": "dark"}
     ),
     "library": Picture(""),
-    "usage": Picture("#/usage"),
+    "usage": Picture("#/usage?period=All+time"),
     "phone": Picture("#/s/b90c6f28-57e1-4b3d-a6a2-e1f47d08c935", screen=PHONE),
 }
 
