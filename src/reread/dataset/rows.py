@@ -25,6 +25,9 @@ PICOS_PER_DOLLAR = 10**12
 FILE_FIELDS = ("file_path", "notebook_path")
 """The fields of a call's input that name a file."""
 
+EARLIEST_MS = -62_135_596_800_000
+"""The beginning of the year 1."""
+
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -290,7 +293,7 @@ def _milliseconds(time: datetime | None) -> int | None:
 
 def _known(time_ms: int | None) -> int | None:
     """Return a time, or None if it lies before the year 1, as a time zone can make it."""
-    return time_ms if month_of(time_ms) is not None else None
+    return time_ms if time_ms is None or time_ms >= EARLIEST_MS else None
 
 
 def _last(values: Any) -> str | None:
