@@ -195,6 +195,10 @@ def test_own_tables_are_kept_and_brought_up_to_date(tmp_path: Path, monkeypatch:
         with own_tables([root], progress=read.append) as place:
             assert sum(read) == expected
             kept = place.folder
+    with monkeypatch.context() as patch:
+        patch.setenv("REREAD_MACHINE", "renamed")
+        with own_tables([root]) as place:
+            assert {row["machine"] for row in ask(place.folder, "from sessions")} == {"renamed"}
     next((kept / "_reread").glob("*/*.json")).write_text("{")
     with own_tables([root], progress=read.append) as place:
         assert ask(place.folder, "select count(*) as n from sessions")[0]["n"] > 0

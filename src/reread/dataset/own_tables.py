@@ -72,6 +72,7 @@ def _update(place: LocalPlace, files: FileSet, *, text: bool, progress: Progress
 
 
 def _key(files: FileSet, *, text: bool) -> str:
-    """Return the name of the folder for the tables of some folders."""
-    digest = hashlib.blake2b("\0".join(files.folders).encode("utf-8", "surrogateescape"), digest_size=6).hexdigest()
+    """Return the name of the folder for the tables of some folders, made under the present name of this machine."""
+    names = "\0".join([machine_id(), *files.folders]).encode("utf-8", "surrogateescape")
+    digest = hashlib.blake2b(names, digest_size=6).hexdigest()
     return f"{'text' if text else 'plain'}-{digest}"
