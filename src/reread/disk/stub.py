@@ -97,7 +97,8 @@ class Stub:
         found = parse_stub(self._read_stub(0, size))
         if found is None:
             raise OSError(errno.EIO, "its stub is damaged; delete it, and it is made again", self._path)
-        self._size, (self._url, self.pieces) = size, found
+        self._size = size
+        self._url, self.pieces = found
         self._ends = [piece.packed_end for piece in self.pieces]
         return True
 
