@@ -146,7 +146,7 @@ MUTANTS = [
     Mutant("disk/derived.py", "f\"typeof({name}) = '{kind.lower()}'\"", '"TRUE"', STORE),
     Mutant("disk/derived.py", "if not unpacking.eof:", "if False:", STORE),
     Mutant("disk/derived.py", "except (OverflowError, UnicodeError):", "except UnicodeError:", FOUND),
-    Mutant("disk/frames.py", "len(data) > LARGEST_FRAME", "False", f"{STORE} {FILES}"),
+    Mutant("disk/frames.py", "len(data) > LARGEST_FRAME", "False", f"{STORE} -k bomb"),
     Mutant("disk/kept.py", "status.st_size <= LARGEST_MAP", "True", f"{FILES} -k sparse"),
     Mutant("disk/layout.py", "if real.startswith(tops):", "if True:", FILES),
     Mutant("index/store.py", "if type(error).__name__ != PANIC:", "if True:", f"{STORE} -k panic"),

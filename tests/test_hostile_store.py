@@ -138,6 +138,9 @@ ATTACKS: dict[str, Callable[[Path], object]] = {
     "a virtual table": script("CREATE VIRTUAL TABLE more USING fts5(a)"),
     "an index of an expression": script("CREATE INDEX i ON headers (abs(size))"),
     "columns of another type": script("DROP TABLE headers; CREATE TABLE headers (path, a, b)"),
+    "columns without types": script(
+        "DROP TABLE headers; CREATE TABLE headers (path, device, inode, size, modified, offset, proof, value)"
+    ),
     "formats in a view": script("DROP TABLE formats; CREATE VIEW formats AS SELECT 'headers' AS name, 1 AS format"),
     "formats of another type": script("UPDATE formats SET format = x'00'"),
     "no tables": script("DROP TABLE headers; DROP TABLE usage_digests; DROP TABLE places"),
@@ -162,6 +165,9 @@ def test_a_hostile_cache_is_made_anew(home: Path, name: str) -> None:
     assert path.is_file() and not path.is_symlink()
     assert path.stat().st_size < 1 << 20
     assert not (home / "nowhere").exists()
+    with closing(sqlite3.connect(path)) as database:
+        made = database.execute("SELECT type, sql FROM sqlite_master WHERE sql IS NOT NULL").fetchall()
+    assert {kind for kind, _ in made} == {"table"} and not [sql for _, sql in made if "PRIMARY KEY" not in sql]
     if (home / "victim.sqlite").exists():
         with closing(sqlite3.connect(home / "victim.sqlite")) as database:
             assert database.execute("SELECT * FROM mine").fetchall() == [(1,)]
