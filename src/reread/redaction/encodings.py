@@ -15,6 +15,7 @@ from reread.redaction.vendors import keyword_regex
 SHORTEST = 20
 SHORTEST_BYTES = 36
 """Fewer characters are too few for compressed data, and for bytes in which a secret stands between others."""
+UUID_LENGTH = 36
 WRAPPED = 40
 """A line with so many encoded characters may be one of several."""
 LARGEST = 1 << 22
@@ -45,6 +46,8 @@ def encoded_runs(text: str) -> Iterator[tuple[int, int, str]]:
     done = 0
     for run in _RUN.finditer(text):
         start, end = run.span()
+        if end - start == UUID_LENGTH and text[start + 8] == "-" == text[start + 13]:
+            continue
         if start >= done and end - start >= WRAPPED and text[end : end + 2].lstrip("\r")[:1] == "\n":
             for before in "_/+":
                 first, done, encoded = _wrapped_run(text, max(start, text.rfind(before, start, end) + 1))
