@@ -30,7 +30,7 @@ def blame(ctx: click.Context, path: str, recorded_as: str | None, as_json: bool,
     \b
     reread blame src/app.py
     reread blame src/app.py:40-60
-    reread blame src/app.py --as shop/src/app.py
+    reread blame src/app.py --as harbor/backoff.py
     reread blame src/app.py --json
     """
     from reread.render.blame_table import blame_lines
