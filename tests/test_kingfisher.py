@@ -59,7 +59,6 @@ def test_what_it_finds_is_replaced_or_to_be_decided(tmp_path: Path):
 
 @needs_kingfisher
 def test_our_table_finds_much_of_what_its_rules_describe():
-    """Rules that need the name of a vendor beside a value, or describe an id, are those that our table leaves to it."""
     program = str(find_kingfisher())
     listed = subprocess.run(
         [program, "rules", "list", "--format", "json", "--no-update-check"],
