@@ -19,12 +19,12 @@ test: $(VENV)/.tested-with lint check-types check-web chromium
 test-sdk: $(VENV)/.tested-with-sdk
 	$(BIN)/python -m pytest tests_sdk
 
-# Buckets, Spark and Iceberg as they really are: moto as an S3 server, pyspark with Java. On Debian, as root, Java is installed.
+# Buckets and Spark as they really are: moto as an S3 server, pyspark with Java. On Debian, as root, Java is installed.
 test-engines: $(VENV)/.tested-with
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[tables]' 'moto[server]>=5' 'boto3>=1.34'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[tables,spark]' 'moto[server]>=5' 'boto3>=1.34'
 	@command -v java >/dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && \
 	  apt-get update -qq && apt-get install -y -qq default-jre-headless; } || echo "No Java here: the tests with Spark will be skipped."
-	$(BIN)/python -m pytest tests_engines
+	$(BIN)/python -m pytest tests_engines --timeout 600
 
 # Kingfisher, the second engine of redaction: 22 MB, and it takes seconds to start.
 test-share: $(VENV)/.tested-with

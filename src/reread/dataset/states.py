@@ -15,10 +15,13 @@ from reread.base import jsontext
 from reread.disk import layout
 from reread.disk.cache import FileState
 from reread.disk.file_set import FileSet
+from reread.disk.user_paths import MIRRORS, typed_path
 
 
 def path_text(path: str) -> str:
-    """Return a path that can be written as UTF-8, whatever bytes are in its name."""
+    """Return a path, or the address in a bucket, that can be written as UTF-8, whatever bytes are in the name."""
+    if f"{os.sep}{MIRRORS}{os.sep}" in path:
+        path = typed_path(Path(path))
     return path.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
 
 

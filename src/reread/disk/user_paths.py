@@ -90,10 +90,13 @@ def named_url(folder: Path) -> str | None:
 
 
 def typed_path(path: Path) -> str:
-    """Return a path as a person names it: the address if it mirrors a bucket or a machine in it."""
-    if path.parent in _urls:
-        return f"{_urls[path.parent]}/{MACHINES}/{path.name}"
-    return _urls.get(path) or str(path)
+    """Return a path as a person names it: what mirrors something in a bucket by its address."""
+    top = mirrors_folder()
+    if not path.is_relative_to(top):
+        return str(path)
+    mirror, *below = path.relative_to(top).parts or ("",)
+    url = _urls.get(top / mirror)
+    return str(path) if url is None else "/".join((url, *((MACHINES, *below) if below else ())))
 
 
 def cache_folder() -> Path:

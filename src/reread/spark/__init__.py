@@ -1,0 +1,29 @@
+"""Sessions as a data source of Apache Spark: `register(spark)`, then `spark.read.format("reread")`.
+
+pyspark comes with `reread[spark]`, on the driver and on every worker; it is imported when `register` is called.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+from reread.errors import Misuse
+
+PUSHDOWN = "spark.sql.python.filterPushdown.enabled"
+
+
+def register(spark: Any) -> None:
+    """Make the format `reread` known to a Spark session, and let it push filters down.
+
+    `spark.read.format("reread").option("table", "calls").load("s3://BUCKET/FOLDER")` reads a folder or bucket. The
+    option `text` adds the columns with what was said, `columns` names those that are wanted.
+    """
+    try:
+        importlib.import_module("pyspark.sql.datasource")
+    except ModuleNotFoundError:
+        raise Misuse("Spark needs pyspark 4; install it with `pip install 'reread[spark]'`.") from None
+    from reread.spark.source import SessionSource
+
+    spark.dataSource.register(SessionSource)
+    spark.conf.set(PUSHDOWN, "true")

@@ -1,0 +1,164 @@
+"""Spark with two workers: the same rows as the library, from folders, kept files and buckets."""
+
+import datetime
+import os
+import random
+import shutil
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from bucket import Bucket
+
+import reread
+from reread.dataset.schema import TABLES
+
+REPOSITORY = Path(__file__).parents[1]
+REAL = Path(os.environ.get("REREAD_REAL_CLIENT", REPOSITORY / "tests" / "real"))
+
+pytestmark = pytest.mark.skipif(shutil.which("java") is None, reason="Spark needs Java")
+
+
+@pytest.fixture(scope="module")
+def spark(s3_address: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """A Spark of two workers, each a process of its own."""
+    import pyspark
+    from pyspark.sql import SparkSession
+
+    import reread.spark
+
+    folder = tmp_path_factory.mktemp("spark")
+    own = {
+        "PYTHONPATH": os.environ.get("PYTHONPATH", ""),
+        "REREAD_CACHE": str(folder / "workers"),
+        "AWS_ENDPOINT_URL": s3_address,
+        "AWS_ACCESS_KEY_ID": "test",
+        "AWS_SECRET_ACCESS_KEY": "test",
+        "AWS_REGION": "us-east-1",
+        "REREAD_MACHINE": "laptop",
+    }
+    os.environ |= own | {
+        "SPARK_HOME": str(Path(pyspark.__file__).parent),
+        "SPARK_LOCAL_IP": "127.0.0.1",
+        "PYSPARK_PYTHON": sys.executable,
+    }
+    builder = SparkSession.builder.master("local-cluster[2,1,1024]").config("spark.ui.enabled", "false")
+    for name, value in {
+        "spark.local.dir": str(folder / "local"),
+        "spark.sql.warehouse.dir": str(folder / "warehouse"),
+        "spark.sql.session.timeZone": "UTC",
+        "spark.python.authenticate.socketTimeout": "120s",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.driver.host": "127.0.0.1",
+        **{f"spark.executorEnv.{name}": value for name, value in own.items()},
+    }.items():
+        builder = builder.config(name, value)
+    session = builder.getOrCreate()
+    session.sparkContext.setLogLevel("ERROR")
+    reread.spark.register(session)
+    yield session
+    session.stop()
+
+
+@pytest.fixture
+def sources(bucket: Bucket) -> Path:
+    """A folder with samples, real sessions and strange ones."""
+    target = bucket.sources / "projects" / "-real"
+    for number, path in enumerate(sorted(REAL.rglob("*.jsonl"))[:60]):
+        (target / f"p{number}").mkdir(parents=True)
+        shutil.copyfile(path, target / f"p{number}" / path.name)
+    long = random.Random(4).randbytes(6 << 20).hex()
+    (target / "strange.jsonl").write_bytes(
+        b'{"type":"user","uuid":"1","message":{"role":"user","content":"a\\u0000b \\ud800 c"}}\n\0\0\n{"torn\n'
+        b'{"type":"user","uuid":"2","message":{"role":"user","content":"' + long.encode() + b'"}}\n'
+    )
+    return bucket.sources
+
+
+def load(spark: Any, table: str, where: object, **options: str) -> Any:
+    return spark.read.format("reread").options(table=table, **options).load(str(where))
+
+
+def rows_of(frame: Any) -> Counter[tuple[str, ...]]:
+    return _counted(frame.toArrow())
+
+
+def expected(table: str, root: object, **options: bool) -> Counter[tuple[str, ...]]:
+    return _counted(reread.tables(root=str(root), **options)[table].read_all())
+
+
+def _counted(table: Any) -> Counter[tuple[str, ...]]:
+    """Return the rows as text, because not every kind of UTC is equal to every other."""
+    return Counter(tuple(map(str, row.values())) for row in table.to_pylist())
+
+
+def test_a_folder_has_the_rows_of_the_library(spark: Any, sources: Path) -> None:
+    for table in TABLES:
+        frame = load(spark, table, sources, text="true", taskBytes="1000000")
+        wanted = expected(table, sources, text=True)
+        assert sum(wanted.values()) > 3, table
+        assert rows_of(frame) == wanted, table
+        assert table == "usage" or frame.rdd.getNumPartitions() > 1
+
+
+def test_kept_files_and_buckets_have_the_same_rows(spark: Any, bucket: Bucket, tmp_path: Path) -> None:
+    reread.keep(to=tmp_path / "kept")
+    reread.keep(to=bucket.url)
+    for table in ("usage", "calls"):
+        names = [name for name in TABLES[table].names(text=False) if name != "path"]
+        wanted = rows_of(load(spark, table, bucket.sources, columns=",".join(names)))
+        for where in (tmp_path / "kept", bucket.url, bucket.url.replace("s3://", "s3a://")):
+            assert rows_of(load(spark, table, where, columns=",".join(names))) == wanted, where
+
+
+def test_usage_adds_up_to_the_report(spark: Any, sources: Path) -> None:
+    report = reread.usage(root=sources).totals
+    load(spark, "usage", sources).createOrReplaceTempView("usage")
+    figures = ("responses", "input_tokens", "output_tokens", "cache_read_tokens")
+    (row,) = spark.sql(f"select {', '.join(f'sum({name})' for name in figures)} from usage").collect()
+    assert tuple(row) == tuple(getattr(report, name) for name in figures)
+
+
+def test_filters_are_pushed_down_and_change_nothing(spark: Any, sources: Path) -> None:
+    from pyspark.sql import functions
+
+    frame = load(spark, "records", sources)
+    middle = datetime.datetime(2026, 11, 9, tzinfo=datetime.UTC)
+    wanted = [
+        row
+        for row in reread.tables(root=str(sources))["records"].read_all().to_pylist()
+        if row["time"] is not None and row["time"] >= middle and row["type"] == "assistant"
+    ]
+    found = frame.where((functions.col("time") >= functions.lit(middle)) & (functions.col("type") == "assistant"))
+    assert "assistant" in found._jdf.queryExecution().toString()
+    assert found.count() == len(wanted) > 0
+    old = datetime.datetime(2001, 1, 1).timestamp()
+    for path in sources.rglob("*.jsonl"):
+        os.utime(path, (old, old))
+    assert found.count() == 0, "a file that was not modified since is not opened"
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"table": "call"}, "one of sessions, records"),
+        ({"table": "calls", "columns": "nam"}, "No column 'nam' in calls"),
+        ({"table": "calls"}, "No folder /nowhere"),
+    ],
+)
+def test_what_is_wrong_is_said(spark: Any, options: dict[str, str], words: str) -> None:
+    with pytest.raises(Exception, match=words):
+        spark.read.format("reread").options(**options).load("/nowhere").count()
+
+
+def test_the_example_runs(bucket: Bucket, tmp_path: Path) -> None:
+    command = [sys.executable, REPOSITORY / "examples" / "spark_tables.py", bucket.sources, tmp_path / "out"]
+    done = subprocess.run(
+        [*command, "--tables", "sessions", "usage"], capture_output=True, text=True, timeout=300, check=False
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert "sessions 6 rows" in done.stdout and "output_tokens" in done.stdout
