@@ -296,7 +296,7 @@ def test_a_stub_elsewhere_is_not_followed(bucket: Bucket, tmp_path: Path) -> Non
     stub = next(reread.Archive(bucket.url).folder.rglob("*.jsonl.zst"))
     (tmp_path / "given").mkdir()
     (tmp_path / "given" / stub.name).write_bytes(stub.read_bytes())
-    with pytest.raises(OSError, match="no whole frame"):
+    with pytest.raises(Unreadable, match="no whole frame"):
         reread.open(str(tmp_path / "given" / stub.name))
 
 
