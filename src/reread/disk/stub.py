@@ -83,7 +83,7 @@ class Stub:
 
     def __init__(self, read: ReadAt, descriptor: int, path: str) -> None:
         self._read_stub, self._descriptor, self._path = read, descriptor, path
-        self._size = -1
+        self._size: int = -1
         self._url, self.pieces = "", list[Piece]()
         self._open: dict[str, OpenObject] = {}
         self._buffer, self._buffer_start, self._window = b"", 0, SMALLEST_READ
