@@ -16,6 +16,7 @@ from click.testing import CliRunner, Result
 import reread
 from reread import Archive
 from reread.archive import sync
+from reread.archive.folder_place import FolderPlace
 from reread.archive.source_files import files_below
 from reread.archive.verify import KeptProblem
 from reread.catalog.summaries import read_header
@@ -23,7 +24,7 @@ from reread.cli import reread as command
 from reread.disk import frames, layout
 from reread.disk.kept import kept_path
 from reread.disk.regular import open_regular
-from reread.errors import Misuse
+from reread.errors import Misuse, Unwritable
 from reread.reader.export_formats import FORMATS
 from reread.reader.session_view import SessionView
 from reread.server.library import SessionLibrary
@@ -396,6 +397,38 @@ def test_what_is_at_stake_is_said(claude: Path) -> None:
     for bad in ("{", "[]", '{"cleanupPeriodDays": "x"}', '{"cleanupPeriodDays": -1}'):
         (claude / "settings.json").write_text(bad)
         assert "its default" in cli("keep").output
+
+
+def test_a_project_that_deletes_sooner_is_named(claude: Path, tmp_path: Path) -> None:
+    old = claude / f"projects/-p/{ONE}.jsonl"
+    project = tmp_path / "work"
+    settings = project / ".claude" / "settings.local.json"
+    settings.parent.mkdir(parents=True)
+    for path in old.parent.glob("*.jsonl"):
+        path.write_bytes(making.jsonl(*making.told({**making.user("a"), "cwd": str(project)})))
+    days_ago = time.time() - 10 * 86400
+    os.utime(old, (days_ago, days_ago))
+    settings.write_text('{"cleanupPeriodDays": 40}')
+    assert "work" not in cli("keep", "--dry-run").output
+    settings.write_text('{"cleanupPeriodDays": 12}')
+    output = cli("keep", "--dry-run").output
+    assert "older than 30 days" in output
+    assert f"  By {settings}, it deletes what is older than 12 days when it runs there." in output
+    assert f"    {old}" in output
+    stake = json.loads(cli("keep", "--dry-run", "--json").output)["at_stake"][0]
+    assert stake["sooner"] == [{"days": 12, "source": str(settings)}]
+
+
+def test_nothing_is_at_stake_elsewhere(claude: Path) -> None:
+    assert "deletes" not in cli("keep", "--dry-run", "--root", str(claude)).output
+
+
+def test_waiting_for_another_process_is_said(claude: Path) -> None:
+    reread.keep()
+    said: list[str] = []
+    with FolderPlace(Archive().folder).writer(0), pytest.raises(Unwritable, match="Another process"):
+        Archive().keep(wait=0.1, waiting=lambda: said.append("waiting"))
+    assert said == ["waiting"]
 
 
 def views(path: Path) -> dict[str, object]:

@@ -10,7 +10,7 @@ import msgspec
 
 from reread.archive import restore as restoring
 from reread.archive.bucket_place import BucketPlace
-from reread.archive.folder_place import ArchivePlace, FolderPlace
+from reread.archive.folder_place import ArchivePlace, FolderPlace, Waiting
 from reread.archive.prune import superseded
 from reread.archive.retention import Stake, at_stake
 from reread.archive.source_files import BESIDE_PROJECTS, SourceFile, files_below, files_of_session
@@ -86,12 +86,16 @@ class Archive:
         dry_run: bool = False,
         progress: Progress | None = None,
         wait: float = LOCK_SECONDS,
+        waiting: Waiting | None = None,
     ) -> KeepReport:
-        """Copy what changed in some sessions or folders, by default in all of Claude Code's."""
+        """Copy what changed in some sessions or folders, by default in all of Claude Code's.
+
+        `waiting` is called if another process writes into the archive, for which this one waits.
+        """
         files = list(self._source_files(sources, root))
         if dry_run:
             return KeepReport(self.name, True, tuple(self._place.reader().pending(files)))
-        with self._place.writer(wait, progress) as sync:
+        with self._place.writer(wait, progress, waiting) as sync:
             self._remember()
             return KeepReport(self.name, False, tuple(sync.run(files)))
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import msgspec
 
 from reread.archive.bucket_destination import OBJECTS, BucketDestination
+from reread.archive.folder_place import Waiting
 from reread.archive.restore import KeptVersion
 from reread.archive.sync import Progress, Sync
 from reread.archive.sync_state import FOLDER, SyncState
@@ -42,8 +43,8 @@ class BucketPlace:
         return Sync(self.folder, state=self._state())
 
     @contextmanager
-    def writer(self, wait: float, progress: Progress | None = None) -> Generator[Sync]:
-        with self._destination(wait) as destination:
+    def writer(self, wait: float, progress: Progress | None = None, waiting: Waiting | None = None) -> Generator[Sync]:
+        with self._destination(wait, waiting) as destination:
             yield Sync(self.folder, progress=progress, state=self._state(), destination=destination)
 
     def verify(self, progress: Progress | None) -> Iterator[KeptEntry | KeptProblem]:
@@ -95,7 +96,7 @@ class BucketPlace:
         return SyncState(folder)
 
     @contextmanager
-    def _destination(self, wait: float) -> Generator[BucketDestination]:
+    def _destination(self, wait: float, waiting: Waiting | None = None) -> Generator[BucketDestination]:
         """Be the only process of this machine that writes into the bucket; put the manifest at the end."""
         try:
             descriptor = open_lock(self._mirror, self._machine)
@@ -103,7 +104,7 @@ class BucketPlace:
             raise Unwritable.at(self._mirror, error) from error
         note = keeping_note(self._mirror, self._machine)
         try:
-            if not lock(descriptor, wait=wait):
+            if not lock(descriptor, wait=wait, waiting=waiting):
                 raise Unwritable(f"Another process is writing into {self.name}; try again later.")
             write_atomic(note, [b""])
             with self._saying_where():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Protocol
@@ -19,6 +19,8 @@ from reread.disk.regular import make_private_folder, open_descriptor
 from reread.errors import Unwritable
 
 LOCK_NAME = "lock"
+Waiting = Callable[[], None]
+"""Called once if another process writes, which has to be waited for."""
 
 
 class ArchivePlace(Protocol):
@@ -37,7 +39,9 @@ class ArchivePlace(Protocol):
         """Return what knows which files have changed."""
         ...
 
-    def writer(self, wait: float, progress: Progress | None = None) -> AbstractContextManager[Sync]:
+    def writer(
+        self, wait: float, progress: Progress | None = None, waiting: Waiting | None = None
+    ) -> AbstractContextManager[Sync]:
         """Be the only writer for a while."""
         ...
 
@@ -68,8 +72,8 @@ class FolderPlace:
         return Sync(self.folder)
 
     @contextmanager
-    def writer(self, wait: float, progress: Progress | None = None) -> Generator[Sync]:
-        with self._locked(wait):
+    def writer(self, wait: float, progress: Progress | None = None, waiting: Waiting | None = None) -> Generator[Sync]:
+        with self._locked(wait, waiting):
             sync = Sync(self.folder, progress=progress)
             tidy(self.folder)
             yield sync
@@ -89,7 +93,7 @@ class FolderPlace:
             yield os.path.join(folder, name), size
 
     @contextmanager
-    def _locked(self, wait: float) -> Generator[None]:
+    def _locked(self, wait: float, waiting: Waiting | None = None) -> Generator[None]:
         """Be the only writer for a while."""
         try:
             make_private_folder(self.folder / FOLDER)
@@ -97,7 +101,7 @@ class FolderPlace:
         except OSError as error:
             raise Unwritable.at(self.folder, error) from error
         try:
-            if not lock(descriptor, wait=wait):
+            if not lock(descriptor, wait=wait, waiting=waiting):
                 raise Unwritable(f"Another process is writing into {self.folder}; try again later.")
             yield
         finally:

@@ -6,15 +6,21 @@ import os
 import sys
 import time
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, cast
 
 import msgspec
 
 from reread.base import jsontext
+from reread.base.paths import is_local
+from reread.catalog.summaries import read_header
 from reread.disk.regular import read_settings
+from reread.errors import Unreadable
 
 SETTING = "cleanupPeriodDays"
+PROJECT_SETTINGS = ("settings.local.json", "settings.json")
+"""The settings files of a project, the stronger first."""
 DEFAULT_DAYS = 30
 DAY = 24 * 3600.0
 SOON_DAYS = 7.0
@@ -31,15 +37,31 @@ class Retention(msgspec.Struct, frozen=True):
 
 
 def retention(config: Path) -> Retention:
-    """Return the retention in force for a configuration folder: an administrator's settings go before the person's.
+    """Return the retention in force for a configuration folder: an administrator's settings go before the person's."""
+    return _first_of((*_managed_settings(), config / "settings.json")) or Retention(DEFAULT_DAYS, "")
 
-    A project's settings can set it too, but only the sessions of that project show which they are.
+
+def sooner_in_projects(general: Retention, sessions: Iterable[str]) -> list[Retention]:
+    """Return the retentions that projects of these sessions set for themselves and that are shorter.
+
+    Started in such a project, Claude Code goes by its settings; an administrator's go before them.
     """
-    for path in (*_managed_settings(), config / "settings.json"):
-        days = _days(path)
-        if days is not None:
-            return Retention(days, str(path))
-    return Retention(DEFAULT_DAYS, "")
+    if general.source in map(str, _managed_settings()):
+        return []
+    newest_last = sorted(sessions, key=_modified)
+    folders = {os.path.dirname(path): path for path in newest_last}  # noqa: PTH120
+    found: dict[str, Retention] = {}
+    for path in folders.values():
+        with suppress(Unreadable):
+            project = read_header(path).project
+            if is_local(project) and (own := _first_of(Path(project, ".claude", name) for name in PROJECT_SETTINGS)):
+                found[own.source] = own
+    return [one for _, one in sorted(found.items()) if one.days < general.days]
+
+
+def _first_of(paths: Iterable[Path]) -> Retention | None:
+    """Return the retention of the first of some settings files that sets one."""
+    return next((Retention(days, str(path)) for path in paths if (days := _days(path)) is not None), None)
 
 
 def _days(path: Path) -> float | None:
@@ -71,16 +93,21 @@ class Stake(msgspec.Struct, frozen=True):
     folder: str
     retention: Retention
     sessions: int
+    sooner: tuple[Retention, ...]
+    """What projects with shorter times have in their own settings."""
     unkept: tuple[str, ...]
     """Sessions that are deleted within a week and are not kept as they are now."""
 
 
 def at_stake(config: Path, sessions: Iterable[str], unkept: Iterable[str]) -> Stake:
     """Return what Claude Code deletes within a week, of its sessions and of those not kept as they are now."""
-    kept_for = retention(config)
-    limit = time.time() - (kept_for.days - SOON_DAYS) * DAY
+    paths = list(sessions)
+    general = retention(config)
+    sooner = sooner_in_projects(general, paths)
+    days = min(one.days for one in (general, *sooner))
+    limit = time.time() - (days - SOON_DAYS) * DAY
     soon = [path for path in unkept if _modified(path) < limit]
-    return Stake(str(config), kept_for, sum(1 for _ in sessions), tuple(soon))
+    return Stake(str(config), general, len(paths), tuple(sooner), tuple(soon))
 
 
 def _modified(path: str) -> float:

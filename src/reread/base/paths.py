@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from pathlib import Path
 
 _DRIVE = re.compile(r"[A-Za-z]:(?=[\\/]|$)")
 _SEPARATORS = re.compile(r"[\\/]+")
@@ -19,6 +20,14 @@ def is_windows_path(path: str) -> bool:
 def is_foreign(path: str) -> bool:
     """True for an absolute path of another kind of system than this one."""
     return path.startswith("/") if os.name == "nt" else is_windows_path(path)
+
+
+def is_local(path: str) -> bool:
+    """True for an absolute path of this system that names no other machine.
+
+    Asking Windows for a file on a share tells the other machine who asks, so no path of a transcript may lead there.
+    """
+    return Path(path).is_absolute() and not is_foreign(path) and not path.startswith(("\\\\", "//"))
 
 
 def path_parts(path: str) -> list[str]:

@@ -95,8 +95,10 @@ def keep(
     dry_run = modes["dry_run"]
     total = 0 if dry_run or not sys.stderr.isatty() else archive.pending_bytes(*sessions, root=roots)
     with progress("keeping", total) as step:
-        report = archive.keep(*sessions, root=roots, dry_run=dry_run, progress=step)
-    stakes = archive.stakes(report if not sessions and not roots else None) if as_json or not quiet else []
+        report = archive.keep(*sessions, root=roots, dry_run=dry_run, progress=step, waiting=_say_waiting)
+    stakes: list[Stake] = []
+    if not roots and (as_json or not quiet):  # Claude Code deletes nothing elsewhere
+        stakes = archive.stakes(report if not sessions else None)
     if as_json:
         print_json(_report_value(archive, report, stakes))
     else:
@@ -116,6 +118,10 @@ def _check_options(ctx: click.Context) -> None:
     for mode in ("--verify", "--install", "--uninstall"):
         if ctx.params["sessions"] and ctx.params[mode.removeprefix("--")]:
             raise Misuse(f"Cannot use {mode} with a session: it concerns the whole archive.")
+
+
+def _say_waiting() -> None:
+    print_notice("Another process is keeping sessions there; waiting for it, at most five minutes.")
 
 
 def _print_problems(problems: list[str]) -> None:
@@ -140,6 +146,8 @@ def _report_lines(archive: Archive, report: KeepReport, stakes: list[Stake]) -> 
     for stake in stakes:
         where = f"by {stake.retention.source}" if stake.retention.source else "its default"
         yield f"Claude Code deletes what is older than {stake.retention.days:g} days in {stake.folder} ({where})."
+        for one in stake.sooner:
+            yield f"  By {one.source}, it deletes what is older than {one.days:g} days when it runs there."
         if stake.unkept:
             yield f"  Within 7 days it deletes {plural(len(stake.unkept), 'session')} not kept as they are now:"
             yield from (f"    {path}" for path in stake.unkept[:MOST_NAMED])

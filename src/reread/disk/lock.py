@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import time
+from collections.abc import Callable
 
 LOCKED_BYTE = 1 << 62
 """Beyond the end of any file: Windows forbids reading the bytes that are locked."""
@@ -24,8 +25,11 @@ else:
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
-def lock(fd: int, *, wait: float = 0) -> bool:
-    """Lock an open file, retrying for `wait` seconds; False if another process has it. Closing the file unlocks it."""
+def lock(fd: int, *, wait: float = 0, waiting: Callable[[], None] | None = None) -> bool:
+    """Lock an open file, retrying for `wait` seconds; False if another process has it. Closing the file unlocks it.
+
+    `waiting` is called once if another process has it.
+    """
     deadline = time.monotonic() + wait
     while True:
         try:
@@ -33,6 +37,9 @@ def lock(fd: int, *, wait: float = 0) -> bool:
         except OSError:
             if time.monotonic() >= deadline:
                 return False
+            if waiting is not None:
+                waiting()
+                waiting = None
             time.sleep(RETRY_SECONDS)
         else:
             return True

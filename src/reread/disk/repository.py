@@ -6,6 +6,7 @@ import re
 from functools import lru_cache
 from pathlib import Path
 
+from reread.base.paths import is_local
 from reread.disk.regular import open_regular
 
 GIT = ".git"
@@ -24,7 +25,7 @@ def repository_of(folder: str) -> str:
     made = _CLAUDE_WORKTREE.search(folder)
     if made is not None:
         return repository_of(folder[: made.start()])
-    for above in (Path(folder), *Path(folder).parents) if Path(folder).is_absolute() else ():
+    for above in (Path(folder), *Path(folder).parents) if is_local(folder) else ():
         git = above / GIT
         if git.is_dir():
             return str(above)
