@@ -99,6 +99,22 @@ def test_a_run_that_is_killed_at_any_moment_loses_nothing(tmp_path: Path) -> Non
     assert [one for one in Archive(archive).verify() if not isinstance(one, KeptEntry)] == []
 
 
+def test_a_killed_run_is_finished_also_if_the_source_was_rewritten_since(tmp_path: Path) -> None:
+    root, archive = tmp_path / "claude", tmp_path / "kept"
+    source = session(root, 0)
+    source.write_bytes(noise(0, 20_000))
+    Archive(archive).keep(root)
+    (map_of_frames,) = archive.rglob("*.zst.map")
+    before = map_of_frames.read_bytes()
+    with source.open("ab") as file:
+        file.write(noise(1, 20_000))
+    Archive(archive).keep(root)
+    map_of_frames.write_bytes(before)  # killed after the frame, before its line in the map
+    source.write_bytes(noise(2, 20_000))
+    assert Archive(archive).keep(root).count("rewritten") == 1
+    assert [one for one in Archive(archive).verify() if not isinstance(one, KeptEntry)] == []
+
+
 def check_full(archive: Path, root: Path, run_full: object) -> None:
     for number in range(3):
         session(root, number).write_bytes(noise(number, 20_000))

@@ -57,11 +57,16 @@ class FolderDestination:
 
     def examine(self, path: str, generation: int) -> KeptCopy:
         copy = examine(path, generation)
-        if copy.damage or copy.doubt or copy.size == copy.packed_size:
+        if copy.damage or copy.doubt:
             return copy
-        with appending(copy):
-            pass
-        return copy._replace(size=copy.packed_size)
+        if copy.size != copy.packed_size:
+            with appending(copy):
+                pass
+        if copy.map_is_behind:
+            write_map(path, copy.frames)
+        return copy._replace(
+            size=copy.packed_size, map_is_right=copy.map_is_right or copy.map_is_behind, map_is_behind=False
+        )
 
     def append(self, copy: KeptCopy) -> AbstractContextManager[Write]:
         return appending(copy)
