@@ -82,12 +82,12 @@ def examine(path: str, generation: int, *, decode: bool = False) -> KeptCopy:
             frames = _with_following(mapped, read, size)
         except BadFrame:  # a map that vouches for frames that cannot be read
             return KeptCopy(path, generation, *_rebuild(read, size), "its map is that of damaged frames")
+        damage = ""
         if decode:
             frames, *_, damage = _rebuild(read, frames[-1].packed_end if frames else 0)
-            right = map_bytes(frames)
-            behind = written is not None and written != right and right.startswith(written)
-            return KeptCopy(path, generation, frames, size, written == right, damage, map_is_behind=behind)
-        return KeptCopy(path, generation, frames, size, written == map_bytes(frames))
+        right = map_bytes(frames)
+        behind = written is not None and written != right and right.startswith(written)
+        return KeptCopy(path, generation, frames, size, written == right, damage, map_is_behind=behind)
 
 
 def _agree(frames: list[ZstdFrame], read: ReadAt, size: int) -> bool:
