@@ -432,6 +432,7 @@ def test_agents_have_timelines_of_their_own() -> None:
     )
     (mark,) = view.overview().agents
     assert (mark.title, mark.type, mark.calls, mark.call) == ("Look around", "Explore", 1, "t")
+    assert view.overview().agent_turns == {mark.id: 1} and view.overview(mark.id).agent_turns == {}
     (call,) = parts_of(view, schema.CallPart)
     assert call.agents == [mark] and call.category == "agent"
     page = view.page(0, 10, agent=mark.id)
@@ -441,6 +442,18 @@ def test_agents_have_timelines_of_their_own() -> None:
     assert search_session(view, "inner").hits[0].agent == mark.id
     with pytest.raises(reread.NotFound):
         view.page(0, 1, agent="nobody")
+
+
+def test_an_agent_whose_call_failed_is_marked() -> None:
+    side = {"isSidechain": True}
+    view = view_of(
+        user("go"),
+        reply(use("t", "Task", prompt="look", description="Look around"), id="m"),
+        user("look", uuid="s1", parentUuid=None, **side),
+        user([result("t", "No such agent", is_error=True)]),
+    )
+    (mark,) = view.overview().agents
+    assert mark.failed and not mark.running
 
 
 # The laws

@@ -1,6 +1,7 @@
 """A session that is being written while it is open in the browser."""
 
 import json
+import re
 import shutil
 import socket
 from collections.abc import Callable
@@ -141,7 +142,9 @@ def test_agents_appear_as_they_start(tab: Tab, serve: Callable[..., str], sessio
     inner = told(user("Look.", isSidechain=True, agentId="a1"), reply("I look.", isSidechain=True, agentId="a1"))
     (folder / "agent-a1.jsonl").write_bytes(jsonl(*inner))
     (folder / "agent-a1.meta.json").write_text(json.dumps({"toolUseId": "toolu_a", "agentType": "scout"}))
-    expect(page.locator(".outline-agents .turn")).to_contain_text("look around")
+    agents = page.get_by_label(re.compile("^Agents of turn"))
+    expect(agents.get_by_role("link")).to_contain_text("scout look around")
+    expect(agents.get_by_label("Live")).to_be_visible()
 
 
 def test_a_deleted_file_is_reported_and_still_shown(tab: Tab, serve: Callable[..., str], session: LiveSession) -> None:

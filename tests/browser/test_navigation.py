@@ -90,6 +90,10 @@ class TestKeys:
         for key in "g11":
             page.keyboard.press(key)
         expect(page.locator(".turn[aria-current] .turn-number")).to_have_text("11")
+        agents = page.get_by_label("Agents of turn 11")
+        agents.get_by_role("link").first.focus()
+        page.keyboard.press("Enter")
+        expect(page.locator(".other-agents [aria-current=page]")).to_be_visible()
 
     def test_a_question_mark_shows_the_shortcuts(self, tab: Tab, demo: str) -> None:
         page = tab(demo)
@@ -156,6 +160,10 @@ class TestLinks:
         expect(page.locator(".current-turn")).to_contain_text("Have the reviewer")
         expect(page.get_by_role("button", name="Conversation")).to_be_in_viewport()
         expect(page.locator(".turn[aria-current] .turn-number")).to_have_text("11")
+        agents = page.get_by_label("Agents of turn 11")
+        agents.get_by_role("link").first.focus()
+        page.keyboard.press("Enter")
+        expect(page.locator(".other-agents [aria-current=page]")).to_be_visible()
 
 
 class TestSearch:

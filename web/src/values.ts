@@ -193,6 +193,7 @@ export interface AgentInfo {
   figures: Figures;
   seconds: number | null;
   running: boolean;
+  failed: boolean;
   parent: string | null;
   call: string | null;
 }
@@ -217,6 +218,7 @@ export interface Overview {
   branch: number;
   branches: BranchInfo[];
   agents: AgentInfo[];
+  agent_turns: Record<string, number>;
   agent: AgentInfo | null;
   tools: Record<string, number>;
   errors: number;

@@ -155,7 +155,7 @@ class _PageWriter:
         index = {
             "threads": self._threads,
             "branches": self.view.thread().branch_infos(),
-            "agents": list(map(self.view.agent_info, agents)),
+            "agents": self.view.agent_list(agents),
             "usage": run_steps(self.view.usage())(),
             "problems": schema.Problems(problems=[], more=0),
             "home": self.home,

@@ -73,6 +73,8 @@ class AgentInfo(Value, frozen=True):
     figures: Figures
     seconds: float | None = None
     running: bool = False
+    failed: bool = False
+    """Whether the call that started it failed."""
     parent: str | None = None
     """The agent that started it; None for the main conversation."""
     call: str | None = None
@@ -104,6 +106,8 @@ class Overview(Value, frozen=True):
     branches: list[BranchInfo]
     agents: list[AgentInfo]
     """All agents of the session, however deeply nested."""
+    agent_turns: dict[str, int]
+    """The turn that started each agent, for those whose call is on the branch."""
     agent: AgentInfo | None
     """The agent whose page this is."""
     tools: dict[str, int]

@@ -32,6 +32,7 @@ from reread.session.commits import GitOperations
 from reread.session.context_window import ContextFill
 from reread.session.session import Session
 from reread.tools.nodes import Picture
+from reread.tools.outcome import FAILED
 
 RAW_CHARS = 100_000
 """Characters of a raw line that are sent at first."""
@@ -137,13 +138,26 @@ class SessionView:
             items=len(timeline),
             branch=timeline.branch,
             branches=thread.branch_infos() if lists else [],
-            agents=[self.agent_info(found) for found in session.agents.values()] if lists else [],
+            agents=self.agent_list(session.agents.values()) if lists else [],
+            agent_turns=self._agent_turns(timeline),
             agent=info,
             tools=dict(figures.tools.most_common()),
             errors=figures.errors,
             malformed=thread.conversation.ledger.count(MALFORMED),
             replaced=self.gone,
         )
+
+    def _agent_turns(self, timeline: Timeline) -> dict[str, int]:
+        """The turn that started each agent, for those whose call is on the branch."""
+        calls = {agent.id: agent.call for agent in self.session.agents.values() if agent.call is not None}
+        here = {id: call for id, call in calls.items() if call.conversation is timeline.conversation}
+        items = {id: timeline.item_of(call.message) for id, call in here.items()}
+        return {id: timeline.turn_of(item) for id, item in items.items() if item is not None}
+
+    def agent_list(self, agents: Iterable[Agent]) -> list[schema.AgentInfo]:
+        """Agents in the order of the calls that started them; those without one come last."""
+        in_order = sorted(agents, key=lambda agent: (agent.call is None, agent.call.index if agent.call else 0))
+        return list(map(self.agent_info, in_order))
 
     def agent_info(self, agent: Agent) -> schema.AgentInfo:
         """An agent in a list of agents or with its call."""
@@ -158,6 +172,7 @@ class SessionView:
             figures=schema.Figures.of(view.usage()),
             seconds=seconds_between(first, last),
             running=agent.path is not None and is_being_written(Path(agent.path)),
+            failed=agent.call is not None and agent.call.state == FAILED,
             parent=agent.parent.id if agent.parent is not None else None,
             call=agent.call.id if agent.call is not None else None,
         )

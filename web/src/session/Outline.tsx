@@ -1,7 +1,7 @@
-/** The outline of a session: its turns, with one mark for each call, and its agents. */
+/** The outline of a session: its turns, with one mark for each call, and the agents that each started. */
 
 import { useVirtualizer } from "@tanstack/react-virtual";
-import { useEffect, useRef, useState } from "react";
+import { useEffect, useMemo, useRef, useState } from "react";
 import { useThreadStore } from "../contexts";
 import { useSelector, useVersion } from "../kit/store";
 import { ForkIcon } from "../kit/ForkIcon";
@@ -9,18 +9,28 @@ import { VirtualRows } from "../kit/VirtualRows";
 import { PlainText } from "../kit/PlainText";
 import { exact, plural } from "../kit/format";
 import { sessionHref } from "../route";
-import type { AgentInfo, OutlineTurn } from "../values";
+import type { OutlineTurn } from "../values";
 import { Marks } from "./Marks";
+import { OutlineAgents } from "./OutlineAgents";
+import { placeAgents, type PlacedAgent } from "./placeAgents";
 
 const ESTIMATE = 48;
 /** How long the position must be stable before the outline follows, in milliseconds. */
 const SETTLED = 80;
-const MOST_AGENTS = 200;
+/** How many agents are listed at first: of one turn, and of those that belong to none. */
+const TURN_AGENTS = 6;
+const OTHER_AGENTS = 200;
+/** Stands for the agents that belong to no turn. */
+const OTHERS = 0;
 
 export function Outline({ onTurn }: { onTurn(turn: OutlineTurn): void }) {
   const store = useThreadStore();
   useVersion(store);
   const turn = useSettled(useSelector(store.position, (position) => position.turn));
+  const { overview } = store;
+  const placed = useMemo(() => placeAgents(overview), [overview]);
+  const [unfolded, setUnfolded] = useState<ReadonlySet<number>>(new Set());
+  const unfold = (turn: number) => setUnfolded(new Set([...unfolded, turn]));
   const container = useRef<HTMLDivElement>(null);
   const list = useVirtualizer({
     count: store.turns,
@@ -48,9 +58,37 @@ export function Outline({ onTurn }: { onTurn(turn: OutlineTurn): void }) {
     <nav className="outline" aria-label="Turns">
       <div className="outline-scroll" ref={container} tabIndex={-1}>
         <VirtualRows list={list}>
-          {(index) => <Turn mark={store.turn(index)} index={index + 1} current={turn} onTurn={onTurn} />}
+          {(index) => {
+            const mark = store.turn(index);
+            const number = mark?.index ?? index + 1;
+            const agents = placed.turns.get(number) ?? [];
+            return (
+              <>
+                <Turn mark={mark} number={number} current={turn} agents={agents} onTurn={onTurn} />
+                {agents.length > 0 && (
+                  <OutlineAgents
+                    agents={agents}
+                    most={unfolded.has(number) ? Infinity : TURN_AGENTS}
+                    label={`Agents of turn ${number}`}
+                    onMore={() => unfold(number)}
+                  />
+                )}
+                {mark?.compacted && <p className="divider small">Compacted</p>}
+              </>
+            );
+          }}
         </VirtualRows>
-        <Agents agents={store.overview.agents} />
+        {placed.others.length > 0 && (
+          <section className="other-agents">
+            <h2 className="label">{placed.turns.size ? "Other agents" : "Agents"}</h2>
+            <OutlineAgents
+              agents={placed.others}
+              most={unfolded.has(OTHERS) ? Infinity : OTHER_AGENTS}
+              label="Agents of no turn here"
+              onMore={() => unfold(OTHERS)}
+            />
+          </section>
+        )}
       </div>
     </nav>
   );
@@ -68,82 +106,49 @@ function useSettled(value: number): number {
 
 interface TurnProps {
   mark: OutlineTurn | undefined;
-  /** The number to show until the mark is loaded. */
-  index: number;
+  number: number;
   /** The number of the turn on the screen. */
   current: number;
+  /** Those listed below it. */
+  agents: PlacedAgent[];
   onTurn(turn: OutlineTurn): void;
 }
 
-function Turn({ mark, index, current, onTurn }: TurnProps) {
+function Turn({ mark, number, current, agents, onTurn }: TurnProps) {
   const { thread } = useThreadStore();
-  const number = mark?.index ?? index;
   return (
-    <>
-      <a
-        className="turn"
-        href={sessionHref(thread, { turn: number })}
-        aria-current={current === number ? "location" : undefined}
-        onClick={(event) => {
-          if (!mark || event.ctrlKey || event.metaKey || event.shiftKey) return;
-          event.preventDefault();
-          onTurn(mark);
-        }}
-      >
-        <span className="turn-number">{number}</span>
-        <span className="turn-title">
-          <PlainText text={mark?.title ?? ""} />
+    <a
+      className="turn"
+      href={sessionHref(thread, { turn: number })}
+      aria-current={current === number ? "location" : undefined}
+      onClick={(event) => {
+        if (!mark || event.ctrlKey || event.metaKey || event.shiftKey) return;
+        event.preventDefault();
+        onTurn(mark);
+      }}
+    >
+      <span className="turn-number">{number}</span>
+      <span className="turn-title">
+        <PlainText text={mark?.title ?? ""} />
+      </span>
+      {mark && (
+        <span className="turn-marks">
+          <Marks marks={mark.marks} />
+          {mark.more > 0 && <span className="muted">+{exact(mark.more)}</span>}
+          {mark.edits > 0 && <span title={plural(mark.edits, "edit")}>✎ {mark.edits}</span>}
+          {mark.errors > 0 && (
+            <span className="failed" title={`${mark.errors} failed`}>
+              ✗ {mark.errors}
+            </span>
+          )}
+          {mark.agents > 0 && !agents.length && <span title={plural(mark.agents, "agent")}>◇ {mark.agents}</span>}
+          {mark.branches > 0 && (
+            <span title={`${plural(mark.branches, "other branch", "other branches")} from here`}>
+              <ForkIcon /> {mark.branches}
+            </span>
+          )}
         </span>
-        {mark && (
-          <span className="turn-marks">
-            <Marks marks={mark.marks} />
-            {mark.more > 0 && <span className="muted">+{exact(mark.more)}</span>}
-            {mark.edits > 0 && <span title={plural(mark.edits, "edit")}>✎ {mark.edits}</span>}
-            {mark.errors > 0 && (
-              <span className="failed" title={`${mark.errors} failed`}>
-                ✗ {mark.errors}
-              </span>
-            )}
-            {mark.agents > 0 && <span title={plural(mark.agents, "agent")}>◇ {mark.agents}</span>}
-            {mark.branches > 0 && (
-              <span title={`${plural(mark.branches, "other branch", "other branches")} from here`}>
-                <ForkIcon /> {mark.branches}
-              </span>
-            )}
-          </span>
-        )}
-      </a>
-      {mark?.compacted && <p className="divider small">Compacted</p>}
-    </>
-  );
-}
-
-/** The agents in tree order: each after the one that started it. */
-function inTree(agents: AgentInfo[], parent: string | null = null): AgentInfo[] {
-  return agents
-    .filter((agent) => agent.parent === parent)
-    .flatMap((agent) => [agent, ...inTree(agents, agent.id)]);
-}
-
-function Agents({ agents }: { agents: AgentInfo[] }) {
-  const { thread } = useThreadStore();
-  if (!agents.length) return null;
-  return (
-    <section className="outline-agents">
-      <h2 className="label">Agents</h2>
-      {inTree(agents).slice(0, MOST_AGENTS).map((agent) => (
-        <a
-          key={agent.id}
-          className={agent.parent ? "turn nested" : "turn"}
-          href={sessionHref({ session: thread.session, agent: agent.id })}
-          aria-current={thread.agent === agent.id ? "page" : undefined}
-        >
-          <span className="turn-number">◇</span>
-          <span className="turn-title">
-            <PlainText text={[agent.type, agent.title].filter(Boolean).join(": ")} />
-          </span>
-        </a>
-      ))}
-    </section>
+      )}
+    </a>
   );
 }
