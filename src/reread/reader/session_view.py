@@ -282,7 +282,7 @@ class SessionView:
             parts=parts,
             after=_time_before(first) if first.kind in TURN_STARTERS else None,
             title=run_title(parts) if run else "",
-            model=first.model,
+            model=first.model or (thread.turn_model(timeline, turn) if ends else None),
             responses=[response_info(message) for message in members if message.kind == "response"],
             fields=builder.fields(members),
             flags=sorted({flag for message in members for flag in _flags(message)}),

@@ -261,6 +261,12 @@ class ThreadView:
         stamps = [parse_timestamp(self.conversation.records[index].envelope.timestamp) for index in ends]
         return seconds_between(prompt.timestamp, max((stamp for stamp in stamps if stamp is not None), default=None))
 
+    def turn_model(self, timeline: Timeline, turn: int) -> str | None:
+        """The model of the last response in a turn; None if its last messages are no responses."""
+        start, end = timeline.turn_messages(turn)
+        last = reversed(timeline.messages[max(start, end - TURN_HEAD) : end])
+        return next((message.model for message in last if message.model), None)
+
     def turn_operations(self, timeline: Timeline, turn: int) -> GitOperations:
         """The commits and pull requests of a turn; only those of the last one are looked for again each time."""
         name = (timeline.branch, turn)
