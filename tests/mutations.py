@@ -4,7 +4,7 @@ import io
 import json
 import shutil
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from copy import deepcopy
 from pathlib import Path
 from random import Random
@@ -20,6 +20,7 @@ from reread.catalog.summaries import read_header
 from reread.disk.file_set import find_files
 from reread.disk.layout import NON_SESSION_FILES
 from reread.disk.sources import FileSource
+from reread.errors import Undecided
 from reread.history.line_trace import trace_lines
 from reread.index.hits import HitBuilder, hit_value
 from reread.index.matching import snippet
@@ -343,7 +344,8 @@ def redact(path: Path) -> None:
     redaction = reread.redact(path)
     redaction.replace_undecided()
     for form in ("jsonl", "markdown"):
-        redaction.export(form, full=True)
+        with suppress(Undecided):  # refused, as it has to be if the finished document shows something new
+            redaction.export(form, full=True)
 
 
 def read_while_it_grows(path: Path, whole: reread.Session) -> None:

@@ -19,7 +19,7 @@ SECONDS = 25 if "REREAD_FUZZ" not in os.environ else float("inf")
 """After which the mutations stop, on a slow machine."""
 ROOTS = [HERE / "real", *([Path(LARGER) / "data"] if LARGER else [])]
 FILES = [path for path in transcripts(*ROOTS) if path.stat().st_size]
-SLICES = 8
+SLICES = 32
 """Into how many parts the files are divided of which all values are replaced."""
 FOUND = sorted((HERE / "fixtures" / "fuzz").glob("*.jsonl"))
 
