@@ -414,6 +414,15 @@ class TestDensity:
         page.goto(session_url(demo, "flaky"))
         expect(page.get_by_role("button", name="Everything")).to_have_attribute("aria-pressed", "true")
 
+    def test_each_response_has_its_model_and_tokens_once(self, tab: Tab, demo: str) -> None:
+        page = tab(session_url(demo, "flaky"), viewport={"width": 1440, "height": 3000})
+        answers = page.locator(".message:is(.response, .run)")
+        expect(answers.locator("> .response-figures").first).to_have_text(
+            re.compile(r"^[a-z]\S* ?[\d.,]+\s?[kM]? tokens")
+        )
+        figures = answers.locator("> .response-figures, > .message-body > .turn-end")
+        expect(figures).to_have_count(answers.count())
+
     def test_days_and_gaps_are_divided(self, tab: Tab, demo: str) -> None:
         page = tab(session_url(demo, "letters", "?turn=13"))
         expect(page.locator(".day-divider").first).to_have_text("Wed 11 Nov · 19 h later")

@@ -15,6 +15,7 @@ import type { TimelineItem } from "../values";
 import { MessageHeader } from "./MessageHeader";
 import { RawView } from "./RawView";
 import { RecordFields } from "./RecordFields";
+import { ResponseFigures } from "./ResponseFigures";
 import { TurnEnd } from "./TurnEnd";
 
 /** Kinds that need no label on the screen. */
@@ -63,6 +64,7 @@ export const Message = memo(function Message({ item, filter = null }: Props) {
         {raw && <RawView target={{ message: item.key }} />}
         <TurnEnd item={item} />
       </div>
+      <ResponseFigures item={item} />
       <MessageHeader
         item={item}
         raw={raw}

@@ -5,7 +5,6 @@ import { Cost, Count } from "../kit/Figure";
 import { capitalized, duration, model } from "../kit/format";
 import { PlainText, visible } from "../kit/PlainText";
 import { SafeLink, isSafe } from "../kit/SafeLink";
-import { useSelector } from "../kit/store";
 import { sessionHref } from "../route";
 import type { CommitInfo, PullRequestInfo, TimelineItem } from "../values";
 
@@ -26,7 +25,6 @@ export function TurnEnd({ item }: { item: TimelineItem }) {
           ))}
         </ul>
       )}
-      {figures === null && <ResponseEnd item={item} />}
       {figures !== null && figures.tokens > 0 && (
         <p className="turn-end">
           {item.model && (
@@ -42,30 +40,6 @@ export function TurnEnd({ item }: { item: TimelineItem }) {
         </p>
       )}
     </>
-  );
-}
-
-/** The model and the tokens of a response, if everything is shown. */
-function ResponseEnd({ item }: { item: TimelineItem }) {
-  const { expanded } = useThreadStore();
-  const all = useSelector(expanded, ({ all }) => all);
-  const { responses } = item;
-  const name = responses.find((response) => response.model)?.model;
-  const tokens = responses.reduce((sum, response) => sum + response.figures.tokens, 0);
-  if (!all || (!name && !tokens)) return null;
-  return (
-    <p className="turn-end">
-      {name && (
-        <span title={visible(name)}>
-          <PlainText text={model(name)} />
-        </span>
-      )}
-      {tokens > 0 && (
-        <span>
-          <Count value={tokens} unit="tokens" /> tokens
-        </span>
-      )}
-    </p>
   );
 }
 
