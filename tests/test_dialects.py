@@ -38,7 +38,10 @@ class TestContract:
     @pytest.mark.parametrize("odd", [None, 5, [], {}, [{"type": "user"}], {"type": 5}, math.nan, "x"])
     @pytest.mark.parametrize(
         "name",
-        "type message timestamp claudeMessage session_id content tool_use_id role atif step observation usage".split(),
+        (
+            "type message timestamp claudeMessage session_id content tool_use_id role "
+            "atif step observation usage payload codex"
+        ).split(),
     )
     def test_no_shape_raises(self, member: dialects.Dialect, name: str, odd: Any) -> None:
         for record in (
@@ -49,6 +52,7 @@ class TestContract:
             {"claudeMessage": {"type": "user"}},
             {"atif": {"session": "s"}, "step": {"source": "agent", "message": "x"}},
             {"atif": {"session": "s"}, "observation": {"results": [{"content": "x"}]}},
+            {"type": "response_item", "payload": {"type": "message", "role": "user", "content": []}},
             printed(reply("x"), compact_metadata={}),
         ):
             changed = {**record, name: odd}
@@ -56,7 +60,7 @@ class TestContract:
                 assert isinstance(member.translate(changed), dict)
 
     def test_the_names(self) -> None:
-        assert [member.NAME for member in dialects.DIALECTS] == ["stored", "atif", "early", "stream-json"]
+        assert [member.NAME for member in dialects.DIALECTS] == ["stored", "atif", "codex", "early", "stream-json"]
 
 
 class TestNative:

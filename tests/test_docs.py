@@ -139,6 +139,7 @@ def household(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (home / "bin" / name).chmod(0o755)
     shutil.copytree(SAMPLES, home / ".claude", ignore=shutil.ignore_patterns("conversations"))
     shutil.copyfile(next(SAMPLES.glob("projects/*/8c1f*.jsonl")), home / "run.jsonl")
+    shutil.copytree(ROOT / "tests" / "real-codex", home / ".codex")
     (home / "src").mkdir()
     (home / "src" / "app.py").write_text("pass\n" * 60)
     for words in (["capture", "-q", "--", "claude", "-p", "a recorded prompt"], ["keep", "-q"], SHARE, TRAJECTORY):

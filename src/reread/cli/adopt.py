@@ -13,17 +13,18 @@ FILE = click.Path(path_type=Path)
 
 
 @click.command()
-@click.argument("files", nargs=-1, required=True, type=FILE, metavar="FILE...")
+@click.argument("paths", nargs=-1, required=True, type=FILE, metavar="PATH...")
 @click.option("--to", type=FILE, metavar="DIR", help="Write sessions below this folder instead of reread's own.")
 @json_option
-def adopt(files: tuple[Path, ...], to: Path | None, as_json: bool) -> None:
+def adopt(paths: tuple[Path, ...], to: Path | None, as_json: bool) -> None:
     """Make sessions of other agents' runs.
 
-    Then they can be shown, searched and counted. Reads trajectories in the ATIF format, which Harbor and others write
-    for dozens of agents: one in a file, a list of them, or one a line. Each becomes a session, with its agents, below
-    reread's own folder, where every verb finds it.
+    Then they can be shown, searched and counted. Reads rollouts of the Codex CLI, one or a whole folder, and
+    trajectories in the ATIF format, which Harbor and others write for dozens of agents: one in a file, a list of them,
+    or one a line. Each becomes a session, with its agents, below reread's own folder, where every verb finds it.
 
     \b
+    reread adopt ~/.codex
     reread adopt trajectory.json
     reread adopt trajectory.json --to ~/runs
     """
@@ -31,7 +32,7 @@ def adopt(files: tuple[Path, ...], to: Path | None, as_json: bool) -> None:
     from reread.recording.adoption import adopt as adopt_files
     from reread.render.sanitize import safe_line
 
-    adopted = adopt_files(files, to=to)
+    adopted = adopt_files(paths, to=to)
     if as_json:
         rows = [{"id": one.id, "path": str(one.path), "agents": one.agents, "steps": one.steps} for one in adopted]
         return print_json(rows)

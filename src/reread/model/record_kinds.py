@@ -32,6 +32,7 @@ SYSTEM_KINDS: dict[str, str | None] = {
     "api_retry": "error",
     "attribution_snapshot": STATE,
     "background_tasks_changed": STATE,
+    "codex_state": STATE,
     "commands_changed": STATE,
     "compact_boundary": "compaction",
     "control_request_progress": STATE,

@@ -1,8 +1,8 @@
-"""Adopt trajectories of other agents: each becomes a session whose lines are its steps, as they were written."""
+"""Adopt runs of other agents: each becomes a session whose lines are its steps, as they were written."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
@@ -13,13 +13,15 @@ from reread.disk.filenames import AGENT_PREFIX, filename_for
 from reread.disk.layout import PROJECTS, SUBAGENTS, default_store
 from reread.disk.regular import PRIVATE_FILE, make_private_folder, read_whole
 from reread.errors import Misuse, NotFound, Unreadable, Unwritable
+from reread.recording.rollouts import adopted_lines, is_rollout, rollout_files, session_id
+from reread.records.dialects import codex
 
 SCHEMA = "ATIF-"
 UNKNOWN = "unknown"
 
 
 class AdoptedSession(NamedTuple):
-    """A trajectory that is a session now."""
+    """A trajectory or rollout that is a session now."""
 
     id: str
     path: Path
@@ -28,32 +30,48 @@ class AdoptedSession(NamedTuple):
 
 
 def adopt(paths: Sequence[str | Path], *, to: str | Path | None = None) -> list[AdoptedSession]:
-    """Write trajectories as sessions below a folder, by default where every verb finds them.
+    """Write trajectories, and rollouts of the Codex CLI, as sessions below a folder, by default reread's own.
 
-    A file has one trajectory, a list of them, or one a line. Raises Misuse if one of them is none; then nothing is
-    written. A session that was adopted before is written anew.
+    A file has one trajectory, a list of them, one a line, or a rollout; a folder has rollouts. Raises Misuse if one of
+    them is none; then nothing is written. A session that was adopted before is written anew.
     """
-    found = [(Path(path), value) for path in paths for value in _read(Path(path))]
+    found = [(path, value) for given in map(Path, paths) for path, value in _find(given)]
     folder = Path(to) if to is not None else default_store()
-    return [_write(value, _session_id(value, path, n), folder) for n, (path, value) in enumerate(found)]
+    return [
+        _write_rollout(path, folder) if value is None else _write(value, _session_id(value, path, n), folder)
+        for n, (path, value) in enumerate(found)
+    ]
 
 
-def _read(path: Path) -> Iterator[dict[str, Any]]:
-    """Yield the trajectories of a file."""
-    try:
-        data = read_whole(path)
-    except FileNotFoundError as error:
-        raise NotFound(f"No file {path}.", path=str(path)) from error
-    except OSError as error:
-        raise Unreadable.at(path, error) from error
+def _find(path: Path) -> Iterator[tuple[Path, dict[str, Any] | None]]:
+    """Yield the trajectories of a file; None stands for a rollout, which is read when it is written."""
+    if path.is_dir():
+        rollouts = rollout_files(path)
+        if not rollouts:
+            raise Misuse(f"No rollouts below {path}; pass the home of the Codex CLI, such as ~/.codex.")
+        yield from ((rollout, None) for rollout in rollouts)
+        return
+    data = _read(path)
+    if is_rollout(data):
+        yield path, None
+        return
     values = _values(data)
     for value in values:
         version = as_str(value.get("schema_version")) or ""
         if not version.startswith(SCHEMA) or not isinstance(value.get("steps"), list):
             raise Misuse(f"{path} is not a trajectory; a file in the ATIF format has a schema_version and steps.")
-        yield value
+        yield path, value
     if not values:
         raise Misuse(f"{path} is not a trajectory; it is empty.")
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return read_whole(path)
+    except FileNotFoundError as error:
+        raise NotFound(f"No file {path}.", path=str(path)) from error
+    except OSError as error:
+        raise Unreadable.at(path, error) from error
 
 
 def _values(data: bytes) -> list[dict[str, Any]]:
@@ -77,6 +95,15 @@ def _session_id(trajectory: dict[str, Any], path: Path, number: int) -> str:
     return given or f"{path.stem}-{number + 1}"
 
 
+def _write_rollout(path: Path, folder: Path) -> AdoptedSession:
+    data = _read(path)
+    id = session_id(data, path)
+    file = folder / PROJECTS / codex.NAME / f"{filename_for(id)}.jsonl"
+    lines = list(adopted_lines(data, id))
+    _save(file, lines)
+    return AdoptedSession(id, file, 0, len(lines))
+
+
 def _write(trajectory: dict[str, Any], id: str, folder: Path) -> AdoptedSession:
     agent = as_str(as_dict(trajectory.get("agent")).get("name")) or UNKNOWN
     path = folder / PROJECTS / filename_for(agent) / f"{filename_for(id)}.jsonl"
@@ -85,18 +112,22 @@ def _write(trajectory: dict[str, Any], id: str, folder: Path) -> AdoptedSession:
     if title:
         lines.append({"type": "custom-title", "customTitle": title, "sessionId": id})
     agents = [as_dict(item) for item in cast(list[Any], trajectory.get("subagent_trajectories") or [])]
-    _save(path, lines)
+    _save(path, _encoded(lines))
     for n, inner in enumerate(agents, 1):
         name = as_str(inner.get("trajectory_id")) or str(n)
         file = path.with_suffix("") / SUBAGENTS / f"{AGENT_PREFIX}{filename_for(name)}.jsonl"
-        _save(file, list(_lines(inner, id, filename_for(name), trajectory)))
+        _save(file, _encoded(_lines(inner, id, filename_for(name), trajectory)))
     return AdoptedSession(id, path, len(agents), len(cast(list[Any], trajectory["steps"])))
 
 
-def _save(path: Path, lines: list[dict[str, Any]]) -> None:
+def _encoded(lines: Iterable[dict[str, Any]]) -> list[bytes]:
+    return [jsontext.dumps(line) + b"\n" for line in lines]
+
+
+def _save(path: Path, lines: list[bytes]) -> None:
     make_private_folder(path.parent)
     try:
-        write_atomic(path, [jsontext.dumps(line) + b"\n" for line in lines], mode=PRIVATE_FILE)
+        write_atomic(path, lines, mode=PRIVATE_FILE)
     except OSError as error:
         raise Unwritable.at(path, error) from error
 

@@ -65,6 +65,9 @@ from reread.tools.notebook import (
     NotebookEditInput,
     NotebookEditResult,
 )
+from reread.tools.patch import (
+    ApplyPatchInput,
+)
 from reread.tools.plan import (
     EnterPlanModeInput,
     EnterPlanModeResult,
@@ -198,6 +201,7 @@ from reread.tools.write import (
 __all__ = [
     "AgentInput",
     "AgentResult",
+    "ApplyPatchInput",
     "ArtifactContent",
     "ArtifactInput",
     "ArtifactPage",

@@ -34,6 +34,7 @@ FAMILIES = (
     "lsp",
     "mcp",
     "notebook",
+    "patch",
     "plan",
     "question",
     "read",

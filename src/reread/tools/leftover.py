@@ -19,6 +19,7 @@ TOLD = (
     "originalFileContents",
     "original_file",
     "output_mode",
+    "patch",
     "run_in_background",
     "task_description",
     "updated_file",

@@ -11,7 +11,7 @@ from typing import Any, Protocol, runtime_checkable
 
 from reread.base.coerce import as_dict
 from reread.base.entry_points import load_plugins
-from reread.records.dialects import atif, early, stored, stream_json
+from reread.records.dialects import atif, codex, early, stored, stream_json
 
 
 @runtime_checkable
@@ -28,7 +28,7 @@ NATIVE = "native"
 SESSIONLESS = frozenset({"summary", "file-history-snapshot", "file-history-delta"})
 """Native types that never have a session id, so a missing one says nothing about the dialect."""
 
-DIALECTS: tuple[Dialect, ...] = (stored, atif, early, stream_json)
+DIALECTS: tuple[Dialect, ...] = (stored, atif, codex, early, stream_json)
 """The built-in dialects."""
 
 ENTRY_POINTS = "reread.dialects"
@@ -48,7 +48,7 @@ def translate(value: dict[str, Any]) -> tuple[str, dict[str, Any]]:
         native = _try_translate(dialect, value)
         if native is not None:
             return dialect.NAME, native
-    for dialect in (atif, early, stream_json):
+    for dialect in (atif, codex, early, stream_json):
         if dialect.looks_like(value):
             return dialect.NAME, dialect.translate(value)
     return NATIVE, value

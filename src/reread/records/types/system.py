@@ -12,6 +12,18 @@ from reread.records.types.registry import SYSTEMS
 from reread.records.types.usage import ContextUsage
 
 
+class CodexState(System, frozen=True, kw_only=True):
+    """A line of a Codex CLI rollout that is no message, or repeats one."""
+
+    subtype: str | None = "codex_state"
+
+
+class CodexNotice(System, frozen=True, kw_only=True):
+    """What the Codex CLI says itself: errors, warnings, interruptions."""
+
+    subtype: str | None = "codex_notice"
+
+
 class MicrocompactMetadata(BlockPart, frozen=True, kw_only=True):
     """What a microcompaction removed."""
 
