@@ -158,6 +158,7 @@ class TestSession:
         assert call.bounding_box()["y"] == before
         call.locator(".disclosure").first.click()
         expect(call.locator(".diff .added").first).to_be_visible()
+        expect(call.locator(".diff code [class^=hljs-]").first).to_be_visible()
         assert call.bounding_box()["y"] == before
         call.locator(".disclosure").first.click()
         expect(call.locator(".diff")).to_have_count(0)

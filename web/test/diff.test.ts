@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { inlineRows, pairRows } from "../src/nodes/diffRows";
+import { inlineRows, pairRows, sides } from "../src/nodes/diffRows";
 
 const hunk = { old_start: 41, new_start: 41, lines: [" def f():", "-    return 2 ** n", "+    return min(2 ** n, 30)", "+", " end"] };
 
@@ -31,4 +31,10 @@ test("the changed part of a line is found", () => {
 test("more removed than added lines, in one column", () => {
   const rows = inlineRows({ old_start: 1, new_start: 1, lines: ["-a", "-b", "-c", "+d"] });
   expect(rows.map(({ sign, text }) => sign + text)).toEqual(["-a", "-b", "-c", "+d"]);
+});
+
+test("each row knows its line in the old or the new text, of which the colours are found", () => {
+  const [old, after] = sides({ ...hunk, lines: [...hunk.lines, "\\ No newline at end of file"] }).map((text) => text.split("\n"));
+  for (const { sign, at, text } of inlineRows(hunk)) expect((sign === "-" ? old : after)?.[at]).toBe(text);
+  expect([old?.length, after?.length]).toEqual([3, 4]);
 });

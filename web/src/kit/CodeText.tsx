@@ -1,14 +1,12 @@
 /** Lines of source code, highlighted once the worker has done it. */
 
-import { memo, useEffect, useMemo, useReducer, type ReactNode } from "react";
+import { memo, useMemo, type ReactNode } from "react";
 import type { Token } from "./highlighter";
 import { Lines } from "./Lines";
 import { LongText } from "./LongText";
-import { highlightLater, highlightNow, type HighlightedLines } from "./offThread";
 import { PlainText } from "./PlainText";
+import { useTokens } from "./useTokens";
 
-/** Longer texts are not highlighted. */
-const LONGEST = 120_000;
 /** Of longer lines the rest is shown on request. */
 const LONGEST_LINE = 5000;
 
@@ -25,8 +23,9 @@ interface Props {
 
 export const CodeText = memo(function CodeText(props: Props) {
   const { text, language = null, start = null, marks, place = `text:${text.length}:${text.slice(0, 40)}` } = props;
-  const lines = useMemo(() => text.replace(/\n$/, "").split("\n"), [text]);
-  const tokens = useTokens(text, language);
+  const code = useMemo(() => [text.replace(/\n$/, "")], [text]);
+  const lines = useMemo(() => code.join("").split("\n"), [code]);
+  const tokens = useTokens(code, language)?.[0];
   const marked = useMemo(() => marksPattern(marks), [marks]);
   const line = (index: number) => (
     <div className="line" key={index}>
@@ -50,22 +49,6 @@ export const CodeText = memo(function CodeText(props: Props) {
     />
   );
 });
-
-function useTokens(text: string, language: string | null): HighlightedLines | null {
-  const [, render] = useReducer((times: number) => times + 1, 0);
-  const code = text.replace(/\n$/, "");
-  const wanted = language !== null && code.length <= LONGEST;
-  const known = wanted ? highlightNow(code, language) : null;
-  useEffect(() => {
-    if (!wanted || known !== undefined) return;
-    let current = true;
-    void highlightLater(code, language).then(() => current && render());
-    return () => {
-      current = false;
-    };
-  }, [code, language, wanted, known]);
-  return known ?? null;
-}
 
 function Line({ text, tokens, marked }: { text: string; tokens: Token[] | null | undefined; marked: RegExp | null }): ReactNode {
   if (text.length > LONGEST_LINE) return <LongText text={text} first={LONGEST_LINE} />;

@@ -63,7 +63,7 @@ function run<T>(task: Task): Promise<T | null> {
 }
 
 const trees = new Lru<string, MarkdownNode[] | null>(300);
-const highlights = new Lru<string, HighlightedLines | null>(200);
+const highlights = new Lru<string, HighlightedLines | null>(400);
 
 let spent = 0;
 let share = FIRST_SHARE;

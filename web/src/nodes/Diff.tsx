@@ -1,22 +1,36 @@
 import { useMemo } from "react";
+import type { Token } from "../kit/highlighter";
 import { Lines } from "../kit/Lines";
 import { settings } from "../kit/settings";
 import { useVersion } from "../kit/store";
 import { LongText } from "../kit/LongText";
-import type { Diff as DiffNode } from "../values";
-import { inlineRows, pairRows, type DiffLine, type InlineRow, type PairRow } from "./diffRows";
+import { PlainText } from "../kit/PlainText";
+import { useTokens } from "../kit/useTokens";
+import type { Diff as DiffNode, Hunk } from "../values";
+import { inlineRows, pairRows, sides, type DiffLine, type InlineRow, type PairRow } from "./diffRows";
 import { useCut, type NodeProps } from "./nodeProps";
 
 /** Longer pieces of a line are shown on request. */
 const LONGEST = 5000;
 
+type Row = { hunk: number } & (InlineRow | PairRow);
 type Gap = { gap: true };
+/** Finds the syntax colours of a line; null if it has none. */
+type Colours = (line: DiffLine) => Token[] | null;
 
 export function Diff({ node, place }: NodeProps<DiffNode>) {
   useVersion(settings);
   const { cut, loadWhole } = useCut(place);
   const { sideBySide } = settings;
-  const rows = useMemo(() => joinHunks(node.hunks.map((hunk): (InlineRow | PairRow)[] => (sideBySide ? pairRows(hunk) : inlineRows(hunk)))), [node, sideBySide]);
+  const rows = useMemo(() => joinHunks(node.hunks.map((hunk, at) => hunkRows(hunk, at, sideBySide))), [node, sideBySide]);
+  const texts = useMemo(() => node.hunks.flatMap(sides), [node]);
+  const tokens = useTokens(texts, extension(node.path));
+  const coloursOf =
+    (hunk: number): Colours =>
+    ({ sign, at, text }) => {
+      const found = tokens?.[hunk * 2 + (sign === "-" ? 0 : 1)]?.[at];
+      return found && text.length <= LONGEST && found.map((token) => token.text).join("") === text ? found : null;
+    };
   return (
     <div className="diff-node">
       <div className="diff-bar">
@@ -36,49 +50,60 @@ export function Diff({ node, place }: NodeProps<DiffNode>) {
           const row = rows[index];
           if (!row) return null;
           if ("gap" in row) return <div className="hunk-gap" key={index} aria-label="unchanged lines" role="separator" />;
-          return "sign" in row ? <Inline key={index} row={row} /> : <Pair key={index} row={row} />;
+          const colours = coloursOf(row.hunk);
+          return "sign" in row ? <Inline key={index} row={row} colours={colours} /> : <Pair key={index} row={row} colours={colours} />;
         }}
       />
     </div>
   );
 }
 
-function joinHunks<T>(hunks: T[][]): (T | Gap)[] {
+function hunkRows(hunk: Hunk, at: number, sideBySide: boolean): Row[] {
+  const rows: (InlineRow | PairRow)[] = sideBySide ? pairRows(hunk) : inlineRows(hunk);
+  return rows.map((row) => ({ ...row, hunk: at }));
+}
+
+function joinHunks(hunks: Row[][]): (Row | Gap)[] {
   return hunks.flatMap((rows, index) => (index ? [{ gap: true } as const, ...rows] : rows));
+}
+
+/** The extension of a path, which the highlighter knows most languages by. */
+function extension(path: string | null): string | null {
+  return /\.(\w{1,12})$/.exec(path?.slice(-20) ?? "")?.[1] ?? null;
 }
 
 const LABELS = { " ": "same", "-": "removed", "+": "added" } as const;
 
-function Inline({ row }: { row: InlineRow }) {
+function Inline({ row, colours }: { row: InlineRow; colours: Colours }) {
   return (
     <div className={`line ${LABELS[row.sign]}`}>
       <span className="line-number" data-n={row.old ?? ""} />
       <span className="line-number" data-n={row.new ?? ""} />
-      <Side line={row} />
+      <Side line={row} tokens={colours(row)} />
     </div>
   );
 }
 
-function Pair({ row }: { row: PairRow }) {
+function Pair({ row, colours }: { row: PairRow; colours: Colours }) {
   return (
     <div className="line pair">
-      <Half line={row.left} />
-      <Half line={row.right} />
+      <Half line={row.left} colours={colours} />
+      <Half line={row.right} colours={colours} />
     </div>
   );
 }
 
-function Half({ line }: { line: DiffLine | null }) {
+function Half({ line, colours }: { line: DiffLine | null; colours: Colours }) {
   if (!line) return <div className="half empty" />;
   return (
     <div className={`half ${LABELS[line.sign]}`}>
       <span className="line-number" data-n={line.number} />
-      <Side line={line} />
+      <Side line={line} tokens={colours(line)} />
     </div>
   );
 }
 
-function Side({ line: { sign, text, changed } }: { line: DiffLine }) {
+function Side({ line: { sign, text, changed }, tokens }: { line: DiffLine; tokens: Token[] | null }) {
   const [from, to] = changed ?? [0, 0];
   return (
     <>
@@ -86,15 +111,33 @@ function Side({ line: { sign, text, changed } }: { line: DiffLine }) {
         {sign}
       </span>
       <code>
-        <LongText text={text.slice(0, from)} first={LONGEST} />
+        <Piece text={text} tokens={tokens} from={0} to={from} />
         {to > from && (
           <span className="changed">
-            <LongText text={text.slice(from, to)} first={LONGEST} />
+            <Piece text={text} tokens={tokens} from={from} to={to} />
           </span>
         )}
-        <LongText text={text.slice(to)} first={LONGEST} />
+        <Piece text={text} tokens={tokens} from={to} to={text.length} />
         {"\n"}
       </code>
     </>
   );
+}
+
+/** A slice of a line, in its syntax colours. */
+function Piece({ text, tokens, from, to }: { text: string; tokens: Token[] | null; from: number; to: number }) {
+  if (!tokens) return <LongText text={text.slice(from, to)} first={LONGEST} />;
+  let end = 0;
+  return tokens.map((token, at) => {
+    const start = end;
+    end += token.text.length;
+    const shown = token.text.slice(Math.max(0, from - start), Math.max(0, to - start));
+    return (
+      shown && (
+        <span key={at} className={token.kind || undefined}>
+          <PlainText text={shown} />
+        </span>
+      )
+    );
+  });
 }

@@ -6,6 +6,8 @@ export interface DiffLine {
   sign: " " | "-" | "+";
   text: string;
   number: number;
+  /** Its place in the old text of the hunk if it was removed, else in the new one. */
+  at: number;
   /** The slice that differs from the line it is paired with. */
   changed?: [number, number];
 }
@@ -69,11 +71,18 @@ function numbered(hunk: Hunk): InlineRow[] {
   return hunk.lines.flatMap((line): InlineRow[] => {
     const sign = line[0];
     const text = line.slice(1);
-    if (sign === "-") return [{ sign, text, number: before, old: before++, new: null }];
-    if (sign === "+") return [{ sign, text, number: after, old: null, new: after++ }];
+    if (sign === "-") return [{ sign, text, number: before, at: before - hunk.old_start, old: before++, new: null }];
+    if (sign === "+") return [{ sign, text, number: after, at: after - hunk.new_start, old: null, new: after++ }];
     if (sign === "\\") return [];
-    return [{ sign: " ", text, number: after, old: before++, new: after++ }];
+    return [{ sign: " ", text, number: after, at: after - hunk.new_start, old: before++, new: after++ }];
   });
+}
+
+/** The old and the new text of a hunk. */
+export function sides({ lines }: Hunk): [string, string] {
+  const without = (signs: string) =>
+    lines.flatMap((line) => (signs.includes(line[0] ?? " ") ? [] : [line.slice(1)])).join("\n");
+  return [without("+\\"), without("-\\")];
 }
 
 /** Mark the part that differs, if the lines start and end alike enough to be versions of one line. */
