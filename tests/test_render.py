@@ -293,7 +293,8 @@ class TestExport:
     @pytest.mark.parametrize("form", FORMATS)
     def test_every_format_is_written(self, form: str, tmp_path: Path) -> None:
         document = export(CEILING, form, to=tmp_path / "out")
-        assert (tmp_path / "out").read_bytes() == document and document
+        assert (tmp_path / "out").read_bytes() == document
+        assert document or form == "pairs"  # nothing was rewound in this session
 
     def test_json_contains_the_nodes_of_every_call(self) -> None:
         value = json.loads(export(CEILING, "json"))
