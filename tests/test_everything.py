@@ -188,7 +188,7 @@ CASES = [
 ]
 
 
-@each("case", CASES, ids=lambda case: "/".join((*case[0].parts[-5:], case[1])), every=5)
+@each("case", CASES, ids=lambda case: "/".join((*case[0].parts[-5:], case[1])), every=8)
 def test_every_recorded_value_is_in_the_full_view(case: tuple[Path, str]) -> None:
     path, kind = case
     session = reread.open(path)

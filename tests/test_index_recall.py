@@ -37,7 +37,7 @@ FOLDERS = [
 TAG = re.compile(r"</?[\w-]+>")
 LINE_NUMBER = re.compile(r"(?m)^ *\d+(?:→|\t)")
 """The numbers in front of a file's lines are not part of what it says."""
-every_folder = each("folder", FOLDERS, ids=lambda path: "/".join(path.parts[-2:]), every=4)
+every_folder = each("folder", FOLDERS, ids=lambda path: "/".join(path.parts[-2:]), every=8)
 
 
 def files_in(folder: Path) -> list[Path]:

@@ -38,7 +38,7 @@ def refuse(_self: OpenedSession, path: str) -> None:
     raise AssertionError(f"{path} was opened")
 
 
-@each("folder", FOLDERS, ids=lambda path: "/".join(path.parts[-2:]), every=3)
+@each("folder", FOLDERS, ids=lambda path: "/".join(path.parts[-2:]), every=6)
 def test_saved_places_equal_those_of_the_opened_session(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     paths = files_in(folder)
     opened = opened_hits(paths, monkeypatch)

@@ -146,7 +146,7 @@ def drawn(records: list[Any]) -> list[Any]:
     return [session.title, session.project, *shown]
 
 
-@each("path", TRANSCRIPTS, ids=name, every=3)
+@each("path", TRANSCRIPTS, ids=name, every=6)
 def test_a_session_shows_the_same_with_paths_of_windows(path: Path) -> None:
     records = [json.loads(line) for line in path.read_bytes().splitlines() if line.strip()]
     cwd = next((record["cwd"] for record in records if record.get("cwd")), None)

@@ -977,8 +977,8 @@ def test_ctrl_c_stops_the_server_while_a_browser_listens(tmp_path: Path) -> None
 
 
 SLOW = """
-import threading, reread.cli, reread.server.library
-reread.server.library.SessionLibrary.usage = lambda *_: print("counting", flush=True) or threading.Event().wait(60)
+import threading, reread.cli, reread.server.routes
+reread.server.routes.library_usage = lambda *_: print("counting", flush=True) or threading.Event().wait(60)
 reread.cli.main()
 """
 

@@ -59,7 +59,7 @@ def name(path: Path) -> str:
     return "/".join(path.parts[-5:])
 
 
-@each("path", FILES, ids=name, every=3)
+@each("path", FILES, ids=name, every=8)
 def test_every_session_fits_the_schema(path: Path) -> None:
     session = reread.open(path)
     value = shown(session)

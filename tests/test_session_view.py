@@ -563,7 +563,7 @@ def assert_says_all(builder: PartBuilder, message: Any) -> None:
             assert schema.ThinkingPart(text=part.text, seconds=part.seconds) in drawn
 
 
-@each("path", TRANSCRIPTS, ids=name, every=3)
+@each("path", TRANSCRIPTS, ids=name, every=6)
 def test_every_real_session_is_complete_and_searchable(path: Path) -> None:
     view = session_view(reread.open(path))
     assert_complete(view)

@@ -11,8 +11,7 @@ from contextlib import contextmanager
 def gc_paused() -> Generator[None]:
     """Disable garbage collection for work that allocates much and leaves no cycles, such as folding and counting.
 
-    Collecting adds up to half of the time such work takes. What was allocated counts as old afterwards, so that it is
-    not looked at next, but with all other old objects.
+    Collecting adds up to half of the time such work takes.
     """
     enabled = gc.isenabled()
     gc.disable()
@@ -20,9 +19,6 @@ def gc_paused() -> Generator[None]:
         yield
     finally:
         if enabled:
-            if not gc.get_freeze_count():
-                gc.freeze()
-                gc.unfreeze()
             gc.enable()
 
 
