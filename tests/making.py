@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, settings
 import reread
 
 COMMON: Any = {"deadline": None, "suppress_health_check": list(HealthCheck)}
-settings.register_profile("default", max_examples=200, **COMMON)
+settings.register_profile("default", max_examples=100, **COMMON)
 settings.register_profile("thorough", max_examples=10_000, **COMMON)
 settings.load_profile(os.environ.get("REREAD_HYPOTHESIS", "default"))
 

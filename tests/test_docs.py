@@ -203,6 +203,11 @@ def test_every_key_of_the_reader_is_documented_in_its_own_words() -> None:
     assert len(listed) > 8 and set(listed) <= documented
 
 
+def test_every_document_is_on_the_site() -> None:
+    listed = (ROOT / "mkdocs.yml").read_text()
+    assert [name for path in DOCUMENTS if f": {(name := path.relative_to(ROOT).as_posix())}\n" not in listed] == []
+
+
 def test_every_picture_is_shown_and_can_be_taken_again() -> None:
     pictures = {path.stem for path in (ROOT / "docs" / "pictures").iterdir()}
     shown = re.findall(r"pictures/(\w[\w-]*)\.png", "".join(path.read_text() for path in DOCUMENTS))

@@ -286,7 +286,7 @@ def _flat(nodes: list[Node]) -> Iterator[Node]:
 
 def real_calls() -> Iterator[tuple[Path, reread.Call]]:
     own, here, *others = (sorted(folder.rglob("*.jsonl")) for folder in (SAMPLES, *REAL))
-    for path in (*own, *here, *(path for paths in others for path in some(paths, 6))):
+    for path in (*own, *some(here, 3), *(path for paths in others for path in some(paths, 6))):
         if path.name in ("truth.jsonl", "journal.jsonl", "history.jsonl"):
             continue
         session = reread.open(path)

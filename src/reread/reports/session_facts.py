@@ -12,7 +12,7 @@ from reread.base.times import timestamp_ms
 from reread.history.patches import changed_lines
 from reread.model.conversation import Agent, Call, Conversation, Message, cut_turns
 from reread.session.session import Session
-from reread.session.time_spans import call_times, first_time, model_times
+from reread.session.time_spans import CallTimes, first_time, model_times
 from reread.tools import tool_for
 from reread.tools.nodes import Code, Diff
 from reread.tools.outcome import DONE, FAILED
@@ -158,19 +158,22 @@ def _response_fact(message: Message, agent: str | None, agent_type: str | None) 
 def _call_facts(conversation: Conversation, agent: str | None, agent_type: str | None) -> Iterator[CallFact]:
     failed: dict[str, bool] = {}
     """Whether the last call of each tool failed, in this turn."""
+    times = CallTimes()
     for turn in cut_turns(conversation.messages, conversation.marks.ends):
         failed.clear()
         for message in turn.messages:
             cost = (message.usage.cost_usd or 0.0) / len(message.calls) if message.calls else 0.0
             for call in message.calls:
-                yield _call_fact(call, agent, agent_type, cost, is_retry=failed.get(call.name, False))
+                yield _call_fact(call, times, agent, agent_type, cost, is_retry=failed.get(call.name, False))
                 failed[call.name] = call.state == FAILED
 
 
-def _call_fact(call: Call, agent: str | None, agent_type: str | None, cost: float, *, is_retry: bool) -> CallFact:
+def _call_fact(
+    call: Call, times: CallTimes, agent: str | None, agent_type: str | None, cost: float, *, is_retry: bool
+) -> CallFact:
     state = call.state
     added, removed = _changed_lines(call) if state == DONE and tool_for(call.name).category == "edit" else (0, 0)
-    started, ended = call_times(call)
+    started, ended = times.of(call)
     return CallFact(
         id=call.id,
         tool=call.name,
@@ -230,14 +233,15 @@ def _turn_facts(session: Session) -> Iterator[TurnFact]:
     fills = {turn.messages[0].index: fill for turn, fill in zip(conversation.turns, session.context, strict=True)}
     turns = list(cut_turns(conversation.messages, conversation.marks.ends))
     starts = [first_time([turn.prompt, *turn.messages]) for turn in turns]
+    times = CallTimes()
     reached = 0
     """Tokens in the context at the end of the turn before."""
     for turn, start, following in zip_longest(turns, starts, starts[1:]):
         fill = fills.get(turn.messages[0].index)
         drops = fill.compactions if fill is not None else []
         tokens = fill.tokens if fill is not None else None
-        tools = list(_tool_intervals(turn.calls))
-        model = [(first, last) for _, first, last in model_times(turn.messages, start)]
+        tools = list(_tool_intervals(turn.calls, times))
+        model = [(first, last) for _, first, last in model_times(turn.messages, start, times)]
         tool_ms, busy_ms = _covered(tools), _covered([*tools, *model])
         end = following if following is not None else max((last for _, last in (*tools, *model)), default=start)
         yield TurnFact(
@@ -255,9 +259,9 @@ def _turn_facts(session: Session) -> Iterator[TurnFact]:
         reached = tokens if tokens is not None else reached
 
 
-def _tool_intervals(calls: Iterable[Call]) -> Iterator[tuple[int, int]]:
+def _tool_intervals(calls: Iterable[Call], times: CallTimes) -> Iterator[tuple[int, int]]:
     for call in calls:
-        started, ended = call_times(call)
+        started, ended = times.of(call)
         if started is not None and ended is not None:
             yield started, ended
 

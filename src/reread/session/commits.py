@@ -73,7 +73,10 @@ class GitOperations(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class GitOperationsByTurn:
-    """Finds the commits and pull requests of each turn of a conversation, those of its agents included."""
+    """Finds the commits and pull requests of each turn of a conversation.
+
+    Those of all agents belong to the main thread's turns; in an agent's own turns are those that it made itself.
+    """
 
     def __init__(self, conversation: Conversation) -> None:
         self._conversation = conversation
@@ -85,9 +88,12 @@ class GitOperationsByTurn:
 
     def of_turn(self, messages: Sequence[Message]) -> GitOperations:
         """Return what was done in a turn with these messages."""
-        calls = list(_with_agents(call for message in messages for call in message.calls))
+        calls = self._all_calls(call for message in messages for call in message.calls)
         pulls = [*find_pull_requests(calls, ()), *self._linked(messages)]
         return GitOperations(commits=find_commits(calls), pull_requests=pulls)
+
+    def _all_calls(self, calls: Iterable[Call]) -> list[Call]:
+        return list(calls if isinstance(self._conversation, Agent) else _with_agents(calls))
 
     def _linked(self, messages: Sequence[Message]) -> list[PullRequest]:
         """Return the pull requests that were first linked in a turn and that no call states."""
@@ -112,7 +118,7 @@ class GitOperationsByTurn:
         for index in indices[self._links_read :]:
             for pull in find_pull_requests((), [conversation.records[index].native]):
                 self._links.setdefault(pull.key, index)
-        new = find_pull_requests(_with_agents(calls[self._calls_read :]), ())
+        new = find_pull_requests(self._all_calls(calls[self._calls_read :]), ())
         self._stated |= {pull.key for pull in new}
         self._links_read, self._calls_read = len(indices), len(calls)
 

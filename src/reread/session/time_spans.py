@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from reread.base.times import timestamp_ms
-from reread.model.conversation import Call, Message
+from reread.model.conversation import Call, Conversation, Message
 
 
 def first_time(messages: Iterable[Message | None]) -> int | None:
@@ -14,7 +14,25 @@ def first_time(messages: Iterable[Message | None]) -> int | None:
     return next((time for time in times if time is not None), None)
 
 
-def model_times(messages: Iterable[Message], start: int | None) -> Iterator[tuple[Message, int, int]]:
+class CallTimes:
+    """When calls were made and answered; each record is read once, for one may have the results of thousands."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[Conversation, int], int | None] = {}
+
+    def of(self, call: Call) -> tuple[int | None, int | None]:
+        """Return when a call was made and when its result was written."""
+        ended = self._time(call.conversation, call.answer) if call.answer >= 0 else None
+        return self._time(call.conversation, call.use), ended
+
+    def _time(self, conversation: Conversation, index: int) -> int | None:
+        key = (conversation, index)
+        if key not in self._known:
+            self._known[key] = timestamp_ms(conversation.records[index].envelope.timestamp)
+        return self._known[key]
+
+
+def model_times(messages: Iterable[Message], start: int | None, times: CallTimes) -> Iterator[tuple[Message, int, int]]:
     """Yield each response of a turn with the times from what the model was given to the response's end."""
     given = start
     """When the model was given something: a prompt, a report, the results of the calls before."""
@@ -24,14 +42,7 @@ def model_times(messages: Iterable[Message], start: int | None) -> Iterator[tupl
             last = timestamp_ms(message.conversation.records[message.records[-1]].envelope.timestamp)
             if first is not None and last is not None:
                 yield message, min(first, given if given is not None else first), max(first, last)
-            ended = [time for call in message.calls if (time := call_times(call)[1]) is not None]
+            ended = [time for call in message.calls if (time := times.of(call)[1]) is not None]
             given = max((time for time in (given, first, last, *ended) if time is not None), default=None)
         elif message.role == "user" and first is not None:
             given = max(first, given or first)
-
-
-def call_times(call: Call) -> tuple[int | None, int | None]:
-    """Return when a call was made and when its result was written."""
-    records = call.conversation.records
-    ended = timestamp_ms(records[call.answer].envelope.timestamp) if call.answer >= 0 else None
-    return timestamp_ms(records[call.use].envelope.timestamp), ended
