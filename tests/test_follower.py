@@ -17,7 +17,7 @@ from reread.render.json import session_json
 from reread.session.follow import AllFollower
 from reread.session.follower import Follower, ticks
 
-PATIENCE = 10.0
+PATIENCE = 60.0
 
 
 class Watcher:
