@@ -8,10 +8,12 @@ import shlex
 import shutil
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import click
 import pytest
+from limits import run_apart
 
 import reread
 from reread.cli import VERBS
@@ -53,7 +55,7 @@ def samples(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: path.name)
 def test_the_code_in_the_documents_runs(path: Path, samples: None, capsys: pytest.CaptureFixture[str]) -> None:
     for code in blocks(path, "python"):
-        exec(compile(code, path.name, "exec"), {})
+        run_apart(partial(exec, compile(code, path.name, "exec"), {}))
     said = {
         "README.md": ["Bash", "shown"],
         "capturing.md": ["result {'type': 'result'}", "my-notes None [] [None]"],

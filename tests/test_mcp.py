@@ -13,6 +13,7 @@ import anyio
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from limits import run_apart
 from making import answer as results
 from making import jsonl, reply, result, told, use, user
 from mcp import Client, StdioServerParameters
@@ -202,7 +203,7 @@ def test_the_official_client_uses_it_while_ten_sessions_are_written(tmp_path: Pa
     writer = threading.Thread(target=write)
     writer.start()
     try:
-        anyio.run(use_it)
+        run_apart(lambda: anyio.run(use_it))
     finally:
         stop.set()
         writer.join()

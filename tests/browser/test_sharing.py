@@ -21,7 +21,7 @@ def test_findings_are_decided_previewed_and_downloaded(
     ]
     path = tmp_path / f"{planted.ID}.jsonl"
     path.write_text("".join(json.dumps(record) + "\n" for record in records))
-    page = tab(serve("serve", path))
+    page = tab(serve("serve", path), ignored="preview=1$")
     page.locator(".message").first.wait_for()
     page.get_by_role("button", name="Share", exact=True).click()
     pane = page.get_by_role("region", name="Share")
@@ -38,11 +38,12 @@ def test_findings_are_decided_previewed_and_downloaded(
         pane.get_by_role("link", name="Download").click()
     document = Path(download.value.path()).read_text()
     assert "hunter2" not in document and "reread-index" in document
-    pane.get_by_role("button", name="Preview").click()
-    address = pane.get_by_role("link", name="Open the preview").get_attribute("href")
-    page.goto(page.url.split("#")[0] + str(address))
-    expect(page.locator(".message").last).to_contain_text("I used [redacted-password-1] for [redacted-text-1]")
-    assert "wilhelmina" not in page.locator("body").inner_text()
+    with page.expect_popup() as opened:
+        pane.get_by_role("link", name="Preview").click()
+    preview = opened.value
+    expect(preview.locator(".message").last).to_contain_text("I used [redacted-password-1] for [redacted-text-1]")
+    assert "wilhelmina" not in preview.locator("body").inner_text()
+    assert preview.evaluate("origin") == "null"
 
 
 def test_findings_are_those_in_what_is_chosen(
@@ -58,7 +59,7 @@ def test_findings_are_those_in_what_is_chosen(
     ]
     path = tmp_path / f"{planted.ID}.jsonl"
     path.write_text("".join(json.dumps(record) + "\n" for record in records))
-    page = tab(serve("serve", path), ignored="400")
+    page = tab(serve("serve", path), ignored="400|preview=1$")
     page.locator(".message").first.wait_for()
     page.get_by_role("button", name="Share", exact=True).click()
     pane = page.get_by_role("region", name="Share")
@@ -76,6 +77,10 @@ def test_findings_are_those_in_what_is_chosen(
         pane.get_by_role("link", name="Download").click()
     document = Path(download.value.path()).read_text()
     assert "[redacted-github-token-1]" in document and "password" not in document
+    with page.expect_popup() as opened:
+        pane.get_by_role("link", name="Preview").click()
+    expect(opened.value.locator(".message").last).to_contain_text("done")
+    assert "password" not in opened.value.locator("body").inner_text()
     pane.get_by_label("Turns").fill("9")
     pane.get_by_label("Turns").press("Enter")
     expect(pane.get_by_role("alert")).to_contain_text("No turn 9")

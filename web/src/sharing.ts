@@ -7,12 +7,14 @@ const address = (session: string) => `api/sessions/${encodeURIComponent(session)
 export type ShareChange =
   | { action: "decide"; id: string; decision: "replace" | "keep"; everywhere?: boolean }
   | { action: "text"; text: string }
-  | { action: "choose"; choices: ShareChoices }
-  | { action: "preview" };
+  | { action: "choose"; choices: ShareChoices };
 
 export const FORMATS = ["html", "markdown", "json", "jsonl"] as const;
 
 export const shareDocumentUrl = (session: string, form: string) => `${address(session)}/document?form=${form}`;
+
+/** The HTML document, shown instead of downloaded. */
+export const sharePreviewUrl = (session: string) => `${address(session)}/document?preview=1`;
 
 export const loadReview = (session: string): Promise<ShareReview> => request(address(session));
 

@@ -619,7 +619,6 @@ export interface ShareReview {
   findings: ShareFinding[];
   undecided: number;
   choices: ShareChoices;
-  preview: string | null;
 }
 
 /** One version of a file, without its text. */

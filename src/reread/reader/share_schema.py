@@ -59,5 +59,3 @@ class ShareReview(Value, frozen=True):
     """The findings in what is chosen."""
     undecided: int
     choices: ShareChoices
-    preview: str | None = None
-    """The key under which the reader shows the session as others will see it."""

@@ -152,7 +152,7 @@ class _Answer:
             self.started = True
             headers = MutableHeaders(scope=message)
             for name, value in HEADERS.items():
-                headers[name] = value
+                headers.setdefault(name, value)
             headers.setdefault("cache-control", "no-store")
         await self._send(message)
 

@@ -10,10 +10,11 @@ import tempfile
 import threading
 import time
 import webbrowser
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
 from html import escape
 from pathlib import Path
+from types import FrameType
 
 from reread.disk.regular import open_regular
 
@@ -30,6 +31,7 @@ PREFIX, SUFFIX = "reread-", ".html"
 """How the names of these pages begin and end."""
 KEPT_SECONDS = 600
 """A page older than this was left behind: a browser needs it only for a moment."""
+SignalHandler = Callable[[int, FrameType | None], object]
 ENDING_SIGNALS = ("SIGTERM", "SIGHUP")
 
 
@@ -67,23 +69,26 @@ def _remove_old_pages(folder: Path) -> None:
                     path.unlink()
 
 
+def raise_ended(number: int, frame: FrameType | None) -> None:
+    """Handle a signal that ends the process, so that what was left behind is cleaned up."""
+    raise Ended(128 + number)
+
+
 @contextmanager
-def orderly_end() -> Generator[None]:
-    """Have the signals that end a process raise `Ended`, so that what was left behind is cleaned up."""
+def ending_signals(handler: SignalHandler, instead_of: SignalHandler | signal.Handlers) -> Generator[None]:
+    """Use a handler for those signals that end a process and have the other handler; an ignored one stays ignored."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    numbers = [getattr(signal, name) for name in ENDING_SIGNALS if hasattr(signal, name)]
-    before = {number: signal.signal(number, _exit) for number in numbers if signal.getsignal(number) is signal.SIG_DFL}
+    present = [getattr(signal, name) for name in ENDING_SIGNALS if hasattr(signal, name)]
+    numbers = [number for number in present if signal.getsignal(number) == instead_of]
+    for number in numbers:
+        signal.signal(number, handler)
     try:
         yield
     finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-
-
-def _exit(number: int, frame: object) -> None:
-    raise Ended(128 + number)
+        for number in numbers:
+            signal.signal(number, instead_of)
 
 
 def open_page(page: Path) -> None:

@@ -53,6 +53,8 @@ NOT_FOUND = (
     "<body><main><h1>Not found</h1><p>There is no page at this address.</p>"
     '<p><a href="/">All sessions</a></p></main></body>\n</html>\n'
 )
+PREVIEW_POLICY = "sandbox allow-scripts allow-downloads; connect-src 'none'; frame-ancestors 'none'"
+"""For an exported page, which brings a policy of its own: it gets an origin of its own, too."""
 MAX_ITEMS, MAX_TURNS, MAX_MATCHES = 200, 2000, 10_000
 LARGEST_BODY = 1 << 20
 PROGRESS_SECONDS = 0.1
@@ -255,7 +257,7 @@ SESSION_ROUTES: dict[str, Handler] = {
 def make_app(library: SessionLibrary) -> Starlette:
     """Return the server's application, without the guard."""
     reviews = ShareReviews(library.find)
-    open_sessions = OpenSessions(reviews.find, library.roots, library.pause_counting)
+    open_sessions = OpenSessions(library.find, library.roots, library.pause_counting)
     library_search = SearchService(library)
     library_threads, search_threads, usage_threads = ThreadShare(8), ThreadShare(4), ThreadShare(4)
 
@@ -315,9 +317,13 @@ def make_app(library: SessionLibrary) -> Starlette:
         return json_response(await library_threads.run(change_reader_settings, await _body(request)))
 
     def make_document(request: Request) -> Response:
-        form = Parameters(request).text("form") or "html"
+        params = Parameters(request)
+        shown = params.flag("preview")
+        form = "html" if shown else params.text("form") or "html"
         document, media_type, name = reviews.document(request.path_params["key"], form)
         headers = {"content-disposition": f'attachment; filename="{name}"'}
+        if shown:  # as the other will open it: a page of its own, which cannot ask this server for anything
+            headers = {"content-security-policy": PREVIEW_POLICY}
         return Response(document, media_type=media_type, headers=headers)
 
     async def share_document(request: Request) -> Response:

@@ -7,11 +7,12 @@ import errno
 import ipaddress
 import logging
 import os
+import signal
 import socket
 import sys
 import threading
-from collections.abc import Callable, Sequence
-from contextlib import nullcontext, suppress
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 
 import uvicorn
@@ -21,7 +22,7 @@ from reread.errors import Misuse
 from reread.server.connections import MAX_HEAD, LimitedProtocol
 from reread.server.guard import Guard, new_token
 from reread.server.library import SessionLibrary
-from reread.server.opening import Ended, open_page, orderly_end, private_page
+from reread.server.opening import Ended, ending_signals, open_page, private_page, raise_ended
 from reread.server.routes import make_app
 from reread.tools import all_tools
 
@@ -71,7 +72,10 @@ def serve(
     echo(f"Serving at {address} (press Ctrl-C to stop).")
     code = 0
     try:
-        with orderly_end(), private_page(address) if open_browser else nullcontext() as page:
+        with (
+            ending_signals(raise_ended, signal.SIG_DFL),
+            private_page(address) if open_browser else nullcontext() as page,
+        ):
             if page is not None:
                 threading.Thread(target=open_page, args=(page,), daemon=True).start()
             server.run(sockets=[listener])
@@ -114,6 +118,12 @@ class Server(uvicorn.Server):
             closable.close()
         asyncio.get_running_loop().call_later(GRACE_SECONDS, self._abandon_requests)
         await super().shutdown(sockets)
+
+    @contextmanager
+    def capture_signals(self) -> Generator[None]:
+        """Shut down at all signals that end a process: an exception raised within the event loop would be lost."""
+        with super().capture_signals(), ending_signals(self.handle_exit, raise_ended):
+            yield
 
     def _abandon_requests(self) -> None:
         self.timed_out = True

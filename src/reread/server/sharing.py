@@ -1,8 +1,7 @@
-"""Reviews before sessions are shared: what was found and decided, the preview, the document."""
+"""Reviews before sessions are shared: what was found and decided, and the document."""
 
 from __future__ import annotations
 
-import tempfile
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import Any
 import msgspec
 
 from reread.base.coerce import as_dict
-from reread.errors import Misuse, NotFound
+from reread.errors import Misuse
 from reread.reader.redacted_export import Redaction
 from reread.reader.share_schema import ShareChoices, ShareFinding, ShareReview
 from reread.redaction.findings import SensitiveText
@@ -25,7 +24,6 @@ MEDIA_TYPES = {
     "jsonl": "application/x-ndjson",
 }
 SUFFIXES = {"markdown": "md"}
-PREVIEW = ".shared-"
 
 
 class SharedSession:
@@ -77,28 +75,17 @@ class ShareReviews:
         self._find = find
         self._lock = threading.Lock()
         self._sessions: dict[str, SharedSession] = {}
-        self._previews: dict[str, Path] = {}
-        self._folder: tempfile.TemporaryDirectory[str] | None = None
 
-    def find(self, key: str) -> Path:
-        """Return the file of a session or of a preview."""
-        if PREVIEW in key:
-            path = self._previews.get(key)
-            if path is None:
-                raise NotFound("This preview is gone; open it again from the session's Share pane.")
-            return path
-        return self._find(key)
-
-    def review(self, key: str, *, preview: str | None = None) -> ShareReview:
+    def review(self, key: str) -> ShareReview:
         """Return what was found in what is chosen of a session, and what was decided."""
         shared = self._shared(key)
         findings = shared.findings()
         undecided = sum(finding.decision is None for finding in findings)
         found = [ShareFinding.of(finding) for finding in findings]
-        return ShareReview(findings=found, undecided=undecided, choices=shared.choices, preview=preview)
+        return ShareReview(findings=found, undecided=undecided, choices=shared.choices)
 
     def change(self, key: str, body: Any) -> ShareReview:
-        """Apply a decision or a choice, replace a text, or make a preview; return the review as it is then."""
+        """Apply a decision or a choice, or replace a text; return the review as it is then."""
         request = as_dict(body)
         action = request.get("action")
         shared = self._shared(key)
@@ -110,10 +97,8 @@ class ShareReviews:
                 shared.replace_text(str(request.get("text") or ""))
             elif action == "choose":
                 shared.choose(request.get("choices"))
-            elif action == "preview":
-                return self.review(key, preview=self._preview(key, shared.redaction))
             else:
-                raise Misuse(f"Unknown action {action!r}; use 'decide', 'text', 'choose' or 'preview'.")
+                raise Misuse(f"Unknown action {action!r}; use 'decide', 'text' or 'choose'.")
         return self.review(key)
 
     def document(self, key: str, form: str) -> tuple[bytes, str, str]:
@@ -129,13 +114,3 @@ class ShareReviews:
         if key not in self._sessions:
             self._sessions[key] = SharedSession(self._find(key))
         return self._sessions[key]
-
-    def _preview(self, key: str, redaction: Redaction) -> str:
-        """Write the session as others will see it, for the reader to open it; return its key."""
-        if self._folder is None:
-            self._folder = tempfile.TemporaryDirectory(prefix="reread-")
-        name = f"{key}{PREVIEW}{len(self._previews) + 1}"
-        copy = redaction.copy_to(Path(self._folder.name) / name)
-        if copy.path is not None:
-            self._previews[name] = copy.path
-        return name

@@ -5,7 +5,7 @@ import { plural } from "../kit/format";
 import { PlainText } from "../kit/PlainText";
 import { toError } from "../kit/toError";
 import { sessionHref } from "../route";
-import { changeReview, FORMATS, loadReview, shareDocumentUrl, type ShareChange } from "../sharing";
+import { changeReview, FORMATS, loadReview, shareDocumentUrl, sharePreviewUrl, type ShareChange } from "../sharing";
 import type { ShareChoices, ShareFinding, ShareReview } from "../values";
 
 const SORTS: [sort: string, title: string, note: string][] = [
@@ -44,14 +44,10 @@ export function SharePane({ session, onClose }: { session: string; onClose(): vo
           ))}
           <OwnText onReplace={(text) => void change({ action: "text", text })} />
           <p className="share-actions">
-            {review.preview ? (
-              <a href={sessionHref({ session: review.preview })} target="_blank" rel="noreferrer">
-                Open the preview
+            {review.undecided === 0 && (
+              <a href={sharePreviewUrl(session)} target="_blank" rel="noreferrer">
+                Preview
               </a>
-            ) : (
-              <button type="button" onClick={() => void change({ action: "preview" })}>
-                Preview the copy
-              </button>
             )}
             <label>
               Format{" "}
