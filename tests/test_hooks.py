@@ -162,3 +162,48 @@ def test_context_is_titled_without_its_tags() -> None:
     drawn = shown(read(user("go"), user(running, isMeta=True), reply("ok")), full=True)
     assert '  The "demo" skill is running demo:\n' in drawn
     assert "<command" not in drawn
+
+
+FAILURES: list[dict[str, Any]] = [
+    attachment("hook_non_blocking_error", {"hookEvent": "PostToolUse", "command": "lint", "exitCode": 1}),
+    attachment("hook_cancelled", {"hookEvent": "PreToolUse", "command": "lint"}),
+    {"type": "system", "subtype": "hook_response", "session_id": "s", "hook_event": "Stop", "outcome": "error"},
+    {
+        "type": "system",
+        "level": "warning",
+        "content": "PostToolUse:Bash [lint] failed with non-blocking status code 1: x",
+    },
+]
+
+
+@pytest.mark.parametrize("failure", FAILURES, ids=lambda failure: json.dumps(failure)[:60])
+def test_a_hook_that_fails_at_every_call_is_shown_once_and_counted_at_each(failure: dict[str, Any]) -> None:
+    """The first failure is a row; what the others said is in the call that they belong to."""
+
+    def failed(call: str, words: str) -> dict[str, Any]:
+        if "attachment" not in failure:
+            return {**failure, "toolUseID": call}
+        return {**failure, "attachment": {**failure["attachment"], "toolUseID": call, "stderr": words}}
+
+    records = [user("go")]
+    for n in range(5):
+        call = f"t{n}"
+        records += [reply(use(call, "Bash", command="ls"), id=f"m{n}"), user([result(call)]), failed(call, f"boom {n}")]
+    session = read(*records)
+    assert [m.kind for m in session.messages if m.author != "model"][1:] == [session.messages[2].kind]
+    assert [len(call.attached) for call in session.calls] == [0, 1, 1, 1, 1]
+    assert shown(session).count("+ 1 failed hook") == 4
+    assert "\n".join(session_markdown(session, Selection())).count("1 failed hook") == 4
+    if "attachment" in failure:
+        full = shown(session, full=True)
+        assert all(f"boom {n}" in full for n in range(5))
+
+
+def test_another_failure_of_a_hook_is_shown_and_so_is_each_that_blocks() -> None:
+    def failed(kind: str, **fields: Any) -> dict[str, Any]:
+        return attachment(kind, {"hookEvent": "PreToolUse", "command": "lint", **fields})
+
+    again = [failed("hook_non_blocking_error", exitCode=code) for code in (1, 127, 1)]
+    blocked = [failed("hook_blocking_error", blockingError={"blockingError": "No"}) for _ in range(2)]
+    spoken = [failed("hook_non_blocking_error", exitCode=1, stdout='{"systemMessage":"Note"}') for _ in range(2)]
+    assert [m.kind for m in read(user("go"), *again, *blocked, *spoken).messages] == ["prompt", *["hook"] * 6]

@@ -526,4 +526,4 @@ def test_the_command_for_a_hit_does_not_take_its_session_for_an_option() -> None
         after="",
         link="",
     )
-    assert read_command(hit) == ["reread", "show", "--turns", "2", "--", "--raw"]
+    assert read_command(hit, ["reread"], hit.session) == ["reread", "show", "--turns", "2", "--", "--raw"]

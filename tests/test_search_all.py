@@ -31,7 +31,7 @@ def test_results_are_grouped_and_say_how_to_read_on() -> None:
     lines = done.stdout.splitlines()
     assert lines[0] == "Dead-letter queue  /home/sam/code/harbor"
     assert "prompt" in lines[1]
-    assert "reread --demo show d2a94e17-0c58-4f6b-8a1d-7be3905f26c4 --turns" in lines[1]
+    assert "reread --demo show d2a94e17 --turns" in lines[1]
     assert "dead" in lines[2].lower()
     assert lines[-1].startswith("3 matches, 1 shown") or "match" in lines[-1]
 
@@ -125,3 +125,23 @@ def test_a_server_holds_no_lock(tmp_path: Path) -> None:
     assert other.stdout.strip() == "2"
     assert open_reader() is not None
     service.close()
+
+
+def test_the_id_in_a_command_is_as_long_as_it_must_be(tmp_path: Path) -> None:
+    for id in (
+        "5e551017-0000-4000-8000-000000000001",
+        "5e551017-0000-4000-8000-000000000002",
+        "ca97ca97-0000-4000-8000-000000000003",
+        "capture",
+    ):
+        path = tmp_path / "projects" / "p" / f"{id}.jsonl"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(jsonl(*told(user(f"needle in {id}", sessionId=id))))
+    lines = CliRunner().invoke(reread, ["search", "needle", "--root", str(tmp_path)]).stdout.splitlines()
+    commands = sorted(line.split(" show ")[1].split(" --")[0] for line in lines if " show " in line)
+    assert commands == [
+        "5e551017-0000-4000-8000-000000000001",
+        "5e551017-0000-4000-8000-000000000002",
+        "ca97ca97",
+        "capture",
+    ]

@@ -149,12 +149,22 @@ def search(
     else:
         from reread.render.search_results import result_lines
 
-        for line in result_lines(hits, found.total, command=_command(roots)):
+        for line in result_lines(hits, found.total, command=_command(roots), ids=_short_ids(roots)):
             click.echo(_styled(line))
 
 
 def _styled(line: StyledLine) -> str:
     return "".join(click.style(piece.text, **STYLES.get(piece.style, {})) for piece in line)
+
+
+def _short_ids(roots: Sequence[Path]) -> dict[str, str]:
+    """Return the beginning of the id of each session file that no other one begins with, as `ls` lists them."""
+    from reread.disk.layout import session_files
+    from reread.render.listings import unique_beginnings
+
+    stems = {str(file): file.stem for file in session_files(roots or None)}
+    short = unique_beginnings((path, [stem]) for path, stem in stems.items())
+    return {stem: short[path] for path, stem in stems.items()}
 
 
 def _command(roots: Sequence[Path]) -> list[str]:

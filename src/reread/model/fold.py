@@ -98,6 +98,8 @@ class Fold:
         self._model: str | None = None
         self._caveats: set[int] = set()
         """The records that introduce local commands; commands of several times may hang below one."""
+        self._hook_failures: set[str] = set()
+        """The failures of hooks that are shown; the same again are attached to what they belong to."""
         self._typed_command: str | None = None
         """The last command that was recorded as typed: the client records it again, with tags, once it has run."""
 
@@ -379,7 +381,8 @@ class Fold:
         last = self._messages[-1] if self._messages else None
         if subtype == "stop_hook_summary" and last is not None and (last.role, last.kind) == ("user", "hook"):
             return True
-        return hooks.QUIET_TESTS[subtype](self.conversation.records[index].native)
+        native = self.conversation.records[index].native
+        return hooks.QUIET_TESTS[subtype](native) or hooks.is_repeated_failure(native, self._hook_failures)
 
     def fold_notice(self, index: int, envelope: RecordEnvelope) -> None:
         """Add a record of the tree that has no fold of its own."""
@@ -406,11 +409,12 @@ class Fold:
             self._add(ATTACHED, self._attaching.to_call(index, payload.toolUseID))
 
     def _hook_is_quiet(self, envelope: RecordEnvelope) -> bool:
-        """True if what a hook left says nothing, or only what the hook before it said."""
+        """True if what a hook left says nothing, or only what the hook before it said, or how it failed before."""
         payload = as_dict(raw_value(envelope.attachment))
         last = self._messages[-1] if self._messages else None
-        said = payload.get("content") if last is not None and last.kind == "hook" else None
-        return hooks.is_quiet(payload) or (last is not None and bool(said) and said == last.text)
+        if last is not None and last.kind == "hook" and (said := payload.get("content")) and said == last.text:
+            return True
+        return hooks.is_quiet(payload) or hooks.is_repeated_failure(payload, self._hook_failures)
 
     def _add_queued(self, index: int, envelope: RecordEnvelope, payload: AttachmentEnvelope) -> None:
         """Add what a person typed while a turn ran, or what a task reported meanwhile."""

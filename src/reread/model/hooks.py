@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from reread.base import jsontext
@@ -30,8 +30,13 @@ OUTCOMES = {
     "hook_stopped_continuation": "stopped the turn",
 }
 """How a hook ended, by the type of its attachment."""
-_OLD_SUCCESS = re.compile(r"(?:\x1b\[\d+m)*[A-Z][A-Za-z]+(?::[^\x1b\s]+)?(?:\x1b\[\d+m)* \[")
+PASSING = frozenset({"failed", "was cancelled"})
+"""How a hook ended if the session went on."""
+BLOCKS = 2
+"""The exit code by which a hook blocks."""
+_OLD_REPORT = re.compile(r"(?:\x1b\[\d+m)*[A-Z][A-Za-z]+(?::[^\x1b\s]+)?(?:\x1b\[\d+m)* \[")
 """How 1.0 reports a hook: its event, then its command."""
+OLD_FAILURE = "] failed with non-blocking status code"
 
 
 def is_quiet(payload: dict[str, Any]) -> bool:
@@ -57,7 +62,41 @@ def is_quiet_notice(native: dict[str, Any]) -> bool:
     text = native.get("content")
     if not isinstance(text, str) or native.get("level") != "info" or native.get("subtype"):
         return False
-    return "completed successfully" in text and _OLD_SUCCESS.match(text) is not None
+    return "completed successfully" in text and _OLD_REPORT.match(text) is not None
+
+
+def is_repeated_failure(record: dict[str, Any], known: set[str]) -> bool:
+    """True if a hook failed as it did before; a failure that is new is added to the known ones."""
+    name = failure_name(record)
+    if name is None or name in known:
+        return name is not None
+    known.add(name)
+    return False
+
+
+def failure_name(record: dict[str, Any]) -> str | None:
+    """Return a name for the failure of a hook that blocked nothing: its event, its command and how it ended.
+
+    None if a record is about anything else, or says something to the person. A stream does not tell the command; there
+    the output stands for it.
+    """
+    if not has_failed(record) or hook_words(record) is not None:
+        return None
+    if OLD_FAILURE in (text := str(record.get("content"))):
+        return text.partition(OLD_FAILURE)[0]
+    event = record.get("hookEvent") or record.get("hook_event") or record.get("hookName")
+    hook = record.get("command") or record.get("stderr") or record.get("stdout")
+    return repr((record.get("type"), event, hook, record.get("exitCode"), record.get("exit_code")))
+
+
+def has_failed(record: Mapping[str, Any]) -> bool:
+    """True if an attachment or a system record says that a hook failed or was cancelled, and blocked nothing."""
+    if OUTCOMES.get(str(record.get("type"))) in PASSING:
+        return True
+    if record.get("subtype") == "hook_response":
+        return record.get("outcome") not in SUCCESS and record.get("exit_code") != BLOCKS
+    text = record.get("content")
+    return isinstance(text, str) and OLD_FAILURE in text and _OLD_REPORT.match(text) is not None
 
 
 def hook_words(payload: dict[str, Any]) -> str | None:

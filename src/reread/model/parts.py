@@ -19,6 +19,7 @@ from reread.model.compactions import compaction_of
 from reread.model.content import content_blocks
 from reread.model.conversation import Call, Compaction, Message
 from reread.model.fold import BLOCK_BITS
+from reread.model.hooks import has_failed
 from reread.model.message import thinking_seconds
 from reread.model.partial import new_blocks
 from reread.model.prompt_text import PromptText
@@ -34,7 +35,7 @@ KINDS = PROMPTS, TEXT, THINKING, TOOLS, NOTICES = "prompts", "text", "thinking",
 
 
 HOOK, CONTEXT, PROGRESS, FILE, SELECTION = "hook", "context record", "progress record", "file", "IDE selection"
-REPORT = "report"
+FAILED_HOOK, REPORT = "failed hook", "report"
 QUIET_TYPES = {
     "already_read_file": FILE,
     "directory": FILE,
@@ -268,6 +269,8 @@ def quiet_noun(part: MessagePart) -> str | None:
 
 def payload_noun(payload: Mapping[str, Any]) -> str:
     """What to count an attached record as."""
+    if has_failed(payload):
+        return FAILED_HOOK
     kind = payload.get("type") or payload.get("subtype")
     if not isinstance(kind, str):
         return CONTEXT

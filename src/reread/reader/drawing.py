@@ -34,7 +34,7 @@ DETAIL, TITLE_START = 240, 40
 """Characters of a command at most; and how many of them, found in the title, mean that it is the command."""
 ATTACHED_SHOWN = 20
 """How many of the records attached to a call are shown."""
-FOLDED = (p.HOOK, p.CONTEXT)
+FOLDED = (p.HOOK, p.FAILED_HOOK, p.CONTEXT)
 """What is folded into one part of an item."""
 
 PictureUrl = Callable[[str, int, n.Picture], str | None]

@@ -109,7 +109,12 @@ def _title(header: Header) -> str:
 
 def short_ids(headers: Iterable[Header]) -> dict[str, str]:
     """Return the shortest name of each session that no other one begins with, by its path."""
-    owners = [(header.path, dict.fromkeys([header.id, *header.sessions, Path(header.path).stem])) for header in headers]
+    return unique_beginnings((header.path, [header.id, *header.sessions, Path(header.path).stem]) for header in headers)
+
+
+def unique_beginnings(named: Iterable[tuple[str, Iterable[str]]]) -> dict[str, str]:
+    """Return the beginning of each file's first name that no name of another file begins with, by its path."""
+    owners = [(path, dict.fromkeys(names)) for path, names in named]
     names = sorted((name, path) for path, own in owners for name in own)
     needed: dict[tuple[str, str], int] = {}
     for one, other in itertools.pairwise(names):

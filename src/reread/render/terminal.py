@@ -32,6 +32,7 @@ from reread.render.format import (
     unread_text,
     usage_text,
 )
+from reread.render.hanging import HangingText
 from reread.render.highlight import rendered_markdown
 from reread.render.part_nodes import call_nodes, mark_details, missed_call_fields, part_nodes, part_title
 from reread.render.sanitize import plain_text, safe, safe_line
@@ -146,11 +147,10 @@ class TerminalView:
         if "deleted" in message.flags:
             text = f"(deleted) {text}"
         when = time_text(message.timestamp)
+        bar = Text("▌ ", style="bar")
         for n, line in enumerate(text.split("\n")):
-            shown = Text.assemble(("▌ ", "bar"), (line, "prompt"))
-            if n == 0 and when:
-                shown.append(f"  {when}", style="quiet")
-            yield shown
+            shown = Text.assemble((line, "prompt"), (f"  {when}" if n == 0 and when else "", "quiet"))
+            yield HangingText(shown, first=bar, others=bar)
 
     def notice(self, part: p.MessageText | p.CommandOutput) -> Iterator[RenderableType]:
         """A notice from the client, or the output of a local command."""
@@ -172,7 +172,7 @@ class TerminalView:
             if self.selection.full
             else [one_line(line, SHORT_LINE) if len(line) > SHORT_LINE else line for line in lines[:most]]
         )
-        yield Text(prefix + "\n  ".join(shown), style=style)
+        yield _bullet(prefix + "\n".join(shown), style)
         yield from hidden_lines(len(lines) - len(shown), 2)
 
     def background(self, part: p.MessagePart) -> Iterator[RenderableType]:
@@ -187,10 +187,10 @@ class TerminalView:
         if isinstance(part, p.SessionStart):
             yield Rule(Text(safe_line(session_start_text(part.session)), style="odd"), style="odd")
         elif isinstance(part, p.ClientSetup):
-            yield Text(safe_line(f"· {setup_text(part.fields, part.before)}"), style="quiet")
+            yield _bullet(safe_line(f"· {setup_text(part.fields, part.before)}"), "quiet")
         else:
             result = turn_result(part.line, dict(part.record))
-            yield Text(safe(f"· {result_text(result)}"), style="failed" if result.is_error else "quiet")
+            yield _bullet(safe(f"· {result_text(result)}"), "failed" if result.is_error else "quiet")
         if self.selection.full:
             yield from self._nodes.indented(mark_details(part))
 
@@ -298,6 +298,11 @@ def call_line(call: Call, left_out: Sequence[str] = ()) -> Text:
     if left_out:
         line.append(f"  {safe(more_fields(left_out))}", style="quiet")
     return line
+
+
+def _bullet(text: str, style: str) -> HangingText:
+    """A text that begins with a mark and a space; its other lines are indented by as much."""
+    return HangingText(Text(text[2:], style=style), first=Text(text[:2], style=style), others=Text("  "))
 
 
 def _facts(session: Session) -> list[str]:
