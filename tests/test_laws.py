@@ -21,6 +21,7 @@ from reread.disk.sources import MemorySource
 from reread.model.conversation import Conversation
 from reread.model.fold import Fold
 from reread.records import dialects
+from reread.records.dialects import atif, codex
 from reread.render.json import session_json
 from reread.render.markdown import session_markdown
 from reread.render.selection import Selection
@@ -293,7 +294,7 @@ def test_law_5_records_on_disk_are_native(record: Object) -> None:
     assert native is disk
 
 
-@pytest.mark.parametrize("dialect", dialects.DIALECTS, ids=lambda dialect: dialect.NAME)
+@pytest.mark.parametrize("dialect", (*dialects.DIALECTS, atif, codex), ids=lambda dialect: dialect.NAME)
 @given(RECORDS)
 def test_law_5_each_dialect_is_pure(dialect: dialects.Dialect, record: Object) -> None:
     if not dialect.looks_like(record):

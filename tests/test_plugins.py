@@ -6,7 +6,7 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Callable, Iterator
-from importlib.metadata import EntryPoint
+from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -18,8 +18,10 @@ import reread
 from reread import plugins, tools
 from reread.plugins import Data, Node, Note, Tool, ToolCall
 from reread.records import dialects
+from reread.records.dialects import atif
 
-DOCUMENT = (Path(__file__).parent.parent / "docs" / "extending.md").read_text()
+HOME = Path(__file__).parent.parent
+DOCUMENT = (HOME / "docs" / "extending.md").read_text()
 FILES = dict(re.findall(r"^`([\w./]+)`:\n\n```\w+\n(.*?)^```$", DOCUMENT, re.DOTALL | re.MULTILINE))
 """The files of the package, by path."""
 (LOG,) = re.findall(r"^```json\n(.*?)^```$", DOCUMENT, re.DOTALL | re.MULTILINE)
@@ -89,6 +91,37 @@ class TestDocument:
         paths = os.pathsep.join([str(site), str(Path(reread.__file__).parent.parent)])
         env = {**os.environ, "PYTHONPATH": paths}
         subprocess.run([sys.executable, "-c", probe], cwd=tmp_path, env=env, check=True)
+
+
+class TestOwn:
+    """The dialects that come with reread as plug-ins."""
+
+    def test_they_are_declared_and_installed(self) -> None:
+        declared = tomllib.loads((HOME / "pyproject.toml").read_text())["project"]["entry-points"]["reread.dialects"]
+        installed = {point.name: point.value for point in entry_points(group="reread.dialects")}
+        assert declared.items() <= installed.items(), "Install reread again: python -m pip install --editable ."
+        assert declared.keys() <= {dialect.NAME for dialect in dialects.plugins()}
+
+    def test_they_are_not_loaded_for_native_records(self, tmp_path: Path) -> None:
+        (tmp_path / "native.jsonl").write_bytes(jsonl(native("hello")))
+        probe = (
+            "import reread, sys; s = reread.open('native.jsonl'); assert len(s.messages) == 1; s.usage; "
+            "print([name for name in sys.modules if name.endswith(('dialects.atif', 'dialects.codex'))])"
+        )
+        done = subprocess.run([sys.executable, "-c", probe], cwd=tmp_path, capture_output=True, text=True, check=True)
+        assert done.stdout.strip() == "[]"
+
+    def test_other_plug_ins_are_asked_first(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        points = [EntryPoint("atif", atif.__name__, "reread.dialects"), EntryPoint("z", "zebra", "reread.dialects")]
+        mine = dialect(name="z", looks_like=lambda value: "step" in value, translate=lambda value: {"type": "z"})
+        monkeypatch.setattr("importlib.metadata.entry_points", lambda group: points)
+        monkeypatch.setattr(EntryPoint, "load", lambda point: mine if point.name == "z" else atif)
+        dialects.plugins.cache_clear()
+        try:
+            assert dialects.translate({"atif": {}, "step": {}}) == ("z", {"type": "z"})
+            assert dialects.translate({"atif": {}, "observation": {}})[0] == "atif"
+        finally:
+            dialects.plugins.cache_clear()
 
 
 def test_every_public_name_is_documented() -> None:

@@ -1,7 +1,7 @@
 """Translate other formats of records into the native format: what Claude Code 2.x writes on disk.
 
-Each record is translated on its own, so a file can mix dialects. The first dialect that recognises a record wins:
-`stored`, then plug-ins, then the other built-in ones; a record that none of them recognises is native.
+Each record is translated on its own, so a file can mix dialects: the first that recognises it wins. `stored` is asked
+first, then plug-ins, also reread's own for what other agents write, then Claude Code's other dialects.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any, Protocol, runtime_checkable
 
 from reread.base.coerce import as_dict
 from reread.base.entry_points import load_plugins
-from reread.records.dialects import atif, codex, early, stored, stream_json
+from reread.records.dialects import early, stored, stream_json
 
 
 @runtime_checkable
@@ -28,7 +28,7 @@ NATIVE = "native"
 SESSIONLESS = frozenset({"summary", "file-history-snapshot", "file-history-delta"})
 """Native types that never have a session id, so a missing one says nothing about the dialect."""
 
-DIALECTS: tuple[Dialect, ...] = (stored, atif, codex, early, stream_json)
+DIALECTS: tuple[Dialect, ...] = (stored, early, stream_json)
 """The built-in dialects."""
 
 ENTRY_POINTS = "reread.dialects"
@@ -48,7 +48,7 @@ def translate(value: dict[str, Any]) -> tuple[str, dict[str, Any]]:
         native = _try_translate(dialect, value)
         if native is not None:
             return dialect.NAME, native
-    for dialect in (atif, codex, early, stream_json):
+    for dialect in (early, stream_json):
         if dialect.looks_like(value):
             return dialect.NAME, dialect.translate(value)
     return NATIVE, value
