@@ -345,6 +345,15 @@ def perform(action: str, path: Path, other: Path, data: bytes, number: int) -> N
         os.utime(path, ns=(number, 10**18 + number))
 
 
+def test_a_rewritten_file_that_is_not_yet_indexed_again_has_its_new_texts_only(root: Path) -> None:
+    write(root, user("other"), name="b")
+    path = write(root, user("needle before"), name="a")
+    assert [hit.match for hit in reread.search("before", root=root)] == ["before"]
+    path.write_bytes(jsonl(*told(user("needle behind"))))
+    assert list(reread.search("before", root=root)) == []
+    assert [hit.match for hit in reread.search("behind", root=root)] == ["behind"]
+
+
 WRITER = """
 import sys
 from reread.disk.file_set import find_files

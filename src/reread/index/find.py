@@ -155,10 +155,10 @@ def _find(
     reader, state = refresh(files)
     mark = _marker(tree, pattern)
     rest = update.unindexed(reader, files) if reader is None or state in (update.NEARLY, update.UNWRITABLE) else {}
-    scanned = _scan(node, rest, files, pattern) if rest else []
+    compiled = compile_query(node, reader, files, rest) if reader is not None else None
+    scanned = _scan(node, rest, files, pattern) if rest else []  # moves the cursors of the rest
     if reader is None:
         return Hits(_hits(keys, islice(scanned, start, None), mark, limit), len(scanned), _note(state, files))
-    compiled = compile_query(node, reader, files, rest)
     wanted_count = None if limit is None else start + limit
     note = _note(state, files)
     if pattern is not None:
