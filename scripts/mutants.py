@@ -16,6 +16,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 ROOT = Path(__file__).parents[1]
+HANGING = 600
+"""Seconds after which tests hang: then, too, they notice."""
 
 
 class Mutant(NamedTuple):
@@ -146,12 +148,20 @@ MUTANTS = [
     Mutant("disk/derived.py", "f\"typeof({name}) = '{kind.lower()}'\"", '"TRUE"', STORE),
     Mutant("disk/derived.py", "if not unpacking.eof:", "if False:", STORE),
     Mutant("disk/derived.py", "except (OverflowError, UnicodeError):", "except UnicodeError:", FOUND),
-    Mutant("disk/frames.py", "len(data) > LARGEST_FRAME", "False", f"{STORE} -k bomb"),
+    Mutant("disk/frames.py", "decompress(frame, LARGEST_FRAME)", "decompress(frame)", f"{STORE} -k bomb"),
+    Mutant("disk/frames.py", ' and decompressor.decompress(b"", 1):', " and False:", f"{STORE} -k bomb"),
     Mutant("disk/kept.py", "status.st_size <= LARGEST_MAP", "True", f"{FILES} -k sparse"),
     Mutant("disk/layout.py", "if real.startswith(tops):", "if True:", FILES),
     Mutant("index/store.py", "if type(error).__name__ != PANIC:", "if True:", f"{STORE} -k panic"),
-    Mutant("index/store.py", "all(stat.S_ISREG(one.st_mode) for one in found[1:])", "True", f"{STORE} -k index"),
-    Mutant("index/update.py", "update.cursors.pop(path, None)", "pass", "tests/test_one_bad_file.py -k first_part"),
+    Mutant("index/store.py", "all(stat.S_ISREG(one.st_mode) for one in found[1:])", "True", f"{STORE} -k linked_list"),
+    Mutant("index/segments.py", "return checksum == footer.crc", "return True", f"{STORE} -k bit"),
+    Mutant("index/segments.py", "if mark != MARK or left < 0 or", "if False or", f"{STORE} -k bit"),
+    Mutant("index/segments.py", "before == state and ", "", f"{STORE} -k after_a_day"),
+    Mutant("index/segments.py", " and 0 <= now - seen < CHECK_SECONDS", "", f"{STORE} -k after_a_day"),
+    Mutant("index/store.py", "if damaged is not None:", "if False:", f"{STORE} -k bit"),
+    Mutant(
+        "index/index_files.py", "update.cursors.pop(path, None)", "pass", "tests/test_one_bad_file.py -k first_part"
+    ),
     Mutant("session/saved_fold.py", "if any(count > saved.head.size", "if False and any(count > 0", f"{STORE} -k fold"),
     Mutant("redaction/session_files.py", "filename_for(session.id or 'session')", "session.id", f"{FILES} -k id_of"),
     Mutant("cli/share.py", "filename_for(session.id or 'session')[:8]", "session.id[:8]", f"{FILES} -k id_of"),
@@ -226,7 +236,10 @@ def _try(mutant: Mutant, source: Path) -> str:
         *shlex.split(mutant.tests),
     ]
     environment = {**os.environ, "PYTHONPATH": f"{source}:{ROOT / 'tests'}", "PYTHONDONTWRITEBYTECODE": "1"}
-    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, check=False)
+    try:
+        done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, check=False, timeout=HANGING)
+    except subprocess.TimeoutExpired:
+        return "noticed"
     return {0: "SURVIVED", 1: "noticed"}.get(done.returncode, "NO TESTS")
 
 

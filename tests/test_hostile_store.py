@@ -18,9 +18,9 @@ import reread
 from reread.disk import cache, frames, regular
 from reread.disk.cache import CacheFile, CacheTable, Statement
 from reread.disk.derived import decompressed
-from reread.disk.frames import pack, unpack
+from reread.disk.frames import BadFrame, pack, unpack
 from reread.disk.regular import NotRegular, make_own_folder, open_own, read_own
-from reread.index import store
+from reread.index import segments, store
 from reread.session import loader as loading
 from reread.session import saved_fold
 from reread.session.saved_fold import fold_path
@@ -232,8 +232,7 @@ def test_a_linked_folder_of_the_own_user_is_used(home: Path, monkeypatch: pytest
 
 
 def index_link(folder: Path) -> None:
-    folder.rename(folder.parent / "moved")
-    folder.symlink_to(folder.parent / "moved")
+    move_and_link(folder)
 
 
 def index_pipe(folder: Path) -> None:
@@ -242,9 +241,17 @@ def index_pipe(folder: Path) -> None:
 
 
 def linked_segment(folder: Path) -> None:
-    segment = next(folder.glob("*.idx"))
-    segment.rename(folder.parent / "moved")
-    segment.symlink_to(folder.parent / "moved")
+    move_and_link(next(folder.glob("*.idx")))
+
+
+def linked_list(folder: Path) -> None:
+    move_and_link(folder / segments.META)
+
+
+def move_and_link(path: Path) -> None:
+    elsewhere = path.parent.parent / "moved"
+    path.rename(elsewhere)
+    path.symlink_to(elsewhere)
 
 
 def every_byte(folder: Path) -> None:
@@ -259,7 +266,8 @@ def not_a_folder(folder: Path) -> None:
 
 
 INDEX_ATTACKS = {
-    function.__name__: function for function in (index_link, index_pipe, linked_segment, every_byte, not_a_folder)
+    function.__name__: function
+    for function in (index_link, index_pipe, linked_segment, linked_list, every_byte, not_a_folder)
 }
 
 
@@ -272,6 +280,61 @@ def test_a_hostile_index_is_built_anew(home: Path, name: str) -> None:
     assert [hit.match for hit in reread.search("needle")] == wanted
     assert [hit.match for hit in reread.search("needle")] == wanted
     assert store.open_reader() is not None
+    folder = store.index_folder()
+    assert not [path for path in (folder, *folder.iterdir()) if path.is_symlink()]
+
+
+def totals() -> list[int]:
+    return [reread.search(query).total for query in ("needle", "hello", "one", "nee*", "tool:write")]
+
+
+def flip(path: Path, at: int) -> None:
+    """Change one bit of a file."""
+    data = bytearray(path.read_bytes())
+    data[at] ^= 1 << (at % 8)
+    path.write_bytes(data)
+
+
+@pytest.mark.skipif(not store.is_available(), reason="needs the search engine")
+def test_a_bit_that_changed_on_the_disk_loses_no_hits(home: Path) -> None:
+    more = home / f"claude/projects/-p/{ID[:-1]}2.jsonl"
+    more.write_bytes(jsonl(*told(user("needle"), reply("hello " * 20_000))))
+    totals()
+    more.write_bytes(jsonl(*told(user("needle"), reply("hallo " * 40_000))))
+    wanted = totals()
+    folder = store.index_folder()
+    files = {path.name: path.read_bytes() for path in folder.iterdir() if len(path.name.partition(".")[0]) == 32}
+    assert {name.rpartition(".")[2] for name in files} > {"del", "fast", "idx", "pos", "store", "term"}
+    for name, data in files.items():
+        body = data.rindex(b'{"version"')
+        for at in {0, body // 3, body // 2, body - 1, body, *(len(data) - back for back in (12, 8, 5, 1))}:
+            flip(folder / name, at)
+            assert segments.damaged_file(folder) == name, at
+            (folder / name).write_bytes(data)
+    for name in (next(name for name in files if name.endswith(".del")), segments.META):
+        flip(folder / name, 7)
+        assert totals() == wanted
+        assert totals() == wanted
+
+
+@pytest.mark.skipif(not store.is_available(), reason="needs the search engine")
+def test_a_file_of_the_index_is_read_again_if_it_changed_or_after_a_day(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    totals()
+    read: list[Path] = []
+    is_intact = segments._is_intact  # pyright: ignore[reportPrivateUsage]
+    monkeypatch.setattr(segments, "_is_intact", lambda path: read.append(path) or is_intact(path))
+    assert segments.damaged_file(store.index_folder()) is None and not read
+    path = next(store.index_folder().glob("*.term"))
+    os.utime(path)
+    assert segments.damaged_file(store.index_folder()) is None and read == [path]
+    status = path.stat()
+    flip(path, 9)
+    os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
+    assert segments.damaged_file(store.index_folder()) is None
+    monkeypatch.setattr(segments, "CHECK_SECONDS", 0.0)
+    assert segments.damaged_file(store.index_folder()) == path.name
 
 
 def test_a_panic_of_the_engine_drops_the_index(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -330,6 +393,10 @@ def test_a_bomb_in_place_of_a_fold_is_not_unpacked(saved: Path, monkeypatch: pyt
         decompressed(BOMB, (1 << 20) - 1)
     head, sections = parts_of(fold_path(saved).read_bytes())
     monkeypatch.setattr(frames, "LARGEST_FRAME", 1 << 20)
+    assert unpack(pack(bytes(1 << 20), 1)) == bytes(1 << 20)
+    for size in ((1 << 20) + 1, 2 << 20):
+        with pytest.raises(BadFrame, match="a frame has more than 1 MB"):
+            unpack(pack(bytes(size), 1))
     fold_path(saved).write_bytes(fold_of(head, [bytes(2 << 20), *sections[1:]]))
     assert saved_fold.read_fold(saved, reread.open(saved).source.read) is None
     assert len(reread.open(saved).messages) == 2

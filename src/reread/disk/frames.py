@@ -107,11 +107,9 @@ def unpack(frame: bytes) -> bytes:
         return b""
     decompressor = ZstdDecompressor()
     try:
-        data = decompressor.decompress(frame, LARGEST_FRAME + 1)
-        if len(data) > LARGEST_FRAME:
+        data = decompressor.decompress(frame, LARGEST_FRAME)
+        if not decompressor.eof and decompressor.decompress(b"", 1):
             raise BadFrame(f"a frame has more than {LARGEST_FRAME >> 20} MB")
-        if not decompressor.eof:
-            data += decompressor.decompress(b"", 1)
     except ZstdError as error:
         raise BadFrame(str(error)) from error
     if not decompressor.eof or decompressor.unused_data:

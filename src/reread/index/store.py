@@ -17,11 +17,13 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from reread.base import jsontext
 from reread.disk.cache import FileState, cache_folder
 from reread.disk.lock import lock
-from reread.disk.regular import PRIVATE_FOLDER, is_own, make_own_folder, open_own, read_settings
+from reread.disk.regular import PRIVATE_FOLDER, is_own, make_own_folder, open_own
 from reread.errors import Unwritable
 from reread.index.engine import tantivy
+from reread.index.segments import META, damaged_file, deleted_share, remove_orphans
 from reread.index.terms import LONGEST, camel_pieces, prepare
 from reread.index.unit import KINDS, Carry, Unit
 
@@ -146,7 +148,7 @@ def _raising(kind: Callable[[BaseException], Exception]) -> Generator[None]:
     """Raise another error for those of the engine."""
     try:
         yield
-    except (ValueError, OSError) as error:
+    except (ValueError, OSError, *jsontext.DECODE_ERRORS) as error:
         raise kind(error) from error
     except BaseException as error:
         if type(error).__name__ != PANIC:
@@ -171,6 +173,9 @@ class IndexReader:
         if not _is_own(folder):
             raise BrokenIndex(f"{folder} is not a folder of files that belong to this user")
         with _raising(BrokenIndex):
+            damaged = damaged_file(folder)
+            if damaged is not None:
+                raise BrokenIndex(f"{folder / damaged} is not as it was written")
             self._open(folder)
 
     def _open(self, folder: Path) -> None:
@@ -212,7 +217,7 @@ class IndexReader:
 def open_reader() -> IndexReader | None:
     """Open the index for searching; None if there is none, or it is broken."""
     folder = index_folder()
-    if tantivy is None or not os.path.exists(folder / "meta.json"):
+    if tantivy is None or not os.path.exists(folder / META):
         return None
     for _ in range(3):  # files may be swept away between reading the list of segments and opening them
         try:
@@ -347,7 +352,7 @@ def _begin(folder: Path) -> IndexUpdate:
     for other in folder.parent.glob(f"{NAME}-*"):
         if other != folder and other.is_dir():
             _remove(other)
-    if not _is_own(folder) or _deleted_share(folder) > MOST_DELETED:
+    if not _is_own(folder) or deleted_share(folder, FEW_DOCUMENTS) > MOST_DELETED:
         _remove(folder)
     remove_orphans(folder)
     with suppress(BrokenIndex):
@@ -363,50 +368,3 @@ def _opened(folder: Path) -> IndexUpdate:
     with _writing(), suppress(FileExistsError):
         folder.mkdir(mode=PRIVATE_FOLDER)
     return IndexUpdate(folder)
-
-
-class _Deletes(msgspec.Struct):
-    num_deleted_docs: int
-    opstamp: int
-
-
-class _Segment(msgspec.Struct):
-    segment_id: str
-    max_doc: int
-    deletes: _Deletes | None = None
-
-
-class _Meta(msgspec.Struct):
-    """The engine's list of what the last commit consists of."""
-
-    segments: list[_Segment]
-
-
-def _deleted_share(folder: Path) -> float:
-    """Return which part of all documents has been deleted since it was written: their words are still there."""
-    with suppress(OSError, msgspec.DecodeError):
-        segments = msgspec.json.decode(read_settings(folder / "meta.json"), type=_Meta).segments
-        written = sum(segment.max_doc for segment in segments)
-        deleted = sum(segment.deletes.num_deleted_docs for segment in segments if segment.deletes is not None)
-        return deleted / written if written >= FEW_DOCUMENTS else 0.0
-    return 0.0
-
-
-def remove_orphans(folder: Path) -> None:
-    """Delete files that no segment of the last commit needs: a process that was killed leaves some behind."""
-    with suppress(OSError, msgspec.DecodeError):
-        meta = msgspec.json.decode(read_settings(folder / "meta.json"), type=_Meta)
-        segments = {segment.segment_id.replace("-", ""): segment.deletes for segment in meta.segments}
-        for path in folder.iterdir():
-            stem, _, rest = path.name.partition(".")
-            if len(stem) == 32 and (stem not in segments or _is_old_deletion(rest, segments[stem])):
-                with suppress(OSError):  # Windows keeps files that a reader has open
-                    path.unlink()
-
-
-def _is_old_deletion(suffix: str, deletes: _Deletes | None) -> bool:
-    """True if a file says which documents of a segment are deleted, but not as of the last commit.
-
-    One that was written just before a kill would make every later commit fail.
-    """
-    return suffix.endswith(".del") and (deletes is None or suffix != f"{deletes.opstamp}.del")

@@ -1,0 +1,157 @@
+"""The engine's files: which of them the last commit consists of, and whether they are as they were written.
+
+Each ends with a checksum of what comes before, which the engine does not compare when it opens the file: a bit that
+changed on the disk would lose hits, and nobody would know.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import struct
+import time
+import zlib
+from contextlib import suppress
+from pathlib import Path
+
+import msgspec
+
+from reread.base import jsontext
+from reread.disk.atomic import write_atomic
+from reread.disk.cache import FileState
+from reread.disk.regular import LARGEST_SETTINGS, open_own, read_own, read_settings
+
+META = "meta.json"
+CHECKED = "checked"
+"""The file that says which files were intact, and when."""
+CHECK_SECONDS = 86_400.0
+"""A file that did not change since it was intact is read again after so long."""
+CHUNK = 1 << 20
+ENDING = struct.Struct("<II")
+"""What follows the footer: its length, and the engine's mark."""
+MARK = 1337
+LARGEST_FOOTER = 1 << 12
+
+
+class Deletes(msgspec.Struct):
+    """How many documents of a segment were deleted, and the commit that did it."""
+
+    num_deleted_docs: int
+    opstamp: int
+
+
+class Segment(msgspec.Struct):
+    """A part of the index that is never changed, except that documents in it are marked as deleted."""
+
+    segment_id: str
+    max_doc: int
+    deletes: Deletes | None = None
+
+
+class _Meta(msgspec.Struct):
+    segments: list[Segment]
+
+
+class _Footer(msgspec.Struct):
+    crc: int
+
+
+CheckedFiles = dict[str, tuple[FileState, float]]
+"""The states in which files were intact, and the times at which that was seen, by name."""
+
+
+def read_segments(folder: Path) -> dict[str, Segment] | None:
+    """Return the segments of the last commit, by what the names of their files begin with; None if unreadable."""
+    try:
+        meta = msgspec.json.decode(read_settings(folder / META), type=_Meta)
+    except (OSError, *jsontext.DECODE_ERRORS):
+        return None
+    return {segment.segment_id.replace("-", ""): segment for segment in meta.segments}
+
+
+def deleted_share(folder: Path, fewest: int) -> float:
+    """Return which part of the documents was deleted since it was written; 0 if there are fewer than `fewest`."""
+    segments = (read_segments(folder) or {}).values()
+    written = sum(segment.max_doc for segment in segments)
+    deleted = sum(segment.deletes.num_deleted_docs for segment in segments if segment.deletes is not None)
+    return deleted / written if written >= fewest else 0.0
+
+
+def remove_orphans(folder: Path) -> None:
+    """Delete files that no segment of the last commit needs: a process that was killed leaves some behind."""
+    segments = read_segments(folder)
+    if segments is None:
+        return
+    with suppress(OSError):
+        for path in folder.iterdir():
+            if len(path.name.partition(".")[0]) == 32 and not _is_needed(path.name, segments):
+                with suppress(OSError):  # Windows keeps files that a reader has open
+                    path.unlink()
+
+
+def _is_needed(name: str, segments: dict[str, Segment]) -> bool:
+    """True if a file belongs to a segment.
+
+    A list of deleted documents counts only as of the last commit: one that was written just before a kill would make
+    every later commit fail.
+    """
+    stem, _, suffix = name.partition(".")
+    if stem not in segments:
+        return False
+    deletes = segments[stem].deletes
+    return not suffix.endswith(".del") or (deletes is not None and suffix == f"{deletes.opstamp}.del")
+
+
+def damaged_file(folder: Path) -> str | None:
+    """Return the name of a file of the last commit that is not as it was written; None if there is none.
+
+    A file is read if it changed, or was not read for a day.
+    """
+    segments = read_segments(folder) or {}
+    known, now = _read_checked(folder), time.time()
+    checked: CheckedFiles = {}
+    for name in os.listdir(folder):  # noqa: PTH208
+        if not _is_needed(name, segments):
+            continue
+        with suppress(FileNotFoundError):  # another process has just merged the segment into another
+            state = FileState.at(folder / name)
+            before, seen = known.get(name, (None, 0.0))
+            is_known = before == state and 0 <= now - seen < CHECK_SECONDS
+            if not is_known and not _is_intact(folder / name):
+                return name
+            checked[name] = (state, seen if is_known else now)
+    if checked != known:
+        with suppress(OSError):
+            write_atomic(folder / CHECKED, [msgspec.msgpack.encode(checked)])
+    return None
+
+
+def _read_checked(folder: Path) -> CheckedFiles:
+    try:
+        return msgspec.msgpack.decode(read_own(folder / CHECKED, LARGEST_SETTINGS), type=CheckedFiles)
+    except (OSError, *jsontext.DECODE_ERRORS):
+        return {}
+
+
+def _is_intact(path: Path) -> bool:
+    """True if a file ends with a footer that has the checksum of everything before."""
+    with io.FileIO(open_own(path), "rb") as file:
+        size = file.seek(0, os.SEEK_END)
+        file.seek(max(0, size - LARGEST_FOOTER))
+        tail = file.read(LARGEST_FOOTER)
+        if len(tail) < ENDING.size:
+            return False
+        length, mark = ENDING.unpack(tail[-ENDING.size :])
+        left = size - ENDING.size - length
+        if mark != MARK or left < 0 or length + ENDING.size > len(tail):
+            return False
+        try:
+            footer = msgspec.json.decode(tail[-ENDING.size - length : -ENDING.size], type=_Footer)
+        except jsontext.DECODE_ERRORS:
+            return False
+        checksum = 0
+        file.seek(0)
+        while left > 0 and (piece := file.read(min(CHUNK, left))):
+            checksum = zlib.crc32(piece, checksum)
+            left -= len(piece)
+    return checksum == footer.crc
