@@ -91,6 +91,11 @@ def test_no_module_is_long() -> None:
     assert {module: lines for module, lines in lengths.items() if lines > MAX_LINES and module not in STRUCTS} == {}
 
 
+def test_every_decoder_expects_all_errors_of_the_library() -> None:
+    partial = [path for path in FILES if "msgspec.DecodeError" in path.read_text() and path.name != "jsontext.py"]
+    assert not partial, "besides DecodeError, msgspec raises the others of jsontext.DECODE_ERRORS"
+
+
 def test_imports_have_no_cycle() -> None:
     try:
         TopologicalSorter({module: set(imports(tree)) - {module} for module, tree in MODULES.items()}).prepare()

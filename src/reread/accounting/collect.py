@@ -134,7 +134,7 @@ class Collection:
         encoded = self.cache.result(key)
         try:
             return None if encoded is None else msgspec.msgpack.decode(encoded, type=list[UsageEntry])
-        except (msgspec.DecodeError, UnicodeError):
+        except jsontext.DECODE_ERRORS:
             return None
 
     def _is_unchanged(self, path: str, state: FileState) -> bool:

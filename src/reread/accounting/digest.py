@@ -6,6 +6,7 @@ import msgspec
 
 from reread.accounting.billing import Charge
 from reread.accounting.cost_counters import CounterReading
+from reread.base import jsontext
 from reread.disk import layout
 from reread.disk.derived import encoded
 
@@ -134,7 +135,7 @@ def decode_digest(data: bytes) -> Digest | None:
     """Decode a digest from the cache; None if it is broken or of another format."""
     try:
         digest = _decode_digest(data)
-    except (msgspec.DecodeError, UnicodeError):
+    except jsontext.DECODE_ERRORS:
         return None
     return digest if digest.format == FORMAT else None
 

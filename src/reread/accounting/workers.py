@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NoReturn
 import msgspec
 
 from reread.accounting.digest import Digest, decode_digest
+from reread.base import jsontext
 from reread.disk.cache import FileState
 from reread.disk.derived import Derived, ReadAt, encoded
 from reread.disk.kept import KeptFile
@@ -79,7 +80,7 @@ class _Worker:
     def results(self, progress: Progress | None) -> Iterator[ReadResult]:
         """Yield the results of the process; if it died, read the files in this one."""
         found: list[ReadResult] | None = None
-        with suppress(OSError, msgspec.DecodeError):
+        with suppress(OSError, *jsontext.DECODE_ERRORS):
             found = _received(msgspec.msgpack.decode(self.pipe.readall(), type=list[SentResult]))
         yield from found if found is not None else _read_jobs(self.jobs, self.buffer)
         if progress is not None:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import msgspec
 
+from reread.base import jsontext
 from reread.disk.atomic import write_atomic
 from reread.disk.filenames import filename_for
 from reread.disk.layout import ARCHIVE_MARK
@@ -142,7 +143,7 @@ def read_rows(path: Path) -> dict[bytes, SyncRow] | None:
         if hashlib.sha256(data).digest() != digest:
             return None
         found = msgspec.msgpack.decode(data, type=_StateFile)
-    except (OSError, msgspec.DecodeError, UnicodeError):
+    except (OSError, *jsontext.DECODE_ERRORS):
         return None
     return found.rows if found.format == FORMAT else None
 

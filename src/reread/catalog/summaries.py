@@ -256,7 +256,7 @@ def _known_header(path: str | Path, key: str, known: Mapping[str, Derived], fres
     state = FileState.at(path)
     stored = known.get(key)
     if stored is not None and stored.state == state:
-        with suppress(msgspec.DecodeError, UnicodeError):
+        with suppress(*jsontext.DECODE_ERRORS):
             return _decode_header(stored.value)
     header = read_header(path)
     value = encoded(header)

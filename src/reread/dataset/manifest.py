@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 import msgspec
 
+from reread.base import jsontext
 from reread.dataset.place import TablePlace
 from reread.dataset.schema import USAGE, VERSION
 from reread.disk.machine import is_machine_id
@@ -87,7 +88,7 @@ def newest_manifest(place: TablePlace, machine: str) -> TablesManifest | None:
             return msgspec.json.decode(place.read(name), type=TablesManifest)
         except FileNotFoundError:
             continue
-        except (msgspec.DecodeError, UnicodeError) as error:
+        except jsontext.DECODE_ERRORS as error:
             message = (
                 f"Cannot read {place.location(name)}: it is not a manifest of tables ({error}); delete the folder."
             )

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 
 import msgspec
 
+from reread.base import jsontext
 from reread.disk.frames import BadFrame, ZstdFrame, pack, read_frames
 from reread.disk.object_store import ObjectStore
 from reread.disk.stub import Piece
@@ -94,7 +95,7 @@ def decode_manifest(data: bytes) -> MachineManifest | None:
     try:
         raw = b"".join(raw for raw, _ in read_frames(lambda at, length: data[at : at + length], len(data)))
         found = msgspec.msgpack.decode(raw, type=MachineManifest)
-    except (BadFrame, msgspec.DecodeError, UnicodeError):
+    except (BadFrame, *jsontext.DECODE_ERRORS):
         return None
     if found.format != FORMAT or any(len(p.frames) % _ENTRY or not p.frames for f in found.files for p in f.pieces):
         return None

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import msgspec
 
+from reread.base import jsontext
 from reread.disk.atomic import write_all, write_atomic
 from reread.disk.kept import generation_path, open_no_link
 from reread.disk.lock import lock
@@ -148,7 +149,7 @@ def _is_seen(mirror: Path, machine: str, state: ObjectState) -> bool:
 def _seen(mirror: Path, machine: str) -> SeenManifest | None:
     try:
         return msgspec.msgpack.decode(read_whole(machine_state(mirror, machine) / "seen"), type=SeenManifest)
-    except (OSError, msgspec.DecodeError):
+    except (OSError, *jsontext.DECODE_ERRORS):
         return None
 
 

@@ -161,7 +161,7 @@ def _read_manifest(path: Path) -> Manifest:
         manifest = msgspec.json.decode(read_settings(path), type=Manifest)
     except FileNotFoundError:
         return Manifest()
-    except (msgspec.DecodeError, UnicodeError) as error:
+    except jsontext.DECODE_ERRORS as error:
         raise Unreadable(f"Cannot read {path}: {error}; choose another folder.") from error
     unknown = next((key for key in manifest.pages if not is_session_key(key)), None)
     if unknown is not None:

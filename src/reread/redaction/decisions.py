@@ -12,6 +12,7 @@ from typing import Any
 
 import msgspec
 
+from reread.base import jsontext
 from reread.disk.atomic import write_atomic
 from reread.disk.layout import default_store
 from reread.disk.regular import PRIVATE_FILE, make_private_folder, read_settings, read_whole
@@ -80,7 +81,7 @@ class DecisionStore:
             return msgspec.json.decode(read_settings(path), type=dict[str, str])
         except FileNotFoundError:
             return {}
-        except (OSError, msgspec.DecodeError, UnicodeError) as error:
+        except (OSError, *jsontext.DECODE_ERRORS) as error:
             raise Unreadable(f"Cannot read {path}: {error}; delete it to decide anew.", path=str(path)) from error
 
     def _write(self, name: str, content: bytes) -> Path:
@@ -107,7 +108,7 @@ def read_review(path: Path) -> dict[str, str]:
         return {}
     try:
         review = msgspec.json.decode(read_settings(path), type=Review)
-    except (OSError, msgspec.DecodeError, UnicodeError) as error:
+    except (OSError, *jsontext.DECODE_ERRORS) as error:
         raise Unreadable(f"Cannot read the review {path}: {error}; delete it to begin anew.", path=str(path)) from error
     for finding in review.findings:
         if finding.decision not in (None, REPLACE, KEEP):

@@ -17,6 +17,7 @@ from typing import Any
 
 import msgspec
 
+from reread.base import jsontext
 from reread.base.coerce import as_dict
 from reread.errors import Unreadable
 from reread.redaction.spans import CERTAIN, LIKELY, Span
@@ -81,7 +82,7 @@ def _span(line: bytes) -> Span | None:
     """Return what a line of the report says; what it is sure of is certain, the rest is to be decided about."""
     try:
         report: Any = msgspec.json.decode(line)
-    except msgspec.DecodeError:
+    except jsontext.DECODE_ERRORS:
         return None
     rule, finding = as_dict(as_dict(report).get("rule")), as_dict(as_dict(report).get("finding"))
     value = finding.get("snippet")

@@ -87,7 +87,7 @@ def undo(document: bytes, store: DecisionStore | None = None) -> bytes:
         raise NotFound("No private map for this file: it was changed, or not made on this machine.")
     try:
         originals: dict[str, str] = msgspec.json.decode(content, type=dict[str, str])
-    except (msgspec.DecodeError, UnicodeError) as error:
+    except jsontext.DECODE_ERRORS as error:
         raise Unreadable(f"Cannot read the private map of this file in {store.folder}: {error}.") from error
     escape = document.lstrip()[:1] in (b"{", b"[", b"<")
 

@@ -87,7 +87,7 @@ def _state(path: Path) -> bytes:
 
 
 def _known_facts(value: bytes | None, state: bytes) -> SessionFacts | None:
-    with suppress(msgspec.DecodeError, UnicodeError):
+    with suppress(*jsontext.DECODE_ERRORS):
         stored = _decode(value) if value is not None else None
         return stored.facts if stored is not None and stored.state == state else None
     return None

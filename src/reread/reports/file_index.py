@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from reread.base import jsontext
 from reread.base.paths import comparable_path
 from reread.base.text import as_title
 from reread.disk.cache import FileState
@@ -67,7 +68,7 @@ class FileIndex(NamedTuple):
         out: list[tuple[str, Sequence[TracedVersion]]] = []
         for session in sessions:
             for value in (stored.get(session), None):
-                with suppress(msgspec.DecodeError, UnicodeError):
+                with suppress(*jsontext.DECODE_ERRORS):
                     files = _decode_files(self.derive(session) if value is None else value)
                     own = [raw for name, raw in files.items() if comparable_path(name) == wanted]
                     out += [(session, trace) for trace in map(_decode_trace, own)]
@@ -149,7 +150,7 @@ def _state(path: str) -> bytes:
 
 
 def _known(value: bytes | None, state: bytes) -> SessionFiles | None:
-    with suppress(msgspec.DecodeError, UnicodeError):
+    with suppress(*jsontext.DECODE_ERRORS):
         files = _decode_paths(value) if value else None
         return files if files is not None and files.state == state else None
     return None

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import msgspec
 
+from reread.base import jsontext
 from reread.disk.cache import FileState
 from reread.disk.derived import Derived, DerivedValues
 from reread.reader.row_counts import RowCounts
@@ -29,7 +30,7 @@ class CountCache:
     def get(self, path: Path, states: tuple[FileState, ...]) -> RowCounts | None:
         """Return the counts of a session whose files have these states; None if they have changed since."""
         value = self._values.current(str(path), states[0])
-        with suppress(msgspec.DecodeError, UnicodeError):
+        with suppress(*jsontext.DECODE_ERRORS):
             stored = None if value is None else msgspec.json.decode(value, type=_StoredCounts)
             return stored.counts if stored is not None and stored.states == states else None
         return None

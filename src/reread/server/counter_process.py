@@ -16,6 +16,7 @@ from pathlib import Path
 
 import msgspec
 
+from reread.base import jsontext
 from reread.disk.cache import FileState
 from reread.disk.sources import FileSource
 from reread.errors import RereadError
@@ -130,7 +131,7 @@ class CounterProcess:
             child.stdin.write(msgspec.json.encode(os.fsencode(path)) + b"\n")
             child.stdin.flush()
             return msgspec.json.decode(child.stdout.readline(), type=RowCounts | None)
-        except (OSError, ValueError, msgspec.DecodeError):
+        except (OSError, ValueError, *jsontext.DECODE_ERRORS):
             return None
 
     def _running_child(self) -> subprocess.Popen[bytes]:
