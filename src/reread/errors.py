@@ -34,7 +34,7 @@ class Ambiguous(RereadError):
 
     def __init__(self, message: str, *, candidates: Sequence[str]) -> None:
         super().__init__(message)
-        self.candidates = tuple(candidates)
+        self.candidates: tuple[str, ...] = tuple(candidates)
         """The files that match."""
 
 
@@ -77,7 +77,7 @@ class Undecided(RereadError):
 
     def __init__(self, message: str, *, findings: Sequence[object] = ()) -> None:
         super().__init__(message)
-        self.findings = tuple(findings)
+        self.findings: tuple[object, ...] = tuple(findings)
         """The findings that nobody decided about."""
 
 

@@ -100,9 +100,9 @@ class DigestBuilder:
     def __init__(self, digest: Digest, origin_of: Callable[[AnyRow], ResponseOrigin]) -> None:
         self.digest = digest
         self.origin_of = origin_of
-        self.origins = {origin: n for n, origin in enumerate(digest.origins)}
+        self.origins: dict[ResponseOrigin, int] = {origin: n for n, origin in enumerate(digest.origins)}
         self.last_fields: tuple[object, ...] = ()
-        self.last_index = 0
+        self.last_index: int = 0
         self.cells: dict[tuple[int | None, int, str | None, int, int], list[tuple[int, ...]]] = {}
         self.plain: list[tuple[Any, ...]] = []
         self.special: list[FileResponse] = []

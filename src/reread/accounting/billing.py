@@ -118,13 +118,13 @@ class UsageSum:
     __slots__ = ("cost_picos", "counts", "priced", "reported_nanos", "responses", "unconfirmed", "unpriced")
 
     def __init__(self) -> None:
-        self.responses = 0
-        self.counts = [0, 0, 0, 0, 0, 0]
-        self.cost_picos = 0
-        self.priced = False
+        self.responses: int = 0
+        self.counts: list[int] = [0, 0, 0, 0, 0, 0]
+        self.cost_picos: int = 0
+        self.priced: bool = False
         """True if anything had a price."""
         self.reported_nanos: int | None = None
-        self.unconfirmed = 0
+        self.unconfirmed: int = 0
         self.unpriced: set[str] = set()
 
     def add_charge(self, charge: Charge, cost_picos: int | None) -> None:

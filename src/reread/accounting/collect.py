@@ -42,9 +42,9 @@ class Inputs(FileSet):
 
     def add(self, other: Inputs) -> None:
         """Add all that other inputs have."""
-        self.states |= other.states
-        self.folders += other.folders
-        self.data += other.data
+        self.states.update(other.states)
+        self.folders.extend(other.folders)
+        self.data.extend(other.data)
 
     def add_session(self, path: Path) -> None:
         """Add the file of a session and those of its agents."""
@@ -83,11 +83,11 @@ class Collection:
         self.cache = cache
         self.prices = prices
         self.progress = progress
-        self.cached = cache.files() if cache is not None else {}
+        self.cached: dict[str, Derived] = cache.files() if cache is not None else {}
         deleted = inputs.gone(self.cached)
-        self.dropped = [] if keep_deleted else deleted
+        self.dropped: list[str] = [] if keep_deleted else deleted
         """Deleted files to remove from the cache."""
-        self.kept = deleted if keep_deleted else []
+        self.kept: list[str] = deleted if keep_deleted else []
         """Deleted files to count nevertheless."""
         self.unread: set[str] = set()
         """Files that could not be read."""

@@ -24,10 +24,10 @@ class FileScan:
         continued = known if known is not None and known.is_continued(state, read_at) else None
         before = decode_digest(continued.value) if continued is not None else None
         agent, session = file_owner(path)
-        self.scanner = Scanner(before, session=session, agent=agent, buffer=buffer)
+        self.scanner: Scanner = Scanner(before, session=session, agent=agent, buffer=buffer)
         if continued is not None and before is not None:
             self.scanner.offset = continued.offset
-        self.position = self.scanner.offset
+        self.position: int = self.scanner.offset
         """Where the next bytes are expected."""
         self._path, self._state, self._read_at = path, state, read_at
 

@@ -43,10 +43,10 @@ class ResponseIndex:
         """The session of rows that name none."""
         self.agent = agent
         """The agent whose file this is, if it is an agent's."""
-        self.partial = digest or Digest()
+        self.partial: Digest = digest or Digest()
         """The digest without the responses since it was last built; use `digest` to read it."""
         self.responses: dict[Key, OpenResponse] = {}
-        self.changed = False
+        self.changed: bool = False
         """True if rows were added since the digest was built."""
         self._streams: dict[str, tuple[MessageRow, UsageFields]] = {}
         """By the call that started an agent: the message that the API is streaming."""

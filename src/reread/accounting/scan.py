@@ -51,7 +51,7 @@ class ReadBuffer:
     """A buffer that files are read into one after another; it grows to fit the longest line."""
 
     def __init__(self) -> None:
-        self.data = bytearray(BUFFER_SIZE)
+        self.data: bytearray = bytearray(BUFFER_SIZE)
 
     def grow(self) -> bytearray:
         """Double the size, keeping the content."""
@@ -89,7 +89,7 @@ class Scanner:
         agent: str | None = None,
         buffer: ReadBuffer | None = None,
     ) -> None:
-        self.offset = 0
+        self.offset: int = 0
         """Number of bytes scanned, in whole lines."""
         self._index = ResponseIndex(digest, session=session, agent=agent)
         self._buffer = buffer or ReadBuffer()

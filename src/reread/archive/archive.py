@@ -72,7 +72,7 @@ class Archive:
         if url is None and path.is_relative_to(mirrors_folder()):
             raise Misuse(f"Cannot keep sessions in {typed_path(path)}; name the bucket, or a folder in it.")
         self._place: ArchivePlace = FolderPlace(path) if url is None else BucketPlace(path, url)
-        self.folder = self._place.folder
+        self.folder: Path = self._place.folder
 
     @property
     def name(self) -> str:

@@ -48,7 +48,7 @@ class BucketDestination:
 
     def __init__(self, store: ObjectStore, mirror: Path, machine: str) -> None:
         self._store, self._mirror, self._machine = store, mirror, machine
-        self.top = mirror / machine
+        self.top: Path = mirror / machine
         manifest, self._content = read_manifest(store, machine)
         show_manifest(mirror, store.url, manifest, self._content)
         self._files = manifest.by_key()

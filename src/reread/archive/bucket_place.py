@@ -33,7 +33,7 @@ class BucketPlace:
         self.name = url
         self._mirror = mirror
         self._machine = machine_id()
-        self.folder = mirror / self._machine
+        self.folder: Path = mirror / self._machine
 
     def folders(self) -> list[Path]:
         return mirrored_folders(self._mirror)

@@ -63,7 +63,7 @@ class FolderPlace:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.name = str(folder)
+        self.name: str = str(folder)
 
     def folders(self) -> list[Path]:
         return [layout.require_folder(self.folder)]

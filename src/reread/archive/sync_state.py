@@ -98,8 +98,8 @@ class SyncState:
     """The rows of this machine, by the path of the file."""
 
     def __init__(self, archive: Path, machine: str | None = None) -> None:
-        self.path = archive / FOLDER / (filename_for(machine or machine_name()) + ".state")
-        self.rows = read_rows(self.path) or {}
+        self.path: Path = archive / FOLDER / (filename_for(machine or machine_name()) + ".state")
+        self.rows: dict[bytes, SyncRow] = read_rows(self.path) or {}
         self._changed = False
 
     def get(self, path: str) -> SyncRow | None:

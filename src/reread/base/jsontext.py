@@ -14,8 +14,9 @@ DECODE_ERRORS = (msgspec.DecodeError, UnicodeError, RecursionError)
 """What msgspec raises on bad content; anything else is a bug."""
 
 _scan_string = cast("Callable[[str, int, bool], tuple[str, int]]", cast(Any, json.decoder).scanstring)
-decode_strict = _decode = msgspec.json.Decoder().decode
+decode_strict: Callable[[bytes | memoryview | str], Any] = msgspec.json.Decoder().decode
 """Return the value of healthy JSON; raise one of `DECODE_ERRORS` on any other."""
+_decode = decode_strict
 _encode = msgspec.json.Encoder().encode
 _lenient = json.JSONDecoder(strict=False)
 

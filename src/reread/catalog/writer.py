@@ -47,7 +47,7 @@ class ConversationWriter:
         self.path = path
         self.repair: str | None = None
         """What was repaired when the file was opened, as a sentence."""
-        self.line_count = 0
+        self.line_count: int = 0
         """The number of lines written."""
         self._workspace = workspace
         self._fsync_mode = fsync

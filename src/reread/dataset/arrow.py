@@ -53,7 +53,7 @@ class RowBuffer:
 
     def __init__(self, table: TableSchema, *, text: bool = False, skip: int = 0) -> None:
         """Buffer rows, of which the first `skip` values are left out."""
-        self.schema = arrow_schema(table, text=text, skip=skip)
+        self.schema: Schema = arrow_schema(table, text=text, skip=skip)
         self.rows: list[Row] = []
         self._columns = table.selected(text=text)[skip:]
         self._skip = skip

@@ -31,7 +31,7 @@ class TableFile:
 
     def __init__(self, place: TablePlace, name: str, table: str, *, text: bool) -> None:
         self.name = name
-        self.rows = 0
+        self.rows: int = 0
         self._buffer = RowBuffer(TABLES[table], text=text, skip=SKIP)
         self._file: IO[bytes] = place.write(name)
         self._writer = parquet.ParquetWriter(self._file, self._buffer.schema, compression=COMPRESSION)
@@ -81,7 +81,7 @@ class PartWriter:
     """A part that is being written."""
 
     def __init__(self, place: TablePlace, machine: str, month: str | None, *, text: bool) -> None:
-        self.id = secrets.token_hex(8)
+        self.id: str = secrets.token_hex(8)
         self.month = month
         self._place, self._machine, self._text = place, machine, text
         self._files: dict[str, TableFile] = {}

@@ -64,7 +64,7 @@ class LocalPlace:
     """A folder of this machine."""
 
     def __init__(self, folder: str | Path) -> None:
-        self.folder = expand_path(folder).absolute()
+        self.folder: Path = expand_path(folder).absolute()
         self._written: dict[str, Path] = {}
         """The temporary files by the names that they will have."""
 

@@ -32,9 +32,9 @@ class TranscriptFile:
 
     def __init__(self, path: str | Path, machine: str, source: Session | Loader | None = None) -> None:
         """Open a file; a source that was opened elsewhere stands for it, a session or an agent's loader."""
-        self.path = Path(path)
+        self.path: Path = Path(path)
         opened = source if source is not None else open_file(self.path)
-        self.session = opened if isinstance(opened, Session) else None
+        self.session: Session | None = opened if isinstance(opened, Session) else None
         """None if it is an agent's file."""
         if isinstance(opened, Session):
             opened.stop_merging()  # what was captured has rows of its own
@@ -42,7 +42,9 @@ class TranscriptFile:
         self.loader = opened
         conversation = opened.conversation
         start_ms = timestamp_ms(conversation.metadata.first_stamp)
-        self.origin = FileOrigin(machine, month_of(start_ms), path_text(str(self.path)), *self._owner(conversation))
+        self.origin: FileOrigin = FileOrigin(
+            machine, month_of(start_ms), path_text(str(self.path)), *self._owner(conversation)
+        )
 
     def _owner(self, conversation: Conversation) -> tuple[str | None, str | None]:
         """Return the session and the agent that the file belongs to."""

@@ -50,7 +50,10 @@ class TableUpdate:
         keep_deleted: bool = False,
         progress: Progress | None = None,
     ) -> None:
-        self.place, self.machine, self.text, self.keep_deleted = place, machine, text, keep_deleted
+        self.place: TablePlace = place
+        self.machine: str = machine
+        self.text: bool = text
+        self.keep_deleted: bool = keep_deleted
         self.files = files
         self._progress = progress
         self._unread: list[str] = []

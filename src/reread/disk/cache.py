@@ -87,7 +87,7 @@ class CacheFile:
     """The cache, open for the tables of one purpose."""
 
     def __init__(self, *tables: CacheTable) -> None:
-        self.path = cache_folder() / NAME
+        self.path: Path = cache_folder() / NAME
         self._tables = tables
         self._database = self._open()
 

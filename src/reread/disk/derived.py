@@ -89,7 +89,7 @@ class DerivedValues:
     def __init__(self, name: str, *more: CacheTable, format: int) -> None:
         """Open the table with this name, and more tables to write to in the same transaction."""
         self._name = name
-        self.cache = CacheFile(CacheTable(name, COLUMNS, format), *more)
+        self.cache: CacheFile = CacheFile(CacheTable(name, COLUMNS, format), *more)
 
     def files(self) -> dict[str, Derived]:
         """Return all files by path, without their values."""

@@ -242,8 +242,8 @@ class FrameBuilder:
 
     def __init__(self, level: int, frames: Iterable[ZstdFrame] = (), prefix: Hash | None = None) -> None:
         """Begin after some frames; `prefix` has hashed their raw bytes."""
-        self.frames = list(frames)
-        self.prefix = prefix if prefix is not None else hashlib.sha256()
+        self.frames: list[ZstdFrame] = list(frames)
+        self.prefix: Hash = prefix if prefix is not None else hashlib.sha256()
         self._level = level
 
     @property

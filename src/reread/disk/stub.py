@@ -98,7 +98,8 @@ class Stub:
         if found is None:
             raise OSError(errno.EIO, "its stub is damaged; delete it, and it is made again", self._path)
         self._size = size
-        self._url, self.pieces = found
+        self._url, pieces = found
+        self.pieces: list[Piece] = pieces
         self._ends = [piece.packed_end for piece in self.pieces]
         return True
 

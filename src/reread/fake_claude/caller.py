@@ -48,13 +48,13 @@ class CallerMessages:
     """The messages of the calling program that have not been used yet."""
 
     def __init__(self, descriptor: int, reply: Callable[[Message], None]) -> None:
-        self.is_gone = False
+        self.is_gone: bool = False
         """True once standard input is closed."""
         self.prompts: deque[Message] = deque()
         self.answers: dict[str, Message] = {}
         """The answers to the client's requests, by request id."""
         self.initialize_request: Message = {}
-        self.interrupts = 0
+        self.interrupts: int = 0
         self.answered: list[str] = []
         """The ids of the requests that were answered."""
         self._lines: list[bytes] = []

@@ -43,7 +43,7 @@ class TrackedFile:
     """What is known of a file at one moment of the fold."""
 
     def __init__(self, path: str) -> None:
-        self.history = FileHistory(path, [])
+        self.history: FileHistory = FileHistory(path, [])
         self.text: FileText | None = None
         self.exists: bool | None = None
         self.thread: str | None = None

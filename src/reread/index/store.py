@@ -179,12 +179,12 @@ class IndexReader:
             self._open(folder)
 
     def _open(self, folder: Path) -> None:
-        self.index = _open(folder)
+        self.index: Any = _open(folder)
         self.index.reload()
-        self.schema = self.index.schema
-        self.searcher = self.index.searcher()
-        self.cursors = self._ledger()
-        self.paths = {file_id(path): path for path in self.cursors}
+        self.schema: Any = self.index.schema
+        self.searcher: Any = self.index.searcher()
+        self.cursors: dict[str, Cursor] = self._ledger()
+        self.paths: dict[int, str] = {file_id(path): path for path in self.cursors}
 
     def _ledger(self) -> dict[str, Cursor]:
         query = tantivy.Query.term_query(self.schema, "role", LEDGER)
@@ -252,8 +252,8 @@ class IndexUpdate:
     """
 
     def __init__(self, folder: Path) -> None:
-        self.reader = IndexReader(folder)
-        self.cursors = self.reader.cursors
+        self.reader: IndexReader = IndexReader(folder)
+        self.cursors: dict[str, Cursor] = self.reader.cursors
         self._folder = folder
         self._writer: Any = None
 

@@ -65,7 +65,7 @@ class Bodies:
     """Records by index, with their native objects and content blocks, and what others say of them."""
 
     def __init__(self, read: ReadAt, calls: Mapping[str, object]) -> None:
-        self.records = Records(read)
+        self.records: Records = Records(read)
         self.superseded: set[str] = set()
         """The uuids of records that the stream took back."""
         self.positional_results: set[int] = set()

@@ -229,9 +229,9 @@ class Conversation:
 
     def __init__(self, read: ReadAt) -> None:
         self.calls_by_id: dict[str, Call] = {}
-        self.bodies = Bodies(read, self.calls_by_id)
+        self.bodies: Bodies = Bodies(read, self.calls_by_id)
         """The bodies of its records, read when asked for."""
-        self.tree = RecordTree()
+        self.tree: RecordTree = RecordTree()
         """Parents and branches of its records."""
         self.messages: list[Message] = []
         """Every message, all branches, in file order."""
@@ -239,13 +239,13 @@ class Conversation:
         """Its calls, all branches."""
         self.compactions: list[Compaction] = []
         """Where it was summarised."""
-        self.metadata = Metadata()
+        self.metadata: Metadata = Metadata()
         """What its records say of the session as a whole."""
-        self.ledger = Ledger(self.records, self.tree, self.messages, self.calls)
+        self.ledger: Ledger = Ledger(self.records, self.tree, self.messages, self.calls)
         """What became of every record."""
         self.inline_agents: dict[str, Agent] = {}
         """The agents whose records are in this very file."""
-        self.marks = Marks()
+        self.marks: Marks = Marks()
         """What the file says between messages."""
         self.messages_by_id: dict[str, Message] = {}
         """Responses by the API's id."""
@@ -415,7 +415,7 @@ class Agent(Conversation):
         """The id of its call, if its own records name it."""
         self.parent_uuid = parent_uuid
         """The record of the main thread that its first record hangs below."""
-        self.from_progress = False
+        self.from_progress: bool = False
         """True if it is known from progress records of the main thread."""
         self._lines: Lines | None = None
 

@@ -95,7 +95,7 @@ class Ledger(Sequence[Fate]):
     ) -> None:
         self.agents: list[str] = []
         """The ids of agents, by the target of their records."""
-        self.targets = array("i")
+        self.targets: array[int] = array("i")
         self._codes = bytearray()
         self._records = records
         self._tree = tree

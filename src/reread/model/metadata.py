@@ -21,13 +21,13 @@ class Metadata:
         self.ids: list[str] = []
         self.ids_at: list[int] = []
         """The record at which each id first appears."""
-        self.cwds = UniqueList()
+        self.cwds: UniqueList = UniqueList()
         self.git_branches: list[str] = []
-        self.versions = UniqueList()
-        self.slugs = UniqueList()
-        self.entrypoints = UniqueList()
+        self.versions: UniqueList = UniqueList()
+        self.slugs: UniqueList = UniqueList()
+        self.entrypoints: UniqueList = UniqueList()
         self.permission_modes: list[str] = []
-        self.models = UniqueList()
+        self.models: UniqueList = UniqueList()
         self.first_stamp: str | None = None
         self.last_stamp: str | None = None
         self.custom_title: str | None = None
@@ -40,7 +40,7 @@ class Metadata:
         self.runs: list[int] = []
         """The records that say that a capture began or ended."""
         self.inits: list[int] = []
-        self.continued_in = UniqueList()
+        self.continued_in: UniqueList = UniqueList()
         self.forked_from: dict[str, Any] | None = None
         self._last: tuple[str | None, ...] = ()
 

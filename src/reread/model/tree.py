@@ -40,9 +40,9 @@ class RecordTree:
         """The uuids that `first` found."""
         self.missing: dict[str, list[int]] = {}
         """Parents that have not been seen, with the records that name them."""
-        self.forks = [Fork()]
+        self.forks: list[Fork] = [Fork()]
         """Where each branch begins, by branch id."""
-        self.branch = ROOT_BRANCH
+        self.branch: int = ROOT_BRANCH
         """The branch of the record being added."""
         self._parents = array("i")
         self._speaks = bytearray()

@@ -47,7 +47,7 @@ class Redaction:
         engines: bool = True,
     ) -> None:
         self.session = session
-        self.store = store or DecisionStore()
+        self.store: DecisionStore = store or DecisionStore()
         found = installed_engines() if engines else ()
         self._redactor = Redactor(session, self.store, images=images, agents=agents, engines=found)
         self._images = images

@@ -34,7 +34,7 @@ class Timeline:
         self.messages: list[Message] = []
         self.forks: dict[int, list[Branch]] = {}
         """The branches that start in this conversation, by the index of the message before them."""
-        self.first_changed = 0
+        self.first_changed: int = 0
         """The first item that the last update changed."""
         self._starts = array("I")
         """For each item, the position of its first message."""

@@ -84,7 +84,7 @@ class Recorder:
         notify: Callable[[str], None] = lambda _: None,
     ) -> None:
         self.conversation = conversation
-        self.path = store.path_of(conversation, workspace=workspace, agent=agent)
+        self.path: Path = store.path_of(conversation, workspace=workspace, agent=agent)
         self.error: Unwritable | None = None
         """Why the rest was not recorded."""
         self._notify = notify

@@ -55,7 +55,7 @@ class RereadSessionStore:
     """
 
     def __init__(self, root: str | Path | None = None) -> None:
-        self.store = Store(root if root is not None else layout.default_store())
+        self.store: Store = Store(root if root is not None else layout.default_store())
         self._uuids: dict[Path, _StoredUuids] = {}
         self._mutex = threading.Lock()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import isfinite
 from typing import Any, TypeVar, cast
 
@@ -149,7 +150,7 @@ class EventEnvelope(Struct):
 
 _Payload = TypeVar("_Payload", AttachmentEnvelope, ProgressEnvelope, EventEnvelope)
 
-decode_envelope = msgspec.json.Decoder(RecordEnvelope).decode
+decode_envelope: Callable[[bytes | memoryview | str], RecordEnvelope] = msgspec.json.Decoder(RecordEnvelope).decode
 """Fast path: raises one of `jsontext.DECODE_ERRORS` if a field does not have the type that healthy files have."""
 _decode_usage = msgspec.json.Decoder(UsageFields | None).decode
 

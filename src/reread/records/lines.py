@@ -63,9 +63,9 @@ class IndexedLineSplitter(LineSplitter):
 
     def __init__(self) -> None:
         super().__init__()
-        self.starts = array("Q")
+        self.starts: array[int] = array("Q")
         """The offset of each line returned so far."""
-        self.offset = 0
+        self.offset: int = 0
         """The offset of the pending line."""
 
     def feed(self, data: bytes) -> list[bytes]:

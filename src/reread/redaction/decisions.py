@@ -27,8 +27,8 @@ class DecisionStore:
     """The key of this machine, and the decisions that hold for all its sessions."""
 
     def __init__(self, folder: Path | None = None) -> None:
-        self.folder = folder if folder is not None else default_store() / "share"
-        self.key = self._read_key()
+        self.folder: Path = folder if folder is not None else default_store() / "share"
+        self.key: bytes = self._read_key()
         self._everywhere: dict[str, str] = self._read_decisions()
 
     def id_of(self, value: str) -> str:

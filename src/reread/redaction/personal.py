@@ -61,9 +61,9 @@ class Personal:
 
     def __init__(self, key: bytes, *, users: Iterable[str] = (), hosts: Iterable[str] = ()) -> None:
         self._key = key
-        self.users = {name for name in users if is_name(name)}
+        self.users: set[str] = {name for name in users if is_name(name)}
         """The names of the person whose session it is."""
-        self.hosts = {name for name in hosts if is_host(name)}
+        self.hosts: set[str] = {name for name in hosts if is_host(name)}
 
     def pseudonym(self, kind: str, value: str) -> str:
         """Return what a detail is replaced by: always the same in one export."""

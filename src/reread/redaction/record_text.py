@@ -28,7 +28,7 @@ class RecordText:
         self._starts: list[int] = []
         self._size = 0
         self._read()
-        self.text = "".join(self._pieces)
+        self.text: str = "".join(self._pieces)
 
     @property
     def value(self) -> Any:

@@ -51,11 +51,12 @@ class Redactor:
         self.session = session
         self.store = store
         self.images = images
-        self.files = files_to_share(session, agents=agents)
+        self.files: list[SessionFile] = files_to_share(session, agents=agents)
         users, hosts = own_names()
         users += home_users([*session.metadata.cwds, str(session.path or "")])
-        self.personal = Personal(store.key_for(session.id), users=users, hosts=hosts)
-        self.omitted, self.dropped = Omitted(), Dropped()
+        self.personal: Personal = Personal(store.key_for(session.id), users=users, hosts=hosts)
+        self.omitted: Omitted = Omitted()
+        self.dropped: Dropped = Dropped()
         self.replaced: Counter[str] = Counter()
         """How often each finding was replaced, by id."""
         self._found = Findings()
@@ -203,7 +204,8 @@ class Redactor:
 
     def copy_to(self, folder: Path) -> Session:
         """Write the session and its files into a folder without what is replaced, and open the copy."""
-        self.omitted, self.dropped = Omitted(), Dropped()
+        self.omitted: Omitted = Omitted()
+        self.dropped: Dropped = Dropped()
         self.replaced.clear()
         scanner = self.scanner()
         names = {file.name: self._copy_name(file.name, scanner) for file in self.files}

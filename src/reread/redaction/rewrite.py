@@ -43,8 +43,8 @@ class FileRedaction:
         self.source = source
         self.scanner = scanner
         self.images = images
-        self.omitted = Omitted()
-        self.dropped = Dropped()
+        self.omitted: Omitted = Omitted()
+        self.dropped: Dropped = Dropped()
         self._plain_keys: set[str] = set()
 
     def find(self, report: Report) -> None:

@@ -33,7 +33,7 @@ class SecretScanner:
 
     def __init__(self, personal: Personal | None = None, literals: Literals | None = None) -> None:
         self.personal = personal
-        self.literals = literals if literals is not None else Literals()
+        self.literals: Literals = literals if literals is not None else Literals()
 
     def find(self, text: str, depth: int = 0) -> list[Span]:
         """Return what must not be shared, in order; nothing overlaps."""

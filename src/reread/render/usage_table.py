@@ -50,13 +50,13 @@ class ColumnTable:
     """The widths of the columns: if the longest texts do not fit, bars are left out, labels are cut, gaps narrowed."""
 
     def __init__(self, labels: Sequence[Sequence[str]], cells: Sequence[Sequence[str]], width: int) -> None:
-        self.labels = [max(map(cell_width, column)) for column in zip(*labels, strict=True)]
-        self.cells = [max(map(len, column)) for column in zip(*cells, strict=True)]
+        self.labels: list[int] = [max(map(cell_width, column)) for column in zip(*labels, strict=True)]
+        self.cells: list[int] = [max(map(len, column)) for column in zip(*cells, strict=True)]
         columns = len(self.labels) + len(self.cells)
         least = sum(min(label, MIN_LABEL_WIDTH) for label in self.labels) + sum(self.cells)
         self.gap = GAP if least + len(GAP) * (columns - 1) <= width else NARROW_GAP
         room = width - sum(self.cells) - len(self.gap) * (columns - 1)
-        self.bars = sum(self.labels) + len(GAP) + BAR <= room
+        self.bars: bool = sum(self.labels) + len(GAP) + BAR <= room
         while sum(self.labels) > room and max(self.labels) > MIN_LABEL_WIDTH:
             self.labels[self.labels.index(max(self.labels))] -= 1
 

@@ -26,7 +26,7 @@ PAGE, ASSETS = "/", "/assets/"
 FAILED = "The reader failed to answer; its console says why."
 LOGGED = 200
 """How much of an address is printed."""
-logger = logging.getLogger("reread.server")
+logger: logging.Logger = logging.getLogger("reread.server")
 HTTP_PORT = 80
 
 POLICY = "; ".join(
@@ -63,10 +63,10 @@ class Guard:
 
     def __init__(self, app: ASGIApp, *, port: int, hosts: Sequence[str] = (), token: str | None = None) -> None:
         self.app = app
-        self.hosts = {_with_port(name, port) for name in (*LOOPBACK_HOSTS, *hosts)}
+        self.hosts: set[str] = {_with_port(name, port) for name in (*LOOPBACK_HOSTS, *hosts)}
         """The allowed Host headers. Any other name may be an attacker's that resolves to this address."""
         self.token = token
-        self.cookie = f"reread_{port}"
+        self.cookie: str = f"reread_{port}"
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":

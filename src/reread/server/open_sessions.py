@@ -59,11 +59,11 @@ class OpenSession:
         self._roots = roots
         self._pause_counting = pause_counting
         self.bus: EventBus[ThreadKey] = EventBus(self._stop_following)
-        self.lock = threading.RLock()
-        self.threads = ThreadShare(THREADS)
+        self.lock: AbstractContextManager[bool] = threading.RLock()
+        self.threads: ThreadShare = ThreadShare(THREADS)
         """For requests about this session."""
-        self.last_used = time.monotonic()
-        self.bytes_read = 0
+        self.last_used: float = time.monotonic()
+        self.bytes_read: int = 0
         self._loaded = threading.Event()
         self._error: RereadError | None = None
         self._view: SessionView | None = None

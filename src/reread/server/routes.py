@@ -11,6 +11,7 @@ from typing import Any, cast
 
 from starlette.applications import Starlette
 from starlette.convertors import Convertor, register_url_convertor
+from starlette.datastructures import QueryParams
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, PlainTextResponse, Response, StreamingResponse
 from starlette.routing import Route
@@ -89,9 +90,9 @@ class Parameters:
     """The path and query parameters of a request about a session."""
 
     def __init__(self, request: Request) -> None:
-        self.query = request.query_params
-        self.path = request.path_params
-        self.thread = ThreadKey(self.text("agent"), self.number("branch"))
+        self.query: QueryParams = request.query_params
+        self.path: dict[str, Any] = request.path_params
+        self.thread: ThreadKey = ThreadKey(self.text("agent"), self.number("branch"))
 
     def text(self, name: str) -> str | None:
         """Return a query parameter; None if it is missing or empty."""

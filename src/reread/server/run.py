@@ -108,7 +108,7 @@ class Server(uvicorn.Server):
                 timeout_graceful_shutdown=GRACE_SECONDS,
             )
         )
-        self.timed_out = False
+        self.timed_out: bool = False
         """True if requests were still open when the grace period ended."""
         self._closables = (app.state.open_sessions, app.state.library, app.state.library_search)
 

@@ -32,8 +32,8 @@ class SharedSession:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._texts: list[str] = []
-        self.choices = ShareChoices()
-        self.redaction = Redaction(open(path))
+        self.choices: ShareChoices = ShareChoices()
+        self.redaction: Redaction = Redaction(open(path))
 
     @property
     def selection(self) -> dict[str, Any]:

@@ -52,7 +52,7 @@ class ChangeStream(Iterator[Change]):
     """The changes of sessions that are followed: iterate over it with `for` or `async for`, and close it to stop."""
 
     def __init__(self) -> None:
-        self.closed = False
+        self.closed: bool = False
         """True once it was closed: it ends within a heartbeat."""
         self._changes: Iterator[Change] = iter(())
 

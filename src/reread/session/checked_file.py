@@ -17,7 +17,7 @@ from reread.model.conversation import Call, Conversation
 from reread.model.ledger import FATES
 from reread.model.record_kinds import CALL_BLOCKS, TREE_TYPES
 from reread.records import dialects
-from reread.records.decode import NOT_AN_OBJECT, Record
+from reread.records.decode import NOT_AN_OBJECT, Record, Records
 from reread.records.envelope import RecordEnvelope
 from reread.records.lines import Line, Lines
 from reread.records.types import (
@@ -126,7 +126,7 @@ class CheckedFile:
     def __init__(self, conversation: Conversation, lines: Lines, relatives: Sequence[Conversation]) -> None:
         self.conversation = conversation
         self.lines = lines
-        self.records = conversation.records
+        self.records: Records = conversation.records
         self.relatives = relatives
         """The other conversations of the session: a parent or a call may be in their files."""
         self.types: Counter[str] = Counter()
@@ -139,21 +139,21 @@ class CheckedFile:
         """Lines that end in CR LF."""
         self.broken: list[tuple[int, str]] = []
         """Records that could not be read, and why."""
-        self.ends = True
+        self.ends: bool = True
         """True if the last line has a line end."""
-        self.closes = True
+        self.closes: bool = True
         """True if the last line ends like an array."""
-        self.begun = False
+        self.begun: bool = False
         """True once a line was not blank."""
-        self.is_document = False
+        self.is_document: bool = False
         """True if the file is one JSON array."""
         self.strict: set[int] = set()
         """Lines that must obey the rules of the strict dialect."""
         self.undated: set[int] = set()
         """Lines that are native only by default: without a type or a timestamp a record does not show its dialect."""
-        self.is_native = False
+        self.is_native: bool = False
         """True once a record was certainly native."""
-        self.parents = array("i")
+        self.parents: array[int] = array("i")
         self.first: dict[str, int] = {}
         """The first record of each uuid."""
         self.repeats: list[tuple[int, int]] = []

@@ -51,7 +51,7 @@ class Session:
     def __init__(
         self, source: Source, *, progress: Progress | None = None, roots: Sequence[str | Path] | None = None
     ) -> None:
-        self.source = source
+        self.source: Source = source
         self.roots = roots
         self._progress = progress
         self._loader: Loader | None = None

@@ -53,7 +53,8 @@ class FilePart:
     """A file to read, named so that a worker on another machine finds it."""
 
     def __init__(self, path: str) -> None:
-        self.path, self.url = path, ""
+        self.path: str = path
+        self.url: str = ""
         top = mirrors_folder()
         if Path(path).is_relative_to(top):
             mirror = top / Path(path).relative_to(top).parts[0]
@@ -73,7 +74,9 @@ class SessionPartition(datasource.InputPartition):
     """What one task reads: some files, or for `usage` everything below a root."""
 
     def __init__(self, machine: str, files: Sequence[FilePart], root: str | None = None) -> None:
-        self.machine, self.files, self.root = machine, files, root
+        self.machine: str = machine
+        self.files: Sequence[FilePart] = files
+        self.root: str | None = root
 
 
 class SessionSource(datasource.DataSource):
@@ -104,12 +107,12 @@ class SessionReader(datasource.DataSourceReader):
     """Reads partitions into batches of the wanted columns."""
 
     def __init__(self, options: Mapping[str, str], names: Sequence[str]) -> None:
-        self.table = _table(options)
-        self.root = _root(options)
-        self.names = list(names)
+        self.table: TableSchema = _table(options)
+        self.root: str = _root(options)
+        self.names: list[str] = list(names)
         columns = {column.name: column for column in self.table.columns}
-        self.text = _flag(options, "text") or any(columns[name].text for name in names if name in columns)
-        self.task_bytes = int(options.get("taskbytes", TASK_BYTES))
+        self.text: bool = _flag(options, "text") or any(columns[name].text for name in names if name in columns)
+        self.task_bytes: int = int(options.get("taskbytes", TASK_BYTES))
         self.filters: list[tuple[str, str, Any]] = []
         self._since: datetime | None = None
 
