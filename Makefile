@@ -5,7 +5,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: run test test-sdk test-share test-formats test-engines try-client fuzz mutants docs check-types lint web check-web package chromium clean
+.PHONY: run test test-sdk test-share test-formats test-engines try-client fuzz mutants docs check-types lint web check-web package components chromium clean
 
 run: $(VENV)/.installed
 	@$(BIN)/reread --demo ls
@@ -67,8 +67,16 @@ web: $(VENV)/.installed web/node_modules/.installed
 	$(BIN)/python scripts/make_types.py
 	cd web && npm run --silent build
 
+# What a release publishes, built and checked: the wheel, the source and, with Node, the React components for npm.
+package: $(VENV)/.tested-with
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check build twine
+	rm -rf dist
+	$(BIN)/python -m build --outdir dist . >/dev/null
+	$(BIN)/python -m pytest tests_package --timeout 600
+	@if command -v npm >/dev/null; then $(MAKE) --no-print-directory components; else echo "No Node here: no npm package."; fi
+
 # The React components as an npm package: dist/reread-react-VERSION.tgz.
-package: web/node_modules/.installed
+components: web/node_modules/.installed
 	cd web && npm run --silent components ../build/reread-react
 	mkdir -p dist && cd build/reread-react && npm pack --silent --pack-destination ../../dist
 

@@ -1,0 +1,68 @@
+"""What a release publishes, as `make package` built it: contents, metadata, and types of the whole public surface."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+import tarfile
+import venv
+from pathlib import Path
+from zipfile import ZipFile
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+WHEEL = next(ROOT.glob("dist/reread-*.whl"))
+SOURCE = next(ROOT.glob("dist/reread-*.tar.gz"))
+TRACKED = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True).stdout.split("\n")
+NOT_PUBLISHED = (".ci/", ".github/", ".gitignore")
+"""Tracked files that the source of a release does not need."""
+LARGEST = {WHEEL: 2_500_000, SOURCE: 6_000_000}
+
+
+def test_the_metadata_can_be_shown_on_pypi() -> None:
+    done = subprocess.run([sys.executable, "-m", "twine", "check", "--strict", str(WHEEL), str(SOURCE)])
+    assert done.returncode == 0
+
+
+def test_the_wheel_has_the_package_and_nothing_else() -> None:
+    with ZipFile(WHEEL) as wheel:
+        names = {name for name in wheel.namelist() if ".dist-info/" not in name}
+        [bill] = [name for name in wheel.namelist() if ".dist-info/sboms/" in name]
+        assert json.loads(wheel.read(bill)) == json.loads((ROOT / "sbom.cdx.json").read_text())
+        assert any(name.endswith(".dist-info/licenses/LICENSE") for name in wheel.namelist())
+    own = {name.removeprefix("src/") for name in TRACKED if name.startswith("src/")}
+    assert own, "needs a checkout"
+    assert names == own
+
+
+def test_the_source_has_every_tracked_file_and_nothing_else() -> None:
+    with tarfile.open(SOURCE) as source:
+        names = {name.partition("/")[2] for name in source.getnames()}
+    tracked = {name for name in TRACKED if name and not name.startswith(NOT_PUBLISHED)}
+    made = {"PKG-INFO", "pyproject.toml", ".gitignore"}
+    assert tracked, "needs a checkout"
+    assert (tracked - names, names - tracked - made) == (set(), set())
+
+
+@pytest.mark.parametrize("path", [WHEEL, SOURCE], ids=lambda path: path.suffix)
+def test_it_stays_small(path: Path) -> None:
+    assert path.stat().st_size < LARGEST[path]
+
+
+def test_at_least_99_percent_of_the_public_types_are_known(tmp_path: Path) -> None:
+    venv.create(tmp_path, with_pip=True)
+    programs = tmp_path / ("Scripts" if os.name == "nt" else "bin")
+    quiet = ["--quiet", "--disable-pip-version-check"]
+    subprocess.run([programs / "python", "-m", "pip", "install", *quiet, str(WHEEL)], check=True)
+    done = subprocess.run(
+        [Path(sys.executable).parent / "pyright", "--verifytypes", "reread", "--ignoreexternal"],
+        env={**os.environ, "PYTHONPATH": "", "PATH": os.pathsep.join([str(programs), os.environ["PATH"]])},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+    )
+    found = re.search(r"Type completeness score: ([\d.]+)%", done.stdout)
+    assert found, done.stdout + done.stderr
+    assert float(found[1]) >= 99, "\n".join(line for line in done.stdout.splitlines() if "error:" in line)
