@@ -14,11 +14,15 @@ class Bucket:
         self.client, self.name, self.sources = client, name, sources
         self.url = f"s3://{name}/sessions"
 
+    def keys(self, below: str = "") -> list[str]:
+        """Return the names of all objects that begin like this."""
+        pages = self.client.get_paginator("list_objects_v2").paginate(Bucket=self.name, Prefix=f"sessions/{below}")
+        return sorted(found["Key"] for page in pages for found in page.get("Contents", ()))
+
     def objects(self, below: str = "") -> dict[str, bytes]:
         """Return all objects whose names begin like this."""
-        pages = self.client.get_paginator("list_objects_v2").paginate(Bucket=self.name, Prefix=f"sessions/{below}")
-        keys = [found["Key"] for page in pages for found in page.get("Contents", ())]
-        return {key: self.client.get_object(Bucket=self.name, Key=key)["Body"].read() for key in sorted(keys)}
+        keys = self.keys(below)
+        return {key: self.client.get_object(Bucket=self.name, Key=key)["Body"].read() for key in keys}
 
     def put(self, key: str, data: bytes) -> None:
         """Put an object."""

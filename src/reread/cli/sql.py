@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from reread.cli._options import FolderName, json_option, merged_roots, refuse_with, root_options
+from reread.cli._options import json_option, merged_roots, refuse_with, root_options
 from reread.cli._output import print_json, progress, terminal_width
 from reread.errors import Misuse, Unwritable
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 )
 @click.option("--csv", "as_csv", is_flag=True, help="Print CSV.")
 @click.option("--parquet", metavar="FILE", help="Write the rows to this Parquet file.")
-@click.option("--tables", "folder", type=FolderName(), metavar="DIR", help="Ask the tables in this folder.")
+@click.option("--tables", "folder", metavar="DIR", help="Ask the tables in this folder or bucket.")
 @click.option("--text", is_flag=True, help="Include the columns with what was said.")
 @click.option("--allow-files", is_flag=True, help="Let queries read and write other files.")
 @json_option
@@ -38,7 +38,7 @@ def sql(
     as_json: bool,
     as_csv: bool,
     parquet: str | None,
-    folder: Path | None,
+    folder: str | None,
     text: bool,
     allow_files: bool,
     root: tuple[Path, ...],
@@ -72,15 +72,15 @@ def sql(
 
 
 @contextmanager
-def _database(roots: list[Path], folder: Path | None, text: bool, allow_files: bool) -> Generator[Database]:
+def _database(roots: list[Path], folder: str | None, text: bool, allow_files: bool) -> Generator[Database]:
     """Open the tables of a folder, or those of all sessions, brought up to date."""
     from reread.dataset.own_tables import own_tables
-    from reread.dataset.place import LocalPlace
     from reread.dataset.sql import Database
+    from reread.dataset.table_bucket import table_place
 
     with ExitStack() as stack:
         if folder is not None:
-            place = LocalPlace(folder)
+            place = table_place(folder)
         else:
             with progress("reading", None) as step:
                 place = stack.enter_context(own_tables(roots or None, text=text, progress=step))

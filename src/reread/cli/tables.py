@@ -11,7 +11,7 @@ from reread.cli._output import echo_spans, print_json, print_notice, progress
 
 
 @click.command()
-@click.option("-o", "--output", metavar="DIR", help="Write Parquet files to this folder, or bring them up to date.")
+@click.option("-o", "--output", metavar="DIR", help="Write Parquet files to this folder or bucket, or update them.")
 @click.option("--text", is_flag=True, help="Include the columns with what was said.")
 @click.option(
     "--keep-deleted", is_flag=True, envvar="REREAD_KEEP_DELETED", help="Keep the rows of transcripts that were deleted."
@@ -32,6 +32,7 @@ def tables(
     reread tables
     reread tables -o ~/sessions
     reread tables -o ~/sessions --text --json
+    reread tables -o s3://team/tables
     """
     if output is None:
         refuse_without(ctx, "--keep-deleted", "--output", "it is about what is written")

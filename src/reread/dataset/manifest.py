@@ -100,7 +100,9 @@ def newest_manifests(place: TablePlace) -> list[TablesManifest]:
     """Return the newest manifest of each machine."""
     names = (name.split("/") for name in place.names(FOLDER))
     machines = sorted({parts[1] for parts in names if len(parts) == 3 and is_machine_id(parts[1])})
-    return [found for machine in machines if (found := newest_manifest(place, machine)) is not None]
+    found = [found for machine in machines if (found := newest_manifest(place, machine)) is not None]
+    place.forget(name for manifest in found for _, _, name in manifest.files())
+    return found
 
 
 def write_manifest(place: TablePlace, manifest: TablesManifest) -> bool:

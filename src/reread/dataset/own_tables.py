@@ -61,7 +61,7 @@ def _is_current(place: LocalPlace, files: FileSet, *, text: bool) -> bool:
     now = {path_text(path): state for path, state in transcript_states(files.states).items()}
     if states != now or manifest.usage_state != usage_state(files):
         return False
-    return all(os.path.exists(place.location(name)) for _, _, name in manifest.files())
+    return all(os.path.exists(place.path(name)) for _, _, name in manifest.files())
 
 
 def _update(place: LocalPlace, files: FileSet, *, text: bool, progress: Progress | None) -> TablesReport:

@@ -1,10 +1,10 @@
-"""Where the files of tables are: names below one folder. Files appear whole or not at all, and never change."""
+"""A folder with the files of tables, which appear whole or not at all, and never change."""
 
 from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Generator, Iterator
+from collections.abc import Collection, Generator, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from typing import IO, Protocol
@@ -51,8 +51,27 @@ class TablePlace(Protocol):
         """Delete a file if it is there and nothing prevents it."""
         ...
 
+    def sweep(self, below: str, named: Collection[str]) -> set[str]:
+        """Delete what writers that were killed left below a folder: files that are not named, and that nobody writes.
+
+        Return the names of all files that it found, by the writer that `locked` let in.
+        """
+        ...
+
+    def fetch(self, names: Iterable[str]) -> None:
+        """Bring files to this machine, for engines that read them; raise FileNotFoundError if one is gone."""
+        ...
+
+    def forget(self, named: Iterable[str]) -> None:
+        """Delete what was fetched a while ago and is not named any more."""
+        ...
+
+    def path(self, name: str) -> str:
+        """Return the path of a file that was fetched."""
+        ...
+
     def location(self, name: str) -> str:
-        """Return the path or address of a file, for engines that read it themselves."""
+        """Return the path or address of a file, as a person names it."""
         ...
 
     def locked(self, machine: str, wait: float) -> AbstractContextManager[bool]:
@@ -115,9 +134,26 @@ class LocalPlace:
         with suppress(OSError):  # on Windows, a reader may still have it open; a later writer deletes it
             path.unlink()
 
-    def location(self, name: str) -> str:
+    def sweep(self, below: str, named: Collection[str]) -> set[str]:
+        """Delete all files below a folder that are not named, for nobody else writes now."""
+        found = set(self.names(below))
+        for name in found.difference(named):
+            self.delete(name)
+        return found
+
+    def fetch(self, names: Iterable[str]) -> None:
+        """Do nothing: the files are here."""
+
+    def forget(self, named: Iterable[str]) -> None:
+        """Do nothing: these are no copies."""
+
+    def path(self, name: str) -> str:
         """Return the path of a file."""
         return str(self.folder / name)
+
+    def location(self, name: str) -> str:
+        """Return the path of a file."""
+        return self.path(name)
 
     @contextmanager
     def locked(self, machine: str, wait: float) -> Generator[bool]:

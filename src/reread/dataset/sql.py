@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -29,6 +30,7 @@ SETTINGS = {
 TYPES = {STRING: "VARCHAR", INTEGER: "BIGINT", FLOAT: "DOUBLE", TIME: "TIMESTAMP WITH TIME ZONE"}
 READING = frozenset({"SELECT", "EXPLAIN", "MULTI"})
 """The types of statements that only read; MULTI is a PIVOT."""
+_WORD = re.compile(r"\w+")
 WITH_FILES = READING | {"COPY"}
 
 
@@ -54,6 +56,8 @@ class Database:
         self._text, self._allow_files = text, allow_files
         self._connection: Any = None
         self._manifests: list[TablesManifest] = []
+        self._asked = set[str]()
+        """The tables that queries have named: only their files are fetched."""
         self._open()
 
     @property
@@ -68,22 +72,36 @@ class Database:
             raise NotFound(f"No tables in {self.place.location('')}; write them there with `reread tables -o`.")
         if manifests == self._manifests:
             return False
-        self.close()
         self._manifests = manifests
+        self._connect()
+        return True
+
+    def _connect(self) -> None:
+        """Make the views; those of tables that were not asked for yet refuse to be read."""
+        names = {name: [file for own, file in self._files() if own == name] for name in TABLES}
+        self.place.fetch(file for name in self._asked for file in names[name])
+        self.close()
         self._connection = duckdb.connect(":memory:", config=SETTINGS)
-        files = {name: self._locations(name) for name in TABLES}
+        files = {name: list(map(self.place.path, names[name])) for name in self._asked}
         for name, table in TABLES.items():
-            self._connection.execute(_view(table, files[name], text=self.text))
+            self._connection.execute(_view(table, files.get(name), text=self.text))
         if not self._allow_files:
             allowed = ", ".join(_quoted(location) for found in files.values() for location in found)
             self._connection.execute(f"SET allowed_paths = [{allowed}]")
             self._connection.execute("SET enable_external_access = false")
         self._connection.execute("SET lock_configuration = true")
-        return True
 
-    def _locations(self, table: str) -> list[str]:
-        named = (file for manifest in self._manifests for file in manifest.files())
-        return [self.place.location(name) for own, _, name in named if own == table]
+    def _files(self) -> Iterator[tuple[str, str]]:
+        """Yield table and name of every file."""
+        for manifest in self._manifests:
+            yield from ((table, name) for table, _, name in manifest.files())
+
+    def _ask_for(self, statement: str) -> None:
+        """Fetch the tables that a statement names."""
+        more = TABLES.keys() & set(_WORD.findall(statement.lower())) - self._asked
+        if more:
+            self._asked |= more
+            self._connect()
 
     def statements(self, text: str) -> list[str]:
         """Split a text into its statements; raise Misuse if one is not SQL or does more than read."""
@@ -102,8 +120,10 @@ class Database:
         """Run one statement; its rows are computed while they are read."""
         for _ in range(ATTEMPTS):
             try:
+                self._ask_for(statement)
                 return self._run(statement)
             except (
+                FileNotFoundError,
                 duckdb.IOException,
                 duckdb.PermissionException,
             ) as error:  # a file that is gone is not allowed either
@@ -160,12 +180,16 @@ def _sentence(text: str) -> str:
     return said if said.endswith((".", "!", "?")) else f"{said}."
 
 
-def _view(table: TableSchema, files: list[str], *, text: bool) -> str:
-    """Return the statement that makes a view of the files of a table, or of no rows if there are none."""
+def _view(table: TableSchema, files: list[str] | None, *, text: bool) -> str:
+    """Return the statement that makes a view of the files of a table, or of no rows if there are none.
+
+    Without a list of files, it is a view that cannot be read.
+    """
     columns = table.selected(text=text)
     if not files:
         typed = ", ".join(f'NULL::{TYPES.get(column.type, "BOOLEAN")} AS "{column.name}"' for column in columns)
-        return f'CREATE VIEW "{table.name}" AS SELECT {typed} WHERE false'
+        rows = "false" if files is not None else f"error('Cannot read {table.name}: name it in the query.')"
+        return f'CREATE VIEW "{table.name}" AS SELECT {typed} WHERE {rows}'
     names = ", ".join(f'"{column.name}"' for column in columns)
     listed = ", ".join(map(_quoted, files))
     folders = ", ".join(f"'{column.name}': VARCHAR" for column in PARTITIONS)

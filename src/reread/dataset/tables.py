@@ -12,10 +12,11 @@ from typing import Any
 
 from reread.dataset.extra import require
 from reread.dataset.manifest import TablesManifest, newest_manifests
-from reread.dataset.place import LocalPlace, TablePlace
+from reread.dataset.place import TablePlace
 from reread.dataset.report import Progress, TablesReport
 from reread.dataset.schema import PARTITIONS, TABLES, USAGE, Row
 from reread.dataset.settled import settled_rows
+from reread.dataset.table_bucket import table_place
 from reread.dataset.transcripts import TranscriptFile
 from reread.disk.file_set import FileSet, find_files
 from reread.disk.machine import machine_id
@@ -31,15 +32,15 @@ def tables(
     """Return all sessions of this machine, or those below `root`, as tables.
 
     `tables()["calls"]` is an Arrow `RecordBatchReader`. It reads transcripts while it is read, one at a time. With
-    `folder`, it reads the Parquet files that `write` or `reread tables -o` wrote there, of all machines. `text` adds
-    the columns with what was said.
+    `folder`, or the address of one in a bucket, it reads the Parquet files that `write` or `reread tables -o` wrote
+    there, of all machines. `text` adds the columns with what was said.
     """
     require("pyarrow")
     if folder is None:
         return Tables(find_in=[root] if isinstance(root, str | Path) else root, text=text)
     if root is not None:
         raise Misuse("Cannot read the tables of a folder and of a root together; use one of them.")
-    return WrittenTables(LocalPlace(folder), text=text)
+    return WrittenTables(table_place(folder), text=text)
 
 
 class Tables(Mapping[str, RecordBatchReader]):
@@ -69,14 +70,14 @@ class Tables(Mapping[str, RecordBatchReader]):
     def write(
         self, folder: str | Path, *, keep_deleted: bool = False, progress: Progress | None = None
     ) -> TablesReport:
-        """Write the tables to a folder as Parquet, or bring them up to date there, reading only what changed.
+        """Write the tables to a folder or bucket as Parquet, or bring them up to date, reading only what changed.
 
         Rows of transcripts that are gone are removed, unless `keep_deleted`.
         """
         from reread.dataset.update import TableUpdate
 
         options: dict[str, Any] = {"text": self.text, "keep_deleted": keep_deleted, "progress": progress}
-        return TableUpdate(LocalPlace(folder), machine_id(), find_files(self._roots), **options).run()[1]
+        return TableUpdate(table_place(folder), machine_id(), find_files(self._roots), **options).run()[1]
 
     def sql(self, query: str) -> RecordBatchReader:
         """Return the rows of a query on DuckDB, which reads tables of these sessions that are kept in the cache."""
@@ -156,10 +157,15 @@ class WrittenTables(Tables):
             tried = manifests
             opened: list[tuple[str, str | None, Any]] = []
             with suppress(FileNotFoundError), ExitStack() as attempt:
-                for manifest in manifests:
-                    for table, month, file in manifest.files():
-                        if table == name:
-                            opened.append((manifest.machine, month, attempt.enter_context(self.place.open(file))))
+                named = [
+                    (manifest.machine, month, file)
+                    for manifest in manifests
+                    for table, month, file in manifest.files()
+                    if table == name
+                ]
+                self.place.fetch(file for _, _, file in named)
+                for machine, month, file in named:
+                    opened.append((machine, month, attempt.enter_context(self.place.open(file))))
                 stack.push(attempt.pop_all())
                 return opened
         where = self.place.location(name)

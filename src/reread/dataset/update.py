@@ -57,6 +57,8 @@ class TableUpdate:
         self.files = files
         self._progress = progress
         self._unread: list[str] = []
+        self._in_doubt = False
+        """True if a manifest may have been written, so that the files that it names must stay."""
 
     def run(self, *, wait: float = WAIT_SECONDS) -> tuple[TablesManifest, TablesReport]:
         """Bring the tables up to date; if another writer is at it for longer than `wait` seconds, raise Unwritable."""
@@ -97,11 +99,12 @@ class TableUpdate:
             if not self._commit(known, after):
                 raise _Overtaken
         except BaseException as error:
-            parts.abandon()
-            for part in usage:
-                if part not in before.usage:
-                    self._delete(part)
-            if isinstance(error, _Overtaken):
+            if not self._in_doubt:
+                parts.abandon()
+                for part in usage:
+                    if part not in before.usage:
+                        self._delete(part)
+            if isinstance(error, _Overtaken) or self._was_overtaken(error, known):
                 return None
             raise
         return after, self._report(after, len(changed) - len(self._unread), len(states) - len(changed), len(gone))
@@ -177,20 +180,24 @@ class TableUpdate:
         new = {name for _, _, name in after.files()}
         for name in sorted(new - old):
             self.place.publish(name)
+        self._in_doubt = True
         if not write_manifest(self.place, after):
+            self._in_doubt = False
             return False
         for name in old - new:
             self.place.delete(name)
         delete_older(self.place, after)
         return True
 
+    def _was_overtaken(self, error: BaseException, known: TablesManifest | None) -> bool:
+        """True if a file is gone because another writer, elsewhere, has replaced it."""
+        return isinstance(error, FileNotFoundError) and newest_manifest(self.place, self.machine) != known
+
     def _sweep(self, known: TablesManifest | None) -> bool:
-        """Delete the files of writers that were killed, for nobody else writes now; True if none is missing."""
+        """Delete the files of writers that were killed; True if no file of the manifest is missing."""
         named = {name for _, _, name in known.files()} if known is not None else set[str]()
-        found = {name for table in TABLES for name in self.place.names(f"{table}/machine={self.machine}")}
-        for name in found - named:
-            self.place.delete(name)
-        return named <= found
+        found = (self.place.sweep(f"{table}/machine={self.machine}", named) for table in TABLES)
+        return named <= set[str]().union(*found)
 
     def _delete(self, part: TablePart) -> None:
         for name in part.files(self.machine).values():

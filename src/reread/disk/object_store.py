@@ -10,6 +10,7 @@ import importlib
 import os
 import sys
 from collections.abc import Iterable
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 from reread.disk.user_paths import ENDPOINT_VARIABLE
@@ -86,6 +87,19 @@ class ObjectStore:
     def _write(self, path: str, data: bytes) -> None:
         with self._system.open_output_stream(path, compression=None) as out:
             out.write(data)  # all at once, so that no interrupt can end it in the middle
+
+    def write_pieces(self, name: str, pieces: Iterable[bytes]) -> None:
+        """Put an object that consists of pieces; after an exception there is none."""
+        out = self._try(self._system.open_output_stream, self._path(name), None)
+        try:
+            for piece in pieces:
+                self._try(out.write, piece)
+            self._try(out.close)
+        except BaseException:
+            with suppress(OSError):  # pyarrow cannot abandon a stream: to close it puts what was written
+                out.close()
+                self._system.delete_file(self._path(name))
+            raise
 
     def delete(self, name: str) -> None:
         """Delete an object."""

@@ -68,15 +68,20 @@ def is_machine_id(name: str) -> bool:
 
 def mirror_folder(url: str) -> Path:
     """Return the folder that mirrors a bucket; it is made, private, if it does not exist."""
-    digest = hashlib.sha256(f"{os.environ.get(ENDPOINT_VARIABLE, '')} {url}".encode("utf-8", "surrogatepass"))
-    words = _NOT_READABLE.sub("-", url.lower().removeprefix("s3://"))[:60].strip("-")
-    folder = mirrors_folder() / f"{words}-{digest.hexdigest()[:12]}"
+    folder = mirrors_folder() / bucket_folder_name(url)
     _urls[folder] = url
     with suppress(OSError):  # whoever writes into it will say why
         for above in (*reversed(folder.parents), folder):
             if not os.path.isdir(above):
                 above.mkdir(mode=0o700, exist_ok=True)
     return folder
+
+
+def bucket_folder_name(url: str) -> str:
+    """Return a name for a folder of what comes from an address, unlike that of any other address or server."""
+    digest = hashlib.sha256(f"{os.environ.get(ENDPOINT_VARIABLE, '')} {url}".encode("utf-8", "surrogatepass"))
+    words = _NOT_READABLE.sub("-", url.lower().removeprefix("s3://"))[:60].strip("-")
+    return f"{words}-{digest.hexdigest()[:12]}"
 
 
 def mirrors_folder() -> Path:
