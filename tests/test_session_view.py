@@ -622,6 +622,24 @@ def test_the_waterfall_says_when_what_was_at_work() -> None:
     ]
 
 
+def test_a_night_in_the_middle_of_a_turn_is_no_work_of_the_model() -> None:
+    def at(day: int, hour: int, record: making.Object) -> making.Object:
+        return {**record, "timestamp": f"2025-01-{day}T{hour:02}:00:00.000Z"}
+
+    view = view_of(
+        at(29, 18, user("Go.")),
+        at(29, 18, reply(use("a", "Bash", command="x"), id="m1")),
+        at(29, 18, answer(result("a"))),
+        at(30, 8, reply("Good.", id="m2")),
+        at(31, 8, user("<local-command-caveat>Before the next command.</local-command-caveat>", isMeta=True)),
+        at(31, 8, user("More.")),
+    )
+    found = run_steps(view.waterfall())
+    assert [span.end - span.start for span in found.spans if span.kind == "model"] == [0, 0]
+    assert found.turns[0].end - found.turns[0].start == 14 * 3_600_000
+    assert view.page(0, 9).items[2].seconds == 14 * 3600
+
+
 def test_a_call_says_its_command_besides_its_description() -> None:
     view = view_of(
         user("Go."),

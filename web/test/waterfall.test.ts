@@ -25,7 +25,7 @@ describe("the rows of a timeline", () => {
     const { rows, agents, failed } = layOut({ turns, spans });
     expect(rows.map(({ label, bars }) => [label, bars.map(({ start }) => start)])).toEqual([
       ["Turns", [0, HOUR]],
-      ["Waiting for you", [60_000]],
+      ["Waiting", [80, 60_000]],
       ["Tools", [0]],
       ["Agents", [0, 55]],
       ["", [10]],
@@ -47,9 +47,29 @@ describe("the rows of a timeline", () => {
 describe("the scale of a timeline", () => {
   const { rows } = layOut({ turns, spans: [] });
 
+  const length = (spans: WaterfallSpan[], shorten: boolean, during = turns) => new Scale(layOut({ turns: during, spans }).rows, shorten).length;
+
   test("long waits are short, or as long as they were", () => {
-    expect(new Scale(rows, true).length).toBe(120_000 + 30_000);
-    expect(new Scale(rows, false).length).toBe(HOUR + 60_000);
+    const work = [span("model", 0, 60_000), span("model", HOUR, HOUR + 60_000)];
+    expect(length(work, true)).toBeCloseTo(120_000 * 1.3);
+    expect(length(work, false)).toBe(HOUR + 60_000);
+  });
+
+  test("a night inside a turn is short, whether a tool waits or nothing is at work", () => {
+    const night = [{ index: 1, item: 0, start: 0, end: 20 * HOUR }];
+    const idle = [span("model", 0, 60_000), span("tool", 19 * HOUR, 19 * HOUR + 60_000), span("model", 19 * HOUR + 60_000, 20 * HOUR)];
+    const { rows } = layOut({ turns: night, spans: idle });
+    expect(rows.find(({ label }) => label === "Waiting")?.bars.map(({ kind, start, end }) => [kind, start, end])).toEqual([["idle", 60_000, 19 * HOUR]]);
+    expect(length(idle, true, night)).toBeCloseTo(120_000 * 1.3);
+    expect(length([span("tool", 0, 20 * HOUR), span("model", 5, 60_000)], true, night)).toBeCloseTo(60_000 * 1.3);
+    expect(length([span("tool", 0, HOUR / 3)], true, night)).toBeGreaterThan(HOUR / 3);
+  });
+
+  test("a longer wait is drawn longer", () => {
+    const spans = [0, 1, 5].map((hours) => span("model", hours * HOUR, hours * HOUR + 600_000));
+    const breaks = new Scale(layOut({ turns, spans }).rows, true).stretches.filter(({ shortened }) => shortened);
+    expect(breaks.map((one) => one.end - one.start)).toEqual([HOUR - 600_000, 4 * HOUR - 600_000]);
+    expect(breaks[1]?.length).toBeGreaterThan(breaks[0]?.length ?? Infinity);
   });
 
   test("places and times lead to each other, and never backwards", () => {

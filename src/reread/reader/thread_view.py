@@ -25,6 +25,7 @@ from reread.render.format import heading
 from reread.render.selection import no_branch_text
 from reread.session.commits import GitOperations, GitOperationsByTurn
 from reread.session.context_window import ContextFill, ContextGauge
+from reread.session.time_spans import without_context_after
 from reread.tools.outcome import DENIED, FAILED, INTERRUPTED, RUNNING
 
 MAX_MARKS = 120
@@ -256,7 +257,7 @@ class ThreadView:
         start, end = timeline.turn_messages(turn)
         messages = timeline.messages
         prompt = next((m for m in messages[start : start + TURN_HEAD] if m.kind in TURN_STARTERS), messages[start])
-        last = messages[end - 1]
+        last = without_context_after(messages[start:end])[-1]
         ends = [last.records[-1], *(call.answer for call in last.calls[-1:] if call.answer >= 0)]
         stamps = [parse_timestamp(self.conversation.records[index].envelope.timestamp) for index in ends]
         return seconds_between(prompt.timestamp, max((stamp for stamp in stamps if stamp is not None), default=None))

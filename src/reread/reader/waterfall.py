@@ -11,7 +11,7 @@ from reread.reader import schema
 from reread.reader.steps import Steps
 from reread.reader.thread_view import TURN_HEAD
 from reread.reader.timeline import Timeline
-from reread.session.time_spans import CallTimes, first_time, model_times
+from reread.session.time_spans import CallTimes, first_time, model_times, without_context_after
 
 ASKING = ("AskUserQuestion", "ExitPlanMode", "exit_plan_mode")
 """The tools that wait for the person."""
@@ -29,7 +29,8 @@ def waterfall(timeline: Timeline, agent_title: Callable[[Agent], str]) -> Steps[
         start = first_time([prompt, *messages])
         if start is not None:
             found = list(_turn_spans(timeline, turn, messages, start, times, agent_title))
-            ends = [timestamp_ms(messages[-1].stamp) or start, *(span.end for span in found if span.kind != "agent")]
+            last = without_context_after(messages)[-1]
+            ends = [timestamp_ms(last.stamp) or start, *(span.end for span in found if span.kind != "agent")]
             item = timeline.turn_item(turn)
             turns.append(schema.WaterfallTurn(index=turn, item=item, start=start, end=max(start, *ends)))
             spans += found

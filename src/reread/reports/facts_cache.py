@@ -20,7 +20,7 @@ from reread.session.session import open as open_session
 
 Progress = Callable[[int], None]
 """Called with the number of sessions that were read."""
-TABLE, FORMAT = "session_facts", 1
+TABLE, FORMAT = "session_facts", 2
 """Where the catalogue keeps facts; change the format when they would be found differently now."""
 BATCH = 50
 """So many sessions are read before their facts are stored."""

@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from reread.base.times import timestamp_ms
 from reread.model.conversation import Call, Conversation, Message
+
+LONGEST_RESPONSE = 30 * 60 * 1000
+"""A model that was given something longer ago was not at work since: the machine slept, or a limit was reached."""
 
 
 def first_time(messages: Iterable[Message | None]) -> int | None:
     """Return the time of the first message that has one."""
     times = (timestamp_ms(message.stamp) for message in messages if message is not None)
     return next((time for time in times if time is not None), None)
+
+
+def without_context_after(messages: Sequence[Message]) -> Sequence[Message]:
+    """Return the messages of a turn without the context at its end, which the client adds before the next one."""
+    end = len(messages)
+    while end > 1 and messages[end - 1].kind == "meta":
+        end -= 1
+    return messages[:end]
 
 
 class CallTimes:
@@ -33,7 +44,10 @@ class CallTimes:
 
 
 def model_times(messages: Iterable[Message], start: int | None, times: CallTimes) -> Iterator[tuple[Message, int, int]]:
-    """Yield each response of a turn with the times from what the model was given to the response's end."""
+    """Yield each response of a turn with the times from what the model was given to the response's end.
+
+    If that is too long for a response, only the time between its records is known.
+    """
     given = start
     """When the model was given something: a prompt, a report, the results of the calls before."""
     for message in messages:
@@ -41,7 +55,8 @@ def model_times(messages: Iterable[Message], start: int | None, times: CallTimes
         if message.kind == "response":
             last = timestamp_ms(message.conversation.records[message.records[-1]].envelope.timestamp)
             if first is not None and last is not None:
-                yield message, min(first, given if given is not None else first), max(first, last)
+                begun = given is not None and first - LONGEST_RESPONSE <= given < first
+                yield message, given if begun and given is not None else first, max(first, last)
             ended = [time for call in message.calls if (time := times.of(call)[1]) is not None]
             given = max((time for time in (given, first, last, *ended) if time is not None), default=None)
         elif message.role == "user" and first is not None:

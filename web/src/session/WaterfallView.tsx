@@ -17,6 +17,8 @@ import { Scale, layOut, nearest, type Bar, type Row } from "./waterfallLayout";
 
 /** It is loaded again after this many new items. */
 const RELOAD_STEP = 20;
+/** The titles of this many turns are loaded at once, those of others when they are pointed at. */
+const TITLED = 400;
 /** The shortest time that fills the width, in milliseconds. */
 const SHORTEST = 200;
 const ZOOM = 1.6;
@@ -53,6 +55,7 @@ function Chart({ value }: { value: Waterfall }) {
     const title = (turn: number) => turnTitle(store, turn);
     if (canvas.current) drawWaterfall(canvas.current, rows, scale, view, current, title);
   }, [rows, scale, view, current, version, titles]);
+  useEffect(() => store.requestTurns(0, TITLED), [store]);
   // Back returns to the same part of it.
   useEffect(() => {
     store.waterfall = { ...view, true: waits === WAITS[1] };
@@ -181,6 +184,7 @@ function description(store: ThreadStore, bar: Bar): string {
   const when = `${exactClock(bar.start)} · ${took}`;
   if (bar.kind === "turn") return `Turn ${bar.turn} · ${when} · ${turnTitle(store, bar.turn)}`;
   if (bar.kind === "wait") return `Waiting for you · ${when} · after turn ${bar.turn}`;
+  if (bar.kind === "idle") return `Nothing at work · ${when} · turn ${bar.turn}`;
   const call = callOf(store, bar);
   const name = bar.kind === "model" ? `Model · ${model(bar.name)}` : bar.kind === "agent" ? `Agent · ${bar.name}` : bar.name;
   const title = call && bar.kind !== "agent" ? inProject(call.title, store.overview.project) : "";
@@ -218,6 +222,7 @@ function Legend({ layout }: { layout: ReturnType<typeof layOut> }) {
           ),
       )}
       {layout.waiting > 0 && <span>Waiting for you {duration(layout.waiting)}</span>}
+      {layout.idle > 0 && <span>Nothing at work {duration(layout.idle)}</span>}
     </p>
   );
 }

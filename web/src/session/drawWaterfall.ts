@@ -2,7 +2,7 @@
 
 import { duration, model, timeOfDay, weekday } from "../kit/format";
 import { visible } from "../kit/PlainText";
-import { firstWhere, ticks, type Bar, type Row, type Scale } from "./waterfallLayout";
+import { firstWhere, ticks, type Bar, type Row, type Scale, type Stretch } from "./waterfallLayout";
 
 export const AXIS = 24;
 /** Pixels between the bars of two rows. */
@@ -11,8 +11,10 @@ const SPACE = 4;
 const NARROWEST = 2;
 /** What adds less than this many pixels to the bars before it is not drawn. */
 const VISIBLE = 0.5;
-/** A text that does not fit is cut if its bar is wider than this many pixels, else left out. */
-const ROOM = 72;
+/** A text that does not fit is cut, or left out if fewer characters than this would be left. */
+const LEAST = 6;
+/** The length of a break is written above it if it is at least this many milliseconds. */
+const LABELLED = 10 * 60_000;
 /** Pixels between the marks of the axis at least. */
 const TICK = 88;
 
@@ -24,7 +26,8 @@ export interface View {
 
 const COLOURS = {
   turn: "--border-light",
-  wait: "--raised",
+  wait: "--border-light",
+  idle: "--border-light",
   person: "--series-4",
   model: "--series-0",
   tool: "--series-5",
@@ -80,10 +83,13 @@ export function drawWaterfall(
       const right = Math.min(width + 1, Math.max(x(bar.end), left + NARROWEST));
       if (right < 0 || (right < reached + VISIBLE && !STATES[bar.state] && bar !== current)) continue;
       reached = Math.max(reached, right);
-      const gap = bar.kind === "turn" && right - left > 4 ? 1 : 0;
+      const gap = (bar.kind === "turn" || isPause(bar)) && right - left > 4 ? 1 : 0;
       context.fillStyle = colour(colourOf(bar));
       context.fillRect(left, top, right - left - gap, barSize);
-      drawText(context, bar, { left: Math.max(0, left), right: Math.min(width, right), top, height: barSize, turnTitle, colour });
+      // The length of a break stands above it.
+      if (!isPause(bar) || !scale.shortens(bar.start)) {
+        drawText(context, bar, { left: Math.max(0, left), right: Math.min(width, right), top, height: barSize, turnTitle, colour });
+      }
       if (bar === current) {
         context.strokeStyle = colour("--text");
         context.lineWidth = 2;
@@ -103,37 +109,81 @@ interface Drawing {
   colour(name: string): string;
 }
 
-/** Times of day, and the days where they begin. */
+/** Times of day, the days where they begin, and breaks where the time between is drawn short. */
 function drawAxis(context: CanvasRenderingContext2D, { scale, view, width, height, x, perPixel, colour }: Drawing): void {
   let day = "";
   let free = 0;
-  const first = scale.stretches.findLastIndex(({ at }) => at <= view.from);
-  for (const { start, end, at, length, shortened } of scale.stretches.slice(Math.max(0, first))) {
+  const first = Math.max(0, scale.stretches.findLastIndex(({ at }) => at <= view.from));
+  for (let n = first; n < scale.stretches.length; n += 1) {
+    const { start, end, at, length, shortened } = scale.stretches[n] as Stretch;
     if (at > view.to) break;
     const [left, right] = [x(start), x(end)];
     if (shortened) {
-      context.fillStyle = colour("--raised");
-      context.fillRect(left, AXIS, right - left, height - AXIS);
+      const label = breakLabel(context, end - start, right - left);
+      const place = (left + right - context.measureText(label).width) / 2;
+      const isLabelled = label !== "" && place >= free;
+      drawBreak(context, left, right, isLabelled ? 0 : AXIS, height, colour);
+      if (!isLabelled) continue;
+      context.fillStyle = colour("--muted");
+      context.fillText(label, place, AXIS / 2);
+      free = right;
       continue;
     }
     if (length <= 0) continue;
+    const next = scale.stretches[n + 1];
+    const limit = next && breakLabel(context, next.end - next.start, x(next.end) - right) ? Math.min(width, right) : width;
     const shown = [Math.max(start, scale.time(view.from)), Math.min(end, scale.time(view.to))] as const;
     const marks = ticks(shown[0], shown[1], TICK * perPixel);
     for (const time of marks.length ? marks : [shown[0]]) {
       const place = Math.max(0, x(time));
-      const iso = new Date(time).toISOString();
-      const date = weekday(iso);
-      const text = date === day ? clock(time, perPixel) : `${date} ${clock(time, perPixel)}`;
-      const wide = context.measureText(text).width;
-      if (place < free || place + wide > width) continue;
+      const date = weekday(new Date(time).toISOString());
+      const texts = date === day ? [clock(time, perPixel)] : [`${date} ${clock(time, perPixel)}`, date];
+      const text = texts.find((one) => place >= free && place + 4 + context.measureText(one).width <= limit);
+      if (!text) continue;
       context.fillStyle = colour("--border-light");
       context.fillRect(place, AXIS - 6, 1, height - AXIS + 6);
       context.fillStyle = colour("--muted");
       context.fillText(text, place + 4, AXIS / 2);
-      free = place + wide + 16;
+      free = place + context.measureText(text).width + 16;
       day = date;
     }
   }
+}
+
+/** How long a break is, if it is long and the text fits. */
+function breakLabel(context: CanvasRenderingContext2D, length: number, room: number): string {
+  const text = length < LABELLED ? "" : shortDuration(length);
+  return context.measureText(text).width <= room ? text : "";
+}
+
+/** A duration in one unit, for where room is scarce. */
+function shortDuration(length: number): string {
+  const minutes = Math.round(length / 60_000);
+  if (minutes < 90) return `${minutes} min`;
+  const hours = Math.round(minutes / 60);
+  return hours < 48 ? `${hours} h` : `${Math.round(hours / 24)} d`;
+}
+
+/** A band with dashed edges over the height of all rows. */
+function drawBreak(
+  context: CanvasRenderingContext2D,
+  left: number,
+  right: number,
+  top: number,
+  bottom: number,
+  colour: (name: string) => string,
+): void {
+  context.fillStyle = colour("--raised");
+  context.fillRect(left, top, right - left, bottom - top);
+  context.strokeStyle = colour("--border");
+  context.setLineDash([3, 3]);
+  context.beginPath();
+  for (const edge of right - left < 6 ? [(left + right) / 2] : [left + 0.5, right - 0.5]) {
+    context.moveTo(edge, top);
+    context.lineTo(edge, bottom);
+  }
+  context.stroke();
+  context.setLineDash([]);
 }
 
 const secondsFormat = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", second: "2-digit", hour12: false });
@@ -156,19 +206,30 @@ interface Place {
 function drawText(context: CanvasRenderingContext2D, bar: Bar, { left, right, top, height, turnTitle, colour }: Place): void {
   const room = right - left - 8;
   if (room < 8) return;
-  const text = visible(barText(bar, room < ROOM ? () => "" : turnTitle)).slice(0, 200);
-  if (room < ROOM && context.measureText(text).width > room) return;
-  context.save();
-  context.beginPath();
-  context.rect(left, top, right - left - 4, height);
-  context.clip();
-  context.fillStyle = colour(bar.kind === "turn" || bar.kind === "wait" ? "--muted" : "--background");
+  const whole = visible(barText(bar, turnTitle)).slice(0, 200);
+  const text = fitted(context, whole, room) || (bar.kind === "turn" ? fitted(context, bar.name, room) : "");
+  if (!text) return;
+  context.fillStyle = colour(bar.kind === "turn" || isPause(bar) ? "--muted" : "--background");
   context.fillText(text, left + 5, top + height / 2 + 1);
-  context.restore();
 }
 
-function barText({ kind, name, turn, start, end }: Bar, turnTitle: (turn: number) => string): string {
-  if (kind === "wait") return duration((end - start) / 1000);
+/** As much of a text as fits, with an ellipsis; nothing if that would be too little. */
+function fitted(context: CanvasRenderingContext2D, text: string, room: number): string {
+  if (context.measureText(text).width <= room) return text;
+  let [fits, most] = [0, text.length];
+  while (fits < most) {
+    const middle = (fits + most + 1) >> 1;
+    if (context.measureText(`${text.slice(0, middle)}…`).width <= room) fits = middle;
+    else most = middle - 1;
+  }
+  return fits >= LEAST ? `${text.slice(0, fits).trimEnd()}…` : "";
+}
+
+const isPause = ({ kind }: Bar): boolean => kind === "wait" || kind === "idle";
+
+function barText(bar: Bar, turnTitle: (turn: number) => string): string {
+  const { kind, name, turn, start, end } = bar;
+  if (isPause(bar)) return duration((end - start) / 1000);
   if (kind === "turn") return `${name}  ${turnTitle(turn)}`.trimEnd();
   return kind === "model" ? model(name) : name;
 }

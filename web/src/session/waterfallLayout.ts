@@ -4,13 +4,15 @@ import type { Waterfall, WaterfallSpan } from "../values";
 
 /** Waits longer than this many milliseconds are shortened. */
 const LONG_WAIT = 30_000;
+/** So is work during which nothing began or ended for longer than this: a machine that slept, a build of hours. */
+const LONG_WORK = 30 * 60_000;
 /** How long shortened waits are together at most, as a part of the rest. */
 const WAITS_SHARE = 0.3;
 /** Rows of tools and of agents at most; what is left over shares the last one. */
 const MOST_ROWS = 60;
 
 export interface Bar {
-  kind: "turn" | "wait" | "model" | "tool" | "agent" | "person";
+  kind: "turn" | "wait" | "idle" | "model" | "tool" | "agent" | "person";
   row: number;
   start: number;
   end: number;
@@ -34,6 +36,8 @@ export interface WaterfallLayout {
   model: number;
   tools: number;
   waiting: number;
+  /** How long nothing was at work inside turns, in seconds. */
+  idle: number;
   agents: number;
   failed: number;
 }
@@ -50,9 +54,10 @@ export function layOut({ turns, spans }: Waterfall): WaterfallLayout {
   const tools = of("tool");
   const agents = of("agent");
   const asked = of("person");
+  const idle = pauses([...waits, ...asked, ...tools, ...agents, ...of("model")], turnBars);
   const rows = [
     { label: "Turns", bars: turnBars },
-    { label: "Waiting for you", bars: [...waits, ...asked] },
+    { label: "Waiting", bars: [...waits, ...asked, ...idle] },
     { label: "Model", bars: of("model") },
     ...pack(tools).map((bars, at) => ({ label: at ? "" : "Tools", bars })),
     ...pack(agents).map((bars, at) => ({ label: at ? "" : "Agents", bars })),
@@ -66,6 +71,7 @@ export function layOut({ turns, spans }: Waterfall): WaterfallLayout {
     model: covered(of("model")),
     tools: covered(tools),
     waiting: covered([...waits, ...asked]),
+    idle: covered(idle),
     agents: agents.length,
     failed: [...tools, ...agents].filter(({ state }) => state === "failed").length,
   };
@@ -82,6 +88,21 @@ const toBar = ({ kind, start, end, turn, item, name, state, call }: WaterfallSpa
   state,
   call,
 });
+
+/** The long pauses between some bars, each with the turn that it is in. */
+function pauses(bars: Bar[], turns: Bar[]): Bar[] {
+  const found: Bar[] = [];
+  let last: Bar | undefined;
+  for (const bar of bars.toSorted((a, b) => a.start - b.start)) {
+    if (last && bar.start - last.end > LONG_WAIT) {
+      const { end: start } = last;
+      const turn = turns[firstWhere(turns, (one) => one.start > start) - 1];
+      found.push({ ...bar, kind: "idle", start, end: bar.start, turn: turn?.turn ?? bar.turn, name: "", state: "", call: null });
+    }
+    if (!last || bar.end > last.end) last = bar;
+  }
+  return found;
+}
 
 /** Bars in as many rows as run at the same time. */
 function pack(bars: Bar[]): Bar[][] {
@@ -108,12 +129,12 @@ function covered(bars: Bar[]): number {
 }
 
 /** A stretch of time and its place on the scale. */
-interface Stretch {
+export interface Stretch {
   start: number;
   end: number;
   at: number;
   length: number;
-  /** Whether it is a wait that is drawn shorter than it is. */
+  /** Whether nothing happened for so long that it is drawn shorter than it is. */
   shortened: boolean;
 }
 
@@ -123,22 +144,17 @@ export class Scale {
   readonly length: number;
 
   constructor(rows: Row[], shorten: boolean) {
-    const busy = merge(rows.flatMap(({ bars }) => bars.filter(({ kind }) => kind !== "wait" && kind !== "person")));
-    const gaps = busy.slice(1).map(({ start }, at) => start - (busy[at]?.end ?? start));
-    const long = gaps.filter((gap) => gap > LONG_WAIT);
-    const worked = busy.reduce((sum, { start, end }) => sum + end - start, 0);
-    const short = Math.min(LONG_WAIT, Math.max(1000, (WAITS_SHARE * worked) / Math.max(1, long.length)));
+    const stretches = quietStretches(rows);
+    const long = stretches.map(({ quiet, start, end }) => (shorten && quiet ? Math.log2((2 * (end - start)) / LONG_WAIT) : 0));
+    const weight = long.reduce((sum, one) => sum + one, 0);
+    const worked = stretches.reduce((sum, { start, end }, n) => sum + (long[n] ? 0 : end - start), 0);
+    // A longer wait is drawn longer, but only a little; all together they leave most of the room to the work.
+    const unit = Math.min(LONG_WAIT, Math.max(1000, (WAITS_SHARE * worked) / Math.max(1, weight)));
     let at = 0;
-    const add = (start: number, end: number, length: number, shortened: boolean) => {
-      this.stretches.push({ start, end, at, length, shortened });
+    stretches.forEach(({ start, end }, n) => {
+      const length = long[n] ? Math.min(end - start, unit * long[n]) : end - start;
+      this.stretches.push({ start, end, at, length, shortened: !!long[n] });
       at += length;
-    };
-    busy.forEach(({ start, end }, index) => {
-      add(start, end, end - start, false);
-      const gap = gaps[index];
-      if (gap === undefined) return;
-      const shortened = shorten && gap > LONG_WAIT;
-      add(end, end + gap, shortened ? short : gap, shortened);
     });
     this.length = Math.max(1, at);
   }
@@ -157,20 +173,37 @@ export class Scale {
     return start + (length > 0 ? Math.min(1, Math.max(0, place - at) / length) : 0) * (end - start);
   }
 
+  /** Whether it is drawn shorter than it is from this time on. */
+  shortens(time: number): boolean {
+    return this.find(({ start }) => start <= time)?.shortened ?? false;
+  }
+
   private find(isBefore: (stretch: Stretch) => boolean): Stretch | undefined {
     return this.stretches[firstWhere(this.stretches, (stretch) => !isBefore(stretch)) - 1];
   }
 }
 
-/** The stretches that some bars cover. */
-function merge(bars: Bar[]): { start: number; end: number }[] {
-  const merged: { start: number; end: number }[] = [];
-  for (const { start, end } of bars.toSorted((a, b) => a.start - b.start)) {
-    const last = merged.at(-1);
-    if (last && start <= last.end) last.end = Math.max(last.end, end);
-    else merged.push({ start, end });
+/** The whole time in stretches: those in which nothing was at work, or nothing began or ended, for long are quiet. */
+function quietStretches(rows: Row[]): { start: number; end: number; quiet: boolean }[] {
+  const bars = rows.flatMap((row) => row.bars);
+  const working = bars.filter(({ kind }) => kind === "model" || kind === "tool" || kind === "agent");
+  const times = [...new Set(bars.flatMap(({ start, end }) => [start, end]))].toSorted((a, b) => a - b);
+  const changes = new Map<number, number>();
+  for (const { start, end } of working) {
+    changes.set(start, (changes.get(start) ?? 0) + 1);
+    changes.set(end, (changes.get(end) ?? 0) - 1);
   }
-  return merged;
+  const stretches: { start: number; end: number; quiet: boolean }[] = [];
+  let atWork = 0;
+  times.slice(1).forEach((end, n) => {
+    const start = times[n] as number;
+    atWork += changes.get(start) ?? 0;
+    const quiet = end - start > (atWork > 0 ? LONG_WORK : LONG_WAIT);
+    const last = stretches.at(-1);
+    if (last && !last.quiet && !quiet) last.end = end;
+    else stretches.push({ start, end, quiet });
+  });
+  return stretches;
 }
 
 /** The index of the first element for which a test is true, and is true for all after it. */
