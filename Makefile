@@ -34,7 +34,7 @@ test-share: $(VENV)/.tested-with
 # The programs that read what is exported, and the real client with the plug-in: Harbor, datasets, TRL and more, 1 GB.
 test-formats: $(VENV)/.tested-with
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --requirement tests_formats/requirements.txt
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps trl  # without torch
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps 'harbor>=0.25; python_version >= "3.12"' trl  # without torch
 	$(BIN)/python -m pytest tests_formats
 
 # A version of the real client from npm, in a sandbox against a stub of the API: what do our types not know of it?
