@@ -299,6 +299,19 @@ class TestGit:
             assert "committed 1a2b3c4 Add" in text
             assert "pull request a/b#7 linked" in text
             assert text.index("a/b#7") < text.index("Two.")
+        turns = json.loads(reread.export(session, "json"))["turns"]
+        assert [turn["commits"] for turn in turns] == [
+            [{"sha": "1a2b3c4", "subject": "Add", "branch": "main", "call": "a", "agent": None}],
+            [],
+            [],
+        ]
+        assert [
+            [(pull["number"], pull["action"], pull["call"]) for pull in turn["pull_requests"]] for turn in turns
+        ] == [
+            [(7, None, None)],
+            [],
+            [(8, "created", "b")],
+        ]
 
     def test_the_commit_of_an_agent_belongs_to_the_turn_that_started_it(self) -> None:
         inner = {"isSidechain": True, "agentId": "ag1"}

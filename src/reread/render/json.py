@@ -15,21 +15,24 @@ from reread.model.record_kinds import TURN_STARTERS, payload_of
 from reread.model.recorded import other_fields
 from reread.records.blocks import Block
 from reread.render.agents import agents_below
-from reread.render.format import shown_path
+from reread.render.format import agent_of, shown_path
 from reread.render.json_values import (
     AgentValue,
     BranchValue,
     CallValue,
     ChangeValue,
+    CommitValue,
     CompactionValue,
     ContentBlock,
     ConversationValue,
     MessageValue,
+    PullRequestValue,
     SessionValue,
     TurnValue,
 )
 from reread.render.selection import EVERYTHING, Selection, selected_turns
 from reread.session.changes import Change
+from reread.session.commits import Commit, GitOperations, GitOperationsByTurn, PullRequest
 from reread.session.results import TurnResult, turn_result
 from reread.session.session import Session
 
@@ -130,10 +133,12 @@ def _conversation(conversation: Conversation, selection: Selection, turns: Seque
     messages = conversation.messages if turns is None else [message for turn in turns for message in turn.messages]
     calls = conversation.calls if turns is None else [call for turn in turns for call in turn.calls]
     shown = [call for call in calls if selection.shows_call(call)] if selection.shows(TOOLS) else ()
+    git = GitOperationsByTurn(conversation)
+    chosen = conversation.turns if turns is None else turns
     fields: dict[str, Any] = {
         "messages": _streamed(value for m in messages if (value := _selected_value(m, selection)) is not None),
         "calls": _streamed(call_value(call, full=selection.full) for call in shown),
-        "turns": _streamed(map(turn_value, conversation.turns if turns is None else turns)),
+        "turns": _streamed(turn_value(turn, git.of_turn(turn.messages)) for turn in chosen),
     }
     if turns is None:
         fields |= {
@@ -214,8 +219,8 @@ def call_value(call: Call, *, full: bool = False) -> CallValue:
     )
 
 
-def turn_value(turn: Turn) -> TurnValue:
-    """A turn: its prompt, and its messages and calls by id."""
+def turn_value(turn: Turn, git: GitOperations) -> TurnValue:
+    """A turn: its prompt, its messages and calls by id, and what it did with git."""
     return TurnValue(
         index=turn.index,
         prompt=message_value(turn.prompt) if turn.prompt is not None else None,
@@ -223,6 +228,24 @@ def turn_value(turn: Turn) -> TurnValue:
         calls=[call.id for call in turn.calls],
         usage=turn.usage,
         results=list(_results(turn)),
+        commits=list(map(_commit_value, git.commits)),
+        pull_requests=list(map(_pull_request_value, git.pull_requests)),
+    )
+
+
+def _commit_value(commit: Commit) -> CommitValue:
+    call = commit.call
+    return CommitValue(sha=commit.sha, subject=commit.subject, branch=commit.branch, call=call.id, agent=agent_of(call))
+
+
+def _pull_request_value(pull: PullRequest) -> PullRequestValue:
+    return PullRequestValue(
+        number=pull.number,
+        url=pull.url,
+        repository=pull.repository,
+        action=pull.action,
+        call=pull.call.id if pull.call is not None else None,
+        agent=agent_of(pull.call) if pull.call is not None else None,
     )
 
 

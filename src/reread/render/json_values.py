@@ -122,6 +122,38 @@ class CallValue(Struct, frozen=True, kw_only=True):
     """The line of the tool use."""
 
 
+class CommitValue(Struct, frozen=True, kw_only=True):
+    """A commit that a turn made."""
+
+    sha: str
+    """As far as the transcript states it: often the first seven digits."""
+    subject: str | None
+    """The first line of its message."""
+    branch: str | None
+    """The git branch."""
+    call: str
+    """The id of the call that made it."""
+    agent: str | None
+    """The id of the agent whose call it is; null in the main conversation."""
+
+
+class PullRequestValue(Struct, frozen=True, kw_only=True):
+    """A pull request that a turn created, changed or was linked to."""
+
+    number: int
+    """Its number in the repository."""
+    url: str | None
+    """Its address."""
+    repository: str | None
+    """Owner and name."""
+    action: str | None
+    """created, merged, commented …; null if the client only linked the session to it."""
+    call: str | None
+    """The id of the call that did it; null if it was only linked."""
+    agent: str | None
+    """The id of the agent whose call it is; null in the main conversation."""
+
+
 class TurnValue(Struct, frozen=True, kw_only=True):
     """A prompt and everything up to the next prompt."""
 
@@ -137,6 +169,10 @@ class TurnValue(Struct, frozen=True, kw_only=True):
     """The tokens of its messages."""
     results: list[TurnResult]
     """How it ended, if a stream says so."""
+    commits: list[CommitValue]
+    """The commits that it made; in the main conversation, also those of its agents."""
+    pull_requests: list[PullRequestValue]
+    """The pull requests that it created, changed or was linked to, likewise."""
 
 
 class BranchValue(Struct, frozen=True, kw_only=True):
@@ -287,6 +323,8 @@ STRUCTS: tuple[type[Struct], ...] = (
     SessionValue,
     AgentValue,
     TurnValue,
+    CommitValue,
+    PullRequestValue,
     MessageValue,
     CallValue,
     BranchValue,
