@@ -146,14 +146,11 @@ def check_output(text: str) -> None:
         codes = re.sub(r"[34]8;(?:5;\d+|2;\d+;\d+;\d+)", "", colour[1]).split(";")
         assert not HIDING.intersection(codes), repr(text[colour.start() - 60 : colour.end() + 60])
     plain = COLOUR.sub("", text).replace("\r\n", "\n")
-    for at, character in enumerate(plain):
-        if (
-            character not in "\n\t" and unicodedata.category(character) in ("Cc", "Cs", "Zl", "Zp")
-        ) or character in "\u200b\U000e0041":
-            pytest.fail(f"{character!r} in {plain[max(0, at - 80) : at + 20]!r}")
-        assert unicodedata.bidirectional(character) not in ("RLO", "LRO", "RLE", "LRE", "RLI", "LRI", "FSI"), plain[
-            at - 80 : at
-        ]
+    for character in set(plain):
+        acts = character not in "\n\t" and unicodedata.category(character) in ("Cc", "Cs", "Zl", "Zp")
+        hides = character in "\u200b\U000e0041" or unicodedata.bidirectional(character) in OVERRIDES
+        at = plain.index(character)
+        assert not acts and not hides, f"{character!r} in {plain[max(0, at - 80) : at + 20]!r}"
 
 
 @pytest.mark.parametrize("words", VERBS, ids=" ".join)
@@ -213,7 +210,8 @@ def test_a_name_cannot_forge_a_line(tmp_path: Path) -> None:
     folder.mkdir(parents=True)
     path = folder / f"f\n{FORGED}.jsonl"
     path.write_bytes(jsonl(*told(prompt, response, answer(result("t", "done")), other)))
-    lists = [*VERBS, ["search", "needle"], ["usage", "--by", "session,model,project"], ["stats", "--list"]]
+    texts = [words for words in VERBS if words[-1] not in ("--json", "--csv")]
+    lists = [*texts, ["search", "needle"], ["usage", "--by", "session,model,project"], ["stats", "--list"]]
     for words in (*lists, ["show", str(path), "--no-pager"]):
         out = run(tmp_path, *words)
         check_output(out)

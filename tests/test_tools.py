@@ -82,9 +82,9 @@ def as_markdown(nodes: list[Node]) -> str:
 
 
 def drawn_in_both_views(nodes: list[Node]) -> str:
-    """The nodes as Markdown and on a very wide terminal, in full."""
+    """The nodes as Markdown and on a wide terminal, in full."""
     selection = Selection(full=True)
-    console = make_console(width=100_000, record=True, file=open("/dev/null", "w"))  # noqa: SIM115, PTH123
+    console = make_console(width=1_000, record=True, file=open("/dev/null", "w"))  # noqa: SIM115, PTH123
     with console.file:
         for node in nodes:
             for item in TerminalView(selection).node(node):

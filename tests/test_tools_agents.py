@@ -1748,7 +1748,7 @@ def check(node: n.Node) -> None:
 
 
 @OWN_TOOLS
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(data=st.data())
 def test_no_content_of_a_call_makes_a_drawing_raise(module: ModuleType, tool: Any, data: st.DataObject) -> None:
     tool_call = data.draw(tool_calls(module, tool))
