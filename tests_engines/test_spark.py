@@ -16,9 +16,24 @@ from bucket import Bucket
 
 import reread
 from reread.dataset.schema import TABLES
+from reread.spark.ranges import MOST_RANGES
 
 REPOSITORY = Path(__file__).parents[1]
 REAL = Path(os.environ.get("REREAD_REAL_CLIENT", REPOSITORY / "tests" / "real"))
+
+STRANGE = "5f1b8f40-0c5e-4c5e-9d43-0d1f6f2f5a10"
+
+
+def strange_lines(session: str) -> Iterator[bytes]:
+    """Yield lines with NUL bytes, lone surrogates, torn JSON and one of 12 MB."""
+    start = b'{"type":"user","sessionId":"%s","timestamp":"2026-11-10T10:00:00.000Z","uuid":' % session.encode()
+    yield start + b'"1","message":{"role":"user","content":"a\\u0000b \\ud800 c"}}\n\0\0\n{"torn\n'
+    long = random.Random(4).randbytes(6 << 20).hex()
+    yield start + b'"2","message":{"role":"user","content":"' + long.encode() + b'"}}\n'
+    for number in range(3, 500):
+        yield start + b'"%d","message":{"role":"user","content":"\xed\xa0\x80 \0 \\udfff"}}\r\n' % number
+    yield start + b'"500"}'
+
 
 pytestmark = pytest.mark.skipif(shutil.which("java") is None, reason="Spark needs Java")
 
@@ -71,11 +86,8 @@ def sources(bucket: Bucket) -> Path:
     for number, path in enumerate(sorted(REAL.rglob("*.jsonl"))[:60]):
         (target / f"p{number}").mkdir(parents=True)
         shutil.copyfile(path, target / f"p{number}" / path.name)
-    long = random.Random(4).randbytes(6 << 20).hex()
-    (target / "strange.jsonl").write_bytes(
-        b'{"type":"user","uuid":"1","message":{"role":"user","content":"a\\u0000b \\ud800 c"}}\n\0\0\n{"torn\n'
-        b'{"type":"user","uuid":"2","message":{"role":"user","content":"' + long.encode() + b'"}}\n'
-    )
+    (target / "strange.jsonl").write_bytes(b"".join(strange_lines("no-such-name")))
+    (target / f"{STRANGE}.jsonl").write_bytes(b"".join(strange_lines(STRANGE)))
     return bucket.sources
 
 
@@ -105,14 +117,38 @@ def test_a_folder_has_the_rows_of_the_library(spark: Any, sources: Path) -> None
         assert table == "usage" or frame.rdd.getNumPartitions() > 1
 
 
-def test_kept_files_and_buckets_have_the_same_rows(spark: Any, bucket: Bucket, tmp_path: Path) -> None:
+def test_a_large_file_is_split_into_ranges_of_lines(spark: Any, sources: Path) -> None:
+    path = sources / "projects" / "-real" / f"{STRANGE}.jsonl"
+    wanted = [
+        row
+        for row in reread.tables(root=str(sources), text=True)["records"].read_all().to_pylist()
+        if row["path"] == str(path)
+    ]
+    frame = load(spark, "records", path, text="true", taskBytes="1000000")
+    assert frame.rdd.getNumPartitions() == MOST_RANGES
+    found = sorted(frame.toArrow().to_pylist(), key=lambda row: row["offset"])
+    assert [{**row, "time": None} for row in found] == [{**row, "time": None} for row in wanted]
+    assert [row["time"] is None for row in found] == [row["time"] is None for row in wanted]
+    parts = load(spark, "records", path, columns="offset,type", taskBytes="1000000")
+    assert rows_of(parts) == Counter((str(row["offset"]), row["type"]) for row in wanted)
+    whole = load(spark, "records", path.with_name("strange.jsonl"), taskBytes="1000000")
+    assert whole.rdd.getNumPartitions() == 1, "its first lines do not tell which session it is"
+
+
+def test_kept_files_and_buckets_have_the_same_rows(spark: Any, sources: Path, bucket: Bucket, tmp_path: Path) -> None:
     reread.keep(to=tmp_path / "kept")
     reread.keep(to=bucket.url)
-    for table in ("usage", "calls"):
+    for table, addresses in {
+        "usage": (bucket.url, tmp_path / "kept"),
+        "calls": (bucket.url.replace("s3://", "s3a://"),),
+        "records": (bucket.url, tmp_path / "kept"),
+    }.items():
         names = [name for name in TABLES[table].names(text=False) if name != "path"]
-        wanted = rows_of(load(spark, table, bucket.sources, columns=",".join(names)))
-        for where in (tmp_path / "kept", bucket.url, bucket.url.replace("s3://", "s3a://")):
-            assert rows_of(load(spark, table, where, columns=",".join(names))) == wanted, where
+        wanted = _counted(reread.tables(root=str(sources))[table].read_all().select(names))
+        for where in addresses:
+            frame = load(spark, table, where, columns=",".join(names), taskBytes="1000000")
+            assert table != "records" or frame.rdd.getNumPartitions() > MOST_RANGES
+            assert rows_of(frame) == wanted, (table, where)
 
 
 def test_usage_adds_up_to_the_report(spark: Any, sources: Path) -> None:

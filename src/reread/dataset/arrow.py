@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import Any
 
 from reread.base.jsontext import replace_surrogates
@@ -28,18 +28,20 @@ _TYPES = {
 }
 
 
-def arrow_schema(table: TableSchema, *, text: bool = False, skip: int = 0) -> Schema:
-    """Return the Arrow schema of a table, without the first `skip` columns; its metadata has the version."""
+def arrow_schema(table: TableSchema, *, text: bool = False) -> Schema:
+    """Return the Arrow schema of a table; its metadata has the version."""
     fields = [
         pyarrow.field(column.name, _TYPES[column.type], metadata={"comment": column.doc})
-        for column in table.selected(text=text)[skip:]
+        for column in table.selected(text=text)
     ]
     return pyarrow.schema(fields, metadata={"reread.table": table.name, "reread.tables_version": str(VERSION)})
 
 
-def batches(table: TableSchema, rows: Iterable[Row], *, text: bool = False) -> Iterator[RecordBatch]:
-    """Yield rows of a table as batches, reading no more rows than the next batch takes."""
-    pending = RowBuffer(table, text=text)
+def batches(
+    table: TableSchema, rows: Iterable[Row], *, text: bool = False, names: Collection[str] | None = None
+) -> Iterator[RecordBatch]:
+    """Yield rows of a table as batches with all columns or some, reading no more rows than the next batch takes."""
+    pending = RowBuffer(table, text=text, names=names)
     for row in rows:
         pending.add(row)
         if pending.is_full:
@@ -51,12 +53,18 @@ def batches(table: TableSchema, rows: Iterable[Row], *, text: bool = False) -> I
 class RowBuffer:
     """Rows of one table that wait to become a batch."""
 
-    def __init__(self, table: TableSchema, *, text: bool = False, skip: int = 0) -> None:
-        """Buffer rows, of which the first `skip` values are left out."""
-        self.schema: Schema = arrow_schema(table, text=text, skip=skip)
+    def __init__(
+        self, table: TableSchema, *, text: bool = False, skip: int = 0, names: Collection[str] | None = None
+    ) -> None:
+        """Buffer rows, of which the first `skip` values are left out, and all columns that are not among `names`."""
+        every = arrow_schema(table, text=text)
         self.rows: list[Row] = []
-        self._columns = table.selected(text=text)[skip:]
-        self._skip = skip
+        self._columns = [
+            (place, column)
+            for place, column in enumerate(table.selected(text=text))
+            if place >= skip and (names is None or column.name in names)
+        ]
+        self.schema: Schema = pyarrow.schema([every.field(place) for place, _ in self._columns], every.metadata)
         self._bytes = 0
 
     def add(self, row: Row) -> None:
@@ -71,8 +79,7 @@ class RowBuffer:
 
     def take(self) -> RecordBatch:
         """Return the rows as a batch, and forget them."""
-        values = list(zip(*self.rows, strict=True))[self._skip :] if self.rows else [()] * len(self._columns)
-        arrays = [_array(column, given) for column, given in zip(self._columns, values, strict=True)]
+        arrays = [_array(column, [row[place] for row in self.rows]) for place, column in self._columns]
         self.rows, self._bytes = [], 0
         return pyarrow.RecordBatch.from_arrays(arrays, schema=self.schema)
 

@@ -55,6 +55,12 @@ def month_of(time_ms: int | None) -> str | None:
         return None
 
 
+def start_month(records: Iterable[Record]) -> str | None:
+    """Return the month of the first record that has a time; None if none has."""
+    months = (month_of(timestamp_ms(record.envelope.timestamp)) for record in records)
+    return next((month for month in months if month is not None), None)
+
+
 def session_row(session: Session, origin: FileOrigin, size: int) -> Row:
     """Return the row of a session."""
     conversation, metadata = session.loader.conversation, session.metadata

@@ -6,16 +6,15 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 
 from reread.accounting.digest import file_owner
-from reread.base.times import timestamp_ms
 from reread.dataset.rows import (
     FileOrigin,
     call_rows,
     edit_rows,
     file_rows,
     message_rows,
-    month_of,
     record_rows,
     session_row,
+    start_month,
 )
 from reread.dataset.schema import CALLS, EDITS, FILES, MESSAGES, PER_FILE, RECORDS, SESSIONS, Row
 from reread.dataset.states import path_text
@@ -41,10 +40,9 @@ class TranscriptFile:
             opened = opened.loader
         self.loader = opened
         conversation = opened.conversation
-        start_ms = timestamp_ms(conversation.metadata.first_stamp)
-        self.origin: FileOrigin = FileOrigin(
-            machine, month_of(start_ms), path_text(str(self.path)), *self._owner(conversation)
-        )
+        has_times = any(thread.metadata.first_stamp is not None for thread in self.threads)
+        month = start_month(conversation.records) if has_times else None
+        self.origin: FileOrigin = FileOrigin(machine, month, path_text(str(self.path)), *self._owner(conversation))
 
     def _owner(self, conversation: Conversation) -> tuple[str | None, str | None]:
         """Return the session and the agent that the file belongs to."""
