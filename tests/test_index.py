@@ -40,6 +40,7 @@ from reread.index import changed, engine, index_files, store, update
 from reread.index.find import find
 from reread.index.hits import Hit
 from reread.index.store import index_folder, open_reader
+from reread.index.units import is_own_call
 from reread.index.update import refresh
 from reread.render.search_results import read_command
 
@@ -215,6 +216,23 @@ def test_calls_to_reread_are_left_out(root: Path) -> None:
         reply(use("t3", command="grep needle reread.py"), id="m2"),
     )
     assert [hit.call for hit in hits(root, "needle")] == ["t3"]
+
+
+@pytest.mark.parametrize(
+    ("command", "own"),
+    [
+        ("reread ls", True),
+        ("cd x\n\n  reread ls", True),
+        ("uv run  reread ls", True),
+        ("python -m reread search x", True),
+        ("(reread)", False),
+        ("echo; reread", True),
+        ("git add reread", False),
+        ("prune reread x", False),
+    ],
+)
+def test_commands_that_call_reread(command: str, own: bool) -> None:
+    assert is_own_call("Bash", {"command": command}) is own
 
 
 def test_a_word_glued_to_an_escape_code_is_found(root: Path) -> None:

@@ -13,7 +13,7 @@ GIT = ".git"
 MAX_POINTER = 4096
 """Bytes read of the file that a worktree has instead of a folder."""
 _CLAUDE_WORKTREE = re.compile(r"[/\\]\.claude[/\\]worktrees[/\\]")
-_WORKTREE_OF = re.compile(r"gitdir: *(.+?)[/\\]\.git[/\\]worktrees[/\\]")
+_WORKTREE_OF = re.compile(r"gitdir: *+(.+?)[/\\]\.git[/\\]worktrees[/\\]")
 
 
 @lru_cache(maxsize=4096)

@@ -26,7 +26,7 @@ MODIFIED = "modified your proposed"
 """What the text of a result says if the user changed the proposal."""
 MAX_ADDED = 10**8
 """Characters that replacements may add; no file that a person edits grows by more."""
-_TRAILING = re.compile(r"[^\S\n]+(?=\n|$)")
+_TRAILING = re.compile(r"[^\S\n](?=\n|$)")
 
 
 class TextEdit(NamedTuple):

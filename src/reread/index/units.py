@@ -65,7 +65,7 @@ SPOKEN_STATE = {"pr-link": ("prUrl", "prRepository"), "task-summary": ("summary"
 """The types of session state that views show, and the fields with their texts."""
 OWN_TOOLS = ("mcp__reread__", "mcp__plugin_reread_")
 """How the names of the server's tools begin, as Claude Code calls them: set up by itself, or by the plug-in."""
-_OWN_COMMAND = re.compile(r"(?:^|[|;&(\n]|\$\(|\b(?:uvx|run|-m|exec|time))\s*reread(?:\s|$)")
+_OWN_COMMAND = re.compile(r"(?:^|[|;&(\n]|\b(?:uvx|run|exec|time)|\s-m)[^\S\n]*+reread(?:\s|$)")
 """A shell command that calls reread: such calls are left out, or every search would find earlier searches."""
 
 

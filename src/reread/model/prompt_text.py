@@ -62,7 +62,7 @@ _TYPED_COMMAND = re.compile(r"/(?:compact(?: [^\n]*)?|[a-z][a-z0-9:_-]{0,60})")
 """A command as typed, without tags."""
 
 _LEADING = re.compile(r"""<([a-z][\w-]*)((?:\s(?:[^<>"]|"[^"]*")*)?)>""")
-_ATTRIBUTE = re.compile(r"""([\w-]+)="([^"]*)\"""")
+_ATTRIBUTE = re.compile(r"""(?<![\w-])([\w-]++)="([^"]*)\"""")
 _TAG = re.compile(r"<(/?)([a-z][\w-]*)(?:\s[^<>]*)?>")
 _REMINDER = ("<system-reminder>", "</system-reminder>")
 _SIGILS = {"bash-input": "!", "user-memory-input": "#"}

@@ -25,7 +25,7 @@ _LINE_REST = re.compile(r"[\w+/=.:~$%-]{0,600}+[ \t\"'`\\+|│]{0,6}(?:\r?\n|(?<
 """The rest of a line that has nothing but a part of a secret."""
 _LEAD = re.compile(r"\A[ \t]*+(?:\d{1,7}[→:|\t])?[ \t\"'`\\]*+")
 _MARKED_LEAD = re.compile(r"\A[ \t]*+(?:\d{1,7}[→:|\t])?[ \t]*+[+<>|│#*-]?[ \t\"'`\\]*+")
-_ESCAPED_END = re.compile(r"(?:\\+r)?\\+n")
+_ESCAPED_END = re.compile(r"(?:(?<!\\)\\++r)?(?<!\\)\\++n")
 _LONG_WORD_LINE = re.compile(r"\r?\n[ \t]*+(?:\d{1,7}[→:|\t])?[ \t]*+[+<>|│#*-]?[ \t\"'`]*+[\w+/=.:~$%-]{12}", re.ASCII)
 """A line that begins with a long word."""
 _TAIL = " \t\r\"'`\\+|│="

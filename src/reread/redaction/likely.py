@@ -41,15 +41,15 @@ SENSITIVE = re.compile(
 _PASSWORD_NAME = re.compile("|".join(_PASSWORDS), re.IGNORECASE)
 _NAME_END = re.compile(r"[\w-]{0,24}", re.ASCII)
 _HARMLESS_END = re.compile(
-    r"(?i)(?:s|[a-z_-]*(?:type|name|count|limit|url|uri|path|file|length|size|format|field|label|hint|style|kind|"
+    r"(?i)(?:s|[a-z_-]{0,24}(?:type|name|count|limit|url|uri|path|file|length|size|format|field|label|hint|style|kind|"
     r"status|expiry|expires|ttl|id|ids|error|reset|policy|manager|input|usage|index|used|budget|version|hash|algorithm|"
-    r"prompt|required|strength|placeholder|per[a-z_]*|at|in|estimate|ratio|cost|class|scope|provider|endpoint|env|var|"
+    r"prompt|required|strength|placeholder|per[a-z_]{0,24}|at|in|estimate|ratio|cost|class|scope|provider|endpoint|env|var|"
     r"resolver|factory|store|validator|regex|pattern|rule|rules|iterator|kinds|list|set|map|stream|izer|ize|ized))$"
 )
 """Ends of names that are about a secret and do not hold one."""
 _ASSIGNED = re.compile(
     r"\\*[\"'`\])]{0,3}[ \t]{0,8}(?:(?P<key>\x1e)|:=|=>|==|[:=]|(?<=[\"'])[ \t]*,|(?:\bis|\bwas|ist)\b)[ \t]{0,8}"
-    r"(?:(?P<quote>\\*[\"'`])(?P<quoted>[^\"'`\s\x1e\x1f]{4,400}?)\\*[\"'`]"
+    r"(?:(?P<quote>\\*[\"'`])(?P<quoted>[^\"'`\s\x1e\x1f]{4,400}?)\\{0,8}[\"'`]"
     r"|(?P<bare>[^\s\"'`,;&|<>(){}\[\]\\\x1e\x1f]{1,300}+"
     r"(?:&(?![\w.-]{1,40}=)[^\s\"'`,;&|<>(){}\[\]\\\x1e\x1f]{0,60}+){0,2}+))",
     re.ASCII,

@@ -52,6 +52,7 @@ _BEFORE_REMOTE = re.compile(r"(?:(?:origin|upstream)\s{1,8}|(?:^|\n)(?:To|From) 
 _REMOTE_URL = re.compile(
     r"://(?:[^\s/@]{1,80}@)?([A-Za-z0-9.-]{1,80})(?::\d+)?/([\w.~-]{1,80}/[\w.~/-]{1,120})", re.ASCII
 )
+_HOST = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]{2,62}(?=[:\s])")
 _PSEUDONYM = re.compile(r"(?:user|host|person|owner|repo)-[0-9a-f]{6}")
 _BOTS = ("Claude", "claude", "GitHub", "dependabot[bot]", "github-actions[bot]")
 
@@ -112,7 +113,7 @@ class Personal:
             at = text.find(f"{name}@")
             while at >= 0:
                 start = at + len(name) + 1
-                found = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]{2,62}(?=[:\s])").match(text, start)
+                found = _HOST.match(text, start)
                 if found is not None and is_host(found[0]):
                     yield Span(start, found.end(), found[0], HOST, PERSONAL)
                 at = text.find(f"{name}@", start)

@@ -11,19 +11,20 @@ DEEPEST = 3
 """How often a text may have been escaped."""
 
 _ESCAPE = re.compile(
-    r"\\+u\{?((?!d[89a-f])[0-9A-Fa-f]{4})\}?|\\+x([0-7][0-9A-Fa-f])|%(?:25){0,3}([2-7][0-9A-Fa-f])"
-    r"|&(?:amp;)?#x0{0,4}([2-7][0-9A-Fa-f]);?|&(?:amp;)?#0{0,4}(\d{2,3});?|\\+([01][0-7]{2})|\\+([\"'/nrt_~*.$+-])|&(quot|apos|amp|lt|gt);"
+    r"(?<!\\)\\++(?:u\{?((?!d[89a-f])[0-9A-Fa-f]{4})\}?|x([0-7][0-9A-Fa-f])|([01][0-7]{2})|([\"'/nrt_~*.$+-]))"
+    r"|%(?:25){0,3}([2-7][0-9A-Fa-f])"
+    r"|&(?:(?:amp;)?(?:#x0{0,4}([2-7][0-9A-Fa-f]);?|#0{0,4}(\d{2,3});?)|(quot|apos|amp|lt|gt);)"
 )
 """A character written as an escape of JSON, a shell, a URL, HTML or Markdown."""
 _LETTERS = {"n": "\n", "r": "\r", "t": "\t", "quot": '"', "apos": "'", "amp": "&", "lt": "<", "gt": ">"}
 _HIDING = re.compile(
-    r"\\(?:\\*(?:u\{?(?:00|20|21|fe|FE)|x[1-7]|[01][0-7]{2})|[/_~-]|(?<=[A-Za-z0-9+/]{40}\\)\\*n)"
+    r"(?<!\\)\\++(?:u\{?(?:00|20|21|fe|FE)|x[1-7]|[01][0-7]{2}|[/_~-])|(?<=[A-Za-z0-9+/]{40})\\++n"
     r"|%[2-7][0-9A-Fa-f]|&(?:(?:amp;)?#|quot;|apos;)"
 )
 """Escapes that can be part of a secret, or end a line of base64."""
 _INVISIBLE = re.compile("(?:\x1b\\[[0-9;]{0,16}[A-Za-z]|[\u00ad\u200b-\u200d\u2060\ufeff])++")
 """Codes that colour a text, and characters without a width."""
-_LINE_END = r"[ \t\"'`\\+|│=]{0,6}(?:\r?\n|(?:\\+r)?\\+n)[ \t]*+(?:\d{1,7}[→:|\t])?"
+_LINE_END = r"[ \t\"'`\\+|│=]{0,6}(?:\r?\n|(?:(?<!\\)\\++r)?(?<!\\)\\++n)[ \t]*+(?:\d{1,7}[→:|\t])?"
 _QUOTES = r"(?:[ \t\"'`]|\\+[\"'])*+"
 _NEXT = r"(?=[\w+/=.:~$-])"
 _BREAK = re.compile(rf"{_LINE_END}{_QUOTES}{_NEXT}")
@@ -104,8 +105,8 @@ def unescape(text: str) -> View | None:
 
 
 def _decode(found: re.Match[str]) -> str:
-    *codes, number, octal, letter, name = found.groups()
-    code = next((digits for digits in codes if digits), None)
+    wide, byte, octal, letter, percent, hexadecimal, number, name = found.groups()
+    code = wide or byte or percent or hexadecimal
     if code is not None:
         return chr(int(code, 16))
     if number is not None:

@@ -12,7 +12,7 @@ from html import escape
 
 from reread.render.sanitize import safe
 
-_FENCE = re.compile(r"([ \t]*)((?:[-*+]|\d{1,9}[.)])[ \t]+)?(`{3,}|~{3,})(.*)")
+_FENCE = re.compile(r"([ \t]*)((?:[-*+]|\d{1,9}[.)])[ \t]+)?(`{3,}+|~{3,}+)(.*)")
 _QUOTE = re.compile(r" {0,3}>[ ]?")
 _TICKS = re.compile(r"`+")
 _LANGUAGE = re.compile(r"[A-Za-z0-9_+.#-]{1,40}")

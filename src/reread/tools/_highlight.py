@@ -22,7 +22,7 @@ MAX_REPEATS = 4
 
 _CASELESS = "(?i)"
 _ESCAPE_OR_SET = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]", re.DOTALL)
-_RIPGREP_ONLY = re.compile(r"\[\[|\[[^\]]*(?:--|&&|\|\||~~)|\\[1-9pPxukgK]")
+_RIPGREP_ONLY = re.compile(r"\[\[|\[[^\[\]]*(?:--|&&|\|\||~~)|\\[1-9pPxukgK]")
 """Syntax that means something else in ripgrep than in Python."""
 _COSTLY = re.compile(r"\(\?|\)[*+?{]|[*+?}][*+{]")
 """Repeated groups and the like, whose cost multiplies."""

@@ -21,6 +21,9 @@ from reread.tools.tool_call import ToolCall
 
 SEPARATOR = ", "
 """Separates the labels in an answer with several choices."""
+MOST_QUESTIONS = 50
+"""Questions whose answers are looked for in the text of a result; Claude asks up to four at once."""
+_ANSWER_END = re.compile(r'"(?=[,.\s]|$)')
 UNANSWERED = {
     "skipped": "skipped by the user",
     "replied_in_chat": "answered in the chat instead",
@@ -120,12 +123,20 @@ def _answers(call: ToolCall) -> dict[str, str]:
     if recorded:
         return {question: comma_separated(answer) for question, answer in recorded.items()}
     found: dict[str, str] = {}
-    for question in _questions(call) if call.outcome.state == DONE else []:
+    for question in _questions(call)[:MOST_QUESTIONS] if call.outcome.state == DONE else []:
         text = as_text(question.question)
-        answer = re.search(rf'"{re.escape(text)}"="(.*?)"(?=[,.\s]|$)', call.text, re.DOTALL)
-        if answer:
-            found[text] = answer[1]
+        answer = _answer_in(call.text, text)
+        if answer is not None:
+            found[text] = answer
     return found
+
+
+def _answer_in(text: str, question: str) -> str | None:
+    """Return the answer that a text gives as `"question"="answer"`."""
+    asked = f'"{question}"="'
+    at = text.find(asked)
+    end = _ANSWER_END.search(text, at + len(asked)) if at >= 0 else None
+    return text[at + len(asked) : end.start()] if end else None
 
 
 def _choice(question: Question, answer: str) -> Choice:
