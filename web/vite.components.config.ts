@@ -9,6 +9,7 @@ function confined(selector: string): string {
 
 /** The components for other React applications: one module and one style sheet, both built for `npm pack`. */
 export default defineConfig({
+  publicDir: false,
   plugins: [react()],
   css: {
     postcss: {

@@ -13,6 +13,7 @@ const escapeForInlining: Plugin = {
 
 /** The reader as one script and one style sheet, for exported pages. */
 export default defineConfig({
+  publicDir: false,
   plugins: [react(), escapeForInlining],
   define: { "process.env.NODE_ENV": '"production"' },
   build: {

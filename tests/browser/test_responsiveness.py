@@ -9,7 +9,7 @@ from making import answer, jsonl, reply, result, told, use, user
 from playwright.sync_api import expect
 
 import reread
-from browser.conftest import until
+from browser.conftest import DEMO, until
 from reread.reader.html_export import session_html
 
 Tab = Callable[..., Any]
@@ -112,3 +112,15 @@ def test_an_exported_page_stays_responsive(watched: Tab, tmp_path: Path, name: s
     page = tmp_path / "hostile.html"
     page.write_bytes(b"".join(session_html(reread.open(session(*CASES[name])))))
     assert_responsive(watched(page.as_uri()))
+
+
+def test_a_session_is_asked_for_once_and_before_the_reader_is_loaded(tab: Tab, demo: str) -> None:
+    """The server reads the file of a session while the browser reads the reader's script."""
+    page = tab(f"{demo}#/s/{DEMO['flaky']}")
+    page.locator(".message").first.wait_for()
+    found = page.evaluate(
+        "performance.getEntriesByType('resource').map(({ name, startTime }) => [name.split('/').pop(), startTime])"
+    )
+    (asked,) = (at for name, at in found if name == DEMO["flaky"])
+    items = next(at for name, at in found if name.startswith("items"))
+    assert asked < items  # which the reader's script asks for first

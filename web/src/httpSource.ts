@@ -23,8 +23,23 @@ function queryString(query: Query): string {
 const inThread = (thread: ThreadRef, path: string, query: Query = {}) =>
   sessionPath(thread) + path + queryString({ agent: thread.agent, branch: thread.branch, ...query });
 
+declare global {
+  interface Window {
+    /** The request for the session in the address that `public/assets/early.js` made before this script was loaded. */
+    early?: { address: string; response: Promise<Response> };
+  }
+}
+
+/** The response to a request that was made early, once. */
+function takeEarly(address: string): Promise<Response> | undefined {
+  const { early } = window;
+  if (early?.address !== address) return undefined;
+  window.early = undefined;
+  return early.response.catch(() => fetch(address));
+}
+
 async function get(address: string, init?: RequestInit): Promise<Response> {
-  const response = await fetch(address, init).catch(() => {
+  const response = await (takeEarly(address) ?? fetch(address, init)).catch(() => {
     throw new Error("No response from the server. Is reread still running?");
   });
   if (response.ok) return response;

@@ -29,7 +29,7 @@ REFRESH_SECONDS = 1.0
 """A session without listeners is checked for changes at most this often."""
 THREADS = 6
 """How many requests about one session are answered at once."""
-SHORTEST_PAUSE, LONGEST_PAUSE = 0.001, 0.05
+SHORTEST_PAUSE, LONGEST_PAUSE = 0.001, 0.01
 """Seconds between two looks at whether a file has been read."""
 SLICE_SECONDS = 0.02
 """How long a slice of long work holds the lock of a session."""
