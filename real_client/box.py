@@ -85,7 +85,15 @@ def _hide(folder: Path, keep: Sequence[Path]) -> None:
         _sh("mount", "--bind", STASH / str(n), path)
 
 
-def _environment(scratch: Path) -> dict[str, str]:
+def isolate(needed: Sequence[Path]) -> None:
+    """Leave nothing but some folders of the home folder and of the folder for temporary files, and start loopback."""
+    for folder in (Path.home(), Path("/tmp")):
+        _hide(folder, needed)
+    _sh("ip", "link", "set", "lo", "up")
+
+
+def environment(scratch: Path) -> dict[str, str]:
+    """Return the environment of the client."""
     return {
         "PATH": f"{scratch}/bin:{PATH}",
         "HOME": f"{scratch}/home",
@@ -103,7 +111,7 @@ def _environment(scratch: Path) -> dict[str, str]:
 
 
 def _run(scratch: Path, command: list[str], run: dict[str, Any]) -> dict[str, Any]:
-    env = {**_environment(scratch), **run.get("environment", {})}
+    env = {**environment(scratch), **run.get("environment", {})}
     try:
         done = subprocess.run(
             [*command, *run["words"]],
@@ -127,9 +135,7 @@ def _main(plan_file: Path) -> None:
     client, scratch = Path(plan["client"]), Path(plan["scratch"])
     package = next(above for above in client.parents if above.name == "node_modules")
     needed = [package, scratch, HERE, Path(sys.prefix), Path(sys.base_prefix), *map(Path, plan["keep"])]
-    for folder in (Path.home(), Path("/tmp")):
-        _hide(folder, needed)
-    _sh("ip", "link", "set", "lo", "up")
+    isolate(needed)
     for name, content in FILES.items():
         path = scratch / "proj" / name
         path.parent.mkdir(parents=True, exist_ok=True)

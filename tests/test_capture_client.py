@@ -19,7 +19,7 @@ import pytest
 RIG = Path(os.environ.get("REREAD_REAL_CLIENT", "/nowhere")) / "rig"
 VERSION = "2.1.325"
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-BOX = Path(__file__).parent / "box.py"
+BOX = Path(__file__).parent / "capture_real_client.py"
 ISOLATED = ["unshare", "-n", "-m", "-p", "--fork", "--mount-proc", "--kill-child"]
 
 

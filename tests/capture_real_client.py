@@ -14,46 +14,14 @@ from pathlib import Path
 from typing import Any
 
 RIG, CLIENT, SCRATCH, SOURCE = (Path(word) for word in sys.argv[1:5])
-PORT = 8787
-STASH = Path("/mnt")
+sys.path.insert(0, str(SOURCE / "real_client"))
+from box import PORT, environment, isolate  # noqa: E402
+
 SLEEP = "Sleep please [[SCN:interrupt_tool]]"
 
 
-def sh(*words: Any) -> None:
-    subprocess.run([*map(str, words)], check=True, stdout=subprocess.DEVNULL)
-
-
-def hide(folder: Path, keep: list[Path]) -> None:
-    """Mount an empty folder over one, and keep only some folders in it."""
-    inside = [path for path in dict.fromkeys(keep) if path.is_relative_to(folder) and path.is_dir()]
-    inside = [path for path in inside if not any(path != top and path.is_relative_to(top) for top in inside)]
-    sh("mount", "-t", "tmpfs", "tmpfs", STASH)
-    for n, path in enumerate(inside):
-        (STASH / str(n)).mkdir()
-        sh("mount", "--bind", path, STASH / str(n))
-    sh("mount", "-t", "tmpfs", "tmpfs", folder)
-    for n, path in enumerate(inside):
-        path.mkdir(parents=True)
-        sh("mount", "--bind", STASH / str(n), path)
-
-
-def environment() -> dict[str, str]:
-    return {
-        "PATH": f"{SCRATCH}/bin:/usr/local/bin:/usr/bin:/bin",
-        "HOME": f"{SCRATCH}/home",
-        "CLAUDE_CONFIG_DIR": f"{SCRATCH}/home/.claude",
-        "REREAD_HOME": f"{SCRATCH}/store",
-        "PYTHONPATH": str(SOURCE / "src"),
-        "ANTHROPIC_BASE_URL": f"http://127.0.0.1:{PORT}",
-        "ANTHROPIC_API_KEY": "dummy-key-for-the-stub-0000000000",
-        "DISABLE_TELEMETRY": "1",
-        "DISABLE_AUTOUPDATER": "1",
-        "DISABLE_ERROR_REPORTING": "1",
-        "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
-        "IS_SANDBOX": "1",
-        "LANG": "C.UTF-8",
-        "TZ": "UTC",
-    }
+def own_environment() -> dict[str, str]:
+    return environment(SCRATCH) | {"REREAD_HOME": f"{SCRATCH}/store", "PYTHONPATH": str(SOURCE / "src")}
 
 
 def reread(*words: Any, act: Any = None) -> dict[str, Any]:
@@ -61,7 +29,7 @@ def reread(*words: Any, act: Any = None) -> dict[str, Any]:
     child = subprocess.Popen(
         [sys.executable, "-m", "reread", *map(str, words)],
         cwd=SCRATCH / "proj",
-        env=environment(),
+        env=own_environment(),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -85,7 +53,7 @@ def fake(*words: str, stdin: bytes = b"", record: bool = False) -> dict[str, Any
     settings = {"REREAD_REPLAY": "once", **({"REREAD_RECORD": "once"} if record else {})}
     command = [sys.executable, "-m", "reread.fake_claude", *words, "--dangerously-skip-permissions"]
     done = subprocess.run(
-        command, cwd=SCRATCH / "proj", env={**environment(), **settings}, input=stdin, capture_output=True, timeout=60
+        command, cwd=SCRATCH / "proj", env=own_environment() | settings, input=stdin, capture_output=True, timeout=60
     )
     return {"out": done.stdout.decode(), "err": done.stderr.decode(), "code": done.returncode}
 
@@ -125,9 +93,7 @@ def kill_client(child: subprocess.Popen[bytes]) -> None:
 
 def main() -> None:
     needed = [RIG, CLIENT.parent, SCRATCH, SOURCE, Path(sys.prefix), Path(sys.base_prefix)]
-    for folder in (Path.home(), Path("/tmp")):
-        hide(folder, needed)
-    sh("ip", "link", "set", "lo", "up")
+    isolate(needed)
     for folder in ("proj", "home/.claude", "bin"):
         (SCRATCH / folder).mkdir(parents=True)
     (SCRATCH / "bin" / "claude").symlink_to(CLIENT)
