@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from reread.accounting.billing import NANOS_PER_DOLLAR
 from reread.accounting.entries import UsageEntry
 from reread.base import jsontext
-from reread.base.coerce import as_dict, as_str
+from reread.base.coerce import as_str
 from reread.base.times import timestamp_ms
 from reread.dataset.schema import Row
 from reread.history.versions import FileHistory, FileVersion
@@ -22,7 +22,6 @@ from reread.session.session import Session
 from reread.tools.outcome import DONE, FAILED, RUNNING, content_text
 
 PICOS_PER_DOLLAR = 10**12
-FILE_FIELDS = ("file_path", "notebook_path")
 """The fields of a call's input that name a file."""
 
 EARLIEST_MS = -62_135_596_800_000
@@ -167,7 +166,7 @@ def call_rows(conversation: Conversation, origin: FileOrigin, *, text: bool) -> 
             call.message.branch,
             call.message.index in turns,
             call.message.model,
-            _file(call),
+            call.file,
             records.line(call.answer) if call.answer >= 0 else None,
         )
         if text:
@@ -282,11 +281,6 @@ def _is_gone(history: FileHistory) -> bool:
 
 def _uuid(call: Call | None) -> str | None:
     return call.conversation.records[call.use].envelope.uuid if call is not None else None
-
-
-def _file(call: Call) -> str | None:
-    fields = as_dict(call.input)
-    return next((path for name in FILE_FIELDS if (path := as_str(fields.get(name)))), None)
 
 
 def _time(stamp: str | None) -> int | None:

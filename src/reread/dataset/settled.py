@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
-from pathlib import Path
 
 from reread.accounting.collect import Collection, Inputs
 from reread.accounting.prices import current_prices
@@ -28,11 +26,4 @@ def settled_rows(
         entries = collection.entries(exact=True)
     for entry in entries:
         entry.path = path_text(entry.path) if entry.path is not None else None
-    yield from entry_rows(entries, machine, _agent_types(files))
-
-
-def _agent_types(files: FileSet) -> dict[str, str]:
-    """Return the types of agents by their id, from the notes beside their files."""
-    paths = (Path(path) for path in files.states if os.path.basename(path).startswith(layout.AGENT_PREFIX))
-    types = ((layout.agent_id(path), layout.agent_meta(path).get("agentType")) for path in paths)
-    return {id: kind for id, kind in types if isinstance(kind, str)}
+    yield from entry_rows(entries, machine, layout.agent_types(files.states))

@@ -387,6 +387,13 @@ def agent_meta(path: Path) -> dict[str, Any]:
     return cast(dict[str, Any], value) if isinstance(value, dict) else {}
 
 
+def agent_types(paths: Iterable[str]) -> dict[str, str]:
+    """Return the types of those agents whose files are among the paths, by id, from the metadata beside the files."""
+    files = (Path(path) for path in paths if os.path.basename(path).startswith(AGENT_PREFIX))
+    types = ((agent_id(path), agent_meta(path).get("agentType")) for path in files)
+    return {id: kind for id, kind in types if isinstance(kind, str)}
+
+
 def first_envelope(path: Path) -> RecordEnvelope | None:
     """Return the envelope of the first record with a session id, if it is among the first eight."""
     try:

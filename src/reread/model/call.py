@@ -57,6 +57,12 @@ class CallContent(msgspec.Struct, eq=False):
         return getattr(self.block, "input", None)
 
     @property
+    def file(self) -> str | None:
+        """The file that the input names, as written; None if it names none."""
+        fields = as_dict(self.input)
+        return next((path for name in ("file_path", "notebook_path") if (path := as_str(fields.get(name)))), None)
+
+    @property
     def result(self) -> Block | None:
         """The result block; None while unanswered."""
         if self.answer < 0:

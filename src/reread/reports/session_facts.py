@@ -7,7 +7,6 @@ from itertools import zip_longest
 
 import msgspec
 
-from reread.base.coerce import as_dict, as_str
 from reread.base.times import timestamp_ms
 from reread.history.patches import changed_lines
 from reread.model.conversation import Agent, Call, Conversation, Message, cut_turns
@@ -186,7 +185,7 @@ def _call_fact(
         model=call.message.model,
         time_ms=started,
         seconds=max(0, ended - started) / 1000 if started is not None and ended is not None else None,
-        file=_file(call),
+        file=call.file,
         lines_added=added,
         lines_removed=removed,
         cost_usd=cost,
@@ -221,11 +220,6 @@ def _changed_lines(call: Call) -> tuple[int, int]:
         elif isinstance(node, Code):  # a new file
             added += len(node.text.splitlines())
     return added, removed
-
-
-def _file(call: Call) -> str | None:
-    fields = as_dict(call.input)
-    return next((path for name in ("file_path", "notebook_path") if (path := as_str(fields.get(name)))), None)
 
 
 def _turn_facts(session: Session) -> Iterator[TurnFact]:

@@ -73,22 +73,11 @@ def usage(
     with gc_paused(), open_cache(cache) as usage_cache:
         collection = Collection(inputs, usage_cache, table, keep_deleted=keep_deleted, progress=progress)
         exact = BLOCK in groups or any((time_ms or 0) % SLOT_MS for time_ms in (keep.since, keep.until))
-        types = _agent_types(inputs) if AGENT_TYPE in groups else None
+        types = layout.agent_types(inputs.states) if AGENT_TYPE in groups else None
         entries = collection.entries(exact=exact)
         report = group_entries(entries, groups, zone=zone, prices=table, keep=keep, agent_types=types)
         report = msgspec.structs.replace(report, unread=tuple(sorted(collection.unread)))
         return arrange(report, sort=sort, min_cost=min_cost)
-
-
-def _agent_types(inputs: Inputs) -> dict[str, str]:
-    """Return the types of agents by their id, from the metadata that Claude Code writes beside their files."""
-    found: dict[str, str] = {}
-    for path in map(Path, inputs.states):
-        if path.name.startswith(layout.AGENT_PREFIX):
-            kind = layout.agent_meta(path).get("agentType")
-            if isinstance(kind, str):
-                found[layout.agent_id(path)] = kind
-    return found
 
 
 def _flatten(sources: Iterable[Any]) -> Iterator[Source]:
