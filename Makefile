@@ -19,9 +19,9 @@ test: $(VENV)/.tested-with lint check-types check-web chromium
 test-sdk: $(VENV)/.tested-with-sdk
 	$(BIN)/python -m pytest tests_sdk
 
-# Buckets and Spark as they really are: moto as an S3 server, pyspark with Java. On Debian, as root, Java is installed.
+# Buckets, Iceberg and Spark as they really are: moto as an S3 server, pyiceberg, pyspark with Java. On Debian, as root, Java is installed.
 test-engines: $(VENV)/.tested-with
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[tables,spark]' 'moto[server]>=5' 'boto3>=1.34'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[tables,spark,iceberg]' 'moto[server]>=5' 'boto3>=1.34'
 	@command -v java >/dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && \
 	  apt-get update -qq && apt-get install -y -qq default-jre-headless; } || echo "No Java here: the tests with Spark will be skipped."
 	$(BIN)/python -m pytest tests_engines --timeout 600

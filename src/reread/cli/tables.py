@@ -12,6 +12,10 @@ from reread.cli._output import echo_spans, print_json, print_notice, progress
 
 @click.command()
 @click.option("-o", "--output", metavar="DIR", help="Write Parquet files to this folder or bucket, or update them.")
+@click.option(
+    "--iceberg", metavar="CATALOG", help="Commit what changed to this Iceberg catalogue: its name or address."
+)
+@click.option("--warehouse", metavar="DIR", help="The folder or bucket for the files of new Iceberg tables.")
 @click.option("--text", is_flag=True, help="Include the columns with what was said.")
 @click.option(
     "--keep-deleted", is_flag=True, envvar="REREAD_KEEP_DELETED", help="Keep the rows of transcripts that were deleted."
@@ -20,29 +24,38 @@ from reread.cli._output import echo_spans, print_json, print_notice, progress
 @root_options
 @click.pass_context
 def tables(
-    ctx: click.Context, output: str | None, text: bool, keep_deleted: bool, as_json: bool, root: tuple[Path, ...]
+    ctx: click.Context,
+    output: str | None,
+    iceberg: str | None,
+    warehouse: str | None,
+    text: bool,
+    keep_deleted: bool,
+    as_json: bool,
+    root: tuple[Path, ...],
 ) -> None:
-    """Write sessions as Parquet tables, or list the tables.
+    """Write sessions as Parquet or Iceberg tables, or list the tables.
 
     The tables are sessions, records, messages, calls, usage, edits and files. Only what changed is read and written
     again. Several machines can write to one folder at the same time, and whoever reads it sees whole changes. Without
-    -o, list the tables and their columns.
+    -o and --iceberg, list the tables and their columns.
 
     \b
     reread tables
     reread tables -o ~/sessions
     reread tables -o ~/sessions --text --json
     reread tables -o s3://team/tables
+    reread tables --iceberg team --warehouse s3://team/lake
     """
-    if output is None:
-        refuse_without(ctx, "--keep-deleted", "--output", "it is about what is written")
+    refuse_without(ctx, "--warehouse", "--iceberg", "it is for the files of its tables")
+    refuse_without(ctx, "--keep-deleted", "--output", "it is about what is written there")
+    if output is None and iceberg is None:
         return _list_tables(text, as_json)
     from reread.base.text import plural
     from reread.dataset.tables import tables as all_tables
 
     found = all_tables(root=merged_roots(ctx, root) or None, text=text)
     with progress("reading", None) as step:
-        report = found.write(output, keep_deleted=keep_deleted, progress=step)
+        report = found.write(output, iceberg=iceberg, warehouse=warehouse, keep_deleted=keep_deleted, progress=step)
     for path in report.unread:
         print_notice(f"Cannot read {path}: not included.")
     if as_json:
@@ -50,7 +63,8 @@ def tables(
     for name, rows in report.rows.items():
         click.echo(f"{name:10}{rows:>12,}")
     read = f"{plural(report.read, 'transcript')} read, {report.unchanged:,} unchanged, {report.removed:,} removed"
-    return click.echo(f"{read}, in {output} as {report.machine}")
+    commits = f"; {plural(report.commits, 'commit')} to {iceberg}" if report.commits is not None else ""
+    return click.echo(f"{read}, in {output or 'the cache'} as {report.machine}{commits}")
 
 
 def _list_tables(text: bool, as_json: bool) -> None:

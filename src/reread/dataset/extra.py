@@ -1,4 +1,4 @@
-"""The libraries of the extra `reread[tables]`."""
+"""The libraries of the extras `reread[tables]` and `reread[iceberg]`."""
 
 from __future__ import annotations
 
@@ -7,12 +7,16 @@ from types import ModuleType
 
 from reread.errors import Misuse
 
+SUBJECTS = {"tables": "Tables need", "iceberg": "Iceberg needs"}
 
-def require(module: str) -> ModuleType:
-    """Import a module of the extra; raise Misuse if it is not installed."""
+
+def require(module: str, extra: str = "tables") -> ModuleType:
+    """Import a module of an extra; raise Misuse if it is not installed."""
     try:
         return importlib.import_module(module)
     except ModuleNotFoundError as error:
-        if error.name != module.partition(".")[0]:
+        library = module.partition(".")[0]
+        if str(error.name).partition(".")[0] != library:
             raise
-        raise Misuse(f"Tables need {error.name}; install it with `pip install 'reread[tables]'`.") from None
+        message = f"{SUBJECTS[extra]} {library}; install it with `pip install 'reread[{extra}]'`."
+        raise Misuse(message) from None

@@ -31,7 +31,7 @@ def own_tables(
 ) -> Generator[LocalPlace]:
     """Yield a folder with the tables of all sessions as they are now; it is of use as long as this lasts."""
     files = find_files(roots)
-    kept = LocalPlace(cache_folder() / FOLDER / _key(files, text=text))
+    kept = own_place(files, text=text)
     try:
         _refresh(kept, files, text=text, progress=progress)
     except (Unwritable, OSError):  # no cache: then the tables are made for this once
@@ -41,6 +41,11 @@ def own_tables(
             yield place
         return
     yield kept
+
+
+def own_place(files: FileSet, *, text: bool) -> LocalPlace:
+    """Return the folder in the cache for the tables of some files."""
+    return LocalPlace(cache_folder() / FOLDER / _key(files, text=text))
 
 
 def _refresh(place: LocalPlace, files: FileSet, *, text: bool, progress: Progress | None) -> None:

@@ -23,3 +23,5 @@ class TablesReport(msgspec.Struct, frozen=True):
     """Transcripts whose rows were removed because they are gone."""
     unread: tuple[str, ...] = ()
     """Transcripts that could not be read: they have no rows."""
+    commits: int | None = None
+    """Commits to an Iceberg catalogue; None if there was none to write to."""

@@ -5,10 +5,12 @@ pyarrow is imported when a table is asked for: this module has public names, whi
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, suppress
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from reread.dataset.extra import require
 from reread.dataset.manifest import TablesManifest, newest_manifests
@@ -43,6 +45,16 @@ def tables(
     return WrittenTables(table_place(folder), text=text)
 
 
+def _committer(iceberg: str | None, warehouse: str | None) -> Callable[[TablePlace, str], int | None]:
+    """Return what commits to a catalogue, which is opened first: nothing is written if it cannot be."""
+    if iceberg is None:
+        return lambda place, machine: None
+    from reread.dataset.iceberg import commit_tables, open_catalog
+
+    catalog = open_catalog(iceberg, warehouse)
+    return lambda place, machine: commit_tables(place, machine, catalog)
+
+
 class Tables(Mapping[str, RecordBatchReader]):
     """The tables by name, read from transcripts; each time one is asked for, it is read from its beginning."""
 
@@ -68,16 +80,33 @@ class Tables(Mapping[str, RecordBatchReader]):
         return len(TABLES)
 
     def write(
-        self, folder: str | Path, *, keep_deleted: bool = False, progress: Progress | None = None
+        self,
+        folder: str | Path | None = None,
+        *,
+        iceberg: str | None = None,
+        warehouse: str | None = None,
+        keep_deleted: bool = False,
+        progress: Progress | None = None,
     ) -> TablesReport:
         """Write the tables to a folder or bucket as Parquet, or bring them up to date, reading only what changed.
 
-        Rows of transcripts that are gone are removed, unless `keep_deleted`.
+        With `iceberg`, the name or address of a catalogue, commit to its tables what changed; then a folder is not
+        needed. The files of a new table go below `warehouse`. Rows of transcripts that are gone are removed, unless
+        `keep_deleted`.
         """
+        from reread.dataset.own_tables import own_place
         from reread.dataset.update import TableUpdate
 
+        if folder is None and iceberg is None:
+            raise Misuse("Cannot write tables without a folder; give one, or an Iceberg catalogue.")
+        if folder is None and keep_deleted:
+            raise Misuse("Cannot keep the rows of deleted transcripts without a folder that has them; give one.")
+        commit = _committer(iceberg, warehouse)
+        files, machine = find_files(self._roots), machine_id()
+        place = table_place(folder) if folder is not None else own_place(files, text=self.text)
         options: dict[str, Any] = {"text": self.text, "keep_deleted": keep_deleted, "progress": progress}
-        return TableUpdate(table_place(folder), machine_id(), find_files(self._roots), **options).run()[1]
+        report = TableUpdate(place, machine, files, **options).run()[1]
+        return msgspec.structs.replace(report, commits=commit(place, machine))
 
     def sql(self, query: str) -> RecordBatchReader:
         """Return the rows of a query on DuckDB, which reads tables of these sessions that are kept in the cache."""
@@ -128,9 +157,7 @@ class WrittenTables(Tables):
                 raise Misuse(f"The tables of {manifest.machine} have no text; write them with `reread tables --text`.")
         return found
 
-    def write(
-        self, folder: str | Path, *, keep_deleted: bool = False, progress: Progress | None = None
-    ) -> TablesReport:
+    def write(self, *_: Any, **__: Any) -> TablesReport:
         """Raise Misuse: these tables are written already."""
         raise Misuse("Cannot write tables that were read from a folder; use `reread.tables()` without one.")
 
