@@ -11,6 +11,8 @@ from typing import Any, TypeVar
 from reread.base.gc_pause import gc_paused
 
 T = TypeVar("T")
+PATIENCE = 60.0
+"""How many seconds a test waits for what takes a moment on a machine that is not busy."""
 
 
 @contextmanager

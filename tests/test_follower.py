@@ -10,14 +10,12 @@ from typing import Any
 
 import anyio
 import pytest
-from limits import run_apart
+from limits import PATIENCE, run_apart
 
 import reread
 from reread.render.json import session_json
 from reread.session.follow import AllFollower
 from reread.session.follower import Follower, ticks
-
-PATIENCE = 60.0
 
 
 class Watcher:

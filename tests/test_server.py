@@ -24,7 +24,7 @@ from unittest.mock import Mock
 from urllib.request import url2pathname
 
 import pytest
-from limits import child_process
+from limits import PATIENCE, child_process
 from making import image, jsonl, printed, reply, result, text, told, use, user
 
 import reread
@@ -141,7 +141,7 @@ def running(library: SessionLibrary, *, host: str = "127.0.0.1", token: str | No
 
     def end() -> None:
         server.should_exit = True
-        thread.join(10)
+        thread.join(PATIENCE)
         assert not thread.is_alive(), "the server did not stop"
 
     try:
@@ -279,8 +279,8 @@ def test_nothing_is_counted_while_a_session_is_opened(tmp_path: Path, monkeypatc
 
 
 def wait_until(true: Callable[[], bool]) -> None:
-    """Wait up to 30 seconds for a condition."""
-    until = time.monotonic() + 30
+    """Wait for a condition."""
+    until = time.monotonic() + PATIENCE
     while not true():
         assert time.monotonic() < until
         time.sleep(0.02)
@@ -830,7 +830,7 @@ def test_no_page_with_the_token_is_left_behind(ending: signal.Signals, tmp_path:
         wait_until(lambda: bool(list(tmp_path.glob("reread-*.html"))))
         assert answers(address[1])
         server.send_signal(ending)
-        server.wait(10)
+        server.wait(PATIENCE)
         assert server.stderr.read() == ""
     left = list(tmp_path.glob("reread-*.html"))
     assert len(left) == (ending is signal.SIGKILL)
@@ -854,7 +854,7 @@ def test_pages_that_were_left_behind_are_removed(tmp_path: Path, monkeypatch: py
 
 
 def connected(site: Site, stack: ExitStack) -> socket.socket:
-    return stack.enter_context(socket.create_connection(("127.0.0.1", site.port), timeout=10))
+    return stack.enter_context(socket.create_connection(("127.0.0.1", site.port), timeout=PATIENCE))
 
 
 def test_idle_connections_do_not_stop_the_server(
@@ -864,7 +864,7 @@ def test_idle_connections_do_not_stop_the_server(
     with ExitStack() as stack:
         idle = [connected(demo, stack) for _ in range(60)]
         assert demo.status("/api/library") == 200
-        idle[0].settimeout(5)
+        idle[0].settimeout(PATIENCE)
         assert idle[0].recv(1) == b""
         idle[-1].sendall(f"GET /api/library HTTP/1.1\r\nhost: {demo.host}\r\n\r\n".encode())
         assert idle[-1].recv(12) == b"HTTP/1.1 200"
@@ -879,7 +879,7 @@ def test_connections_that_are_being_answered_are_kept_when_there_are_too_many(
     with ExitStack() as stack:
         streams = [stack.enter_context(demo.events("/api/events")) for _ in range(3)]
         refused = connected(demo, stack)
-        refused.settimeout(5)
+        refused.settimeout(PATIENCE)
         with suppress(ConnectionError):
             assert refused.recv(1) == b""
         assert len(streams) == 3
@@ -897,7 +897,7 @@ def test_a_request_that_does_not_come_ends_its_connection(
             slow.sendall(bytes([byte]))
         with suppress(ConnectionResetError):
             assert slow.recv(1) == b""
-        assert time.monotonic() - began < 5
+        assert time.monotonic() - began < PATIENCE
 
 
 def test_a_client_that_does_not_read_is_closed(demo: Site, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -906,7 +906,7 @@ def test_a_client_that_does_not_read_is_closed(demo: Site, monkeypatch: pytest.M
     with ExitStack() as stack:
         slow = stack.enter_context(socket.socket())
         slow.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-        slow.settimeout(10)
+        slow.settimeout(PATIENCE)
         slow.connect(("127.0.0.1", demo.port))
         slow.sendall(f"GET /api/sessions/{key}/export HTTP/1.1\r\nhost: {demo.host}\r\n\r\n".encode() * 15)
         time.sleep(3)
@@ -972,13 +972,13 @@ def test_ctrl_c_stops_the_server_while_a_browser_listens(tmp_path: Path) -> None
         with site.events(f"/api/sessions/{key}/events") as events:
             events.until("open")
             server.send_signal(signal.SIGINT)
-            assert server.wait(5) == 0
+            assert server.wait(PATIENCE) == 0
         assert server.stderr.read() == ""
 
 
 SLOW = """
 import threading, reread.cli, reread.server.routes
-reread.server.routes.library_usage = lambda *_: print("counting", flush=True) or threading.Event().wait(60)
+reread.server.routes.library_usage = lambda *_: print("counting", flush=True) or threading.Event().wait(100)
 reread.cli.main()
 """
 
@@ -994,8 +994,8 @@ def test_ctrl_c_stops_the_server_during_a_slow_request() -> None:
         request.start()
         assert server.stdout.readline() == "counting\n"
         server.send_signal(signal.SIGINT)
-        assert server.wait(10) == 0
-        request.join(10)
+        assert server.wait(PATIENCE) == 0
+        request.join(PATIENCE)
         assert server.stderr.read() == ""
 
 
@@ -1011,6 +1011,6 @@ def test_a_port_in_use_is_reported_in_one_line() -> None:
 def test_a_head_that_does_not_end_is_refused(demo: Site) -> None:
     with ExitStack() as stack:
         client = connected(demo, stack)
-        client.settimeout(5)
+        client.settimeout(PATIENCE)
         client.sendall(f"GET / HTTP/1.1\r\nHost: {demo.host}\r\nX: ".encode() + b"a" * 20_000)
         assert client.recv(100).startswith(b"HTTP/1.1 400")
