@@ -14,7 +14,7 @@ import pytest
 
 playwright = pytest.importorskip("playwright.sync_api", reason="the browser tests need playwright")
 
-TIMEOUT = 15_000
+TIMEOUT = 30_000
 """Milliseconds that a test waits for an element; enough for a busy machine."""
 playwright.expect.set_options(timeout=TIMEOUT)
 
@@ -110,7 +110,7 @@ def open_tab(browser: Any, address: str, *, ignored: str | None = None, **option
 
 def until(page: Any, expression: str) -> None:
     """Wait until an expression is true. Playwright's `wait_for_function` needs `eval`, which the page's CSP forbids."""
-    for _ in range(200):
+    for _ in range(600):
         if page.evaluate(expression):
             return
         page.wait_for_timeout(50)
