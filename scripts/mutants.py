@@ -39,6 +39,7 @@ RESUME = "tests/test_resume.py tests/test_hard_use.py -k 'resum or takes'"
 GATE = "tests/test_gate.py"
 STORE = "tests/test_hostile_store.py"
 FILES = "tests/test_hostile_files.py"
+TABLES = "tests/test_tables_folder.py"
 FOUND = "tests/test_fuzz.py -k found"
 LIMITS = "tests/test_server.py -k connection"
 
@@ -139,7 +140,7 @@ MUTANTS = [
     ),
     Mutant("disk/regular.py", "or status.st_uid == os.geteuid()", "or True", STORE),
     Mutant("disk/regular.py", 'flags | getattr(os, "O_NOFOLLOW", 0)', "flags", STORE),
-    Mutant("disk/regular.py", "st_size > largest", "st_size < 0", f"{STORE} {REGULAR}"),
+    Mutant("disk/regular.py", "if size > largest:", "if False:", f"{STORE} {REGULAR}"),
     Mutant("disk/cache.py", "if size > LARGEST:", "if False:", STORE),
     Mutant("disk/cache.py", " and _has_only_tables(database)", "", STORE),
     Mutant("disk/cache.py", "found.get(table.name) != table.sql", "False", STORE),
@@ -162,12 +163,25 @@ MUTANTS = [
     Mutant(
         "index/index_files.py", "update.cursors.pop(path, None)", "pass", "tests/test_one_bad_file.py -k first_part"
     ),
-    Mutant("session/saved_fold.py", "if any(count > saved.head.size", "if False and any(count > 0", f"{STORE} -k fold"),
+    Mutant(
+        "session/saved_fold.py",
+        "if any(count > saved.head.size",
+        "if False and any(count > 0",
+        f"{STORE} -k than_bytes",
+    ),
     Mutant("redaction/session_files.py", "filename_for(session.id or 'session')", "session.id", f"{FILES} -k id_of"),
     Mutant("cli/share.py", "filename_for(session.id or 'session')[:8]", "session.id[:8]", f"{FILES} -k id_of"),
     Mutant("reader/site_export.py", "if os.path.realpath(path) != os.path.join(", "if False and os.path.join(", FILES),
     Mutant("server/routes.py", "if len(body) > LARGEST_BODY:", "if False:", f"{FILES} -k request"),
     Mutant("reports/facts_cache.py", "with naming_file(path):", "if True:", "tests/test_one_bad_file.py -k stats"),
+    Mutant("dataset/manifest.py", "if not found.names_own_files(machine):", "if False:", f"{TABLES} -k elsewhere"),
+    Mutant("dataset/manifest.py", "_ID.fullmatch(part.id)\n", "True\n", f"{TABLES} -k elsewhere"),
+    Mutant("dataset/manifest.py", "_MONTH.fullmatch(part.month))", "True)", f"{TABLES} -k elsewhere"),
+    Mutant("dataset/manifest.py", "all(map(_TABLE.fullmatch, part.rows))", "True", f"{TABLES} -k elsewhere"),
+    Mutant("dataset/manifest.py", "self.machine == machine and ", "", f"{TABLES} -k elsewhere"),
+    Mutant("disk/manifest.py", " or found.machine != machine", "", "tests/test_mirror.py -k another_machine"),
+    Mutant("disk/manifest.py", ' and "\\n" not in piece.name', "", "tests/test_mirror.py -k break"),
+    Mutant("dataset/sql.py", "open_regular(path).close()", "pass", f"{TABLES} -k damaged"),
     Mutant("disk/cache.py", '"PRAGMA secure_delete = ON"', '"PRAGMA secure_delete = OFF"', "tests/test_disk_cache.py"),
     Mutant(
         "session/saved_fold.py",
@@ -177,8 +191,8 @@ MUTANTS = [
     ),
     Mutant(
         "session/saved_fold.py",
-        "or read(start, len(saved.proof)) != saved.proof",
-        "",
+        "or read(max(0, head.size - len(head.proof)), len(head.proof)) != head.proof:",
+        ":",
         "tests/test_saved_fold.py -k 'not restored_is and not counted'",
     ),
     Mutant("reader/export_formats.py", "stat_file(session.path).st_mode & 0o666", "0o666", REGULAR),

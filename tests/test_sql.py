@@ -29,7 +29,7 @@ from reread.dataset.place import LocalPlace
 from reread.dataset.schema import TABLES
 from reread.dataset.sql import Database
 from reread.disk.machine import machine_id
-from reread.errors import Misuse, NotFound
+from reread.errors import Misuse, NotFound, Unreadable
 from reread.render.query_table import cell_text, json_rows, query_csv, query_lines
 from reread.reports.usage_report import FIGURES, figures
 
@@ -202,6 +202,16 @@ def test_own_tables_are_kept_and_brought_up_to_date(tmp_path: Path, monkeypatch:
     next((kept / "_reread").glob("*/*.json")).write_text("{")
     with own_tables([root], progress=read.append) as place:
         assert ask(place.folder, "select count(*) as n from sessions")[0]["n"] > 0
+    for damage in (b"", b"PAR1 and other bytes PAR1"):
+        next(kept.glob("sessions/**/*.parquet")).write_bytes(damage)
+        with own_tables([root]) as place:
+            assert ask(place.folder, "select count(*) as n from sessions")[0]["n"] > 0
+    with pytest.raises(Unreadable), own_tables([root]) as place:
+        file = next(kept.glob("sessions/**/*.parquet"))
+        file.write_bytes(bytes(file.stat().st_size))
+        ask(place.folder, "from sessions")
+    with own_tables([root]) as place:
+        assert ask(place.folder, "from sessions")
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("REREAD_CACHE", str(tmp_path / "file"))
     with own_tables([root]) as place:

@@ -2,11 +2,14 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import time
 from collections import Counter
+from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +21,10 @@ from making import answer, jsonl, reply, result, told, use, user
 import reread
 from reread.cli._options import SAMPLES
 from reread.dataset.manifest import TablesManifest, newest_manifest, write_manifest
-from reread.dataset.parquet import PartsWriter
+from reread.dataset.parquet import PartsWriter, parquet, pyarrow
 from reread.dataset.place import LocalPlace
 from reread.dataset.schema import TABLES
-from reread.errors import Misuse, NotFound, Unreadable, Unwritable
+from reread.errors import Misuse, NotFound, RereadError, Unreadable, Unwritable
 
 
 @pytest.fixture(autouse=True)
@@ -195,6 +198,68 @@ def test_errors_say_what_to_do(root: Path, tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(Misuse, match=r"pip install 'reread\[tables\]'"):
         reread.tables()
+
+
+def damage_of(folder: Path) -> dict[str, Callable[[], object]]:
+    """Return what can be wrong with the files of a table."""
+    file = next((folder / "calls").glob("*/month=2026-03/*.parquet"))
+    return {
+        "no bytes": lambda: file.write_bytes(b""),
+        "other bytes": lambda: file.write_bytes(b"PAR1" + bytes(range(256)) + b"PAR1"),
+        "other columns": lambda: parquet.write_table(pyarrow.table({"a": [1]}), file),
+        "a folder": lambda: (file.unlink(), file.mkdir()),
+        "a pipe": lambda: (file.unlink(), os.mkfifo(file)),
+    }
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="makes pipes")
+def test_damaged_files_of_a_table_are_named(root: Path, tmp_path: Path) -> None:
+    put(root, "c", "in the same file as a")
+    reread.tables(root=root).write(tmp_path / "good")
+    put(root, "a", "another", "prompt")
+    for name in damage_of(tmp_path / "good"):
+        out = tmp_path / name
+        shutil.copytree(tmp_path / "good", out)
+        damage_of(out)[name]()
+        with pytest.raises(Unreadable, match=r"Cannot read .*calls"):
+            rows(out, "calls")
+        with pytest.raises(RereadError, match="calls"):
+            reread.tables(out).sql("from calls")
+        with pytest.raises(Unreadable, match="Cannot read") if name != "a folder" else nullcontext():
+            reread.tables(root=root).write(out)
+
+
+FOREIGN: list[dict[str, Any]] = [
+    {"id": "../../../../victim"},
+    {"id": "/victim"},
+    {"id": "*"},
+    {"id": "a\0b"},
+    {"id": "0123456789abcdef\n"},
+    {"month": "../../../.."},
+    {"month": "2026-03/.."},
+    {"rows": {"../..": 1}},
+    {"rows": {"/tmp": 1}},
+]
+
+
+@pytest.mark.parametrize("where", ["parts", "usage"])
+def test_a_manifest_names_no_file_elsewhere(root: Path, tmp_path: Path, where: str) -> None:
+    out = tmp_path / "out"
+    reread.tables(root=root).write(out)
+    path = next((out / "_reread" / "here").iterdir())
+    good = json.loads(path.read_bytes())
+    (tmp_path / "victim.parquet").write_bytes(b"mine")
+    hostile = [{**good, where: [{**good[where][0], **change}]} for change in FOREIGN]
+    for manifest in (*hostile, {**good, "machine": "../.."}, {**good, "machine": "other"}):
+        path.write_text(json.dumps(manifest))
+        for attempt in (lambda: rows(out, "calls"), lambda: reread.tables(root=root).write(out)):
+            with pytest.raises(Unreadable, match="names files that are not of its tables"):
+                attempt()
+    assert (tmp_path / "victim.parquet").read_bytes() == b"mine"
+    with path.open("wb") as file:
+        file.truncate(1 << 40)
+    with pytest.raises(Unreadable, match="too large"):
+        rows(out, "calls")
 
 
 def test_a_number_is_given_once(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ never changes. So a reader that takes the highest number sees all of a change or
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 import msgspec
@@ -21,6 +22,9 @@ FOLDER = "_reread"
 NO_MONTH = "__HIVE_DEFAULT_PARTITION__"
 """The folder of rows without a month, which engines read as null."""
 DIGITS = 9
+_ID = re.compile(r"[0-9a-f]{16}")
+_MONTH = re.compile(r"\d{4}-\d{2}", re.ASCII)
+_TABLE = re.compile(r"[a-z]+")
 
 
 class TablePart(msgspec.Struct, frozen=True):
@@ -67,6 +71,16 @@ class TablesManifest(msgspec.Struct, frozen=True):
         for part in (*self.parts, *self.usage):
             yield from ((table, part.month, name) for table, name in part.files(self.machine).items())
 
+    def names_own_files(self, machine: str) -> bool:
+        """True if it is the manifest of this machine, and all its files are where those of a table are."""
+        parts = (*self.parts, *self.usage)
+        return self.machine == machine and all(
+            _ID.fullmatch(part.id)
+            and (part.month is None or _MONTH.fullmatch(part.month))
+            and all(map(_TABLE.fullmatch, part.rows))
+            for part in parts
+        )
+
     def rows(self, table: str) -> int:
         """Return the number of rows of a table."""
         return sum(part.rows.get(table, 0) for part in (self.usage if table == USAGE.name else self.parts))
@@ -84,15 +98,20 @@ def newest_manifest(place: TablePlace, machine: str) -> TablesManifest | None:
         if not numbers:
             return None
         name = _name(machine, numbers[-1])
+        where = place.location(name)
         try:
-            return msgspec.json.decode(place.read(name), type=TablesManifest)
+            found = msgspec.json.decode(place.read(name), type=TablesManifest)
         except FileNotFoundError:
             continue
+        except OSError as error:
+            raise Unreadable.at(where, error) from error
         except jsontext.DECODE_ERRORS as error:
-            message = (
-                f"Cannot read {place.location(name)}: it is not a manifest of tables ({error}); delete the folder."
-            )
-            raise Unreadable(message) from error
+            message = f"Cannot read {where}: it is not a manifest of tables ({error}); delete the folder."
+            raise Unreadable(message, path=where) from error
+        if not found.names_own_files(machine):
+            message = f"Cannot read {where}: it names files that are not of its tables; delete the folder."
+            raise Unreadable(message, path=where)
+        return found
     raise Unreadable(f"Cannot read {place.location(FOLDER)}: its manifests are replaced too fast; try again.")
 
 

@@ -40,7 +40,11 @@ def own_tables(
             _update(place, files, text=text, progress=progress)
             yield place
         return
-    yield kept
+    try:
+        yield kept
+    except Unreadable:  # damaged since: the next query makes them anew
+        shutil.rmtree(kept.folder, ignore_errors=True)
+        raise
 
 
 def own_place(files: FileSet, *, text: bool) -> LocalPlace:
@@ -58,7 +62,10 @@ def _refresh(place: LocalPlace, files: FileSet, *, text: bool, progress: Progres
 
 
 def _is_current(place: LocalPlace, files: FileSet, *, text: bool) -> bool:
-    """True if the tables were made of the files as they are; this takes less time than to begin an update."""
+    """True if the tables were made of the files as they are; this takes less time than to begin an update.
+
+    Raise Unreadable if they are not as they were written.
+    """
     manifest = newest_manifest(place, machine_id())
     if manifest is None or (manifest.version, manifest.text) != (VERSION, text):
         return False
@@ -66,7 +73,13 @@ def _is_current(place: LocalPlace, files: FileSet, *, text: bool) -> bool:
     now = {path_text(path): state for path, state in transcript_states(files.states).items()}
     if states != now or manifest.usage_state != usage_state(files):
         return False
-    return all(os.path.exists(place.path(name)) for _, _, name in manifest.files())
+    for part in (*manifest.parts, *manifest.usage):
+        locations = [place.path(name) for name in part.files(manifest.machine).values()]
+        if sum(map(os.path.getsize, filter(os.path.isfile, locations))) != part.size:
+            raise Unreadable(
+                f"Cannot read the tables in {place.folder}: a file is missing, or is not as it was written."
+            )
+    return True
 
 
 def _update(place: LocalPlace, files: FileSet, *, text: bool, progress: Progress | None) -> TablesReport:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any
@@ -14,6 +14,7 @@ from reread.dataset.manifest import TablePart, file_name
 from reread.dataset.place import LocalPlace, TablePlace
 from reread.dataset.schema import PARTITIONS, TABLES, USAGE, Row
 from reread.dataset.transcripts import TranscriptFile
+from reread.errors import Unreadable
 
 parquet: Any = require("pyarrow.parquet")
 compute: Any = require("pyarrow.compute")
@@ -210,7 +211,20 @@ def read_batches(place: TablePlace, name: str, without: Collection[str] = ()) ->
     """Yield the rows of a file, without those of some transcripts."""
     with place.open(name) as file:
         left_out = pyarrow.array(without, pyarrow.string())
-        for batch in parquet.ParquetFile(file).iter_batches():
+        for batch in file_batches(file, place.location(name)):
             if without:
                 batch = batch.filter(compute.invert(compute.is_in(batch.column("path"), value_set=left_out)))
             yield batch
+
+
+def file_batches(file: IO[bytes], where: str, columns: Sequence[str] | None = None) -> Iterator[RecordBatch]:
+    """Yield the rows of an open file; raise Unreadable if it is damaged or has not all of the columns."""
+    try:
+        opened = parquet.ParquetFile(file)
+        missing = set(columns or ("path",)) - set(opened.schema_arrow.names)
+        if missing:
+            raise ValueError(f"it has no column {min(missing)}")
+        yield from opened.iter_batches(columns=columns)
+    except (OSError, ValueError, pyarrow.ArrowException) as error:
+        message = f"Cannot read {where}: {error}; delete the folder and write the tables anew."
+        raise Unreadable(message, path=where) from error

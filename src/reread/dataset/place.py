@@ -12,12 +12,14 @@ from typing import IO, Protocol
 from reread.disk.atomic import write_atomic
 from reread.disk.layout import expand_path
 from reread.disk.lock import lock
-from reread.disk.regular import make_private_folder, open_descriptor, open_regular, read_whole
-from reread.errors import Unwritable
+from reread.disk.regular import NotRegular, make_private_folder, open_descriptor, open_regular, read_settings
+from reread.errors import Unreadable, Unwritable
 
 TEMPORARY = ".tmp-"
 """How the name of a file begins that is being written."""
 LOCK = "_reread/lock-"
+LARGEST_SMALL = 1 << 28
+"""Bytes that a manifest may have: that of a million transcripts is smaller."""
 
 
 class TablePlace(Protocol):
@@ -28,11 +30,11 @@ class TablePlace(Protocol):
         ...
 
     def read(self, name: str) -> bytes:
-        """Return the content of a file; raise FileNotFoundError if there is none."""
+        """Return the content of a small file; raise FileNotFoundError if there is none."""
         ...
 
     def open(self, name: str) -> IO[bytes]:
-        """Open a file for reading at any offset; it stays readable if it is deleted."""
+        """Open a regular file for reading at any offset, else raise Unreadable; it stays readable if it is deleted."""
         ...
 
     def create(self, name: str, data: bytes) -> bool:
@@ -94,12 +96,15 @@ class LocalPlace:
             yield from (f"{inner}/{file}" for file in files)
 
     def read(self, name: str) -> bytes:
-        """Return the content of a file; raise FileNotFoundError if there is none."""
-        return read_whole(self.folder / name)
+        """Return the content of a small file; raise FileNotFoundError if there is none."""
+        return read_settings(self.folder / name, LARGEST_SMALL)
 
     def open(self, name: str) -> IO[bytes]:
         """Open a file for reading at any offset; it stays readable if it is deleted."""
-        return open_regular(self.folder / name)  # pyright: ignore[reportReturnType]
+        try:
+            return open_regular(self.folder / name)  # pyright: ignore[reportReturnType]
+        except NotRegular as error:
+            raise Unreadable.at(self.folder / name, error) from error
 
     def create(self, name: str, data: bytes) -> bool:
         """Write a small file, and return True; False if there is one with this name."""

@@ -10,6 +10,7 @@ from reread.dataset.extra import require
 from reread.dataset.manifest import TablesManifest, newest_manifests
 from reread.dataset.place import TablePlace
 from reread.dataset.schema import FLOAT, INTEGER, PARTITIONS, STRING, TABLES, TIME, TableSchema
+from reread.disk.regular import NotRegular, open_regular
 from reread.errors import Misuse, NotFound, Unreadable
 
 duckdb: Any = require("duckdb")
@@ -32,6 +33,8 @@ READING = frozenset({"SELECT", "EXPLAIN", "MULTI"})
 """The types of statements that only read; MULTI is a PIVOT."""
 _WORD = re.compile(r"\w+")
 WITH_FILES = READING | {"COPY"}
+REPLACED = (FileNotFoundError, duckdb.IOException, duckdb.PermissionException)
+"""The errors for a file that is gone, which then is not allowed either."""
 
 
 class QueryResult(NamedTuple):
@@ -82,9 +85,15 @@ class Database:
         self.place.fetch(file for name in self._asked for file in names[name])
         self.close()
         self._connection = duckdb.connect(":memory:", config=SETTINGS)
-        files = {name: list(map(self.place.path, names[name])) for name in self._asked}
+        files = {name: list(map(self._regular_path, names[name])) for name in self._asked}
         for name, table in TABLES.items():
-            self._connection.execute(_view(table, files.get(name), text=self.text))
+            try:
+                self._connection.execute(_view(table, files.get(name), text=self.text))
+            except REPLACED:
+                raise
+            except duckdb.Error as error:
+                where = self.place.location(name)
+                raise Unreadable(f"Cannot read {where}: {_sentence(str(error))}", path=where) from None
         if not self._allow_files:
             allowed = ", ".join(_quoted(location) for found in files.values() for location in found)
             self._connection.execute(f"SET allowed_paths = [{allowed}]")
@@ -95,6 +104,17 @@ class Database:
         """Yield table and name of every file."""
         for manifest in self._manifests:
             yield from ((table, name) for table, _, name in manifest.files())
+
+    def _regular_path(self, name: str) -> str:
+        """Return the path of a file; raise Unreadable for one that the engine would wait for, such as a pipe."""
+        path = self.place.path(name)
+        try:
+            open_regular(path).close()
+        except NotRegular as error:
+            raise Unreadable.at(path, error) from error
+        except OSError:  # the engine says what is wrong
+            pass
+        return path
 
     def _ask_for(self, statement: str) -> None:
         """Fetch the tables that a statement names."""
@@ -122,14 +142,10 @@ class Database:
             try:
                 self._ask_for(statement)
                 return self._run(statement)
-            except (
-                FileNotFoundError,
-                duckdb.IOException,
-                duckdb.PermissionException,
-            ) as error:  # a file that is gone is not allowed either
+            except REPLACED as error:
                 if not self._open():
                     raise Misuse(self._message(error)) from None
-            except duckdb.Error as error:
+            except (duckdb.Error, OSError) as error:  # Arrow passes on what DuckDB reports as the latter
                 raise Misuse(self._message(error)) from None
         raise Unreadable(f"Cannot read {self.place.location('')}: its files are replaced too fast; try again.")
 

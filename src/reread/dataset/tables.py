@@ -168,12 +168,12 @@ class WrittenTables(Tables):
     def _batches(self, name: str) -> Iterator[RecordBatch]:
         """Yield the rows of a table; all its files are opened first, so that later changes do not matter."""
         from reread.dataset.arrow import arrow_schema, pyarrow
-        from reread.dataset.parquet import parquet
+        from reread.dataset.parquet import file_batches
 
         schema = arrow_schema(TABLES[name], text=self.text)
         with ExitStack() as stack:
             for machine, month, file in self._open(name, stack):
-                for batch in parquet.ParquetFile(file).iter_batches(columns=schema.names[len(PARTITIONS) :]):
+                for batch in file_batches(file, self.place.location(name), schema.names[len(PARTITIONS) :]):
                     own = [pyarrow.array([value] * batch.num_rows, pyarrow.string()) for value in (machine, month)]
                     yield pyarrow.RecordBatch.from_arrays([*own, *batch.columns], schema=schema)
 

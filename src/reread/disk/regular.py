@@ -103,15 +103,16 @@ def read_own(path: str | Path, largest: int) -> bytes:
 
 
 def _read_bounded(file: io.FileIO | KeptFile, largest: int, path: str | Path) -> bytes:
-    if status_of(file).st_size > largest:
+    size = status_of(file).st_size
+    if size > largest:
         raise OSError(errno.EFBIG, os.strerror(errno.EFBIG), str(path))
-    return file.read(largest)
+    return file.read(size)
 
 
-def read_settings(path: str | Path) -> bytes:
-    """Return the content of a small file."""
+def read_settings(path: str | Path, largest: int = LARGEST_SETTINGS) -> bytes:
+    """Return the content of a small file; raise OSError if it is larger."""
     with open_regular(path) as file:
-        return _read_bounded(file, LARGEST_SETTINGS, path)
+        return _read_bounded(file, largest, path)
 
 
 def make_own_folder(folder: Path) -> None:
