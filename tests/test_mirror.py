@@ -2,6 +2,7 @@
 
 import sys
 from pathlib import Path
+from typing import cast
 
 import pytest
 from hypothesis import given
@@ -10,6 +11,8 @@ from hypothesis import strategies as st
 import reread
 from reread.disk import manifest, user_paths
 from reread.disk.frames import FrameBuilder, ZstdFrame
+from reread.disk.mirror import show_manifest
+from reread.disk.object_store import ObjectStore
 from reread.disk.stub import Piece, is_stub, parse_stub, stub_bytes
 from reread.errors import Misuse
 
@@ -85,6 +88,40 @@ def test_a_manifest_is_read_as_it_was_written(name: bytes, modified: int, sizes:
     whole = manifest.MachineManifest(1, "m", (manifest.ManifestFile(name, 1, modified, written),))
     assert manifest.decode_manifest(manifest.encode_manifest(whole)) == whole
     assert [piece.piece() for piece in written] == pieces(*sizes)
+
+
+class Bucket:
+    """A bucket that has one object."""
+
+    url = "s3://b-1"
+
+    def __init__(self, data: bytes) -> None:
+        self.data = data
+
+    def read(self, _: str) -> bytes:
+        return self.data
+
+
+@pytest.mark.parametrize("machine", ["../../victim", "/tmp", "", ".state", "other"])
+def test_a_manifest_of_another_machine_is_damaged(machine: str) -> None:
+    own = manifest.MachineManifest(manifest.FORMAT, "ann")
+    store = cast(ObjectStore, Bucket(manifest.encode_manifest(own)))
+    assert manifest.read_manifest(store, "ann")[0] == own
+    foreign = manifest.MachineManifest(manifest.FORMAT, machine)
+    store = cast(ObjectStore, Bucket(manifest.encode_manifest(foreign)))
+    with pytest.raises(OSError, match="it is damaged"):
+        manifest.read_manifest(store, "ann")
+
+
+def test_a_piece_whose_name_would_break_a_stub_is_damaged(tmp_path: Path) -> None:
+    (piece,) = pieces(1)
+    for name, is_whole in {piece.name: True, "a\npiece b": False}.items():
+        file = manifest.ManifestFile(b"p/a.jsonl", 1, 1 << 63, (manifest.ManifestPiece.of(Piece(name, piece.frames)),))
+        written = manifest.MachineManifest(manifest.FORMAT, "ann", (file,))
+        assert (manifest.decode_manifest(manifest.encode_manifest(written)) is not None) == is_whole
+        if is_whole:
+            show_manifest(tmp_path, "s3://b-1", written, b"")  # its time is beyond what a file can have
+            assert list((tmp_path / "ann").rglob("*.zst"))
 
 
 def test_manifests_of_one_machine_are_joined() -> None:

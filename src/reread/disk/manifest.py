@@ -97,9 +97,14 @@ def decode_manifest(data: bytes) -> MachineManifest | None:
         found = msgspec.msgpack.decode(raw, type=MachineManifest)
     except (BadFrame, *jsontext.DECODE_ERRORS):
         return None
-    if found.format != FORMAT or any(len(p.frames) % _ENTRY or not p.frames for f in found.files for p in f.pieces):
+    if found.format != FORMAT or not all(_is_piece(piece) for file in found.files for piece in file.pieces):
         return None
     return found
+
+
+def _is_piece(piece: ManifestPiece) -> bool:
+    """True if a piece has whole frames, and its name can stand in a line of a stub."""
+    return bool(piece.frames) and len(piece.frames) % _ENTRY == 0 and "\n" not in piece.name
 
 
 def read_manifest(store: ObjectStore, machine: str) -> tuple[MachineManifest, bytes]:
@@ -109,7 +114,7 @@ def read_manifest(store: ObjectStore, machine: str) -> tuple[MachineManifest, by
     except FileNotFoundError:
         return MachineManifest(FORMAT, machine), b""
     found = decode_manifest(data)
-    if found is None:
+    if found is None or found.machine != machine:  # it becomes the name of a folder
         where = f"{store.url}/{manifest_name(machine)}"
         raise OSError(
             5, "it is damaged, or of a newer reread; update reread, or restore an earlier version of it", where

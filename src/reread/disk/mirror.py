@@ -163,7 +163,7 @@ def show_manifest(
     files, top = manifest.by_key(), mirror / manifest.machine
     make_private_folder(top)
     for file in files.values():
-        with suppress(OSError):  # a name that this system cannot have
+        with suppress(OSError, OverflowError):  # a name or a time that this system cannot have
             write_stub(top, url, file, known.get(file.key))
     wanted = {path for path in (stub_path(top, file) for file in files.values()) if path is not None}
     _remove_others(top, wanted)
