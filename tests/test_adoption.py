@@ -91,6 +91,14 @@ def test_a_foreign_run_is_listed_shown_searched_and_counted(tmp_path: Path, monk
     assert len(list(reread.sessions())) == len(headers)
 
 
+def test_agents_and_steps_of_any_form_are_read(tmp_path: Path) -> None:
+    for number, odd in enumerate((5, "text", {"a": 1}, [1, None], [{"steps": 7}], [{"steps": "x", "agent": []}])):
+        file = tmp_path / "run.json"
+        file.write_text(json.dumps({**FOREIGN, "session_id": f"s{number}", "subagent_trajectories": odd}))
+        (adopted,) = adopt([file], to=tmp_path / "out")
+        assert reread.open(adopted.path).messages
+
+
 def test_what_is_no_trajectory_is_refused_and_nothing_is_written(tmp_path: Path) -> None:
     good, bad = tmp_path / "good.json", tmp_path / "bad.json"
     good.write_text(json.dumps(FOREIGN))

@@ -147,7 +147,7 @@ def test_the_server_changes_nothing_but_its_own_files(home: Path) -> None:
             budgets = {"day": 20, "week": None, "month": 99.5}
             assert ask("POST", "/api/settings", {"day": 20, "month": 99.5})[1] == budgets
             assert ask("POST", "/api/settings", {"day": None})[1] == {**budgets, "day": None}
-            for wrong in ({"day": 0}, {"day": True}, {"year": 1}, {"week": "7"}):
+            for wrong in ({"day": 0}, {"day": True}, {"year": 1}, {"week": "7"}, {"day": 10**400}):
                 assert ask("POST", "/api/settings", wrong)[0] == 400, wrong
         finally:
             server.terminate()

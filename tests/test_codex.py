@@ -2,6 +2,9 @@
 
 import copy
 import json
+import os
+import shutil
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -193,6 +196,20 @@ def test_lines_that_are_damaged_stay_as_they_are(tmp_path: Path) -> None:
     written = one.path.read_bytes()
     assert b'\nnot json\n[1]\n{"type":"response_item"}\n' in written and written.endswith(lines[-1][:40])
     assert "Hello." in [message.text for message in reread.open(one.path).messages]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="makes pipes and links")
+def test_a_rollout_that_cannot_be_read_does_not_stop_the_others(tmp_path: Path) -> None:
+    home = tmp_path / "codex" / "sessions"
+    home.mkdir(parents=True)
+    shutil.copy(rollout("0.166.0", PLAIN), home / "rollout-b.jsonl")
+    os.mkfifo(home / "rollout-a.jsonl")
+    (home / "rollout-c.jsonl").mkdir()
+    (home / "rollout-d.jsonl").symlink_to(tmp_path / "nowhere")
+    unread: list[str] = []
+    (one,) = adopt([home.parent], to=tmp_path / "out", unread=unread)
+    assert reread.open(one.path).messages
+    assert [path[-7] for path in unread] == ["a", "c", "d"]
 
 
 def test_a_folder_without_rollouts_is_refused(tmp_path: Path) -> None:

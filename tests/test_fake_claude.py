@@ -241,6 +241,10 @@ def test_the_caller_chooses_the_session_id(claude: Any, tmp_path: Path) -> None:
     first = claude("-p", PLAIN, "--output-format", "json", "--session-id", mine, played=played)
     assert values(first)[0]["session_id"] == mine
     assert claude("-p", "And then?", "--resume", mine, played=played).returncode == 0
+    (note,) = Path(played).glob("*.session")
+    for content in (b"[" * 100_000, b"5", b"\xff", b""):
+        note.write_bytes(content)
+        assert claude("-p", "And then?", "--resume", mine, played=played).returncode == client.FAILED
 
 
 def test_with_a_played_folder_each_recording_is_played_once(claude: Any, tmp_path: Path) -> None:

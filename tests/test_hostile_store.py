@@ -21,8 +21,8 @@ from reread.disk.derived import decompressed
 from reread.disk.frames import BadFrame, pack, unpack
 from reread.disk.regular import NotRegular, make_own_folder, open_own, read_own
 from reread.index import segments, store
+from reread.session import fold_columns, saved_fold
 from reread.session import loader as loading
-from reread.session import saved_fold
 from reread.session.saved_fold import fold_path
 
 ID = "11111111-1111-4111-8111-111111111111"
@@ -288,10 +288,10 @@ def totals() -> list[int]:
     return [reread.search(query).total for query in ("needle", "hello", "one", "nee*", "tool:write")]
 
 
-def flip(path: Path, at: int) -> None:
-    """Change one bit of a file."""
+def flip(path: Path, at: int, bits: int = 8) -> None:
+    """Change bits of one byte of a file."""
     data = bytearray(path.read_bytes())
-    data[at] ^= 1 << (at % 8)
+    data[at] ^= bits
     path.write_bytes(data)
 
 
@@ -312,7 +312,7 @@ def test_a_bit_that_changed_on_the_disk_loses_no_hits(home: Path) -> None:
             assert segments.damaged_file(folder) == name, at
             (folder / name).write_bytes(data)
     for name in (next(name for name in files if name.endswith(".del")), segments.META):
-        flip(folder / name, 7)
+        flip(folder / name, 4, 0xFF)  # documents that are gone come back
         assert totals() == wanted
         assert totals() == wanted
 
@@ -412,6 +412,18 @@ def test_a_fold_that_could_not_be_read_again_is_not_saved(saved: Path, monkeypat
     session.load_rest()
     session.save_fold()
     assert not fold_path(saved).exists()
+
+
+def test_a_fold_with_more_messages_than_bytes_is_not_restored(saved: Path) -> None:
+    head, sections = parts_of(fold_path(saved).read_bytes())
+    (conversation,) = msgspec.msgpack.decode(sections[1])
+    messages = conversation[2]
+    rare = next(name for name, column in messages.items() if column[0] == fold_columns.SPARSE)
+    messages[rare] = [fold_columns.SPARSE, {0: None}]
+    conversation[4] = [1 << 60, 1]
+    changed = [sections[0], msgspec.msgpack.encode([conversation]), *sections[2:]]
+    fold_path(saved).write_bytes(fold_of(head, changed))
+    assert len(reread.open(saved).messages) == 2
 
 
 def mutants(value: Any) -> list[Any]:

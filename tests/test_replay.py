@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from making import jsonl, reply, result, told, use, user
 
 import reread
-from reread.base.times import parse_duration, parse_position
+from reread.base.times import LONGEST_WAIT, parse_duration, parse_position
 from reread.catalog.store import Store
 from reread.recording import player
 from reread.recording.player import INSTANT, PlaybackStep, playback_schedule
@@ -99,6 +99,12 @@ class TestConversation:
     def test_a_part_starts_at_once(self, store: Store) -> None:
         assert self.play(store, start=2.0, stop=4.0) == ([2, 3], [1])
         assert self.play(store, start=START + timedelta(seconds=3)) == ([3, 4], [1])
+
+    def test_waits_no_longer_than_the_system_can(self, tmp_path: Path) -> None:
+        store = Store(tmp_path)
+        for year in (1, 9999):
+            store.append("c", b'{"n":%d}' % year, timestamp=datetime(year, 1, 2, tzinfo=UTC))
+        assert self.play(store) == ([1, 9999], [LONGEST_WAIT])
 
     def test_speed_must_be_positive(self, store: Store) -> None:
         with pytest.raises(reread.Misuse, match="--speed must be greater than 0"):

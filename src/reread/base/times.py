@@ -11,6 +11,8 @@ from reread.errors import Misuse
 TimeLike = str | datetime | date
 """A point in time or a day; a string is parsed by `parse_time`."""
 LOCAL = "local"
+LONGEST_WAIT = 1e8
+"""Seconds that one waits at most: a recording may say that thousands of years passed, which no system can wait."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 _AGO = re.compile(r"(\d+)\s*([mhdw])")

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from reread.cli._options import json_option
-from reread.cli._output import print_json
+from reread.cli._output import print_json, print_notice
 
 FILE = click.Path(path_type=Path)
 
@@ -32,7 +32,10 @@ def adopt(paths: tuple[Path, ...], to: Path | None, as_json: bool) -> None:
     from reread.recording.adoption import adopt as adopt_files
     from reread.render.sanitize import safe_line
 
-    adopted = adopt_files(paths, to=to)
+    unread: list[str] = []
+    adopted = adopt_files(paths, to=to, unread=unread)
+    for path in unread:
+        print_notice(f"Cannot read {path}: not included.")
     if as_json:
         rows = [{"id": one.id, "path": str(one.path), "agents": one.agents, "steps": one.steps} for one in adopted]
         return print_json(rows)

@@ -15,6 +15,7 @@ from typing import IO, TYPE_CHECKING, NoReturn
 
 from reread.base.claude_argv import STREAM_JSON, parse_invocation
 from reread.base.stdio import flush_or_discard, open_standard_streams
+from reread.base.times import LONGEST_WAIT
 from reread.catalog.stored_line import ERR, IN, OUT
 from reread.errors import RereadError
 from reread.fake_claude.caller import CallerMessages, LineReader
@@ -292,7 +293,7 @@ class FakeClient:
         """Wait as long as the client did, and receive the caller's messages meanwhile."""
         until = time.monotonic()
         if self._settings.speed and last is not None and at is not None:
-            until += max(at - last, 0) / self._settings.speed
+            until += min(max(at - last, 0) / self._settings.speed, LONGEST_WAIT)
         with contextlib.suppress(queue.Empty):
             while self._caller and not self._caller.is_gone:
                 self._receive(self._caller, max(until - time.monotonic(), 0))

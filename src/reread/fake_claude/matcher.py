@@ -7,12 +7,14 @@ import json
 import math
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, cast
 
 from reread.base.claude_argv import Invocation
+from reread.base.coerce import as_str
 from reread.base.text import plural
 from reread.disk.layout import expand_path
 from reread.disk.regular import read_settings
@@ -100,7 +102,7 @@ def _read_patterns(path: str) -> tuple[tuple[str, str], ...]:
         value = json.loads(read_settings(expand_path(path)))
     except OSError as error:
         raise Unreadable.at(path, error) from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise Misuse(f"Cannot read the patterns in {path}: {error}.") from None
     if not isinstance(value, dict) or not all(isinstance(name, str) for name in cast(dict[str, Any], value).values()):
         raise Misuse(f"Cannot read the patterns in {path}: use an object of patterns and names of recordings.")
@@ -207,8 +209,11 @@ class Matcher:
 
     def _recorded_id(self, session: str) -> str:
         """Return the recorded id of a session for which a caller has chosen another id."""
-        alias = self._alias_path(session)
-        return json.loads(alias.read_text()) if self._played_folder and alias.exists() else session
+        if self._played_folder is None:
+            return session
+        with suppress(OSError, ValueError, RecursionError):
+            return as_str(json.loads(read_settings(self._alias_path(session)))) or session
+        return session
 
     def _marker_path(self, key: str) -> Path:
         return (self._played_folder or Path()) / f"{hashlib.sha256(key.encode()).hexdigest()[:24]}.played"

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any, NamedTuple, cast
 
 from reread.base import jsontext
-from reread.base.coerce import as_dict, as_str
+from reread.base.coerce import as_dict, as_list, as_str
 from reread.disk.atomic import write_atomic
 from reread.disk.filenames import AGENT_PREFIX, filename_for
 from reread.disk.layout import PROJECTS, SUBAGENTS, default_store
-from reread.disk.regular import PRIVATE_FILE, make_private_folder, read_whole
+from reread.disk.regular import PRIVATE_FILE, make_private_folder, open_regular, read_whole
 from reread.errors import Misuse, NotFound, Unreadable, Unwritable
 from reread.recording.rollouts import adopted_lines, is_rollout, rollout_files, session_id
 from reread.records.dialects import codex
@@ -29,13 +29,17 @@ class AdoptedSession(NamedTuple):
     steps: int
 
 
-def adopt(paths: Sequence[str | Path], *, to: str | Path | None = None) -> list[AdoptedSession]:
+def adopt(
+    paths: Sequence[str | Path], *, to: str | Path | None = None, unread: list[str] | None = None
+) -> list[AdoptedSession]:
     """Write trajectories, and rollouts of the Codex CLI, as sessions below a folder, by default reread's own.
 
     A file has one trajectory, a list of them, one a line, or a rollout; a folder has rollouts. Raises Misuse if one of
-    them is none; then nothing is written. A session that was adopted before is written anew.
+    them is none; then nothing is written. Rollouts in a folder that cannot be read are added to `unread`. What was
+    adopted before is written anew.
     """
-    found = [(path, value) for given in map(Path, paths) for path, value in _find(given)]
+    unread = unread if unread is not None else []
+    found = [(path, value) for given in map(Path, paths) for path, value in _find(given, unread)]
     folder = Path(to) if to is not None else default_store()
     return [
         _write_rollout(path, folder) if value is None else _write(value, _session_id(value, path, n), folder)
@@ -43,13 +47,17 @@ def adopt(paths: Sequence[str | Path], *, to: str | Path | None = None) -> list[
     ]
 
 
-def _find(path: Path) -> Iterator[tuple[Path, dict[str, Any] | None]]:
+def _find(path: Path, unread: list[str]) -> Iterator[tuple[Path, dict[str, Any] | None]]:
     """Yield the trajectories of a file; None stands for a rollout, which is read when it is written."""
     if path.is_dir():
         rollouts = rollout_files(path)
         if not rollouts:
             raise Misuse(f"No rollouts below {path}; pass the home of the Codex CLI, such as ~/.codex.")
-        yield from ((rollout, None) for rollout in rollouts)
+        for rollout in rollouts:
+            if _is_readable(rollout):
+                yield rollout, None
+            else:
+                unread.append(str(rollout))
         return
     data = _read(path)
     if is_rollout(data):
@@ -72,6 +80,14 @@ def _read(path: Path) -> bytes:
         raise NotFound(f"No file {path}.", path=str(path)) from error
     except OSError as error:
         raise Unreadable.at(path, error) from error
+
+
+def _is_readable(path: Path) -> bool:
+    try:
+        open_regular(path).close()
+    except OSError:
+        return False
+    return True
 
 
 def _values(data: bytes) -> list[dict[str, Any]]:
@@ -111,13 +127,13 @@ def _write(trajectory: dict[str, Any], id: str, folder: Path) -> AdoptedSession:
     lines = list(_lines(trajectory, id, None))
     if title:
         lines.append({"type": "custom-title", "customTitle": title, "sessionId": id})
-    agents = [as_dict(item) for item in cast(list[Any], trajectory.get("subagent_trajectories") or [])]
+    agents = list(map(as_dict, as_list(trajectory.get("subagent_trajectories"))))
     _save(path, _encoded(lines))
     for n, inner in enumerate(agents, 1):
         name = as_str(inner.get("trajectory_id")) or str(n)
         file = path.with_suffix("") / SUBAGENTS / f"{AGENT_PREFIX}{filename_for(name)}.jsonl"
         _save(file, _encoded(_lines(inner, id, filename_for(name), trajectory)))
-    return AdoptedSession(id, path, len(agents), len(cast(list[Any], trajectory["steps"])))
+    return AdoptedSession(id, path, len(agents), len(as_list(trajectory["steps"])))
 
 
 def _encoded(lines: Iterable[dict[str, Any]]) -> list[bytes]:
@@ -146,7 +162,7 @@ def _lines(
         "project": as_dict((above or trajectory).get("extra")).get("project"),
     }
     about = {key: value for key, value in about.items() if isinstance(value, str)}
-    for step in map(as_dict, cast(list[Any], trajectory.get("steps") or [])):
+    for step in map(as_dict, as_list(trajectory.get("steps"))):
         own = {key: value for key, value in step.items() if key not in ("observation", "metrics")}
         usage = {"usage": step["metrics"]} if step.get("metrics") else {}
         yield {"atif": about, "step": own, **usage}

@@ -13,6 +13,7 @@ import msgspec
 
 from reread.base.format import duration_text
 from reread.base.text import plural
+from reread.base.times import LONGEST_WAIT
 from reread.catalog.store import stores
 from reread.catalog.stored_conversation import StoredConversation
 from reread.catalog.stored_line import OUT, StoredLine
@@ -95,7 +96,7 @@ def replay(
         due = max(due + step.wait, now - MAX_LAG) if started else now
         started = True
         if due > now:
-            sleep(due - now)
+            sleep(min(due - now, LONGEST_WAIT))
         yield line
     if not started and length is not None and (start is not None or stop is not None):
         raise Misuse(f"No line lies in that part; the recording takes {duration_text(length)}.")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 from reread.base.coerce import as_dict
@@ -12,6 +11,7 @@ from reread.errors import Misuse
 from reread.reader.library_schema import ReaderSettings
 
 BUDGETS = "budgets"
+LARGEST_BUDGET = 1e12
 UNITS = tuple(ReaderSettings.__struct_fields__)
 
 
@@ -36,4 +36,4 @@ def change_reader_settings(body: Any) -> ReaderSettings:
 
 
 def _is_budget(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value) and value > 0
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 < value <= LARGEST_BUDGET

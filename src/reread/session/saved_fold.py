@@ -296,7 +296,7 @@ def read_fold(path: Path, read: ReadAt) -> SavedFold | None:
             return None
         os.utime(target)
         return SavedFold(head, unpack(starts), _decode_objects(unpack(objects)), unpack(states), uuids)
-    except (OSError, struct.error, ValueError):  # damaged, or not a fold
+    except (OSError, struct.error, ValueError, RecursionError):  # damaged, or not a fold
         return None
 
 
