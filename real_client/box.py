@@ -49,16 +49,20 @@ def in_box(client: Path, scratch: Path, runs: Sequence[dict[str, Any]], keep: Se
 def install(version: str, folder: Path) -> Path:
     """Install a version of the client from npm into a folder, unless it is there, and return its program."""
     if not list(folder.glob("node_modules/@anthropic-ai/claude-code/package.json")):
-        folder.mkdir(parents=True, exist_ok=True)
-        env = {"PATH": PATH, "HOME": str(folder), "NODE_EXTRA_CA_CERTS": "/etc/ssl/certs/ca-certificates.crt"}
-        wanted = f"@anthropic-ai/claude-code@{version}"
-        command = ["npm", "install", "--no-audit", "--no-fund", "--prefix", str(folder), wanted]
-        done = subprocess.run(command, env=env, capture_output=True, timeout=300, check=False)
-        if done.returncode:
-            raise RuntimeError(f"Cannot install {wanted}: {done.stderr.decode(errors='replace')[-500:]}")
+        npm_install(f"@anthropic-ai/claude-code@{version}", folder)
     packages = folder / "node_modules" / "@anthropic-ai"
     scripts, programs = list(packages.glob("claude-code/cli.js")), sorted(packages.glob("claude-code-linux-*/claude"))
     return (scripts or [path for path in programs if "musl" not in path.parent.name])[0]
+
+
+def npm_install(wanted: str, folder: Path) -> None:
+    """Install a package from npm into a folder, in a clean environment."""
+    folder.mkdir(parents=True, exist_ok=True)
+    env = {"PATH": PATH, "HOME": str(folder), "NODE_EXTRA_CA_CERTS": "/etc/ssl/certs/ca-certificates.crt"}
+    command = ["npm", "install", "--no-audit", "--no-fund", "--prefix", str(folder), wanted]
+    done = subprocess.run(command, env=env, capture_output=True, timeout=300, check=False)
+    if done.returncode:
+        raise RuntimeError(f"Cannot install {wanted}: {done.stderr.decode(errors='replace')[-500:]}")
 
 
 def installed_version(client: Path) -> str:

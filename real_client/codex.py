@@ -18,9 +18,11 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
-from box import ISOLATED, PATH
+from box import ISOLATED, PATH, npm_install
 
 PROJECT, HOME = "/home/user/project", "/home/user/.codex"
+CLIENT = "REREAD_CODEX"
+"""The variable that names the installed client, in the part without a network."""
 INSTRUCTIONS = '"base_instructions":{"text":"'
 UNIFIED = (0, 100)
 """The version from which on commands are run by `exec_command`."""
@@ -47,7 +49,31 @@ CHANGE = """*** Begin Patch
 -print('hello')
 +print('hello, world')
 *** End Patch"""
+MORE = """*** Begin Patch
+*** Update File: notes.txt
+@@ one
+-two
++three
++four
+*** Delete File: old.txt
+*** Update File: hello.py
+*** Move to: src/greeting.py
+@@
+-print('hello, world')
++print('hello, quay')
+*** End Patch"""
+INSIDE = """*** Begin Patch
+*** Update File: greeting.py
+@@
+ print('hello, quay')
++print('bye')
+*** Add File: new.txt
++x
+*** End Patch"""
 BROKEN = "*** Begin Patch\n*** Update File: absent.py\n@@\n-x\n+y\n*** End Patch"
+LAST = "*** Begin Patch\n*** Update File: src/new.txt\n@@\n-x\n+y\n*** End Patch"
+ASK_AGENT, TASK = "Ask an agent.", "Count the files here."
+"""What a person asks, and what the session asks its agent."""
 PLAN = {"plan": [{"step": "Greet", "status": "completed"}, {"step": "Test", "status": "in_progress"}]}
 
 Item = dict[str, Any]
@@ -71,6 +97,9 @@ def think(text: str) -> Item:
     return {"type": "reasoning", "summary": [{"type": "summary_text", "text": text}], "encrypted_content": "ENC0"}
 
 
+AGENTS_NUMBER, AGENTS_ANSWER = 20, [say("There is one file.")]
+
+
 def scenarios(version: tuple[int, ...]) -> dict[str, Scenario]:
     """Return the scenarios for a version, by name."""
 
@@ -83,11 +112,23 @@ def scenarios(version: tuple[int, ...]) -> dict[str, Scenario]:
     listing = [thought, say("I will look."), run("ls -a && cat hello.py")]
     failing, unknown = run("echo no such test >&2; exit 3"), call("no_such_tool", {"a": 1}, "call_2")
     edits = [[patch(CHANGE, "call_1")], [patch(BROKEN, "call_2")], [call("update_plan", PLAN, "call_3")]]
+    heredoc = "apply_patch <<'EOF'\n{}\nEOF"
+    patches = [
+        [run("echo old > old.txt", "call_0")],
+        [run(heredoc.format(CHANGE))],
+        [patch(MORE, "call_2")],
+        [run("cd src && " + heredoc.format(INSIDE), "call_3")],
+        [run(heredoc.format(BROKEN), "call_4")],
+        [run("cat src/greeting.py notes.txt && ls", "call_5")],
+    ]
+    asked = [[call("spawn_agent", {"message": TASK, "task_name": "counter"})], [say("It is counting.")]]
     found = {
         "plain-answer": (["Say hello."], [[say("Hello.")]]),
         "shell-command": (["List the files."], [listing, [say("There is one file, `hello.py`.")]]),
         "failing-command": (["Run the tests."], [[failing], [unknown], [say("The tests fail.")]]),
         "apply-patch": (["Greet the world."], [*edits, [say("Done.")]]),
+        "patches": (["Change files.", "Again."], [*patches, [say("Done.")], [patch(LAST, "call_6")], [say("Done.")]]),
+        "agents": ([ASK_AGENT], asked),
         "two-calls": (["Read twice."], [[run("cat hello.py"), run("wc -c hello.py", "call_2")], [say("Read.")]]),
         "two-turns": (["Remember 7.", "Which number?"], [[say("Remembered.")], [say("Seven.")]]),
         "big-output": (["Count."], [[run("seq 1 20000")], [say("Counted.")]]),
@@ -115,13 +156,17 @@ def events(items: Sequence[Item], number: int) -> Iterator[Item]:
 
 
 def start_stub(answers: Sequence[Sequence[Item]]) -> ThreadingHTTPServer:
-    """Start a server that gives one answer after the other, and closes the connection if there is none left."""
+    """Start a server that gives one answer after the other, and closes the connection if there is none left.
+
+    An agent, which asks at the same time as its session, has an answer of its own.
+    """
     left = iter(enumerate(answers))
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
-            self.rfile.read(int(self.headers.get("content-length", 0)))
-            number, items = next(left, (0, None))
+            body = self.rfile.read(int(self.headers.get("content-length", 0))).decode()
+            is_agents = TASK in body and ASK_AGENT not in body
+            number, items = (AGENTS_NUMBER, AGENTS_ANSWER) if is_agents else next(left, (0, None))
             if items is None:
                 return
             lines = [f"event: {event['type']}\ndata: {json.dumps(event)}\n\n" for event in events(items, number)]
@@ -138,8 +183,8 @@ def start_stub(answers: Sequence[Sequence[Item]]) -> ThreadingHTTPServer:
     return server
 
 
-def record(client: Path, model: str, name: str, scenario: Scenario, scratch: Path) -> Path:
-    """Play a scenario, and return the rollout that the client wrote."""
+def record(client: Path, model: str, name: str, scenario: Scenario, scratch: Path) -> list[Path]:
+    """Play a scenario, and return the rollouts that the client wrote: the session's first."""
     prompts, answers = scenario
     home, project = scratch / "home", scratch / "project"
     home.mkdir(parents=True)
@@ -153,17 +198,16 @@ def record(client: Path, model: str, name: str, scenario: Scenario, scratch: Pat
     (home / "config.toml").write_text(CONFIG.format(model=model, port=server.server_port, more=more))
     env = {"PATH": PATH, "HOME": str(scratch), "CODEX_HOME": str(home)}
     for n, prompt in enumerate(prompts):
-        words = ["resume", rollout_in(home).stem[-36:], prompt] if n else [prompt]
+        words = ["resume", rollouts_in(home)[0].stem[-36:], prompt] if n else [prompt]
         command = [str(client), "exec", *words]
         subprocess.run(command, cwd=project, env=env, stdin=subprocess.DEVNULL, capture_output=True, timeout=60)
     server.shutdown()
     server.server_close()
-    return rollout_in(home)
+    return rollouts_in(home)
 
 
-def rollout_in(home: Path) -> Path:
-    (path,) = home.glob("sessions/**/rollout-*.jsonl")
-    return path
+def rollouts_in(home: Path) -> list[Path]:
+    return sorted(home.glob("sessions/**/rollout-*.jsonl"))
 
 
 def scrubbed(text: str, scratch: Path) -> str:
@@ -179,27 +223,28 @@ def scrubbed(text: str, scratch: Path) -> str:
 
 def install(version: str, folder: Path) -> Path:
     """Install a version of the client from npm into a folder, and return its program."""
-    command = ["npm", "install", "--no-audit", "--no-fund", "--prefix", str(folder), f"@openai/codex@{version}"]
-    subprocess.run(command, env={**os.environ, "HOME": str(folder)}, check=True, capture_output=True, timeout=300)
+    npm_install(f"@openai/codex@{version}", folder)
     return folder / "node_modules" / ".bin" / "codex"
 
 
-def main(version: str, model: str, folder: Path, client: str = "") -> None:
-    """Install the client, then record all scenarios; the second part runs without a network."""
+def main(version: str, model: str, folder: Path, *names: str) -> None:
+    """Install the client, then record all scenarios, or some; the second part runs without a network."""
+    client = os.environ.get(CLIENT)
     with tempfile.TemporaryDirectory() as made:
         scratch = Path(made).resolve()
         if not client:
-            program = install(version, scratch)
-            again = [sys.executable, __file__, version, model, str(folder.resolve()), str(program)]
-            subprocess.run([*ISOLATED, *again], check=True)
+            again = [sys.executable, __file__, version, model, str(folder.resolve()), *names]
+            env = {**os.environ, CLIENT: str(install(version, scratch))}
+            subprocess.run([*ISOLATED, *again], env=env, check=True)
             return
         subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
-        for name, scenario in scenarios(tuple(map(int, version.split(".")))).items():
-            written = record(Path(client), model, name, scenario, scratch / name)
-            target = folder / version / name / written.name
-            target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_text(scrubbed(written.read_text(), scratch / name))
-            print(target)
+        every = scenarios(tuple(map(int, version.split("."))))
+        for name in names or every:
+            for written in record(Path(client), model, name, every[name], scratch / name):
+                target = folder / version / name / written.name
+                target.parent.mkdir(parents=True, exist_ok=True)
+                target.write_text(scrubbed(written.read_text(), scratch / name))
+                print(target)
 
 
 if __name__ == "__main__":

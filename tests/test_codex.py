@@ -25,6 +25,7 @@ ROLLOUTS = sorted(REAL.glob("*/*/rollout-*.jsonl"))
 VERSIONS = {"0.60.1": "gpt-5.1-codex", "0.166.0": "gpt-5.5"}
 PLAIN = "plain-answer"
 RESPONSES = {
+    "patches": 9,
     PLAIN: 1,
     "shell-command": 2,
     "failing-command": 3,
@@ -83,7 +84,7 @@ def places(value: Any, at: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
 
 
 def test_every_line_of_every_rollout_is_accounted_for(tmp_path: Path) -> None:
-    assert len(ROLLOUTS) == 19
+    assert len(ROLLOUTS) == 21
     adopted = adopt([REAL], to=tmp_path)
     assert [one.id for one in adopted] == [path.stem[-36:] for path in ROLLOUTS]
     for path, one in zip(ROLLOUTS, adopted, strict=True):
@@ -181,7 +182,7 @@ def test_a_folder_of_rollouts_is_listed_searched_counted_and_kept(tmp_path: Path
     done = CliRunner().invoke(command, ["adopt", str(home), "--to", str(tmp_path / "adopted"), "--json"])
     assert len(json.loads(done.stdout)) == len(ROLLOUTS)
     adopted = reread.usage(root=tmp_path / "adopted").totals
-    assert (by_path.tokens, by_path.responses) == (adopted.tokens, adopted.responses) and adopted.responses == 37
+    assert (by_path.tokens, by_path.responses) == (adopted.tokens, adopted.responses) and adopted.responses == 55
     kept = tmp_path / "kept"
     assert not CliRunner().invoke(command, ["keep", "--root", str(home), "--to", str(kept)]).exception
     assert len(list(reread.sessions(root=kept))) == len(ROLLOUTS)

@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
 from reread.base.coerce import as_dict, as_list, as_str
-from reread.history.changes import CHANGING, FileChange, call_change
+from reread.history.changes import CHANGING, FileChange, call_change, use_of
+from reread.history.file_patches import (
+    APPLIED_TEXT,
+    APPLY_PATCH,
+    CallPatch,
+    added_text,
+    call_patch,
+    only_reads,
+    patched_text,
+)
 from reread.history.file_text import FileText
-from reread.history.patches import apply_patch, hunks_of, line_counts
+from reread.history.patches import apply_patch, changed_lines, hunks_of, line_counts
 from reread.history.paths import absolute_path, is_below
 from reread.history.reads import READ, FileExcerpt, attached_text, hooked_paths, read_of
 from reread.history.shell import RENAME as MOVED
@@ -20,17 +30,22 @@ from reread.history.versions import (
     BACKUP,
     CREATE,
     DELETE,
+    EDIT,
     OUTSIDE,
     RENAME,
     REWIND,
     SHELL,
     STATED,
+    WRITE,
     FileHistory,
     FileVersion,
     Load,
 )
 from reread.model.conversation import Agent, Call, Conversation
+from reread.model.record_kinds import TURN_STARTERS
+from reread.tools.nodes import Hunk
 from reread.tools.outcome import DONE
+from reread.tools.patch import ADDS, CHANGES, DELETES, PatchedFile
 
 ReadBackup = Callable[[str], "bytes | None"]
 """Returns the content of a backup by its name; None if it is gone."""
@@ -52,6 +67,8 @@ class TrackedFile:
         """Makes the text again, if it is not the one after the last version."""
         self.backup: tuple[str | None, str | None, int] | None = None
         """The last backup, and how many versions there were."""
+        self.moment: tuple[int, int] | None = None
+        """When a patch changed it last: after how many commands and prompts."""
 
 
 class FileFold:
@@ -70,11 +87,17 @@ class FileFold:
         self._folder = main.metadata.cwds[0] if main.metadata.cwds else None
         self._used: set[str] = set()
         """Paths that calls read or changed: files, and no folders."""
+        self._commands = 0
+        """How many commands may have changed files, if there are patches."""
+        self._prompts: list[int] = []
+        """The records of prompts, if there are patches."""
 
     def histories(self) -> dict[str, FileHistory]:
         """Return the files that the session changed, in the order of their first change."""
         events = list(file_events(self._main, self._agents))
         changed = self._changed_paths(events)
+        if any(event.patch is not None for event in events):
+            self._prompts = [one.records[0] for one in self._main.messages if one.kind in TURN_STARTERS]
         for event in events:
             for backup in event.backups:
                 if backup.name:
@@ -106,6 +129,8 @@ class FileFold:
                 for action in shell_actions(event.command):
                     paths.update(absolute_path(path, event.folder) for path in (action.path, action.target) if path)
                 named = [absolute_path(path, event.folder) for path, _ in _diffs(call)]
+            if event.patch is not None:
+                named = [absolute_path(file.path, event.patch.folder) for file in event.patch.files]
             if call.name != READ:
                 paths.update(named)
             if not call.is_error:
@@ -120,7 +145,9 @@ class FileFold:
         return found
 
     def _add_call(self, event: FileEvent, call: Call, changed: set[str]) -> None:
-        if call.name in CHANGING:
+        if event.patch is not None:
+            self._add_patched(event, call, event.patch)
+        elif call.name in CHANGING:
             change = call_change(call, event.given)
             if change is not None:
                 self._add_change(event, call, change)
@@ -234,6 +261,8 @@ class FileFold:
     def _add_command(self, event: FileEvent, call: Call) -> None:
         """Add what a command did to files, as far as its result or its plainness proves it."""
         command, folder = event.command, event.folder
+        if self._prompts and not only_reads(command):
+            self._commands += 1
         words = named_words(command) if "sed" in command else ()
         for tracked in (tracked for word in words for tracked in self._words.get(word, ())):
             tracked.thread = None  # the client can make such a change itself, and no record tells of it
@@ -260,6 +289,56 @@ class FileFold:
         version.counts = line_counts(patch)
         version.source = APPLIED if after is not None else None
         version.step = lambda text: _patched(call, name, text)
+        self._settle(tracked, version, after, None)
+
+    def _add_patched(self, event: FileEvent, call: Call, patch: CallPatch) -> None:
+        """Add what a patch did to each file.
+
+        The client does not check that a file is as it was, so its text is known only if no prompt, and no command that
+        may change files, came in between.
+        """
+        self._commands += not patch.alone
+        if not _is_applied(call):
+            return
+        moment = (self._commands, bisect_right(self._prompts, event.record))
+        for number, file in enumerate(patch.files):
+            tracked = self._tracked(absolute_path(file.path, patch.folder))
+            if tracked.moment != moment:
+                tracked.text, tracked.load = None, None
+            target = self._tracked(absolute_path(file.moved_to, patch.folder)) if file.moved_to else None
+            self._add_patched_file(event, tracked, target, file, number)
+            tracked.moment = moment
+            if target is not None:
+                target.moment = moment
+        self._commands += not patch.alone
+
+    def _add_patched_file(
+        self, event: FileEvent, tracked: TrackedFile, target: TrackedFile | None, file: PatchedFile, number: int
+    ) -> None:
+        """Add a version of a file that a patch adds, changes or deletes; one that it moves is gone, too."""
+        call = event.call
+        after = _file_patched(call, number, tracked.text)
+        if file.action == DELETES or target is not None:
+            gone = self._version(event, tracked, DELETE if target is None else RENAME)
+            gone.whole = gone.exact = True
+            gone.other = target.history.path if target is not None else None
+            gone.counts = None if gone.before_known and target is None else (0, 0)
+            gone.load_hunks = list[Hunk]
+            tracked.history.versions.append(gone)
+            tracked.text, tracked.exists, tracked.thread, tracked.load = None, False, None, None
+            if target is None:
+                return
+            version = self._version(event, target, RENAME)
+            version.other = tracked.history.path
+            version.load = (lambda: _file_patched(call, number, gone.before)) if after is not None else None
+            tracked = target
+        else:
+            adds = CREATE if tracked.exists is not True else WRITE
+            version = self._version(event, tracked, adds if file.action == ADDS else EDIT)
+            version.step = lambda text: _file_patched(call, number, text)
+        version.counts = changed_lines([line for chunk in file.chunks for line in chunk.lines])
+        version.source = (STATED if file.action == ADDS else APPLIED) if after is not None else None
+        version.load_hunks = lambda: _patched_file(call, number).hunks()
         self._settle(tracked, version, after, None)
 
     def _add_shell(self, event: FileEvent, kind: str, path: str, target: str | None, folder: str | None) -> set[str]:
@@ -354,6 +433,27 @@ def _patched(call: Call | None, name: str, before: FileText | None) -> FileText 
     if before is None or not text:
         return None
     return FileText(text, text if before.written == before.text else None)
+
+
+def _is_applied(call: Call) -> bool:
+    """True if the result of a call says that its patch was applied."""
+    return call.state == DONE if call.name == APPLY_PATCH else APPLIED_TEXT in call.tool_call.text
+
+
+def _patched_file(call: Call | None, number: int) -> PatchedFile:
+    """Return what the patch of a call does to one of its files."""
+    patch = call_patch(call.name, use_of(call)) if call is not None else None
+    files = patch.files if patch is not None else []
+    return files[number] if number < len(files) else PatchedFile(CHANGES, "")
+
+
+def _file_patched(call: Call | None, number: int, before: FileText | None) -> FileText | None:
+    """Return a file after the patch of a call; None if it is not known for certain, or is deleted."""
+    file = _patched_file(call, number)
+    if file.action == ADDS:
+        return FileText(added_text(file), added_text(file))
+    text = patched_text(file, before.text) if before is not None and file.action == CHANGES else None
+    return before.edited(text) if before is not None and text is not None else None
 
 
 def _nothing() -> None:

@@ -9,13 +9,16 @@ from typing import Any, NamedTuple
 from reread.base.coerce import as_dict, as_str
 from reread.base.times import timestamp_ms
 from reread.history.changes import CHANGING, given_paths
+from reread.history.file_patches import APPLY_PATCH, CallPatch, call_patch
 from reread.history.paths import absolute_path
 from reread.history.reads import READ
 from reread.model.bodies import written_blocks
 from reread.model.conversation import Agent, Call, Conversation
 
 BASH = "Bash"
-TOOLS = frozenset({*CHANGING, READ, BASH})
+TOOLS = frozenset({*CHANGING, READ, BASH, APPLY_PATCH})
+WORKDIR = "workdir"
+"""Where the Codex CLI says in which folder a command runs."""
 SNAPSHOT, DELTA, ATTACHMENT = "file-history-snapshot", "file-history-delta", "attachment"
 
 
@@ -52,6 +55,8 @@ class FileEvent(NamedTuple):
     command: str = ""
     given: dict[str, Any] | None = None
     """The input of a call that changes a file."""
+    patch: CallPatch | None = None
+    """The patch of several files in a call or a command."""
 
 
 def file_events(main: Conversation, agents: Mapping[str, Agent]) -> Iterator[FileEvent]:
@@ -97,6 +102,7 @@ def _call_events(
         blocks = written_blocks(native)
         given = as_dict(as_dict(blocks[call.place]).get("input")) if call.place < len(blocks) else {}
         cwd = as_str(native.get("cwd")) or folder
+        cwd = absolute_path(place, cwd) if (place := as_str(given.get(WORKDIR))) else cwd
         command = as_str(given.get("command")) or "" if call.name == BASH else ""
         named = () if command else tuple(absolute_path(path, cwd) for path in given_paths(given))
         stamp = bodies.records[call.answer].envelope.timestamp if timed else None
@@ -112,6 +118,7 @@ def _call_events(
             paths=named,
             command=command,
             given=given if call.name in CHANGING else None,
+            patch=call_patch(call.name, given, cwd),
         )
 
 

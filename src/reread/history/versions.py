@@ -60,6 +60,8 @@ class FileVersion(msgspec.Struct, eq=False, kw_only=True):
     """Makes the text before it, if that is not the one after the version before."""
     load: Load | None = None
     """Makes the text after it, if something states that."""
+    load_hunks: Callable[[], list[Hunk]] | None = None
+    """Makes the change as the call states it, if the call states those of other files too."""
     step: Step | None = None
     """Makes the text after it from the one before."""
 
@@ -104,6 +106,8 @@ class FileVersion(msgspec.Struct, eq=False, kw_only=True):
     def hunks(self) -> list[Hunk]:
         """The change as a diff; if the texts before and after are not known, as the client recorded it."""
         if not self.whole or not self.before_known:
+            if self.load_hunks is not None:
+                return self.load_hunks()
             nodes = self.call.nodes if self.call is not None and self.own else []
             return [hunk for node in nodes if isinstance(node, Diff) for hunk in node.hunks]
         before, after = self.before, self.after

@@ -22,12 +22,13 @@ from reread.history.changes import CHANGING
 from reread.history.line_trace import TracedVersion, trace_lines
 from reread.history.paths import path_ends_with
 from reread.history.versions import FileVersion
+from reread.records.dialects import codex
 from reread.session.session import Session
 from reread.session.session import open as open_session
 
 Progress = Callable[[int], None]
 """Called with the number of sessions that were looked at."""
-PATHS, TRACES, FORMAT = "file_paths", "file_traces", 1
+PATHS, TRACES, FORMAT = "file_paths", "file_traces", 2
 """The tables of the catalogue; change the format when values would be found differently now."""
 BATCH = 50
 """So many sessions are read before their values are stored."""
@@ -176,7 +177,7 @@ def might_change_files(session: Session) -> bool:
     """True if a session or one of its agents made a call that can change a file."""
     conversations = [session.conversation, *session.agents.values()]
     names = {call.name for conversation in conversations for call in conversation.calls}
-    return not names.isdisjoint(CHANGING)
+    return not names.isdisjoint(CHANGING) or codex.NAME in session.dialects  # its commands may have patches
 
 
 class _Prompts:

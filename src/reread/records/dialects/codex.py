@@ -47,6 +47,7 @@ MAX_HEAD = 500
 """Characters before what a command printed."""
 _EXIT = re.compile(r"(?:Exit code:|Process exited with code) (-?\d{1,9})\n")
 _PRINTED = "Output:\n"
+_TIMED, _CODE = "Wall time: ", "Exit code: "
 
 
 def looks_like(value: dict[str, Any]) -> bool:
@@ -209,6 +210,8 @@ def _split_output(output: str) -> tuple[str, int | None]:
     at = output.find(_PRINTED, 0, MAX_HEAD)
     head = output[: max(at, 0)]
     found = _EXIT.search(head)
+    if found is None and head.startswith(_TIMED) and output.startswith(_CODE, at + len(_PRINTED)):
+        return _split_output(output[at + len(_PRINTED) :])  # a patch that was found in a command has both heads
     if found is None or (at > 0 and output[at - 1] != "\n"):
         return output, None
     return output[at + len(_PRINTED) :], int(found[1])
