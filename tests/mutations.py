@@ -16,7 +16,7 @@ from walk import accounts, walk
 
 import reread
 from reread.base import jsontext
-from reread.catalog.summaries import read_header
+from reread.catalog.headers import read_header
 from reread.disk.file_set import find_files
 from reread.disk.layout import NON_SESSION_FILES
 from reread.disk.sources import FileSource

@@ -7,7 +7,7 @@ from making import Object, attachment, jsonl, read, reply, system, use, user
 from test_merge import capture, printed, result, transcript
 
 import reread
-from reread.catalog.summaries import read_header
+from reread.catalog.headers import read_header
 
 BOUNDARY = system("compact_boundary", "Conversation compacted", compactMetadata={"preTokens": 900})
 MICRO = system("microcompact_boundary", "Context cleared", microcompactMetadata={"preTokens": 7})

@@ -20,7 +20,7 @@ from reread.archive import sync
 from reread.archive.folder_place import FolderPlace
 from reread.archive.source_files import files_below
 from reread.archive.verify import KeptProblem
-from reread.catalog.summaries import read_header
+from reread.catalog.headers import read_header
 from reread.cli import reread as command
 from reread.disk import frames, layout
 from reread.disk.kept import kept_path

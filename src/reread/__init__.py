@@ -10,8 +10,8 @@ from reread.base.version import __version__ as __version__
 if TYPE_CHECKING:
     from reread.accounting.billing import Usage
     from reread.archive.archive import Archive, keep
+    from reread.catalog.headers import Header, sessions
     from reread.catalog.store import Store
-    from reread.catalog.summaries import Header, sessions
     from reread.dataset.tables import tables
     from reread.errors import Ambiguous, Misuse, NotFound, RereadError, Undecided, Unreadable, Unwritable
     from reread.index.find import search
@@ -45,7 +45,7 @@ _MODULES = {
     "Decoder": "records.decode",
     "Fate": "model.ledger",
     "Finding": "session.rules",
-    "Header": "catalog.summaries",
+    "Header": "catalog.headers",
     "Line": "records.lines",
     "Message": "model.conversation",
     "Misuse": "errors",
@@ -73,7 +73,7 @@ _MODULES = {
     "redact": "reader.redacted_export",
     "replay": "recording.player",
     "search": "index.find",
-    "sessions": "catalog.summaries",
+    "sessions": "catalog.headers",
     "stats": "reports.stats_report",
     "tables": "dataset.tables",
     "usage": "reports.usage_report",

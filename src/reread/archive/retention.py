@@ -14,7 +14,7 @@ import msgspec
 
 from reread.base import jsontext
 from reread.base.paths import is_local
-from reread.catalog.summaries import read_header
+from reread.catalog.headers import read_header
 from reread.disk.regular import read_settings
 from reread.errors import Unreadable
 

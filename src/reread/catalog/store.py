@@ -9,10 +9,10 @@ from datetime import datetime
 from pathlib import Path
 
 from reread.catalog.config import add_workspace
+from reread.catalog.headers import captures_of
 from reread.catalog.resolve import LATEST, Candidate, choose, looks_like_path
 from reread.catalog.stored_conversation import StoredConversation
 from reread.catalog.stored_line import NEWLINE, OUT, split_line_end
-from reread.catalog.summaries import captures_of
 from reread.catalog.writer import RESULT, ConversationWriter
 from reread.disk import layout
 from reread.disk.filenames import filename_for, id_from_filename

@@ -15,7 +15,7 @@ from click.shell_completion import CompletionItem
 from reread.errors import Misuse
 
 if TYPE_CHECKING:
-    from reread.catalog.summaries import Header
+    from reread.catalog.headers import Header
     from reread.render.selection import Selection
     from reread.session.session import Session
 
@@ -56,7 +56,7 @@ SESSION = SessionName()
 
 def _known_sessions(ctx: click.Context) -> Iterator[Header]:
     """Yield the sessions below the folders that the words before the completed one name."""
-    from reread.catalog.summaries import sessions
+    from reread.catalog.headers import sessions
 
     group_params = ctx.parent.params if ctx.parent is not None else {}
     roots = [*_samples(ctx), *group_params.get("root", ()), *ctx.params.get("root", ())]

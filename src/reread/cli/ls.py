@@ -23,7 +23,7 @@ from reread.disk.regular import open_regular
 from reread.errors import Misuse, RereadError, naming_file
 
 if TYPE_CHECKING:
-    from reread.catalog.summaries import Header
+    from reread.catalog.headers import Header
     from reread.session.session import Session
 
 Test = Callable[["Header"], bool]
@@ -111,7 +111,7 @@ def ls(
     reread ls --captured
     reread ls --starred
     """
-    from reread.catalog.summaries import sessions
+    from reread.catalog.headers import sessions
 
     roots = merged_roots(ctx, root)
     tests = list(_header_tests(**filters))
@@ -153,7 +153,7 @@ def _header_tests(
     starred: bool,
 ) -> Iterator[Test]:
     """Yield a test for each filter that needs no more than the header, or the number of lines, cheapest first."""
-    from reread.catalog.summaries import header_test
+    from reread.catalog.headers import header_test
 
     yield header_test(project=project, since=since, until=until)
     if captured:

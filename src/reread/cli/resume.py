@@ -95,9 +95,9 @@ def _ask(path: Path, argv: Sequence[str], cwd: str) -> None:
 
 def _recorder(store: Store, path: Path, found: Resumption, fsync: str | None, quiet: bool) -> Recorder:
     """Open the conversation that the session was captured into, or a new one."""
+    from reread.catalog.headers import captures_of
     from reread.catalog.store import Store
     from reread.catalog.stored_conversation import StoredConversation
-    from reread.catalog.summaries import captures_of
     from reread.recording.recorder import new_id
 
     captures = [path] if found.captured else captures_of(found.session, [store.root])

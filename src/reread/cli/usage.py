@@ -128,8 +128,8 @@ def usage(
 
 def _titles(names: tuple[str, ...], roots: list[Path]) -> dict[str, str]:
     """Return the titles of sessions by their id."""
+    from reread.catalog.headers import read_header, sessions
     from reread.catalog.resolve import resolve_session
-    from reread.catalog.summaries import read_header, sessions
     from reread.disk.layout import expand_path, sessions_below
 
     paths: list[Path] = []

@@ -11,8 +11,8 @@ from urllib.parse import unquote
 
 from reread.base.format import date_text, size_text
 from reread.base.text import one_line, plural
+from reread.catalog.headers import Header, read_header, sessions
 from reread.catalog.resolve import LATEST, Candidate, choose
-from reread.catalog.summaries import Header, read_header, sessions
 from reread.disk import layout
 from reread.errors import Misuse, NotFound, RereadError
 from reread.history.versions import FileVersion

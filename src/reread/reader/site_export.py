@@ -15,7 +15,7 @@ from reread.base import jsontext
 from reread.base.format import date_text, tokens_text
 from reread.base.text import home_text, plural
 from reread.base.version import __version__
-from reread.catalog.summaries import read_header
+from reread.catalog.headers import read_header
 from reread.disk.atomic import write_atomic
 from reread.disk.regular import read_settings
 from reread.disk.sources import FileSource

@@ -12,8 +12,8 @@ from pathlib import Path
 import msgspec
 
 from reread.base.paths import program_name
+from reread.catalog.headers import read_header
 from reread.catalog.stored_conversation import StoredConversation
-from reread.catalog.summaries import read_header
 from reread.disk import layout
 from reread.errors import Misuse
 

@@ -10,7 +10,7 @@ from reread.accounting.prices import model_text
 from reread.base.format import date_text, size_text
 from reread.base.paths import path_name
 from reread.base.text import cell_width, pad, plural, truncate
-from reread.catalog.summaries import Header
+from reread.catalog.headers import Header
 from reread.redaction.spans import CERTAIN, SORTS
 from reread.render.sanitize import safe_line
 from reread.reports.check_report import CheckReport

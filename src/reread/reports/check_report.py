@@ -12,8 +12,8 @@ from typing import NamedTuple
 import msgspec
 
 from reread.base.text import plural
+from reread.catalog.headers import read_header
 from reread.catalog.resolve import STDIN, resolve_session
-from reread.catalog.summaries import read_header
 from reread.disk import layout
 from reread.errors import RereadError, Unreadable, naming_file
 from reread.model.conversation import Agent, Conversation

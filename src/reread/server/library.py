@@ -14,7 +14,7 @@ import msgspec
 
 from reread.base.coerce import as_dict
 from reread.catalog.annotations import Annotation, Annotations
-from reread.catalog.summaries import Header, KeptMarks, read_headers, with_transcript
+from reread.catalog.headers import Header, KeptMarks, read_headers, with_transcript
 from reread.disk import layout
 from reread.disk.cache import FileState
 from reread.disk.file_set import FileSet, find_files

@@ -18,8 +18,8 @@ from reread.base import jsontext
 from reread.base.paths import normalize_folder
 from reread.base.text import as_title
 from reread.base.times import parse_timestamp
+from reread.catalog.headers import captures_of
 from reread.catalog.resolve import STDIN, resolve_session
-from reread.catalog.summaries import captures_of
 from reread.disk import layout
 from reread.disk.backups import BackupFiles
 from reread.disk.filenames import unicode_stem
