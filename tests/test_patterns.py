@@ -191,6 +191,6 @@ def test_no_pattern_is_slow() -> None:
     assert not slow, "\n".join(slow)
 
 
-@pytest.mark.parametrize("text", [r"\s+$", r'\w+="', r"\\+n", r"[ \t]*\n", r"<a.*?>.*</a>", r"(?:a|b)*a*c"])
+@pytest.mark.parametrize("text", [r"\s+$", r'\w+="', r"\\+n", r"[ \t]*\n", r"<a.*?>.*</a>", r"(?:a|b)*c"])
 def test_slow_patterns_are_found(text: str) -> None:
     assert slowness(re.compile(text), {"search"})
