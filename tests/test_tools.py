@@ -250,6 +250,15 @@ class TestGeneric:
         call = tool_call("Unknown", {"signature": "abcdef", "base64": "abcdef"}, None, {"data": "abcdef", "a": "text"})
         assert self.unshown(call, []) == {"data.a": "text"}
 
+    def test_what_has_a_long_path_is_left_as_json(self) -> None:
+        deep: Any = "the end"
+        for number in range(20_000):
+            deep = {"a": [deep, number]}
+        left = leftover({"deep": deep, "wide": {"k" * 1000: list(range(1000))}}, ShownText())
+        assert sum(map(len, left)) < 100_000, "a path was repeated for each value below it"
+        text = "".join(str(value) for value in left.values())
+        assert "the end" in text and all(f"{number}" in text for number in range(1000))
+
     def test_the_lines_of_a_diff_are_shown(self) -> None:
         diff = Diff(hunks=[Hunk(old_start=1, new_start=1, lines=["-one", "+  two", " three"])])
         call = tool_call("Edit", {"old_string": "one\nthree", "new_string": "  two\nthree"})

@@ -67,7 +67,7 @@ def _is_streamed(record: Record) -> bool:
 def fit(value: Any, shape: type[Any]) -> Any:
     """Convert an object to a struct, leaving out fields of the wrong type at any depth."""
     try:
-        return msgspec.json.decode(jsontext.dumps(value), type=shape)
+        return msgspec.json.decode(jsontext.dumps(value, deep=False), type=shape)
     except jsontext.DECODE_ERRORS:
         pass
     if shape is UsageFields and isinstance(value, dict):
@@ -82,7 +82,7 @@ def fit(value: Any, shape: type[Any]) -> Any:
             setattr(out, field.name, fit(item, inner))
             continue
         try:
-            setattr(out, field.name, msgspec.json.decode(jsontext.dumps(item), type=field.type))
+            setattr(out, field.name, msgspec.json.decode(jsontext.dumps(item, deep=False), type=field.type))
         except jsontext.DECODE_ERRORS:
             continue
     return out

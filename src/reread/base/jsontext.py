@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import json.decoder
+import json.encoder
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, cast
 
 import msgspec
@@ -14,6 +15,7 @@ DECODE_ERRORS = (msgspec.DecodeError, UnicodeError, RecursionError)
 """What msgspec raises on bad content; anything else is a bug."""
 
 _scan_string = cast("Callable[[str, int, bool], tuple[str, int]]", cast(Any, json.decoder).scanstring)
+_quote = cast("Callable[[str], str]", cast(Any, json.encoder).encode_basestring)
 decode_strict: Callable[[bytes | memoryview | str], Any] = msgspec.json.Decoder().decode
 """Return the value of healthy JSON; raise one of `DECODE_ERRORS` on any other."""
 _decode = decode_strict
@@ -235,34 +237,44 @@ def _skip_space(text: str, at: int) -> int:
 def _pieces(value: Any) -> list[str]:
     """Return the JSON text of a value of any depth in pieces, written without recursion."""
     out: list[str] = []
-    todo: list[Any] = [value]
-    while todo:
-        item = todo.pop()
-        if isinstance(item, msgspec.Struct):
-            item = _struct_fields(item)
-        if isinstance(item, _Text):
-            out.append(item)
-        elif isinstance(item, dict):
-            todo.append(_Text("}"))
-            pairs = list(cast(dict[str, Any], item).items())
-            for n in range(len(pairs) - 1, -1, -1):
-                todo += (pairs[n][1], _Text(("," if n else "") + _quoted(str(pairs[n][0])) + ":"))
-            todo.append(_Text("{"))
-        elif isinstance(item, list | tuple):
-            todo.append(_Text("]"))
-            items = list(cast(list[Any], item))
-            for n in range(len(items) - 1, -1, -1):
-                todo.append(items[n])
-                if n:
-                    todo.append(_Text(","))
-            todo.append(_Text("["))
-        elif isinstance(item, str):
-            out.append(_quoted(item))
-        elif isinstance(item, int) and not isinstance(item, bool):
-            out.append(str(item))
+    enclosing: list[tuple[Iterator[Any], str]] = []
+    items: Iterator[Any] = iter((value,))
+    closing = separator = ""
+    while True:
+        for item in items:
+            out.append(separator)
+            if closing == "}":
+                key, item = item
+                out.append(_quoted(str(key)) + ":")
+            inner: Iterator[Any] | None = None
+            if isinstance(item, dict):
+                brackets, inner = "{}", iter(cast(dict[str, Any], item).items())
+            elif isinstance(item, list | tuple):
+                brackets, inner = "[]", iter(cast(list[Any], item))
+            elif isinstance(item, msgspec.Struct):
+                brackets, inner = "{}", iter(_struct_fields(item).items())
+            if inner is not None:
+                enclosing.append((items, closing))
+                items, separator = inner, ""
+                opening, closing = brackets
+                out.append(opening)
+                break
+            out.append(_scalar_text(item))
+            separator = ","
         else:
-            out.append(_encode(item).decode())
-    return out
+            if not enclosing:
+                return out
+            out.append(closing)
+            items, closing = enclosing.pop()
+            separator = ","
+
+
+def _scalar_text(value: Any) -> str:
+    if isinstance(value, str):
+        return _quoted(value)
+    if isinstance(value, int) and not isinstance(value, bool):
+        return str(value)
+    return _encode(value).decode()
 
 
 def _struct_fields(value: msgspec.Struct) -> dict[str, Any]:
@@ -272,11 +284,5 @@ def _struct_fields(value: msgspec.Struct) -> dict[str, Any]:
     return tag | {name: item for name, item in msgspec.structs.asdict(value).items() if item is not msgspec.UNSET}
 
 
-class _Text(str):
-    """JSON text that is ready to be written, as opposed to a string of the value."""
-
-    __slots__ = ()
-
-
 def _quoted(text: str) -> str:
-    return json.dumps(_SURROGATE.sub("�", text), ensure_ascii=False)
+    return _quote(text if text.isascii() else _SURROGATE.sub("�", text))

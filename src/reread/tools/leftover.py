@@ -8,6 +8,7 @@ from typing import Any, cast
 
 import msgspec
 
+from reread.base import jsontext
 from reread.tools.nodes import Data, Node, Section
 
 NOT_TEXT = frozenset({"signature", "base64", "data", "image_data"})
@@ -29,6 +30,8 @@ SHORT = 3
 """Strings up to this length are shown only if they are a line of their own."""
 SEARCHES = 200
 """How many lines of one text are looked for in all that is shown; further ones only among its lines."""
+LONGEST_PATH = 500
+"""Characters of a path; what is below a longer one is left as JSON, since each of its values would repeat the path."""
 
 _NUMBER = re.compile(r"^ *\d+(?:→|\t)")
 _TAG = re.compile(r"</?[a-z][\w-]*(\s[^<>]*)?>")
@@ -121,7 +124,11 @@ def leftover(recorded: Mapping[str, Any], shown: ShownText) -> dict[str, Any]:
                 shown.add(missing)
         elif isinstance(item, bool | int | float):
             left[path] = item
-        elif item and not shown.has_value(item):
+        elif not item or shown.has_value(item):
+            continue
+        elif len(path) > LONGEST_PATH:
+            left[path] = jsontext.dumps(item).decode()
+        else:
             stack += reversed(_items(path, item))
     return left
 
