@@ -112,7 +112,7 @@ def run(command: Sequence[str], *, watch: bool = False) -> Run:
     start, peak = time.perf_counter(), 0
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     while watch and not os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT):
-        peak = max(peak, sum(map(_proportional, _family(process.pid))))
+        peak = max(peak, sum(map(_proportional, family(process.pid))))
         time.sleep(0.003)
     _, status, used = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
@@ -121,13 +121,13 @@ def run(command: Sequence[str], *, watch: bool = False) -> Run:
     return Run(used.ru_utime + used.ru_stime, time.perf_counter() - start, peak)
 
 
-def _family(pid: int) -> Iterator[int]:
+def family(pid: int) -> Iterator[int]:
     """A process and all that it started."""
     yield pid
     for children in Path(f"/proc/{pid}/task").glob("*/children"):
         with suppress(OSError):
             for child in children.read_text().split():
-                yield from _family(int(child))
+                yield from family(int(child))
 
 
 def _proportional(pid: int) -> int:

@@ -1,9 +1,12 @@
-"""A bucket on this machine: moto's server, on the loopback address, with an S3 of its own for each test."""
+"""The engines on this machine: moto's S3 server, with a bucket for each test, and a Spark of two workers."""
 
 import logging
+import os
 import shutil
+import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import boto3
 import pytest
@@ -48,3 +51,46 @@ def bucket(s3_address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
         client.delete_object(Bucket=name, Key=found["Key"])
     client.delete_bucket(Bucket=name)
     client.close()
+
+
+@pytest.fixture(scope="session")
+def spark(s3_address: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """A Spark of two workers, each a process of its own."""
+    if shutil.which("java") is None:
+        pytest.skip("Spark needs Java")
+    import pyspark
+    from pyspark.sql import SparkSession
+
+    import reread.spark
+
+    folder = tmp_path_factory.mktemp("spark")
+    own = {
+        "PYTHONPATH": os.environ.get("PYTHONPATH", ""),
+        "REREAD_CACHE": str(folder / "workers"),
+        "AWS_ENDPOINT_URL": s3_address,
+        "AWS_ACCESS_KEY_ID": "test",
+        "AWS_SECRET_ACCESS_KEY": "test",
+        "AWS_REGION": "us-east-1",
+        "REREAD_MACHINE": "laptop",
+    }
+    os.environ |= own | {
+        "SPARK_HOME": str(Path(pyspark.__file__).parent),
+        "SPARK_LOCAL_IP": "127.0.0.1",
+        "PYSPARK_PYTHON": sys.executable,
+    }
+    builder = SparkSession.builder.master("local-cluster[2,1,1024]").config("spark.ui.enabled", "false")
+    for name, value in {
+        "spark.local.dir": str(folder / "local"),
+        "spark.sql.warehouse.dir": str(folder / "warehouse"),
+        "spark.sql.session.timeZone": "UTC",
+        "spark.python.authenticate.socketTimeout": "120s",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.driver.host": "127.0.0.1",
+        **{f"spark.executorEnv.{name}": value for name, value in own.items()},
+    }.items():
+        builder = builder.config(name, value)
+    session = builder.getOrCreate()
+    session.sparkContext.setLogLevel("ERROR")
+    reread.spark.register(session)
+    yield session
+    session.stop()

@@ -35,50 +35,6 @@ def strange_lines(session: str) -> Iterator[bytes]:
     yield start + b'"500"}'
 
 
-pytestmark = pytest.mark.skipif(shutil.which("java") is None, reason="Spark needs Java")
-
-
-@pytest.fixture(scope="module")
-def spark(s3_address: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    """A Spark of two workers, each a process of its own."""
-    import pyspark
-    from pyspark.sql import SparkSession
-
-    import reread.spark
-
-    folder = tmp_path_factory.mktemp("spark")
-    own = {
-        "PYTHONPATH": os.environ.get("PYTHONPATH", ""),
-        "REREAD_CACHE": str(folder / "workers"),
-        "AWS_ENDPOINT_URL": s3_address,
-        "AWS_ACCESS_KEY_ID": "test",
-        "AWS_SECRET_ACCESS_KEY": "test",
-        "AWS_REGION": "us-east-1",
-        "REREAD_MACHINE": "laptop",
-    }
-    os.environ |= own | {
-        "SPARK_HOME": str(Path(pyspark.__file__).parent),
-        "SPARK_LOCAL_IP": "127.0.0.1",
-        "PYSPARK_PYTHON": sys.executable,
-    }
-    builder = SparkSession.builder.master("local-cluster[2,1,1024]").config("spark.ui.enabled", "false")
-    for name, value in {
-        "spark.local.dir": str(folder / "local"),
-        "spark.sql.warehouse.dir": str(folder / "warehouse"),
-        "spark.sql.session.timeZone": "UTC",
-        "spark.python.authenticate.socketTimeout": "120s",
-        "spark.driver.bindAddress": "127.0.0.1",
-        "spark.driver.host": "127.0.0.1",
-        **{f"spark.executorEnv.{name}": value for name, value in own.items()},
-    }.items():
-        builder = builder.config(name, value)
-    session = builder.getOrCreate()
-    session.sparkContext.setLogLevel("ERROR")
-    reread.spark.register(session)
-    yield session
-    session.stop()
-
-
 @pytest.fixture
 def sources(bucket: Bucket) -> Path:
     """A folder with samples, real sessions and strange ones."""
@@ -191,6 +147,7 @@ def test_what_is_wrong_is_said(spark: Any, options: dict[str, str], words: str) 
         spark.read.format("reread").options(**options).load("/nowhere").count()
 
 
+@pytest.mark.skipif(shutil.which("java") is None, reason="Spark needs Java")
 def test_the_example_runs(bucket: Bucket, tmp_path: Path) -> None:
     command = [sys.executable, REPOSITORY / "examples" / "spark_tables.py", bucket.sources, tmp_path / "out"]
     done = subprocess.run(

@@ -16,6 +16,8 @@ from reread.records.arrays import is_array
 from reread.records.decode import Record, decode_lines
 from reread.records.lines import LineSplitter, ReadAt
 
+TASK_BYTES = 32 << 20
+"""A task reads about this many raw bytes, or one larger file."""
 CHUNK = 1 << 18
 HEAD = 1 << 20
 """How many bytes are read to learn what the rows of a file share; 1 MB is one frame of a kept file."""

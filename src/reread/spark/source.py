@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -11,12 +12,10 @@ from reread.dataset.schema import RECORDS, USAGE, Row
 from reread.dataset.settled import settled_rows
 from reread.disk.machine import machine_id
 from reread.disk.sources import FileSource
+from reread.errors import Misuse
 from reread.spark.files import FilePart, root_of, transcripts_below
 from reread.spark.query import TableQuery, byte_count, datasource, spark_schema
-from reread.spark.ranges import head_origin, split_ranges
-
-TASK_BYTES = 32 << 20
-"""A task reads about this many raw bytes, or one larger file."""
+from reread.spark.ranges import TASK_BYTES, head_origin, split_ranges
 
 
 class SessionPartition(datasource.InputPartition):
@@ -43,6 +42,16 @@ class SessionSource(datasource.DataSource):
     def reader(self, schema: Any) -> SessionReader:
         """Return what reads the table once."""
         return SessionReader(dict(self.options), schema.names)
+
+    def streamReader(self, schema: Any) -> Any:
+        """Return what reads the lines that are appended; raise Misuse if this Spark cannot limit a batch."""
+        try:
+            importlib.import_module("pyspark.sql.streaming.datasource")
+        except ModuleNotFoundError:
+            raise Misuse("Streams need Spark 4.2; install it with `pip install 'pyspark>=4.2'`.") from None
+        from reread.spark.stream import SessionStream
+
+        return SessionStream(dict(self.options), schema.names)
 
 
 class SessionReader(datasource.DataSourceReader):

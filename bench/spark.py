@@ -1,0 +1,168 @@
+"""Measure Spark: its CPU beside the bare decoder's, one worker and two, and a large file by range."""
+
+import argparse
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import measure
+from measure import Row
+
+DATA = measure.data()
+TABLES = ("records", "calls", "usage")
+ROUNDS = 3
+TASK_BYTES = 4 << 20
+"""Enough tasks for two workers, also of a small tree."""
+
+
+class Plan(measure.Plan):
+    """The plan of a run."""
+
+    @property
+    def files(self) -> int:
+        return 200 if self.quick else 2000
+
+
+def size_of(folder: Path) -> int:
+    return sum(path.stat().st_size for path in folder.rglob("*.jsonl"))
+
+
+def bare(folder: Path, table: str) -> float:
+    """Return the CPU seconds of the same batches in one process without Spark."""
+    from reread.dataset.arrow import batches
+    from reread.dataset.schema import TABLES as SCHEMAS
+    from reread.dataset.settled import settled_rows
+    from reread.disk.file_set import find_files
+    from reread.spark.files import FilePart
+
+    files = find_files([folder])
+    start = sum(os.times()[:4])
+    if table == "usage":
+        rows = settled_rows(files, "m", cache=False)
+    else:
+        parts = (FilePart.of(path, 0, state.size) for path, state in sorted(files.states.items()))
+        rows = (row for part in parts for row in part.rows(table, "m", text=False))
+    for _ in batches(SCHEMAS[table], rows):
+        pass
+    return sum(os.times()[:4]) - start
+
+
+def job(workers: int, root: Path, table: str, task_bytes: int = TASK_BYTES) -> dict[str, float]:
+    """Run a query in a Spark of its own, and return its CPU and wall seconds, the best of some rounds."""
+    command = [sys.executable, __file__, "--job", str(workers), str(root), table, str(task_bytes)]
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=True)
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def run_job(workers: str, root: str, table: str, task_bytes: str) -> None:
+    """Be the process with the Spark of `job`."""
+    session = _session(int(workers))
+    frame = session.read.format("reread").options(table=table, taskBytes=task_bytes).load(root)
+    best: dict[str, float] = {}
+    for number in range(ROUNDS + 1):
+        shutil.rmtree(Path(os.environ["REREAD_CACHE"]), ignore_errors=True)
+        cpu, wall = _family_cpu(), time.perf_counter()
+        frame.write.format("noop").mode("overwrite").save()
+        found = {"cpu": _family_cpu() - cpu, "wall": time.perf_counter() - wall}
+        if number:  # the first starts the workers
+            best = {name: min(value, best.get(name, value)) for name, value in found.items()}
+    print(json.dumps(best | {"tasks": frame.rdd.getNumPartitions()}))
+    session.stop()
+
+
+def _session(workers: int) -> Any:
+    import pyspark
+    from pyspark.sql import SparkSession
+
+    import reread.spark
+
+    folder = DATA.root / "spark"
+    os.environ |= {
+        "SPARK_HOME": str(Path(pyspark.__file__).parent),
+        "SPARK_LOCAL_IP": "127.0.0.1",
+        "PYSPARK_PYTHON": sys.executable,
+        "REREAD_CACHE": str(folder / "cache"),
+    }
+    builder = SparkSession.builder.master(f"local-cluster[{workers},1,1024]")
+    for name, value in {
+        "spark.ui.enabled": "false",
+        "spark.local.dir": str(folder / "local"),
+        "spark.sql.warehouse.dir": str(folder / "warehouse"),
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.driver.host": "127.0.0.1",
+        "spark.executorEnv.PYTHONPATH": os.environ.get("PYTHONPATH", ""),
+        "spark.executorEnv.REREAD_CACHE": str(folder / "cache"),
+        "spark.executorEnv.HOME": os.environ["HOME"],
+    }.items():
+        builder = builder.config(name, value)
+    session = builder.getOrCreate()
+    reread.spark.register(session)
+    return session
+
+
+def _family_cpu() -> float:
+    """Return the CPU seconds of this process and all that it started, those that have ended included (Linux)."""
+    ticks = 0
+    for pid in measure.family(os.getpid()):
+        with suppress(OSError):
+            fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+            ticks += sum(map(int, fields[11:15]))
+    return ticks / os.sysconf("SC_CLK_TCK")
+
+
+def tables(plan: Plan) -> Iterator[Row]:
+    """Read tables of a tree without Spark, with one worker and with two."""
+    tree = DATA.tree(plan.files)
+    raw = size_of(tree) / 1e6
+    for table in TABLES:
+        floor = min(bare(tree, table) for _ in range(ROUNDS))
+        yield Row(f"{table} of {raw:.0f} MB, without Spark", f"{floor:.2f} s CPU, {raw / floor:.0f} MB/s")
+        walls: list[float] = []
+        for workers in (1, 2):
+            found = job(workers, tree, table)
+            walls.append(found["wall"])
+            yield Row(
+                f"with {workers} of Spark's workers, {found['tasks']} tasks",
+                f"{found['cpu']:.2f} s CPU, {found['wall']:.2f} s",
+                "without Spark",
+                f"{found['cpu'] / floor:.2f} × CPU",
+            )
+        yield Row("growth from 1 worker to 2", f"{walls[0] / walls[1]:.2f} ×")
+
+
+def ranges(plan: Plan) -> Iterator[Row]:
+    """Read the records of one large file whole and by range."""
+    named = DATA.root / "large" / "projects" / "-p" / f"{_session_id(DATA.large(quick=plan.quick))}.jsonl"
+    if not named.exists():
+        named.parent.mkdir(parents=True, exist_ok=True)
+        named.hardlink_to(DATA.large(quick=plan.quick))
+    size = named.stat().st_size
+    for name, task_bytes in (("whole", 2 * size), ("by range", size // 8)):
+        found = job(2, named, "records", task_bytes)
+        yield Row(
+            f"records of a file of {size / 1e6:.0f} MB, {name}, {found['tasks']} tasks, 2 workers",
+            f"{found['cpu']:.2f} s CPU, {found['wall']:.2f} s",
+        )
+
+
+def _session_id(path: Path) -> str:
+    with path.open("rb") as file:
+        return next(found for line in file if (found := json.loads(line).get("sessionId")))
+
+
+ROWS = {"tables": tables, "ranges": ranges}
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["--job"]:
+        run_job(*sys.argv[2:])
+        sys.exit()
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="a tenth of the data")
+    measure.report_chosen(ROWS, parser, Plan())

@@ -1,0 +1,103 @@
+"""A stream of Spark over a growing folder: stopped, started again, and with files that are rewritten."""
+
+import os
+import shutil
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import reread
+
+REPOSITORY = Path(__file__).parents[1]
+REAL = Path(os.environ.get("REREAD_REAL_CLIENT", REPOSITORY / "tests" / "real"))
+
+
+class Stream:
+    """A query from a folder to Parquet that goes on from its checkpoint each time it is started."""
+
+    def __init__(self, spark: Any, table: str, folder: Path, out: Path) -> None:
+        self.spark, self.table, self.folder, self.out = spark, table, folder, out
+
+    def start(self, trigger: dict[str, Any], **options: str) -> Any:
+        frame = self.spark.readStream.format("reread").options(table=self.table, **options).load(str(self.folder))
+        writer = frame.writeStream.format("parquet").option("checkpointLocation", str(self.out / "checkpoint"))
+        return writer.trigger(**trigger).start(str(self.out / "rows"))
+
+    def catch_up(self, **options: str) -> None:
+        query = self.start({"availableNow": True}, **options)
+        assert query.awaitTermination(400)
+
+    def rows(self) -> list[dict[str, Any]]:
+        return self.spark.read.parquet(str(self.out / "rows")).toArrow().to_pylist()
+
+    def records(self) -> Counter[tuple[str, int]]:
+        return Counter((row["path"], row["offset"]) for row in self.rows())
+
+
+def expected(folder: Path) -> Counter[tuple[str, int]]:
+    rows = reread.tables(root=str(folder))["records"].read_all().to_pylist()
+    return Counter((row["path"], row["offset"]) for row in rows)
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder of Claude Code with real sessions, each written to its half, in the middle of a line."""
+    monkeypatch.setenv("REREAD_CACHE", str(tmp_path / "cache"))
+    target = tmp_path / "claude" / "projects" / "-p"
+    target.mkdir(parents=True)
+    for path in sorted(REAL.rglob("projects/*/*.jsonl"), key=lambda path: -path.stat().st_size)[:12]:
+        content = path.read_bytes()
+        (target / path.name).write_bytes(content[: len(content) // 2])
+        shutil.copyfile(path, tmp_path / path.name)
+    return tmp_path / "claude"
+
+
+def finish(folder: Path) -> None:
+    """Append the rest of each session, byte for byte."""
+    for path in (folder / "projects" / "-p").iterdir():
+        with path.open("ab") as file:
+            file.write((folder.parent / path.name).read_bytes()[path.stat().st_size :])
+
+
+def test_every_line_comes_once_over_restarts(
+    spark: Any, folder: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    stream = Stream(spark, "records", folder, tmp_path / "out")
+    stream.catch_up()
+    first = stream.records()
+    assert 20 < sum(first.values()) < sum(expected(folder).values()), "a last line without an end waits"
+    finish(folder)
+    query = stream.start({"processingTime": "0 seconds"}, maxBytesPerTrigger="20000", taskBytes="5000")
+    deadline = time.monotonic() + 300
+    while query.lastProgress is None and query.isActive and time.monotonic() < deadline:
+        time.sleep(0.2)
+    query.stop()  # in the middle of a batch, most likely
+    stream.catch_up()
+    wanted = expected(folder)
+    assert stream.records() == wanted and set(wanted.values()) == {1}
+    path = next(path for path in (folder / "projects" / "-p").iterdir())
+    path.write_bytes(b'{"type":"summary","summary":"rewritten"}\n')
+    stream.catch_up()
+    assert stream.records() - wanted == Counter({(str(path), 0): 1}), "what is new at the start of the file"
+
+
+def test_usage_comes_as_responses_end(spark: Any, folder: Path, tmp_path: Path) -> None:
+    stream = Stream(spark, "usage", folder, tmp_path / "out")
+    stream.catch_up()
+    finish(folder)
+    stream.catch_up()
+    names = ("message_id", "request_id", "input_tokens", "output_tokens", "cache_read_tokens")
+    found = Counter(tuple(row[name] for name in names) for row in stream.rows())
+    assert sum(found.values()) > 10
+    settled = reread.tables(root=str(folder))["usage"].read_all().to_pylist()
+    own = {(*(row[name] for name in names), row["unconfirmed_responses"]) for row in settled if row["responses"]}
+    assert set(found) <= {row[:-1] for row in own}
+    assert {row[:-1] for row in own if not row[-1]} <= set(found)
+
+
+def test_tables_that_need_a_whole_session_are_not_streamed(spark: Any, folder: Path, tmp_path: Path) -> None:
+    with pytest.raises(Exception, match="Cannot stream sessions; use one of records, calls, usage"):
+        Stream(spark, "sessions", folder, tmp_path / "out").catch_up()
