@@ -121,7 +121,9 @@ def scenarios(version: tuple[int, ...]) -> dict[str, Scenario]:
         [run(heredoc.format(BROKEN), "call_4")],
         [run("cat src/greeting.py notes.txt && ls", "call_5")],
     ]
-    asked = [[call("spawn_agent", {"message": TASK, "task_name": "counter"})], [say("It is counting.")]]
+    find = {"type": "tool_search_call", "call_id": "call_0", "execution": "client", "status": "completed"}
+    spawn = {**call("spawn_agent", {"message": TASK}), "namespace": "multi_agent_v1"}
+    asked = [[{**find, "arguments": {"query": "spawn agent"}}], [spawn], [run("sleep 5", "call_2")], [say("One.")]]
     found = {
         "plain-answer": (["Say hello."], [[say("Hello.")]]),
         "shell-command": (["List the files."], [listing, [say("There is one file, `hello.py`.")]]),
@@ -136,8 +138,8 @@ def scenarios(version: tuple[int, ...]) -> dict[str, Scenario]:
         "web-search": (["Look it up."], [[search, say("High at noon.")]]),
         "compacted": (["Work long."], [[run("echo one")], [say("Summary: one was printed.")], [say("Worked.")]]),
     }
-    if version < UNIFIED:  # it compacts again and again, because the stub's tokens never fall
-        del found["compacted"]
+    if version < UNIFIED:  # it has no agents, and compacts again and again, because the stub's tokens never fall
+        del found["compacted"], found["agents"]
     return found
 
 

@@ -124,3 +124,15 @@ def test_odd_steps_are_kept(step: dict[str, Any], tmp_path: Path) -> None:
     session = reread.open(adopted.path)
     assert not session.ledger.fates.get("malformed")
     assert reread.export(session, "atif")
+
+
+def test_any_call_may_start_an_agent(tmp_path: Path) -> None:
+    """Other agents have other names for the tool."""
+    inner = {**FOREIGN, "trajectory_id": "t1", "steps": [{"step_id": 1, "source": "user", "message": "Look."}]}
+    steps = json.loads(json.dumps(FOREIGN["steps"]))
+    steps[2]["observation"]["results"][0]["subagent_trajectory_ref"] = [{"trajectory_id": "t1"}]
+    file = tmp_path / "trajectory.json"
+    file.write_text(json.dumps({**FOREIGN, "steps": steps, "subagent_trajectories": [inner]}))
+    session = reread.open(adopt([file], to=tmp_path)[0].path)
+    (agent,) = session.agents.values()
+    assert agent.call is session.calls[0] and agent.call.name == "bash"

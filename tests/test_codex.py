@@ -21,11 +21,14 @@ from reread.records.dialects import codex
 from reread.tools.outcome import DONE, FAILED, content_text
 
 REAL = Path(__file__).parent / "real-codex"
-ROLLOUTS = sorted(REAL.glob("*/*/rollout-*.jsonl"))
+(AGENT,) = sorted((REAL / "0.166.0" / "agents").glob("rollout-*.jsonl"))[1:]
+"""The rollout of an agent; the one beside it is that of its session."""
+ROLLOUTS = sorted(path for path in REAL.rglob("rollout-*.jsonl") if path != AGENT)
 VERSIONS = {"0.60.1": "gpt-5.1-codex", "0.166.0": "gpt-5.5"}
 PLAIN = "plain-answer"
 RESPONSES = {
     "patches": 9,
+    "agents": 4,
     PLAIN: 1,
     "shell-command": 2,
     "failing-command": 3,
@@ -41,8 +44,7 @@ RESPONSES = {
 
 
 def rollout(version: str, scenario: str) -> Path:
-    (path,) = (REAL / version / scenario).glob("rollout-*.jsonl")
-    return path
+    return min((REAL / version / scenario).glob("rollout-*.jsonl"))
 
 
 @pytest.fixture(params=VERSIONS)
@@ -84,10 +86,11 @@ def places(value: Any, at: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
 
 
 def test_every_line_of_every_rollout_is_accounted_for(tmp_path: Path) -> None:
-    assert len(ROLLOUTS) == 21
-    adopted = adopt([REAL], to=tmp_path)
-    assert [one.id for one in adopted] == [path.stem[-36:] for path in ROLLOUTS]
-    for path, one in zip(ROLLOUTS, adopted, strict=True):
+    assert len(ROLLOUTS) == 22
+    adopted = {one.id: one for one in adopt([REAL], to=tmp_path)}
+    assert adopted.keys() == {path.stem[-36:] for path in ROLLOUTS}
+    for path in ROLLOUTS:
+        one = adopted[path.stem[-36:]]
         lines = path.read_bytes().splitlines(keepends=True)
         for source in (path, one.path):
             session = reread.open(source)
@@ -147,6 +150,28 @@ def test_a_patch_is_drawn_as_an_edit_of_each_file(opened: Any) -> None:
         assert words in text, words
 
 
+def test_an_agent_belongs_to_the_call_that_started_it(tmp_path: Path) -> None:
+    (adopted,) = adopt([AGENT.parent], to=tmp_path)
+    assert adopted.agents == 1
+    session = reread.open(adopted.path)
+    search, start, _ = session.calls
+    assert (search.name, search.title) == ("ToolSearch", 'ToolSearch "spawn agent" → 5 tools')
+    (agent,) = session.agents.values()
+    assert agent.call is start and start.name == "Agent" and agent.id == AGENT.stem[-36:]
+    assert agent.prompt == "Count the files here."
+    assert [message.text for message in agent.messages if message.kind == "response"] == ["There is one file."]
+    assert (session.usage.responses, agent.usage.output_tokens) == (5, 60)
+    trajectory = json.loads(reread.export(session, "atif"))
+    assert [one["trajectory_id"] for one in trajectory["subagent_trajectories"]] == [agent.id]
+    assert trajectory["steps"][0]["message"] == "You are Codex, a coding agent based on GPT-5."
+
+
+def test_an_agent_alone_is_a_session(tmp_path: Path) -> None:
+    (adopted,) = adopt([AGENT], to=tmp_path)
+    assert (adopted.id, adopted.agents) == (AGENT.stem[-36:], 0)
+    assert reread.open(adopted.path).title == "Count the files here."
+
+
 def test_each_response_is_counted_once(opened: Any, version: str) -> None:
     for scenario in {path.parts[-2] for path in ROLLOUTS if path.parts[-3] == version}:
         usage, asked = opened(scenario).usage, range(RESPONSES[scenario])
@@ -169,12 +194,12 @@ def test_errors_searches_and_compactions_are_shown(opened: Any, version: str) ->
 
 def test_a_folder_of_rollouts_is_listed_searched_counted_and_kept(tmp_path: Path) -> None:
     home = tmp_path / "codex"
-    for path in ROLLOUTS:
+    for path in [*ROLLOUTS, AGENT]:
         copied = home / "sessions" / "2026" / "11" / "16" / path.name
         copied.parent.mkdir(parents=True, exist_ok=True)
         copied.write_bytes(path.read_bytes())
     (home / "history.jsonl").write_text('{"session_id":"x","ts":1,"text":"hi"}\n')
-    assert len(list(reread.sessions(root=home))) == len(ROLLOUTS)
+    assert len(list(reread.sessions(root=home))) == len(ROLLOUTS) + 1
     assert {hit.session for hit in reread.search("quay tides", root=home)} == {
         path.stem[-36:] for path in ROLLOUTS if path.parts[-2] == "web-search"
     }
@@ -182,10 +207,10 @@ def test_a_folder_of_rollouts_is_listed_searched_counted_and_kept(tmp_path: Path
     done = CliRunner().invoke(command, ["adopt", str(home), "--to", str(tmp_path / "adopted"), "--json"])
     assert len(json.loads(done.stdout)) == len(ROLLOUTS)
     adopted = reread.usage(root=tmp_path / "adopted").totals
-    assert (by_path.tokens, by_path.responses) == (adopted.tokens, adopted.responses) and adopted.responses == 55
+    assert (by_path.tokens, by_path.responses) == (adopted.tokens, adopted.responses) and adopted.responses == 60
     kept = tmp_path / "kept"
     assert not CliRunner().invoke(command, ["keep", "--root", str(home), "--to", str(kept)]).exception
-    assert len(list(reread.sessions(root=kept))) == len(ROLLOUTS)
+    assert len(list(reread.sessions(root=kept))) == len(ROLLOUTS) + 1
 
 
 def test_lines_that_are_damaged_stay_as_they_are(tmp_path: Path) -> None:

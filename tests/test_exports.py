@@ -87,6 +87,14 @@ def test_the_system_prompt_and_the_tools_are_included_if_the_transcript_has_them
     assert "Be brief." in attributes(check_otlp(session)[0])["gen_ai.system_instructions"]
 
 
+def test_of_what_the_client_prints_the_names_of_tools_are_known() -> None:
+    session = reread.open(REAL / "1.0.128" / "bash_fail" / "stream.jsonl")
+    trajectory = check_atif(session)
+    names = next(r.value["tools"] for r in session.records if r.value.get("subtype") == "init")
+    assert [tool["function"] for tool in trajectory["agent"]["tool_definitions"]] == [{"name": name} for name in names]
+    assert trajectory["notes"] == "The totals include tokens that no step states."
+
+
 def test_a_rewound_answer_is_rejected() -> None:
     session = read(
         user("One.", uuid="a"),

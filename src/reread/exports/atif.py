@@ -77,7 +77,14 @@ class _Export:
         notes = ["The totals include agents."] if self._session.agents else []
         if others and self._selection.branch is None:
             notes.append(f"{plural(others, 'abandoned branch')} left out; the totals include them.")
+        elif not self._selection.is_excerpt and self._stated_tokens() < self._session.usage.tokens:
+            notes.append("The totals include tokens that no step states.")
         return notes
+
+    def _stated_tokens(self) -> int:
+        steps = [step for steps in (self._root_steps, *self._steps.values()) for step in steps]
+        known = [step["metrics"] for step in steps if step.get("metrics")]
+        return sum(metrics["prompt_tokens"] + metrics["completion_tokens"] for metrics in known)
 
     def _value(
         self, conversation: Conversation, id: str, steps: list[dict[str, Any]], usage: Usage | None = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple, cast
 
-from reread.base.coerce import as_dict, as_str
+from reread.base.coerce import as_dict, as_list, as_str
 from reread.base.text import as_text
 from reread.errors import Misuse
 from reread.model import parts as p
@@ -25,13 +25,14 @@ class Setup(NamedTuple):
     system: str = ""
     """The system prompt; empty if the transcript does not have it."""
     tools: Sequence[dict[str, Any]] = ()
-    """The definitions of tools, each as a function in the schema of OpenAI."""
+    """The definitions of tools, each as a function in the schema of OpenAI; only its name if no more is known."""
 
 
 def setup_of(conversation: Conversation) -> Setup:
     """Return the system prompt and the tools: those of the first request, and tools that came later."""
     systems: list[str] = []
     tools: dict[str, dict[str, Any]] = {}
+    named: dict[str, dict[str, Any]] = {}
     for record in conversation.records:
         if record.type == "api-request-shape":
             shape = as_dict(record.native.get("shape"))
@@ -41,6 +42,10 @@ def setup_of(conversation: Conversation) -> Setup:
             if payload.get("type") != "prompt_snapshot":
                 continue
             system, defined = payload.get("systemPrompt"), payload.get("tools")
+        elif record.type == "system" and record.native.get("subtype") == "init":
+            names = [name for name in as_list(record.native.get("tools")) if isinstance(name, str)]
+            named |= {name: {"type": "function", "function": {"name": name}} for name in names}
+            continue
         else:
             continue
         systems += [_joined(system)] if system else []
@@ -48,7 +53,7 @@ def setup_of(conversation: Conversation) -> Setup:
             name = as_str(tool.get("name"))
             if name:
                 tools.setdefault(name, _function(name, tool))
-    return Setup(max(systems[:2], key=len, default=""), list(tools.values()))
+    return Setup(max(systems[:2], key=len, default=""), list((named | tools).values()))
 
 
 def _joined(system: Any) -> str:

@@ -13,7 +13,7 @@ from reread.disk.filenames import AGENT_PREFIX, filename_for
 from reread.disk.layout import PROJECTS, SUBAGENTS, default_store
 from reread.disk.regular import PRIVATE_FILE, make_private_folder, open_regular, read_whole
 from reread.errors import Misuse, NotFound, Unreadable, Unwritable
-from reread.recording.rollouts import adopted_lines, is_rollout, rollout_files, session_id
+from reread.recording.rollouts import adopted_lines, is_rollout, rollout_files, root_session_id, session_id
 from reread.records.dialects import codex
 
 SCHEMA = "ATIF-"
@@ -41,10 +41,11 @@ def adopt(
     unread = unread if unread is not None else []
     found = [(path, value) for given in map(Path, paths) for path, value in _find(given, unread)]
     folder = Path(to) if to is not None else default_store()
-    return [
-        _write_rollout(path, folder) if value is None else _write(value, _session_id(value, path, n), folder)
-        for n, (path, value) in enumerate(found)
+    rollouts = sorted({path for path, value in found if value is None}, key=lambda path: path.name)
+    done = [
+        _write(value, _session_id(value, path, n), folder) for n, (path, value) in enumerate(found) if value is not None
     ]
+    return done + _joined(_write_rollout(path, folder) for path in rollouts)
 
 
 def _find(path: Path, unread: list[str]) -> Iterator[tuple[Path, dict[str, Any] | None]]:
@@ -112,12 +113,35 @@ def _session_id(trajectory: dict[str, Any], path: Path, number: int) -> str:
 
 
 def _write_rollout(path: Path, folder: Path) -> AdoptedSession:
+    """Write a rollout; that of an agent beside its session, if that was adopted. Agents start after their session."""
     data = _read(path)
-    id = session_id(data, path)
-    file = folder / PROJECTS / codex.NAME / f"{filename_for(id)}.jsonl"
-    lines = list(adopted_lines(data, id))
-    _save(file, lines)
-    return AdoptedSession(id, file, 0, len(lines))
+    id, above = session_id(data, path), root_session_id(data)
+    file = _rollout_file(folder, id)
+    root = _rollout_file(folder, above) if above is not None else None
+    if above is None or root is None or not root.is_file():
+        lines = list(adopted_lines(data, id))
+        _save(file, lines)
+        return AdoptedSession(id, file, 0, len(lines))
+    lines = list(adopted_lines(data, above, id))
+    _save(_agent_file(root, id), lines)
+    return AdoptedSession(above, root, 1, len(lines))
+
+
+def _rollout_file(folder: Path, id: str) -> Path:
+    return folder / PROJECTS / codex.NAME / f"{filename_for(id)}.jsonl"
+
+
+def _agent_file(session: Path, name: str) -> Path:
+    return session.with_suffix("") / SUBAGENTS / f"{AGENT_PREFIX}{filename_for(name)}.jsonl"
+
+
+def _joined(written: Iterable[AdoptedSession]) -> list[AdoptedSession]:
+    """Return each session once, with its agents and the steps of all its rollouts."""
+    found: dict[Path, AdoptedSession] = {}
+    for one in written:
+        known = found.get(one.path, one._replace(agents=0, steps=0))
+        found[one.path] = known._replace(agents=known.agents + one.agents, steps=known.steps + one.steps)
+    return list(found.values())
 
 
 def _write(trajectory: dict[str, Any], id: str, folder: Path) -> AdoptedSession:
@@ -131,8 +155,7 @@ def _write(trajectory: dict[str, Any], id: str, folder: Path) -> AdoptedSession:
     _save(path, _encoded(lines))
     for n, inner in enumerate(agents, 1):
         name = as_str(inner.get("trajectory_id")) or str(n)
-        file = path.with_suffix("") / SUBAGENTS / f"{AGENT_PREFIX}{filename_for(name)}.jsonl"
-        _save(file, _encoded(_lines(inner, id, filename_for(name), trajectory)))
+        _save(_agent_file(path, name), _encoded(_lines(inner, id, filename_for(name), trajectory)))
     return AdoptedSession(id, path, len(agents), len(as_list(trajectory["steps"])))
 
 

@@ -33,10 +33,15 @@ def session_id(data: bytes, path: Path) -> str:
     return codex.about(_value(data.partition(b"\n")[0])).get("session") or path.stem[-ID_LENGTH:]
 
 
-def adopted_lines(data: bytes, session: str) -> Iterator[bytes]:
+def root_session_id(data: bytes) -> str | None:
+    """Return the session that an agent's rollout belongs to; None if it is a session of its own."""
+    return codex.root_session(_value(data.partition(b"\n")[0]))
+
+
+def adopted_lines(data: bytes, session: str, agent: str | None = None) -> Iterator[bytes]:
     """Yield the lines of a rollout with `codex` as the first field; a line that is no part of one stays as it is."""
-    known = {"session": session}
-    responses = _Responses(session)
+    known = {"session": session, **({"agent": agent} if agent is not None else {})}
+    responses = _Responses(agent or session)
     for line in data.splitlines(keepends=True):
         value = _value(line)
         if not codex.looks_like(value) or not line.startswith(b"{"):

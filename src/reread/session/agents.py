@@ -12,6 +12,7 @@ import msgspec
 from reread.base.coerce import as_dict, as_str
 from reread.model.conversation import Agent, Call, Conversation
 from reread.records.blocks import Text, ToolResult
+from reread.records.dialects import atif
 
 STARTERS = frozenset({"Task", "Agent", "Skill", "Workflow"})
 """The tools that start agents."""
@@ -53,11 +54,13 @@ class AgentCalls:
         self.evidence: list[AgentEvidence] = []
         self._unanswered: list[AgentEvidence] = []
         self._read = 0
+        records = conversation.records
+        self._is_foreign = len(records) > 0 and records[0].dialect == atif.NAME
 
     def update(self) -> bool:
         """Read the calls that are new or newly answered; True if any of them can start agents."""
         calls = self.conversation.calls
-        fresh = [AgentEvidence(call) for call in calls[self._read :] if call.name in STARTERS]
+        fresh = [AgentEvidence(call) for call in calls[self._read :] if call.name in STARTERS or self._is_foreign]
         self._read = len(calls)
         self.evidence += fresh
         changed = [*(one for one in self._unanswered if one.call.answer >= 0), *fresh]

@@ -41,8 +41,9 @@ FAILURES = (
     "exec_command failed",
 )
 """How an answer begins that has no exit code, because nothing was run."""
-ANSWERS = frozenset({"function_call_output", "custom_tool_call_output", "local_shell_call_output"})
-CALLS = frozenset({"function_call", "custom_tool_call", "local_shell_call"})
+SEARCH, FOUND = "tool_search_call", "tool_search_output"
+ANSWERS = frozenset({"function_call_output", "custom_tool_call_output", "local_shell_call_output", FOUND})
+CALLS = frozenset({"function_call", "custom_tool_call", "local_shell_call", SEARCH})
 MAX_HEAD = 500
 """Characters before what a command printed."""
 _EXIT = re.compile(r"(?:Exit code:|Process exited with code) (-?\d{1,9})\n")
@@ -67,6 +68,14 @@ def about(value: dict[str, Any]) -> dict[str, str]:
     return {name: item for name, item in said.items() if isinstance(item, str)}
 
 
+def root_session(value: dict[str, Any]) -> str | None:
+    """Return the session that an agent's first line says it belongs to; None if it is a session of its own."""
+    payload = as_dict(value.get("payload"))
+    source = as_dict(as_dict(as_dict(payload.get("source")).get("subagent")).get("thread_spawn"))
+    parent = as_str(payload.get("parent_thread_id")) or as_str(source.get("parent_thread_id"))
+    return None if parent is None else as_str(payload.get("session_id")) or parent
+
+
 def is_said(item: dict[str, Any]) -> bool:
     """True if the model said an item of a conversation."""
     kind = _kind(item)
@@ -84,6 +93,8 @@ def translate(value: dict[str, Any]) -> dict[str, Any]:
     names = {"session": "sessionId", "version": "version", "project": "cwd", "branch": "gitBranch"}
     native = {new: known[old] for old, new in names.items() if old in known}
     native["timestamp"] = value.get("timestamp")
+    if "agent" in known:
+        native |= {"agentId": known["agent"], "isSidechain": True}
     payload = as_dict(value.get("payload"))
     match value.get("type"):
         case "response_item":
@@ -94,6 +105,8 @@ def translate(value: dict[str, Any]) -> dict[str, Any]:
             if usage and response:
                 return native | _response([], {**known, "response": response}, usage)
             return native | _event(payload)
+        case "session_meta" if prompt := _text(payload.get("base_instructions")):
+            return native | {"type": "attachment", "attachment": {"type": "prompt_snapshot", "systemPrompt": prompt}}
         case "compacted":
             text = as_str(payload.get("message"))
             return native | {
@@ -118,6 +131,8 @@ def _item(item: dict[str, Any], known: dict[str, Any]) -> dict[str, Any]:
         return _response([{"type": "tool_use", "id": call, "name": name, "input": given}], known)
     if kind == "web_search_call":
         return _response([{"type": "text", "text": f"[web search: {_query(as_dict(item.get('action')))}]"}], known)
+    if kind == FOUND:
+        return _answer({"type": "tool_result", "tool_use_id": call, "content": _found_tools(item)})
     if is_answer(item):
         return _result(call, item.get("output"))
     return _state()
@@ -128,7 +143,12 @@ def _message(item: dict[str, Any], known: dict[str, Any]) -> dict[str, Any]:
     if item.get("role") == "assistant":
         return _response(content, known)
     native = {"type": "user", "message": {"role": "user", "content": content}}
-    return native if item.get("role") == "user" and not _is_context(item) else {**native, "isMeta": True}
+    if item.get("role") == "user" and not _is_context(item):
+        return native
+    if "agent" in known:  # the first message of an agent is its task
+        text = "\n\n".join(map(_text, as_list(item.get("content"))))
+        return {"type": "attachment", "attachment": {"type": "critical_system_reminder", "content": text}}
+    return {**native, "isMeta": True}
 
 
 def _is_context(item: dict[str, Any]) -> bool:
@@ -160,6 +180,8 @@ def _call(item: dict[str, Any]) -> tuple[str, Any]:
         given = item.get("action")
     elif item.get("type") == "function_call":
         given = _parsed(given)
+    elif item.get("type") == SEARCH:
+        name = "ToolSearch"
     fields = as_dict(given)
     if name in SHELLS and fields:
         rest = {key: value for key, value in fields.items() if key not in ("cmd", "command")}
@@ -167,6 +189,8 @@ def _call(item: dict[str, Any]) -> tuple[str, Any]:
     if name == "update_plan" and fields:
         rest = {key: value for key, value in fields.items() if key != "plan"}
         return "TodoWrite", {"todos": [_todo(as_dict(step)) for step in as_list(fields.get("plan"))], **rest}
+    if name == "spawn_agent" and fields:
+        return "Agent", {"prompt": fields.get("message"), **{k: v for k, v in fields.items() if k != "message"}}
     if name == PATCH:
         return PATCH, {"patch": as_str(given) or as_str(fields.get("input")) or ""}
     return name, fields if isinstance(given, dict) else {"input": given}
@@ -202,7 +226,27 @@ def _result(call: Any, output: Any) -> dict[str, Any]:
         content = f"Exit code {code}\n{text}" if code else text
     block = {"type": "tool_result", "tool_use_id": call, "content": content}
     failed = bool(code) or as_dict(output).get("success") is False or (text or "").startswith(FAILURES)
-    return {"type": "user", "message": {"role": "user", "content": [{**block, "is_error": True} if failed else block]}}
+    return {**_answer({**block, "is_error": True} if failed else block), **_started_agent(fields)}
+
+
+def _answer(block: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "user", "message": {"role": "user", "content": [block]}}
+
+
+def _found_tools(item: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the tools that a search found, those of a namespace behind its name."""
+    names: list[str] = []
+    for tool in map(as_dict, as_list(item.get("tools"))):
+        inner = [as_str(as_dict(one).get("name")) or "" for one in as_list(tool.get("tools"))]
+        outer = as_str(tool.get("name")) or ""
+        names += [f"{outer}.{name}" for name in inner] or [outer]
+    return [{"type": "tool_reference", "tool_name": name} for name in names]
+
+
+def _started_agent(fields: dict[str, Any]) -> dict[str, Any]:
+    """Return what links a call to the agent that it started, as Claude Code states it; empty if it started none."""
+    agent = as_str(fields.get("agent_id"))
+    return {"toolUseResult": {"agentId": agent}} if agent and fields.keys() <= {"agent_id", "nickname"} else {}
 
 
 def _split_output(output: str) -> tuple[str, int | None]:
