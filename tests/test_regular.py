@@ -263,6 +263,17 @@ def test_a_site_that_someone_gave_you_writes_no_page_elsewhere(site: tuple[Path,
     assert sorted(path.parent.rglob("*")) == before
 
 
+@pytest.mark.parametrize("time", ["0001-01-01T00:00:00", "0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-14:00"])
+def test_a_site_that_someone_gave_you_may_have_any_times(site: tuple[Path, Path], time: str) -> None:
+    path, folder = site
+    manifest = json.loads((folder / MANIFEST).read_bytes())
+    (page,) = manifest["pages"].values()
+    foreign = {**page, "path": "/nowhere", "row": {**page["row"], "updated": time, "title": "<b>kept</b>"}}
+    (folder / MANIFEST).write_text(json.dumps({**manifest, "pages": {**manifest["pages"], "other": foreign}}))
+    write_site([path], folder)
+    assert "&lt;b&gt;kept&lt;/b&gt;" in (folder / "index.html").read_text()
+
+
 @pytest.mark.parametrize("name", [f"{SESSION}.html", "index.html", MANIFEST, "assets/reader.js", "assets"])
 def test_a_link_in_a_site_does_not_lead_out_of_it(site: tuple[Path, Path], tmp_path: Path, name: str) -> None:
     path, folder = site

@@ -1,6 +1,7 @@
 """An exported page, opened from a file without network."""
 
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -8,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from making import jsonl
+from making import jsonl, reply, told, user
 from playwright.sync_api import expect
 
 from browser.conftest import DEMO, open_tab, until
 from browser.test_appearance import SCROLLS_SIDEWAYS
-from browser.test_hostile import assert_harmless, hostile, records
+from browser.test_hostile import BIDI, PAYLOAD, QUOTES, assert_harmless, hostile, records
 
 __all__ = ["hostile"]
 
@@ -21,10 +22,14 @@ __all__ = ["hostile"]
 def exported(home: Path, *arguments: str) -> Path:
     """The file that `reread export` wrote."""
     target = home / "page.html"
-    environment = {**os.environ, "HOME": str(home), "CLAUDE_CONFIG_DIR": str(home / ".claude")}
-    command = [sys.executable, "-m", "reread", *arguments, "-f", "html", "-o", str(target)]
-    subprocess.run(command, check=True, env=environment, stdout=subprocess.DEVNULL)
+    run_export(home, *arguments, "-f", "html", "-o", str(target))
     return target
+
+
+def run_export(home: Path, *arguments: str) -> None:
+    """Run `reread` with a home of its own."""
+    environment = {**os.environ, "HOME": str(home), "CLAUDE_CONFIG_DIR": str(home / ".claude")}
+    subprocess.run([sys.executable, "-m", "reread", *arguments], check=True, env=environment, stdout=subprocess.DEVNULL)
 
 
 @pytest.fixture(scope="module")
@@ -101,6 +106,40 @@ def test_a_hostile_session_is_harmless_here_too(offline: Callable[..., Any], tmp
     path = tmp_path / "hostile.jsonl"
     path.write_bytes(jsonl(*records()))
     page = offline(exported(tmp_path, "export", str(path)), viewport={"width": 1280, "height": 6000})
+    assert_harmless(page)
+
+
+NAMES = (
+    "javascript:alert(1)",
+    '"><script>alert(1)</script>',
+    "a&quot;b",
+    "..",
+    "-o",
+    "%2e%2e%2fx",
+    "\u202egpj",
+    "#a?b",
+)
+"""Names of files that could become addresses, attributes or options."""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows allows none of these names")
+def test_a_hostile_site_is_harmless(offline: Callable[..., Any], tmp_path: Path) -> None:
+    for name in NAMES:
+        (tmp_path / "given").mkdir(exist_ok=True)
+        project = {"cwd": f"/home/{QUOTES}{name}", "gitBranch": QUOTES}
+        response = reply(PAYLOAD, usage={"input_tokens": 3, "output_tokens": 5})
+        response["message"]["model"] = QUOTES
+        records = told(user(PAYLOAD, **project), response, {"type": "custom-title", "customTitle": QUOTES + BIDI})
+        (tmp_path / "given" / f"{name.replace('/', '_')}.jsonl").write_bytes(jsonl(*records))
+    site = tmp_path / "site"
+    run_export(tmp_path, "export", *map(str, sorted((tmp_path / "given").iterdir())), "-f", "html", "-o", str(site))
+    page = offline(site / "index.html", ignored=re.escape(f"requested {site.as_uri()}/"))
+    links = page.locator("a").evaluate_all("links => links.map(link => link.href)")
+    assert len(links) == len(NAMES)
+    assert all(link.startswith(site.as_uri() + "/") and link.endswith(".html") for link in links)
+    assert "alert(1)" in page.locator("main").inner_text() and "\u202e" not in page.content()
+    assert page.locator("main :is(script, img, iframe, style, [onerror])").count() == 0
+    page.locator("a").first.click()
     assert_harmless(page)
 
 

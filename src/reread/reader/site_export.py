@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from datetime import UTC, datetime
 from html import escape
 from pathlib import Path
 
@@ -171,9 +172,7 @@ def _read_manifest(path: Path) -> Manifest:
 
 def index_html(rows: dict[str, LibraryRow]) -> Iterator[str]:
     """The index: all sessions by project, the newest first."""
-    newest = sorted(
-        rows.items(), key=lambda item: item[1].updated.timestamp() if item[1].updated else 0.0, reverse=True
-    )
+    newest = sorted(rows.items(), key=lambda item: _seconds(item[1].updated), reverse=True)
     by_project: dict[str, list[tuple[str, LibraryRow]]] = {}
     for key, row in newest:
         by_project.setdefault(row.project, []).append((key, row))
@@ -191,6 +190,11 @@ def index_html(rows: dict[str, LibraryRow]) -> Iterator[str]:
         yield from (_index_row(key, row) for key, row in group)
         yield "</table>\n</section>\n"
     yield "</main>\n</body>\n</html>\n"
+
+
+def _seconds(when: datetime | None) -> float:
+    """Return a time as seconds since 1970; one without a zone, which only others write, is taken as UTC."""
+    return when.replace(tzinfo=when.tzinfo or UTC).timestamp() if when is not None else 0.0
 
 
 def _index_row(key: str, row: LibraryRow) -> str:
