@@ -36,6 +36,17 @@ class TestStore:
         other.change("a", starred=False, note="")
         assert one.all() == {}
 
+    def test_what_lies_in_a_root_is_shown_and_can_be_taken_away(self, store: Path, tmp_path: Path) -> None:
+        root = tmp_path / "root"
+        Annotations(root).change("a", starred=True, note="brought")
+        own = Annotations(store, roots=[root, tmp_path / "none"])
+        assert own.all() == {"a": Annotation(starred=True, note="brought")} and not store.exists()
+        own.change("a", note="", was="brought")
+        assert own.of("a") == Annotations(store, roots=[root]).of("a") == Annotation(starred=True)
+        own.change("a", starred=False)
+        assert Annotations(store, roots=[root]).of("a") == Annotation()
+        assert Annotations(root).of("a") == Annotation(starred=True, note="brought")
+
     def test_no_change_of_two_writers_is_lost(self, store: Path) -> None:
         def star(names: list[str]) -> None:
             own = Annotations(store)

@@ -81,7 +81,7 @@ class TestDemo:
 
     def test_ls_lists_what_the_server_lists(self, shown: dict[str, Any]) -> None:
         listed = json.loads(run("--demo", "ls", "--json").stdout)
-        assert [header["id"] for header in listed] == list(shown) and len(listed) == 7
+        assert [header["id"] for header in listed] == list(shown) and len(listed) == 9
         assert [header["title"] for header in listed] == [row.title for row in shown.values()]
 
     def test_usage_counts_what_the_server_counts(self, shown: dict[str, Any]) -> None:
@@ -184,10 +184,10 @@ class TestOptions:
         (["--tool", "NotebookEdit"], {"6a0f8d43"}),
         (["--min-size", "300k"], {"d2a94e17"}),
         (["--tool", "NotebookEdit", "--tool", "LSP"], {"6a0f8d43", "b90c6f28"}),
-        (["--project", "/home/sam/code/almanac"], {"6a0f8d43", "f27b5c90"}),
+        (["--project", "/home/sam/code/almanac"], {"6a0f8d43", "f27b5c90", "1d9c4e83"}),
         (
             ["--project", "/home/sam/code/almanac", "--project", "/home/sam/code/lantern/"],
-            {"6a0f8d43", "f27b5c90", "4e7d31aa", "b90c6f28"},
+            {"6a0f8d43", "f27b5c90", "1d9c4e83", "4e7d31aa", "b90c6f28", "c3e81f6d"},
         ),
         (["--since", "2026-11-12"], {"7a3d0c16", "b90c6f28"}),
         (["--limit", "1"], {"b90c6f28"}),
@@ -331,7 +331,8 @@ def test_check_json_accounts_for_every_record() -> None:
     assert report["totals"]["records"] == sum(file["records"] for file in report["files"])
     assert report["totals"]["tools"]["Bash"] > 0 and report["totals"]["types"]["assistant"] > 0
     paths = [file["path"] for file in report["files"]]
-    assert len(paths) == len(set(paths)) == len(list(SAMPLES.rglob("*.jsonl")))
+    kept = list(SAMPLES.rglob("*.jsonl.zst"))
+    assert len(paths) == len(set(paths)) == len(list(SAMPLES.rglob("*.jsonl"))) + len(kept)
 
 
 def test_check_drift_lists_unknown_types_and_fields(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import pytest
 from making import jsonl, told, user
 
 import reread
-from reread.catalog import summaries
+from reread.catalog import headers
 from reread.disk.cache import FileState
 from reread.disk.derived import PROOF, Derived, DerivedValues, proof_at
 from reread.disk.file_set import gone_files
@@ -90,8 +90,8 @@ def test_a_header_is_read_once_and_again_when_its_file_changes(tmp_path: Path, m
     path.parent.mkdir(parents=True)
     path.write_bytes(jsonl(*told(user("First question"))))
     read: list[str] = []
-    read_header = summaries.read_header
-    monkeypatch.setattr(summaries, "read_header", lambda path: read.append(str(path)) or read_header(path))
+    read_header = headers.read_header
+    monkeypatch.setattr(headers, "read_header", lambda path: read.append(str(path)) or read_header(path))
 
     def titles() -> list[str]:
         return [header.title for header in reread.sessions(root=tmp_path / "root")]

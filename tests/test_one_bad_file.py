@@ -14,7 +14,7 @@ from making import jsonl, told, user
 
 import reread
 from reread.accounting import collect, workers
-from reread.catalog import summaries
+from reread.catalog import headers
 from reread.cli import reread as group
 from reread.index import file_pass, update
 from reread.reader import site_export
@@ -43,7 +43,7 @@ def faulty(function: Any) -> Any:
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
     """The samples, and a session that makes reading fail."""
-    shutil.copytree(SAMPLES / "projects", tmp_path / "projects")
+    shutil.copytree(SAMPLES / "projects", tmp_path / "projects", ignore=shutil.ignore_patterns("*.zst*"))
     folder = next((tmp_path / "projects").iterdir())
     good = next(folder.glob("*.jsonl")).read_bytes()
     (folder / "bad.jsonl").write_bytes(good.replace(b'"sessionId":"', b'"sessionId":"' + BAD))
@@ -59,8 +59,8 @@ def run(root: Path, *words: str) -> Result:
 
 
 def test_ls_lists_the_others(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(summaries, "_header", faulty(summaries._header))
-    monkeypatch.setattr(summaries._HeaderScan, "_note", faulty(summaries._HeaderScan._note))
+    monkeypatch.setattr(headers, "_header", faulty(headers._header))
+    monkeypatch.setattr(headers._HeaderScan, "_note", faulty(headers._HeaderScan._note))
     done = run(root, "ls", "--json")
     assert done.exit_code == 0
     assert len(json.loads(done.stdout)) == len(sessions_in(root)) - 1

@@ -6,10 +6,13 @@ import re
 from collections import Counter, defaultdict
 from pathlib import Path
 
+import reread
+
 SAMPLES = Path(__file__).parents[1] / "src" / "reread" / "samples"
 STREAMS = sorted(SAMPLES.glob("conversations/*/*/*.jsonl"))
 AGENTS = sorted(SAMPLES.glob("projects/**/agent-*.jsonl"))
 MAIN = sorted(set(SAMPLES.glob("projects/*/*.jsonl")) - set(AGENTS))
+KEPT = sorted(SAMPLES.glob("projects/*/*.zst"))
 TRANSCRIPTS = MAIN + AGENTS
 
 VERSIONS = {"1.0.128", "2.0.55", "2.1.220", "2.1.325"}
@@ -383,8 +386,42 @@ def test_no_path_of_a_real_machine_is_in_the_samples():
 
 
 def test_the_samples_are_small_and_described():
-    assert sum(path.stat().st_size for path in SAMPLES.rglob("*") if path.is_file()) < 900_000
+    assert sum(path.stat().st_size for path in SAMPLES.rglob("*") if path.is_file()) < 1_000_000
     readme = (SAMPLES / "README.md").read_text("utf-8")
     assert len(readme.splitlines()) <= 25
-    assert all(f"`{path.stem[:8]}`" in readme for path in MAIN + STREAMS)
-    assert len(MAIN + STREAMS) == 7
+    assert all(f"`{path.stem[:8]}`" in readme for path in MAIN + STREAMS + KEPT)
+    assert len(MAIN + STREAMS + KEPT) == 9
+
+
+def test_the_demo_shows_everything():
+    headers = {header.id[:8]: header for header in reread.sessions(root=SAMPLES)}
+    assert [id for id, header in headers.items() if header.gone] == ["1d9c4e83"]
+    assert [id for id, header in headers.items() if header.starred] == ["8c1f0b52"]
+    assert {id for id, header in headers.items() if header.note} == {"8c1f0b52", "c3e81f6d"}
+    panel = reread.open(headers["c3e81f6d"].path)
+    times = [[message.timestamp for message in agent.messages] for agent in panel.agents.values()]
+    starts, ends = [min(own) for own in times], [max(own) for own in times]
+    assert len(starts) == 3 and max(starts) < min(ends)
+    assert {name.rpartition("/")[2]: len(file.versions) for name, file in panel.files.items()} == {
+        "retries.ts": 4, "retries.test.ts": 2,
+    }  # fmt: skip
+    assert [commit.sha for commit in panel.commits] == ["d40b9e6"]
+
+
+def test_the_secrets_in_the_samples_are_found_and_made_up(tmp_path, monkeypatch):
+    monkeypatch.setenv("REREAD_HOME", str(tmp_path))
+    path = next(SAMPLES.glob("projects/*/c3e81f6d*.jsonl"))
+    redaction = reread.redact(path)
+    kinds = {finding.kind for finding in redaction.findings if finding.sort != "personal"}
+    assert {"aws-access-key-id", "aws-secret-key", "key-or-token", "url-password"} <= kinds
+    redaction.replace_undecided()
+    made_up = re.compile(rb"\w*EXAMPLE\w*|hbr_not_a_real_token|not-a-real-password")
+    assert len(set(made_up.findall(path.read_bytes()))) == 4
+    assert made_up.findall(redaction.export("jsonl")) == []
+
+
+def test_a_search_finds_sessions_of_every_project(tmp_path, monkeypatch):
+    monkeypatch.setenv("REREAD_CACHE", str(tmp_path))
+    assert {hit.project for hit in reread.search("backoff", root=SAMPLES)} == {
+        f"/home/sam/code/{name}" for name in ("almanac", "harbor", "lantern")
+    }

@@ -187,7 +187,7 @@ def test_own_tables_are_kept_and_brought_up_to_date(tmp_path: Path, monkeypatch:
     root = tmp_path / "claude"
     shutil.copytree(SAMPLES / "projects", root / "projects")
     read: list[int] = []
-    for expected in (len(list(root.rglob("*.jsonl"))), 0, 1):
+    for expected in (len([*root.rglob("*.jsonl"), *root.rglob("*.jsonl.zst")]), 0, 1):
         read.clear()
         if expected == 1:
             path = next(root.glob("projects/*/*.jsonl"))

@@ -186,7 +186,7 @@ class TestReportedCost:
         assert comparison.best_usd == pytest.approx(comparison.reported_usd + comparison.other_usd)
         shown = run("--demo", "usage").stdout
         assert "The client reported $1.16 for 4 sessions, $0.0048 less than computed ($1.16)." in shown
-        assert "Without a report: 3 sessions, $0.24 as computed" in shown
+        assert "Without a report: 5 sessions, $0.41 as computed" in shown
         value = json.loads(run("--demo", "usage", "--json").stdout)["comparison"]
         assert value["reported_usd"] == comparison.reported_usd
 
@@ -206,11 +206,11 @@ class TestTable:
 
     def test_rows_are_sorted_by_cost_and_small_ones_left_out(self, run: Any) -> None:
         shown = run("--demo", "usage", "--by", "session", "--sort", "cost", "--min-cost", "0.1").stdout.splitlines()
-        assert [line.split()[0] for line in shown[1:4]] == ["d2a94e17", "8c1f0b52", "b90c6f28"]
-        assert shown[4].startswith("Total") and " 118 " in shown[4]
-        assert "Not shown: 4 rows below the threshold, $0.27 in all." in shown
+        assert [line.split()[0] for line in shown[1:5]] == ["d2a94e17", "8c1f0b52", "c3e81f6d", "b90c6f28"]
+        assert shown[5].startswith("Total") and " 150 " in shown[5]
+        assert "Not shown: 5 rows below the threshold, $0.31 in all." in shown
         done = run("--demo", "usage", "--by", "session", "--min-cost", "0.1", "--json")
-        assert len(json.loads(done.stdout)["rows"]) == 3 and "Not shown: 4 rows" in done.stderr
+        assert len(json.loads(done.stdout)["rows"]) == 4 and "Not shown: 5 rows" in done.stderr
 
     def test_session_rows_have_titles(self, run: Any) -> None:
         assert "d2a94e17 Dead-letter queue" in run("--demo", "usage", "--by", "session").stdout

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 sys.path.append(str(Path(__file__).parents[1]))
 
 import dirt
+import leaks
 import measure
 import needles
 import truth
@@ -89,6 +90,9 @@ WORKS = (
     Work("usage_again", large_tree, "usage of a large tree, again"),
     Work("search", large_tree, "search in a large tree, the first time, with the index"),
     Work("search_again", large_tree, "search in a large tree, again"),
+    Work("keep", large_tree, "keep a large tree, the first time"),
+    Work("keep_again", large_tree, "keep a large tree, again"),
+    Work("secrets", small_tree, "look for secrets in a tree, the first time"),
     Work("browse", small_tree, "a tree → something to browse, the first time"),
     Work("browse_again", small_tree, "a tree → something to browse, again"),
 )
@@ -99,6 +103,7 @@ def main() -> None:
         "speed": speed,
         "content": content,
         "search": search,
+        "secrets": secrets,
         "tokens": tokens,
         "damage": damage,
         "manners": manners,
@@ -241,6 +246,22 @@ def search(plan: Plan, programs: Sequence[Program]) -> None:
         elif found is not None:
             missed = [place for place, word in planted.items() if word not in found]
             row(program.name, str(len(planted) - len(missed)), ", ".join(missed) or "none")
+
+
+def secrets(plan: Plan, programs: Sequence[Program]) -> None:
+    """Which of the secrets each program reports, and which harmless texts it takes for one."""
+    planted = leaks.plant(tree := ROOT / "leaks")
+    head("program", f"found, of {len(leaks.SECRETS)}", "missed", f"harmless, of {len(leaks.HARMLESS)}")
+    for program in programs:
+        found = attempt(program.leaking, copied(tree, program))
+        if isinstance(found, str):
+            row(program.name, f"failed: {found}", "", "")
+        elif found is not None:
+            names = {planted[id] for id in found}
+            missed = [name for name in leaks.SECRETS if name not in names]
+            wrong = [name for name in leaks.HARMLESS if name in names]
+            right = len(leaks.SECRETS) - len(missed)
+            row(program.name, str(right), ", ".join(missed) or "none", ", ".join(wrong) or "none")
 
 
 def tokens(plan: Plan, programs: Sequence[Program]) -> None:

@@ -8,10 +8,12 @@ import base64
 import json
 import re
 import socket
+import sqlite3
 import subprocess
 import sys
 import zlib
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -110,6 +112,9 @@ class Program:
 
     def spent(self, case: Case) -> Tokens | None:
         """The tokens it counts; None where it counts none."""
+
+    def leaking(self, case: Case) -> set[str] | None:
+        """The ids of the sessions in which it finds a secret; None if it does not look for them."""
 
 
 class PyPI(Program):
@@ -266,6 +271,21 @@ class AgentsView(PyPI):
         """
         return Task(["sh", "-c", steps, self.command, *words], answers, self._env(case))
 
+    def keep(self, case: Case) -> Task:
+        """The original files, and its database, copied to where nothing deletes them."""
+        kept = case.out / "kept"
+        return Task([self.command, "archive", "capture", kept, "--root", f"claude={case.tree}"], kept, self._env(case))
+
+    def secrets(self, case: Case) -> Task:
+        """The import, then a scan with all its rules."""
+        steps = '"$0" sync >sync.log && "$0" secrets scan'
+        return Task(["sh", "-c", steps, self.command], case.printed, self._env(case))
+
+    def leaking(self, case: Case) -> set[str]:
+        run(case, self.secrets(case))
+        with closing(sqlite3.connect(case.out / "data" / "sessions.db")) as database:
+            return {id for (id,) in database.execute("SELECT DISTINCT session_id FROM secret_findings")}
+
     def listed(self, case: Case) -> set[str]:
         run(case, self.browse(case))
         found = json.loads((case.out / "sessions.json").read_text("utf-8"))["sessions"]
@@ -399,9 +419,9 @@ class Reread(Library):
     python = sys.executable
 
     def __init__(self, root: Path) -> None:
-        from importlib.metadata import version
+        import reread
 
-        self.version = version("reread")
+        self.version = reread.__version__
         super().__init__(root)
 
     @property
@@ -445,6 +465,20 @@ class Reread(Library):
 
     def _search(self, case: Case, query: str) -> Task:
         return Task([*self._command, "search", query, "--json"], case.printed, {"XDG_CACHE_HOME": case.out / "cache"})
+
+    def keep(self, case: Case) -> Task:
+        return Task([*self._command, "keep", "--quiet"], case.out / "kept", {"REREAD_ARCHIVE": case.out / "kept"})
+
+    keep_again = keep
+
+    def secrets(self, case: Case) -> Task:
+        """Ends with 1 if there are some."""
+        steps = '"$0" -m reread secrets --json || test $? = 1'
+        return Task(["sh", "-c", steps, sys.executable], case.printed, {"XDG_CACHE_HOME": case.out / "cache"})
+
+    def leaking(self, case: Case) -> set[str]:
+        run(case, self.secrets(case))
+        return {Path(file["path"]).stem for file in json.loads(case.printed.read_text("utf-8"))["files"]}
 
     def listed(self, case: Case) -> set[str]:
         return set(self._answer(case, "list"))

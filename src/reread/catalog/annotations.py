@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -30,8 +30,10 @@ class Annotation(msgspec.Struct, frozen=True):
 class Annotations:
     """The annotations of all sessions by id. Any number of processes may read and change them."""
 
-    def __init__(self, store: Path | None = None) -> None:
+    def __init__(self, store: Path | None = None, *, roots: Sequence[str | Path] = ()) -> None:
+        """Read the user's own annotations, and below them those that lie in the roots, as in the samples."""
         self._path = (store or layout.default_store()) / NAME
+        self._brought = {id: found for root in roots for id, found in _read_annotations(Path(root) / NAME).items()}
         self._lock = threading.Lock()
         self._state: FileState | None = None
         self._known: Mapping[str, Annotation] = {}
@@ -42,9 +44,9 @@ class Annotations:
             try:
                 state = FileState.at(self._path)
                 if state != self._state:
-                    self._known, self._state = _decode(read_object(self._path)), state
+                    self._known, self._state = {**self._brought, **_decode(read_object(self._path))}, state
             except (OSError, Unreadable):
-                self._known, self._state = {}, None
+                self._known, self._state = self._brought, None
             return self._known
 
     def of(self, session: str) -> Annotation:
@@ -68,18 +70,26 @@ class Annotations:
                 raise Misuse(f"A later version of reread wrote {self._path}; update reread to change it.")
             sessions = as_dict(value.get("sessions"))
             entry = as_dict(sessions.get(session))
-            stored = _annotation(entry)
+            stored = _annotation(entry) if entry else self._brought.get(session, Annotation())
             fits = note is None or was is None or stored.note in (was, note)
             if not fits:
                 return
             entry["starred"] = stored.starred if starred is None else starred
             entry["note"] = stored.note if note is None else note.strip()
-            kept = {name: kept for name, kept in entry.items() if kept or name not in Annotation.__struct_fields__}
+            brought = session in self._brought  # then an entry without anything takes away what was brought
+            kept = {n: kept for n, kept in entry.items() if kept or brought or n not in Annotation.__struct_fields__}
             sessions.pop(session, None)
             value["version"], value["sessions"] = VERSION, {**sessions, **({session: kept} if kept else {})}
 
         change_object(self._path, apply)
         return fits
+
+
+def _read_annotations(path: Path) -> dict[str, Annotation]:
+    try:
+        return _decode(read_object(path))
+    except (OSError, Unreadable):
+        return {}
 
 
 def _decode(value: dict[str, Any]) -> dict[str, Annotation]:

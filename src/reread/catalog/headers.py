@@ -284,15 +284,15 @@ def sessions(
     found = list(read_headers(layout.session_paths(roots), layout.session_folders(roots), on_error=on_error))
     transcripts = {header.id: header for header in found if not header.captured}
     completed = map(KeptMarks().mark, (with_transcript(header, transcripts) for header in found))
-    annotated = map(_Annotating().add, completed)
+    annotated = map(_Annotating(roots or ()).add, completed)
     yield from filter(test, sorted(annotated, key=_recency, reverse=True))
 
 
 class _Annotating:
     """Adds stars and notes to headers."""
 
-    def __init__(self) -> None:
-        self._known = Annotations().all()
+    def __init__(self, roots: Sequence[str | Path]) -> None:
+        self._known = Annotations(roots=roots).all()
 
     def add(self, header: Header) -> Header:
         found = self._known.get(header.id)

@@ -87,7 +87,7 @@ class SessionLibrary:
         self._files = FileSet()
         self._owners: dict[str, str | None] = {}
         """The session's file that each file belongs to."""
-        self._annotations = Annotations()
+        self._annotations = Annotations(roots=roots)
         self._published = self._annotations.all()
         """The annotations as browsers know them."""
         self._stop = threading.Event()
