@@ -136,3 +136,21 @@ def test_any_call_may_start_an_agent(tmp_path: Path) -> None:
     session = reread.open(adopt([file], to=tmp_path)[0].path)
     (agent,) = session.agents.values()
     assert agent.call is session.calls[0] and agent.call.name == "bash"
+
+
+def test_the_system_prompt_the_tools_and_the_rest_are_kept(tmp_path: Path) -> None:
+    function = {"name": "bash", "description": "Run it.", "parameters": {"type": "object", "properties": {}}}
+    tools = [{"type": "function", "function": function}]
+    given = {**FOREIGN, "agent": {**FOREIGN["agent"], "tool_definitions": tools}, "notes": "A run."}
+    file = tmp_path / "trajectory.json"
+    file.write_text(json.dumps(given))
+    (adopted,) = adopt([file], to=tmp_path)
+    first = json.loads(adopted.path.read_bytes().splitlines()[0])
+    assert first["trajectory"] == {key: value for key, value in given.items() if key != "steps"}
+    again = json.loads(reread.export(reread.open(adopted.path), "atif"))
+    assert again["agent"]["tool_definitions"] == tools
+    assert [(step["source"], step["message"]) for step in again["steps"]] == [
+        (step["source"], step["message"]) for step in FOREIGN["steps"]
+    ]
+    chat, *_ = map(json.loads, reread.export(reread.open(adopted.path), "chat").splitlines())
+    assert chat["messages"][0] == {"role": "system", "content": "You are mini."}

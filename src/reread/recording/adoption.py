@@ -17,6 +17,8 @@ from reread.recording.rollouts import adopted_lines, is_rollout, rollout_files, 
 from reread.records.dialects import codex
 
 SCHEMA = "ATIF-"
+ELSEWHERE = ("steps", "subagent_trajectories")
+"""The fields of a trajectory that have lines of their own."""
 UNKNOWN = "unknown"
 
 
@@ -174,7 +176,7 @@ def _save(path: Path, lines: list[bytes]) -> None:
 def _lines(
     trajectory: dict[str, Any], session: str, name: str | None, above: dict[str, Any] | None = None
 ) -> Iterator[dict[str, Any]]:
-    """Yield the lines of a trajectory: a step with its tokens, then what was observed after it."""
+    """Yield the lines of a trajectory: what it says of itself, then each step with its tokens and what came of it."""
     agent = as_dict(trajectory.get("agent"))
     about = {
         "session": session,
@@ -185,6 +187,7 @@ def _lines(
         "project": as_dict((above or trajectory).get("extra")).get("project"),
     }
     about = {key: value for key, value in about.items() if isinstance(value, str)}
+    yield {"atif": about, "trajectory": {key: value for key, value in trajectory.items() if key not in ELSEWHERE}}
     for step in map(as_dict, as_list(trajectory.get("steps"))):
         own = {key: value for key, value in step.items() if key not in ("observation", "metrics")}
         usage = {"usage": step["metrics"]} if step.get("metrics") else {}

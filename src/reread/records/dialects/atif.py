@@ -1,7 +1,7 @@
 """atif: steps of trajectories in the Agent Trajectory Interchange Format, one a line, as `reread adopt` writes them.
 
-A line has what the format says of the whole trajectory (`atif`), and a `step` with its `usage`, or the `observation`
-that belongs to a step.
+A line has what the format says of the whole trajectory (`atif`), and a `step` with its `usage`, the `observation` that
+belongs to a step, or, in the first line, the rest of the `trajectory`.
 """
 
 from __future__ import annotations
@@ -29,14 +29,31 @@ def translate(value: dict[str, Any]) -> dict[str, Any]:
         native |= {"agentId": about["trajectory"], "isSidechain": True}
     if "observation" in value:
         return native | _results(value)
+    if "trajectory" in value:
+        defined = _list(_object(_object(value["trajectory"]).get("agent")).get("tool_definitions"))
+        return native | _snapshot(tools=[_tool(_object(tool)) for tool in defined])
     match step.get("source"):
         case "agent":
             return native | _response(step, value, about)
         case "user":
             message = {"role": "user", "content": _content(step.get("message"))}
             return native | {"type": "user", "message": message}
+        case _ if step.get("step_id") == 1 and not _object(step.get("extra")).get("kind"):
+            return native | _snapshot(systemPrompt=_text(step.get("message")))
         case _:
             return native | {"type": "system", "subtype": NAME, "content": _text(step.get("message"))}
+
+
+def _snapshot(**fields: Any) -> dict[str, Any]:
+    """Return what the model was set up with, as Claude Code records it."""
+    return {"type": "attachment", "attachment": {"type": "prompt_snapshot", **fields}}
+
+
+def _tool(tool: dict[str, Any]) -> dict[str, Any]:
+    """Return the definition of a tool, which is a function in the schema of OpenAI."""
+    function = _object(tool.get("function")) or tool
+    names = {"name": "name", "description": "description", "parameters": "input_schema"}
+    return {new: function[old] for old, new in names.items() if old in function}
 
 
 def _response(step: dict[str, Any], value: dict[str, Any], about: dict[str, Any]) -> dict[str, Any]:
