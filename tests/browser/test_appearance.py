@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from urllib.parse import urljoin
 
 import pytest
 from making import jsonl, reply, told, user
@@ -92,61 +93,83 @@ class TestDark:
         assert page.evaluate(self.BACKGROUND) == light
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-class TestAccessibility:
-    def test_library(self, tab: Tab, demo: str, axe: Any, scheme: str) -> None:
-        page = tab(demo, color_scheme=scheme)
-        page.locator(".session-row").first.wait_for()
-        assert axe(page) == []
+def press(name: str) -> Callable[[Any], None]:
+    """Press the button with this name."""
+    return lambda page: page.get_by_role("button", name=name, exact=True).first.click()
 
-    @pytest.mark.parametrize("name", ["letters", "flaky", "axis"])
-    def test_session(self, tab: Tab, demo: str, axe: Any, scheme: str, name: str) -> None:
-        page = tab(session_url(demo, name), color_scheme=scheme)
-        open_calls(page)
-        page.get_by_role("button", name="About").click()
-        page.get_by_role("button", name="Files", exact=True).click()
-        page.locator(".changed-file").first.click()
-        page.locator(".versions .diff").first.wait_for()
-        page.keyboard.press("t")
-        assert axe(page) == []
 
-    def test_timeline(self, tab: Tab, demo: str, axe: Any, scheme: str) -> None:
-        page = tab(session_url(demo, "letters"), color_scheme=scheme)
-        page.get_by_role("link", name="Timeline").click()
-        bars = page.locator(".waterfall canvas")
-        expect(bars).to_be_visible()
-        expect(page.locator(".waterfall-legend")).to_contain_text("agents")
-        assert axe(page) == []
-        bars.focus()
-        page.keyboard.press("ArrowRight")
-        for _ in range(3):
-            page.keyboard.press("ArrowDown")
-        expect(page.get_by_role("status").filter(has_text="turn 1")).to_be_visible()
-        page.keyboard.press("+")
-        expect(page.get_by_role("button", name="Whole session")).to_be_enabled()
-        page.keyboard.press("Enter")
-        expect(page.locator(".call.current > .collapsible.open")).to_be_in_viewport()
-        page.go_back()
-        expect(page.get_by_role("button", name="Whole session")).to_be_enabled()
+def look_for(words: str) -> Callable[[Any], None]:
+    """Search for words while the session is replayed."""
 
-    def test_search_and_replay(self, tab: Tab, demo: str, axe: Any, scheme: str) -> None:
-        page = tab(session_url(demo, "flaky"), color_scheme=scheme)
+    def act(page: Any) -> None:
         page.locator(".message").first.wait_for()
         page.keyboard.press("Space")
-        page.get_by_role("searchbox").fill("jitter")
-        page.locator(".hit").first.wait_for()
-        assert axe(page) == []
+        page.get_by_role("searchbox").first.fill(words)
 
-    def test_usage(self, tab: Tab, demo: str, axe: Any, scheme: str) -> None:
-        page = tab(f"{demo}#/usage?period=All+time", color_scheme=scheme)
-        expect(page.locator(".top-sessions a").first).to_be_visible()
-        page.locator("table.figures").wait_for()
-        assert axe(page) == []
+    return act
 
-    def test_statistics(self, tab: Tab, demo: str, axe: Any, scheme: str) -> None:
-        page = tab(f"{demo}#/stats?open=Bash&period=All+time", color_scheme=scheme)
-        page.locator(".counted-calls a").first.wait_for()
-        assert axe(page) == []
+
+def open_everything(page: Any) -> None:
+    """Open calls, thinking, what is known about the session and a changed file."""
+    open_calls(page)
+    page.keyboard.press("t")
+    press("About")(page)
+    press("Files")(page)
+    page.locator(".changed-file").first.click()
+
+
+PAGES: list[tuple[str, str, Callable[[Any], None] | None]] = [
+    ("#/", ".session-row", None),
+    ("#/?q=jitter", ".found-text", None),
+    ("#/usage?period=All+time", ".top-sessions a", None),
+    ("#/stats?open=Bash&period=All+time", ".counted-calls a", None),
+    ("#/nowhere", "main h1, main p", None),
+    (f"#/s/{DEMO['letters']}", ".versions .diff", open_everything),
+    (f"#/s/{DEMO['letters']}?view=timeline", ".waterfall canvas", None),
+    (f"#/s/{DEMO['axis']}", "section[aria-label=Share]", press("Share")),
+    (f"#/s/{DEMO['flaky']}", ".hit", look_for("jitter")),
+]
+"""The address of each page, what it waits for, and what is done on it first."""
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1440, 390])
+def test_an_accessibility_check_finds_nothing_on_any_page(
+    tab: Tab, demo: str, axe: Any, scheme: str, width: int
+) -> None:
+    page = tab(demo, color_scheme=scheme, viewport={"width": width, "height": 900})
+    page.locator(".session-row").first.wait_for()
+    for address, ready, act in PAGES:
+        page.evaluate("address => location.hash = address", address)
+        if act is not None:
+            act(page)
+        page.locator(ready).first.wait_for()
+        assert axe(page) == [], address
+    if width > 1000:
+        press("List")(page)
+        page.locator(".sessions-pane [aria-current]").wait_for()
+        assert axe(page) == [], "the list beside a session"
+    page.goto(urljoin(demo, "/nowhere"))
+    assert axe(page) == [], "the page of the server for an unknown address"
+
+
+def test_keys_go_through_the_timeline_and_back_returns_to_it(tab: Tab, demo: str) -> None:
+    page = tab(session_url(demo, "letters"))
+    page.get_by_role("link", name="Timeline").click()
+    bars = page.locator(".waterfall canvas")
+    expect(bars).to_be_visible()
+    expect(page.locator(".waterfall-legend")).to_contain_text("agents")
+    bars.focus()
+    page.keyboard.press("ArrowRight")
+    for _ in range(3):
+        page.keyboard.press("ArrowDown")
+    expect(page.get_by_role("status").filter(has_text="turn 1")).to_be_visible()
+    page.keyboard.press("+")
+    expect(page.get_by_role("button", name="Whole session")).to_be_enabled()
+    page.keyboard.press("Enter")
+    expect(page.locator(".call.current > .collapsible.open")).to_be_in_viewport()
+    page.go_back()
+    expect(page.get_by_role("button", name="Whole session")).to_be_enabled()
 
 
 def assert_all_is_printed(page: Any, count: int) -> None:

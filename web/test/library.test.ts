@@ -121,6 +121,7 @@ describe("repeats", () => {
 
 test.each([
   ["", 0, 0, true],
+  ["(empty)", 0, 654, true],
   ["/clear", 1, 0, true],
   ["/review the code", 1, 500, false],
   ["/home/sam is full", 1, 0, false],

@@ -50,7 +50,8 @@ MEDIA_TYPES = {
 NOT_BUILT = "The web page is not built; run `make web` in the source folder."
 NOT_FOUND = (
     '<!doctype html>\n<html lang="en">\n<head><meta charset="utf-8"><meta name="color-scheme" content="light dark">'
-    '<meta name="viewport" content="width=device-width, initial-scale=1"><title>Not found · reread</title></head>\n'
+    '<meta name="viewport" content="width=device-width, initial-scale=1"><title>Not found · reread</title>'
+    "{styles}</head>\n"
     "<body><main><h1>Not found</h1><p>There is no page at this address.</p>"
     '<p><a href="/">All sessions</a></p></main></body>\n</html>\n'
 )
@@ -406,7 +407,8 @@ async def _error_response(request: Request, error: Exception) -> Response:
 async def _unknown_path(request: Request, error: Exception) -> Response:
     if request.url.path.startswith("/api/"):
         return json_response({"error": "There is nothing at this address."}, 404)
-    return HTMLResponse(NOT_FOUND, 404)
+    sheets = [f'<link rel="stylesheet" href="/assets/{path.name}">' for path in STATIC.glob("assets/*.css")]
+    return HTMLResponse(NOT_FOUND.format(styles="".join(sheets)), 404)
 
 
 def _static_routes() -> list[Route]:

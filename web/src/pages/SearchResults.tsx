@@ -2,6 +2,7 @@
 
 import { useLayoutEffect, useRef, type KeyboardEvent, type ReactNode } from "react";
 import { ChipGroup } from "../kit/ChipGroup";
+import { textAfter, textBefore } from "../kit/excerpt";
 import { ago, exact, folder, fullTime, inProject, plural, size } from "../kit/format";
 import { PlainText, visible } from "../kit/PlainText";
 import { parseRoute, sessionHref } from "../route";
@@ -18,8 +19,12 @@ const FEW = 6;
 export const STEPS = [20, 100, 200] as const;
 /** Characters shown before a match: more would push it out of the two lines of a hit. */
 const BEFORE = 60;
+/** Characters of the text after a match that are sent. */
+const AFTER = 80;
 
 const KINDS: Record<string, string> = { text: "answer", input: "call" };
+/** The kinds of text that are code or output more often than prose. */
+const PRINTED = new Set(["input", "result"]);
 const LINKS = ".search-results a";
 
 interface Props {
@@ -165,13 +170,12 @@ function Hit({ hit, project, query }: { hit: FoundText; project: string; query: 
           </time>
         )}
       </span>
-      <span className="hit-text" dir="auto">
-        {hit.before.length > BEFORE && "…"}
-        <PlainText text={hit.before.slice(-BEFORE)} />
+      <span className={PRINTED.has(kind) ? "hit-text printed" : "hit-text"} dir="auto">
+        <PlainText text={hit.match ? textBefore(hit.before, BEFORE) : textAfter(hit.before, 2 * AFTER)} />
         <mark>
           <PlainText text={hit.match} />
         </mark>
-        <PlainText text={hit.after} />
+        <PlainText text={textAfter(hit.after, AFTER)} />
       </span>
     </a>
   );

@@ -41,7 +41,7 @@ export function UsageTable({ label, rows, totals, calls = false, name, title, hr
       <td className="num" title={row.cost_usd === null ? "No price for this model" : exactMoney(number(row, "cost_usd"))}>
         {row.cost_usd === null ? "–" : money(number(row, "cost_usd"))}
       </td>
-      <td className="num muted">{total > 0 && row.cost_usd !== null ? `${Math.round((number(row, "cost_usd") / total) * 100)} %` : ""}</td>
+      <td className="num muted">{total > 0 && row.cost_usd !== null ? share(number(row, "cost_usd") / total) : ""}</td>
       {columns.map(([column, value]) => (
         <td key={column} className="num">
           {exact(value(row))}
@@ -87,3 +87,6 @@ export function UsageTable({ label, rows, totals, calls = false, name, title, hr
     </div>
   );
 }
+
+/** A part of the whole in percent; what rounds to nothing is less than one. */
+const share = (part: number): string => (part > 0 && part < 0.005 ? "< 1 %" : `${Math.round(part * 100)} %`);

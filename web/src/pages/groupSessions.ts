@@ -33,7 +33,7 @@ export const repeatKey = ({ project, title }: LibraryRow): string => `${project}
 
 /** True if nobody asked anything in the session: it is empty, or has commands of the client alone. */
 export const isEmptySession = ({ title, turns, figures, live }: LibraryRow): boolean =>
-  !live && turns !== null && !figures?.tokens && (turns === 0 || !title || /^\/[\w:-]+(\s|$)/.test(title));
+  !live && (turns === 0 || (turns !== null && !figures?.tokens && (!title || /^\/[\w:-]+(\s|$)/.test(title))));
 
 const SORT_VALUES: Record<Exclude<Sort, "projects" | "newest" | "title">, (row: LibraryRow) => number> = {
   turns: (row) => row.turns ?? -1,

@@ -4,12 +4,15 @@ import { useVirtualizer } from "@tanstack/react-virtual";
 import { useRef } from "react";
 import { VirtualRows } from "../kit/VirtualRows";
 import { PlainText } from "../kit/PlainText";
+import { textAfter, textBefore } from "../kit/excerpt";
 import { exact, plural } from "../kit/format";
 import type { SearchHit } from "../values";
 import type { Search } from "./useSearch";
 
 /** Characters shown before a match: more would push it out of the two lines of a row. */
 const BEFORE = 30;
+/** Characters of the text after a match that are sent. */
+const AFTER = 60;
 
 interface Props {
   search: Search;
@@ -43,11 +46,11 @@ function HitRow({ hit, onHit }: { hit: SearchHit; onHit(hit: SearchHit): void })
         {hit.agent && "◇ "}Turn {exact(hit.turn)} · {hit.where}
       </span>
       <span className="hit-text">
-        <PlainText text={hit.before.slice(-BEFORE)} />
+        <PlainText text={textBefore(hit.before, BEFORE)} />
         <mark>
           <PlainText text={hit.match} />
         </mark>
-        <PlainText text={hit.after} />
+        <PlainText text={textAfter(hit.after, AFTER)} />
       </span>
     </button>
   );

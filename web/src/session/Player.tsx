@@ -44,7 +44,7 @@ export function Player({ replay, onChange }: Props) {
 
   const seek = (to: number) => onChange({ playing, until: Math.max(1, Math.min(to, store.total)) });
   return (
-    <div className="player" role="group" aria-label="Replay">
+    <section className="player" aria-label="Replay">
       <button type="button" onClick={() => onChange(ended ? { playing: true, until: 1 } : { playing: !playing, until })}>
         {ended ? "Replay" : playing ? "Pause" : "Play"}
       </button>
@@ -79,6 +79,6 @@ export function Player({ replay, onChange }: Props) {
       <button type="button" className="link-button" onClick={() => onChange(null)}>
         Stop
       </button>
-    </div>
+    </section>
   );
 }
