@@ -156,6 +156,11 @@ def test_errors_help(samples: Path, tmp_path: Path) -> None:
         ask(samples, "select from from")
     with pytest.raises(Misuse, match="Candidate bindings"):
         ask(samples, "select nam from calls")
+    with pytest.raises(Misuse, match='only in quotes: "offset"'):
+        ask(samples, "select offset from records")
+    assert ask(samples, 'select "offset" from records limit 1 offset 1')
+    with pytest.raises(Misuse, match=r"to be loaded\. No extension is loaded; --tables s3://"):
+        ask(samples, "from 's3://bucket/x.parquet'", allow_files=True)
     with pytest.raises(NotFound, match="reread tables -o"):
         ask(tmp_path / "none", "select 1")
 

@@ -155,3 +155,26 @@ def test_ways_agree_on_strange_transcripts(strange: Path, tmp_path: Path) -> Non
     messages = library(strange)("messages", ["text"]).column("text").to_pylist()
     assert {"a\0b", LONG} <= set(messages)
     assert any(text.startswith("half \ufffd") for text in messages)
+
+
+def test_spark_agrees_on_strange_transcripts(spark: Any, strange: Path) -> None:
+    assert_spark(spark, strange)
+
+
+def test_spark_agrees_on_real_transcripts(spark: Any) -> None:
+    assert_spark(spark, FOLDERS[-1])
+
+
+def assert_spark(spark: Any, root: Path) -> None:
+    """Spark has the rows of the library, and the figures of the reports."""
+
+    def read(name: str, columns: Sequence[str]) -> Any:
+        frame = spark.read.format("reread").options(table=name, text="true").load(str(root))
+        return frame.select(*columns).toArrow()
+
+    given = library(root)
+    for name in ("usage", "calls", "messages"):
+        columns = TABLES[name].names(text=True)
+        assert counted(read(name, columns), columns) == counted(given(name, columns), columns), name
+    assert_usage(read, root)
+    assert_calls(read, root)

@@ -32,6 +32,7 @@ TYPES = {STRING: "VARCHAR", INTEGER: "BIGINT", FLOAT: "DOUBLE", TIME: "TIMESTAMP
 READING = frozenset({"SELECT", "EXPLAIN", "MULTI"})
 """The types of statements that only read; MULTI is a PIVOT."""
 _WORD = re.compile(r"\w+")
+_RESERVED = re.compile(r'(?<!")\boffset\b')
 WITH_FILES = READING | {"COPY"}
 REPLACED = (FileNotFoundError, duckdb.IOException, duckdb.PermissionException)
 """The errors for a file that is gone, which then is not allowed either."""
@@ -69,14 +70,14 @@ class Database:
         return all(manifest.text for manifest in self._manifests) if self._text is None else self._text
 
     def _open(self) -> bool:
-        """Open the newest files; False if they are open already."""
+        """Take the newest files from now on; False if they are those that were taken before."""
         manifests = newest_manifests(self.place)
         if not manifests:
             raise NotFound(f"No tables in {self.place.location('')}; write them there with `reread tables -o`.")
         if manifests == self._manifests:
             return False
         self._manifests = manifests
-        self._connect()
+        self.close()
         return True
 
     def _connect(self) -> None:
@@ -116,38 +117,49 @@ class Database:
             pass
         return path
 
-    def _ask_for(self, statement: str) -> None:
-        """Fetch the tables that a statement names."""
-        more = TABLES.keys() & set(_WORD.findall(statement.lower())) - self._asked
-        if more:
-            self._asked |= more
-            self._connect()
+    def _ask_for(self, text: str) -> None:
+        """Connect to the tables that a text names, which are fetched, besides those that were named before."""
+        more = TABLES.keys() & set(_WORD.findall(text.lower())) - self._asked
+        self._asked |= more
+        for _ in range(ATTEMPTS):
+            if self._connection is not None and not more:
+                return None
+            try:
+                return self._connect()
+            except REPLACED as error:
+                if not self._open():
+                    raise Unreadable(f"Cannot read {self.place.location('')}: {self._message(error)}") from None
+        raise self._too_fast()
+
+    def _too_fast(self) -> Unreadable:
+        return Unreadable(f"Cannot read {self.place.location('')}: its files are replaced too fast; try again.")
 
     def statements(self, text: str) -> list[str]:
         """Split a text into its statements; raise Misuse if one is not SQL or does more than read."""
+        self._ask_for(text)
         try:
             found = self._connection.extract_statements(text)
         except duckdb.Error as error:
-            raise Misuse(self._message(error)) from None
+            raise Misuse(self._message(error, text)) from None
         allowed = WITH_FILES if self._allow_files else READING
         for statement in found:
             if statement.type.name not in allowed:
                 hint = "; add --allow-files to write with COPY" if statement.type.name == "COPY" else ""
-                raise Misuse(f"Cannot run a {statement.type.name} statement: the tables are only read{hint}.")
+                raise Misuse(f"Cannot run {statement.type.name}: the tables are only read{hint}.")
         return [statement.query.strip() for statement in found]
 
     def query(self, statement: str) -> QueryResult:
         """Run one statement; its rows are computed while they are read."""
         for _ in range(ATTEMPTS):
+            self._ask_for(statement)
             try:
-                self._ask_for(statement)
                 return self._run(statement)
             except REPLACED as error:
                 if not self._open():
                     raise Misuse(self._message(error)) from None
             except (duckdb.Error, OSError) as error:  # Arrow passes on what DuckDB reports as the latter
                 raise Misuse(self._message(error)) from None
-        raise Unreadable(f"Cannot read {self.place.location('')}: its files are replaced too fast; try again.")
+        raise self._too_fast()
 
     def read_all(self, statement: str) -> RecordBatchReader:
         """Run one statement and return its rows, which need the database no longer."""
@@ -173,7 +185,7 @@ class Database:
         except OSError as error:  # how Arrow passes on what DuckDB reports
             raise Misuse(_sentence(str(error))) from None
 
-    def _message(self, error: Exception) -> str:
+    def _message(self, error: Exception, statement: str = "") -> str:
         text = str(error)
         hidden = {column.name for table in TABLES.values() for column in table.columns if column.text}
         hint = ""
@@ -181,6 +193,10 @@ class Database:
             hint = " The columns with text need --text."
         elif "disabled by configuration" in text and not self._allow_files:
             hint = " Other files can be read with --allow-files."
+        elif "requires the extension" in text:
+            hint = " No extension is loaded; --tables s3://… asks tables in a bucket."
+        elif "Parser Error" in text and _RESERVED.search(statement):
+            hint = ' A word of SQL, such as offset, is a column only in quotes: "offset".'
         return _sentence(text) + hint
 
     def close(self) -> None:
@@ -191,8 +207,8 @@ class Database:
 
 
 def _sentence(text: str) -> str:
-    """Return a message of DuckDB without the copy of the query at its end."""
-    said = text.split("\n\nLINE ")[0].strip()
+    """Return a message of DuckDB without what follows it: a copy of the query, or how to install an extension."""
+    said = text.strip().split("\n\n")[0]
     return said if said.endswith((".", "!", "?")) else f"{said}."
 
 
