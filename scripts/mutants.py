@@ -159,6 +159,7 @@ MUTANTS = [
     Mutant("index/segments.py", "if mark != MARK or left < 0 or", "if False or", f"{STORE} -k bit"),
     Mutant("index/segments.py", "before == state and ", "", f"{STORE} -k after_a_day"),
     Mutant("index/segments.py", " and 0 <= now - seen < CHECK_SECONDS", "", f"{STORE} -k after_a_day"),
+    Mutant("index/store.py", "            make_private(self._folder)\n", "", f"{STORE} -k owner"),
     Mutant("index/store.py", "if damaged is not None:", "if False:", f"{STORE} -k bit"),
     Mutant(
         "index/index_files.py", "update.cursors.pop(path, None)", "pass", "tests/test_one_bad_file.py -k first_part"

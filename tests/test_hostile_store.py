@@ -284,6 +284,30 @@ def test_a_hostile_index_is_built_anew(home: Path, name: str) -> None:
     assert not [path for path in (folder, *folder.iterdir()) if path.is_symlink()]
 
 
+def test_whoever_sees_that_a_session_is_gone_forgets_all_of_it(home: Path) -> None:
+    answers(home)
+    path = home / f"claude/projects/-p/{ID}.jsonl"
+    with closing(sqlite3.connect(home / "cache" / cache.NAME)) as database:
+        tables = [name for (name,) in database.execute("SELECT name FROM sqlite_master WHERE sql LIKE '%(path %'")]
+        kept = [name for name in tables if database.execute(f"SELECT * FROM {name} WHERE path = ?", (str(path),))]
+    assert len(kept) > 4
+    path.unlink()
+    assert list(reread.sessions()) == []
+    content = (home / "cache" / cache.NAME).read_bytes()
+    assert ID.encode() not in content and b"needle" not in content
+
+
+@linux
+def test_only_the_owner_can_read_what_is_derived(home: Path) -> None:
+    before = os.umask(0o022)
+    try:
+        answers(home)
+    finally:
+        os.umask(before)
+    made = [home / "cache", *(home / "cache").rglob("*")]
+    assert len(made) > 10 and not [path for path in made if path.stat().st_mode & 0o077]
+
+
 def totals() -> list[int]:
     return [reread.search(query).total for query in ("needle", "hello", "one", "nee*", "tool:write")]
 

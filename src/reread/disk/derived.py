@@ -126,13 +126,19 @@ class DerivedValues:
         return rows[0][0] if rows else None
 
     def save(self, derived: Iterable[Derived], gone: Iterable[str] = (), *more: Statement) -> None:
-        """Store values and forget the files that are gone, in one transaction with other statements."""
+        """Store values, and forget files that are gone in all tables, in one transaction with other statements."""
         rows = [(one.path, *one.state, one.offset, one.proof, one.value) for one in derived]
+        paths = [(path,) for path in gone]
         self.cache.write(
             Statement(f"REPLACE INTO {self._name} VALUES (?, ?, ?, ?, ?, ?, ?, ?)", rows),
-            Statement(f"DELETE FROM {self._name} WHERE path = ?", [(path,) for path in gone]),
+            *(Statement(f"DELETE FROM {name} WHERE path = ?", paths) for name in (self._tables() if paths else ())),
             *more,
         )
+
+    def _tables(self) -> list[str]:
+        """Return the names of all tables of the catalogue."""
+        found = self.cache.read("SELECT name, sql FROM sqlite_master WHERE type = 'table'")
+        return [name for name, sql in found if sql == CacheTable(name, COLUMNS, 0).sql]
 
     def close(self) -> None:
         """Close the catalogue."""

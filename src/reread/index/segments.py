@@ -19,7 +19,7 @@ import msgspec
 from reread.base import jsontext
 from reread.disk.atomic import write_atomic
 from reread.disk.cache import FileState
-from reread.disk.regular import LARGEST_SETTINGS, open_own, read_own, read_settings
+from reread.disk.regular import LARGEST_SETTINGS, PRIVATE_FILE, open_own, read_own, read_settings
 
 META = "meta.json"
 CHECKED = "checked"
@@ -87,6 +87,14 @@ def remove_orphans(folder: Path) -> None:
             if len(path.name.partition(".")[0]) == 32 and not _is_needed(path.name, segments):
                 with suppress(OSError):  # Windows keeps files that a reader has open
                     path.unlink()
+
+
+def make_private(folder: Path) -> None:
+    """Let only the owner read the files, which the engine creates as the umask says."""
+    with suppress(OSError):
+        for path in folder.iterdir():
+            if path.stat().st_mode & 0o077:
+                path.chmod(PRIVATE_FILE)
 
 
 def _is_needed(name: str, segments: dict[str, Segment]) -> bool:

@@ -23,7 +23,7 @@ from reread.disk.lock import lock
 from reread.disk.regular import PRIVATE_FOLDER, is_own, make_own_folder, open_own
 from reread.errors import Unwritable
 from reread.index.engine import tantivy
-from reread.index.segments import META, damaged_file, deleted_share, remove_orphans
+from reread.index.segments import META, damaged_file, deleted_share, make_private, remove_orphans
 from reread.index.terms import LONGEST, camel_pieces, prepare
 from reread.index.unit import KINDS, Carry, Unit
 
@@ -315,6 +315,7 @@ class IndexUpdate:
                 self._writer.wait_merging_threads()
             self._writer = None
             remove_orphans(self._folder)
+            make_private(self._folder)
 
     def abandon(self) -> None:
         """Give up after a failure: the last commit stays, unless there is room on the disk, so that it is broken."""
