@@ -30,12 +30,14 @@ class Picture(NamedTuple):
 
 
 DESKTOP = {"width": 1280, "height": 800}
+SHARP = {"device_scale_factor": 2}
 PHONE = {"viewport": {"width": 390, "height": 844}, "is_mobile": True, "has_touch": True}
 PICTURES = {
-    "session": Picture("#/s/8c1f0b52-6d3e-4a77-9b0e-52f1c4a9d310", "Run the backoff tests once"),
+    "session": Picture("#/s/8c1f0b52-6d3e-4a77-9b0e-52f1c4a9d310", "Run the backoff tests once", SHARP),
     "session-dark": Picture(
         "#/s/d2a94e17-0c58-4f6b-8a1d-7be3905f26c4", "Find what touches failed events", {"color_scheme": "dark"}
     ),
+    "search": Picture("#/?q=backoff", screen=SHARP),
     "library": Picture(""),
     "usage": Picture("#/usage?period=All+time"),
     "phone": Picture("#/s/b90c6f28-57e1-4b3d-a6a2-e1f47d08c935", screen=PHONE),
@@ -64,6 +66,7 @@ def take(browser: Browser, address: str, picture: Picture, to: Path) -> None:
         page = context.new_page()
         page.goto(address + picture.address)
         page.wait_for_timeout(COMPLETE)
+        page.wait_for_function("!document.body.innerText.includes('Searching…')")
         if picture.call:
             page.locator(".call", has_text=picture.call).locator(".disclosure").first.click()
             page.mouse.move(0, 0)

@@ -272,9 +272,10 @@ class AgentsView(PyPI):
         return Task(["sh", "-c", steps, self.command, *words], answers, self._env(case))
 
     def keep(self, case: Case) -> Task:
-        """The original files, and its database, copied to where nothing deletes them."""
+        """The import, then the original files and its database, copied to where nothing deletes them."""
         kept = case.out / "kept"
-        return Task([self.command, "archive", "capture", kept, "--root", f"claude={case.tree}"], kept, self._env(case))
+        steps = '"$0" sync >sync.log && "$0" archive capture "$1" --root "claude=$2"'
+        return Task(["sh", "-c", steps, self.command, kept, case.tree], kept, self._env(case))
 
     def secrets(self, case: Case) -> Task:
         """The import, then a scan with all its rules."""
