@@ -54,27 +54,36 @@ def bare(folder: Path, table: str) -> float:
     return sum(os.times()[:4]) - start
 
 
-def job(workers: int, root: Path, table: str, task_bytes: int = TASK_BYTES) -> dict[str, float]:
-    """Run a query in a Spark of its own, and return its CPU and wall seconds, the best of some rounds."""
-    command = [sys.executable, __file__, "--job", str(workers), str(root), table, str(task_bytes)]
+Query = tuple[str, str, int]
+"""A folder or file, a table, and the bytes of a task."""
+
+
+def job(workers: int, queries: list[Query]) -> list[dict[str, float]]:
+    """Run queries in a Spark of its own; return the tasks, CPU and wall seconds of each, the best of some rounds."""
+    command = [sys.executable, __file__, "--job", json.dumps([workers, queries])]
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=True)
     return json.loads(done.stdout.splitlines()[-1])
 
 
-def run_job(workers: str, root: str, table: str, task_bytes: str) -> None:
+def run_job(workers: int, queries: list[Query]) -> None:
     """Be the process with the Spark of `job`."""
-    session = _session(int(workers))
-    frame = session.read.format("reread").options(table=table, taskBytes=task_bytes).load(root)
-    best: dict[str, float] = {}
+    session = _session(workers)
+    results = [_run(session, *query) for query in queries]
+    session.stop()
+    print(json.dumps(results))
+
+
+def _run(session: Any, root: str, table: str, task_bytes: int) -> dict[str, float]:
+    frame = session.read.format("reread").options(table=table, taskBytes=str(task_bytes)).load(root)
+    best: dict[str, float] = {"tasks": frame.rdd.getNumPartitions()}
     for number in range(ROUNDS + 1):
         shutil.rmtree(Path(os.environ["REREAD_CACHE"]), ignore_errors=True)
         cpu, wall = _family_cpu(), time.perf_counter()
         frame.write.format("noop").mode("overwrite").save()
         found = {"cpu": _family_cpu() - cpu, "wall": time.perf_counter() - wall}
         if number:  # the first starts the workers
-            best = {name: min(value, best.get(name, value)) for name, value in found.items()}
-    print(json.dumps(best | {"tasks": frame.rdd.getNumPartitions()}))
-    session.stop()
+            best = {name: min(value, best.get(name, value)) for name, value in found.items()} | {"tasks": best["tasks"]}
+    return best
 
 
 def _session(workers: int) -> Any:
@@ -118,34 +127,36 @@ def _family_cpu() -> float:
 
 
 def tables(plan: Plan) -> Iterator[Row]:
-    """Read tables of a tree without Spark, with one worker and with two."""
-    tree = DATA.tree(plan.files)
+    """Read tables of a tree without Spark, with one worker and with two; and a folder with nothing to read."""
+    tree, empty = DATA.tree(plan.files), DATA.root / "empty"
+    empty.mkdir(exist_ok=True)
     raw = size_of(tree) / 1e6
-    for table in TABLES:
+    queries = [(str(empty), "records", TASK_BYTES), *((str(tree), table, TASK_BYTES) for table in TABLES)]
+    one, two = job(1, queries), job(2, queries)
+    yield Row("a query that reads nothing", f"{one[0]['cpu']:.2f} s CPU, {one[0]['wall']:.2f} s")
+    for table, *found in zip(TABLES, one[1:], two[1:], strict=True):
         floor = min(bare(tree, table) for _ in range(ROUNDS))
         yield Row(f"{table} of {raw:.0f} MB, without Spark", f"{floor:.2f} s CPU, {raw / floor:.0f} MB/s")
-        walls: list[float] = []
-        for workers in (1, 2):
-            found = job(workers, tree, table)
-            walls.append(found["wall"])
+        for workers, times in enumerate(found, 1):
             yield Row(
-                f"with {workers} of Spark's workers, {found['tasks']} tasks",
-                f"{found['cpu']:.2f} s CPU, {found['wall']:.2f} s",
+                f"with {workers} of Spark's workers, {times['tasks']} tasks",
+                f"{times['cpu']:.2f} s CPU, {times['wall']:.2f} s",
                 "without Spark",
-                f"{found['cpu'] / floor:.2f} × CPU",
+                f"{times['cpu'] / floor:.2f} × CPU",
             )
-        yield Row("growth from 1 worker to 2", f"{walls[0] / walls[1]:.2f} ×")
+        yield Row("growth from 1 worker to 2", f"{found[0]['wall'] / found[1]['wall']:.2f} ×")
 
 
 def ranges(plan: Plan) -> Iterator[Row]:
     """Read the records of one large file whole and by range."""
-    named = DATA.root / "large" / "projects" / "-p" / f"{_session_id(DATA.large(quick=plan.quick))}.jsonl"
+    made = DATA.large(quick=plan.quick)
+    named = DATA.root / "large" / "projects" / "-p" / f"{_session_id(made)}.jsonl"
     if not named.exists():
         named.parent.mkdir(parents=True, exist_ok=True)
-        named.hardlink_to(DATA.large(quick=plan.quick))
+        named.hardlink_to(made)
     size = named.stat().st_size
-    for name, task_bytes in (("whole", 2 * size), ("by range", size // 8)):
-        found = job(2, named, "records", task_bytes)
+    queries = [(str(named), "records", task_bytes) for task_bytes in (2 * size, size // 8)]
+    for name, found in zip(("whole", "by range"), job(2, queries), strict=True):
         yield Row(
             f"records of a file of {size / 1e6:.0f} MB, {name}, {found['tasks']} tasks, 2 workers",
             f"{found['cpu']:.2f} s CPU, {found['wall']:.2f} s",
@@ -161,7 +172,7 @@ ROWS = {"tables": tables, "ranges": ranges}
 
 if __name__ == "__main__":
     if sys.argv[1:2] == ["--job"]:
-        run_job(*sys.argv[2:])
+        run_job(*json.loads(sys.argv[2]))
         sys.exit()
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="a tenth of the data")

@@ -2,16 +2,20 @@
 
 import os
 import random
+import sys
 from collections.abc import Iterator
 from itertools import chain, pairwise
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import reread.spark
 from reread.dataset.transcripts import TranscriptFile
 from reread.disk.sources import FileSource, MemorySource
+from reread.errors import Misuse
 from reread.records.decode import Decoder, Record
 from reread.spark.files import FilePart
 from reread.spark.ranges import MOST_RANGES, head_origin, range_records, split_ranges
@@ -66,6 +70,18 @@ def test_lines_are_counted_only_if_asked_for() -> None:
     read = MemorySource(b'{"type":"summary"}\n' * 10).read
     assert [record.line for record in range_records(read, 100, 190)] == [7, 8, 9, 10]
     assert [record.line for record in range_records(read, 100, 190, numbered=False)] == [1, 2, 3, 4]
+
+
+@pytest.mark.parametrize("module", [None, ModuleType("older")])
+def test_without_pyspark_one_sentence_says_what_to_install(
+    module: ModuleType | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("pyspark", "pyspark.sql", "pyspark.sql.datasource"):
+        monkeypatch.setitem(sys.modules, name, module)
+    with pytest.raises(
+        Misuse, match=r"^Spark needs pyspark 4\.1 or newer; install it with `pip install 'reread\[spark\]'`\.$"
+    ):
+        reread.spark.register(None)
 
 
 @pytest.mark.parametrize(("size", "task", "count"), [(0, 10, 1), (14, 10, 1), (16, 10, 2), (10**6, 10, MOST_RANGES)])

@@ -148,10 +148,23 @@ def test_what_is_wrong_is_said(spark: Any, options: dict[str, str], words: str) 
 
 
 @pytest.mark.skipif(shutil.which("java") is None, reason="Spark needs Java")
-def test_the_example_runs(bucket: Bucket, tmp_path: Path) -> None:
-    command = [sys.executable, REPOSITORY / "examples" / "spark_tables.py", bucket.sources, tmp_path / "out"]
+def test_the_example_can_be_submitted(bucket: Bucket, tmp_path: Path) -> None:
+    import pyspark
+
+    home = Path(pyspark.__file__).parent
+    options = ["--master", "local-cluster[2,1,1024]"]
+    for name in ("PYTHONPATH", "REREAD_CACHE", "REREAD_MACHINE"):
+        options += ["--conf", f"spark.executorEnv.{name}={os.environ.get(name, '')}"]
+    command = [home / "bin" / "spark-submit", *options, REPOSITORY / "examples" / "spark_tables.py"]
     done = subprocess.run(
-        [*command, "--tables", "sessions", "usage"], capture_output=True, text=True, timeout=300, check=False
+        [*command, bucket.sources, tmp_path / "out", "--tables", "sessions", "usage"],
+        env={**os.environ, "SPARK_HOME": str(home), "SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_PYTHON": sys.executable},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=540,
+        check=False,
     )
     assert done.returncode == 0, done.stderr[-3000:]
-    assert "sessions 6 rows" in done.stdout and "output_tokens" in done.stdout
+    rows = reread.tables(root=str(bucket.sources))["sessions"].read_all().num_rows
+    assert f"sessions {rows} rows" in done.stdout and "output_tokens" in done.stdout

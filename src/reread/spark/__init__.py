@@ -16,13 +16,14 @@ PUSHDOWN = "spark.sql.python.filterPushdown.enabled"
 def register(spark: Any) -> None:
     """Make the format `reread` known to a Spark session, and let it push filters down.
 
-    `spark.read.format("reread").option("table", "calls").load("s3://BUCKET/FOLDER")` reads a folder or bucket. The
-    option `text` adds the columns with what was said, `columns` names those that are wanted.
+    `spark.read.format("reread").option("table", "calls").load("s3://BUCKET/FOLDER")` reads a folder or bucket, and
+    `spark.readStream` follows it. The option `text` adds the columns with what was said, `columns` names those that
+    are wanted.
     """
     try:
-        importlib.import_module("pyspark.sql.datasource")
-    except ModuleNotFoundError:
-        raise Misuse("Spark needs pyspark 4; install it with `pip install 'reread[spark]'`.") from None
+        _ = importlib.import_module("pyspark.sql.datasource").EqualTo
+    except (ModuleNotFoundError, AttributeError):
+        raise Misuse("Spark needs pyspark 4.1 or newer; install it with `pip install 'reread[spark]'`.") from None
     from reread.spark.source import SessionSource
 
     spark.dataSource.register(SessionSource)
