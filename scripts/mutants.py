@@ -148,6 +148,7 @@ MUTANTS = [
     Mutant("disk/cache.py", "max_page_count = {LARGEST // page}", "max_page_count = 4294967294", STORE),
     Mutant("disk/derived.py", "f\"typeof({name}) = '{kind.lower()}'\"", '"TRUE"', STORE),
     Mutant("disk/derived.py", "if not unpacking.eof:", "if False:", STORE),
+    Mutant("disk/derived.py", "in (self._tables() if paths else ())", "in [self._name]", f"{STORE} -k forgets"),
     Mutant("disk/derived.py", "except (OverflowError, UnicodeError):", "except UnicodeError:", FOUND),
     Mutant("disk/frames.py", "decompress(frame, LARGEST_FRAME)", "decompress(frame)", f"{STORE} -k bomb"),
     Mutant("disk/frames.py", ' and decompressor.decompress(b"", 1):', " and False:", f"{STORE} -k bomb"),
