@@ -127,15 +127,21 @@ def test_odd_steps_are_kept(step: dict[str, Any], tmp_path: Path) -> None:
 
 
 def test_any_call_may_start_an_agent(tmp_path: Path) -> None:
-    """Other agents have other names for the tool."""
-    inner = {**FOREIGN, "trajectory_id": "t1", "steps": [{"step_id": 1, "source": "user", "message": "Look."}]}
+    """Other agents have other names for the tool, and may start several at once."""
+    look = [{"step_id": 1, "source": "user", "message": "Look."}]
+    inner = [{**FOREIGN, "trajectory_id": name, "steps": look} for name in ("t1", "t2")]
     steps = json.loads(json.dumps(FOREIGN["steps"]))
-    steps[2]["observation"]["results"][0]["subagent_trajectory_ref"] = [{"trajectory_id": "t1"}]
+    call = steps[2]["tool_calls"][0]
+    steps[2]["tool_calls"] = [{**call, "tool_call_id": id} for id in ("c1", "c2")]
+    steps[2]["observation"]["results"] = [
+        {"source_call_id": id, "content": "x", "subagent_trajectory_ref": [{"trajectory_id": name}]}
+        for id, name in (("c1", "t1"), ("c2", "t2"))
+    ]
     file = tmp_path / "trajectory.json"
-    file.write_text(json.dumps({**FOREIGN, "steps": steps, "subagent_trajectories": [inner]}))
+    file.write_text(json.dumps({**FOREIGN, "steps": steps, "subagent_trajectories": inner}))
     session = reread.open(adopt([file], to=tmp_path)[0].path)
-    (agent,) = session.agents.values()
-    assert agent.call is session.calls[0] and agent.call.name == "bash"
+    assert {agent.id: agent.call and agent.call.id for agent in session.agents.values()} == {"t1": "c1", "t2": "c2"}
+    assert [call.name for call in session.calls] == ["bash", "bash"]
 
 
 def test_the_system_prompt_the_tools_and_the_rest_are_kept(tmp_path: Path) -> None:

@@ -192,5 +192,13 @@ def _lines(
         own = {key: value for key, value in step.items() if key not in ("observation", "metrics")}
         usage = {"usage": step["metrics"]} if step.get("metrics") else {}
         yield {"atif": about, "step": own, **usage}
-        if step.get("observation"):
-            yield {"atif": about, "timestamp": step.get("timestamp"), "observation": step["observation"]}
+        for observation in _observations(as_dict(step.get("observation"))):
+            yield {"atif": about, "timestamp": step.get("timestamp"), "observation": observation}
+
+
+def _observations(observation: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return what was observed after a step; if several agents were started, each of its results by itself."""
+    results = [as_dict(item) for item in as_list(observation.get("results"))]
+    if sum(bool(result.get("subagent_trajectory_ref")) for result in results) < 2:
+        return [observation] if observation else []
+    return [{**observation, "results": [result]} for result in results]
