@@ -109,6 +109,10 @@ class TestLibrary:
         page = browser.new_page()
         page.goto(f"{demo}#/s/nothing")
         expect(page.get_by_role("heading", name="Not found")).to_be_visible()
+        asked: list[str] = []
+        page.on("request", lambda request: asked.append(request.url))
+        page.wait_for_timeout(4000)  # longer than it takes until a stream that broke is asked for again
+        assert asked == []
         page.close()
 
 

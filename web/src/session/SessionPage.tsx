@@ -7,6 +7,7 @@ import { toError } from "../kit/toError";
 import { hasTarget, type SessionRoute } from "../route";
 import { Bar } from "../shell/Bar";
 import { LoadError, Loading } from "../shell/PageStates";
+import { NotFound } from "../source";
 import { ThreadProvider } from "../ThreadProvider";
 import { ThreadStore } from "../threadStore";
 import type { OpeningProgress, TimelineUpdate } from "../values";
@@ -48,7 +49,11 @@ export function SessionPage({ route, hash }: { route: SessionRoute; hash: string
         setStore(store);
         document.title = `${visible(store.overview.title)} · reread`;
       },
-      (error: unknown) => current && setFailed(toError(error)),
+      (error: unknown) => {
+        if (!current) return;
+        setFailed(toError(error));
+        if (error instanceof NotFound) stop(); // its stream would be asked for again and again
+      },
     );
     const stop = source.watchSession(thread, {
       opening: setProgress,
