@@ -239,7 +239,7 @@ def _pieces(value: Any) -> list[str]:
     out: list[str] = []
     enclosing: list[tuple[Iterator[Any], str]] = []
     items: Iterator[Any] = iter((value,))
-    closing = separator = ""
+    closing = separator = brackets = ""
     while True:
         for item in items:
             out.append(separator)

@@ -410,7 +410,7 @@ def _first_change(history: FileHistory) -> tuple[float, int]:
 
 def _diffs(call: Call) -> list[tuple[str, Any]]:
     """Return the files that a command changed with their patches, as newer clients record them."""
-    if call.is_error or b'"bashEditDiff"' not in call.bodies.records.body(call.answer):
+    if call.is_error or not call.bodies.may_have_diffs(call.answer):
         return []
     files = map(as_dict, as_list(as_dict(as_dict(call.data).get("bashEditDiff")).get("files")))
     return [(path, file.get("hunks")) for file in files if (path := as_str(file.get("filePath")))]

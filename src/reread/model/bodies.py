@@ -79,6 +79,7 @@ class Bodies:
         """What is known of the results in each record: nothing yet, PLAINLY_DONE or SUSPECT."""
         self._written = _Recent(lambda index: _written_results(self.native(index)))
         self._results = _Recent(lambda index: RecordResults.of(self.content(index)))
+        self._diffs = _Recent(lambda index: b'"bashEditDiff"' in self.records.body(index))
 
     def native(self, index: int) -> dict[str, Any]:
         """Return a record's object in the native format."""
@@ -113,6 +114,10 @@ class Bodies:
     def structured_result(self, index: int, id: str) -> Any:
         """Return the structured result for a call that a record holds."""
         return self._results[index].structured(self.native(index), id)
+
+    def may_have_diffs(self, index: int) -> bool:
+        """True if a record may say what a command changed."""
+        return self._diffs[index]
 
     def time(self, index: int) -> datetime | None:
         """Return the timestamp of a record."""

@@ -122,29 +122,25 @@ def _find_joined(view: View) -> Iterator[Span]:
                 yield Span(*rest, text[slice(*rest)], rule.name, CERTAIN)
 
 
-def _first_joint(view: View, start: int, end: int) -> int | None:
-    return next((at for at in range(start + 1, end + 1) if view.is_joint(at)), None)
-
-
 def _shortest_end(text: str, view: View, rule: VendorRule, start: int, end: int) -> int | None:
     """Return where a joined secret ends: at the first line end that makes it whole, else where its text does."""
-    joint = _first_joint(view, start, end)
+    joint = view.next_joint(start, end)
     while joint is not None and joint - start < LONGEST:
         if rule.unbounded.fullmatch(text, start, joint):
             return joint
-        joint = _first_joint(view, joint, end)
+        joint = view.next_joint(joint, end)
     is_bounded = end == len(text) or not _ALNUM.match(text[end]) or view.is_joint(end)
     return end if is_bounded else None
 
 
 def _continued(text: str, view: View, start: int, end: int) -> Iterator[tuple[int, int]]:
     """Yield the lines that continue a secret of no fixed length, which ends with a line."""
-    width = end - max(at for at in range(start, end) if at == start or view.is_joint(at))
+    width = end - view.last_joint(start, end)
     while view.is_joint(end):
         rest = _CONTINUED.match(text, end)
         if rest is None:
             return
-        stop = _first_joint(view, end, rest.end()) or rest.end()
+        stop = view.next_joint(end, rest.end()) or rest.end()
         line = text[end:stop]
         is_line = stop == len(text) or view.is_joint(stop) or text[stop] in "\r\n\x1f\\\"'"
         is_mixed = any(map(str.isdigit, line)) and any(map(str.isalpha, line))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
@@ -61,6 +61,15 @@ class View:
         part = bisect_right(self._starts, at) - 1
         return part > 0 and self._starts[part] == at
 
+    def next_joint(self, after: int, until: int) -> int | None:
+        """Return the first place after one, up to another, where something was left out."""
+        part = bisect_right(self._starts, after)
+        return self._starts[part] if part < len(self._starts) and self._starts[part] <= until else None
+
+    def last_joint(self, start: int, end: int) -> int:
+        """Return the last place before the end where something was left out; the start if there is none."""
+        return max(start, self._starts[bisect_left(self._starts, end) - 1])
+
 
 class _ViewOfView(View):
     """A view of another view's text."""
@@ -74,6 +83,12 @@ class _ViewOfView(View):
 
     def is_joint(self, at: int) -> bool:
         return self._inner.is_joint(at)
+
+    def next_joint(self, after: int, until: int) -> int | None:
+        return self._inner.next_joint(after, until)
+
+    def last_joint(self, start: int, end: int) -> int:
+        return self._inner.last_joint(start, end)
 
 
 def _substitute(text: str, pattern: re.Pattern[str], decode: Callable[[re.Match[str]], str]) -> View | None:
