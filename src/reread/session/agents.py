@@ -12,10 +12,12 @@ import msgspec
 from reread.base.coerce import as_dict, as_str
 from reread.model.conversation import Agent, Call, Conversation
 from reread.records.blocks import Text, ToolResult
-from reread.records.dialects import atif
+from reread.records.dialects import DIALECTS, NATIVE
 
 STARTERS = frozenset({"Task", "Agent", "Skill", "Workflow"})
 """The tools that start agents."""
+CLAUDE_CODE = frozenset({NATIVE, *(dialect.NAME for dialect in DIALECTS)})
+"""The dialects of Claude Code; in others, any call may start an agent."""
 
 FIRST_MESSAGES = 8
 """An agent's prompt is among this many of its first messages."""
@@ -55,7 +57,7 @@ class AgentCalls:
         self._unanswered: list[AgentEvidence] = []
         self._read = 0
         records = conversation.records
-        self._is_foreign = len(records) > 0 and records[0].dialect == atif.NAME
+        self._is_foreign = len(records) > 0 and records[0].dialect not in CLAUDE_CODE
 
     def update(self) -> bool:
         """Read the calls that are new or newly answered; True if any of them can start agents."""
