@@ -45,7 +45,8 @@ def bucket(s3_address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     client = boto3.client("s3", endpoint_url=s3_address)
     name = f"team-{abs(hash(tmp_path)):x}"
     client.create_bucket(Bucket=name)
-    shutil.copytree(REPOSITORY / "src" / "reread" / "samples" / "projects", tmp_path / "claude" / "projects")
+    samples, kept = REPOSITORY / "src" / "reread" / "samples", shutil.ignore_patterns("*.zst*")
+    shutil.copytree(samples / "projects", tmp_path / "claude" / "projects", ignore=kept)
     yield Bucket(client, name, tmp_path / "claude")
     for found in client.list_objects_v2(Bucket=name).get("Contents", ()):
         client.delete_object(Bucket=name, Key=found["Key"])
