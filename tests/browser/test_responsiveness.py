@@ -25,7 +25,7 @@ SCROLL = """() => new Promise((done) => requestAnimationFrame(() => {
 EXPAND = "document.querySelectorAll('main .call [aria-expanded=false], .lines > .show-more').forEach(b => b.click())"
 LIMIT = 50
 """Milliseconds of CPU that one task of the page may take."""
-SLACK = 2
+SLACK = 4
 """How much longer it may take: the first drawing of a page, a collection of garbage."""
 SCREENS = 40
 CALIBRATE = """() => {
