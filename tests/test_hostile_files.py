@@ -273,7 +273,7 @@ def test_a_request_that_is_too_large_is_refused(home: Path) -> None:
 
     path = home / f"claude/projects/-p/{ID}.jsonl"
     path.write_bytes(session())
-    with TestClient(make_app(SessionLibrary([path]))) as client:
+    with TestClient(make_app(SessionLibrary([path], count=False))) as client:
         body = json.dumps({"action": "x" * LARGEST_BODY}).encode()
         response = client.post(f"/api/sessions/{ID}/share", content=body)
         assert response.status_code == 400

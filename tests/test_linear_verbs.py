@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -41,7 +42,8 @@ def run(*words: object) -> None:
 
 def route(path: str) -> Verb:
     def ask(session: Path) -> None:
-        with TestClient(make_app(SessionLibrary([session.parents[2]]))) as client:
+        app = make_app(SessionLibrary([session.parents[2]], count=False))
+        with closing(app.state.library), closing(app.state.open_sessions), TestClient(app) as client:
             found = client.get(f"/api/sessions/{ID}{path}")
             assert found.status_code == 200, found.text
 
