@@ -20,7 +20,7 @@ _READS = frozenset("cat cd cut echo grep head ls nl pwd rg stat tail true wc whi
 _GIT_READS = frozenset("blame diff log ls-files rev-parse show status".split())
 _UNPLAIN = re.compile(r"[<>`]|\$\(")
 _SEPARATORS = re.compile(r"[;|&\n]+")
-_PRINTS = re.compile(r"'?\d*,?\d*p'?")
+_PRINTS = re.compile(r"'?\d*+(?:,\d*+)?p'?")
 """A script of sed that prints lines."""
 
 
