@@ -96,6 +96,25 @@ export interface CallValue {
   line: number;
 }
 
+/** A commit that a turn made. */
+export interface CommitValue {
+  sha: string;
+  subject: string | null;
+  branch: string | null;
+  call: string;
+  agent: string | null;
+}
+
+/** A pull request that a turn created, changed or was linked to. */
+export interface PullRequestValue {
+  number: number;
+  url: string | null;
+  repository: string | null;
+  action: string | null;
+  call: string | null;
+  agent: string | null;
+}
+
 /** A prompt and everything up to the next prompt. */
 export interface TurnValue {
   index: number;
@@ -104,6 +123,8 @@ export interface TurnValue {
   calls: string[];
   usage: Usage;
   results: TurnResult[];
+  commits: CommitValue[];
+  pull_requests: PullRequestValue[];
 }
 
 /** One way through a conversation that was rewound. */
