@@ -172,7 +172,8 @@ def newcomer(household: Path, tmp_path: Path) -> dict[str, str]:
 def test_every_example_of_the_help_works_as_it_stands(example: str, newcomer: dict[str, str]) -> None:
     script = f"set -o pipefail; {example}"
     done = subprocess.run(["bash", "-c", script], env=newcomer, cwd=newcomer["HOME"], capture_output=True, timeout=60)
-    assert done.returncode == 0, done.stderr.decode()
+    found = example.startswith("reread secrets")  # exits with 1 if there are some, as there are in the samples
+    assert done.returncode in (0, int(found)), done.stderr.decode()
 
 
 @pytest.mark.parametrize("name", ["reference.md", "commands.md", "format.md", "tables.md"])

@@ -12,7 +12,10 @@ SCRIPT = f"<script>alert('{MARK}')</script>"
 HANDLER = f"<img src=x onerror=\"alert('{MARK}')\">"
 LINK = f"[a link](javascript:{MARK})"
 PAYLOADS = (SCRIPT, HANDLER, LINK)
-_LOADED = re.compile(r"https?://([\w.-]+)/[^\s\"'`<>)]+\.(?:m?js|css|woff2?)(?=[\s\"'`<>)?])")
+_LOADED = re.compile(
+    r"""(?:\bsrc=|<link\b[^>]{0,200}\bhref=|\burl\(|\b(?:from|import)\s*\(?)\s*["'`]?"""
+    r"""https?://([\w.-]+)/[^\s"'`<>)]+\.(?:m?js|css|woff2?)\b"""
+)
 
 
 def write_hostile(tree: Path) -> None:
