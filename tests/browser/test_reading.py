@@ -35,8 +35,8 @@ class TestLibrary:
     def test_sessions_by_project_newest_first(self, tab: Tab, demo: str) -> None:
         page = tab(demo)
         expect(page.locator(".project-row").first).to_be_visible()
-        titles = page.locator(".session-row .row-title").all_inner_texts()
-        assert titles.index("Dead-letter queue") < titles.index("Fix the flaky ceiling test")
+        titles = "\n".join(page.locator(".session-row .row-title").all_inner_texts())
+        assert -1 < titles.find("Dead-letter queue") < titles.find("Fix the flaky ceiling test")
         row = page.locator(".session-row", has_text="Dead-letter queue")
         expect(row).to_contain_text("14 turns")
         expect(row).to_contain_text("$0.8")
