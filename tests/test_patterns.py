@@ -6,18 +6,16 @@ Each is tried on texts made of its own parts: a text that it repeats, many times
 from __future__ import annotations
 
 import ast
-import pkgutil
 import re
 import time
 from collections.abc import Iterable, Iterator
 from importlib import import_module
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
+from modules import imported_modules
 
-import reread
 from reread.redaction import vendors
 
 SIZE, LARGER = 2_000, (8_000, 16_000)
@@ -37,18 +35,9 @@ code: Any = import_module("re._constants")
 parser: Any = import_module("re._parser")
 
 
-def modules() -> Iterator[ModuleType]:
-    for found in pkgutil.walk_packages(reread.__path__, "reread."):
-        if not found.name.endswith(("__main__", ".spark", "pytest_plugin")):
-            try:
-                yield import_module(found.name)
-            except ImportError:
-                continue  # an extra that is not installed
-
-
 def patterns() -> Iterator[tuple[str, Pattern, set[str]]]:
     """All patterns, by name, with the methods that are called."""
-    for module in modules():
+    for module in imported_modules():
         tree = ast.parse(Path(str(module.__file__)).read_text())
         attributes = [node for node in ast.walk(tree) if isinstance(node, ast.Attribute)]
         for name, value in vars(module).items():

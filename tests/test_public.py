@@ -1,9 +1,7 @@
 """The public names, and how little importing them loads."""
 
 import ast
-import importlib
 import inspect
-import pkgutil
 import runpy
 import subprocess
 import sys
@@ -12,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from modules import imported_modules
 
 import reread
 import reread.plugins
@@ -37,9 +36,7 @@ def test_every_public_name_has_a_docstring() -> None:
 
 
 def test_no_submodule_shadows_a_public_function() -> None:
-    for module in pkgutil.walk_packages(reread.__path__, "reread."):
-        if module.name != "reread.spark.source":  # needs Spark, which `make test-engines` installs
-            importlib.import_module(module.name)
+    assert list(imported_modules())
     for name in reread.__all__:
         assert callable(getattr(reread, name)), f"reread.{name} is shadowed by a module"
 

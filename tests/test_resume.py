@@ -20,6 +20,8 @@ from reread.recording.resume_command import quote_command, resumption
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="a script stands for claude")
 
 SESSION = "5e551017-0000-4000-8000-000000000001"
+KEPT_SAMPLE = "1d9c4e83-5b60-4f2a-8e17-a04c6b93d275"
+"""The sample that Claude Code has deleted."""
 CLAUDE = f"""#!{sys.executable}
 import json, os, sys
 session = sys.argv[sys.argv.index("--resume") + 1]
@@ -103,15 +105,18 @@ def test_the_answer_can_be_printed_as_text(home: Home) -> None:
     assert home.conversations() == [[SESSION]]
 
 
-def test_every_id_that_completion_offers_can_be_resumed(home: Home) -> None:
+def test_every_id_that_completion_offers_can_be_resumed_or_restored(home: Home) -> None:
     shutil.copytree(SAMPLES, home.folder / "claude")
     request = {"_REREAD_COMPLETE": "zsh_complete", "COMP_WORDS": "reread resume ", "COMP_CWORD": "2"}
     offered = subprocess.run(REREAD, capture_output=True, text=True, env={**home.environment, **request}, timeout=60)
     ids = [line for line in offered.stdout.splitlines() if len(line) == 36]
-    assert len(ids) == 7
+    assert len(ids) == 9
     for id in ids:
-        printed = home.run(id, "--print").stdout
-        assert printed.startswith("cd /home/sam/code/") and " && claude --resume " in printed
+        done = home.run(id, "--print")
+        if id == KEPT_SAMPLE:
+            assert f"restore it with `reread keep --restore {id}" in done.stderr
+        else:
+            assert done.stdout.startswith("cd /home/sam/code/") and " && claude --resume " in done.stdout
 
 
 class TestTrust:

@@ -56,7 +56,9 @@ def test_it_contains_what_it_needs_and_no_more(wheel: Path) -> None:
     names = ZipFile(wheel).namelist()
     assert "reread/py.typed" in names
     assert any(name.startswith("reread/samples/projects/") for name in names)
-    assert not [name for name in names if "tests/" in name or "node_modules" in name or name.endswith(".map")]
+    assert not [
+        name for name in names if "tests/" in name or "node_modules" in name or name.endswith(("js.map", "css.map"))
+    ]
 
 
 def test_the_installed_program_works(installed: Path) -> None:

@@ -16,12 +16,16 @@ from reread.reader.html_export import session_html
 
 Tab = Callable[..., Any]
 
-SCROLL = """() => new Promise((done) => requestAnimationFrame(() => {
-  const before = scrollY;
-  scrollBy(0, innerHeight);
-  setTimeout(() => done(scrollY > before), 50);
-}))"""
-"""Scrolls by a screen; false at the end."""
+SCROLL = """() => new Promise((done) => {
+  const scroll = () => {
+    const before = scrollY;
+    scrollBy(0, innerHeight);
+    setTimeout(() => done(scrollY > before), 50);
+  };
+  const late = setTimeout(scroll, 2000);
+  requestAnimationFrame(() => { clearTimeout(late); scroll(); });
+})"""
+"""Scrolls by a screen once a frame was drawn, or none was for two seconds; false at the end."""
 EXPAND = "document.querySelectorAll('main .call [aria-expanded=false], .lines > .show-more').forEach(b => b.click())"
 LIMIT = 50
 """Milliseconds of CPU that one task of the page may take."""

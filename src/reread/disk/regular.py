@@ -96,9 +96,14 @@ def is_own(status: os.stat_result) -> bool:
     return not hasattr(os, "geteuid") or status.st_uid == os.geteuid()
 
 
+def own_reader(path: str | Path) -> io.FileIO:
+    """Open a file of reread's own to read it."""
+    return io.FileIO(open_own(path), "rb")
+
+
 def read_own(path: str | Path, largest: int) -> bytes:
     """Return the content of a file that only this user can have put there; raise OSError if it is larger."""
-    with io.FileIO(open_own(path), "rb") as file:
+    with own_reader(path) as file:
         return _read_bounded(file, largest, path)
 
 

@@ -6,7 +6,6 @@ changed on the disk would lose hits, and nobody would know.
 
 from __future__ import annotations
 
-import io
 import os
 import struct
 import time
@@ -19,7 +18,7 @@ import msgspec
 from reread.base import jsontext
 from reread.disk.atomic import write_atomic
 from reread.disk.cache import FileState
-from reread.disk.regular import LARGEST_SETTINGS, PRIVATE_FILE, open_own, read_own, read_settings
+from reread.disk.regular import LARGEST_SETTINGS, PRIVATE_FILE, own_reader, read_own, read_settings
 
 META = "meta.json"
 CHECKED = "checked"
@@ -143,7 +142,7 @@ def _read_checked(folder: Path) -> CheckedFiles:
 
 def _is_intact(path: Path) -> bool:
     """True if a file ends with a footer that has the checksum of everything before."""
-    with io.FileIO(open_own(path), "rb") as file:
+    with own_reader(path) as file:
         size = file.seek(0, os.SEEK_END)
         file.seek(max(0, size - LARGEST_FOOTER))
         tail = file.read(LARGEST_FOOTER)
