@@ -7,6 +7,7 @@ import os
 import time
 from collections.abc import Callable
 from math import isqrt
+from pathlib import Path
 
 import pytest
 from making import Object, answer, jsonl, progress, reply, result, system, text, thinking, told, use, user
@@ -289,9 +290,15 @@ def spliced(n: int) -> bytes:
     return (line[:40] + line) * (n // (len(line) + 40)) + b"\n"
 
 
-BYTES: dict[str, Callable[[int], bytes]] = {
-    function.__name__: function for function in (nested, not_json, never_closed, deep_value, array, torn, spliced)
-}
+def codex(n: int) -> bytes:
+    """A rollout of the Codex CLI, told again and again."""
+    (path,) = (Path(__file__).parent / "real-codex/0.166.0/compacted").glob("*.jsonl")
+    first, *rest = path.read_bytes().splitlines(keepends=True)
+    return first + b"".join(rest) * (n // 4_000)
+
+
+SHAPES = (nested, not_json, never_closed, deep_value, array, torn, spliced, codex)
+BYTES: dict[str, Callable[[int], bytes]] = {function.__name__: function for function in SHAPES}
 
 
 def seconds(view: Callable[[reread.Session], object], source: bytes) -> float:

@@ -56,6 +56,12 @@ def blame(session: Path) -> None:
     run("--root", session.parents[2], "blame", path)
 
 
+def adopt(session: Path) -> None:
+    trajectory = session.with_suffix(".json")
+    reread.export(session, "atif", to=trajectory)
+    run("adopt", trajectory)
+
+
 VERBS: dict[str, Verb] = {
     "files": lambda path: run("files", path, "--json"),
     "file": lambda path: run("file", FILE, "--at", path),
@@ -66,6 +72,8 @@ VERBS: dict[str, Verb] = {
     "share": lambda path: run("share", path, "-o", path.with_suffix(".html"), "--replace-likely"),
     "keep": lambda path: run("keep", path, "--to", path.parents[3] / "kept"),
     "tables": lambda path: run("--root", path.parents[2], "tables", "-o", path.parents[3] / "tables"),
+    "sql": lambda path: run("--root", path.parents[2], "sql", "select count(*) from calls"),
+    "adopt": adopt,
     "turns of mcp": lambda path: turns_answer(ID, turns="1-", full=True, roots=[path.parents[2]]),
     **{form: lambda path, form=form: reread.export(path, form) for form in ("atif", "chat", "pairs", "otlp")},
     **{
@@ -80,6 +88,7 @@ VERBS: dict[str, Verb] = {
             "/problems",
             "/search?q=zzz",
             "/share",
+            "/annotation",
         )
     },
 }
