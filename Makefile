@@ -4,8 +4,6 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-# Many tests wait for a browser or a server, so there is one more than there are cores.
-WORKERS ?= $(shell $(PYTHON) -c 'import os; print((os.cpu_count() or 1) + 1)')
 
 .PHONY: run test test-sdk test-share test-formats test-engines try-client fuzz mutants docs check-types lint web check-web package components chromium clean
 
@@ -15,7 +13,7 @@ run: $(VENV)/.installed
 	@if [ -t 1 ]; then $(BIN)/reread --demo serve; else $(BIN)/reread --demo show latest; fi
 
 test: $(VENV)/.tested-with lint check-types check-web chromium
-	$(BIN)/python -m pytest -n $(WORKERS)
+	$(BIN)/python -m pytest -n auto
 
 # The official Agent SDK against the fake client and the session store; it is a large package.
 test-sdk: $(VENV)/.tested-with-sdk
