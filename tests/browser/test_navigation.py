@@ -1,5 +1,6 @@
 """Keyboard shortcuts, links, the outline, search, filters and replay."""
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -225,7 +226,7 @@ class TestReplay:
         page.get_by_role("button", name="Play", exact=True).click()
         expect(page.locator(".player")).to_be_visible()
         page.get_by_label("Speed").select_option("32")
-        expect(page.locator(".player .num")).to_contain_text("3 of")
+        expect(page.locator(".player .num")).to_contain_text(re.compile(r"\b([3-9]|\d\d) of"))
         page.get_by_role("button", name="Pause").click()
         shown = page.locator(".player .num").inner_text()
         page.wait_for_timeout(400)
