@@ -2,6 +2,7 @@
 
 import { Store } from "./kit/store";
 import { NotFound, type Fault, type Filter, type SessionUsage, type Source, type ThreadRef } from "./source";
+import type { TimelineUpdate } from "./values";
 
 type Handlers = Record<string, (value: never) => void>;
 type Query = Record<string, string | number | boolean | null | undefined>;
@@ -187,6 +188,7 @@ export const httpSource: Source = {
   exportUrl: (thread) => inThread(thread, "/export"),
   watchSession: (thread, events) =>
     listen(inThread(thread, "/events"), {
+      open: (value: TimelineUpdate | null) => value && events.opened?.(value), // the browser's own event has no data
       update: (value) => events.update?.(value),
       opening: (value) => events.opening?.(value),
     }),

@@ -99,6 +99,8 @@ export const ORDERS = ["relevance", "newest"] as const;
 export type Order = (typeof ORDERS)[number];
 
 export interface SessionEvents {
+  /** The stream was opened, for the first time or again: the session as it is now. */
+  opened?(state: TimelineUpdate): void;
   update?(update: TimelineUpdate): void;
   opening?(progress: OpeningProgress): void;
 }

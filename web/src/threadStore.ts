@@ -76,6 +76,7 @@ export class ThreadStore extends Store {
   waterfall: { from: number; to: number; true: boolean } | null = null;
   /** A message to show above the list. */
   notice: string | null = null;
+  /** Changes whenever the session does; 0 if unknown. */
   private stamp = 0;
   private readonly pages = new Lru<number, CachedPage<TimelineItem>>(CACHED_PAGES);
   private readonly outline = new Map<number, CachedPage<OutlineTurn>>();
@@ -101,7 +102,10 @@ export class ThreadStore extends Store {
       page === null ? null : source.page(thread, page * PAGE, PAGE),
     ]);
     const store = new ThreadStore(source, thread, overview);
-    if (page !== null && first) store.pages.set(page, { rows: first.items, stale: first.total !== overview.items });
+    if (page !== null && first) {
+      store.pages.set(page, { rows: first.items, stale: first.total !== overview.items });
+      store.stamp = first.stamp;
+    }
     return store;
   }
 
@@ -170,6 +174,11 @@ export class ThreadStore extends Store {
   async loadTurn(index: number): Promise<OutlineTurn | undefined> {
     await this.loadTurns(Math.floor(index / TURNS));
     return this.turn(index);
+  }
+
+  /** True if the session changed and nobody said so: the server was gone, or the stream was opened later. */
+  isBehind(state: TimelineUpdate): boolean {
+    return this.stamp ? state.stamp !== this.stamp : state.items !== this.total;
   }
 
   /** The session changed on disk. */

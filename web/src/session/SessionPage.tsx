@@ -30,6 +30,7 @@ export function SessionPage({ route, hash }: { route: SessionRoute; hash: string
   useEffect(() => {
     let current = true;
     let timer = 0;
+    let opened: TimelineUpdate | null = null;
     let early: TimelineUpdate | null = null;
     const changedAgents = new Set<string>();
     const refresh = (agents: string[]) => {
@@ -41,10 +42,16 @@ export function SessionPage({ route, hash }: { route: SessionRoute; hash: string
         latest.current?.refresh(ids).catch((error: unknown) => setFailed(toError(error)));
       }, REFRESH);
     };
+    const catchUp = (store: ThreadStore, state: TimelineUpdate) => {
+      if (!store.isBehind(state)) return;
+      store.update({ ...state, first: 0 });
+      refresh([]);
+    };
     ThreadStore.open(source, thread, savedPosition()?.index ?? (hasTarget(route.target) ? null : 0)).then(
       (store) => {
         if (!current) return;
         latest.current = store;
+        if (opened) catchUp(store, opened);
         if (early) store.update(early);
         setStore(store);
         document.title = `${visible(store.overview.title)} · reread`;
@@ -57,6 +64,10 @@ export function SessionPage({ route, hash }: { route: SessionRoute; hash: string
     );
     const stop = source.watchSession(thread, {
       opening: setProgress,
+      opened: (state) => {
+        if (latest.current) catchUp(latest.current, state);
+        else opened = state;
+      },
       update: (update) => {
         if (!latest.current) {
           early = update;
