@@ -3,8 +3,12 @@
 import ast
 import json
 import re
+import shutil
+import subprocess
+import tomllib
 from collections import defaultdict
 from collections.abc import Iterator
+from fnmatch import fnmatch
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -14,6 +18,7 @@ import reread
 from reread.cli import VERBS
 
 SOURCE = Path(reread.__file__).parent
+ROOT = Path(__file__).parent.parent
 FILES = sorted(SOURCE.rglob("*.py"))
 MAX_LINES = 530
 STRUCTS = ("records.blocks", "records.types.attachments", "records.types.system")
@@ -110,3 +115,12 @@ def test_packages_for_every_system_are_locked() -> None:
     wanted = {name for package in packages.values() for name in package.get("optionalDependencies", {})}
     assert len(wanted) > 20
     assert wanted - locked == set()
+
+
+@pytest.mark.skipif(not (ROOT / ".git").exists() or not shutil.which("git"), reason="needs a checkout")
+def test_nothing_that_a_run_left_behind_is_tracked() -> None:
+    tracked = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    published = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["hatch"]["build"]["targets"]["sdist"]
+    expected = [*published["include"], "/pyproject.toml", "/.ci", "/.github", "/.gitignore"]
+    top = {"/" + name.partition("/")[0] for name in tracked.splitlines()}
+    assert [name for name in sorted(top) if not any(fnmatch(name, pattern) for pattern in expected)] == []
