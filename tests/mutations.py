@@ -277,7 +277,7 @@ def read_in_the_reader(session: reread.Session) -> None:
     """Ask for everything that the reader's pages ask for."""
     view = SessionView(session, "k", base_url="/api/sessions/k")
     for agent in (None, *session.agents):
-        jsontext.dumps(view.overview(agent))
+        jsontext.dumps(run_steps(view.counted_overview(agent)))
         for branch in view.thread(agent).conversation.branches:
             jsontext.dumps(view.page(0, 1 << 30, agent=agent, branch=branch.id, whole=True))
             jsontext.dumps(view.outline(0, 1 << 30, agent=agent, branch=branch.id))

@@ -352,7 +352,7 @@ def test_many_requests_for_a_slow_session_do_not_keep_others_waiting(
     if slow == "reading":
         monkeypatch.setattr(OpenSession, "_read", slowed(OpenSession._read))
     else:
-        monkeypatch.setattr(SessionView, "overview", slowed(SessionView.overview))
+        monkeypatch.setattr(SessionView, "counted_overview", slowed(SessionView.counted_overview))
     statuses: list[int] = []
     names = [one.stem for one in slow_paths] * 8 if slow == "reading" else [path.stem] * 80
 

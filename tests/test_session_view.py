@@ -48,6 +48,7 @@ def everything(view: SessionView) -> dict[str, bytes]:
     out: dict[str, Any] = {}
     for agent in (None, *view.session.agents):
         conversation = view.thread(agent).conversation
+        out[f"{agent} overview"] = jsontext.dumps(replace(run_steps(view.counted_overview(agent)), live=False))
         out[f"{agent} context"] = jsontext.dumps(run_steps(view.thread(agent).context()))
         for branch in conversation.branches:
             page = view.page(0, 1 << 30, agent=agent, branch=branch.id)
@@ -235,12 +236,23 @@ def test_a_branch_that_was_left_has_figures_of_its_own() -> None:
         user("right", parentUuid="u2", uuid="right"),
         reply(use("t2", "Read", file_path="/a"), id="m3", usage={"output_tokens": 20}),
     )
-    left, active = view.overview(branch=0), view.overview()
+    left, active = (run_steps(view.counted_overview(branch=branch)) for branch in (0, None))
     assert (left.tools, left.errors, active.tools, active.errors) == ({"Bash": 1}, 1, {"Bash": 1, "Read": 1}, 1)
     assert left.ended is not None and active.ended is not None and left.ended < active.ended
     whole, of_left = run_steps(view.usage())(), run_steps(view.usage(branch=0))()
     assert (of_left.figures.tokens, whole.figures.tokens) == (12, 32)
     assert of_left.by_model.keys() == whole.by_model.keys()
+
+
+def test_counting_may_be_interrupted_by_other_counting_and_by_updates() -> None:
+    calls = [reply(use(f"t{n}", "Bash", command="x"), id=f"m{n}") for n in range(9)]
+    ends = [answer(result(f"t{n}", "Exit code 1", is_error=True)) for n in range(3)]
+    view = view_of(user("go"), *calls, *ends)
+    assert view.overview().errors is None
+    first, second = view.counted_overview(), view.counted_overview()
+    next(first), next(second), next(first)
+    view.update()
+    assert run_steps(first).errors == run_steps(second).errors == run_steps(view.counted_overview()).errors == 3
 
 
 def test_responses_without_a_model_are_counted_under_a_name() -> None:
@@ -430,7 +442,7 @@ def test_agents_have_timelines_of_their_own() -> None:
         reply(small_use("inner"), id="i", uuid="s2", parentUuid="s1", **side),
         user([result("t", "seen")]),
     )
-    (mark,) = view.overview().agents
+    (mark,) = run_steps(view.counted_overview()).agents
     assert (mark.title, mark.type, mark.calls, mark.call) == ("Look around", "Explore", 1, "t")
     assert view.overview().agent_turns == {mark.id: 1} and view.overview(mark.id).agent_turns == {}
     (call,) = parts_of(view, schema.CallPart)
@@ -452,7 +464,7 @@ def test_an_agent_whose_call_failed_is_marked() -> None:
         user("look", uuid="s1", parentUuid=None, **side),
         user([result("t", "No such agent", is_error=True)]),
     )
-    (mark,) = view.overview().agents
+    (mark,) = run_steps(view.counted_overview()).agents
     assert mark.failed and not mark.running
 
 
@@ -532,7 +544,7 @@ def assert_complete(view: SessionView) -> None:
                 assert_says_all(view.builder(agent, whole=True), message)
         for call in conversation.calls:
             jsontext.dumps(view.call(call.index, agent=agent))
-    jsontext.loads(jsontext.dumps(view.overview()))
+    jsontext.loads(jsontext.dumps(run_steps(view.counted_overview())))
 
 
 def assert_turns(timeline: Timeline, branch: Any) -> None:

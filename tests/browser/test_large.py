@@ -12,6 +12,8 @@ from browser.test_reading import is_at_top
 
 Tab = Callable[..., Any]
 TURNS = 3000
+CALLS, FAILED = 1100, 500
+"""How many turns have a call, and which of them fails."""
 
 
 @pytest.fixture(scope="module")
@@ -40,6 +42,18 @@ def long(tmp_path_factory: pytest.TempPathFactory) -> Path:
                     "message": {"id": f"m{number}", "role": "assistant", "model": "claude-x", "content": [block]},
                 },
             ]
+            if number < CALLS:
+                lines[1]["message"]["content"].append(
+                    {"type": "tool_use", "id": f"t{number}", "name": "Bash", "input": {}}
+                )
+                answer = {
+                    "type": "tool_result",
+                    "tool_use_id": f"t{number}",
+                    "is_error": number == FAILED,
+                    "content": "x",
+                }
+                message = {"role": "user", "content": [answer]}
+                lines.append({"type": "user", "uuid": f"r{number}", "parentUuid": f"a{number}", "message": message})
             file.writelines(json.dumps(line | base) + "\n" for line in lines)
     return path
 
@@ -51,6 +65,7 @@ def test_links_in_a_long_session_are_exact_and_the_page_stays_small(
     page = tab(f"{address.split('#')[0]}#/s/long?at=p1777")
     selected = page.locator(".message.selected")
     expect(selected).to_contain_text("prompt 1777 ")
+    expect(page.get_by_role("button", name="1 error")).to_be_visible()
     page.wait_for_timeout(500)
     assert is_at_top(page, ".message.selected")
     page.mouse.move(700, 400)

@@ -160,7 +160,7 @@ export const httpSource: Source = {
   onlySession: null,
   library: () => getJson("api/library"),
   searchAll: (q, order, count) => getJson(`api/search${queryString({ q, order, count })}`),
-  overview: (thread) => getJson(inThread(thread, "")),
+  overview: (thread, brief) => getJson(inThread(thread, "", { brief })),
   page: (thread, start, count, whole) => getJson(inThread(thread, "/items", { start, count, whole })),
   waterfall: (thread) => getJson(inThread(thread, "/waterfall")),
   pageNow: (thread, start, count) => getNow(inThread(thread, "/items", { start, count })),

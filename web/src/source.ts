@@ -132,7 +132,8 @@ export interface Source {
   library(): Promise<Library>;
   /** The sessions and texts that match a query, at most `count` texts. */
   searchAll(query: string, order: Order, count: number): Promise<LibrarySearch>;
-  overview(thread: ThreadRef): Promise<Overview>;
+  /** `brief`: without what takes a while to count, if it does. */
+  overview(thread: ThreadRef, brief?: boolean): Promise<Overview>;
   page(thread: ThreadRef, start: number, count: number, whole?: boolean): Promise<ItemPage>;
   /** The same at once, without a promise: the browser waits for nothing before it prints. */
   pageNow(thread: ThreadRef, start: number, count: number): ItemPage;

@@ -98,7 +98,7 @@ export class ThreadStore extends Store {
   static async open(source: Source, thread: ThreadRef, from: number | null): Promise<ThreadStore> {
     const page = from === null ? null : Math.floor(from / PAGE);
     const [overview, first] = await Promise.all([
-      source.overview(thread),
+      source.overview(thread, true),
       page === null ? null : source.page(thread, page * PAGE, PAGE),
     ]);
     const store = new ThreadStore(source, thread, overview);
@@ -106,6 +106,7 @@ export class ThreadStore extends Store {
       store.pages.set(page, { rows: first.items, stale: first.total !== overview.items });
       store.stamp = first.stamp;
     }
+    if (overview.errors === null) void store.once("overview", () => store.count());
     return store;
   }
 
@@ -199,14 +200,18 @@ export class ThreadStore extends Store {
   /** Load the overview again, and that of these agents if they are open. */
   async refresh(agents: string[] = []): Promise<void> {
     for (const id of agents) void this.findAgent(id)?.refresh();
-    const overview = await this.source.overview(this.thread);
+    await this.count();
     if (this.thread.agent) {
       this.markStale(this.total - 1); // new records may have changed the last item
-      this.total = overview.items;
-      this.turns = overview.turns;
+      this.total = this.overview.items;
+      this.turns = this.overview.turns;
     }
-    this.overview = overview;
     this.changed();
+  }
+
+  /** Load the overview with what takes a while to count. */
+  private async count(): Promise<void> {
+    this.overview = await this.source.overview(this.thread);
   }
 
   showNotice(notice: string): void {

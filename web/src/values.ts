@@ -221,7 +221,7 @@ export interface Overview {
   agent_turns: Record<string, number>;
   agent: AgentInfo | null;
   tools: Record<string, number>;
-  errors: number;
+  errors: number | null;
   malformed: number;
   replaced: boolean;
 }

@@ -24,7 +24,7 @@ from reread.model.parts import TOOLS, MessagePart
 from reread.reader import schema
 from reread.reader.drawing import PartBuilder
 from reread.reader.item_texts import ItemText, message_texts
-from reread.reader.session_view import SessionView
+from reread.reader.session_view import SessionView, in_call_order
 from reread.reader.steps import run_steps
 from reread.reader.thread_view import MAX_MARKS, ThreadView, state_mark
 from reread.reader.timeline import Timeline
@@ -155,7 +155,7 @@ class _PageWriter:
         index = {
             "threads": self._threads,
             "branches": self.view.thread().branch_infos(),
-            "agents": self.view.agent_list(agents),
+            "agents": [self.view.agent_info(agent) for agent in in_call_order(agents)],
             "usage": run_steps(self.view.usage())(),
             "problems": schema.Problems(problems=[], more=0),
             "home": self.home,
@@ -418,11 +418,12 @@ class _ThreadWriter:
         """The thread's entry in the page's index; `map` is the number of its map chunk."""
         id = self.agent.id if self.agent is not None else None
         overview = self.page.view.overview(id, self.timeline.branch, lists=False)
+        errors = run_steps(self.thread.count_errors(self.timeline.branch))
         counts = {"branch": self.timeline.branch, "turns": len(self.turns), "items": len(self.keys), "live": False}
         return {
             "agent": id,
             "branch": self.timeline.branch,
-            "overview": replace(overview, **counts),
+            "overview": replace(overview, errors=errors, **counts),
             "page": PAGE,
             "pages": self.pages,
             "map": map,

@@ -105,15 +105,15 @@ class Overview(Value, frozen=True):
     branch: int
     branches: list[BranchInfo]
     agents: list[AgentInfo]
-    """All agents of the session, however deeply nested."""
+    """All agents of the session, however deeply nested; none if nothing was counted yet."""
     agent_turns: dict[str, int]
     """The turn that started each agent, for those whose call is on the branch."""
     agent: AgentInfo | None
     """The agent whose page this is."""
     tools: dict[str, int]
     """How many times each tool was called."""
-    errors: int
-    """Failed calls and API errors."""
+    errors: int | None
+    """Failed calls and API errors; None if nothing was counted yet."""
     malformed: int
     """Lines that could not be read."""
     replaced: bool = False

@@ -7,6 +7,8 @@ from datetime import datetime
 from pathlib import Path
 from urllib.parse import quote
 
+from msgspec.structs import replace
+
 from reread.accounting.billing import Usage, total
 from reread.base.text import plural
 from reread.base.times import parse_timestamp, seconds_between
@@ -19,7 +21,7 @@ from reread.model.record_kinds import TURN_STARTERS
 from reread.reader import schema
 from reread.reader.drawing import PartBuilder, PictureUrl, commit_info, pull_request_info, response_info, run_title
 from reread.reader.lookup import find_message, find_place, find_records
-from reread.reader.steps import Steps
+from reread.reader.steps import Steps, run_steps
 from reread.reader.thread_view import UNKNOWN_MODEL, ThreadView
 from reread.reader.timeline import Timeline
 from reread.reader.waterfall import waterfall
@@ -37,6 +39,8 @@ from reread.tools.outcome import FAILED
 RAW_CHARS = 100_000
 """Characters of a raw line that are sent at first."""
 MAX_PROBLEMS = 500
+COUNTED_AT_ONCE = 1000
+"""How many calls are counted before the head of a page is sent: reading their results takes some 20 ms."""
 NEAR_MESSAGES = 50
 """How many messages before a turn are searched for its end."""
 SPOKEN = (*TURN_STARTERS, "response")
@@ -114,7 +118,7 @@ class SessionView:
     # Overview
 
     def overview(self, agent: str | None = None, branch: int | None = None, *, lists: bool = True) -> schema.Overview:
-        """The head of a page; `lists` adds all branches and agents."""
+        """The head of a page, without what takes a while to count; `lists` adds all branches."""
         session, thread = self.session, self.thread(agent)
         timeline = thread.timeline(branch)
         metadata = thread.conversation.metadata
@@ -138,14 +142,29 @@ class SessionView:
             items=len(timeline),
             branch=timeline.branch,
             branches=thread.branch_infos() if lists else [],
-            agents=self.agent_list(session.agents.values()) if lists else [],
+            agents=[],
             agent_turns=self._agent_turns(timeline),
             agent=info,
             tools=dict(figures.tools.most_common()),
-            errors=figures.errors,
+            errors=None,
             malformed=thread.conversation.ledger.count(MALFORMED),
             replaced=self.gone,
         )
+
+    @property
+    def takes_a_while_to_count(self) -> bool:
+        """True if a page should not wait for its counted overview."""
+        conversations: list[Conversation] = [self.session.conversation, *self.session.agents.values()]
+        return sum(len(one.calls) for one in conversations) > COUNTED_AT_ONCE
+
+    def counted_overview(self, agent: str | None = None, branch: int | None = None) -> Steps[schema.Overview]:
+        """The head of a page with its errors and all agents, for which every result and every agent is read."""
+        errors = yield from self.thread(agent).count_errors(branch)
+        agents = list[schema.AgentInfo]()
+        for one in in_call_order(self.session.agents.values()):
+            yield from self.thread_of(one).count_errors()
+            agents.append(self.agent_info(one))
+        return replace(self.overview(agent, branch), errors=errors, agents=agents)
 
     def _agent_turns(self, timeline: Timeline) -> dict[str, int]:
         """The turn that started each agent, for those whose call is on the branch."""
@@ -153,11 +172,6 @@ class SessionView:
         here = {id: call for id, call in calls.items() if call.conversation is timeline.conversation}
         items = {id: timeline.item_of(call.message) for id, call in here.items()}
         return {id: timeline.turn_of(item) for id, item in items.items() if item is not None}
-
-    def agent_list(self, agents: Iterable[Agent]) -> list[schema.AgentInfo]:
-        """Agents in the order of the calls that started them; those without one come last."""
-        in_order = sorted(agents, key=lambda agent: (agent.call is None, agent.call.index if agent.call else 0))
-        return list(map(self.agent_info, in_order))
 
     def agent_info(self, agent: Agent) -> schema.AgentInfo:
         """An agent in a list of agents or with its call."""
@@ -168,7 +182,7 @@ class SessionView:
             type=agent.type,
             title=view.agent_title(),
             calls=len(agent.calls),
-            errors=view.errors,
+            errors=run_steps(view.count_errors()),
             figures=schema.Figures.of(view.usage()),
             seconds=seconds_between(first, last),
             running=agent.path is not None and is_being_written(Path(agent.path)),
@@ -393,6 +407,11 @@ class SessionView:
     def _place_at(self, agent: str | None, timeline: Timeline, item: int, call: Call | None = None) -> schema.Place:
         index = call.index if call is not None else None
         return schema.Place(item=item, key=timeline.key(item), branch=timeline.branch, agent=agent, call=index)
+
+
+def in_call_order(agents: Iterable[Agent]) -> list[Agent]:
+    """Agents in the order of the calls that started them; those without one come last."""
+    return sorted(agents, key=lambda agent: (agent.call is None, agent.call.index if agent.call else 0))
 
 
 def _known_turn(timeline: Timeline, turn: int) -> int:

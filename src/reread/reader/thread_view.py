@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_left, bisect_right
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Sequence
 from datetime import datetime
 from typing import NamedTuple, cast
@@ -55,7 +55,6 @@ class BranchFigures(NamedTuple):
     started: datetime | None
     ended: datetime | None
     tools: Counter[str]
-    errors: int
 
 
 class ThreadView:
@@ -72,8 +71,10 @@ class ThreadView:
         self._messages = 0
         self._calls = 0
         self._api_errors = 0
-        self._failed: list[Call] = []
+        self._unread: deque[Call] = deque()
+        """Calls that are not counted yet: counting them reads their results."""
         self._unanswered: list[Call] = []
+        self._failed: list[Call] = []
         self._sums: dict[object, tuple[int, Usage]] = {}
         """Known sums: the usage of a turn's or the whole conversation's messages before the one with this index."""
         self._changed: dict[int, Message] = {}
@@ -85,9 +86,25 @@ class ThreadView:
         self._gauge = ContextGauge(conversation)
         self.update()
 
-    @property
-    def errors(self) -> int:
-        """How many calls failed and how many API errors there were."""
+    def count_errors(self, branch: int | None = None) -> Steps[int]:
+        """Count the failed calls and API errors of a branch; of the whole conversation if it is the active one."""
+        if self.is_left(branch):
+            errors = 0
+            for message in self.timeline(branch).messages:
+                errors += (message.kind == "error") + sum(call.state == FAILED for call in message.calls)
+                yield
+            return errors
+        self._failed = [call for call in self._failed if call.state == FAILED]  # the end of a turn may call it denied
+        self._unread.extend(self._unanswered)
+        self._unanswered = []
+        while self._unread:
+            call = self._unread.popleft()
+            state = call.state
+            if state == RUNNING:
+                self._unanswered.append(call)
+            elif state == FAILED:
+                self._failed.append(call)
+            yield
         return len(self._failed) + self._api_errors
 
     def mark_changed(self, message: Message) -> None:
@@ -128,14 +145,7 @@ class ThreadView:
         new = conversation.calls[self._calls :]
         self._calls += len(new)
         self.tools.update([call.name for call in new])
-        waiting, self._unanswered = [*self._unanswered, *new], []
-        self._failed = [call for call in self._failed if call.state == FAILED]  # the end of a turn may call it denied
-        for call in waiting:
-            state = call.state
-            if state == RUNNING:
-                self._unanswered.append(call)
-            elif state == FAILED:
-                self._failed.append(call)
+        self._unread.extend(new)
 
     def timeline(self, branch: int | None = None) -> Timeline:
         """The timeline of a branch; of the active one if None."""
@@ -176,7 +186,7 @@ class ThreadView:
             return _branch_figures(timeline.messages)
         metadata = self.conversation.metadata
         started, ended = parse_timestamp(metadata.first_stamp), parse_timestamp(metadata.last_stamp)
-        return BranchFigures(list(metadata.models), started, ended, self.tools, self.errors)
+        return BranchFigures(list(metadata.models), started, ended, self.tools)
 
     def usage_by_model(self, branch: int | None) -> dict[str, Usage]:
         """The usage of the messages of a branch, by model."""
@@ -315,7 +325,6 @@ def _branch_figures(messages: Sequence[Message]) -> BranchFigures:
         times[0] if times else None,
         times[-1] if times else None,
         Counter(call.name for call in calls),
-        sum(call.state == FAILED for call in calls) + sum(message.kind == "error" for message in messages),
     )
 
 

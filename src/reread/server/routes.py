@@ -122,7 +122,9 @@ Handler = Callable[[SessionView, Parameters], Any]
 
 
 def _overview(view: SessionView, params: Parameters) -> Any:
-    return view.overview(*params.thread)
+    if params.flag("brief") and view.takes_a_while_to_count:
+        return view.overview(*params.thread)
+    return view.counted_overview(*params.thread)
 
 
 def _items(view: SessionView, params: Parameters) -> Any:

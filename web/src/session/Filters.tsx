@@ -74,7 +74,7 @@ export function Filters({ density, onDensity, filter, onChange, filtered }: Prop
           ))}
         </select>
       )}
-      {overview.errors > 0 && (
+      {overview.errors !== null && overview.errors > 0 && (
         <button
           type="button"
           className="chip"
