@@ -219,6 +219,14 @@ def test_an_empty_list_names_the_folders_and_the_demo() -> None:
     assert "No sessions in" in done.stderr and "--demo" in done.stderr
 
 
+@pytest.mark.parametrize("words", ["usage", "stats", "usage --json", "search jitter", "show"])
+def test_a_newcomer_without_sessions_is_told_so_and_named_the_demo(words: str) -> None:
+    done = run(*words.split())
+    assert "No sessions" in done.stderr and "--demo" in done.stderr
+    narrowed = run("--demo", *words.split(), "--project", "nowhere").stderr
+    assert "No sessions in" not in narrowed and "No sessions found" not in narrowed
+
+
 def test_show_prints_no_escape_codes(tmp_path: Path) -> None:
     done = run("--demo", "show", "d2a9")
     assert done.returncode == 0 and "▌" in done.stdout

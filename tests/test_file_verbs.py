@@ -16,7 +16,8 @@ from reread import cli
 from reread.errors import Ambiguous, Misuse, NotFound
 from reread.history.blame_lines import LineBlame
 from reread.history.line_trace import differing_ranges, line_changes, line_numbers
-from reread.reports.blame_report import parse_lines
+from reread.render.blame_table import blame_lines
+from reread.reports.blame_report import BlamedLine, parse_lines
 from reread.reports.file_report import SessionPlace
 
 RECORDED = Path(__file__).parent / "file_history" / "2.1.325"
@@ -173,6 +174,13 @@ def test_blame_names_the_session_and_turn_of_each_line(project: Path) -> None:
     done = output("blame", f"{file}:2-3", "--root", project / "root", "--json")
     assert [line["number"] for line in json.loads(done)] == [2, 3]
     assert "line two" in output("blame", file, "--root", project / "root")
+
+
+def test_a_bar_stands_for_the_session_of_the_line_above() -> None:
+    written, unknown = BlamedLine(number=1, text="a", session="8c1f0b52", turn=1), BlamedLine(number=1, text="a")
+    told = ["".join(text for _, text in spans) for spans in blame_lines([unknown, written, written, unknown])]
+    assert [line[0] for line in told] == [" ", "8", "│", " "]
+    assert len(set(map(len, told))) == 1
 
 
 def test_blame_follows_renames_and_restored_files(project: Path) -> None:

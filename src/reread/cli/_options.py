@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -308,6 +308,21 @@ def _given(ctx: click.Context) -> set[str]:
 def merged_roots(ctx: click.Context, root: tuple[Path, ...]) -> list[Path]:
     """Return the folders of --demo and of --root before and after the verb."""
     return [*_samples(ctx), *ctx.obj, *root]
+
+
+def have_no_sessions(roots: Sequence[Path]) -> bool:
+    """True if there is no session at all, so that an empty report needs an explanation."""
+    from reread.catalog.headers import sessions
+
+    return next(sessions(root=roots or None), None) is None
+
+
+def no_sessions_text(roots: Sequence[Path], verb: str) -> str:
+    """Return what to say then, with a way to try the verb."""
+    from reread.disk.user_paths import typed_path
+
+    where = ", ".join(map(typed_path, roots)) or "CLAUDE_CONFIG_DIR, ~/.claude and ~/.config/claude"
+    return f"No sessions in {where}. Run `reread --demo {verb}` to try it on the samples."
 
 
 def find_session(ctx: click.Context, name: str, root: tuple[Path, ...], project: tuple[str, ...]) -> str | Path:

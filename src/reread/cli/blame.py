@@ -24,8 +24,8 @@ def blame(ctx: click.Context, path: str, recorded_as: str | None, as_json: bool,
     """Show which session, turn and prompt wrote each line of a file.
 
     PATH is a file on this machine, with lines if only some are of interest. All sessions are taken into account, their
-    agents included; a line that none of them wrote has no session. The first run reads all sessions. `--as` finds the
-    sessions of a file that was written in another folder or on another machine.
+    agents included. A line that none of them wrote has no session; a bar stands for the one above. The first run reads
+    all sessions. `--as` finds the sessions of a file that was written in another folder or on another machine.
 
     \b
     reread blame src/app.py

@@ -12,6 +12,7 @@ import click
 from reread.cli._options import (
     json_option,
     merged_roots,
+    no_sessions_text,
     project_option,
     root_options,
     since_option,
@@ -277,8 +278,7 @@ def _empty_text(roots: Sequence[Path], known: Sequence[Header], filters: dict[st
     if filters["captured"]:
         where = ", ".join(map(typed_path, roots)) or str(default_store())
         return f"No captured conversations in {where}. Run `reread capture -- claude -p …` to record one."
-    where = ", ".join(map(typed_path, roots)) or "CLAUDE_CONFIG_DIR, ~/.claude and ~/.config/claude"
-    return f"No sessions in {where}. Run `reread --demo ls` to list the samples."
+    return no_sessions_text(roots, "ls")
 
 
 def _unknown_project(projects: Iterable[str], known: Iterable[Header]) -> str | None:

@@ -12,8 +12,10 @@ from reread.cli._options import (
     MODEL,
     SAMPLES,
     TOOL,
+    have_no_sessions,
     json_option,
     merged_roots,
+    no_sessions_text,
     project_option,
     root_options,
     since_option,
@@ -145,7 +147,10 @@ def search(
 
         print_json({"hits": [hit_value(hit) for hit in hits], "total": found.total})
     elif not hits:
-        click.echo("No matches. Use fewer or shorter words, or a prefix such as handl*.", err=True)
+        if have_no_sessions(roots):
+            print_notice(no_sessions_text(roots, "search jitter"))
+        else:
+            click.echo("No matches. Use fewer or shorter words, or a prefix such as handl*.", err=True)
     else:
         from reread.render.search_results import result_lines
 

@@ -10,8 +10,10 @@ import click
 from reread.cli._options import (
     SESSION,
     STATS_GROUPS,
+    have_no_sessions,
     json_option,
     merged_roots,
+    no_sessions_text,
     project_option,
     root_options,
     since_option,
@@ -79,13 +81,14 @@ def stats(
 
     if as_csv and (as_json or as_list):
         raise Misuse("Cannot print both CSV and something else; use --csv, --json or --list.")
+    roots = merged_roots(ctx, root)
     with progress("reading", None) as step:
-        report = report_on(
-            *sessions, root=merged_roots(ctx, root) or None, cache=not no_cache, progress=step, **options
-        )
+        report = report_on(*sessions, root=roots or None, cache=not no_cache, progress=step, **options)
     if as_json or as_csv:
         for path in report.unread:
             print_notice(f"Cannot read {path}: not included.")
+    if not sessions and not report.rows and have_no_sessions(roots):
+        print_notice(no_sessions_text(roots, "stats"))
     if as_json:
         print_json([call_place_value(place) for place in report.calls] if as_list else stats_value(report))
     elif as_csv:

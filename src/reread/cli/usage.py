@@ -12,8 +12,10 @@ from reread.cli._options import (
     MODEL,
     SESSION,
     USAGE_GROUPS,
+    have_no_sessions,
     json_option,
     merged_roots,
+    no_sessions_text,
     project_option,
     refuse_with,
     root_options,
@@ -110,19 +112,20 @@ def usage(
         )
         _print_prices(table, as_json)
         return
+    roots = merged_roots(ctx, root)
     with progress("reading", None) as step:
-        report = count(
-            *sessions, root=merged_roots(ctx, root) or None, prices=table, cache=not no_cache, progress=step, **options
-        )
+        report = count(*sessions, root=roots or None, prices=table, cache=not no_cache, progress=step, **options)
     if as_json or as_csv:
         for note in [unread_note(report)] * bool(report.unread) + [hidden_note(report)] * bool(report.hidden):
             print_notice(note)
+    if not sessions and not report.rows and have_no_sessions(roots):
+        print_notice(no_sessions_text(roots, "usage"))
     if as_json:
         print_json(report_value(report))
     elif as_csv:
         click.echo(usage_csv(report), nl=False)
     else:
-        titles = _titles(sessions, merged_roots(ctx, root)) if "session" in report.by else None
+        titles = _titles(sessions, roots) if "session" in report.by else None
         _print_styled(usage_lines(report, width=terminal_width() or WIDTH, titles=titles))
 
 

@@ -12,10 +12,12 @@ from reread.reports.blame_report import BlamedLine
 
 ID, PROMPT = 8, 32
 """How much of an id and of a prompt is shown."""
+SAME = "│"
+"""Stands in front of a line of the same session and turn as the one above."""
 
 
 def blame_lines(lines: Sequence[BlamedLine], *, width: int | None = None) -> Iterator[list[Span]]:
-    """Yield each line with the session, turn, day and prompt that wrote it, said once for lines in a row."""
+    """Yield each line with the session, turn, day and prompt that wrote it: once for lines in a row, then a bar."""
     number = len(str(lines[-1].number)) if lines else 1
     turn_width = max((len(str(line.turn)) for line in lines if line.turn is not None), default=1)
     blank = " " * (ID + turn_width + 10 + PROMPT + 9)
@@ -23,7 +25,7 @@ def blame_lines(lines: Sequence[BlamedLine], *, width: int | None = None) -> Ite
     for line in lines:
         same = before is not None and (before.session, before.turn) == (line.session, line.turn)
         if line.session is None or same:
-            head: list[Span] = [(QUIET, blank)]
+            head: list[Span] = [(QUIET, blank if line.session is None else f"{SAME:{len(blank)}}")]
         else:
             day = date_text(line.time)[:10] if line.time is not None else ""
             prompt = pad(truncate(safe(line.prompt or ""), PROMPT), PROMPT)
