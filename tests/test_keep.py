@@ -25,7 +25,7 @@ from reread.cli import reread as command
 from reread.disk import frames, layout
 from reread.disk.kept import kept_path
 from reread.disk.regular import open_regular
-from reread.errors import Misuse, Unwritable
+from reread.errors import Misuse, NotFound, Unwritable
 from reread.reader.export_formats import FORMATS
 from reread.reader.session_view import SessionView
 from reread.server.library import SessionLibrary
@@ -204,6 +204,12 @@ def test_restoring_never_overwrites(claude: Path, tmp_path: Path) -> None:
     refused = cli("keep", "--restore", ONE, "-o", str(claude / "back"), input="n\n")
     assert refused.exit_code == 1
     assert not (claude / "back").exists()
+
+
+@pytest.mark.parametrize("words", [["--verify"], ["--restore", "latest", "-o", "out"]])
+def test_before_anything_is_kept_there_is_nothing_to_verify_or_restore(words: list[str], tmp_path: Path) -> None:
+    result = CliRunner().invoke(command, ["keep", "--to", str(tmp_path / "kept"), *words])
+    assert isinstance(result.exception, NotFound) and "run `reread keep`" in str(result.exception)
 
 
 def test_a_rewritten_file_begins_a_generation_and_the_earlier_one_can_be_restored(claude: Path, tmp_path: Path) -> None:

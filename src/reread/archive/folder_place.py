@@ -16,7 +16,7 @@ from reread.archive.verify import KeptEntry, KeptProblem, kept_sizes, verify
 from reread.disk import layout
 from reread.disk.lock import lock
 from reread.disk.regular import make_private_folder, open_descriptor
-from reread.errors import Unwritable
+from reread.errors import NotFound, Unwritable
 
 LOCK_NAME = "lock"
 Waiting = Callable[[], None]
@@ -32,7 +32,7 @@ class ArchivePlace(Protocol):
     """The place as a person names it."""
 
     def folders(self) -> list[Path]:
-        """Return the folders of all machines that keep sessions there; raise Unreadable if there is none."""
+        """Return the folders of all machines that keep sessions there; raise NotFound if there is none."""
         ...
 
     def reader(self) -> Sync:
@@ -66,7 +66,7 @@ class FolderPlace:
         self.name: str = str(folder)
 
     def folders(self) -> list[Path]:
-        return [layout.require_folder(self.folder)]
+        return [self._existing()]
 
     def reader(self) -> Sync:
         return Sync(self.folder)
@@ -79,7 +79,7 @@ class FolderPlace:
             yield sync
 
     def verify(self, progress: Progress | None) -> Iterator[KeptEntry | KeptProblem]:
-        yield from verify(layout.require_folder(self.folder), progress)
+        yield from verify(self._existing(), progress)
 
     def delete(self, versions: Sequence[KeptVersion], wait: float) -> None:
         with self._locked(wait):
@@ -91,6 +91,11 @@ class FolderPlace:
     def sizes(self) -> Iterator[tuple[str, int]]:
         for folder, name, size in kept_sizes(self.folder):
             yield os.path.join(folder, name), size
+
+    def _existing(self) -> Path:
+        if not os.path.lexists(self.folder):
+            raise NotFound(f"Nothing is kept in {self.name}; run `reread keep`, or name another folder with --to.")
+        return layout.require_folder(self.folder)
 
     @contextmanager
     def _locked(self, wait: float, waiting: Waiting | None = None) -> Generator[None]:

@@ -83,15 +83,14 @@ def write_undecided(findings: Sequence[SensitiveText], session: str, review: Pat
 
 def summary_of(redaction: Redaction) -> str:
     """Return what was replaced, kept and left out, in a line."""
+    from reread.base.text import plural
+
     counts: dict[str, int] = {}
     for finding in redaction.findings:
         key = "kept" if finding.decision == "keep" else finding.sort
         counts[key] = counts.get(key, 0) + 1
     omitted = redaction.omitted
-    left_out = [
-        f"{count:,} {noun}"
-        for count, noun in ((omitted.images, "images"), (omitted.signatures, "signatures"), (omitted.ids, "ids"))
-        if count
-    ]
+    nouns = {"image": omitted.images, "signature": omitted.signatures, "id": omitted.ids}
+    left_out = [plural(count, noun) for noun, count in nouns.items() if count]
     values = ", ".join(f"{count:,} {key}" for key, count in counts.items()) or "nothing"
     return f"found {values}" + (f"; left out {', '.join(left_out)}" if left_out else "")
