@@ -39,6 +39,16 @@ def blocks(path: Path, language: str) -> list[str]:
     return [text for name, text in fenced if name == language]
 
 
+SCRIPT = re.compile(r"^```python\n(.*?)^```$(?:\n\n```text\n(.*?)^```$)?", re.DOTALL | re.MULTILINE)
+"""A script in a document, and what it prints, if the next block shows that."""
+
+
+def missing_lines(shown: str, printed: str) -> list[str]:
+    """Return the lines of a screen that were not printed, in this order; an ellipsis stands for any number of lines."""
+    lines = iter(printed.splitlines())
+    return [line for line in shown.splitlines() if line != "…" and line not in lines]
+
+
 def heading_links(path: Path) -> set[str]:
     """What a forge makes of a document's headings, to link to them."""
     headings = re.findall(r"^#+ (.*)$", path.read_text(), re.MULTILINE)
@@ -47,20 +57,25 @@ def heading_links(path: Path) -> set[str]:
 
 @pytest.fixture
 def samples(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The samples are all the sessions there are."""
+    """The samples are all the sessions there are, and what a script writes is not left in the repository."""
+    shutil.copyfile(ROOT / "README.md", tmp_path / "README.md")
+    monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(SAMPLES))
     monkeypatch.setenv("REREAD_HOME", str(tmp_path))
 
 
 @pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: path.name)
 def test_the_code_in_the_documents_runs(path: Path, samples: None, capsys: pytest.CaptureFixture[str]) -> None:
-    for code in blocks(path, "python"):
+    printed = ""
+    for code, shown in SCRIPT.findall(path.read_text()):
         run_apart(partial(exec, compile(code, path.name, "exec"), {}))
+        out = capsys.readouterr().out
+        assert missing_lines(shown, out) == [], code
+        printed += out
     said = {
         "README.md": ["Bash", "shown"],
         "capturing.md": ["result {'type': 'result'}", "my-notes None [] [None]"],
     }
-    printed = capsys.readouterr().out
     assert all(words in printed for words in said.get(path.name, []))
 
 
@@ -79,8 +94,7 @@ def test_the_screens_in_a_document_are_what_the_program_prints(
         command, *lines = screen.splitlines()
         done = subprocess.run([sys.executable, "-m", *shlex.split(command)[1:]], capture_output=True)
         assert done.returncode == (1 if " secrets" in command else 0), done.stderr.decode()
-        printed = iter(done.stdout.decode().splitlines())
-        assert [line for line in lines if line != "…" and line not in printed] == [], command
+        assert missing_lines("\n".join(lines), done.stdout.decode()) == [], command
 
 
 COMMAND = re.compile(r"^ *(?:.*\| )?reread (?:--demo )?(\w+)(.*?)(?: {2,}.*)?$", re.MULTILINE)
