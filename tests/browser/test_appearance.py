@@ -98,6 +98,19 @@ def press(name: str) -> Callable[[Any], None]:
     return lambda page: page.get_by_role("button", name=name, exact=True).first.click()
 
 
+def press_in_head(name: str) -> Callable[[Any], None]:
+    """Press a button in the header of a session, which on a phone may be behind "More"."""
+
+    def act(page: Any) -> None:
+        page.locator(".session-head h1").wait_for()
+        more = page.get_by_role("button", name="More", exact=True)
+        if more.is_visible() and more.get_attribute("aria-expanded") == "false":
+            more.click()
+        press(name)(page)
+
+    return act
+
+
 def look_for(words: str) -> Callable[[Any], None]:
     """Search for words while the session is replayed."""
 
@@ -113,8 +126,8 @@ def open_everything(page: Any) -> None:
     """Open calls, thinking, what is known about the session and a changed file."""
     open_calls(page)
     page.keyboard.press("t")
-    press("About")(page)
-    press("Files")(page)
+    press_in_head("About")(page)
+    press_in_head("Files")(page)
     page.locator(".changed-file").first.click()
 
 
@@ -126,7 +139,7 @@ PAGES: list[tuple[str, str, Callable[[Any], None] | None]] = [
     ("#/nowhere", "main h1, main p", None),
     (f"#/s/{DEMO['letters']}", ".versions .diff", open_everything),
     (f"#/s/{DEMO['letters']}?view=timeline", ".waterfall canvas", None),
-    (f"#/s/{DEMO['axis']}", "section[aria-label=Share]", press("Share")),
+    (f"#/s/{DEMO['axis']}", "section[aria-label=Share]", press_in_head("Share")),
     (f"#/s/{DEMO['flaky']}", ".hit", look_for("jitter")),
 ]
 """The address of each page, what it waits for, and what is done on it first."""
@@ -151,6 +164,22 @@ def test_an_accessibility_check_finds_nothing_on_any_page(
         assert axe(page) == [], "the list beside a session"
     page.goto(urljoin(demo, "/nowhere"))
     assert axe(page) == [], "the page of the server for an unknown address"
+
+
+def test_on_a_phone_the_first_message_is_high_and_the_rest_of_the_head_one_step_away(tab: Tab, demo: str) -> None:
+    page = tab(session_url(demo, "letters"), **PHONE)
+    first = page.locator(".message").first
+    first.wait_for()
+    assert first.bounding_box()["y"] < 844 / 3
+    expect(page.locator(".session-location")).to_be_hidden()
+    press_in_head("About")(page)
+    expect(page.locator(".session-location")).to_be_visible()
+    page.mouse.wheel(0, 2000)
+    press("Filter")(page)
+    press("Prompts")(page)
+    expect(page.get_by_role("status").filter(has_text="message")).to_be_in_viewport()
+    expect(page.locator(".message:not(.prompt)")).to_have_count(0)
+    assert page.evaluate("document.documentElement.scrollWidth") == 390
 
 
 def test_keys_go_through_the_timeline_and_back_returns_to_it(tab: Tab, demo: str) -> None:

@@ -9,8 +9,14 @@ let known: number | null = null;
 /** Where content begins below them, in pixels from the top of the screen. */
 export function contentTop(): number {
   if (known === null) {
-    known = (document.querySelector(".bar")?.clientHeight ?? 48) + GAP;
+    known = barHeight() + GAP;
     addEventListener("resize", () => (known = null), { once: true });
   }
-  return known + (document.querySelector(".filters.sticky") ? LINE : 0);
+  return known + (document.querySelector(".filters") ? LINE : 0);
+}
+
+/** What stays of the bar on a scrolled page: on a phone, only the row with the search field. */
+function barHeight(): number {
+  const bar = document.querySelector(".bar");
+  return bar ? bar.clientHeight + parseFloat(getComputedStyle(bar).top) : 48;
 }

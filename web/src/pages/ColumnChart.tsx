@@ -34,6 +34,8 @@ export function ColumnChart({ chart, label, format, line = null, onChoose }: Pro
   const width = useWidth(container);
   const [pointed, setPointed] = useState<number | null>(null);
   const ticks = (format.ticks ?? axisTicks)(chart.columns.reduce((most, column) => Math.max(most, total(column)), line ?? 0));
+  const tickNames = ticks.map((tick) => format.short(tick));
+  const noCents = tickNames.every((name) => name.endsWith(".00"));
   const top = ticks.at(-1) ?? 1;
   const slot = (width - LEFT - RIGHT) / Math.max(1, chart.columns.length);
   const y = (value: number) => HEIGHT - BOTTOM - (value / top) * (HEIGHT - BOTTOM - 8);
@@ -42,11 +44,11 @@ export function ColumnChart({ chart, label, format, line = null, onChoose }: Pro
   return (
     <figure className="chart" ref={container}>
       <svg width={width} height={HEIGHT} role="img" aria-label={`${label} over time. The table below has the figures.`}>
-        {ticks.map((tick) => (
+        {ticks.map((tick, at) => (
           <g key={tick} className="grid">
             <line x1={LEFT} x2={width} y1={y(tick)} y2={y(tick)} />
             <text x={LEFT - 8} y={y(tick) + 4} textAnchor="end">
-              {format.short(tick)}
+              {noCents ? tickNames[at]?.slice(0, -3) : tickNames[at]}
             </text>
           </g>
         ))}

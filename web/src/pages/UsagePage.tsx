@@ -16,7 +16,7 @@ import { ColumnChart, periodName, total, type ValueFormat } from "./ColumnChart"
 import { daysOf, fittingUnit, lastDays, periodOf, PERIODS, UNITS, type Chart, type Column, type Range, type Unit } from "./columns";
 import { Heatmap } from "./Heatmap";
 import { TopSessions } from "./TopSessions";
-import { chartOf, groupName, GROUPS, measureOf, number, sumBy, tokensOf, type Group, type Measure } from "./usageChart";
+import { chartOf, groupName, GROUPS, measureOf, number, sumBy, sumByGroup, tokensOf, type Group, type Measure } from "./usageChart";
 import { UsageTable } from "./UsageTable";
 
 const MEASURES: Measure[] = ["cost", "tokens"];
@@ -154,7 +154,7 @@ function Report({ report, view, wanted, waiting, route, choose }: ReportProps) {
   };
   const budget = measure === "cost" && unit !== "hour" ? (settings?.[unit] ?? null) : null;
   const over = budget === null ? 0 : chart.columns.filter((column) => total(column) > budget).length;
-  const ranked = sumBy(report.rows, group).sort((a, b) => measureOf(b, measure) - measureOf(a, measure));
+  const ranked = sumByGroup(report.rows, group).sort((a, b) => measureOf(b, measure) - measureOf(a, measure));
   return (
     <>
       <Totals usage={report.usage} peak={measure === "cost" ? peakOf(chart) : null} unit={unit} />
@@ -200,7 +200,7 @@ function Report({ report, view, wanted, waiting, route, choose }: ReportProps) {
       {periods && (
         <UsageTable
           label={unit}
-          rows={sumBy(report.rows, unit).sort((a, b) => String(b[unit]).localeCompare(String(a[unit])))}
+          rows={sumBy(report.rows, (row) => row[unit]).sort((a, b) => String(b[unit]).localeCompare(String(a[unit])))}
           totals={report.totals}
           calls={group === "tool"}
           name={(row) => periodName(String(row[unit] ?? ""))}

@@ -61,15 +61,19 @@ function groupNames(rows: UsageRow[], group: Group, measure: Measure): string[] 
   return [...sums.keys()].sort((a, b) => (sums.get(b) ?? 0) - (sums.get(a) ?? 0));
 }
 
-/** One row for each value of a group or a period, with the sums of the rows that have it. */
-export function sumBy(rows: UsageRow[], name: string): UsageRow[] {
+/** One row for each key, with the sums of the rows that have it. */
+export function sumBy(rows: UsageRow[], key: (row: UsageRow) => unknown): UsageRow[] {
   const sums = new Map<unknown, UsageRow>();
   for (const row of rows) {
-    const before = sums.get(row[name]);
-    sums.set(row[name], before ? added(before, row) : { ...row });
+    const before = sums.get(key(row));
+    sums.set(key(row), before ? added(before, row) : { ...row });
   }
   return [...sums.values()];
 }
+
+/** One row for each group. Versions of a model that have one name are one group, as in the chart. */
+export const sumByGroup = (rows: UsageRow[], group: Group): UsageRow[] =>
+  sumBy(rows, (row) => (group === "model" ? groupName(row, group) : row[group]));
 
 /** The sum of two rows; a cost that is unknown in both stays so. */
 function added(one: UsageRow, other: UsageRow): UsageRow {

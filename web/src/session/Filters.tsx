@@ -29,9 +29,25 @@ interface Props {
 }
 
 export function Filters({ density, onDensity, filter, onChange, filtered }: Props) {
-  const { overview } = useThreadStore();
   const line = useRef<HTMLDivElement>(null);
-  const { sticky, stuck } = useStuck(line);
+  const { compact, stuck } = useLine(line);
+  const [open, setOpen] = useState(false);
+  return (
+    <div ref={line} className={`filters${compact ? " compact" : ""}${stuck ? " stuck" : ""}`}>
+      <ChipGroup label="Density" options={DENSITIES} value={density} name={capitalized} onChoose={onDensity} />
+      {compact && (
+        <button type="button" className={isEmpty(filter) ? "chip" : "chip on"} aria-expanded={open} onClick={() => setOpen(!open)}>
+          Filter
+        </button>
+      )}
+      {(open || !compact) && <ShowOnly filter={filter} onChange={onChange} filtered={filtered} />}
+      {stuck && <CurrentTurn />}
+    </div>
+  );
+}
+
+function ShowOnly({ filter, onChange, filtered }: Pick<Props, "filter" | "onChange" | "filtered">) {
+  const { overview } = useThreadStore();
   const tools = Object.entries(overview.tools).sort(([, a], [, b]) => b - a);
   const toggle = (kind: string) => {
     const kinds = filter.kinds.includes(kind) ? filter.kinds.filter((other) => other !== kind) : [...filter.kinds, kind];
@@ -43,47 +59,46 @@ export function Filters({ density, onDensity, filter, onChange, filtered }: Prop
     onChange({ ...filter, kinds: all ? [...kinds, "tools"] : kinds, tools: name && !all ? [name] : [] });
   };
   return (
-    <div ref={line} className={`filters${sticky ? " sticky" : ""}${stuck ? " stuck" : ""}`}>
-      <ChipGroup label="Density" options={DENSITIES} value={density} name={capitalized} onChoose={onDensity} />
+    <div className="show-only">
       <span className="filter-chips" role="group" aria-label="Show only">
-      <span className="muted">Show only</span>
-      {KINDS.map(([kind, label]) => (
-        <button
-          key={kind}
-          type="button"
-          className="chip"
-          aria-pressed={filter.kinds.includes(kind)}
-          onClick={() => toggle(kind)}
-        >
-          {label}
-        </button>
-      ))}
-      {tools.length > 0 && (
-        <select
-          className={filter.tools.length || filter.kinds.includes("tools") ? "chip on" : "chip"}
-          aria-label="Tool calls"
-          value={filter.tools[0] ?? (filter.kinds.includes("tools") ? "*" : "")}
-          onChange={(event) => chooseTool(event.target.value)}
-        >
-          <option value="">Tool calls</option>
-          <option value="*">All tool calls</option>
-          {tools.map(([name, count]) => (
-            <option key={name} value={name}>
-              {visible(name)} {exact(count)}
-            </option>
-          ))}
-        </select>
-      )}
-      {overview.errors !== null && overview.errors > 0 && (
-        <button
-          type="button"
-          className="chip"
-          aria-pressed={filter.errors}
-          onClick={() => onChange({ ...filter, errors: !filter.errors })}
-        >
-          {plural(overview.errors, "error")}
-        </button>
-      )}
+        <span className="muted">Show only</span>
+        {KINDS.map(([kind, label]) => (
+          <button
+            key={kind}
+            type="button"
+            className="chip"
+            aria-pressed={filter.kinds.includes(kind)}
+            onClick={() => toggle(kind)}
+          >
+            {label}
+          </button>
+        ))}
+        {tools.length > 0 && (
+          <select
+            className={filter.tools.length || filter.kinds.includes("tools") ? "chip on" : "chip"}
+            aria-label="Tool calls"
+            value={filter.tools[0] ?? (filter.kinds.includes("tools") ? "*" : "")}
+            onChange={(event) => chooseTool(event.target.value)}
+          >
+            <option value="">Tool calls</option>
+            <option value="*">All tool calls</option>
+            {tools.map(([name, count]) => (
+              <option key={name} value={name}>
+                {visible(name)} {exact(count)}
+              </option>
+            ))}
+          </select>
+        )}
+        {overview.errors !== null && overview.errors > 0 && (
+          <button
+            type="button"
+            className="chip"
+            aria-pressed={filter.errors}
+            onClick={() => onChange({ ...filter, errors: !filter.errors })}
+          >
+            {plural(overview.errors, "error")}
+          </button>
+        )}
       </span>
       {!isEmpty(filter) && (
         <>
@@ -96,14 +111,13 @@ export function Filters({ density, onDensity, filter, onChange, filtered }: Prop
           </button>
         </>
       )}
-      {stuck && <CurrentTurn />}
     </div>
   );
 }
 
-/** Whether the line has room enough to stick to the bar at the top, and whether it does, because the page is scrolled. */
-function useStuck(element: RefObject<HTMLElement | null>): { sticky: boolean; stuck: boolean } {
-  const [sticky, setSticky] = useState(false);
+/** Whether the line is too narrow for all filters, and whether it sticks to the bar because the page is scrolled. */
+function useLine(element: RefObject<HTMLElement | null>): { compact: boolean; stuck: boolean } {
+  const [compact, setCompact] = useState(false);
   const [stuck, setStuck] = useState(false);
   useLayoutEffect(() => {
     const line = element.current;
@@ -111,7 +125,7 @@ function useStuck(element: RefObject<HTMLElement | null>): { sticky: boolean; st
     if (!line || !head) return;
     const scrolled = () => setStuck(line.getBoundingClientRect().top - head.getBoundingClientRect().bottom > 1);
     const resized = () => {
-      setSticky(head.clientWidth >= ONE_LINE);
+      setCompact(head.clientWidth < ONE_LINE);
       scrolled();
     };
     const observer = new ResizeObserver(resized);
@@ -123,5 +137,5 @@ function useStuck(element: RefObject<HTMLElement | null>): { sticky: boolean; st
       removeEventListener("scroll", scrolled);
     };
   }, [element]);
-  return { sticky, stuck: sticky && stuck };
+  return { compact, stuck };
 }

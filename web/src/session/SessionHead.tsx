@@ -1,4 +1,4 @@
-/** The header of a session: title, totals, actions and notices. */
+/** The header of a session: title, totals, actions and notices. On a phone it is short until one asks for more. */
 
 import { useState } from "react";
 import { useThreadStore } from "../contexts";
@@ -32,6 +32,7 @@ export function SessionHead({ onPlay, playing, timeline }: Props) {
   const store = useThreadStore();
   useVersion(store);
   const { overview, source, thread } = store;
+  const [more, setMore] = useState(false);
   const [about, setAbout] = useState(false);
   const [sharing, setSharing] = useState(false);
   const [files, setFiles] = useState(false);
@@ -42,7 +43,7 @@ export function SessionHead({ onPlay, playing, timeline }: Props) {
   const changes: Action[] = source.can.files ? [{ name: "Files that this session changed", run: () => setFiles(!files) }] : [];
   useActions([...download, ...changes, { name: "Print", run: () => print() }, { name: "About this session", run: () => setAbout(!about) }]);
   return (
-    <header className="session-head">
+    <header className={more ? "session-head" : "session-head short"}>
       {overview.agent && (
         <p className="agent-of">
           ◇ Agent of <a href={sessionHref({ session: thread.session })}>the session</a>
@@ -58,9 +59,6 @@ export function SessionHead({ onPlay, playing, timeline }: Props) {
       <div className="head-row">
         <Location overview={overview} />
         <p className="head-actions">
-          <button type="button" className="link-button" aria-expanded={about} onClick={() => setAbout(!about)}>
-            About
-          </button>
           <a
             className="link-button"
             aria-current={timeline ? "page" : undefined}
@@ -74,30 +72,38 @@ export function SessionHead({ onPlay, playing, timeline }: Props) {
               Files
             </button>
           )}
+          <button type="button" className="link-button" aria-pressed={playing} onClick={onPlay}>
+            Play
+          </button>
+          <button type="button" className="link-button secondary" aria-expanded={about} onClick={() => setAbout(!about)}>
+            About
+          </button>
           {exportUrl && (
-            <a className="link-button" href={exportUrl} download title="Download this session as one HTML file">
+            <a className="link-button secondary" href={exportUrl} download title="Download this session as one HTML file">
               Export
             </a>
           )}
           {exportUrl && !overview.agent && (
-            <button type="button" className="link-button" aria-expanded={sharing} onClick={() => setSharing(!sharing)}>
+            <button type="button" className="link-button secondary" aria-expanded={sharing} onClick={() => setSharing(!sharing)}>
               Share
             </button>
           )}
-          <button type="button" className="link-button" onClick={() => print()}>
+          <button type="button" className="link-button secondary" onClick={() => print()}>
             Print
           </button>
-          <button type="button" className="link-button" aria-pressed={playing} onClick={onPlay}>
-            Play
+          <button type="button" className="link-button more-button" aria-expanded={more} onClick={() => setMore(!more)}>
+            More
           </button>
         </p>
       </div>
-      {source.can.annotate && !overview.agent && <StarAndNote session={thread.session} />}
+      <div className="head-row secondary">
+        {source.can.annotate && !overview.agent && <StarAndNote session={thread.session} />}
+        <ContextChart bars={usage?.context ?? null} turns={overview.turns} />
+      </div>
       <Notices overview={overview} />
       {sharing && <SharePane session={thread.session} onClose={() => setSharing(false)} />}
       {about && <About usage={usage} />}
       {files && <ChangedFiles />}
-      <ContextChart bars={usage?.context ?? null} turns={overview.turns} />
     </header>
   );
 }
