@@ -145,8 +145,7 @@ PAGES: list[tuple[str, str, Callable[[Any], None] | None]] = [
 """The address of each page, what it waits for, and what is done on it first."""
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [1440, 390])
+@pytest.mark.parametrize(("scheme", "width"), [("light", 1440), ("dark", 390)])
 def test_an_accessibility_check_finds_nothing_on_any_page(
     tab: Tab, demo: str, axe: Any, scheme: str, width: int
 ) -> None:

@@ -1,6 +1,6 @@
 """No text can freeze the page: what takes long is done in a worker or in steps, and the page stays responsive."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +9,7 @@ from making import answer, jsonl, reply, result, told, use, user
 from playwright.sync_api import expect
 
 import reread
-from browser.conftest import until
+from browser.conftest import serving, until
 from reread.reader.html_export import session_html
 
 Tab = Callable[..., Any]
@@ -100,11 +100,19 @@ def watched(browser: Any, tab: Tab) -> Tab:
     return open_watched
 
 
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of a server with one session for each case."""
+    root = tmp_path_factory.mktemp("hostile")
+    for name, case in CASES.items():
+        (root / f"{name.replace(' ', '-')}.jsonl").write_bytes(session(*case))
+    with serving(root / "home", "serve", str(root)) as address:
+        yield address.partition("#")[0]
+
+
 @pytest.mark.parametrize("name", CASES)
-def test_the_served_reader_stays_responsive(watched: Tab, serve: Callable[..., str], tmp_path: Path, name: str) -> None:
-    path = tmp_path / "hostile.jsonl"
-    path.write_bytes(session(*CASES[name]))
-    assert_responsive(watched(serve("serve", path)))
+def test_the_served_reader_stays_responsive(watched: Tab, served: str, name: str) -> None:
+    assert_responsive(watched(f"{served}#/s/{name.replace(' ', '-')}"))
 
 
 @pytest.mark.parametrize("name", CASES)
