@@ -12,6 +12,7 @@ import click
 from click.core import ParameterSource
 from click.shell_completion import CompletionItem
 
+from reread.cli._paths import FolderName
 from reread.errors import Misuse
 
 if TYPE_CHECKING:
@@ -136,25 +137,12 @@ USAGE_GROUPS = GroupNames("reread.accounting.group_by")
 STATS_GROUPS = GroupNames("reread.reports.stats_report")
 
 
-class FolderName(click.Path):
-    """A folder; the address of a bucket becomes the folder that mirrors it."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        if value == "":
-            self.fail("Empty folder name; is a variable not set?", param, ctx)
-        if isinstance(value, str) and value.startswith("s3"):
-            from reread.disk.user_paths import expand_path, is_bucket_url
-
-            value = expand_path(value) if is_bucket_url(value) else value
-        return super().convert(value, param, ctx)
-
-
 def root_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add --root and --demo, which work before and after the verb."""
     root = click.option(
         "--root",
         multiple=True,
-        type=FolderName(path_type=Path),
+        type=FolderName(),
         metavar="DIR",
         help="Look for sessions in this configuration or projects folder, or bucket, instead. Repeatable.",
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -9,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from reread.cli._output import print_notice
+from reread.cli._paths import PathName
+from reread.errors import Misuse
 
 if TYPE_CHECKING:
     from reread.reader.redacted_export import Redaction
     from reread.redaction.findings import SensitiveText
     from reread.session.session import Session
-
-REVIEW = click.Path(dir_okay=False, path_type=Path)
 
 
 def decision_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -24,7 +25,7 @@ def decision_options(command: Callable[..., Any]) -> Callable[..., Any]:
         [
             click.option(
                 "--review",
-                type=REVIEW,
+                type=PathName(written=True, path_type=Path),
                 metavar="FILE",
                 help="Read decisions from this file; write what is left to decide to it.",
             ),
@@ -38,6 +39,12 @@ def decision_options(command: Callable[..., Any]) -> Callable[..., Any]:
     ):
         command = option(command)
     return command
+
+
+def refuse_own_file(session: Session, output: str | Path | None) -> None:
+    """Raise Misuse if an export would replace the session's own file."""
+    if output and session.path and os.path.realpath(output) == os.path.realpath(session.path):
+        raise Misuse(f"Cannot write {output}: it is the session itself; name another file.")
 
 
 def start_redaction(

@@ -14,8 +14,9 @@ import click
 
 from reread.base.claude_argv import takes_stream_json, wants_terminal
 from reread.base.stdio import discard_output
-from reread.cli._options import SAMPLES, FolderName, merged_roots, pretty_options
+from reread.cli._options import SAMPLES, merged_roots, pretty_options
 from reread.cli._output import print_notice
+from reread.cli._paths import FolderName
 from reread.errors import Misuse
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ def capture_options(command: Callable[..., Any]) -> Callable[..., Any]:
             click.option(
                 "--root",
                 multiple=True,
-                type=FolderName(path_type=Path),
+                type=FolderName(),
                 metavar="DIR",
                 help="Store conversations in this folder (default: your own store).",
             ),

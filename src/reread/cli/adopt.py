@@ -8,13 +8,17 @@ import click
 
 from reread.cli._options import json_option
 from reread.cli._output import print_json, print_notice
-
-FILE = click.Path(path_type=Path)
+from reread.cli._paths import PathName
 
 
 @click.command()
-@click.argument("paths", nargs=-1, required=True, type=FILE, metavar="PATH...")
-@click.option("--to", type=FILE, metavar="DIR", help="Write sessions below this folder instead of reread's own.")
+@click.argument("paths", nargs=-1, required=True, type=PathName(path_type=Path), metavar="PATH...")
+@click.option(
+    "--to",
+    type=PathName(written=True, path_type=Path),
+    metavar="DIR",
+    help="Write sessions below this folder instead of reread's own.",
+)
 @json_option
 def adopt(paths: tuple[Path, ...], to: Path | None, as_json: bool) -> None:
     """Make sessions of other agents' runs.

@@ -23,7 +23,15 @@ from reread.cli._options import (
     selection_options,
 )
 from reread.cli._output import print_notice, progress, write_bytes
-from reread.cli._redaction import decision_options, findings_in, start_redaction, summary_of, write_undecided
+from reread.cli._paths import STDOUT, PathName
+from reread.cli._redaction import (
+    decision_options,
+    findings_in,
+    refuse_own_file,
+    start_redaction,
+    summary_of,
+    write_undecided,
+)
 from reread.errors import Misuse
 
 if TYPE_CHECKING:
@@ -41,7 +49,6 @@ FORMATS_BY_SUFFIX = {
     ".txt": "markdown",
 }
 """The default format by the suffix of the output."""
-STDOUT = "-"
 
 
 @click.command()
@@ -59,7 +66,12 @@ STDOUT = "-"
     help="Write this format (default: by the suffix of the output; markdown on standard output).",
 )
 @click.option(
-    "-o", "--output", default="-", metavar="FILE|DIR", help="Write to this file or folder (default: standard output)."
+    "-o",
+    "--output",
+    default=STDOUT,
+    type=PathName(written=True),
+    metavar="FILE|DIR",
+    help="Write to this file or folder (default: standard output).",
 )
 @click.option("--no-images", is_flag=True, help="Omit images from HTML pages.")
 @click.option("--redact", is_flag=True, help="Replace secrets and personal details, as `reread share` does.")
@@ -121,6 +133,7 @@ def export(
 
     form = _checked_format(ctx, form, output)
     session = open_session(ctx, first, root, project)
+    refuse_own_file(session, output)
     if redact:
         from msgspec import structs
 

@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from reread.cli._options import SESSION, json_option, merged_roots, root_options
+from reread.cli._options import SESSION, json_option, merged_roots, refuse_with, root_options
 from reread.cli._output import print_json, print_notice, write_bytes
+from reread.cli._paths import STDOUT, PathName
 from reread.errors import NotFound, Unwritable
 
 if TYPE_CHECKING:
     from reread.reports.file_report import FileAt
-
-STDOUT = "-"
 
 
 @click.command()
@@ -27,7 +26,14 @@ STDOUT = "-"
     metavar="SESSION[:TURN]",
     help="Print the file as this session left it, or as it was after this turn; turn 0 is before the first.",
 )
-@click.option("-o", "--output", default=STDOUT, metavar="FILE", help="Write to this file instead of standard output.")
+@click.option(
+    "-o",
+    "--output",
+    default=STDOUT,
+    type=PathName(written=True),
+    metavar="FILE",
+    help="Write to this file instead of standard output.",
+)
 @json_option
 @root_options
 @click.pass_context
@@ -44,6 +50,7 @@ def file(ctx: click.Context, path: str, at: str, output: str, as_json: bool, roo
     """
     from reread.reports.file_report import file as find
 
+    refuse_with(ctx, "--json", ("--output",), "it is printed")
     found = find(path, at, root=merged_roots(ctx, root) or None)
     if as_json:
         return print_json(_value(found))

@@ -11,7 +11,6 @@ import click
 
 from reread.cli._options import (
     SESSION,
-    FolderName,
     json_option,
     merged_roots,
     refuse_with,
@@ -19,6 +18,7 @@ from reread.cli._options import (
     root_options,
 )
 from reread.cli._output import print_json, print_notice, progress
+from reread.cli._paths import FolderName, PathName
 from reread.errors import Misuse
 
 if TYPE_CHECKING:
@@ -34,11 +34,11 @@ MOST_NAMED = 10
 
 @click.command()
 @click.argument("sessions", nargs=-1, type=SESSION, metavar="[SESSION|DIR]...")
-@click.option("--to", type=FolderName(path_type=Path), metavar="DIR", help="The folder or bucket to keep sessions in.")
+@click.option("--to", type=FolderName(), metavar="DIR", help="The folder or bucket to keep sessions in.")
 @click.option("--dry-run", is_flag=True, help="Show what would be kept, and what is at stake; write nothing.")
 @click.option("--verify", is_flag=True, help="Read everything that is kept, and report every damaged byte.")
 @click.option("--restore", is_flag=True, help="Write kept sessions back, below the folder of -o.")
-@click.option("-o", "--output", type=click.Path(path_type=Path), metavar="DIR", help="The folder for --restore.")
+@click.option("-o", "--output", type=PathName(path_type=Path), metavar="DIR", help="The folder for --restore.")
 @click.option(
     "--generation", type=click.IntRange(1), metavar="N", help="Restore an earlier state of files that were rewritten."
 )

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from reread.cli._options import (
+    LATEST,
     format_option,
     open_session,
     root_options,
@@ -16,7 +17,15 @@ from reread.cli._options import (
     selection_options,
     session_argument,
 )
-from reread.cli._redaction import decision_options, findings_in, start_redaction, summary_of, write_undecided
+from reread.cli._paths import PathName
+from reread.cli._redaction import (
+    decision_options,
+    findings_in,
+    refuse_own_file,
+    start_redaction,
+    summary_of,
+    write_undecided,
+)
 from reread.cli.export import FORMATS_BY_SUFFIX
 from reread.errors import Misuse, Unreadable, Unwritable
 
@@ -31,11 +40,11 @@ KEYS = "[r]eplace  [k]eep  keep [e]verywhere  [s]how  replace [a]ll that are lef
 @click.command()
 @session_argument
 @format_option("html", "markdown", "json", "jsonl", help="Write this format (default: by the suffix of the output).")
-@click.option("-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="Write to this file.")
+@click.option("-o", "--output", type=PathName(written=True, path_type=Path), metavar="FILE", help="Write to this file.")
 @decision_options
 @click.option(
     "--undo",
-    type=click.Path(path_type=Path),
+    type=PathName(path_type=Path),
     metavar="FILE",
     help="Put back what was replaced in a file that was shared from this machine.",
 )
@@ -73,6 +82,8 @@ def share(
     reread share --undo session.html -o original.html
     """
     if undo is not None:
+        if name != LATEST:
+            raise Misuse(f"Cannot use --undo with {name!r}: the file says which session it is.")
         return _undo(undo, output)
     from msgspec import structs
 
@@ -83,6 +94,7 @@ def share(
         raise Misuse(f"Cannot tell the format from {str(output)!r}; name one with -f.")
     selection = selection_from(ctx, {**options, "no_images": not images})
     session = open_session(ctx, name, root, project)
+    refuse_own_file(session, output)
     path = output or Path(f"{filename_for(session.id or 'session')[:8]}-shared.{'md' if form == 'markdown' else form}")
     redaction = start_redaction(
         session, review=review, replace_likely=replace_likely, texts=texts, images=images, agents=not no_agents

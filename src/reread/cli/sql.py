@@ -12,6 +12,7 @@ import click
 
 from reread.cli._options import json_option, merged_roots, refuse_with, root_options
 from reread.cli._output import print_json, progress, terminal_width
+from reread.cli._paths import PathName
 from reread.errors import Misuse, Unwritable
 
 if TYPE_CHECKING:
@@ -21,11 +22,19 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("queries", nargs=-1, metavar="[QUERY]...")
 @click.option(
-    "-f", "--queries", "query_files", multiple=True, metavar="FILE", help="Run the queries in this file. Repeatable."
+    "-f",
+    "--queries",
+    "query_files",
+    multiple=True,
+    type=PathName(),
+    metavar="FILE",
+    help="Run the queries in this file. Repeatable.",
 )
 @click.option("--csv", "as_csv", is_flag=True, help="Print CSV.")
-@click.option("--parquet", metavar="FILE", help="Write the rows to this Parquet file.")
-@click.option("--tables", "folder", metavar="DIR", help="Ask the tables in this folder or bucket.")
+@click.option("--parquet", type=PathName(written=True), metavar="FILE", help="Write the rows to this Parquet file.")
+@click.option(
+    "--tables", "folder", type=PathName(bucket=True), metavar="DIR", help="Ask the tables in this folder or bucket."
+)
 @click.option("--text", is_flag=True, help="Include the columns with what was said.")
 @click.option("--allow-files", is_flag=True, help="Let queries read and write other files.")
 @json_option

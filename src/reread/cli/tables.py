@@ -8,14 +8,26 @@ import click
 
 from reread.cli._options import json_option, merged_roots, refuse_without, root_options
 from reread.cli._output import echo_spans, print_json, print_notice, progress
+from reread.cli._paths import PathName
 
 
 @click.command()
-@click.option("-o", "--output", metavar="DIR", help="Write Parquet files to this folder or bucket, or update them.")
+@click.option(
+    "-o",
+    "--output",
+    type=PathName(written=True, bucket=True),
+    metavar="DIR",
+    help="Write Parquet files to this folder or bucket, or update them.",
+)
 @click.option(
     "--iceberg", metavar="CATALOG", help="Commit what changed to this Iceberg catalogue: its name or address."
 )
-@click.option("--warehouse", metavar="DIR", help="The folder or bucket for the files of new Iceberg tables.")
+@click.option(
+    "--warehouse",
+    type=PathName(written=True, bucket=True),
+    metavar="DIR",
+    help="The folder or bucket for the files of new Iceberg tables.",
+)
 @click.option("--text", is_flag=True, help="Include the columns with what was said.")
 @click.option(
     "--keep-deleted", is_flag=True, envvar="REREAD_KEEP_DELETED", help="Keep the rows of transcripts that were deleted."

@@ -23,6 +23,7 @@ from reread.cli._options import (
     until_option,
 )
 from reread.cli._output import echo_spans, print_json, print_notice, progress, terminal_width
+from reread.cli._paths import PathName
 from reread.errors import Misuse
 
 STDIN = "-"
@@ -63,7 +64,7 @@ if TYPE_CHECKING:
 @click.option("--csv", "as_csv", is_flag=True, help="Print CSV.")
 @click.option("--prices", is_flag=True, help="Show the price table and exit.")
 @click.option(
-    "--price-file", type=click.Path(), metavar="FILE", help="JSON file with prices that override the bundled ones."
+    "--price-file", type=PathName(), metavar="FILE", help="JSON file with prices that override the bundled ones."
 )
 @click.option("--no-cache", is_flag=True, help="Read all files again, and store nothing in the cache.")
 @click.option(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import secrets
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
@@ -195,6 +197,8 @@ def write_usage(place: TablePlace, machine: str, month: str | None, rows: Iterab
 
 def write_result(path: Path, schema: Schema, found: Iterable[RecordBatch]) -> None:
     """Write the rows of a query to a Parquet file; it appears when it is whole."""
+    if not path.parent.is_dir():
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
     place, name = LocalPlace(path.parent), path.name
     file = place.write(name)
     try:

@@ -131,7 +131,8 @@ class LocalPlace:
 
     def publish(self, name: str) -> None:
         """Give a file that was written its name."""
-        self._written.pop(name).replace(self.folder / name)
+        self._written[name].replace(self.folder / name)
+        del self._written[name]
 
     def delete(self, name: str) -> None:
         """Delete a file if it is there and nothing prevents it."""

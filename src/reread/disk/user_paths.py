@@ -20,6 +20,7 @@ MIRRORS = "mirrors"
 
 _BUCKET = re.compile(r"s3a?:/{1,2}([a-z0-9][a-z0-9.\-]{1,254})((?:/[^/\0]+)*)/*")
 _MACHINE = re.compile(r"[a-z0-9][a-z0-9._-]{0,99}")
+_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]+:/")
 _NOT_READABLE = re.compile(r"[^a-z0-9]+")
 
 _urls: dict[Path, str] = {}
@@ -45,6 +46,10 @@ def expand_path(path: str | Path) -> Path:
         is_valid = False
     if not is_valid:
         raise Misuse(f"Invalid path {str(path)!r}; it contains characters that no file name can have.")
+    if _ADDRESS.match(os.fspath(path)) and not os.path.exists(path):
+        raise Misuse(
+            f"Cannot use the address {os.fspath(path)!r}; name a file or folder, or a bucket: s3://BUCKET/FOLDER."
+        )
     return Path(os.path.expanduser(path))
 
 

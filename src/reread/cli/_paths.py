@@ -1,0 +1,63 @@
+"""The types of options and arguments that name a file, a folder or a bucket."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from reread.errors import Misuse
+
+STDOUT = "-"
+
+
+class PathName(click.Path):
+    """A file or folder on this machine, also one that does not exist; "-" is kept as it is."""
+
+    def __init__(self, *, written: bool = False, bucket: bool = False, path_type: type[Any] = str) -> None:
+        """With `written`, refuse what lies in Claude Code's folder; with `bucket`, also accept the address of one."""
+        super().__init__(readable=False, path_type=path_type)
+        self._written = written
+        self._bucket = bucket
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        from reread.disk.user_paths import expand_path, is_bucket_url
+
+        if value == STDOUT:
+            return super().convert(value, param, ctx)
+        if value == "":
+            self.fail("Empty path; is a variable not set?", param, ctx)
+        if isinstance(value, str) and is_bucket_url(value):
+            if not self._bucket:
+                raise Misuse(f"Cannot use {value}: it is in a bucket; name a file or folder on this machine.")
+            return super().convert(self.bucket(value), param, ctx)
+        path = expand_path(value)
+        if self._written:
+            refuse_claude_folder(path)
+        return super().convert(str(path), param, ctx)
+
+    def bucket(self, address: str) -> Any:
+        """Return the value for the address of a bucket."""
+        return address
+
+
+class FolderName(PathName):
+    """A folder; the address of a bucket becomes the folder that mirrors it."""
+
+    def __init__(self) -> None:
+        super().__init__(bucket=True, path_type=Path)
+
+    def bucket(self, address: str) -> Any:
+        from reread.disk.user_paths import expand_path
+
+        return str(expand_path(address))
+
+
+def refuse_claude_folder(path: Path) -> None:
+    """Raise Misuse if a path lies in a folder of Claude Code, which is never written to."""
+    from reread.disk.layout import config_folders
+
+    for folder in config_folders():
+        if path.resolve().is_relative_to(folder.resolve()):
+            raise Misuse(f"Cannot write {path}: it lies in {folder}, which is Claude Code's own; use another folder.")
