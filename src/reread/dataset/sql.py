@@ -33,6 +33,7 @@ READING = frozenset({"SELECT", "EXPLAIN", "MULTI"})
 """The types of statements that only read; MULTI is a PIVOT."""
 _WORD = re.compile(r"\w+")
 _RESERVED = re.compile(r'(?<!")\boffset\b')
+_MISSING_TABLE = re.compile(r"Catalog Error: Table with name (\S+) does not exist!")
 WITH_FILES = READING | {"COPY"}
 REPLACED = (FileNotFoundError, duckdb.IOException, duckdb.PermissionException)
 """The errors for a file that is gone, which then is not allowed either."""
@@ -197,6 +198,10 @@ class Database:
             hint = " No extension is loaded; --tables s3://… asks tables in a bucket."
         elif "Parser Error" in text and _RESERVED.search(statement):
             hint = ' A word of SQL, such as offset, is a column only in quotes: "offset".'
+        elif missing := _MISSING_TABLE.match(text):
+            return f"No table {missing[1]}; the tables are {', '.join(TABLES)}."
+        elif "Referenced column" in text:
+            hint = " Run `reread tables` to list the columns."
         return _sentence(text) + hint
 
     def close(self) -> None:
