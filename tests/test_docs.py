@@ -94,7 +94,7 @@ def test_the_screens_in_a_document_are_what_the_program_prints(
         command, *lines = screen.splitlines()
         done = subprocess.run([sys.executable, "-m", *shlex.split(command)[1:]], capture_output=True)
         assert done.returncode == (1 if " secrets" in command else 0), done.stderr.decode()
-        assert missing_lines("\n".join(lines), done.stdout.decode()) == [], command
+        assert missing_lines("\n".join(lines), (done.stdout + done.stderr).decode()) == [], command
 
 
 COMMAND = re.compile(r"^ *(?:.*\| )?reread (?:--demo )?(\w+)(.*?)(?: {2,}.*)?$", re.MULTILINE)

@@ -224,3 +224,12 @@ def test_a_call_that_is_written_late_is_waited_for(tmp_path: Path, monkeypatch: 
     found = AskingSession([tmp_path]).ids(CALL)
     writer.join()
     assert found == {ASKING}
+
+
+def test_the_answer_in_the_document_is_the_one_that_an_agent_gets() -> None:
+    page = (Path(__file__).parent.parent / "docs" / "mcp.md").read_text()
+    query = re.search(r"`(jitter [^`]+)`", page)
+    shown = re.search(r"^```text\n(.*?)\n```$", page, re.DOTALL | re.MULTILINE)
+    assert query and shown
+    given, time = answers.search_answer(query[1], roots=[SAMPLES]), re.compile(r"2026-11-\d\d \d\d:\d\d")
+    assert time.sub("(time)", given).rstrip() == time.sub("(time)", shown[1])
