@@ -12,6 +12,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from damage import replace_bytes
 from making import answer, jsonl, reply, result, told, use, user
 
 import reread
@@ -257,7 +258,7 @@ def move_and_link(path: Path) -> None:
 def every_byte(folder: Path) -> None:
     for path in folder.glob("*.idx"):
         data = path.read_bytes()
-        path.write_bytes(bytes(byte ^ 0x55 for byte in data[:-200]) + data[-200:])
+        replace_bytes(path, bytes(byte ^ 0x55 for byte in data[:-200]) + data[-200:])
 
 
 def not_a_folder(folder: Path) -> None:
@@ -314,9 +315,11 @@ def totals() -> list[int]:
 
 def flip(path: Path, at: int, bits: int = 8) -> None:
     """Change bits of one byte of a file."""
-    data = bytearray(path.read_bytes())
-    data[at] ^= bits
-    path.write_bytes(data)
+    with path.open("r+b") as file:
+        file.seek(at)
+        (byte,) = file.read(1)
+        file.seek(at)
+        file.write(bytes([byte ^ bits]))
 
 
 @pytest.mark.skipif(not store.is_available(), reason="needs the search engine")
@@ -334,7 +337,7 @@ def test_a_bit_that_changed_on_the_disk_loses_no_hits(home: Path) -> None:
         for at in {0, body // 3, body // 2, body - 1, body, *(len(data) - back for back in (12, 8, 5, 1))}:
             flip(folder / name, at)
             assert segments.damaged_file(folder) == name, at
-            (folder / name).write_bytes(data)
+            replace_bytes(folder / name, data)
     for name in (next(name for name in files if name.endswith(".del")), segments.META):
         flip(folder / name, 4, 0xFF)  # documents that are gone come back
         assert totals() == wanted

@@ -12,6 +12,7 @@ from random import Random
 from typing import Any
 
 import pytest
+from damage import replace_bytes
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from making import (
@@ -419,7 +420,7 @@ def test_two_processes_at_once(root: Path, tmp_path: Path, monkeypatch: pytest.M
 BREAKAGES = {
     "no meta": lambda folder: (folder / "meta.json").unlink(),
     "garbage in meta": lambda folder: (folder / "meta.json").write_text("{"),
-    "a segment is cut": lambda folder: [file.write_bytes(file.read_bytes()[:20]) for file in folder.glob("*.idx")],
+    "a segment is cut": lambda folder: [replace_bytes(file, file.read_bytes()[:20]) for file in folder.glob("*.idx")],
     "segments are gone": lambda folder: [file.unlink() for file in folder.glob("*.*") if len(file.stem) == 32],
     "a file instead of a folder": lambda folder: (shutil.rmtree(folder), folder.write_text("")),
     "another schema": lambda folder: (
