@@ -22,10 +22,11 @@ COMPLETE = 2000
 
 
 class Picture(NamedTuple):
-    """The page to show, the call to open in it, and the options of the browser context."""
+    """The page to show, the call to open or the buttons to press in it, and the options of the browser context."""
 
     address: str
     call: str = ""
+    buttons: tuple[str, ...] = ()
     screen: dict[str, Any] = {}
 
 
@@ -33,13 +34,17 @@ DESKTOP = {"width": 1280, "height": 800}
 SHARP = {"device_scale_factor": 2}
 PHONE = {"viewport": {"width": 390, "height": 844}, "is_mobile": True, "has_touch": True}
 PICTURES = {
-    "session": Picture("#/s/8c1f0b52-6d3e-4a77-9b0e-52f1c4a9d310", "Run the backoff tests once", SHARP),
+    "session": Picture("#/s/8c1f0b52-6d3e-4a77-9b0e-52f1c4a9d310", "Run the backoff tests once", screen=SHARP),
     "session-dark": Picture(
-        "#/s/d2a94e17-0c58-4f6b-8a1d-7be3905f26c4", "Find what touches failed events", {"color_scheme": "dark"}
+        "#/s/d2a94e17-0c58-4f6b-8a1d-7be3905f26c4", "Find what touches failed events", screen={"color_scheme": "dark"}
     ),
     "search": Picture("#/?q=backoff", screen=SHARP),
     "library": Picture(""),
     "usage": Picture("#/usage?period=All+time"),
+    "statistics": Picture("#/stats?period=All+time"),
+    "timeline": Picture("#/s/d2a94e17-0c58-4f6b-8a1d-7be3905f26c4?view=timeline"),
+    "files": Picture("#/s/c3e81f6d-47a2-4c19-b5f0-6d92e07a418b", buttons=("Files", "src/panels/retries.ts")),
+    "share": Picture("#/s/c3e81f6d-47a2-4c19-b5f0-6d92e07a418b", buttons=("Share",)),
     "phone": Picture("#/s/b90c6f28-57e1-4b3d-a6a2-e1f47d08c935", screen=PHONE),
 }
 
@@ -69,6 +74,10 @@ def take(browser: Browser, address: str, picture: Picture, to: Path) -> None:
         page.wait_for_function("!document.body.innerText.includes('Searching…')")
         if picture.call:
             page.locator(".call", has_text=picture.call).locator(".disclosure").first.click()
+            page.mouse.move(0, 0)
+            page.wait_for_timeout(COMPLETE)
+        for name in picture.buttons:
+            page.get_by_role("button", name=name).first.click()
             page.mouse.move(0, 0)
             page.wait_for_timeout(COMPLETE)
         page.screenshot(path=to)
