@@ -213,6 +213,30 @@ def test_ls_finds_sessions_with_errors_and_on_several_git_branches() -> None:
         assert found and all(holds(reread.open(header["path"])) for header in listed)
 
 
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["completion"], "Missing argument '{bash|zsh|fish}'. Choose from: bash, zsh, fish. Run `reread completion"),
+        (["files", "latest", "again"], "Got unexpected extra argument (again). Run `reread files --help` for help."),
+        (["sql", ""], "Empty query; is a variable not set?"),
+        (["diff", "8c1f@7"], "No branch 7; this session has only branch 0."),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_a_wrong_use_is_told_in_one_line(words: list[str], message: str) -> None:
+    done = run("--demo", *words)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert message in done.stderr and done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("verb", ["stats", "usage"])
+def test_groups_may_be_none_or_repeated(verb: str) -> None:
+    for by in ("", ","):
+        done = run("--demo", verb, "--by", by)
+        assert done.returncode == 0 and done.stdout.splitlines()[1].startswith("Total")
+    assert run("--demo", verb, "--by", "day,day").stdout == run("--demo", verb, "--by", "day").stdout
+
+
 def test_an_empty_list_names_the_folders_and_the_demo() -> None:
     done = run("ls")
     assert (done.returncode, done.stdout) == (0, "")
@@ -420,6 +444,11 @@ class TestCompletion:
     def test_session_ids_with_their_titles(self) -> None:
         output = self.completions("reread", "--demo", "show", "d2")
         assert f"{HARBOR.stem}\nDead-letter queue" in output and "8c1f0b52" not in output
+
+    def test_a_wrong_root_prints_nothing_into_the_line(self) -> None:
+        request = {"_REREAD_COMPLETE": "bash_complete", "COMP_WORDS": "reread --root nope show ", "COMP_CWORD": "4"}
+        done = run(env=request)
+        assert (done.returncode, done.stderr) == (0, "")
 
     def test_a_title_cannot_send_escape_codes(self, tmp_path: Path) -> None:
         record = {

@@ -38,7 +38,7 @@ from reread.disk.file_set import find_files
 from reread.disk.lock import lock
 from reread.errors import Misuse
 from reread.index import changed, engine, index_files, store, update
-from reread.index.find import find
+from reread.index.find import NEWEST, RELEVANCE, find
 from reread.index.hits import Hit
 from reread.index.store import index_folder, open_reader
 from reread.index.units import is_own_call
@@ -260,6 +260,31 @@ def test_relevance_and_newest(root: Path) -> None:
     assert [hit.line for hit in hits(root, "needle", order="newest")] == [2, 1]
     with pytest.raises(Misuse):
         hits(root, "needle", order="oldest")
+
+
+@pytest.mark.parametrize("order", [RELEVANCE, NEWEST])
+def test_equal_hits_have_one_order_whenever_they_were_indexed(
+    root: Path, order: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def found() -> list[tuple[str, int]]:
+        return [(hit.path, hit.line) for hit in hits(root, "same", order=order, limit=5)]
+
+    monkeypatch.setattr(update, "LEAST", 0)
+    for name in ("b", "d", "a", "c"):
+        same = [user("same words", timestamp="2026-11-01T10:00:00.000Z")] * 2
+        write(root, *same, name=name)
+        found()
+    updated = found()
+    monkeypatch.setenv("REREAD_CACHE", str(tmp_path / "other"))
+    assert found() == updated and len(updated) == 5
+
+
+@pytest.mark.parametrize("order", [RELEVANCE, NEWEST])
+def test_a_limit_may_be_any_number(root: Path, order: str) -> None:
+    write(root, user("one"), user("one more"))
+    for limit in (10**6, 2**63 - 1, 10**30):
+        assert len(hits(root, "one", order=order, limit=limit)) == 2
+    assert dump()  # the index is not taken for broken
 
 
 def test_a_file_that_is_one_array_is_found(root: Path) -> None:

@@ -52,6 +52,20 @@ def test_a_search_without_results_and_a_bad_query_have_plain_messages() -> None:
     assert json.loads(run("search", "zyzzyva", "--json").stdout) == {"hits": [], "total": 0}
 
 
+def test_what_cannot_be_asked_is_refused() -> None:
+    for words, message in {
+        ("!=",): "No words in '!='",
+        ("NOT",): "No words in 'NOT'",
+        ("retry", "--open", "--json"): "Cannot use --open with --json",
+        ("retry", "--since", "2026-11-15", "--until", "2026-11-01"): "Nothing lies between",
+    }.items():
+        error = run("search", *words).exception
+        assert isinstance(error, Misuse) and message in str(error), words
+    for option in ("--file", "--tool", "--model", "--project"):
+        assert "is a variable not set" in run("search", "retry", option, "").stderr, option
+    assert run("search", "*", "--errors").exit_code == 0
+
+
 def test_open_goes_to_the_place_in_the_reader(monkeypatch: pytest.MonkeyPatch) -> None:
     opened: list[Any] = []
     monkeypatch.setattr("reread.server.run.serve", lambda *paths, **options: opened.append(options))

@@ -90,6 +90,16 @@ def parse_bound_ms(when: TimeLike | None, zone: tzinfo | None, *, end: bool = Fa
         raise Misuse(f"Time {str(when)!r} is out of range; use one nearer to now.") from None
 
 
+def parse_period_ms(
+    since: TimeLike | None, until: TimeLike | None, zone: tzinfo | None
+) -> tuple[int | None, int | None]:
+    """Return the start and end of a period in milliseconds since 1970; raise Misuse if it ends before it starts."""
+    first, last = parse_bound_ms(since, zone), parse_bound_ms(until, zone, end=True)
+    if first is not None and last is not None and first > last:
+        raise Misuse(f"Nothing lies between {since} and {until}; use a `since` that is before `until`.")
+    return first, last
+
+
 def _in_zone(time: datetime, zone: tzinfo | None) -> datetime:
     return time.replace(tzinfo=zone) if zone else time.astimezone()
 

@@ -13,7 +13,7 @@ import msgspec
 from reread.base import jsontext
 from reread.base.paths import normalize_folder
 from reread.base.text import as_title
-from reread.base.times import TimeLike, parse_bound_ms, parse_timestamp
+from reread.base.times import TimeLike, parse_period_ms, parse_timestamp
 from reread.catalog.annotations import Annotations
 from reread.disk import layout
 from reread.disk.cache import FileState
@@ -330,7 +330,7 @@ def header_test(
 ) -> Callable[[Header], bool]:
     """Return a test for the sessions of some projects that were active in a period."""
     folders = layout.expand_folders(project)
-    first, last = parse_bound_ms(since, None), parse_bound_ms(until, None, end=True)
+    first, last = parse_period_ms(since, until, None)
 
     def test(header: Header) -> bool:
         if folders and not layout.is_within(header.project, folders):

@@ -205,9 +205,9 @@ def _usage_text(error: click.ClickException) -> str:
     """Return click's message as a sentence, with the help that lists what is allowed."""
     if isinstance(error, click.NoSuchOption) and error.possibilities:
         return f"No option {error.option_name}; did you mean {' or '.join(error.possibilities)}?"
-    text = error.format_message().rstrip()
+    text = " ".join(error.format_message().split())
     context = error.ctx if isinstance(error, click.UsageError) else None
-    sentence = text if text.endswith((".", "?", ")", "`")) else f"{text}."
+    sentence = text if text.endswith((".", "?", ".)", "`")) else f"{text}."
     if context is None or sentence.endswith(("?", "`.")):
         return sentence
     return f"{sentence} Run `{context.command_path} --help` for help."

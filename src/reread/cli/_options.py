@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,7 +14,7 @@ from click.core import ParameterSource
 from click.shell_completion import CompletionItem
 
 from reread.cli._paths import FolderName
-from reread.errors import Misuse
+from reread.errors import Misuse, RereadError
 
 if TYPE_CHECKING:
     from reread.catalog.headers import Header
@@ -30,20 +31,40 @@ MAX_COMPLETIONS = 50
 """How many session ids shell completion offers."""
 
 
-class SessionName(click.ParamType):  # pyright: ignore[reportMissingTypeArgument]  # generic from click 8.3 on
+class Name(click.ParamType):  # pyright: ignore[reportMissingTypeArgument]  # generic from click 8.3 on
+    """The type of what names something, and so is not empty."""
+
+    name = "name"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        if value == "":
+            self.fail(f"Empty {self.name} name; is a variable not set?", param, ctx)
+        return str(value)
+
+
+class FileName(Name):
+    """The type of the --file option, which may also be the end of a path, or a pattern."""
+
+    name = "file"
+
+
+FILE = FileName()
+
+
+class SessionName(Name):
     """The type of a SESSION argument; the shell completes ids."""
 
     name = "session"
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        if value == "":
-            self.fail("Empty session name; is a variable not set?", param, ctx)
-        return str(value)
+    def __init__(self, *, gone: bool = True) -> None:
+        """Without `gone`, complete only sessions that Claude Code still has."""
+        self._gone = gone
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
         from reread.render.sanitize import safe
 
-        matching = (header for header in _known_sessions(ctx) if header.id.startswith(incomplete))
+        known = (header for header in _known_sessions(ctx) if self._gone or not header.gone)
+        matching = (header for header in known if header.id.startswith(incomplete))
         ids = [
             CompletionItem(header.id, help=safe(" ".join(header.title.split()))[:60])
             for header in islice(matching, MAX_COMPLETIONS)
@@ -56,21 +77,30 @@ SESSION = SessionName()
 
 
 def _known_sessions(ctx: click.Context) -> Iterator[Header]:
-    """Yield the sessions below the folders that the words before the completed one name."""
+    """Yield the sessions below the folders that the words before the completed one name; none if they are wrong.
+
+    An error would be printed into the line that is being typed; the finished command reports it.
+    """
     from reread.catalog.headers import sessions
 
     group_params = ctx.parent.params if ctx.parent is not None else {}
     roots = [*_samples(ctx), *group_params.get("root", ()), *ctx.params.get("root", ())]
-    return sessions(root=roots or None)
+    with suppress(RereadError, OSError):
+        yield from sessions(root=roots or None)
 
 
-def session_argument(command: Callable[..., Any]) -> Callable[..., Any]:
+def session_argument(command: Callable[..., Any], type: SessionName = SESSION) -> Callable[..., Any]:
     """Add the session that a verb is about, by default the newest one, and --project to choose among the newest."""
-    argument = click.argument("name", type=SESSION, required=False, default=LATEST, metavar="[SESSION]")
+    argument = click.argument("name", type=type, required=False, default=LATEST, metavar="[SESSION]")
     return argument(project_option(command))
 
 
-class ProjectName(click.ParamType):  # pyright: ignore[reportMissingTypeArgument]  # generic from click 8.3 on
+def resumable_argument(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the session to continue; the shell completes only those that Claude Code has."""
+    return session_argument(command, SessionName(gone=False))
+
+
+class ProjectName(Name):
     """The type of the --project option; the shell completes names of projects."""
 
     name = "project"
@@ -88,7 +118,7 @@ class ProjectName(click.ParamType):  # pyright: ignore[reportMissingTypeArgument
 PROJECT = ProjectName()
 
 
-class ToolName(click.ParamType):  # pyright: ignore[reportMissingTypeArgument]  # generic from click 8.3 on
+class ToolName(Name):
     """The type of the --tool option; the shell completes the tools that reread knows."""
 
     name = "tool"
@@ -102,7 +132,7 @@ class ToolName(click.ParamType):  # pyright: ignore[reportMissingTypeArgument]  
 TOOL = ToolName()
 
 
-class ModelPattern(click.ParamType):  # pyright: ignore[reportMissingTypeArgument]  # generic from click 8.3 on
+class ModelPattern(Name):
     """The type of the --model option; the shell completes models that have a price."""
 
     name = "model"
@@ -230,6 +260,7 @@ def selection_options(command: Callable[..., Any]) -> Callable[..., Any]:
                 "--file",
                 "files",
                 multiple=True,
+                type=FILE,
                 metavar="PATH",
                 help="Show only calls that read or change this file: a path, its end, or a pattern. Repeatable.",
             ),

@@ -6,13 +6,15 @@ from pathlib import Path
 
 import click
 
-from reread.cli._options import json_option, open_session, root_options, session_argument
+from reread.cli._options import FILE, json_option, open_session, root_options, session_argument
 from reread.cli._output import echo_spans, print_json, print_notice, terminal_width
 
 
 @click.command()
 @session_argument
-@click.option("--file", "paths", multiple=True, metavar="PATH", help="List each version of this file. Repeatable.")
+@click.option(
+    "--file", "paths", multiple=True, type=FILE, metavar="PATH", help="List each version of this file. Repeatable."
+)
 @json_option
 @root_options
 @click.pass_context

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from reread.cli._options import (
+    FILE,
     json_option,
     merged_roots,
     no_sessions_text,
@@ -65,7 +66,9 @@ COMMIT = CommitHash()
 @click.option("--git-branches", is_flag=True, help="List only sessions on several git branches (reads the files).")
 @click.option("--commit", metavar="SHA", type=COMMIT, help="List only the session that made this commit.")
 @click.option("--pr", type=click.IntRange(1), metavar="N", help="List only sessions that worked on this pull request.")
-@click.option("--file", "changed", metavar="PATH", help="List only sessions that changed this file: a path or its end.")
+@click.option(
+    "--file", "changed", type=FILE, metavar="PATH", help="List only sessions that changed this file: a path or its end."
+)
 @click.option("--captured", is_flag=True, help="List only captured conversations.")
 @click.option("--starred", is_flag=True, help="List only sessions that were starred in the reader.")
 @click.option("--flat", is_flag=True, help="List all sessions one after the other, with the names of their projects.")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from reread.cli._options import check_pretty_options, find_session, merged_roots, refuse_with, session_argument
+from reread.cli._options import check_pretty_options, find_session, merged_roots, refuse_with, resumable_argument
 from reread.cli._runs import capture_options, chosen_store, open_recorder, run_and_record
 from reread.errors import Misuse, NotFound
 
@@ -23,7 +23,7 @@ CAPTURE_OPTIONS = ("--title", "--pretty", "--text", "--full", "--fsync", "--pty"
 
 
 @click.command()
-@session_argument
+@resumable_argument
 @click.argument("prompt", nargs=-1, type=click.UNPROCESSED)
 @click.option("--print", "only_print", is_flag=True, help="Print the command instead of running it.")
 @click.option("--no-capture", is_flag=True, help="Run Claude Code without recording what it prints.")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from reread.cli._options import (
+    FILE,
     MODEL,
     SAMPLES,
     TOOL,
@@ -17,6 +18,7 @@ from reread.cli._options import (
     merged_roots,
     no_sessions_text,
     project_option,
+    refuse_with,
     root_options,
     since_option,
 )
@@ -44,6 +46,7 @@ STYLES: dict[str, dict[str, Any]] = {
     "--file",
     "paths",
     multiple=True,
+    type=FILE,
     metavar="PATH",
     help="Search only calls about this file, or a part of its path. Repeatable.",
 )
@@ -117,6 +120,7 @@ def search(
     from reread.index.find import NEWEST, RELEVANCE
     from reread.index.find import search as search_sessions
 
+    refuse_with(ctx, "--open", ("--json",), "it opens the browser")
     roots = merged_roots(ctx, root)
     with progress("indexing", None) as step:
         found = search_sessions(

@@ -67,6 +67,8 @@ def sql(
         raise Misuse("Cannot give rows in several forms; use --json, --csv or --parquet.")
     if folder is not None:
         refuse_with(ctx, "--tables", ("--root",), "a folder with tables has sessions of its own")
+    if "" in queries:
+        raise Misuse("Empty query; is a variable not set?")
     asked = [*queries, *map(_read, query_files)]
     is_prompt = not asked and sys.stdin.isatty()
     if not asked and not is_prompt:

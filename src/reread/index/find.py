@@ -11,7 +11,7 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from reread.base.times import TimeLike, parse_bound_ms
+from reread.base.times import TimeLike, parse_period_ms
 from reread.disk.file_set import FileSet, find_files
 from reread.errors import Misuse
 from reread.index import update
@@ -19,7 +19,7 @@ from reread.index.compile import compile_query
 from reread.index.matching import Snippet, best_span, composed, cut, snippet, wanted
 from reread.index.query import And, Errors, InProject, InSession, Node, Not, Or, Period, named, parse_kinds, parse_query
 from reread.index.regex import compile_pattern, required_literals, required_words
-from reread.index.store import BrokenIndex, Cursor, IndexReader, UnitPlace, drop_index, is_available
+from reread.index.store import TAIL_BIT, BrokenIndex, Cursor, IndexReader, UnitPlace, drop_index, file_id, is_available
 from reread.index.unit import INPUT, KINDS, NOTICE, PROMPT, RESULT, TEXT, THINKING, TITLE
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ def search(
     if project:
         filters.append(InProject(tuple(map(str, [project] if isinstance(project, str | Path) else project))))
     if since is not None or until is not None:
-        filters.append(Period(parse_bound_ms(since, None), parse_bound_ms(until, None, end=True)))
+        filters.append(Period(*parse_period_ms(since, until, None)))
     if kinds:
         filters.append(parse_kinds(",".join(_list(kinds))))
     if tools:
@@ -98,6 +98,8 @@ def search(
         filters.append(Errors())
     filters += [named(field)(text) for field, text in (("model", model), ("branch", branch), ("path", path)) if text]
     filters += [Not(InSession(id.lower())) for id in _list(without or ()) if id]
+    if query.strip() and not regex and not filters and parse_query(query) == And(()):
+        raise Misuse(f"No words in {query!r}; search for signs with a regular expression.")
     roots = [root] if isinstance(root, str | Path) else root
     return find(query, filters, order=order, limit=limit, regex=regex, roots=roots, progress=progress)
 
@@ -172,8 +174,8 @@ def _find(
     return Hits(_hits(keys, islice(found, start, None), mark, limit), len(scanned) + total, note)
 
 
-def _recency(found: FoundUnit) -> int:
-    return -found.time_ms
+def _recency(found: FoundUnit) -> tuple[int, ...]:
+    return -found.time_ms, file_id(found.path), found.offset
 
 
 def _scan(node: Node, rest: Mapping[str, Cursor], files: FileSet, pattern: re.Pattern[str] | None) -> list[FoundUnit]:
@@ -239,15 +241,21 @@ def _marker(tree: Node, pattern: re.Pattern[str] | None) -> Mark:
 def ranked_places(reader: IndexReader, query: Any, order: str, count: int | None) -> tuple[int, list[UnitPlace]]:
     """Return how many units match, and the places of the best or newest."""
     if order == NEWEST:
-        found = reader.search(query, count or reader.searcher.num_docs, order_by_field="time")
-        return found.count, reader.places([address for _, address in found.hits])
+        wanted_count = (count + CANDIDATES) if count is not None else reader.searcher.num_docs
+        found = reader.search(query, wanted_count, order_by_field="time")
+        return found.count, sorted(reader.places([address for _, address in found.hits]), key=_position)
     wanted_count = max(CANDIDATES, count if count is not None else reader.searcher.num_docs)
     found = reader.search(query, wanted_count)
     places = reader.places([address for _, address in found.hits])
     now = time.time() * 1000
-    scored = [(score * _weight(place, now), place) for (score, _), place in zip(found.hits, places, strict=True)]
-    scored.sort(key=lambda pair: -pair[0])
+    scored = [(-score * _weight(place, now), place) for (score, _), place in zip(found.hits, places, strict=True)]
+    scored.sort(key=lambda pair: (pair[0], *_position(pair[1])))
     return found.count, [place for _, place in scored]
+
+
+def _position(place: UnitPlace) -> tuple[int, ...]:
+    """Return what orders equal matches, the newest first; the engine's order depends on when they were indexed."""
+    return -place.time_ms, place.file & ~TAIL_BIT, place.offset, place.place
 
 
 def _weight(place: UnitPlace, now_ms: float) -> float:

@@ -211,7 +211,7 @@ class IndexReader:
     def search(self, query: Any, count: int, **options: Any) -> Any:
         """Return the documents that a query finds."""
         with _raising(BrokenIndex):
-            return self.searcher.search(query, max(1, count), **options)
+            return self.searcher.search(query, max(1, min(count, self.searcher.num_docs)), **options)
 
 
 def open_reader() -> IndexReader | None:

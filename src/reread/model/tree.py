@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_right
-from collections.abc import Callable, Container
+from collections.abc import Callable, Container, Iterable
 from functools import cached_property
 
 import msgspec
@@ -205,3 +205,10 @@ class RecordTree:
             if at != first:
                 at = self._parents[at]
         return list(reversed(out))
+
+
+def no_branch_text(known: Iterable[int], branch: int) -> str:
+    """Return the message of an error about a branch that does not exist."""
+    *others, last = map(str, sorted(known))
+    names = f"branches {', '.join(others)} and {last}" if others else f"only branch {last}"
+    return f"No branch {branch}; this session has {names}."

@@ -18,11 +18,11 @@ from reread.model.compactions import compaction_of
 from reread.model.conversation import Agent, Branch, Call, Conversation, Message, Turn
 from reread.model.record_kinds import TURN_STARTERS
 from reread.model.touched import touched_messages
+from reread.model.tree import no_branch_text
 from reread.reader import schema
 from reread.reader.steps import Steps
 from reread.reader.timeline import Timeline, category_of
 from reread.render.format import heading
-from reread.render.selection import no_branch_text
 from reread.session.commits import GitOperations, GitOperationsByTurn
 from reread.session.context_window import ContextFill, ContextGauge
 from reread.session.time_spans import without_context_after
@@ -152,7 +152,7 @@ class ThreadView:
         number = self.conversation.active_branch if branch is None else branch
         if number not in self.timelines:
             if not 0 <= number < len(self.conversation.branches):
-                raise NotFound(no_branch_text(self.conversation, number))
+                raise NotFound(no_branch_text((one.id for one in self.conversation.branches), number))
             parent = next(b.parent for b in self.conversation.branches if b.id == number)
             known = self.timelines.get(parent) if parent is not None else None
             self.timelines[number] = Timeline(self.conversation, number, known)

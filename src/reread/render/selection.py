@@ -13,6 +13,7 @@ from reread.base.text import plural
 from reread.errors import Misuse
 from reread.model.conversation import Call, Conversation, Turn
 from reread.model.parts import NOTICES, PROMPTS, TEXT, THINKING, TOOLS
+from reread.model.tree import no_branch_text
 from reread.tools.outcome import FAILED
 
 ANSWERS = "answers"
@@ -140,7 +141,7 @@ def selected_turns(conversation: Conversation, selection: Selection) -> Sequence
     if selection.branch is not None:
         branch = next((b for b in conversation.branches if b.id == selection.branch), None)
         if branch is None:
-            raise Misuse(no_branch_text(conversation, selection.branch))
+            raise Misuse(no_branch_text((one.id for one in conversation.branches), selection.branch))
         turns = branch.turns
     numbers = selection.turn_numbers(len(turns))
     chosen = turns[numbers.start - 1 : numbers.stop - 1]
@@ -196,10 +197,3 @@ def _names_file(path: str, files: Iterable[str]) -> bool:
         slashed == file or slashed.endswith(f"/{file.removeprefix('./')}") or fnmatchcase(slashed, file)
         for file in (file.replace("\\", "/") for file in files)
     )
-
-
-def no_branch_text(conversation: Conversation, branch: int) -> str:
-    """The message of an error about a branch that does not exist."""
-    *others, last = (str(b.id) for b in sorted(conversation.branches, key=lambda b: b.id))
-    known = f"branches {', '.join(others)} and {last}" if others else f"only branch {last}"
-    return f"No branch {branch}; this session has {known}."

@@ -16,6 +16,7 @@ from reread.history.file_text import FileText
 from reread.history.paths import absolute_path, path_ends_with
 from reread.history.versions import FileHistory, FileVersion
 from reread.model.conversation import Conversation, Turn
+from reread.model.tree import no_branch_text
 from reread.session.session import Session
 from reread.session.session import open as open_session
 
@@ -86,7 +87,7 @@ def turns_of(conversation: Conversation, branch: int | None) -> list[Turn]:
     if branch is None:
         return conversation.turns
     if not 0 <= branch < len(conversation.branches):
-        raise Misuse(f"No branch {branch}; this session has {plural(conversation.branches, 'branch')}, from 0.")
+        raise Misuse(no_branch_text((one.id for one in conversation.branches), branch))
     return conversation.branch(branch).turns
 
 

@@ -14,7 +14,7 @@ from reread.accounting.billing import Usage
 from reread.accounting.group_by import MAIN, SUBAGENTS, TIME_KEYS, Timed, ZoneClock, ascending
 from reread.base.paths import normalize_folder
 from reread.base.text import split_names
-from reread.base.times import TimeLike, parse_bound_ms, parse_time_zone
+from reread.base.times import TimeLike, parse_period_ms, parse_time_zone
 from reread.catalog.resolve import resolve_session
 from reread.disk import layout
 from reread.errors import Misuse
@@ -188,11 +188,12 @@ def stats(
     What a fork copied from another session is counted once.
     """
     zone = parse_time_zone(tz)
-    groups = tuple(split_names(by))
+    groups = tuple(dict.fromkeys(split_names(by)))
+    first, last = parse_period_ms(since, until, zone)
     keys = [_key(name, ZoneClock(zone)) for name in groups]
     keep = _Filter(
-        since=parse_bound_ms(since, zone),
-        until=parse_bound_ms(until, zone, end=True),
+        since=first,
+        until=last,
         tools=frozenset(word.lower() for word in split_names(tool)),
         states=frozenset(split_names(state)),
     )
@@ -206,6 +207,7 @@ def stats(
     rows = [
         StatsGroup(dict(zip(groups, group, strict=True)), figures)
         for group, figures in sorted(tally.groups.items(), key=lambda item: _order(item, groups))
+        if group  # without groups, there is only the total
     ]
     used = None
     if not keep.is_on_calls:

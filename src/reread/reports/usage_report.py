@@ -20,11 +20,10 @@ from reread.accounting.usage_cache import open_cache
 from reread.accounting.workers import Progress
 from reread.base.gc_pause import gc_paused
 from reread.base.text import split_names
-from reread.base.times import TimeLike, parse_bound_ms, parse_time_zone
+from reread.base.times import TimeLike, parse_period_ms, parse_time_zone
 from reread.disk import layout
 from reread.disk.kept import is_kept_transcript
 from reread.disk.sources import read_all
-from reread.errors import Misuse
 
 if TYPE_CHECKING:
     from reread.session.session import Session
@@ -60,15 +59,14 @@ def usage(
     """
     zone = parse_time_zone(tz)
     table = prices if isinstance(prices, Prices) else current_prices(prices)
-    groups = tuple(split_names(by))
+    groups = tuple(dict.fromkeys(split_names(by)))
+    first, last = parse_period_ms(since, until, zone)
     keep = UsageFilter(
-        since=parse_bound_ms(since, zone),
-        until=parse_bound_ms(until, zone, end=True),
+        since=first,
+        until=last,
         projects=layout.expand_folders(project),
         models=tuple(split_names(model)),
     )
-    if keep.since is not None and keep.until is not None and keep.since > keep.until:
-        raise Misuse(f"Nothing lies between {since} and {until}; use a `since` that is before `until`.")
     inputs = _inputs(list(_flatten(sources)), root)
     with gc_paused(), open_cache(cache) as usage_cache:
         collection = Collection(inputs, usage_cache, table, keep_deleted=keep_deleted, progress=progress)

@@ -50,7 +50,7 @@ function Cells({ entry: { session, showProject, repeats } }: { entry: SessionEnt
         {session.captured && <span className="label">captured</span>}
         {session.gone && (
           <span className="label" title="Claude Code has deleted it; this is the copy that reread keeps">
-            kept
+            kept, gone
           </span>
         )}
         {session.note && (
