@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from reread.base.extras import install_command
 from reread.cli._options import merged_roots, root_options
 from reread.errors import Misuse
 
@@ -29,5 +30,5 @@ def mcp(ctx: click.Context, root: tuple[Path, ...]) -> None:
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] not in ("mcp", "mcp_types", "pydantic"):
             raise
-        raise Misuse("The MCP server needs the `mcp` package; run `pip install 'reread[mcp]'`.") from error
+        raise Misuse(f"The MCP server needs the `mcp` package; run `{install_command('mcp')}`.") from error
     run(merged_roots(ctx, root) or None)

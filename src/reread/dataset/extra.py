@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 from types import ModuleType
 
+from reread.base.extras import install_command
 from reread.errors import Misuse
 
 SUBJECTS = {"tables": "Tables need", "iceberg": "Iceberg needs"}
@@ -18,5 +19,5 @@ def require(module: str, extra: str = "tables") -> ModuleType:
         library = module.partition(".")[0]
         if str(error.name).partition(".")[0] != library:
             raise
-        message = f"{SUBJECTS[extra]} {library}; install it with `pip install 'reread[{extra}]'`."
+        message = f"{SUBJECTS[extra]} {library}; install it with `{install_command(extra)}`."
         raise Misuse(message) from None

@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from typing import Any, NamedTuple
 
+from reread.base.extras import install_command
 from reread.disk.user_paths import ENDPOINT_VARIABLE
 from reread.errors import Misuse
 
@@ -157,7 +158,7 @@ def _pyarrow_fs() -> Any:
     try:
         return importlib.import_module("pyarrow.fs")
     except ImportError:
-        raise Misuse("Buckets need pyarrow; install it with `pip install 'reread[tables]'`.") from None
+        raise Misuse(f"Buckets need pyarrow; install it with `{install_command('tables')}`.") from None
 
 
 def _file_system(bucket: str) -> Any:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
+from reread.base.extras import install_command
 from reread.errors import Misuse
 
 PUSHDOWN = "spark.sql.python.filterPushdown.enabled"
@@ -23,7 +24,7 @@ def register(spark: Any) -> None:
     try:
         _ = importlib.import_module("pyspark.sql.datasource").EqualTo
     except (ModuleNotFoundError, AttributeError):
-        raise Misuse("Spark needs pyspark 4.1 or newer; install it with `pip install 'reread[spark]'`.") from None
+        raise Misuse(f"Spark needs pyspark 4.1 or newer; install it with `{install_command('spark')}`.") from None
     from reread.spark.source import SessionSource
 
     spark.dataSource.register(SessionSource)
