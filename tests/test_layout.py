@@ -197,6 +197,17 @@ def test_the_file_of_an_agent_is_read_again_only_when_it_has_changed(
     assert layout.agent_files(path, ["one"]) == {}
 
 
+def test_for_many_sessions_a_folder_is_listed_once(home: Path) -> None:
+    one, two = (write(home / f".claude/projects/-p/{name}.jsonl", record()) for name in ("one", "two"))
+    for agent, session in (("aa", "one"), ("bb", "two"), ("cc", "one")):
+        write(one.with_name(f"agent-{agent}.jsonl"), record(sessionId=session))
+    folders = layout.AgentFolders()
+    assert set(layout.agent_files(one, ["one"], folders)) == {"aa", "cc"}
+    write(one.with_name("agent-dd.jsonl"), record(sessionId="two"))
+    assert set(layout.agent_files(two, ["two"], folders)) == {"bb"}
+    assert set(layout.agent_files(two, ["two"])) == {"bb", "dd"}
+
+
 def test_an_agents_file_may_start_with_records_without_a_session(home: Path) -> None:
     path = write(home / ".claude/projects/-p/one.jsonl", record())
     summary = {"type": "summary", "summary": "s", "leafUuid": "x"}

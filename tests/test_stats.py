@@ -196,6 +196,12 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
     assert report.sessions == 1
 
 
+def test_only_sessions_with_something_in_the_period_are_counted() -> None:
+    report = stats(root=SAMPLES, by="day", since="2026-11-11")
+    assert 0 < report.sessions < stats(root=SAMPLES, by="day").sessions
+    assert {place.path for place in report.calls} and len({place.path for place in report.calls}) <= report.sessions
+
+
 class TestCommandLine:
     def test_json(self, tmp_path: Path) -> None:
         done = run("stats", "--root", str(SAMPLES), "--by", "tool", "--json", home=tmp_path)

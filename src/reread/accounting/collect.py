@@ -46,12 +46,12 @@ class Inputs(FileSet):
         self.folders.extend(other.folders)
         self.data.extend(other.data)
 
-    def add_session(self, path: Path) -> None:
+    def add_session(self, path: Path, folders: layout.AgentFolders | None = None) -> None:
         """Add the file of a session and those of its agents."""
         self.add_file(str(path.absolute()))
         head = None if _UUID.fullmatch(path.stem) else layout.first_envelope(path)
         name = head.sessionId if head is not None and head.sessionId else path.stem
-        for agent in layout.agent_files(path, [name]).values():
+        for agent in layout.agent_files(path, [name], folders).values():
             self.add_file(str(agent.absolute()))
 
     def add_file(self, path: str) -> None:

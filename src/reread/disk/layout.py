@@ -284,17 +284,33 @@ def sessions_below(folder: Path) -> list[Path]:
     return known or [path for path in transcripts_in(folder) if is_session_filename(path.name)]
 
 
-def agent_files(session: Path, ids: Sequence[str]) -> dict[str, Path]:
+class AgentFolders:
+    """The files of agents that lie beside those of sessions, in the old layout; each folder is listed once."""
+
+    def __init__(self) -> None:
+        self._folders: dict[Path, dict[str | None, list[Path]]] = {}
+
+    def agents_in(self, folder: Path, ids: Iterable[str]) -> list[Path]:
+        """Return the files of the agents of some sessions in a folder."""
+        if folder not in self._folders:
+            found = self._folders[folder] = {}
+            for path in _agent_files_in(folder):
+                found.setdefault(_session_id_of(path), []).append(path)
+        return sorted(path for id in set(ids) for path in self._folders[folder].get(id, ()))
+
+
+def agent_files(session: Path, ids: Sequence[str], folders: AgentFolders | None = None) -> dict[str, Path]:
     """Return the files of a session's agents by agent id, in the old and new layout.
 
-    If `session` is itself the file of an agent, return those of the agents that it started.
+    If `session` is itself the file of an agent, return those of the agents that it started. To ask about many
+    sessions, pass the same `folders` each time.
     """
     if session.name.startswith(AGENT_PREFIX):
         return _descendants({agent_id(session)}, _agent_files_in(session.parent))
     inner = session.with_suffix("") / SUBAGENTS
     below = (Path(path) for path, _ in jsonl_files(str(inner))) if os.path.isdir(inner) else ()
     paths = sorted(path for path in below if path.name.startswith(AGENT_PREFIX))
-    paths += [path for path in _agent_files_in(session.parent) if _session_id_of(path) in ids]
+    paths += (folders or AgentFolders()).agents_in(session.parent, ids)
     return {agent_id(path): path for path in reversed(beside_session(session, paths))}
 
 

@@ -14,6 +14,7 @@ from reread.accounting.prices import current_prices
 from reread.base import jsontext
 from reread.disk.cache import FileState
 from reread.disk.derived import Derived, DerivedValues, encoded
+from reread.disk.layout import AgentFolders
 from reread.errors import RereadError, naming_file
 from reread.reports.session_facts import SessionFacts, session_facts
 from reread.session.session import open as open_session
@@ -55,9 +56,10 @@ def _read_all(
     unread: list[str] | None,
 ) -> Iterator[SessionFacts]:
     fresh: list[Derived] = []
+    folders = AgentFolders()
     for path in paths:
         try:
-            state = _state(path)
+            state = _state(path, folders)
             facts = _known_facts(known.get(str(path)), state)
             if facts is None:
                 with naming_file(path):
@@ -78,10 +80,10 @@ def _read_all(
         values.save(fresh)
 
 
-def _state(path: Path) -> bytes:
+def _state(path: Path, folders: AgentFolders) -> bytes:
     """Return a hash of everything that the facts of a session depend on."""
     inputs = Inputs()
-    inputs.add_session(path)
+    inputs.add_session(path, folders)
     content = (inputs.state, current_prices().table.as_of)
     return hashlib.blake2b(jsontext.dumps(content), digest_size=16).digest()
 

@@ -212,7 +212,7 @@ def stats(
     used = None
     if not keep.is_on_calls:
         used = usage(*sources, by=(), since=since, until=until, tz=tz, project=project, root=root, cache=cache).totals
-    return StatsReport(groups, rows, tally.totals, tally.sessions, tally.calls, used, tuple(sorted(unread)))
+    return StatsReport(groups, rows, tally.totals, len(tally.counted), tally.calls, used, tuple(sorted(unread)))
 
 
 class _Tally:
@@ -225,13 +225,13 @@ class _Tally:
         """True if groups split turns: then only calls are counted, with their share of the cost."""
         self.groups: dict[tuple[str | None, ...], Stats] = {}
         self.totals = self._new()
-        self.sessions = 0
+        self.counted: set[str] = set()
+        """The files of the sessions of which anything is counted."""
         self.calls: list[CallPlace] = []
         self._seen: set[tuple[str, str]] = set()
 
     def add(self, facts: SessionFacts) -> None:
         """Count a session."""
-        before = len(self._seen)
         for turn in self._fresh(facts.turns):
             if not self.by_call and self.keep.accepts_time(turn):
                 for stats in self._targets(facts, turn):
@@ -248,7 +248,6 @@ class _Tally:
                     stats.add_call(call)
                     if self.by_call:
                         stats.cost_usd += call.cost_usd
-        self.sessions += len(self._seen) > before
 
     def _counts(self, response: ResponseFact) -> bool:
         """True if a response is counted by itself: if only calls are, one without any call."""
@@ -267,6 +266,7 @@ class _Tally:
 
     def _targets(self, facts: SessionFacts, fact: Fact) -> Iterator[Stats]:
         """Yield the figures that a fact is added to."""
+        self.counted.add(facts.path)
         yield self.totals
         group = self._group(facts, fact)
         if group not in self.groups:

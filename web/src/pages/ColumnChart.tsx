@@ -40,6 +40,7 @@ export function ColumnChart({ chart, label, format, line = null, onChoose }: Pro
   const slot = (width - LEFT - RIGHT) / Math.max(1, chart.columns.length);
   const y = (value: number) => HEIGHT - BOTTOM - (value / top) * (HEIGHT - BOTTOM - 8);
   const labelEvery = Math.ceil(56 / slot);
+  const colour = (series: number) => chart.colours?.[series] ?? `series-${series}`;
   const shown = pointed === null ? null : chart.columns[pointed];
   return (
     <figure className="chart" ref={container}>
@@ -68,7 +69,7 @@ export function ColumnChart({ chart, label, format, line = null, onChoose }: Pro
               {column.values.map((value, series) => {
                 const from = y(below);
                 below += value;
-                return value > 0 && <rect key={series} className={`series-${series}`} x={x} y={y(below)} width={columnWidth} height={from - y(below)} />;
+                return value > 0 && <rect key={series} className={colour(series)} x={x} y={y(below)} width={columnWidth} height={from - y(below)} />;
               })}
               {at % labelEvery === 0 && (
                 <text className="tick" x={x + columnWidth / 2} y={HEIGHT - 6} textAnchor="middle">
@@ -96,7 +97,7 @@ export function ColumnChart({ chart, label, format, line = null, onChoose }: Pro
           {chart.names.map((name, series) => (
             <li key={name}>
               <svg width="10" height="10" aria-hidden="true">
-                <rect className={`series-${series}`} width="10" height="10" />
+                <rect className={colour(series)} width="10" height="10" />
               </svg>
               <span className="legend-name" title={visible(name)}>
                 <PlainText text={name} />

@@ -125,6 +125,9 @@ export function LibraryPage({ route }: { route: ListRoute }) {
                     </button>
                   )}
                   {library.pending > 0 && <span className="muted num">Counting {plural(library.pending, "session")}…</span>}
+                  <span className="library-count muted num">
+                    {plural(sessions.length, "session")} in {plural(new Set(sessions.map(({ project }) => project)).size, "project")}
+                  </span>
                 </p>
                 {starred && !rows.length && <p className="note">No session is starred. Press <kbd>s</kbd> on a row, or the star beside it.</p>}
                 <SessionList rows={rows} onStar={star} onUnfold={(key) => setUnfolded(new Set([...unfolded, key]))} />

@@ -24,7 +24,7 @@ export const GROUPS: [by: string, name: string][] = [
 
 interface Plot {
   name: string;
-  series: [name: string, value: (row: StatsRow) => number][];
+  series: [name: string, value: (row: StatsRow) => number, colour: string][];
   format: ValueFormat;
 }
 
@@ -35,26 +35,26 @@ const PLOTS: Plot[] = [
   {
     name: "Calls",
     series: [
-      ["done", (row) => number(row, "calls") - number(row, "failed") - number(row, "denied") - number(row, "interrupted")],
-      ["failed", (row) => number(row, "failed")],
-      ["denied", (row) => number(row, "denied")],
-      ["interrupted", (row) => number(row, "interrupted")],
+      ["done", (row) => number(row, "calls") - number(row, "failed") - number(row, "denied") - number(row, "interrupted"), "series-0"],
+      ["failed", (row) => number(row, "failed"), "series-failed"],
+      ["denied", (row) => number(row, "denied"), "series-stopped"],
+      ["interrupted", (row) => number(row, "interrupted"), "series-5"],
     ],
     format: counts("call"),
   },
   {
     name: "Time",
     series: [
-      ["model", (row) => number(row, "model_seconds")],
-      ["tools", (row) => number(row, "tool_seconds")],
+      ["model", (row) => number(row, "model_seconds"), "series-0"],
+      ["tools", (row) => number(row, "tool_seconds"), "series-5"],
     ],
     format: { short: (value) => (value ? duration(value) : "0"), exact: duration, ticks: durationTicks },
   },
   {
     name: "Lines",
     series: [
-      ["added", (row) => number(row, "lines_added")],
-      ["removed", (row) => number(row, "lines_removed")],
+      ["added", (row) => number(row, "lines_added"), "series-2"],
+      ["removed", (row) => number(row, "lines_removed"), "series-failed"],
     ],
     format: counts("line"),
   },
@@ -107,12 +107,13 @@ export function StatsPage({ route }: { route: ReportRoute }) {
 function Overview({ report, days, unit, plot }: { report: StatsReport; days: number | null; unit: Unit; plot: Plot }) {
   const chart = useMemo(() => {
     const series = plot.series.filter(([, value], at) => at === 0 || report.rows.some((row) => value(row) > 0));
-    return columnsOf(report.rows, series.map(([name]) => name), {
+    const columns = columnsOf(report.rows, series.map(([name]) => name), {
       range: lastDays(days),
       unit,
       period: (row) => String(row[unit] ?? ""),
       values: (row) => series.map(([, value], at) => [at, value(row)]),
     });
+    return { ...columns, colours: series.map(([, , colour]) => colour) };
   }, [report, days, unit, plot]);
   const { totals } = report;
   if (!report.rows.length) {

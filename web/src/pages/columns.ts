@@ -15,6 +15,8 @@ export interface Column {
 
 export interface Chart {
   names: string[];
+  /** The classes of the series' colours; numbered ones if it does not say. */
+  colours?: string[];
   totals: number[];
   columns: Column[];
 }

@@ -28,6 +28,8 @@ const NEAR = 6;
 const REST = 120;
 const WAITS = ["Short waits", "True length"] as const;
 
+const isTouch = (): boolean => matchMedia("(pointer: coarse)").matches;
+
 export function WaterfallView() {
   const store = useThreadStore();
   useVersion(store);
@@ -156,7 +158,11 @@ function Chart({ value }: { value: Waterfall }) {
           {...pointer}
         />
       </div>
-      <p className="label">Scroll sideways or drag to move, Ctrl and scroll to zoom, click a bar to go to its message.</p>
+      <p className="label">
+        {isTouch()
+          ? "Drag to move, + and − to zoom, tap a bar to go to its message."
+          : "Scroll sideways or drag to move, Ctrl and scroll to zoom, click a bar to go to its message."}
+      </p>
     </section>
   );
 }
@@ -174,7 +180,7 @@ function Described({ bar }: { bar: Bar | null }) {
   }, [store, bar]);
   return (
     <p id="waterfall-bar" className="waterfall-bar" role="status">
-      {bar ? visible(description(store, bar)) : <span className="muted">Point at a bar to see what it was.</span>}
+      {bar ? visible(description(store, bar)) : <span className="muted">{isTouch() ? "" : "Point at a bar to see what it was."}</span>}
     </p>
   );
 }
