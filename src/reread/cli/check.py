@@ -59,7 +59,7 @@ def check(
     if as_json:
         print_json(drift_report(report) if drift else report)
     else:
-        from reread.render.listings import drift_lines, report_lines
+        from reread.render.check_listing import drift_lines, report_lines
 
         for line in drift_lines(report) if drift else report_lines(report, verbose=verbose):
             click.echo(line)

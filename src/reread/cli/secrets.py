@@ -47,7 +47,7 @@ def secrets(
     if as_json:
         print_json(report)
     else:
-        from reread.render.listings import secret_lines
+        from reread.render.secret_listing import secret_lines
 
         for line in secret_lines(report):
             echo_spans(line)

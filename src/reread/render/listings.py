@@ -1,4 +1,4 @@
-"""Lists of sessions, findings and unknown fields as lines of text."""
+"""Lists of sessions as lines of styled text."""
 
 from __future__ import annotations
 
@@ -9,12 +9,9 @@ from pathlib import Path
 from reread.accounting.prices import model_text
 from reread.base.format import date_text, size_text
 from reread.base.paths import path_name
-from reread.base.text import cell_width, pad, plural, truncate
+from reread.base.text import cell_width, pad, truncate
 from reread.catalog.headers import Header
-from reread.redaction.spans import CERTAIN, SORTS
 from reread.render.sanitize import safe_line
-from reread.reports.check_report import CheckReport
-from reread.reports.secrets_report import Secret, SecretsReport
 
 MIN_ID, WHOLE_ID = 8, 20
 """How much of an id is shown at least; an id that is not longer than the second is never cut."""
@@ -23,7 +20,6 @@ MIN_TITLE = 30
 MAX_PROJECT, MAX_FACTS = 16, 36
 WHEN, SIZE = 16, 8
 GAP = "  "
-MAX_CONTEXT = 110
 STAR = "★ "
 
 PLAIN, STRONG, QUIET, NAME = "plain", "strong", "quiet", "name"
@@ -133,47 +129,3 @@ def _shortened(id: str, needed: int) -> str:
     if len(id) <= WHOLE_ID:
         return id
     return id[: max(MIN_ID, needed)]
-
-
-def report_lines(report: CheckReport, *, verbose: bool = False) -> Iterator[str]:
-    """Findings in the format of compiler messages, and their totals."""
-    for file in report.files:
-        for finding in file.findings:
-            if verbose or finding.level != "info":
-                yield safe_line(f"{file.path}:{finding.line}: {finding.level}: {finding.text} [{finding.code}]")
-    totals = report.totals
-    found = ((totals.errors, "error"), (totals.warnings, "warning"), (totals.infos, "note"))
-    counts = ", ".join(plural(count, noun) for count, noun in found)
-    hint = " (-v shows the notes)" if totals.infos and not verbose else ""
-    read = ", ".join(plural(n, noun) for n, noun in ((totals.files, "file"), (totals.records, "record")))
-    yield f"{read}: {counts}{hint}"
-
-
-def drift_lines(report: CheckReport) -> Iterator[str]:
-    """Unknown types, tools and fields, and values of other types, the most frequent first."""
-    totals = report.totals
-    unknown = {**totals.unknown_types, **totals.unknown_fields, **totals.changed_types}
-    for name, count in sorted(unknown.items(), key=lambda item: (-item[1], item[0])):
-        yield safe_line(f"{count:8,}  {name}")
-    if not unknown:
-        read = f"{plural(totals.records, 'record')} of {plural(totals.files, 'file')}"
-        yield f"No unknown types, tools or fields in {read}."
-
-
-def secret_lines(report: SecretsReport) -> Iterator[list[Span]]:
-    """What must not be shared, file by file, in the format of compiler messages, and the totals."""
-    for file in report.files:
-        by_value: dict[tuple[int, str], list[Secret]] = {}
-        for secret in sorted(file.secrets, key=lambda secret: (SORTS.index(secret.sort), secret.line)):
-            by_value.setdefault((SORTS.index(secret.sort), secret.id), []).append(secret)
-        for first, *others in by_value.values():
-            more = f" and {plural(len(others), 'more place')}" if others else ""
-            yield [
-                (PLAIN, safe_line(f"{file.path}:{first.line}: ")),
-                (STRONG if first.sort == CERTAIN else PLAIN, f"{first.sort}: {first.kind}"),
-                (PLAIN, safe_line(f" {first.mask}{more}")),
-            ]
-            if first.context:
-                yield [(QUIET, safe_line(f"    {truncate(first.context, MAX_CONTEXT)}"))]
-    counts = ", ".join(f"{count:,} {sort}" for sort, count in report.totals.items())
-    yield [(PLAIN, f"{plural(report.scanned, 'file')}: {counts}")]
