@@ -46,23 +46,29 @@ def test_an_unknown_name_is_an_attribute_error() -> None:
         _ = reread.nonsense
 
 
-@pytest.mark.parametrize(
-    ("code", "unwanted"),
-    [
-        ("import reread", {"msgspec", "click", "rich", "watchfiles", "asyncio", "json"}),
-        (
-            "import sys; sys.argv = ['reread', '--help']\n"
-            "from reread import cli\n"
-            "try: cli.main()\nexcept SystemExit: pass",
-            {"msgspec", "rich", "watchfiles", "asyncio", "reread.session"},
-        ),
-    ],
-    ids=["import", "help"],
-)
-def test_import_and_help_load_only_what_they_need(code: str, unwanted: set[str]) -> None:
+def modules_after(code: str) -> set[str]:
+    """The modules that a fresh process has loaded after running this."""
     probe = f"{code}\nimport sys; print('\\n' + ' '.join(sys.modules))"
     done = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, check=True)
-    assert unwanted.isdisjoint(done.stdout.splitlines()[-1].split())
+    return set(done.stdout.splitlines()[-1].split())
+
+
+def test_importing_the_library_loads_little() -> None:
+    unwanted = {"msgspec", "click", "rich", "watchfiles", "asyncio", "json"}
+    assert unwanted.isdisjoint(modules_after("import reread"))
+
+
+@pytest.mark.parametrize(
+    ("words", "unwanted"),
+    [
+        ("--help", {"msgspec", "rich", "watchfiles", "asyncio", "reread.session"}),
+        ("--demo ls", {"watchfiles", "asyncio", "tantivy", "reread.session", "reread.redaction", "reread.reports"}),
+        ("--demo search jitter", {"rich", "watchfiles", "asyncio", "reread.redaction", "reread.reports"}),
+    ],
+)
+def test_verbs_load_only_what_they_need(words: str, unwanted: set[str]) -> None:
+    run = f"import sys; sys.argv = ['reread', *{words.split()}]\nfrom reread import cli\n"
+    assert unwanted.isdisjoint(modules_after(f"{run}try: cli.main()\nexcept SystemExit: pass"))
 
 
 def annotations(thing: object) -> Iterator[str]:

@@ -168,10 +168,11 @@ def _styled(line: StyledLine) -> str:
 
 def _short_ids(roots: Sequence[Path]) -> dict[str, str]:
     """Return the beginning of the id of each session file that no other one begins with, as `ls` lists them."""
-    from reread.disk.layout import session_files
+    from reread.base.paths import path_name
+    from reread.disk.layout import session_paths
     from reread.render.listings import unique_beginnings
 
-    stems = {str(file): file.stem for file in session_files(roots or None)}
+    stems = {path: path_name(path).removesuffix(".jsonl") for path in session_paths(roots or None)}
     short = unique_beginnings((path, [stem]) for path, stem in stems.items())
     return {stem: short[path] for path, stem in stems.items()}
 
