@@ -12,6 +12,7 @@ from reread.cli import reread as command
 from reread.cli._options import SAMPLES
 from reread.errors import Misuse, NotFound
 from reread.recording.adoption import adopt
+from reread.recording.resume_command import resumption
 
 SESSIONS = [header for header in reread.sessions(root=SAMPLES) if not header.captured]
 FOREIGN: dict[str, Any] = {
@@ -89,6 +90,14 @@ def test_a_foreign_run_is_listed_shown_searched_and_counted(tmp_path: Path, monk
     assert {hit.session for hit in reread.search("quay")} == {"Run/7", "run8"}
     adopt([file])
     assert len(list(reread.sessions())) == len(headers)
+
+
+def test_claude_code_cannot_resume_the_run_of_another_agent(tmp_path: Path) -> None:
+    path = tmp_path / "run.json"
+    path.write_text(json.dumps({**FOREIGN, "session_id": "7"}))
+    (adopted,) = adopt([path], to=tmp_path / "runs")
+    with pytest.raises(Misuse, match="Cannot resume '7': Claude Code did not write it"):
+        resumption(adopted.path)
 
 
 def test_agents_and_steps_of_any_form_are_read(tmp_path: Path) -> None:

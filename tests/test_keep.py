@@ -102,6 +102,16 @@ def test_one_session_is_kept_and_restored_with_what_belongs_to_it(claude: Path, 
     assert sorted(files_in(tmp_path / "out")) == [f"projects/-p/{TWO}.jsonl", f"tasks/{TWO}/1.json"]
 
 
+def test_what_is_kept_already_is_not_kept_again(claude: Path, tmp_path: Path) -> None:
+    reread.keep(to=tmp_path / "kept")
+    for source in (tmp_path / "kept", tmp_path / "kept/projects/-p"):
+        with pytest.raises(Misuse, match="has kept sessions already; copy it as it is"):
+            reread.keep(source, to=tmp_path / "other")
+    with pytest.raises(Misuse, match="has kept sessions already"):
+        reread.keep(to=tmp_path / "other", root=tmp_path / "kept")
+    assert not files_in(tmp_path / "other") or not any((tmp_path / "other").rglob("*.zst"))
+
+
 def test_nothing_else_of_the_folder_is_kept(claude: Path, tmp_path: Path) -> None:
     before = {file.name for file in files_below(claude)}
     secret = tmp_path / "secret"

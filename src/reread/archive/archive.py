@@ -226,7 +226,7 @@ class Archive:
         """Yield the files to keep, each once."""
         seen: set[str] = set()
         for folder, files in self._sources(sources, root):
-            self._refuse_overlap(folder)
+            self._refuse_source(folder)
             for file in files:
                 if file.path not in seen:
                     seen.add(file.path)
@@ -255,19 +255,24 @@ class Archive:
                     raise NotFound(f"No file {found}; run `reread ls` to list sessions.", path=str(found))
                 yield found.parent, files_of_session(found)
 
-    def _refuse_overlap(self, source: Path) -> None:
-        """Raise Misuse if the archive lies in what is kept, or in Claude Code's folder, or the other way round."""
-        if is_bucket_url(self.name):
-            return
-        archive = Path(os.path.realpath(self.folder))
-        for folder in (source, *layout.config_folders()):
-            real = Path(os.path.realpath(folder))
-            if archive.is_relative_to(real):
-                raise Misuse(
-                    f"Cannot keep sessions in {self.folder}: it lies in {folder}; use another folder for --to."
-                )
-        if Path(os.path.realpath(source)).is_relative_to(archive):
-            raise Misuse(f"{source} lies in the archive {self.folder}; name the original.")
+    def _refuse_source(self, source: Path) -> None:
+        """Raise Misuse if the archive lies in what is kept, or in Claude Code's folder, or the other way round.
+
+        Also if the source is an archive itself: what it has is compressed, and would be kept as what it is not.
+        """
+        real = Path(os.path.realpath(source))
+        if not is_bucket_url(self.name):
+            archive = Path(os.path.realpath(self.folder))
+            for folder in (source, *layout.config_folders()):
+                if archive.is_relative_to(os.path.realpath(folder)):
+                    raise Misuse(
+                        f"Cannot keep sessions in {self.folder}: it lies in {folder}; use another folder for --to."
+                    )
+            if real.is_relative_to(archive):
+                raise Misuse(f"{source} lies in the archive {self.folder}; name the original.")
+        mirrors = os.path.realpath(mirrors_folder())
+        if real.is_relative_to(mirrors) or any(map(layout.is_archive, (real, *real.parents))):
+            raise Misuse(f"Cannot keep {typed_path(source)}: it has kept sessions already; copy it as it is.")
 
 
 def _is_session(name: str) -> bool:

@@ -15,9 +15,14 @@ from reread.base.paths import program_name
 from reread.catalog.headers import read_header
 from reread.catalog.stored_conversation import StoredConversation
 from reread.disk import layout
+from reread.disk.regular import open_regular
 from reread.errors import Misuse
+from reread.records import dialects
+from reread.records.decode import Record
 
 CLAUDE = "claude"
+CLAUDE_DIALECTS = (dialects.NATIVE, *(dialect.NAME for dialect in dialects.DIALECTS))
+FIRST_LINE = 1 << 20
 _PLAIN_ID = re.compile(r"\w[\w-]*", re.ASCII)
 _CMD_SPECIAL = re.compile(r'[()%!^"<>&|]')
 _PRINTABLE = re.compile(r"[ -~]|[^\W_]")
@@ -57,6 +62,8 @@ def resumption(path: Path) -> Resumption:
             f"Cannot resume {header.id!r}: Claude Code has deleted it; restore it with"
             f" `reread keep --restore {shlex.quote(header.id)} -o {shlex.quote(str(target))}`."
         )
+    if _is_of_another_agent(path):
+        raise Misuse(f"Cannot resume {header.id!r}: Claude Code did not write it.")
     stored = StoredConversation(path)
     if header.captured:
         ids, runs = stored.session_ids, stored.runs
@@ -77,6 +84,13 @@ def resumption(path: Path) -> Resumption:
         trusted=own or _is_below(path, layout.config_folders()),
         captured=header.captured,
     )
+
+
+def _is_of_another_agent(path: Path) -> bool:
+    """True if the first line of a file is of no dialect of Claude Code's."""
+    with open_regular(path) as file:
+        line = file.readline(FIRST_LINE)
+    return Record(0, 0, line).dialect not in CLAUDE_DIALECTS
 
 
 def _is_below(path: Path, folders: Sequence[Path]) -> bool:
