@@ -216,6 +216,16 @@ def test_restoring_never_overwrites(claude: Path, tmp_path: Path) -> None:
     assert not (claude / "back").exists()
 
 
+def test_a_session_is_found_if_only_one_of_the_clients_folders_exists(
+    claude: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("CLAUDE_CONFIG_DIR")
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("USERPROFILE", str(tmp_path / "home"))
+    shutil.copytree(claude, tmp_path / "home" / ".claude")
+    assert reread.keep(ONE, to=tmp_path / "kept").sessions == 1
+
+
 @pytest.mark.parametrize("words", [["--verify"], ["--restore", "latest", "-o", "out"]])
 def test_before_anything_is_kept_there_is_nothing_to_verify_or_restore(words: list[str], tmp_path: Path) -> None:
     result = CliRunner().invoke(command, ["keep", "--to", str(tmp_path / "kept"), *words])

@@ -250,10 +250,15 @@ class Archive:
                 from reread.catalog.resolve import resolve_session  # not needed to keep everything
 
                 name = source if isinstance(source, str) else Path(source)
-                found = resolve_session(name, root=[*roots] if roots else layout.config_folders())
+                found = resolve_session(name, root=[*roots] if roots else self._own_folders())
                 if not os.path.lexists(found):
                     raise NotFound(f"No file {found}; run `reread ls` to list sessions.", path=str(found))
                 yield found.parent, files_of_session(found)
+
+    def _own_folders(self) -> list[Path]:
+        """Return Claude Code's folders that exist, or all if none does: then an error names the first."""
+        folders = layout.config_folders()
+        return [folder for folder in folders if os.path.isdir(folder)] or folders
 
     def _refuse_source(self, source: Path) -> None:
         """Raise Misuse if the archive lies in what is kept, or in Claude Code's folder, or the other way round.
