@@ -41,6 +41,7 @@ function takeEarly(address: string): Promise<Response> | undefined {
 
 async function get(address: string, init?: RequestInit): Promise<Response> {
   const response = await (takeEarly(address) ?? fetch(address, init)).catch(() => {
+    void connection.ask();
     throw new Error("No response from the server. Is reread still running?");
   });
   if (response.ok) return response;
@@ -90,9 +91,10 @@ const GRACE = 2000;
 /** How soon a stream that the browser gave up is opened again. */
 const RETRY = 3000;
 
-/** Whether the server answers, as its stream of events shows. */
+/** Whether the server answers. */
 class StreamConnection extends Store {
   fault: Fault | null = null;
+  private timer = 0;
 
   set(fault: Fault | null): void {
     if (fault === this.fault) return;
@@ -100,13 +102,15 @@ class StreamConnection extends Store {
     this.changed();
   }
 
-  /** Ask why a stream cannot be opened: it does not say itself. */
+  /** Ask why there was no answer, which the browser does not say, and again until there is one. */
   async ask(): Promise<void> {
+    clearTimeout(this.timer);
     const status = await fetch("api/").then(
       (response) => response.status,
       () => 0,
     );
     this.set(status === 401 ? "token" : status === 0 ? "gone" : null);
+    if (this.fault) this.timer = window.setTimeout(() => void this.ask(), RETRY);
   }
 }
 

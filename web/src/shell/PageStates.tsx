@@ -1,8 +1,10 @@
 /** What a page shows while it loads, if it is empty, and if it cannot be loaded. */
 
-import type { ReactNode } from "react";
+import { useEffect, useRef, type ReactNode } from "react";
+import { useSource } from "../contexts";
 import { size } from "../kit/format";
-import { NotFound } from "../source";
+import { Store, useSelector } from "../kit/store";
+import { NotFound, type Connection } from "../source";
 import type { OpeningProgress } from "../values";
 
 export function Empty({ title, children }: { title: string; children?: ReactNode }) {
@@ -14,10 +16,21 @@ export function Empty({ title, children }: { title: string; children?: ReactNode
   );
 }
 
+/** The connection of a page that needs none. */
+const CONNECTED: Connection = Object.assign(new Store(), { fault: null });
+
+/** If the server was gone, tries again when it is back; the notice about the connection says why. */
 export function LoadError({ error, onRetry }: { error: Error; onRetry(): void }) {
+  const { connection } = useSource();
+  const fault = useSelector(connection ?? CONNECTED, ({ fault }) => fault);
+  const wasGone = useRef(false);
+  useEffect(() => {
+    if (!fault && wasGone.current) onRetry();
+    wasGone.current = fault !== null;
+  }, [fault]);
   return (
     <Empty title={error instanceof NotFound ? "Not found" : "Couldn’t load this"}>
-      <p>{error.message}</p>
+      {!fault && <p>{error.message}</p>}
       <p>
         <button type="button" onClick={onRetry}>
           Try again
