@@ -345,7 +345,10 @@ def slow_records(body: bytes, line: int, offset: int) -> list[Record]:
 
 def inner_record(record: Record, message: bytes) -> Record:
     """Return a record that is written inside another, such as an agent's in a progress record."""
-    envelope = to_envelope(as_dict(jsontext.loads_clean(message)))
+    try:
+        envelope = decode_envelope(message)
+    except jsontext.DECODE_ERRORS:
+        envelope = to_envelope(as_dict(jsontext.loads_clean(message)))
     at = record.body.find(message)
     if at < 0:
         return Record(record.line, record.offset, record.body, envelope.type, envelope)
