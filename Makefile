@@ -94,14 +94,15 @@ web/node_modules/.installed: web/package.json web/package-lock.json
 	@touch $@
 
 # The reader is tested in Chromium: as root on a Debian machine it is installed, elsewhere its tests are skipped.
+# The program that drives it needs libatomic, which a small Debian does not have.
 chromium:
-	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null || { \
-	  if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
-	    apt-get update -qq && apt-get install -y -qq chromium; \
-	  else \
-	    echo "No Chromium here: the browser tests will be skipped."; \
-	  fi; \
-	}
+	@missing=; command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null || missing=chromium; \
+	if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	  dpkg --status libatomic1 >/dev/null 2>&1 || missing="$$missing libatomic1"; \
+	  [ -z "$$missing" ] || { apt-get update -qq && apt-get install -y -qq $$missing; }; \
+	elif [ -n "$$missing" ]; then \
+	  echo "No Chromium here: the browser tests will be skipped."; \
+	fi
 
 # A Debian machine may have Python without venv: then, as root, it is installed first.
 $(BIN)/python:
