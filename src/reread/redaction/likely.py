@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-PASSWORD, TOKEN, CREDENTIALS, HEADER = "password", "key-or-token", "url-password", "authorization"
+PASSWORD, TOKEN, CREDENTIALS, HEADER, COOKIE = "password", "key-or-token", "url-password", "authorization", "cookie"
 
 _STEMS = (
     "passw",
@@ -74,6 +74,16 @@ _URL = re.compile(r"(?<=://)[^\s/:@\"'<>\x1e\x1f]{0,80}:([^\s/@\"'<>\x1e\x1f]{3,
 _BEARER = re.compile(r"(?i)(?:bearer|basic|token|sso-key|apikey)[ \t]{1,3}([A-Za-z0-9._~+/=-]{12,2000})")
 _CURL = re.compile(r"(?:-u|--user)[ \t=]{1,3}[\"']?[\w.@+-]{1,80}:([^\s\"'\x1e\x1f]{3,200})")
 _PRIVATE_PAIR = re.compile(r"(?<=-p)[^\s\"'`-][^\s\"'`]{3,80}")
+_CLIENT_PASSWORD = re.compile(
+    r"[ \t]-p(?:\\?[\"'](?P<quoted>[^\s\"'\\\x1e\x1f]{4,80})"
+    r"|(?P<bare>[^\s\"'`;&|<>()\\\x1e\x1f-][^\s\"'`;&|<>()\\\x1e\x1f]{3,80}))"
+)
+"""The password of a database client, which follows -p without a space."""
+_PORTS = re.compile(r"[\d.:/-]+(?:tcp|udp)?")
+_COOKIE = re.compile(r"(?<=ook)ie\\*[\"'`]{0,2}[ \t]{0,4}(?:[:=,\x1e]|(?<=[ \t]))[ \t]{0,4}\\*[\"'`]?")
+_COOKIE_PAIR = re.compile(r"[ \t]{0,4}([\w.$%~-]{1,80})=([^\s;,\"'`\\\x1e\x1f]{0,400});?", re.ASCII)
+_COOKIE_NAME = re.compile(r"sess|sid|auth|login|remember|jwt|sso|identity", re.IGNORECASE)
+_SHORTEST_COOKIE = 16
 
 
 class LikelyMatch(NamedTuple):
@@ -94,6 +104,8 @@ def find_likely(text: str) -> Iterator[LikelyMatch]:
             yield LikelyMatch(found.start(1), found.end(1), CREDENTIALS)
         at = text.find("://", at + 3)
     yield from _headers(text)
+    yield from _cookies(text)
+    yield from _clients(text)
 
 
 def _named(text: str) -> Iterator[LikelyMatch]:
@@ -200,3 +212,35 @@ def _headers(text: str) -> Iterator[LikelyMatch]:
 def _is_header_value(value: str) -> bool:
     has_digit = _DIGIT.search(value) is not None
     return has_digit and not _is_placeholder(value) and not _is_name(value)
+
+
+def _cookies(text: str) -> Iterator[LikelyMatch]:
+    """Yield the values of cookies by which a server knows who asks."""
+    at = text.find("ookie")
+    while at >= 0:
+        end = at + 5
+        found = _COOKIE.match(text, at + 3)
+        pair = _COOKIE_PAIR.match(text, found.end()) if found is not None else None
+        while pair is not None:
+            end = pair.end()
+            if len(pair[2]) >= _SHORTEST_COOKIE and _COOKIE_NAME.search(pair[1]) and _is_header_value(pair[2]):
+                yield LikelyMatch(pair.start(2), pair.end(2), COOKIE)
+            pair = _COOKIE_PAIR.match(text, end)
+        at = text.find("ookie", end)
+
+
+def _clients(text: str) -> Iterator[LikelyMatch]:
+    """Yield the passwords in commands of database clients."""
+    for client in ("mysql", "mariadb"):
+        at = text.find(client)
+        while at >= 0:
+            end = at + len(client)
+            line = text.find("\n", end, end + 400)
+            found = _CLIENT_PASSWORD.search(text, end, line if line >= 0 else end + 400)
+            if found is not None:
+                group = "quoted" if found["quoted"] else "bare"
+                is_value = _is_secret_value(found[group], True, is_text=group == "quoted")
+                if is_value and not _PORTS.fullmatch(found[group]):
+                    yield LikelyMatch(*found.span(group), PASSWORD)
+                end = found.end()
+            at = text.find(client, end)
