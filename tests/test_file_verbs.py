@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import reread
 from reread import cli
-from reread.errors import Ambiguous, Misuse, NotFound
+from reread.errors import Ambiguous, Misuse, NotFound, Unreadable
 from reread.history.blame_lines import LineBlame
 from reread.history.line_trace import differing_ranges, line_changes, line_numbers
 from reread.render.blame_table import blame_lines
@@ -201,6 +201,19 @@ def test_blame_of_a_file_that_is_now_somewhere_else(project: Path, tmp_path: Pat
         reread.blame(copy, recorded_as="x.txt", root=project / "root")
     with pytest.raises(Misuse, match=r"changed 2 files that end with 'b.txt'; name more of the path"):
         reread.blame(copy, recorded_as="b.txt", root=project / "root")
+
+
+def test_blame_says_which_sessions_it_could_not_read(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(path: Path, _: object) -> None:
+        raise Unreadable.at(path, PermissionError(13, "Permission denied"))
+
+    monkeypatch.setattr("reread.reports.file_index._derive", fail)
+    unread: list[str] = []
+    file = project / "two" / "b.txt"
+    file.write_text(LINES)
+    lines = reread.blame(file, root=project / "root", unread=unread)
+    assert not any(line.session for line in lines)
+    assert unread and all(path.endswith(".jsonl") for path in unread)
 
 
 def test_blame_of_a_file_that_no_session_changed(project: Path) -> None:

@@ -56,6 +56,15 @@ def ask(folder: Path, query: str, **options: Any) -> list[dict[str, Any]]:
         return list(json_rows(result.schema.names, result.rows))
 
 
+def test_queries_need_no_folder_to_write_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.delenv("REREAD_MACHINE", raising=False)
+    for variable in ("REREAD_HOME", "REREAD_CACHE"):
+        monkeypatch.setenv(variable, str(tmp_path / "file/none"))
+    with own_tables([SAMPLES]) as place, closing(Database(place)) as database:
+        assert next(iter(database.query("select count(*), any_value(machine) from sessions").rows)) == (9, "unnamed")
+
+
 def test_there_are_twenty_questions() -> None:
     assert len(QUESTIONS) >= 20
 

@@ -1,5 +1,6 @@
 """Tables in a folder: only what changed is written, several writers and a reader at once, writers that are killed."""
 
+import gc
 import json
 import os
 import shutil
@@ -64,6 +65,21 @@ def root(tmp_path: Path) -> Path:
     put(tmp_path / "claude", "a", "one", "two")
     put(tmp_path / "claude", "b", "three", day="2026-04-02")
     return tmp_path / "claude"
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs a device that is always full")
+@pytest.mark.filterwarnings("error")
+def test_a_full_disk_is_reported_and_leaves_nothing(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(LocalPlace, "write", lambda *_: Path("/dev/full").open("wb"))  # noqa: SIM115
+        with pytest.raises(Unwritable, match=r"Cannot write .*out.*: No space left on device"):
+            reread.tables(root=root).write(tmp_path / "out")
+    gc.collect()
+    assert not parquet_files(tmp_path / "out")
+    reread.tables(root=root).write(tmp_path / "out")
+    assert len(rows(tmp_path / "out", "sessions")) == 2
 
 
 def test_a_folder_has_the_rows_of_the_transcripts(tmp_path: Path) -> None:

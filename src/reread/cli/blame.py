@@ -41,9 +41,14 @@ def blame(ctx: click.Context, path: str, recorded_as: str | None, as_json: bool,
     found = _LINES.fullmatch(path)
     if found is not None and not os.path.exists(path):
         name, lines = found[1], found[2]
-    with progress("reading", None) as step:
-        roots = merged_roots(ctx, root) or None
-        blamed = find(name, lines=lines, recorded_as=recorded_as, root=roots, progress=step)
+    unread: list[str] = []
+    try:
+        with progress("reading", None) as step:
+            roots = merged_roots(ctx, root) or None
+            blamed = find(name, lines=lines, recorded_as=recorded_as, root=roots, progress=step, unread=unread)
+    finally:
+        for session in unread:
+            print_notice(f"Cannot read {session}: not included.")
     if as_json:
         return print_json([line_value(line) for line in blamed])
     if not any(line.session for line in blamed):

@@ -23,6 +23,7 @@ from reread.errors import Unreadable, Unwritable
 FOLDER = "tables"
 WAIT_SECONDS = 60.0
 """How long to wait for another process that brings the same tables up to date."""
+UNNAMED = "unnamed"
 
 
 @contextmanager
@@ -66,7 +67,7 @@ def _is_current(place: LocalPlace, files: FileSet, *, text: bool) -> bool:
 
     Raise Unreadable if they are not as they were written.
     """
-    manifest = newest_manifest(place, machine_id())
+    manifest = newest_manifest(place, _machine())
     if manifest is None or (manifest.version, manifest.text) != (VERSION, text):
         return False
     states = {path: state for part in manifest.parts for path, state in part.transcripts.items()}
@@ -85,12 +86,20 @@ def _is_current(place: LocalPlace, files: FileSet, *, text: bool) -> bool:
 def _update(place: LocalPlace, files: FileSet, *, text: bool, progress: Progress | None) -> TablesReport:
     from reread.dataset.update import TableUpdate
 
-    update = TableUpdate(place, machine_id(), files, text=text, progress=progress)
+    update = TableUpdate(place, _machine(), files, text=text, progress=progress)
     return update.run(wait=WAIT_SECONDS)[1]
+
+
+def _machine() -> str:
+    """Return the name of this machine; if it cannot be written down, one that only this query sees."""
+    try:
+        return machine_id()
+    except Unwritable:
+        return UNNAMED
 
 
 def _key(files: FileSet, *, text: bool) -> str:
     """Return the name of the folder for the tables of some folders, made under the present name of this machine."""
-    names = "\0".join([machine_id(), *files.folders]).encode("utf-8", "surrogateescape")
+    names = "\0".join([_machine(), *files.folders]).encode("utf-8", "surrogateescape")
     digest = hashlib.blake2b(names, digest_size=6).hexdigest()
     return f"{'text' if text else 'plain'}-{digest}"

@@ -61,8 +61,9 @@ class TableFile:
 
     def abandon(self) -> None:
         """Close the file without its rows: only the writer is ended, or it would try to write later."""
-        with suppress(OSError), self._file:
-            self._writer.close()
+        if not self._file.closed:
+            with suppress(OSError), self._file:
+                self._writer.close()
         self._writer.is_open = False
 
     @property
@@ -191,8 +192,12 @@ class PartsWriter:
 def write_usage(place: TablePlace, machine: str, month: str | None, rows: Iterable[Row]) -> TablePart:
     """Write rows of `usage` of one month; the file has no name yet."""
     part = PartWriter(place, machine, month, text=False)
-    part.add_rows((USAGE.name, row) for row in rows)
-    return part.finish()
+    try:
+        part.add_rows((USAGE.name, row) for row in rows)
+        return part.finish()
+    except BaseException:
+        part.abandon()
+        raise
 
 
 def write_result(path: Path, schema: Schema, found: Iterable[RecordBatch]) -> None:

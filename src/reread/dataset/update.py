@@ -67,7 +67,10 @@ class TableUpdate:
                 folder = self.place.location(FOLDER)
                 raise Unwritable(f"Cannot write {folder}: another process is writing there; try again when it is done.")
             for _ in range(ATTEMPTS):
-                done = self._attempt()
+                try:
+                    done = self._attempt()
+                except OSError as error:
+                    raise Unwritable.at(self.place.location(""), error) from error
                 if done is not None:
                     return done
         raise Unwritable(f"Cannot write {self.place.location(FOLDER)}: other machines use the name {self.machine}.")

@@ -49,10 +49,12 @@ def blame(
     recorded_as: str | None = None,
     root: str | Path | Sequence[str | Path] | None = None,
     progress: Progress | None = None,
+    unread: list[str] | None = None,
 ) -> list[BlamedLine]:
     """Return each line of a file, or lines such as `10-20`, with the session, turn and prompt that wrote it.
 
     `recorded_as` is the path that the file has in sessions, or the end of it, if the file is now somewhere else.
+    Sessions that cannot be read go to `unread`.
     """
     file = Path(os.path.normpath(layout.expand_path(os.fspath(path)).absolute()))
     text = _read(file)
@@ -60,7 +62,7 @@ def blame(
     first, last = parse_lines(lines, len(rows)) if lines is not None else (1, len(rows))
     roots = [root] if isinstance(root, str | Path) else root
     with closing(FileIndexReader()) as reader:
-        index = reader.read(layout.session_paths(roots), progress=progress)
+        index = reader.read(layout.session_paths(roots), progress=progress, unread=unread)
         name = _name_here(index, file) if recorded_as is None else _recorded_name(index, recorded_as)
         origins = LineBlame(index.traces_of, name).of(line_numbers(text))
     return [_blamed(number, rows[number - 1], origins[number - 1]) for number in range(first, last + 1)]

@@ -96,21 +96,27 @@ class FileIndexReader:
         self._paths = DerivedValues(PATHS, format=FORMAT)
         self._traces = DerivedValues(TRACES, format=FORMAT)
 
-    def read(self, sessions: Iterable[str], *, progress: Progress | None = None) -> FileIndex:
-        """Return what these sessions did to files; sessions that cannot be read are left out."""
+    def read(
+        self, sessions: Iterable[str], *, progress: Progress | None = None, unread: list[str] | None = None
+    ) -> FileIndex:
+        """Return what these sessions did to files; those that cannot be read are left out, and go to `unread`."""
         names = list(sessions)
         known = self._paths.values(names)
         found: dict[str, list[str]] = {}
         fresh: list[tuple[Derived, Derived]] = []
         for name in names:
-            with suppress(RereadError, OSError), naming_file(name):
-                state = _state(name)
-                files = _known(known.get(name), state)
-                if files is None:
-                    files, both = _derive(Path(name), state)
-                    fresh.append(both)
+            try:
+                with naming_file(name):
+                    state = _state(name)
+                    files = _known(known.get(name), state)
+                    if files is None:
+                        files, both = _derive(Path(name), state)
+                        fresh.append(both)
                 if files.paths:
                     found[name] = files.paths
+            except (RereadError, OSError):
+                if unread is not None:
+                    unread.append(name)
             if len(fresh) >= BATCH:
                 self._save(fresh)
             if progress is not None:
