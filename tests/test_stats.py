@@ -227,6 +227,7 @@ class TestCommandLine:
         lines = run("--demo", "stats", "--by", by, home=tmp_path).stdout.splitlines()
         assert max(map(len, lines)) <= 80
         assert any(line.startswith("Total") for line in lines)
+        assert "Lower bound: 1 of 150 responses has no final token count." in lines
 
 
 class TestGit:

@@ -75,7 +75,7 @@ export type StatsRow = Record<string, string | number | null>;
 export interface StatsReport {
   sessions: number;
   rows: StatsRow[];
-  totals: StatsRow;
+  totals: StatsRow & { unconfirmed_responses: number; unpriced_models: string[] };
 }
 
 /** A call that the statistics count, and the key of its session. */

@@ -11,7 +11,7 @@ import msgspec
 from reread.base.format import duration_text, money_text, tokens_text
 from reread.base.text import one_line, plural, truncate
 from reread.render.sanitize import csv_cell, safe_line
-from reread.render.usage_table import LOUD, PLAIN, STRONG, WIDTH, ColumnTable, Styled, label
+from reread.render.usage_table import LOUD, PLAIN, STRONG, WIDTH, ColumnTable, Styled, label, lower_bound_notes
 from reread.reports.stats_report import CallPlace, Stats, StatsReport
 
 HEADERS = ("calls", "failed", "denied", "retry", "time", "lines", "cost")
@@ -51,6 +51,8 @@ def _notes(report: StatsReport) -> Iterator[Styled]:
     if report.unplaced_cost_usd >= SMALLEST_COST:
         cost = money_text(report.unplaced_cost_usd)
         yield PLAIN, f"Not included: {cost} that the client counted and no response in a transcript states."
+    if report.usage is not None:
+        yield from lower_bound_notes(report.usage)
     if report.unread:
         yield LOUD, safe_line(f"Cannot read {', '.join(report.unread)}: not included; run `reread check` on it.")
 

@@ -76,6 +76,12 @@ def usage_notes(report: UsageReport) -> Iterator[Styled]:
         yield PLAIN, hidden_note(report)
     if report.unread:
         yield LOUD, unread_note(report)
+    yield from lower_bound_notes(totals)
+    yield PLAIN, f"Prices of {report.prices}. Background calls (titles, recaps) are not recorded and not included."
+
+
+def lower_bound_notes(totals: Usage) -> Iterator[Styled]:
+    """Yield why the cost may be higher."""
     if totals.unpriced_models:
         names = ", ".join(totals.unpriced_models)
         yield LOUD, safe_line(f"No price for {names}: tokens are counted, cost is not.")
@@ -83,7 +89,6 @@ def usage_notes(report: UsageReport) -> Iterator[Styled]:
         has = "has" if totals.unconfirmed_responses == 1 else "have"
         share = f"{totals.unconfirmed_responses} of {totals.responses} responses"
         yield LOUD, f"Lower bound: {share} {has} no final token count."
-    yield PLAIN, f"Prices of {report.prices}. Background calls (titles, recaps) are not recorded and not included."
 
 
 def _comparison_lines(comparison: CostComparison, totals: Usage) -> Iterator[Styled]:

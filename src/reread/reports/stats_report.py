@@ -354,7 +354,13 @@ def _session_files(
 def stats_value(report: StatsReport) -> dict[str, Any]:
     """Return a report as JSON values: `rows` with their groups and figures, and `totals`."""
     rows = [{**row.group, **msgspec.to_builtins(row.stats)} for row in report.rows]
-    totals = {**msgspec.to_builtins(report.totals), "unplaced_cost_usd": report.unplaced_cost_usd}
+    used = report.usage or Usage()
+    totals = {
+        **msgspec.to_builtins(report.totals),
+        "unplaced_cost_usd": report.unplaced_cost_usd,
+        "unconfirmed_responses": used.unconfirmed_responses,
+        "unpriced_models": list(used.unpriced_models),
+    }
     return {"sessions": report.sessions, "rows": rows, "totals": totals}
 
 

@@ -13,7 +13,8 @@ export function Count({ value, unit = "" }: { value: number | null | undefined; 
   );
 }
 
-type Costs = Pick<Figures, "cost_usd" | "unconfirmed_responses" | "unpriced_models">;
+type Bounds = Pick<Figures, "unconfirmed_responses" | "unpriced_models">;
+type Costs = Bounds & Pick<Figures, "cost_usd">;
 
 export function Cost({ figures }: { figures: Costs | null | undefined }) {
   if (!figures || figures.cost_usd === null) return <span className="num muted">–</span>;
@@ -24,14 +25,22 @@ export function Cost({ figures }: { figures: Costs | null | undefined }) {
   );
 }
 
-const isLowerBound = (figures: Costs): boolean =>
+export const isLowerBound = (figures: Bounds): boolean =>
   figures.unconfirmed_responses > 0 || figures.unpriced_models.length > 0;
 
 /** What the figures leave out. */
-export function caveats(figures: Pick<Figures, "unconfirmed_responses" | "unpriced_models">): string[] {
+export function caveats(figures: Bounds): string[] {
   const { unconfirmed_responses: open, unpriced_models: unpriced } = figures;
   return [
     ...(open ? [`Lower bound: ${plural(open, "response has", "responses have")} no final token count`] : []),
     ...(unpriced.length ? [`No price for ${unpriced.map(visible).join(", ")}: tokens are counted, cost is not`] : []),
   ];
+}
+
+export function Caveats({ figures }: { figures: Bounds }) {
+  return caveats(figures).map((caveat) => (
+    <p key={caveat} className="note warning">
+      {caveat}.
+    </p>
+  ));
 }

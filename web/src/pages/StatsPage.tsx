@@ -3,6 +3,7 @@
 import { useMemo, useState } from "react";
 import { useSource } from "../contexts";
 import { ChipGroup } from "../kit/ChipGroup";
+import { Caveats, isLowerBound } from "../kit/Figure";
 import { duration, exact, money, plural } from "../kit/format";
 import { useAsync } from "../kit/useAsync";
 import { reportHref, type ReportRoute } from "../route";
@@ -136,8 +137,9 @@ function Overview({ report, days, unit, plot }: { report: StatsReport; days: num
         <Total value={duration(total("tool_seconds"))} name="tools" />
         <Total value={duration(total("waiting_seconds"))} name="waiting" />
         <Total value={exact(total("compactions"))} name={total("compactions") === 1 ? "compaction" : "compactions"} />
-        <Total value={money(total("cost_usd"))} name="cost" />
+        <Total value={money(total("cost_usd"), isLowerBound(totals))} name="cost" />
       </p>
+      <Caveats figures={totals} />
       <ColumnChart chart={chart} label={plot.name} format={plot.format} />
     </>
   );

@@ -3,7 +3,7 @@
 import { useMemo, useState } from "react";
 import { useSource } from "../contexts";
 import { ChipGroup } from "../kit/ChipGroup";
-import { caveats } from "../kit/Figure";
+import { Caveats } from "../kit/Figure";
 import { capitalized, exact, exactMoney, money, plural, tokens } from "../kit/format";
 import { useAsync, useLastReady } from "../kit/useAsync";
 import { Bar } from "../shell/Bar";
@@ -245,11 +245,7 @@ function Totals({ usage, peak, unit }: { usage: UsageReport["totals"]; peak: Col
           </span>
         )}
       </p>
-      {caveats(usage).map((caveat) => (
-        <p key={caveat} className="note warning">
-          {caveat}.
-        </p>
-      ))}
+      <Caveats figures={usage} />
     </>
   );
 }
