@@ -27,3 +27,9 @@ def own_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Keep every test away from the store and the cache of this machine."""
     monkeypatch.setenv("REREAD_HOME", str(tmp_path / "store"))
     monkeypatch.setenv("REREAD_CACHE", str(tmp_path / "cache"))
+
+
+@pytest.fixture
+def no_bytecode(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A child that cannot write large files would leave half of a module's bytecode, which can never be imported."""
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")

@@ -253,6 +253,7 @@ class TestTerminal:
 
 
 @POSIX
+@pytest.mark.usefixtures("no_bytecode")
 class TestFullDisk:
     def check(self, done: subprocess.CompletedProcess[bytes], out: bytes, code: int, reason: bytes) -> None:
         assert done.stdout == out

@@ -132,6 +132,7 @@ def check_full(archive: Path, root: Path, run_full: object) -> None:
     assert not list(archive.rglob(".reread-*"))
 
 
+@pytest.mark.usefixtures("no_bytecode")
 def test_a_file_that_cannot_grow_is_left_as_it_was(tmp_path: Path) -> None:
     root, archive = tmp_path / "claude", tmp_path / "kept"
 

@@ -59,6 +59,7 @@ def mounted(folder: Path, options: str) -> Iterator[None]:
         subprocess.run(["umount", "-l", folder], check=True)
 
 
+@pytest.mark.usefixtures("no_bytecode")
 @pytest.mark.skipif(sys.platform == "win32", reason="no such limit")
 def test_everything_is_found_if_the_index_cannot_grow(root: Path) -> None:
     total, count, note = search(root, "needle", largest_file=4096)

@@ -423,6 +423,7 @@ class TestWriters:
                 thread.join()
         assert len(list(StoredConversation(writer.path).lines())) == 400
 
+    @pytest.mark.usefixtures("no_bytecode")
     @pytest.mark.skipif(os.name != "posix", reason="limits of POSIX")
     def test_a_full_disk_is_an_error_and_the_lines_that_fit_are_counted(self, tmp_path: Path) -> None:
         program = "import resource, sys; from reread.catalog.store import Store; from reread.errors import Unwritable\n"
