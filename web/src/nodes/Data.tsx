@@ -9,6 +9,8 @@ const FIRST = 50;
 /** Values nested deeper than this are collapsed. */
 const OPEN_DEPTH = 2;
 const LONGEST = 2000;
+/** A list of words or numbers no longer than this is one paragraph. */
+const WORD = 60;
 
 export function Data({ node }: NodeProps<DataNode>) {
   return (
@@ -24,8 +26,12 @@ function Value({ value, depth }: { value: unknown; depth: number }) {
   const entries = Object.entries(value);
   const list = Array.isArray(value);
   if (!entries.length) return <span className="muted">{list ? "[]" : "{}"}</span>;
+  if (depth > 0 && list && entries.length <= FIRST && value.every(isWord)) return <StringValue text={value.join(", ")} />;
   return <Entries entries={entries} list={list} depth={depth} />;
 }
+
+const isWord = (value: unknown): boolean =>
+  typeof value === "number" || (typeof value === "string" && value.length <= WORD && /^[^\s,][^\n,]*$/.test(value));
 
 function Entries({ entries, list, depth }: { entries: [string, unknown][]; list: boolean; depth: number }) {
   const [open, setOpen] = useState(depth < OPEN_DEPTH);
