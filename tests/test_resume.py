@@ -13,8 +13,10 @@ import pytest
 from command import REREAD
 from limits import child_process
 
+import reread
 from reread.catalog.store import Store
 from reread.cli._options import SAMPLES
+from reread.errors import Misuse
 from reread.recording.resume_command import quote_command, resumption
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="a script stands for claude")
@@ -116,6 +118,17 @@ def test_every_id_that_completion_offers_can_be_resumed(home: Home) -> None:
         assert done.stdout.startswith("cd /home/sam/code/") and " && claude --resume " in done.stdout
     assert KEPT_SAMPLE not in ids
     assert f"restore it with `reread keep --restore {KEPT_SAMPLE}" in home.run(KEPT_SAMPLE, "--print").stderr
+
+
+def test_the_way_to_a_session_that_is_gone_names_its_archive(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    home.write(home.folder / "claude")
+    monkeypatch.setenv("REREAD_ARCHIVE", str(home.folder / "own"))
+    for archive, option in ((home.folder / "own", ""), (home.folder / "a b", f"--to '{home.folder / 'a b'}' ")):
+        reread.keep(to=archive, root=home.folder / "claude")
+        path = next(archive.rglob("*.jsonl.zst")).with_suffix("")
+        with pytest.raises(Misuse) as raised:
+            resumption(path)
+        assert f"`reread keep {option}--restore {SESSION} -o " in str(raised.value)
 
 
 class TestTrust:

@@ -27,7 +27,7 @@ from reread.dataset.manifest import newest_manifest
 from reread.dataset.own_tables import own_tables
 from reread.dataset.place import LocalPlace
 from reread.dataset.schema import TABLES
-from reread.dataset.sql import Database
+from reread.dataset.sql import Database, duckdb
 from reread.disk.machine import machine_id
 from reread.errors import Misuse, NotFound, Unreadable
 from reread.render.query_table import cell_text, json_rows, query_csv, query_lines
@@ -63,6 +63,27 @@ def test_queries_need_no_folder_to_write_to(tmp_path: Path, monkeypatch: pytest.
         monkeypatch.setenv(variable, str(tmp_path / "file/none"))
     with own_tables([SAMPLES]) as place, closing(Database(place)) as database:
         assert next(iter(database.query("select count(*), any_value(machine) from sessions").rows)) == (9, "unnamed")
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        duckdb.InterruptException("INTERRUPT Error: Interrupted!"),
+        RuntimeError("Query interrupted"),  # after a signal, its Python part says this
+        OSError("INTERRUPT Error: Interrupted!"),  # Arrow passes it on like this
+    ],
+    ids=lambda error: type(error).__name__,
+)
+def test_an_interrupted_query_ends_as_the_program_does(
+    error: Exception, samples: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_: object) -> None:
+        raise error
+
+    with closing(Database(LocalPlace(samples))) as database:
+        monkeypatch.setattr(database, "_run", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            database.query("select 1")
 
 
 def test_there_are_twenty_questions() -> None:

@@ -260,7 +260,7 @@ def _prune(archive: Archive, sessions: tuple[str, ...], *, as_json: bool, yes: b
             click.echo(f"and {len(chosen) - MOST_NAMED:,} more")
     if not chosen:
         print_notice(f"No {what} in {archive.name}.")
-    elif not (yes or _asks(f"Delete {len(chosen):,} {what} ({size_text(archive.packed_size(chosen))}) for good?")):
+    elif not (yes or _asks(f"Delete {what} for good: {len(chosen):,} ({size_text(archive.packed_size(chosen))})?")):
         print_notice("Nothing was deleted.")
         chosen = []
     else:

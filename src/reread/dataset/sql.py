@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from reread.dataset.extra import require
@@ -154,7 +155,8 @@ class Database:
         for _ in range(ATTEMPTS):
             self._ask_for(statement)
             try:
-                return self._run(statement)
+                with _interruptible():
+                    return self._run(statement)
             except REPLACED as error:
                 if not self._open():
                     raise Misuse(self._message(error)) from None
@@ -178,9 +180,10 @@ class Database:
 
     def _rest(self, first: RecordBatch | None, reader: Iterator[RecordBatch]) -> Iterator[RecordBatch]:
         try:
-            if first is not None:
-                yield first
-                yield from reader
+            with _interruptible():
+                if first is not None:
+                    yield first
+                    yield from reader
         except duckdb.Error as error:
             raise Misuse(self._message(error)) from None
         except OSError as error:  # how Arrow passes on what DuckDB reports
@@ -209,6 +212,19 @@ class Database:
         if self._connection is not None:
             self._connection.close()
             self._connection = None
+
+
+@contextmanager
+def _interruptible() -> Generator[None]:
+    """Raise KeyboardInterrupt for what the engine, or Arrow for it, raises after Ctrl-C."""
+    try:
+        yield
+    except duckdb.InterruptException:
+        raise KeyboardInterrupt from None
+    except (RuntimeError, OSError) as error:
+        if not str(error).startswith(("Query interrupted", "INTERRUPT Error")):
+            raise
+        raise KeyboardInterrupt from None
 
 
 def _sentence(text: str) -> str:

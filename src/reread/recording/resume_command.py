@@ -15,7 +15,9 @@ from reread.base.paths import program_name
 from reread.catalog.headers import read_header
 from reread.catalog.stored_conversation import StoredConversation
 from reread.disk import layout
+from reread.disk.mirror import is_mirror
 from reread.disk.regular import open_regular
+from reread.disk.user_paths import typed_path
 from reread.errors import Misuse
 from reread.records import dialects
 from reread.records.decode import Record
@@ -58,10 +60,8 @@ def resumption(path: Path) -> Resumption:
     header = read_header(path)
     if not os.path.lexists(path):
         target = layout.config_folders()[0]
-        raise Misuse(
-            f"Cannot resume {header.id!r}: Claude Code has deleted it; restore it with"
-            f" `reread keep --restore {shlex.quote(header.id)} -o {shlex.quote(str(target))}`."
-        )
+        words = ["reread", "keep", *_archive_option(path), "--restore", header.id, "-o", str(target)]
+        raise Misuse(f"Cannot resume {header.id!r}: Claude Code has deleted it; restore it with `{shlex.join(words)}`.")
     if _is_of_another_agent(path):
         raise Misuse(f"Cannot resume {header.id!r}: Claude Code did not write it.")
     stored = StoredConversation(path)
@@ -84,6 +84,13 @@ def resumption(path: Path) -> Resumption:
         trusted=own or _is_below(path, layout.config_folders()),
         captured=header.captured,
     )
+
+
+def _archive_option(path: Path) -> list[str]:
+    """Return the option that names the archive of a kept session, if it is not this machine's own."""
+    archive = next((folder for folder in path.parents if layout.is_archive(folder) or is_mirror(folder)), None)
+    own = archive is None or os.path.realpath(archive) == os.path.realpath(layout.default_archive())
+    return [] if archive is None or own else ["--to", typed_path(archive)]
 
 
 def _is_of_another_agent(path: Path) -> bool:
