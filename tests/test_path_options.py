@@ -106,6 +106,18 @@ def test_options_that_would_be_ignored_are_refused(tmp_path: Path) -> None:
         run("--demo", "share", "8c1f", "--undo", "x", "-o", str(tmp_path / "x"))
 
 
+def test_only_some_accept_a_stream() -> None:
+    accepting = set[tuple[str, str]]()
+    for name, parameter in path_parameters().items():
+        try:
+            parameter.type.convert("-", parameter, None)
+        except Misuse as error:
+            assert "name a file or folder" in str(error)
+        else:
+            accepting.add(name)
+    assert accepting == {("export", "output"), ("file", "output"), ("sql", "query_files")}
+
+
 def test_a_parquet_file_needs_a_folder_and_a_failure_leaves_nothing(tmp_path: Path) -> None:
     pytest.importorskip("duckdb")
     with pytest.raises(Unwritable, match="No such file or directory"):

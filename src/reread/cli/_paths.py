@@ -13,18 +13,26 @@ STDOUT = "-"
 
 
 class PathName(click.Path):
-    """A file or folder on this machine, also one that does not exist; "-" is kept as it is."""
+    """A file or folder on this machine, also one that does not exist."""
 
-    def __init__(self, *, written: bool = False, bucket: bool = False, path_type: type[Any] = str) -> None:
-        """With `written`, refuse what lies in Claude Code's folder; with `bucket`, also accept the address of one."""
+    def __init__(
+        self, *, written: bool = False, bucket: bool = False, stream: bool = False, path_type: type[Any] = str
+    ) -> None:
+        """With `written`, refuse what lies in Claude Code's folder.
+
+        With `bucket`, also accept the address of one, and with `stream`, "-" for standard input or output.
+        """
         super().__init__(readable=False, path_type=path_type)
         self._written = written
         self._bucket = bucket
+        self._stream = stream
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         from reread.disk.user_paths import expand_path, is_bucket_url
 
         if value == STDOUT:
+            if not self._stream:
+                raise Misuse("Cannot use - here; name a file or folder.")
             return super().convert(value, param, ctx)
         if value == "":
             self.fail("Empty path; is a variable not set?", param, ctx)

@@ -69,7 +69,7 @@ FORMATS_BY_SUFFIX = {
     "-o",
     "--output",
     default=STDOUT,
-    type=PathName(written=True),
+    type=PathName(written=True, stream=True),
     metavar="FILE|DIR",
     help="Write to this file or folder (default: standard output).",
 )

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     "-o",
     "--output",
     default=STDOUT,
-    type=PathName(written=True),
+    type=PathName(written=True, stream=True),
     metavar="FILE",
     help="Write to this file instead of standard output.",
 )

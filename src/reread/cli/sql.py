@@ -18,6 +18,8 @@ from reread.errors import Misuse, Unwritable
 if TYPE_CHECKING:
     from reread.dataset.sql import Database, QueryResult
 
+STDIN = "-"
+
 
 @click.command()
 @click.argument("queries", nargs=-1, metavar="[QUERY]...")
@@ -26,7 +28,7 @@ if TYPE_CHECKING:
     "--queries",
     "query_files",
     multiple=True,
-    type=PathName(),
+    type=PathName(stream=True),
     metavar="FILE",
     help="Run the queries in this file. Repeatable.",
 )
@@ -104,6 +106,8 @@ def _read(name: str) -> str:
     from reread.disk.regular import read_whole
     from reread.errors import Unreadable
 
+    if name == STDIN:
+        return sys.stdin.read()
     try:
         return read_whole(name).decode("utf-8", "replace")
     except OSError as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
@@ -24,6 +25,7 @@ from reread.base.times import TimeLike, parse_period_ms, parse_time_zone
 from reread.disk import layout
 from reread.disk.kept import is_kept_transcript
 from reread.disk.sources import read_all
+from reread.errors import Misuse
 
 if TYPE_CHECKING:
     from reread.session.session import Session
@@ -59,6 +61,8 @@ def usage(
     """
     zone = parse_time_zone(tz)
     table = prices if isinstance(prices, Prices) else current_prices(prices)
+    if min_cost is not None and math.isnan(min_cost):
+        raise Misuse(f"Invalid cost {min_cost}; use a number of dollars, such as 0.50.")
     groups = tuple(dict.fromkeys(split_names(by)))
     first, last = parse_period_ms(since, until, zone)
     keep = UsageFilter(
