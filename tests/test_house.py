@@ -8,9 +8,13 @@ import subprocess
 import tomllib
 from collections import defaultdict
 from collections.abc import Iterator
+from contextlib import suppress
 from fnmatch import fnmatch
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
+from re._parser import SubPattern
+from re._parser import parse as parse_pattern
+from typing import Any
 
 import pytest
 
@@ -124,3 +128,35 @@ def test_nothing_that_a_run_left_behind_is_tracked() -> None:
     expected = [*published["include"], "/pyproject.toml", "/.ci", "/.github", "/.gitignore"]
     top = {"/" + name.partition("/")[0] for name in tracked.splitlines()}
     assert [name for name in sorted(top) if not any(fnmatch(name, pattern) for pattern in expected)] == []
+
+
+def holds_what_fails(items: Any, inside: bool = False) -> bool:
+    """True if a possessive group has something to look ahead for, or a choice with possessive parts."""
+    for op, value in items:
+        name = str(op)
+        if inside and name in ("ASSERT", "ASSERT_NOT"):
+            return True
+        groups = [part for part in value if isinstance(part, SubPattern)] if isinstance(value, tuple) else []
+        groups += value[1] if name == "BRANCH" else []
+        if inside and name == "BRANCH" and any(str(part[0]) == "POSSESSIVE_REPEAT" for way in value[1] for part in way):
+            return True
+        if any(holds_what_fails(group, inside or name == "POSSESSIVE_REPEAT") for group in groups):
+            return True
+    return False
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_possessive_groups_are_such_as_every_python_matches() -> None:
+    """Up to Python 3.11.4, which Debian 12 has an older one of, they fail to match (gh-106052)."""
+    assert holds_what_fails(parse_pattern(r"(?:[^-]++|-(?!-))*+")) and not holds_what_fails(parse_pattern(r"a*+(?=b)"))
+    texts = {
+        node.value
+        for tree in MODULES.values()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and re.search(r"[*+?}]\+", node.value)
+    }
+    wrong: list[str] = []
+    for text in texts:
+        with suppress(re.error):  # a piece of a pattern, or no pattern at all
+            wrong += [text] * holds_what_fails(parse_pattern(text))
+    assert len(texts) > 30 and wrong == []

@@ -27,7 +27,7 @@ _SPACE_RUN = re.compile(r"[ \t\r\n]*+")
 _INTEGER = re.compile(r"-?\d+")
 _ESCAPED_SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 _SURROGATE = re.compile("[\ud800-\udfff]")
-_UNBRACKETED = re.compile(r'(?:[^"\[\]{}]++|"[^"\\]*+(?:\\.[^"\\]*+)*+")*+', re.DOTALL)
+_UNBRACKETED = re.compile(r'(?:[^"\[\]{}]++|"[^"\\]*+(?:\\.[^"\\]*+)*+")*', re.DOTALL)
 """Text up to the next bracket, whole strings included; possessive, so that no backtracking state is kept."""
 _STRING_REST = re.compile(r'[^"\\]*+(?:\\.[^"\\]*+)*+', re.DOTALL)
 """The rest of a string, up to its closing quote or to a backslash that is the last character."""

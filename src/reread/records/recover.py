@@ -12,7 +12,7 @@ from reread.records.types import RECORDS
 BLOCK_TYPES = frozenset({"tool_use", "tool_result"})
 """Types that a record and a content block share."""
 
-_PADDING = r"(?:[ \t\r\n\x00]|\xef\xbb\xbf)*+"
+_PADDING = r"[ \t\r\n\x00]*+(?:\xef\xbb\xbf[ \t\r\n\x00]*+)*+"
 """What may surround a record: white space, runs of NUL, a byte order mark (decoded as Latin-1)."""
 _SKIP_PADDING = re.compile(_PADDING)
 _OBJECT_OR_END = re.compile(_PADDING + r"(?:\{|\Z)")
@@ -20,7 +20,7 @@ _RECORD_START = re.compile(r'\{\s*"\w+"\s*:')
 _TYPE_FIELD = re.compile(rb'"type"\s*+:\s*+"|"claudeMessage"\s*+:')
 """Every record contains one of these; most other objects are ruled out by it without being decoded."""
 _BETWEEN_BRACES = re.compile(
-    r'(?:[^"\\{}]++|"[^"\\]*+(?:\\.[^"\\]*+)*+"(?=[ \t\r\n]*+[]:,}]))*+',
+    r'(?:[^"\\{}]++|"[^"\\]*+(?:\\.[^"\\]*+)*+"(?=[ \t\r\n]*+[]:,}]))*',
     re.DOTALL,
 )
 """Text up to the next brace, whole strings included.
