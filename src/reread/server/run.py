@@ -18,6 +18,7 @@ from pathlib import Path
 import uvicorn
 from starlette.applications import Starlette
 
+from reread.base.struct_types import build_types
 from reread.errors import Misuse
 from reread.server.connections import MAX_HEAD, LimitedProtocol
 from reread.server.guard import Guard, new_token
@@ -65,10 +66,11 @@ def serve(
     address = f"http://{names[0]}:{bound_port}/{f'?token={secret}' if secret else ''}{place}"
     server = Server(app, Guard(app, port=bound_port, hosts=names, token=secret))
     sys.setswitchinterval(SWITCH_SECONDS)
+    all_tools()  # loads them before the first page needs them
+    build_types()
     if key is not None:
         app.state.open_sessions.get(key)  # reads the file while the browser starts
     library.start()
-    threading.Thread(target=all_tools, daemon=True).start()  # loads them before the first page needs them
     echo(f"Serving at {address} (press Ctrl-C to stop).")
     code = 0
     try:

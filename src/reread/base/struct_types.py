@@ -1,0 +1,24 @@
+"""The types of structs, built before several threads need them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import suppress
+
+import msgspec
+
+
+def build_types() -> None:
+    """Have msgspec look at the fields of every struct that is loaded.
+
+    It does so when a struct is first decoded, and if two threads do that at once, the process crashes.
+    """
+    for struct in set(_below(msgspec.Struct)):
+        with suppress(TypeError, NameError):  # it is never decoded
+            msgspec.json.Decoder(struct)
+
+
+def _below(struct: type[msgspec.Struct]) -> Iterator[type[msgspec.Struct]]:
+    for found in struct.__subclasses__():
+        yield found
+        yield from _below(found)
