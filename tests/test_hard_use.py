@@ -282,7 +282,7 @@ class TestFiles:
     def test_are_found_without_a_working_directory(self, tmp_path: Path) -> None:
         gone = tmp_path / "gone"
         gone.mkdir()
-        for verb in ("--demo ls", "usage", f"show {HARBOR}", f"capture -q -- {sys.executable} -c 'print(1)'"):
+        for verb in ("--demo ls", "--demo usage", f"show {HARBOR}", f"capture -q -- {sys.executable} -c 'print(1)'"):
             done = shell(f"mkdir -p '{gone}'; cd '{gone}'; rmdir '{gone}'; " + f"reread {verb}")
             assert done.returncode == 0 and not done.stderr
 

@@ -148,7 +148,7 @@ def test_only_what_is_chosen_has_to_be_decided(tmp_path: Path, store: DecisionSt
     assert b"well" in redaction.export("markdown", turns=(2, 2))
     with pytest.raises(reread.Undecided):
         redaction.export("markdown")
-    done = run("share", str(path), "--turns", "2", "-o", str(tmp_path / "x.md"), home=tmp_path)
+    done = run("share", str(path), "--turns", "2", "-o", str(tmp_path / "x.md"), home=tmp_path / "home")
     assert done.returncode == 0, done.stderr
 
 
@@ -198,7 +198,9 @@ def test_a_site_is_redacted_as_a_whole(tmp_path: Path):
     _, needles = planted.plant(tmp_path / "a")
     out = tmp_path / "site"
     home = {"XDG_DATA_HOME": str(tmp_path / "data")}
-    done = run("export", str(tmp_path / "a"), "--redact", "-f", "html", "-o", str(out), home=tmp_path, env=home)
+    done = run(
+        "export", str(tmp_path / "a"), "--redact", "-f", "html", "-o", str(out), home=tmp_path / "home", env=home
+    )
     assert done.returncode == 0, done.stderr
     files = [file for file in out.rglob("*") if file.is_file()]
     assert {"index.html", "site.json"} <= {file.name for file in files}
@@ -212,17 +214,17 @@ def test_the_verb_exits_with_3_and_takes_decisions_from_a_review(tmp_path: Path)
     path, out, review = likely_session(tmp_path / "a"), tmp_path / "x.md", tmp_path / "review.json"
     words = ("export", str(path), "--redact", "--review", str(review), "-o", str(out))
     env = {"XDG_DATA_HOME": str(tmp_path / "data")}
-    done = run(*words, home=tmp_path, env=env)
+    done = run(*words, home=tmp_path / "home", env=env)
     assert done.returncode == 3 and not out.exists(), done.stderr
     assert "hunter2" not in review.read_text() and "hunter2" not in done.stderr
     content = json.loads(review.read_text())
     content["findings"][0]["decision"], content["findings"][1]["decision"] = "replace", "keep"
     review.write_text(json.dumps(content))
     assert len(read_review(review)) == 2
-    done = run(*words, home=tmp_path, env=env)
+    done = run(*words, home=tmp_path / "home", env=env)
     assert done.returncode == 0, done.stderr
     assert "hunter2" not in out.read_text() and "s3cr3t-99z" in out.read_text()
-    done = run("export", str(path), "--redact", "--replace-likely", "-f", "json", home=tmp_path, env=env)
+    done = run("export", str(path), "--redact", "--replace-likely", "-f", "json", home=tmp_path / "home", env=env)
     assert done.returncode == 0 and "hunter2" not in done.stdout and "s3cr3t-99z" not in done.stdout
     assert run("export", str(path), "--review", "x").returncode == 2
 
@@ -241,7 +243,12 @@ def test_share_asks_for_one_key_a_finding(tmp_path: Path):
 def in_terminal(home: Path, words: list[str], keys: list[str]) -> tuple[str, int]:
     """Run a verb in a terminal, and press a key each time it asks for one."""
     leader, follower = pty.openpty()
-    env = {**os.environ, "HOME": str(home), "CLAUDE_CONFIG_DIR": str(home), "XDG_DATA_HOME": str(home / "data")}
+    env = {
+        **os.environ,
+        "HOME": str(home),
+        "CLAUDE_CONFIG_DIR": str(home / ".claude"),
+        "XDG_DATA_HOME": str(home / "data"),
+    }
     command = [sys.executable, "-m", "reread", *words]
     process = subprocess.Popen(
         command, stdin=follower, stdout=follower, stderr=follower, env=env, start_new_session=True
