@@ -12,12 +12,14 @@ from mcp.server.mcpserver.exceptions import ResourceNotFoundError, ToolError
 from mcp_types import ToolAnnotations
 from pydantic import Field
 
+from reread.base.struct_types import build_types
 from reread.base.version import __version__
 from reread.errors import RereadError
 from reread.mcp_server import answers
 from reread.mcp_server.asking_session import CALL_KEY, AskingSession
 from reread.mcp_server.pages import MOST_TOKENS, TOKENS
 from reread.mcp_server.quoting import NOTE, quoted
+from reread.tools import all_tools
 
 INSTRUCTIONS = f"""Past sessions of Claude Code on this machine, read-only. Search them, list them, read turns of one,
 see how sessions changed a file, and count tokens. {NOTE} Cite what you use by its reread:// address."""
@@ -200,4 +202,6 @@ def _guarded(function: Callable[..., str], error: type[Exception]) -> Callable[.
 
 def run(roots: Sequence[str | Path] | None = None) -> None:
     """Serve over standard input and output until the client goes."""
+    all_tools()
+    build_types()  # tools are called in threads
     make_server(roots).run("stdio")
