@@ -170,4 +170,4 @@ def test_the_styles_stay_inside_the_components(app: Any) -> None:
     assert heading.evaluate("element => getComputedStyle(element).fontSize") == "32px"
     assert app.locator("body").evaluate("element => getComputedStyle(element).margin") == "8px"
     family = app.locator("#session .prose").first.evaluate("element => getComputedStyle(element).fontFamily")
-    assert family.startswith("system-ui")
+    assert family.startswith("-apple-system")

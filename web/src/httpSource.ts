@@ -31,12 +31,12 @@ declare global {
   }
 }
 
-/** The response to a request that was made early, once. */
+/** The response to a request that was made early, if it is for the first session that is asked for: later it is old. */
 function takeEarly(address: string): Promise<Response> | undefined {
   const { early } = window;
-  if (early?.address !== address) return undefined;
+  if (!early || !address.startsWith("api/sessions/")) return undefined;
   window.early = undefined;
-  return early.response.catch(() => fetch(address));
+  return early.address === address ? early.response.catch(() => fetch(address)) : undefined;
 }
 
 async function get(address: string, init?: RequestInit): Promise<Response> {
