@@ -27,10 +27,11 @@ SMALL_TARGETS = """
 
 
 def open_calls(page: Any) -> None:
-    """Open the first calls."""
+    """Open the first calls; those below them may leave the page meanwhile."""
     page.locator(".message").first.wait_for()
-    for button in page.locator(".call > .collapsible > .collapsible-header > .disclosure").all()[:4]:
-        button.click()
+    closed = page.locator(".call > .collapsible > .collapsible-header > .disclosure[aria-expanded=false]")
+    for _ in range(min(4, closed.count())):
+        closed.first.click()
     expect(page.locator("p.loading")).to_have_count(0)
 
 
