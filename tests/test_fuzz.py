@@ -15,7 +15,7 @@ HERE = Path(__file__).parent
 LARGER = os.environ.get("REREAD_REAL_CLIENT")
 RUNS = int(os.environ.get("REREAD_FUZZ", "120"))
 FIRST = int(os.environ.get("REREAD_FUZZ_SEED", "0"))
-SECONDS = 15 if "REREAD_FUZZ" not in os.environ else float("inf")
+SECONDS = 8 if "REREAD_FUZZ" not in os.environ else float("inf")
 """After which the mutations stop, on a slow machine."""
 ROOTS = [HERE / "real", *([Path(LARGER) / "data"] if LARGER else [])]
 FILES = [path for path in transcripts(*ROOTS) if path.stat().st_size]
