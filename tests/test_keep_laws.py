@@ -10,15 +10,15 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from reread import Archive
-from reread.archive import kept_copy, sync
+from reread.archive import sync
 from reread.archive.verify import KeptProblem
-from reread.disk import frames
-from reread.disk.kept import KeptFile, kept_name, kept_path, parse_kept_name
-from reread.disk.regular import open_regular
+from reread.storage import frames, kept_copy
+from reread.storage.kept_file import KeptFile, kept_name, kept_path, parse_kept_name
+from reread.storage.safe_open import open_regular
 
 
 @contextmanager
@@ -97,7 +97,6 @@ def is_whole(path: Path) -> bool:
     return copy.size == copy.packed_size
 
 
-@settings(deadline=None)
 @given(steps=STEPS, frame=st.sampled_from([7, 64, 1 << 20]))
 def test_restoring_gives_each_source_as_it_was_at_the_last_sync_that_saw_it(steps, frame) -> None:
     with scratch_folder() as top, pytest.MonkeyPatch.context() as patch:

@@ -13,9 +13,10 @@ from click.testing import CliRunner
 
 from reread.archive import timers
 from reread.cli import reread as command
+from reread.errors import Misuse
 
 ODD = ["/opt/a b/python", "-m", "reread", "keep", "--to", '/x/50% "é" $HOME\\n&<>']
-VARIABLES = {"CLAUDE_CONFIG_DIR": '/home/a b/100%"&', "REREAD_HOME": "/r"}
+VARIABLES = {"CLAUDE_CONFIG_DIR": '/home/a b/100%"&$5', "REREAD_HOME": "/r"}
 
 
 @pytest.fixture(autouse=True)
@@ -53,7 +54,18 @@ def test_systemd_accepts_the_timer(tmp_path: Path) -> None:
 def test_systemd_words_are_quoted() -> None:
     service = next(content for path, content in files_of(timers.SYSTEMD).items() if path.endswith(".service")).decode()
     assert 'ExecStart="/opt/a b/python" "-m" "reread" "keep" "--to" "/x/50%% \\"é\\" $$HOME\\\\n&<>"' in service
-    assert 'Environment="CLAUDE_CONFIG_DIR=/home/a b/100%%\\"&"' in service
+    assert 'Environment="CLAUDE_CONFIG_DIR=/home/a b/100%%\\"&$5"' in service  # no variables are replaced there
+    wanted = timers.timer(["/opt/$x/python", "$x"], {}, timers.SYSTEMD)
+    assert b'ExecStart="/opt/$x/python" "$$x"\n' in next(iter(wanted.files.values()))
+
+
+@pytest.mark.parametrize("system", [timers.SYSTEMD, timers.LAUNCHD, timers.WINDOWS])
+@pytest.mark.parametrize("char", ["\r", "\n", "\0", "\x1b", "\x85", "\udc80"])
+def test_what_no_file_of_a_timer_can_have_is_refused(system: str, char: str) -> None:
+    for command_line, variables in ((["/bin/true", f"a{char}b"], {}), (["/bin/true"], {"REREAD_HOME": f"a{char}b"})):
+        with pytest.raises(Misuse, match=r"Cannot put .* into a timer"):
+            timers.timer(command_line, variables, system)
+    assert timers.timer(["/bin/true", "/été/\u3000/🙂"], {}, system).files
 
 
 def test_launchd_gets_a_property_list() -> None:

@@ -23,8 +23,8 @@ import reread
 from reread.cli._options import SAMPLES
 from reread.dataset.manifest import TablesManifest, newest_manifest, write_manifest
 from reread.dataset.parquet import PartsWriter, parquet, pyarrow
-from reread.dataset.place import LocalPlace
 from reread.dataset.schema import TABLES
+from reread.dataset.table_files import TableFiles
 from reread.errors import Misuse, NotFound, RereadError, Unreadable, Unwritable
 
 
@@ -73,7 +73,7 @@ def test_a_full_disk_is_reported_and_leaves_nothing(
     root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patch:
-        patch.setattr(LocalPlace, "write", lambda *_: Path("/dev/full").open("wb"))  # noqa: SIM115
+        patch.setattr(TableFiles, "write", lambda *_: Path("/dev/full").open("wb"))  # noqa: SIM115
         with pytest.raises(Unwritable, match=r"Cannot write .*out.*: No space left on device"):
             reread.tables(root=root).write(tmp_path / "out")
     gc.collect()
@@ -146,7 +146,10 @@ def test_machines_have_their_own_rows(root: Path, tmp_path: Path, monkeypatch: p
     for name in ("here", "there"):
         monkeypatch.setenv("REREAD_MACHINE", name)
         reread.tables(root=root).write(out)
-    assert Counter(row["machine"] for row in rows(out, "calls")) == {"here": 3, "there": 3}
+    for name in ("here", "there"):
+        own = out / "calls" / f"machine={name}"
+        assert sum(parquet.read_table(own / file).num_rows for file in parquet_files(own)) == 3
+    assert Counter(row["machine"] for row in rows(out, "calls")) == {"here": 3}, "each call counts once"
 
 
 def test_a_writer_that_fails_leaves_what_was_there(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -170,12 +173,12 @@ def test_a_writer_that_fails_leaves_what_was_there(root: Path, tmp_path: Path, m
 def test_a_change_that_another_writer_overtook_is_made_again(
     root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    place, tables = LocalPlace(tmp_path / "out"), reread.tables(root=root)
+    place, tables = TableFiles(tmp_path / "out"), reread.tables(root=root)
     tables.write(tmp_path / "out")
     put(root, "c", "five")
-    create, overtaken = LocalPlace.create, list[str]()
+    create, overtaken = TableFiles.create, list[str]()
 
-    def late(self: LocalPlace, name: str, data: bytes) -> bool:
+    def late(self: TableFiles, name: str, data: bytes) -> bool:
         if not overtaken:
             overtaken.append(name)
             known = newest_manifest(place, "here")
@@ -184,7 +187,7 @@ def test_a_change_that_another_writer_overtook_is_made_again(
             return False
         return create(self, name, data)
 
-    monkeypatch.setattr(LocalPlace, "create", late)
+    monkeypatch.setattr(TableFiles, "create", late)
     assert tables.write(tmp_path / "out").rows["calls"] == len(rows(tmp_path / "out", "calls")) == 4
 
 
@@ -279,7 +282,7 @@ def test_a_manifest_names_no_file_elsewhere(root: Path, tmp_path: Path, where: s
 
 
 def test_a_number_is_given_once(tmp_path: Path) -> None:
-    place = LocalPlace(tmp_path)
+    place = TableFiles(tmp_path)
     assert write_manifest(place, TablesManifest("here", 1))
     assert not write_manifest(place, TablesManifest("here", 1, text=True))
     assert newest_manifest(place, "here") == TablesManifest("here", 1)
@@ -338,7 +341,7 @@ def test_a_killed_writer_leaves_a_whole_state(root: Path, tmp_path: Path) -> Non
         assert len({row["message_id"] for row in usage}) == len(usage) and len(calls) >= 3
     report = tables.write(out)
     assert report.rows["calls"] == sum(len(reread.open(header).calls) for header in reread.sessions(root=root))
-    manifest = newest_manifest(LocalPlace(out), "here")
+    manifest = newest_manifest(TableFiles(out), "here")
     assert manifest is not None and parquet_files(out) == {name for _, _, name in manifest.files()}
     assert list(out.rglob(".tmp*")) == []
 

@@ -9,16 +9,21 @@ import time
 from collections import defaultdict
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from bucket import Bucket, run, start, tree
 
 import reread
-from reread.archive import bucket_destination
+from reread.archive import archive as archive_module
 from reread.archive.verify import KeptEntry, KeptProblem
-from reread.disk import manifest, mirror, object_store
-from reread.disk.frames import FRAME_SIZE
 from reread.errors import Misuse, Unreadable, Unwritable
+from reread.session.session import threads_of
+from reread.storage import bucket_mirror as mirror
+from reread.storage import kept_bucket, kept_manifest
+from reread.storage.bucket import BucketStore
+from reread.storage.byte_store import ObjectState, StoreError
+from reread.storage.frames import FRAME_SIZE
 
 REAL = Path(os.environ.get("REREAD_REAL_CLIENT", Path(__file__).parents[1] / "tests" / "real"))
 
@@ -98,13 +103,13 @@ def test_a_grown_session_is_continued_by_what_was_derived_from_it(bucket: Bucket
     source = first(bucket.sources)
     reread.keep(to=bucket.url)
     kept = mirror.mirrored_folders(reread.Archive(bucket.url).folder.parent)[0] / source.relative_to(bucket.sources)
-    before = reread.disk.kept.stat_file(kept)
+    before = reread.storage.kept_file.stat_file(kept)
     with source.open("ab") as file:
         file.write(source.read_bytes()[-3000:].partition(b"\n")[2])
     reread.keep(to=bucket.url)
-    after = reread.disk.kept.stat_file(kept)
+    after = reread.storage.kept_file.stat_file(kept)
     assert (before.st_ino, after.st_size) == (after.st_ino, source.stat().st_size)
-    assert reread.open(str(kept)).source.read(0, 1 << 30) == source.read_bytes()
+    assert threads_of(reread.open(str(kept))).source.read(0, 1 << 30) == source.read_bytes()
 
 
 def test_one_body_of_a_large_session_fetches_little(bucket: Bucket, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -114,19 +119,19 @@ def test_one_body_of_a_large_session_fetches_little(bucket: Bucket, monkeypatch:
     with (project / "large.jsonl").open("wb") as file:
         for _ in range(64):
             file.write(b'{"type":"user","pad":"' + noise.randbytes(FRAME_SIZE // 2).hex().encode() + b'"}\n')
-    monkeypatch.setattr(bucket_destination, "PIECE_SIZE", 8 << 20)
+    monkeypatch.setattr(kept_bucket, "PIECE_SIZE", 8 << 20)
     reread.keep(project / "large.jsonl", to=bucket.url)
     assert len(bucket.objects("machines/laptop/objects")) == 5
     fetched = 0
-    read_at = object_store.OpenObject.read_at
+    read = BucketStore.read
 
-    def counted(self: object_store.OpenObject, offset: int, length: int) -> bytes:
+    def counted(self: BucketStore, name: str, offset: int, length: int) -> bytes:
         nonlocal fetched
-        data = read_at(self, offset, length)
+        data = read(self, name, offset, length)
         fetched += len(data)
         return data
 
-    monkeypatch.setattr(object_store.OpenObject, "read_at", counted)
+    monkeypatch.setattr(BucketStore, "read", counted)
     path = next(iter(reread.disk.layout.session_files([bucket.url])))
     source = reread.disk.sources.FileSource(path)
     assert source.read(40 << 20, 100) == (project / "large.jsonl").read_bytes()[40 << 20 :][:100]
@@ -151,16 +156,16 @@ def test_a_killed_upload_leaves_nothing_half(bucket: Bucket) -> None:
 
 
 def test_an_exception_in_an_upload_names_nothing(bucket: Bucket, monkeypatch: pytest.MonkeyPatch) -> None:
-    write, count = object_store.ObjectStore.write, 0
+    put_whole, count = BucketStore.put_whole, 0
 
-    def failing(self: object_store.ObjectStore, name: str, data: bytes) -> None:
+    def failing(self: BucketStore, name: str, pieces: Iterable[bytes]) -> None:
         nonlocal count
         count += 1
         if count == 5:
-            raise object_store.StoreError(5, "no connection", self.url)
-        write(self, name, data)
+            raise StoreError(5, "no connection", self.url)
+        put_whole(self, name, pieces)
 
-    monkeypatch.setattr(object_store.ObjectStore, "write", failing)
+    monkeypatch.setattr(BucketStore, "put_whole", failing)
     report = reread.keep(to=bucket.url)
     assert report.count("failed") == 1 and report.count("new") == 4
     assert errors(bucket.url) == []
@@ -213,15 +218,15 @@ def test_two_machines_with_one_name_lose_nothing(bucket: Bucket, tmp_path: Path)
 def test_machines_that_one_may_not_read_are_left_out(bucket: Bucket, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("ann", "bob"):
         run("keep", "-q", "--to", bucket.url, REREAD_MACHINE=name, REREAD_CACHE=f"{bucket.sources}-cache")
-    states = object_store.ObjectStore.states
+    stat = BucketStore.stat
 
-    def denied(self: object_store.ObjectStore, names: Iterable[str]) -> dict[str, object_store.ObjectState]:
+    def denied(self: BucketStore, names: Iterable[str]) -> dict[str, ObjectState]:
         names = list(names)
         if any("bob" in name for name in names):
-            raise object_store.StoreError(13, "access denied", self.url)
-        return states(self, names)
+            raise StoreError(13, "access denied", self.url)
+        return stat(self, names)
 
-    monkeypatch.setattr(object_store.ObjectStore, "states", denied)
+    monkeypatch.setattr(BucketStore, "stat", denied)
     assert {Path(session.path).parents[2].name for session in reread.sessions(root=bucket.url)} == {"ann"}
 
 
@@ -239,19 +244,99 @@ def test_verify_names_what_was_changed(bucket: Bucket) -> None:
     assert [problem.level for problem in left if isinstance(problem, KeptProblem)] == ["info"]
 
 
-def test_prune_deletes_generations_and_sessions(bucket: Bucket) -> None:
+def test_prune_deletes_generations_and_sessions(bucket: Bucket, monkeypatch: pytest.MonkeyPatch) -> None:
     source = first(bucket.sources)
+    records = source.read_bytes()
     reread.keep(to=bucket.url)
-    source.write_bytes(source.read_bytes()[100:])
-    assert reread.keep(to=bucket.url).count("rewritten") == 1
+    for state in (records[100:], b"\n" + records, records[:-100]):
+        source.write_bytes(state)
+        assert reread.keep(to=bucket.url).count("rewritten") == 1
     archive = reread.Archive(bucket.url)
     assert [version.generation for version in archive.prunable()] == [1]
-    archive.prune()
+    assert [version.generation for version in archive.prune()] == [1]
     assert archive.prunable() == [] and errors(bucket.url) == []
+    assert numbers(archive, source) == [2, 3, 4]
+    source.write_bytes(b"\n" + source.read_bytes())
+    assert reread.keep(to=bucket.url).count("rewritten") == 1
+    assert numbers(archive, source) == [2, 3, 4, 5]
+    assert [version.generation for version in archive.prune()] == [4]
+    assert source.stem in {session.id for session in reread.sessions(root=bucket.url)}
+    bucket.put("sessions/machines/laptop/objects/left.zst", b"x")
     archive.prune(source.stem)
     assert source.stem not in {session.id for session in reread.sessions(root=bucket.url)}
     left = bucket.objects("machines/laptop/objects")
     assert [name for name in left if source.stem in name and not name.endswith("/")] == []  # S3's folders are empty
+    assert [name for name in left if "left" in name], "another process may have put it just now"
+    monkeypatch.setattr(kept_bucket, "UNNAMED_NS", -(10**10))
+    archive.prune()
+    assert [name for name in bucket.objects("machines/laptop/objects") if "left" in name] == []
+    assert errors(bucket.url) == []
+
+
+def numbers(archive: reread.Archive, source: Path) -> list[int]:
+    """Return the generations of a session."""
+    return [version.generation for version in archive.versions() if version.name.endswith(source.name)]
+
+
+def test_prune_keeps_what_a_damaged_object_had(bucket: Bucket) -> None:
+    source = first(bucket.sources)
+    reread.keep(to=bucket.url)
+    before = set(bucket.keys("machines/laptop/objects"))
+    source.write_bytes(b"\n" + source.read_bytes())
+    reread.keep(to=bucket.url)
+    (added,) = set(bucket.keys("machines/laptop/objects")) - before
+    good = bucket.objects()[added]
+    bucket.put(added, good[:-9] + b"?" + good[-8:])
+    archive = reread.Archive(bucket.url)
+    (outcome,) = archive.prune_outcomes()
+    assert outcome.outcome == "damaged" and before <= set(bucket.keys())
+    bucket.put(added, good)
+    assert len(archive.prune()) == 1
+
+
+def test_a_prune_deletes_nothing_if_another_process_has_put_a_manifest(
+    bucket: Bucket, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two machines with one name have locks of their own: what one has proven, the other may have changed."""
+    source = first(bucket.sources)
+    reread.keep(to=bucket.url)
+    source.write_bytes(b"\n" + source.read_bytes())
+    reread.keep(to=bucket.url)
+    archive, decide = reread.Archive(bucket.url), archive_module.decide
+    other = bucket.sources / "projects" / "-new" / "new.jsonl"
+    other.parent.mkdir()
+    other.write_bytes(source.read_bytes())
+
+    def deciding(*arguments: Any) -> Any:
+        run("keep", "-q", "--to", bucket.url, REREAD_CACHE=str(tmp_path / "other"))
+        return decide(*arguments)
+
+    monkeypatch.setattr(archive_module, "decide", deciding)
+    with pytest.raises(Unwritable, match="try again"):
+        archive.prune()
+    assert numbers(archive, source) == [1, 2] and numbers(archive, other) == [1] and errors(bucket.url) == []
+
+
+def test_what_was_pruned_meanwhile_is_not_named_again(
+    bucket: Bucket, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = first(bucket.sources)
+    reread.keep(to=bucket.url)
+    source.write_bytes(b"\n" + source.read_bytes())
+    reread.keep(to=bucket.url)
+    (bucket.sources / "projects" / "-new").mkdir()
+    (bucket.sources / "projects" / "-new" / "new.jsonl").write_bytes(source.read_bytes())
+    flush = kept_bucket.KeptBucket.flush
+
+    def flushing(self: kept_bucket.KeptBucket) -> None:
+        run("keep", "--prune", "--yes", "--to", bucket.url, REREAD_CACHE=str(tmp_path / "other"))
+        flush(self)
+
+    monkeypatch.setattr(kept_bucket.KeptBucket, "flush", flushing)
+    assert reread.keep(to=bucket.url).count("new") == 1
+    assert numbers(reread.Archive(bucket.url), source) == [2]
+    assert errors(bucket.url) == []
+    assert numbers(reread.Archive(bucket.url), Path("new.jsonl")) == [1]
 
 
 def test_names_that_are_no_text_or_very_long(bucket: Bucket, tmp_path: Path) -> None:
@@ -269,7 +354,7 @@ def test_names_that_are_no_text_or_very_long(bucket: Bucket, tmp_path: Path) -> 
 def test_a_manifest_writes_nowhere_else(bucket: Bucket, tmp_path: Path) -> None:
     reread.keep(first(bucket.sources), to=bucket.url)
     key = "sessions/machines/laptop/manifest"
-    own = manifest.decode_manifest(bucket.objects()[key])
+    own = kept_manifest.decode_manifest(bucket.objects()[key])
     assert own is not None
     names = [
         b"../../../evil.jsonl",
@@ -278,8 +363,11 @@ def test_a_manifest_writes_nowhere_else(bucket: Bucket, tmp_path: Path) -> None:
         b".state/x",
         b"",
     ]
-    files = tuple(manifest.ManifestFile(name, 1, 0, own.files[0].pieces) for name in names)
-    bucket.put("sessions/machines/evil/manifest", manifest.encode_manifest(manifest.MachineManifest(1, "evil", files)))
+    files = tuple(kept_manifest.ManifestFile(name, 1, 0, own.files[0].pieces) for name in names)
+    bucket.put(
+        "sessions/machines/evil/manifest",
+        kept_manifest.encode_manifest(kept_manifest.MachineManifest(1, "evil", files)),
+    )
     bucket.put("sessions/machines/torn/manifest", b"no manifest")
     before = tree(tmp_path / "store")
     with pytest.raises(Unreadable, match="torn"):

@@ -13,10 +13,11 @@ import pytest
 from making import answer, encode, jsonl, reply, result, told, use, user
 
 import reread
-from reread.dataset.place import LocalPlace
 from reread.dataset.schema import TABLES
 from reread.dataset.sql import Database
+from reread.dataset.table_files import TableFiles
 from reread.reports.usage_report import FIGURES, figures
+from reread.session.session import threads_of
 
 OWN = sorted(path for path in (Path(__file__).parents[1] / "tests" / "real").iterdir() if path.is_dir())
 REAL = Path(os.environ.get("REREAD_REAL_CLIENT", "")) / "data"
@@ -69,7 +70,7 @@ def library(root: Path) -> Read:
 
 def duckdb(folder: Path) -> Read:
     def read(name: str, columns: Sequence[str]) -> Any:
-        with closing(Database(LocalPlace(folder))) as database:
+        with closing(Database(TableFiles(folder))) as database:
             quoted = ", ".join(f'"{column}"' for column in columns)  # `offset` is a word of SQL
             return database.read_all(f"select {quoted} from {name}").read_all()
 
@@ -120,7 +121,7 @@ def assert_calls(read: Read, root: Path) -> None:
     wanted: Counter[tuple[str, ...]] = Counter()
     for header in reread.sessions(root=root):
         session = reread.open(header)
-        session.stop_merging()
+        threads_of(session).stop_merging()
         wanted.update((str(session.path), call.id, call.name, call.state) for call in session.calls)
     table = read("calls", [*columns, "agent"])
     assert counted(table.filter(pyarrow.compute.is_null(table.column("agent"))), columns) == wanted

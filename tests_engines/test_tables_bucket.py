@@ -15,13 +15,15 @@ import pytest
 from bucket import Bucket, run, start
 
 import reread
-from reread.dataset import table_bucket
+from reread.dataset import table_files as files_module
 from reread.dataset.manifest import newest_manifest, newest_manifests
 from reread.dataset.schema import TABLES
 from reread.dataset.sql import Database
-from reread.dataset.table_bucket import TableBucket
-from reread.disk.object_store import ObjectStore
+from reread.dataset.table_files import table_files
 from reread.errors import NotFound, Unreadable, Unwritable
+from reread.storage import bucket as bucket_module
+from reread.storage.bucket import BucketStore
+from reread.storage.byte_store import StoreError
 
 
 @pytest.fixture
@@ -41,7 +43,7 @@ def counted(table: Any) -> Counter[str]:
 
 def assert_whole(bucket: Bucket, out: str) -> None:
     """Every file that a manifest names is there, and none else."""
-    named = {name for manifest in newest_manifests(TableBucket(out)) for _, _, name in manifest.files()}
+    named = {name for manifest in newest_manifests(table_files(out)) for _, _, name in manifest.files()}
     assert parquet(bucket) == named
 
 
@@ -87,11 +89,11 @@ def test_sql_fetches_the_tables_that_it_asks(bucket: Bucket, out: str, tmp_path:
     fetched = {path.relative_to(tmp_path / "cache").parts[2] for path in (tmp_path / "cache").rglob("*.parquet")}
     assert fetched == {"calls"}
     assert '"n": ' in run("sql", "--tables", out, "select count(*) as n from usage", "--json")
-    with closing(Database(TableBucket(out))) as database:
+    with closing(Database(table_files(out))) as database:
         for name in TABLES:
             [[rows]] = database.query(f"select count(*) from {name.upper()}").rows
             assert rows == reread.tables(out)[name].read_all().num_rows
-    with closing(Database(TableBucket(out))) as database, pytest.raises(reread.Misuse, match="name it in the query"):
+    with closing(Database(table_files(out))) as database, pytest.raises(reread.Misuse, match="name it in the query"):
         list(database.query("from query_table('ca' || 'lls')").rows)
 
 
@@ -99,7 +101,7 @@ def test_a_reader_goes_on_after_a_change(bucket: Bucket, out: str, tmp_path: Pat
     tables = reread.tables(root=bucket.sources)
     tables.write(out)
     shutil.rmtree(tmp_path / "cache")
-    with closing(Database(TableBucket(out))) as database:
+    with closing(Database(table_files(out))) as database:
         source = grow(bucket, 1)
         tables.write(out)
         source.write_bytes(source.read_bytes() * 2)
@@ -110,24 +112,24 @@ def test_a_reader_goes_on_after_a_change(bucket: Bucket, out: str, tmp_path: Pat
 
 
 def test_one_of_many_creates_a_name(bucket: Bucket, out: str) -> None:
-    places = [TableBucket(out) for _ in range(4)]
+    places = [table_files(out) for _ in range(4)]
     for n in range(3):
         with ThreadPoolExecutor(len(places)) as pool:
             tried = [pool.submit(place.create, f"_reread/m/{n}", b"%d" % i) for i, place in enumerate(places)]
         made = [i for i, attempt in enumerate(tried) if attempt.result()]
-        assert len(made) == 1 and places[0].read(f"_reread/m/{n}") == b"%d" % made[0]
+        assert len(made) == 1 and places[0].store.read_whole(f"_reread/m/{n}", 99) == b"%d" % made[0]
     assert not places[0].create("_reread/m/0", b"late")
-    assert not [name for name in places[0].names("_reread/m") if table_bucket.CLAIM in name]
+    assert not [name for name in places[0].names("_reread/m") if bucket_module.CLAIM in name]
 
 
 def test_the_claim_of_a_killed_writer_is_old_after_a_while(
     bucket: Bucket, out: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(table_bucket, "CLAIM_SECONDS", 2.0)
-    place = TableBucket(out)
+    monkeypatch.setattr(bucket_module, "CLAIM_SECONDS", 2.0)
+    place = table_files(out)
     bucket.put("sessions/tables/_reread/m/1.claim-left", b"")
     assert place.create("_reread/m/1", b"x")
-    assert not [name for name in place.names("_reread/m") if table_bucket.CLAIM in name]
+    assert not [name for name in place.names("_reread/m") if bucket_module.CLAIM in name]
 
 
 def test_two_writers_with_one_name_and_a_reader_at_once(bucket: Bucket, out: str, tmp_path: Path) -> None:
@@ -159,7 +161,10 @@ def test_machines_write_at_once(bucket: Bucket, out: str, tmp_path: Path) -> Non
         assert writer.returncode == 0, (said, errors)
     wanted = reread.tables(root=bucket.sources)["calls"].read_all().num_rows
     found = Counter(reread.tables(out)["calls"].read_all()["machine"].to_pylist())
-    assert found == dict.fromkeys(names, wanted)
+    assert found == {"ann": wanted}, "all have the same sessions, and each call counts once"
+    totals = reread.tables(out).sql("select sum(responses), sum(output_tokens) from usage").read_all().to_pylist()[0]
+    counted_here = reread.usage(root=bucket.sources).totals
+    assert list(totals.values()) == [counted_here.responses, counted_here.output_tokens]
     assert_whole(bucket, out)
 
 
@@ -185,7 +190,7 @@ def test_a_killed_writer_leaves_a_whole_state(
         rows = found
     report = tables.write(out)
     assert report.rows["calls"] == tables["calls"].read_all().num_rows
-    monkeypatch.setattr(table_bucket, "ORPHAN_SECONDS", 0.0)
+    monkeypatch.setattr(files_module, "ORPHAN_SECONDS", 0.0)
     tables.write(out)
     assert_whole(bucket, out)
     assert list((tmp_path / "cache").rglob(".tmp*")) == []
@@ -200,7 +205,7 @@ def test_orphans_stay_for_a_day(bucket: Bucket, out: str, monkeypatch: pytest.Mo
         bucket.put(f"sessions/tables/{name}", b"")
     tables.write(out)
     assert {left, other} <= parquet(bucket)
-    monkeypatch.setattr(table_bucket, "ORPHAN_SECONDS", 0.0)
+    monkeypatch.setattr(files_module, "ORPHAN_SECONDS", 0.0)
     tables.write(out)
     assert left not in parquet(bucket) and other in parquet(bucket)
 
@@ -210,21 +215,21 @@ def test_a_connection_that_fails_leaves_what_was_there(
 ) -> None:
     tables = reread.tables(root=bucket.sources)
     tables.write(out)
-    before = newest_manifest(TableBucket(out), "laptop")
+    before = newest_manifest(table_files(out), "laptop")
     grow(bucket, 1)
-    write, calls = ObjectStore.write_pieces, list[str]()
+    put_whole, calls = BucketStore.put_whole, list[str]()
 
-    def fail(self: ObjectStore, name: str, pieces: Any) -> None:
+    def fail(self: BucketStore, name: str, pieces: Any) -> None:
         calls.append(name)
         if len(calls) == 3:
-            raise table_bucket.StoreError(111, "no connection", name)
-        write(self, name, pieces)
+            raise StoreError(111, "no connection", name)
+        put_whole(self, name, pieces)
 
     with monkeypatch.context() as patch:
-        patch.setattr(ObjectStore, "write_pieces", fail)
+        patch.setattr(BucketStore, "put_whole", fail)
         with pytest.raises(Unwritable, match="no connection"):
             tables.write(out)
-    assert newest_manifest(TableBucket(out), "laptop") == before
+    assert newest_manifest(table_files(out), "laptop") == before
     assert_whole(bucket, out)
     assert tables.write(out).read == 1
 

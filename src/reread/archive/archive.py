@@ -4,25 +4,24 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
 
 from reread.archive import restore as restoring
-from reread.archive.bucket_place import BucketPlace
-from reread.archive.folder_place import ArchivePlace, FolderPlace, Waiting
-from reread.archive.prune import superseded
-from reread.archive.retention import Stake, at_stake
+from reread.archive.places import BucketPlace, FolderPlace, Waiting
+from reread.archive.prune import PruneOutcome, chosen, decide
+from reread.archive.retention import AtRisk, at_stake
 from reread.archive.source_files import BESIDE_PROJECTS, SourceFile, files_below, files_of_session
 from reread.archive.sync import FileOutcome, Progress
 from reread.archive.verify import KeptEntry, KeptProblem, kept_files
-from reread.base import jsontext
 from reread.disk import layout
-from reread.disk.atomic import write_atomic
-from reread.disk.kept import opened
-from reread.disk.regular import make_private_folder
-from reread.disk.user_paths import is_bucket_url, mirrors_folder, named_url, typed_path
-from reread.errors import Misuse, NotFound
+from reread.disk.archive_list import list_archive, unlist_archive
+from reread.disk.moved_files import SESSION_UUID, is_moved
+from reread.errors import Misuse, NotFound, Unwritable
+from reread.storage.kept_file import is_file
+from reread.storage.user_paths import is_bucket_url, mirrors_folder, named_url, typed_path
 
 LOCK_SECONDS = 300.0
 """How long to wait for another process that writes into the archive."""
@@ -66,12 +65,12 @@ class Archive:
     """A folder or bucket with copies of sessions, which every function reads as it reads Claude Code's own folder."""
 
     def __init__(self, folder: str | Path | None = None) -> None:
-        """Name a folder, or a bucket as `s3://BUCKET/FOLDER`."""
+        """Name a folder, or a bucket: `s3://BUCKET/FOLDER`, `gs://BUCKET/FOLDER`, `abfs://CONTAINER@ACCOUNT/FOLDER`."""
         path = Path(os.path.abspath(layout.expand_path(folder))) if folder else layout.default_archive()  # noqa: PTH100
         url = named_url(path)
         if url is None and path.is_relative_to(mirrors_folder()):
             raise Misuse(f"Cannot keep sessions in {typed_path(path)}; name the bucket, or a folder in it.")
-        self._place: ArchivePlace = FolderPlace(path) if url is None else BucketPlace(path, url)
+        self._place: FolderPlace = FolderPlace(path) if url is None else BucketPlace(path, url)
         self.folder: Path = self._place.folder
 
     @property
@@ -90,13 +89,15 @@ class Archive:
     ) -> KeepReport:
         """Copy what changed in some sessions or folders, by default in all of Claude Code's.
 
+        If some of them are of Claude Code's own folders, the archive is read with these from now on.
         `waiting` is called if another process writes into the archive, for which this one waits.
         """
         files = list(self._source_files(sources, root))
         if dry_run:
             return KeepReport(self.name, True, tuple(self._place.reader().pending(files)))
         with self._place.writer(wait, progress, waiting) as sync:
-            self._remember()
+            if any(map(_is_own, {os.path.dirname(file.path) for file in files})):  # noqa: PTH120
+                self._remember()
             return KeepReport(self.name, False, tuple(sync.run(files)))
 
     def pending_bytes(self, *sources: Source, root: str | Path | Sequence[str | Path] | None = None) -> int:
@@ -127,25 +128,47 @@ class Archive:
         return restoring.restore(chosen.values(), layout.expand_path(to), progress)
 
     def prunable(self, *sessions: str) -> list[restoring.KeptVersion]:
-        """Return what `prune` deletes: all that is kept of some sessions, or without any, earlier generations."""
-        versions = self.versions(*sessions)
-        return versions if sessions else superseded(versions)
-
-    def packed_size(self, versions: Iterable[restoring.KeptVersion]) -> int:
-        """Return how many bytes some kept files take."""
-        sizes = 0
-        for version in versions:
-            with opened(version.path) as (_, status):
-                sizes += status.st_size
-        return sizes
+        """Return what `prune` would delete."""
+        return [one.version for one in self.prune_outcomes(*sessions, dry_run=True) if one.outcome == "deleted"]
 
     def prune(self, *sessions: str, wait: float = LOCK_SECONDS) -> list[restoring.KeptVersion]:
-        """Delete what `prunable` returns, and return it."""
-        chosen = self.prunable(*sessions)
-        self._place.delete(chosen, wait)
-        return chosen
+        """Delete all that is kept of some sessions, or without any, generations that nobody needs; return them."""
+        return [one.version for one in self.prune_outcomes(*sessions, wait=wait) if one.outcome == "deleted"]
 
-    def stakes(self, report: KeepReport | None = None) -> list[Stake]:
+    def prune_outcomes(
+        self,
+        *sessions: str,
+        dry_run: bool = False,
+        among: Sequence[PruneOutcome] | None = None,
+        wait: float = LOCK_SECONDS,
+    ) -> list[PruneOutcome]:
+        """Delete all that is kept of some sessions, or earlier generations; return what became of each file.
+
+        An earlier generation is deleted only if a newer one of the same origin holds every record of it, and was read
+        whole just now. `among` are the outcomes of a dry run: what it did not delete, or what has changed since, stays.
+        """
+        if not self.versions(*sessions):
+            return []
+        if dry_run:
+            return self._decided(sessions)
+        with self._place.pruning(wait) as delete:
+            outcomes = self._decided(sessions)
+            if among is not None:
+                known = {(one.path, one.size) for one in among if one.outcome == "deleted"}
+                outcomes = [one for one in outcomes if one.outcome != "deleted" or (one.path, one.size) in known]
+            delete([one.version for one in outcomes if one.outcome == "deleted"])
+        return outcomes
+
+    def _decided(self, sessions: Sequence[str]) -> list[PruneOutcome]:
+        """Return what becomes of files by what is there now."""
+        if sessions:
+            with suppress(NotFound):  # deleted while this process waited for the lock
+                return chosen(self.versions(*sessions))
+            return []
+        own = [one for one in self.versions() if Path(one.path).is_relative_to(self.folder)]
+        return decide(own, self._place.origins())
+
+    def stakes(self, report: KeepReport | None = None) -> list[AtRisk]:
         """Return what Claude Code is about to delete that is not kept, for each of its folders.
 
         `report` is that of a run over all of them; without it, files are compared by size and times.
@@ -153,7 +176,7 @@ class Archive:
         if report is None:
             report = KeepReport(self.name, True, tuple(self._place.reader().pending(self._source_files((), None))))
         lost = ("skipped", "failed") if not report.dry_run else ("skipped", "failed", "new", "grown", "rewritten")
-        stakes: list[Stake] = []
+        stakes: list[AtRisk] = []
         for folder in layout.config_folders():
             top = os.path.join(folder, layout.PROJECTS, "")
             below = [file for file in report.files if file.path.startswith(top) and _is_session(file.name)]
@@ -170,18 +193,31 @@ class Archive:
             sessions += _is_session(name)
         return sessions, total
 
+    def forget(self) -> None:
+        """Leave this archive out of what is read by default, and delete nothing; another run into it lists it."""
+        if is_bucket_url(self.name):
+            raise Misuse(f"Cannot forget {self.name}: a bucket is read only if it is named with --root.")
+        if os.environ.get(layout.ARCHIVE_VARIABLE, "").strip():
+            raise Misuse(f"Cannot forget {self.name}: {layout.ARCHIVE_VARIABLE} says what is read; change it instead.")
+        if self.folder == layout.default_archive():
+            raise Misuse(
+                f"Cannot forget {self.name}: it is reread's own; set {layout.ARCHIVE_VARIABLE} to read another instead."
+            )
+        if not unlist_archive(self.folder):
+            known = ", ".join(map(str, layout.listed_archives()))
+            which = f"it remembers {known}" if known else "it remembers no other folder than its own"
+            raise NotFound(f"reread does not read {self.name} by default; {which}.", path=str(self.folder))
+
+    def is_listed(self) -> bool:
+        """True if what is kept here is read by default."""
+        return self.folder in layout.archive_folders()
+
     def _remember(self) -> None:
         """List this archive, so that its sessions are found by id."""
-        is_named = self.folder in layout.archive_folders() or os.environ.get(layout.ARCHIVE_VARIABLE)
-        if is_named or is_bucket_url(self.name):  # a bucket is asked only if it is named
-            return
-        store = layout.default_store()
-        known = [str(folder) for folder in layout.archive_folders() if folder != store / layout.ARCHIVE]
-        try:
-            make_private_folder(store)
-            write_atomic(store / layout.ARCHIVES, [jsontext.dumps([*known, str(self.folder)])])
-        except (OSError, UnicodeError):  # it can still be named
-            return
+        if self.is_listed() or os.environ.get(layout.ARCHIVE_VARIABLE, "").strip() or is_bucket_url(self.name):
+            return  # a bucket is asked only if it is named
+        with suppress(Unwritable):  # it can still be named
+            list_archive(self.folder)
 
     def versions(self, *sessions: str) -> list[restoring.KeptVersion]:
         """Return all generations of the files of some sessions, or of all."""
@@ -211,14 +247,15 @@ class Archive:
         top = next((folder for folder in folders if path.is_relative_to(folder)), None)
         if top is None:
             raise NotFound(f"No session {session!r} in {self.name}; run `reread ls --root {self.name}` to list them.")
-        main = os.path.relpath(path, top)
-        own, id = os.path.splitext(main)[0] + os.sep, path.stem  # noqa: PTH122
-        agents = {os.path.relpath(agent, top) for agent in layout.agent_files(path, [id]).values()}
+        id = path.stem
+        files = [path, *_moved_from(path, top)]
+        mains = {os.path.relpath(file, top) for file in files}
+        agents = {os.path.relpath(agent, top) for file in files for agent in layout.agent_files(file, [id]).values()}
         agents |= {os.path.splitext(agent)[0] + ".meta.json" for agent in agents}  # noqa: PTH122
-        beside = tuple(os.path.join(name, id) + end for name in BESIDE_PROJECTS for end in (os.sep, "-agent-"))
-        return lambda folder, name: (
-            folder == top and (name == main or name in agents or name.startswith((own, *beside)))
-        )
+        own = [os.path.splitext(main)[0] + os.sep for main in mains]  # noqa: PTH122
+        beside = (os.path.join(name, id) + end for name in BESIDE_PROJECTS for end in (os.sep, "-agent-"))
+        starts = (*own, *beside, *(f"{main}.superseded-" for main in mains))
+        return lambda folder, name: folder == top and (name in mains or name in agents or name.startswith(starts))
 
     def _source_files(
         self, sources: Sequence[Source], root: str | Path | Sequence[str | Path] | None
@@ -280,6 +317,23 @@ class Archive:
             raise Misuse(f"Cannot keep {typed_path(source)}: it has kept sessions already; copy it as it is.")
 
 
+def _moved_from(path: Path, top: Path) -> Iterator[Path]:
+    """Yield where a kept session's file would be in other projects, unless another session's is there."""
+    projects = top / layout.PROJECTS
+    if path.parent.parent != projects or SESSION_UUID.fullmatch(path.stem) is None:
+        return
+    for project in sorted(projects.iterdir()):
+        other = project / path.name
+        if other != path and (not is_file(other) or is_moved(str(other), str(path), [top])):
+            yield other
+
+
+def _is_own(folder: str) -> bool:
+    """True for a folder of Claude Code's on this machine, or one below it."""
+    real = Path(os.path.realpath(folder))
+    return any(real.is_relative_to(os.path.realpath(own)) for own in layout.config_folders())
+
+
 def _is_session(name: str) -> bool:
     """True for the name of a session's transcript in an archive."""
     folder, name = os.path.split(name)
@@ -297,6 +351,6 @@ def keep(
 
     Without sources, all sessions of Claude Code are kept, or those below `root`. A source is a session or a folder.
     Only what changed since the last time is read. `to` is a folder or the address of a
-    bucket, `s3://BUCKET/FOLDER`; by default, a folder of reread's own.
+    bucket such as `s3://BUCKET/FOLDER`; by default, a folder of reread's own.
     """
     return Archive(to).keep(*sources, root=root, dry_run=dry_run, progress=progress)

@@ -11,12 +11,13 @@ from pathlib import Path
 
 import msgspec
 
-from reread.archive.kept_copy import TEMPORARY, examine
-from reread.disk.atomic import write_all
-from reread.disk.frames import BadFrame, read_frames
-from reread.disk.kept import open_no_link, opened
-from reread.disk.regular import make_private_folder
 from reread.errors import Misuse, Unwritable
+from reread.storage.atomic import write_all
+from reread.storage.frames import BadFrame, read_frames
+from reread.storage.kept_copy import TEMPORARY, examine
+from reread.storage.kept_file import opened
+from reread.storage.read_at_file import open_no_link
+from reread.storage.safe_open import make_private_folder
 
 
 class KeptVersion(msgspec.Struct, frozen=True):

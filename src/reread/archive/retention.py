@@ -15,8 +15,8 @@ import msgspec
 from reread.base import jsontext
 from reread.base.paths import is_local
 from reread.catalog.headers import read_header
-from reread.disk.regular import read_settings
 from reread.errors import Unreadable
+from reread.storage.safe_open import read_settings
 
 SETTING = "cleanupPeriodDays"
 PROJECT_SETTINGS = ("settings.local.json", "settings.json")
@@ -87,7 +87,7 @@ def _managed_settings() -> list[Path]:
     return [*dropped, folder / "managed-settings.json"]
 
 
-class Stake(msgspec.Struct, frozen=True):
+class AtRisk(msgspec.Struct, frozen=True):
     """What a configuration folder is about to lose."""
 
     folder: str
@@ -97,9 +97,11 @@ class Stake(msgspec.Struct, frozen=True):
     """What projects with shorter times have in their own settings."""
     unkept: tuple[str, ...]
     """Sessions that are deleted within a week and are not kept as they are now."""
+    due: int = 0
+    """How many sessions are deleted within a week."""
 
 
-def at_stake(config: Path, sessions: Iterable[str], unkept: Iterable[str]) -> Stake:
+def at_stake(config: Path, sessions: Iterable[str], unkept: Iterable[str]) -> AtRisk:
     """Return what Claude Code deletes within a week, of its sessions and of those not kept as they are now."""
     paths = list(sessions)
     general = retention(config)
@@ -107,7 +109,8 @@ def at_stake(config: Path, sessions: Iterable[str], unkept: Iterable[str]) -> St
     days = min(one.days for one in (general, *sooner))
     limit = time.time() - (days - SOON_DAYS) * DAY
     soon = [path for path in unkept if _modified(path) < limit]
-    return Stake(str(config), general, len(paths), tuple(sooner), tuple(soon))
+    due = sum(_modified(path) < limit for path in paths)
+    return AtRisk(str(config), general, len(paths), tuple(sooner), tuple(soon), due)
 
 
 def _modified(path: str) -> float:

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from reread.disk import layout
 from reread.disk.layout import AGENT_PREFIX, PROJECTS, SESSION_FOLDERS, SESSION_SUBFOLDERS
+from reread.storage.kept_file import superseded_name
 
 FILE_HISTORY, TODOS, TASKS = "file-history", "todos", "tasks"
 KEPT_SUBFOLDERS = SESSION_SUBFOLDERS - {"memory"}
@@ -44,12 +45,12 @@ def files_below(folder: Path) -> Iterator[SourceFile]:
         for path in sorted(folder.glob("*.jsonl")):
             if layout.is_session_filename(path.name):
                 yield from _beside_projects(folder.parent.parent, "", path.stem)
-        yield from _container(str(folder), os.path.join(PROJECTS, folder.name), 1, set())
+        yield from _container(str(folder), os.path.join(PROJECTS, folder.name), set())
         return
     if os.path.isdir(folder / PROJECTS):
         yield from _config_folder(str(folder), "", set())
     else:
-        yield from _container(str(folder), os.path.join(PROJECTS, folder.name), 1, set())
+        yield from _container(str(folder), os.path.join(PROJECTS, folder.name), set())
 
 
 def files_of_session(path: Path) -> Iterator[SourceFile]:
@@ -59,6 +60,9 @@ def files_of_session(path: Path) -> Iterator[SourceFile]:
     at = next((n for n in range(len(above) - 1, -1, -1) if above[n] in SESSION_FOLDERS), None)
     name = os.path.join(*(above[at:] if at is not None else (PROJECTS, path.parent.name)))
     yield _checked(str(path), os.path.join(name, path.name), path.stem)
+    for entry in _entries(str(path.parent)):
+        if entry.name.startswith(f"{path.name}.") and superseded_name(entry.name) is not None:
+            yield _checked(entry.path, os.path.join(name, entry.name), path.stem)
     for agent in layout.agent_files(path, [path.stem]).values():
         if agent.parent == path.parent:
             for file in (agent, agent.with_suffix(".meta.json")):
@@ -74,7 +78,7 @@ def files_of_session(path: Path) -> Iterator[SourceFile]:
 def _config_folder(folder: str, name: str, seen: set[str]) -> Iterator[SourceFile]:
     for inner in SESSION_FOLDERS:
         if os.path.isdir(os.path.join(folder, inner)):
-            yield from _container(os.path.join(folder, inner), os.path.join(name, inner), 0, seen)
+            yield from _container(os.path.join(folder, inner), os.path.join(name, inner), seen)
     yield from _beside_projects(Path(folder), name, None)
 
 
@@ -92,8 +96,8 @@ def _beside_projects(folder: Path, name: str, session: str | None) -> Iterator[S
                 yield from _all_below(entry.path, below, entry.name)
 
 
-def _container(folder: str, name: str, depth: int, seen: set[str]) -> Iterator[SourceFile]:
-    """Yield the files of the sessions in a folder and below it; a link to a folder is followed for a project only."""
+def _container(folder: str, name: str, seen: set[str]) -> Iterator[SourceFile]:
+    """Yield the files of the sessions in a folder and below it; a link to a folder is named and not followed."""
     real = os.path.realpath(folder)
     if real in seen:
         return
@@ -102,7 +106,9 @@ def _container(folder: str, name: str, depth: int, seen: set[str]) -> Iterator[S
     names = {entry.name for entry in entries}
     for entry in entries:
         below = f"{name}{os.sep}{entry.name}"
-        if entry.is_dir(follow_symlinks=False) or (depth == 0 and entry.is_dir()):
+        if entry.is_symlink() and entry.is_dir():
+            yield _checked(entry.path, below, "")
+        elif entry.is_dir(follow_symlinks=False):
             if entry.name in SESSION_SUBFOLDERS:
                 continue
             if f"{entry.name}.jsonl" in names or _has_session_subfolder(entry.path):
@@ -110,9 +116,9 @@ def _container(folder: str, name: str, depth: int, seen: set[str]) -> Iterator[S
             elif os.path.isdir(os.path.join(entry.path, PROJECTS)):
                 yield from _config_folder(entry.path, below, seen)
             else:
-                yield from _container(entry.path, below, depth + 1, seen)
-        elif layout.is_session_filename(entry.name):
-            yield _checked(entry.path, below, entry.name.removesuffix(".jsonl"))
+                yield from _container(entry.path, below, seen)
+        elif layout.is_session_filename(then[0] if (then := superseded_name(entry.name)) else entry.name):
+            yield _checked(entry.path, below, entry.name.partition(".jsonl")[0])
         elif entry.name.startswith(AGENT_PREFIX) and entry.name.endswith((".jsonl", ".meta.json")):
             yield _checked(entry.path, below, "")
 

@@ -13,14 +13,15 @@ from typing import Literal
 
 import msgspec
 
-from reread.archive.destination import Destination, FolderDestination
-from reread.archive.kept_copy import QUICK_LEVEL, KeptCopy, Write
 from reread.archive.source_files import SPECIAL, SourceFile
 from reread.archive.sync_state import KeptState, SourceState, SyncRow, SyncState
-from reread.disk.frames import FRAME_SIZE, FrameBuilder, Hash, ReadAt, reader
-from reread.disk.kept import generation_path, open_no_link
-from reread.disk.object_store import StoreError
-from reread.disk.regular import NotRegular, check_regular, make_private_folder
+from reread.storage.byte_store import StoreError
+from reread.storage.frames import FRAME_SIZE, FrameBuilder, Hash, ReadAt, reader
+from reread.storage.kept_bucket import KeptBucket
+from reread.storage.kept_copy import QUICK_LEVEL, KeptCopy, KeptFolder, Write
+from reread.storage.kept_file import generation_path, kept_in
+from reread.storage.read_at_file import open_no_link
+from reread.storage.safe_open import NotRegular, check_regular, make_private_folder
 
 ATTEMPTS = 4
 """How often a file is copied that changes while it is."""
@@ -68,14 +69,16 @@ class Sync:
         *,
         progress: Progress | None = None,
         state: SyncState | None = None,
-        destination: Destination | None = None,
+        destination: KeptFolder | KeptBucket | None = None,
     ) -> None:
         """Write into a folder, or with a destination, to where the folder's stubs lead."""
         self.archive = archive
         self._top = os.path.join(archive, "")
         self._state = state or SyncState(archive)
-        self._destination = destination or FolderDestination()
+        self._destination = destination or KeptFolder()
         self._progress = progress or _ignore
+        self._kept: dict[str, dict[str, int]] = {}
+        """The newest generation of each file in the folders that were looked at."""
 
     def pending(self, files: Iterable[SourceFile]) -> Iterator[FileOutcome]:
         """Yield what a run would do with each file, by its size and times; nothing is read."""
@@ -90,7 +93,7 @@ class Sync:
             row = self._state.get(file.path)
             if self._is_unchanged(file, row, status):
                 yield FileOutcome(file.path, file.name, file.session, "unchanged", status.st_size)
-            elif not os.path.lexists(self._path(file, 1)):
+            elif not self._newest(file):
                 yield FileOutcome(file.path, file.name, file.session, "new", status.st_size, status.st_size)
             else:
                 known = row.source.size if row is not None else 0
@@ -159,16 +162,20 @@ class Sync:
         raise OSError(errno.EAGAIN, "it changes faster than it can be copied; run `reread keep` again", file.path)
 
     def _copies(self, file: SourceFile, row: SyncRow | None) -> list[KeptCopy]:
-        """Return the generations that the file may continue: the newest, then the one that it was kept in before.
+        """Return the generations that the file may continue: the one that it was kept in before, then the newest.
 
         They differ only if another source is kept under the same name.
         """
-        newest = self._newest(file)
-        wanted = [newest, row.generation if row is not None and row.generation < newest else 0]
-        return [self._destination.examine(self._path(file, number), number) for number in wanted if number]
+        wanted = dict.fromkeys([row.generation if row is not None else 0, self._newest(file)])
+        there = [number for number in wanted if number and os.path.lexists(self._path(file, number))]
+        return [self._destination.examine(self._path(file, number), number) for number in there]
 
     def _newest(self, file: SourceFile) -> int:
-        generation = 0
+        """Return the newest generation of a file, or 0; a folder is listed once, and what was added since is tried."""
+        folder, name = os.path.split(f"{self._top}{file.name}")
+        if folder not in self._kept:
+            self._kept[folder] = {original: numbers[-1] for original, numbers in kept_in(folder).items()}
+        generation = self._kept[folder].get(name, 0)
         while os.path.lexists(self._path(file, generation + 1)):
             generation += 1
         return generation
@@ -244,13 +251,15 @@ class Sync:
                 raise _SourceChanged
 
     def _remember(self, file: SourceFile, state: SourceState, generation: int, target: str, *, wrote: bool) -> None:
-        kept = KeptState.of(os.lstat(target))
+        kept, name = KeptState.of(os.lstat(target)), os.fsencode(file.name)
         before = self._state.get(file.path)
         written = time.time() if wrote or before is None else before.written
         repacked = before is not None and before.repacked and not wrote
         if not state.is_settled():
             state = msgspec.structs.replace(state, changed=-1)  # no file is in this state: it is examined again
-        row = SyncRow(os.fsencode(file.name), state, generation, kept, written, repacked)
+        known = (before.generation, *before.earlier) if before is not None and before.name == name else ()
+        earlier = tuple(sorted({*known} - {generation}))
+        row = SyncRow(name, state, generation, kept, written, repacked, earlier)
         self._state.put(file.path, row)
 
     def _repacked(self, file: SourceFile, row: SyncRow) -> FileOutcome:

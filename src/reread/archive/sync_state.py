@@ -8,22 +8,19 @@ from __future__ import annotations
 import hashlib
 import os
 import platform
-import time
 from pathlib import Path
 
 import msgspec
 
 from reread.base import jsontext
-from reread.disk.atomic import write_atomic
 from reread.disk.filenames import filename_for
 from reread.disk.layout import ARCHIVE_MARK
-from reread.disk.regular import open_regular
+from reread.storage.atomic import write_atomic
+from reread.storage.file_times import is_settled
+from reread.storage.safe_open import open_regular
 
 FOLDER = ARCHIVE_MARK
 FORMAT = 1
-COARSE_WINDOW, FINE_WINDOW = 2_000_000_000, 50_000_000
-"""A file that changed so many nanoseconds ago may change again without a new time: on file systems that count whole
-seconds, and on others."""
 
 
 class SourceState(msgspec.Struct, frozen=True, array_like=True):
@@ -52,9 +49,7 @@ class SourceState(msgspec.Struct, frozen=True, array_like=True):
 
     def is_settled(self) -> bool:
         """False if the file may change once more without this state showing it."""
-        newest = max(self.modified, self.changed)
-        window = COARSE_WINDOW if newest % 1_000_000_000 == 0 else FINE_WINDOW
-        return time.time_ns() - newest > window
+        return is_settled(max(self.modified, self.changed))
 
 
 class KeptState(msgspec.Struct, frozen=True, array_like=True):
@@ -87,6 +82,8 @@ class SyncRow(msgspec.Struct, frozen=True, array_like=True):
     written: float
     """When bytes were last added to the kept file."""
     repacked: bool = False
+    earlier: tuple[int, ...] = ()
+    """The generations that it was kept in before; of what 0.2 has kept, they are not known."""
 
 
 class _StateFile(msgspec.Struct, array_like=True):
@@ -111,21 +108,10 @@ class SyncState:
         self.rows[os.fsencode(path)] = row
         self._changed = True
 
-    def drop(self, path: str) -> None:
-        """Forget a file."""
-        self._changed = self.rows.pop(os.fsencode(path), None) is not None or self._changed
-
-    def drop_names(self, names: set[bytes]) -> None:
-        """Forget the files that are kept under some names."""
-        for path in [path for path, row in self.rows.items() if row.name in names]:
-            del self.rows[path]
-            self._changed = True
-
     def save(self) -> None:
         """Write the rows if one has changed."""
         if self._changed:
-            data = msgspec.msgpack.encode(_StateFile(FORMAT, self.rows))
-            write_atomic(self.path, [hashlib.sha256(data).digest(), data], sync=True)
+            write_rows(self.path, self.rows)
             self._changed = False
 
 
@@ -146,6 +132,12 @@ def read_rows(path: Path) -> dict[bytes, SyncRow] | None:
     except (OSError, *jsontext.DECODE_ERRORS):
         return None
     return found.rows if found.format == FORMAT else None
+
+
+def write_rows(path: Path, rows: dict[bytes, SyncRow]) -> None:
+    """Write the rows of a machine."""
+    data = msgspec.msgpack.encode(_StateFile(FORMAT, rows))
+    write_atomic(path, [hashlib.sha256(data).digest(), data], sync=True)
 
 
 def state_files(archive: Path) -> list[Path]:

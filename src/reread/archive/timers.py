@@ -7,6 +7,7 @@ import os
 import plistlib
 import subprocess
 import sys
+import unicodedata
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,8 +16,10 @@ from xml.sax.saxutils import escape
 import msgspec
 
 from reread.disk import layout
-from reread.disk.atomic import write_atomic
-from reread.disk.regular import make_private_folder, read_settings
+from reread.errors import Misuse
+from reread.storage.atomic import write_atomic
+from reread.storage.safe_open import make_private_folder, read_settings
+from reread.storage.services import SERVICES
 
 NAME = "reread-keep"
 LABEL = "dev.reread.keep"
@@ -24,7 +27,7 @@ MARK = "Made by `reread keep --install`"
 """What every file of ours contains."""
 VARIABLES = (
     *("CLAUDE_CONFIG_DIR", "REREAD_HOME", "REREAD_ARCHIVE", "REREAD_MACHINE", "XDG_DATA_HOME"),
-    *("AWS_PROFILE", "AWS_REGION", "AWS_DEFAULT_REGION", "AWS_ENDPOINT_URL"),
+    *(variable for service in SERVICES for variable in service.variables),
 )
 """Variables that decide what is kept and where; a timer does not inherit them. None of them is a secret."""
 SYSTEMD, LAUNCHD, WINDOWS = "systemd", "launchd", "windows"
@@ -55,14 +58,19 @@ def variables() -> dict[str, str]:
 
 
 def timer(command: Sequence[str], environment: Mapping[str, str], system: str | None = None) -> Timer:
-    """Return the timer for a system, by default for this one."""
+    """Return the timer for a system, by default for this one; raise Misuse for words that its files cannot have."""
+    for word in (*command, *environment.values()):
+        if any(unicodedata.category(char) in ("Cc", "Cs") for char in word):  # control, or a name that is no Unicode
+            raise Misuse(f"Cannot put {word!r} into a timer: it has characters that its files cannot have.")
     return {SYSTEMD: _systemd, LAUNCHD: _launchd, WINDOWS: _windows}[system or this_system()](command, environment)
 
 
 def _systemd(command: Sequence[str], environment: Mapping[str, str]) -> Timer:
     base = os.environ.get("XDG_CONFIG_HOME") or "~/.config"
     folder = layout.expand_path(base) / "systemd" / "user"
-    quoted = " ".join(_systemd_word(word) for word in command)
+    program, *arguments = command
+    # only in arguments is $ the beginning of a variable: neither in the program nor in Environment=
+    quoted = " ".join([_systemd_word(program), *(_systemd_word(word).replace("$", "$$") for word in arguments)])
     set_variables = "".join(f"Environment={_systemd_word(f'{k}={v}')}\n" for k, v in environment.items())
     service = (
         f"# {MARK}\n[Unit]\nDescription=Keep Claude Code sessions\n\n[Service]\nType=oneshot\nNice=10\n"
@@ -80,7 +88,7 @@ def _systemd(command: Sequence[str], environment: Mapping[str, str]) -> Timer:
 
 def _systemd_word(word: str) -> str:
     """Quote a word as systemd reads it."""
-    escaped = word.replace("\\", "\\\\").replace('"', '\\"').replace("%", "%%").replace("$", "$$").replace("\n", "\\n")
+    escaped = word.replace("\\", "\\\\").replace('"', '\\"').replace("%", "%%")
     return f'"{escaped}"'
 
 

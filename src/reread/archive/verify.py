@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Literal
 
 import msgspec
 
-from reread.archive.kept_copy import TEMPORARY, KeptCopy, examine
-from reread.archive.sync_state import FOLDER, SyncRow, read_rows, state_files
-from reread.disk.kept import MAP_SUFFIX, SUFFIX, generation_path, parse_kept_name
+from reread.archive.sync_state import FOLDER, read_rows, state_files
+from reread.storage.kept_copy import TEMPORARY, KeptCopy, examine
+from reread.storage.kept_file import MAP_SUFFIX, SUFFIX, generation_path, parse_kept_name
 
 Level = Literal["error", "info"]
 
@@ -48,19 +49,22 @@ def kept_files(archive: Path, below: Iterable[str] = ("",)) -> Iterator[tuple[st
 
 
 def kept_sizes(archive: Path) -> Iterator[tuple[str, str, int]]:
-    """Yield the folder of each kept file below an archive, the name of its original and its size."""
+    """Yield the folder of each file that is kept below an archive, its name and the size of all its generations."""
     todo = [str(archive)]
     while todo:
         folder = todo.pop()
+        sizes: dict[str, int] = {}
         try:
             entries = list(os.scandir(folder))
         except OSError:
             continue
         for entry in entries:
             if entry.name.endswith(SUFFIX) and (parsed := parse_kept_name(entry.name)) is not None:
-                yield folder, parsed[0] if parsed[1] == 1 else "", entry.stat(follow_symlinks=False).st_size
+                with suppress(FileNotFoundError):  # deleted since
+                    sizes[parsed[0]] = sizes.get(parsed[0], 0) + entry.stat(follow_symlinks=False).st_size
             elif not entry.name.startswith(".") and entry.is_dir(follow_symlinks=False):
                 todo.append(entry.path)
+        yield from ((folder, name, size) for name, size in sizes.items())
 
 
 def verify(archive: Path, progress: Callable[[int], None] | None = None) -> Iterator[KeptEntry | KeptProblem]:
@@ -75,7 +79,7 @@ def verify(archive: Path, progress: Callable[[int], None] | None = None) -> Iter
             continue
         if progress is not None:
             progress(copy.size)
-        problems = list(_problems(copy))
+        problems = list(copy_problems(copy))
         yield from problems
         if not any(problem.level == "error" for problem in problems):
             yield KeptEntry(name, generation, copy.raw_size, copy.packed_size)
@@ -83,7 +87,8 @@ def verify(archive: Path, progress: Callable[[int], None] | None = None) -> Iter
     yield from _strangers(archive, found)
 
 
-def _problems(copy: KeptCopy) -> Iterator[KeptProblem]:
+def copy_problems(copy: KeptCopy) -> Iterator[KeptProblem]:
+    """Yield what is wrong with a kept file."""
     if copy.damage or copy.doubt:
         yield KeptProblem("error", copy.path, copy.damage or copy.doubt)
     elif copy.map_is_behind or copy.size != copy.packed_size:
@@ -103,14 +108,9 @@ def _missing(archive: Path, found: set[str]) -> Iterator[KeptProblem]:
             yield KeptProblem("error", str(path), text)
             continue
         for row in rows.values():
-            kept = kept_path_of(archive, row)
+            kept = generation_path(os.path.join(archive, os.fsdecode(row.name)), row.generation)
             if kept not in found:
                 yield KeptProblem("error", kept, "it was kept and is missing")
-
-
-def kept_path_of(archive: Path, row: SyncRow) -> str:
-    """Return the kept file of a row."""
-    return generation_path(os.path.join(archive, os.fsdecode(row.name)), row.generation)
 
 
 def _strangers(archive: Path, found: set[str]) -> Iterator[KeptProblem]:

@@ -12,8 +12,8 @@ import msgspec
 from reread.base.coerce import as_dict, as_int
 from reread.disk import layout
 from reread.disk.cache import FileState
-from reread.disk.locked import change_object, read_object
 from reread.errors import Misuse, Unreadable
+from reread.storage.json_update import change_object, read_object
 
 NAME = "annotations.json"
 VERSION = 1

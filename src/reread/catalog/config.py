@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any, cast
 
 from reread.base.coerce import as_dict
-from reread.disk.atomic import write_atomic
-from reread.disk.locked import change_object, locked
-from reread.disk.regular import read_settings
+from reread.storage.atomic import write_atomic
+from reread.storage.json_update import change_object, locked
+from reread.storage.safe_open import read_settings
 
 NAME = "config.json"
 VERSION = 1

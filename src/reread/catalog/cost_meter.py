@@ -11,7 +11,7 @@ from reread.accounting.counter_deltas import is_per_process
 from reread.base import jsontext
 from reread.base.coerce import as_dict, as_str
 from reread.catalog.stored_line import OUT, LineType, StoredLine, decode_line
-from reread.disk.backwards import lines_backwards
+from reread.disk.reverse_lines import lines_backwards
 from reread.records import dialects
 
 

@@ -17,14 +17,19 @@ from reread.base.times import TimeLike, parse_period_ms, parse_timestamp
 from reread.catalog.annotations import Annotations
 from reread.disk import layout
 from reread.disk.cache import FileState
-from reread.disk.derived import Derived, DerivedValues, encoded
+from reread.disk.derived_cache import DerivedValue, DerivedValues, encoded
 from reread.disk.file_set import gone_files
-from reread.disk.kept import kept_path
-from reread.disk.regular import open_regular, status_of
+from reread.disk.gone_sessions import histories, prompt_paths
+from reread.disk.reverse_lines import open_lines_backwards
+from reread.disk.states import one_moment
+from reread.disk.transcript_file import open_transcript
 from reread.errors import Unreadable, naming_file
 from reread.model.titles import REACH, TitleSearch
 from reread.records import dialects
 from reread.records.decode import Record
+from reread.storage.kept_file import kept_path, stat_file
+from reread.storage.prompt_paths import is_prompts
+from reread.storage.safe_open import OpenFile, status_of
 
 PEEK = 1 << 14
 """Bytes read at once from the start of a file."""
@@ -37,7 +42,11 @@ TITLES = (b'"custom-title"', b'"ai-title"', b'"summary"')
 """What every line with a title contains."""
 NODE = b'{"parentUuid":'
 """How nearly every line of the tree begins; such a line has no title."""
-TABLE, FORMAT = "headers", 3
+STAMP = b'"timestamp"'
+"""What every line with a time contains."""
+FARTHEST = 1 << 26
+"""How many bytes before the end of a file the last record with a time is looked for."""
+TABLE, FORMAT = "headers", 5
 """Where the catalogue keeps headers; change the format when they would be read differently now."""
 
 
@@ -71,6 +80,8 @@ class Header(msgspec.Struct, frozen=True):
     starred: bool = False
     note: str = ""
     """What a person noted about it, in the reader."""
+    prompts_only: bool = False
+    """True if only its prompts are left, in the history of what was typed."""
 
     def __fspath__(self) -> str:
         return self.path
@@ -79,7 +90,7 @@ class Header(msgspec.Struct, frozen=True):
 def read_header(path: str | Path) -> Header:
     """Read the header of one session file."""
     try:
-        with open_regular(path) as file:
+        with open_transcript(path) as file:
             stat = status_of(file)
             first, last = _HeaderScan(), _HeaderScan()
             begin = chunk = file.read(PEEK)
@@ -94,9 +105,20 @@ def read_header(path: str | Path) -> Header:
                 file.seek(max(0, stat.st_size - TAIL))
                 begin = file.read(TAIL)
             last.scan_backward(begin, whole=stat.st_size <= len(begin))
+            if last.stamp is None and stat.st_size > len(begin):
+                last.stamp = _last_stamp(file)
     except OSError as error:
         raise Unreadable.at(path, error) from error
-    return _header(path, stat.st_size, stat.st_mtime, first, last)
+    return _header(path, stat_file(path).st_size, stat.st_mtime, first, last)
+
+
+def _last_stamp(file: OpenFile) -> str | None:
+    """Return the time of the last record that has one: those after it may be longer than what is read first."""
+    for line in open_lines_backwards(file, FARTHEST):
+        stamp = Record(0, 0, line).envelope.timestamp if STAMP in line else None
+        if parse_timestamp(stamp) is not None:
+            return stamp
+    return None
 
 
 def _header(path: str | Path, size: int, modified: float, first: _HeaderScan, last: _HeaderScan) -> Header:
@@ -119,10 +141,12 @@ def _header(path: str | Path, size: int, modified: float, first: _HeaderScan, la
         version=last.version or first.version,
         model=last.model or first.model,
         started=parse_timestamp(first.stamp),
-        updated=parse_timestamp(last.stamp) or datetime.fromtimestamp(modified, UTC),
+        # The time of the file is that of its last copy, checkout or download, and says nothing if a record has one.
+        updated=parse_timestamp(last.stamp or first.stamp) or datetime.fromtimestamp(modified, UTC),
         size=size,
         captured=first.conversation is not None,
         sessions=found,
+        prompts_only=is_prompts(path),
     )
 
 
@@ -194,7 +218,8 @@ class _HeaderScan:
         self.cwd = self.cwd or envelope.cwd
         self.git_branch = self.git_branch or envelope.gitBranch
         self.version = self.version or envelope.version
-        self.stamp = self.stamp or envelope.timestamp
+        if self.stamp is None and parse_timestamp(envelope.timestamp) is not None:
+            self.stamp = envelope.timestamp
         self.custom_title = self.custom_title or envelope.customTitle
         self.ai_title = self.ai_title or envelope.aiTitle
         if envelope.summary and envelope.type == "summary" and self.summary is None and self._is_own(envelope.leafUuid):
@@ -227,13 +252,14 @@ def read_headers(
     with closing(DerivedValues(TABLE, format=FORMAT)) as values:
         known = values.derived(None if folders else [_absolute(path) for path in paths])
         present: set[str] = set()
-        fresh: list[Derived] = []
+        fresh: list[DerivedValue] = []
+        states = _states(paths)
         for path in paths:
             key = _absolute(path)
             present.add(key)
             try:
                 with naming_file(path):
-                    header = _known_header(path, key, known, fresh)
+                    header = _known_header(path, key, states[path], known, fresh)
             except FileNotFoundError:
                 continue
             except (OSError, Unreadable) as error:
@@ -251,9 +277,24 @@ def _absolute(path: str | Path) -> str:
     return str(path) if os.path.isabs(path) else os.path.abspath(path)  # noqa: PTH100, PTH117
 
 
-def _known_header(path: str | Path, key: str, known: Mapping[str, Derived], fresh: list[Derived]) -> Header:
+def _states(paths: Iterable[str | Path]) -> dict[str | Path, FileState | OSError]:
+    """Return the states of files as they are in one moment."""
+    found: dict[str | Path, FileState | OSError] = {}
+    with one_moment():
+        for path in paths:
+            try:
+                found[path] = FileState.at(path)
+            except OSError as error:
+                found[path] = error
+    return found
+
+
+def _known_header(
+    path: str | Path, key: str, state: FileState | OSError, known: Mapping[str, DerivedValue], fresh: list[DerivedValue]
+) -> Header:
     """Return a header from the catalogue, or read it and add it to `fresh`."""
-    state = FileState.at(path)
+    if isinstance(state, OSError):
+        raise state
     stored = known.get(key)
     if stored is not None and stored.state == state:
         with suppress(*jsontext.DECODE_ERRORS):
@@ -261,7 +302,7 @@ def _known_header(path: str | Path, key: str, known: Mapping[str, Derived], fres
     header = read_header(path)
     value = encoded(header)
     if value is not None:
-        fresh.append(Derived(key, state, state.size, b"", value))
+        fresh.append(DerivedValue(key, state, state.size, b"", value))
     return header
 
 
@@ -270,18 +311,27 @@ def sessions(
     project: str | Path | Sequence[str | Path] | None = None,
     since: TimeLike | None = None,
     until: TimeLike | None = None,
+    prompts: bool = False,
     root: str | Path | Sequence[str | Path] | None = None,
     on_error: Callable[[Unreadable], None] | None = None,
 ) -> Iterator[Header]:
     """Yield the headers of all sessions, newest first; no file is read in full.
 
     `project` is one folder or several, subfolders included, or the name of a project. `since` and `until` are a
-    datetime or a text such as `7d` or `tuesday`: sessions that were active between them are listed. `on_error` is
-    called for each file that cannot be read.
+    datetime or a text such as `7d` or `tuesday`: sessions that were active between them are listed. With `prompts`,
+    so are sessions of which only the prompts are left, in `history.jsonl`. `on_error` is called for each file that
+    cannot be read.
     """
     roots = [root] if isinstance(root, str | Path) else root
     test = header_test(project=project, since=since, until=until)
-    found = list(read_headers(layout.session_paths(roots), layout.session_folders(roots), on_error=on_error))
+    outside: list[str] = []
+    found = list(read_headers(layout.session_paths(roots, outside), layout.session_folders(roots), on_error=on_error))
+    if on_error is not None:
+        for link in outside:
+            on_error(Unreadable(layout.link_note(link), path=link))
+    if prompts:
+        present = {id for header in found for id in (header.id, Path(header.path).stem, *header.sessions)}
+        found += read_headers(prompt_paths(roots, present), histories(roots), on_error=on_error)
     transcripts = {header.id: header for header in found if not header.captured}
     completed = map(KeptMarks().mark, (with_transcript(header, transcripts) for header in found))
     annotated = map(_Annotating(roots or ()).add, completed)

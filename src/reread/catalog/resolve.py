@@ -16,11 +16,12 @@ from reread.base.text import one_line
 from reread.catalog.headers import Header, captures_of, read_header, sessions
 from reread.disk import layout
 from reread.disk.filenames import filename_for, id_from_filename
-from reread.disk.kept import file_exists, own_path
-from reread.disk.regular import open_regular
+from reread.disk.gone_sessions import prompt_paths
 from reread.disk.sources import require_regular_file
+from reread.disk.transcript_file import open_transcript
 from reread.errors import Ambiguous, Misuse, NotFound, Unreadable
 from reread.records.decode import Record
+from reread.storage.kept_file import file_exists, own_path
 
 LATEST = "latest"
 STDIN = "-"
@@ -111,11 +112,21 @@ def latest_session(
 def _session_by_record(name: str, root: str | Path | Sequence[str | Path] | None) -> Path:
     """Return the file whose records name the session, for a file that is not called after it."""
     headers = list(sessions(root=root))
-    known = [Candidate(Path(header.path), [header.id, *header.sessions], Path(header.path)) for header in headers]
-    found = choose(name, known, "session") or choose(name, _sessions_inside(name, headers), "session")
+    found = found_by_record(name, headers)
+    if found is None:
+        present = {id for header in headers for id in (header.id, *header.sessions)}
+        roots = [root] if isinstance(root, str | Path) else root
+        prompts = map(Path, prompt_paths(roots, present))
+        found = choose(name, [Candidate(path, [path.stem], path) for path in prompts], "session")
     if found is None:
         raise NotFound(f"No session matches {name!r}; {_advice(name, headers)}")
     return found
+
+
+def found_by_record(name: str, headers: Sequence[Header]) -> Path | None:
+    """Return the file among those of some headers whose records name a session; None if there is none."""
+    known = [Candidate(Path(header.path), [header.id, *header.sessions], Path(header.path)) for header in headers]
+    return choose(name, known, "session") or choose(name, _sessions_inside(name, headers), "session")
 
 
 def _sessions_inside(name: str, headers: Sequence[Header]) -> list[Candidate[Path]]:
@@ -137,7 +148,7 @@ def _session_ids(path: Path, start: str) -> set[str]:
     """Return the ids of sessions in a file that begin like this."""
     needle = start.encode("utf-8", "replace")
     ids: set[str | None] = set()
-    with suppress(OSError), io.BufferedReader(open_regular(path)) as file:
+    with suppress(OSError), io.BufferedReader(open_transcript(path)) as file:
         ids = {Record(0, 0, line).envelope.sessionId for line in file if needle in line}
     return {id for id in ids if id is not None and id.startswith(start)}
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 
 from reread.catalog.config import add_workspace
-from reread.catalog.headers import captures_of
+from reread.catalog.headers import captures_of, read_headers
 from reread.catalog.resolve import LATEST, Candidate, choose, looks_like_path
 from reread.catalog.stored_conversation import StoredConversation
 from reread.catalog.stored_line import NEWLINE, OUT, split_line_end
@@ -22,6 +22,7 @@ DEFAULT = "default"
 """The name of the workspace and the agent if none is given."""
 SUFFIX = ".jsonl"
 APPEND_WAIT_SECONDS = 5
+NEVER = datetime.fromtimestamp(0, UTC)
 
 
 class Store:
@@ -40,7 +41,7 @@ class Store:
     def conversations(self, *, workspace: str | None = None, agent: str | None = None) -> Iterator[StoredConversation]:
         """Yield every conversation, the newest first."""
         files = layout.unique_files(layout.captured_files(self.roots))
-        for _, path in sorted(((_modified(path), path) for path in files), reverse=True):
+        for path in _newest_first(list(files)):
             stored = StoredConversation(path)
             if workspace in (None, stored.workspace) and agent in (None, stored.agent):
                 yield stored
@@ -141,8 +142,7 @@ def companions(path: Path, roots: Sequence[str | Path] | None = None) -> list[Pa
     return [found for found in captures_of(path.stem, roots) if StoredConversation(found).session_ids == [path.stem]]
 
 
-def _modified(path: Path) -> float:
-    try:
-        return path.stat().st_mtime
-    except OSError:
-        return 0.0
+def _newest_first(paths: list[Path]) -> list[Path]:
+    """Sort conversations by the time of their last record, which a copy of the file leaves as it was."""
+    updated = {header.path: header.updated for header in read_headers(paths)}
+    return sorted(paths, key=lambda path: (updated.get(str(path)) or NEVER, path), reverse=True)

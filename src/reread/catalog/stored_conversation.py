@@ -13,7 +13,7 @@ from reread.base import jsontext
 from reread.catalog.stored_line import OUT, START, CaptureRun, RunMarker, StoredLine, decode_line
 from reread.disk import layout
 from reread.disk.filenames import id_from_filename
-from reread.disk.regular import open_regular
+from reread.disk.transcript_file import open_transcript
 from reread.errors import Unreadable
 
 CHUNK = 1 << 20
@@ -85,7 +85,7 @@ class StoredConversation:
 
     def _raw_lines(self) -> Iterator[bytes]:
         try:
-            with io.BufferedReader(open_regular(self.path), CHUNK) as file:
+            with io.BufferedReader(open_transcript(self.path), CHUNK) as file:
                 yield from file
         except OSError as error:
             raise Unreadable.at(self.path, error) from error

@@ -25,10 +25,10 @@ from reread.catalog.stored_line import (
     line_type,
     split_line_end,
 )
-from reread.disk.backwards import lines_backwards
-from reread.disk.lock import lock
-from reread.disk.regular import make_private_folder, open_descriptor
+from reread.disk.reverse_lines import lines_backwards
 from reread.errors import Misuse, Unwritable
+from reread.storage.lock import lock
+from reread.storage.safe_open import make_private_folder, open_descriptor
 
 NEVER, RESULT, LINE = FSYNC_MODES = ("never", "result", "line")
 """When written lines are forced onto the disk: never, after each result and run, or after each line."""

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Iterator
 from typing import Any
 
 from reread.base.jsontext import replace_surrogates
-from reread.dataset.extra import require
+from reread.base.optional_dependencies import require
 from reread.dataset.schema import BOOLEAN, FLOAT, INTEGER, STRING, TIME, VERSION, Column, Row, TableSchema
 
 pyarrow: Any = require("pyarrow")

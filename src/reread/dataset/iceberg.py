@@ -15,16 +15,17 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from reread.base.optional_dependencies import require
 from reread.dataset.arrow import arrow_schema, pyarrow
-from reread.dataset.extra import require
 from reread.dataset.manifest import FOLDER, TablePart, TablesManifest, newest_manifest
 from reread.dataset.parquet import read_batches
-from reread.dataset.place import TablePlace
 from reread.dataset.schema import PARTITIONS, TABLES, USAGE, VERSION
+from reread.dataset.table_files import TableFiles
 from reread.disk.layout import expand_path
-from reread.disk.regular import make_private_folder
-from reread.disk.user_paths import ENDPOINT_VARIABLE, is_bucket_url
 from reread.errors import Misuse, Unwritable
+from reread.storage.safe_open import make_private_folder
+from reread.storage.services import S3
+from reread.storage.user_paths import is_bucket_url, service_of
 
 pyiceberg_catalog: Any = require("pyiceberg.catalog", "iceberg")
 exceptions: Any = require("pyiceberg.exceptions", "iceberg")
@@ -76,14 +77,14 @@ def _default_options(uri: str, warehouse: str | None) -> dict[str, str]:
         folder = Path(path).absolute().parent / WAREHOUSE
         make_private_folder(folder)
         options["warehouse"] = folder.as_uri()
-    if warehouse is not None and is_bucket_url(warehouse):
-        for name, variable in (("s3.endpoint", ENDPOINT_VARIABLE), ("s3.region", "AWS_REGION")):
+    if warehouse is not None and is_bucket_url(warehouse) and service_of(warehouse) is S3:
+        for name, variable in (("s3.endpoint", S3.endpoint), ("s3.region", "AWS_REGION")):
             if os.environ.get(variable):
                 options[name] = os.environ[variable]
     return options
 
 
-def commit_tables(place: TablePlace, machine: str, catalog: Catalog) -> int:
+def commit_tables(place: TableFiles, machine: str, catalog: Catalog) -> int:
     """Bring the tables of a catalogue up to date with what a machine has written; return the number of commits."""
     with place.locked(machine, WAIT_SECONDS) as alone:
         manifest = newest_manifest(place, machine)
@@ -99,7 +100,7 @@ def commit_tables(place: TablePlace, machine: str, catalog: Catalog) -> int:
             raise Misuse(f"Cannot create Iceberg tables ({_first_line(error)}); give a --warehouse.") from error
 
 
-def _commit_table(place: TablePlace, manifest: TablesManifest, catalog: Catalog, name: str) -> int:
+def _commit_table(place: TableFiles, manifest: TablesManifest, catalog: Catalog, name: str) -> int:
     """Bring the months of one table up to date; return the number of commits."""
     table = _again(lambda: _open_table(catalog, name, manifest))
     months: dict[str, list[TablePart]] = {}
@@ -140,7 +141,7 @@ def _schema(name: str, manifest: TablesManifest) -> Any:
 
 
 def _commit_month(
-    place: TablePlace, manifest: TablesManifest, catalog: Catalog, name: str, month: str, parts: list[TablePart]
+    place: TableFiles, manifest: TablesManifest, catalog: Catalog, name: str, month: str, parts: list[TablePart]
 ) -> int:
     """Replace the rows of a machine and month, unless they are there already; return the number of commits."""
     table = catalog.load_table(f"{NAMESPACE}.{name}")
@@ -177,7 +178,7 @@ def _state(manifest: TablesManifest, name: str, parts: list[TablePart]) -> str |
     return hashlib.blake2b(repr((VERSION, manifest.text, made_of)).encode(), digest_size=8).hexdigest()
 
 
-def _chunks(place: TablePlace, manifest: TablesManifest, name: str, parts: list[TablePart]) -> Iterator[Any]:
+def _chunks(place: TableFiles, manifest: TablesManifest, name: str, parts: list[TablePart]) -> Iterator[Any]:
     """Yield the rows of some parts as Arrow tables of bounded size, with the columns that are folders in Parquet."""
     schema = _schema(name, manifest)
     pending: list[Any] = []

@@ -12,10 +12,11 @@ from collections.abc import Iterator
 import msgspec
 
 from reread.base import jsontext
-from reread.dataset.place import TablePlace
 from reread.dataset.schema import USAGE, VERSION
+from reread.dataset.table_files import TableFiles
 from reread.disk.machine import is_machine_id
 from reread.errors import Unreadable
+from reread.storage.manifest import BadManifest, check_size, read_manifest
 
 FOLDER = "_reread"
 """Begins with an underscore, so that engines which read folders leave it out."""
@@ -71,10 +72,10 @@ class TablesManifest(msgspec.Struct, frozen=True):
         for part in (*self.parts, *self.usage):
             yield from ((table, part.month, name) for table, name in part.files(self.machine).items())
 
-    def names_own_files(self, machine: str) -> bool:
-        """True if it is the manifest of this machine, and all its files are where those of a table are."""
+    def names_own_files(self) -> bool:
+        """True if all its files are where those of a table are."""
         parts = (*self.parts, *self.usage)
-        return self.machine == machine and all(
+        return all(
             _ID.fullmatch(part.id)
             and (part.month is None or _MONTH.fullmatch(part.month))
             and all(map(_TABLE.fullmatch, part.rows))
@@ -91,31 +92,33 @@ def file_name(table: str, machine: str, month: str | None, id: str) -> str:
     return f"{table}/machine={machine}/month={month or NO_MONTH}/{id}.parquet"
 
 
-def newest_manifest(place: TablePlace, machine: str) -> TablesManifest | None:
+def newest_manifest(place: TableFiles, machine: str) -> TablesManifest | None:
     """Return the newest manifest of a machine; None if there is none."""
     for _ in range(100):  # the newest may be replaced by a newer one before it is read
         numbers = _numbers(place, machine)
         if not numbers:
             return None
         name = _name(machine, numbers[-1])
-        where = place.location(name)
         try:
-            found = msgspec.json.decode(place.read(name), type=TablesManifest)
+            return read_manifest(place.store, name, machine, _decode)[0]
         except FileNotFoundError:
             continue
         except OSError as error:
-            raise Unreadable.at(where, error) from error
-        except jsontext.DECODE_ERRORS as error:
-            message = f"Cannot read {where}: it is not a manifest of tables ({error}); delete the folder."
-            raise Unreadable(message, path=where) from error
-        if not found.names_own_files(machine):
-            message = f"Cannot read {where}: it names files that are not of its tables; delete the folder."
-            raise Unreadable(message, path=where)
-        return found
+            raise Unreadable.at(place.location(name), error) from error
     raise Unreadable(f"Cannot read {place.location(FOLDER)}: its manifests are replaced too fast; try again.")
 
 
-def newest_manifests(place: TablePlace) -> list[TablesManifest]:
+def _decode(data: bytes) -> TablesManifest:
+    try:
+        found = msgspec.json.decode(data, type=TablesManifest)
+    except jsontext.DECODE_ERRORS as error:
+        raise BadManifest(f"it is not a manifest of tables ({error}); delete the folder") from error
+    if not found.names_own_files():
+        raise BadManifest("it names files that are not of its tables; delete the folder")
+    return found
+
+
+def newest_manifests(place: TableFiles) -> list[TablesManifest]:
     """Return the newest manifest of each machine."""
     names = (name.split("/") for name in place.names(FOLDER))
     machines = sorted({parts[1] for parts in names if len(parts) == 3 and is_machine_id(parts[1])})
@@ -124,19 +127,20 @@ def newest_manifests(place: TablePlace) -> list[TablesManifest]:
     return found
 
 
-def write_manifest(place: TablePlace, manifest: TablesManifest) -> bool:
+def write_manifest(place: TableFiles, manifest: TablesManifest) -> bool:
     """Write a manifest; False if another writer has written one with its number."""
-    return place.create(_name(manifest.machine, manifest.sequence), msgspec.json.encode(manifest))
+    name = _name(manifest.machine, manifest.sequence)
+    return place.create(name, check_size(msgspec.json.encode(manifest), place.location(name)))
 
 
-def delete_older(place: TablePlace, manifest: TablesManifest) -> None:
+def delete_older(place: TableFiles, manifest: TablesManifest) -> None:
     """Delete the manifests of the machine before this one."""
     for number in _numbers(place, manifest.machine):
         if number < manifest.sequence:
             place.delete(_name(manifest.machine, number))
 
 
-def _numbers(place: TablePlace, machine: str) -> list[int]:
+def _numbers(place: TableFiles, machine: str) -> list[int]:
     stems = (name.rpartition("/")[2].removesuffix(".json") for name in place.names(f"{FOLDER}/{machine}"))
     return sorted(int(stem) for stem in stems if len(stem) == DIGITS and stem.isascii() and stem.isdigit())
 

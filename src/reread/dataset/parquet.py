@@ -10,11 +10,11 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any
 
-from reread.dataset.arrow import RecordBatch, RowBuffer, Schema, pyarrow
-from reread.dataset.extra import require
+from reread.base.optional_dependencies import require
+from reread.dataset.arrow import RecordBatch, RowBuffer, Schema, arrow_schema, pyarrow
 from reread.dataset.manifest import TablePart, file_name
-from reread.dataset.place import LocalPlace, TablePlace
-from reread.dataset.schema import PARTITIONS, TABLES, USAGE, Row
+from reread.dataset.schema import PARTITIONS, TABLES, USAGE, VERSION, Row, TableSchema
+from reread.dataset.table_files import TableFiles
 from reread.dataset.transcripts import TranscriptFile
 from reread.errors import Unreadable
 
@@ -32,7 +32,7 @@ SKIP = len(PARTITIONS)
 class TableFile:
     """A Parquet file that is being written."""
 
-    def __init__(self, place: TablePlace, name: str, table: str, *, text: bool) -> None:
+    def __init__(self, place: TableFiles, name: str, table: str, *, text: bool) -> None:
         self.name = name
         self.rows: int = 0
         self._buffer = RowBuffer(TABLES[table], text=text, skip=SKIP)
@@ -84,7 +84,7 @@ class TableFile:
 class PartWriter:
     """A part that is being written."""
 
-    def __init__(self, place: TablePlace, machine: str, month: str | None, *, text: bool) -> None:
+    def __init__(self, place: TableFiles, machine: str, month: str | None, *, text: bool) -> None:
         self.id: str = secrets.token_hex(8)
         self.month = month
         self._place, self._machine, self._text = place, machine, text
@@ -136,7 +136,7 @@ class PartWriter:
 class PartsWriter:
     """Writes transcripts into parts by month; as many are open as are needed."""
 
-    def __init__(self, place: TablePlace, machine: str, *, text: bool) -> None:
+    def __init__(self, place: TableFiles, machine: str, *, text: bool) -> None:
         self._place, self._machine, self._text = place, machine, text
         self._open: dict[str | None, PartWriter] = {}
         self.finished: list[TablePart] = []
@@ -189,7 +189,7 @@ class PartsWriter:
             self.finished.append(part)
 
 
-def write_usage(place: TablePlace, machine: str, month: str | None, rows: Iterable[Row]) -> TablePart:
+def write_usage(place: TableFiles, machine: str, month: str | None, rows: Iterable[Row]) -> TablePart:
     """Write rows of `usage` of one month; the file has no name yet."""
     part = PartWriter(place, machine, month, text=False)
     try:
@@ -204,7 +204,7 @@ def write_result(path: Path, schema: Schema, found: Iterable[RecordBatch]) -> No
     """Write the rows of a query to a Parquet file; it appears when it is whole."""
     if not path.parent.is_dir():
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
-    place, name = LocalPlace(path.parent), path.name
+    place, name = TableFiles(path.parent), path.name
     file = place.write(name)
     try:
         with file, parquet.ParquetWriter(file, schema, compression=COMPRESSION) as writer:
@@ -216,24 +216,46 @@ def write_result(path: Path, schema: Schema, found: Iterable[RecordBatch]) -> No
         raise
 
 
-def read_batches(place: TablePlace, name: str, without: Collection[str] = ()) -> Iterator[RecordBatch]:
+def read_batches(place: TableFiles, name: str, without: Collection[str] = ()) -> Iterator[RecordBatch]:
     """Yield the rows of a file, without those of some transcripts."""
     with place.open(name) as file:
         left_out = pyarrow.array(without, pyarrow.string())
-        for batch in file_batches(file, place.location(name)):
+        for batch in file_batches(file, place.location(name), table=TABLES[name.partition("/")[0]]):
             if without:
                 batch = batch.filter(compute.invert(compute.is_in(batch.column("path"), value_set=left_out)))
             yield batch
 
 
-def file_batches(file: IO[bytes], where: str, columns: Sequence[str] | None = None) -> Iterator[RecordBatch]:
-    """Yield the rows of an open file; raise Unreadable if it is damaged or has not all of the columns."""
+def file_batches(
+    file: IO[bytes], where: str, columns: Sequence[str] | None = None, *, table: TableSchema
+) -> Iterator[RecordBatch]:
+    """Yield the rows of an open file, with all columns or some; raise Unreadable if it is damaged, or lacks one.
+
+    What an earlier version wrote may lack columns: they are null.
+    """
     try:
         opened = parquet.ParquetFile(file)
-        missing = set(columns or ("path",)) - set(opened.schema_arrow.names)
-        if missing:
+        there = set(opened.schema_arrow.names)
+        text = any(column.text and column.name in there for column in table.columns)
+        names = list(columns) if columns is not None else table.names(text=text)[SKIP:]
+        missing = set(names) - there
+        if missing and not _is_older(opened.schema_arrow):
             raise ValueError(f"it has no column {min(missing)}")
-        yield from opened.iter_batches(columns=columns)
+        every = arrow_schema(table, text=True)
+        schema = pyarrow.schema([every.field(name) for name in names])
+        for batch in opened.iter_batches(columns=[name for name in names if name in there]):
+            arrays = [
+                batch.column(field.name) if field.name in there else pyarrow.nulls(batch.num_rows, field.type)
+                for field in schema
+            ]
+            yield pyarrow.RecordBatch.from_arrays(arrays, schema=schema)
     except (OSError, ValueError, pyarrow.ArrowException) as error:
         message = f"Cannot read {where}: {error}; delete the folder and write the tables anew."
         raise Unreadable(message, path=where) from error
+
+
+def _is_older(schema: Schema) -> bool:
+    """True if an earlier version of the tables has written a file with this schema."""
+    said: dict[bytes, bytes] = schema.metadata or {}
+    version = said.get(b"reread.tables_version", b"")
+    return version.isdigit() and int(version) < VERSION

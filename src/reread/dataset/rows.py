@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from reread.accounting.billing import NANOS_PER_DOLLAR
 from reread.accounting.entries import UsageEntry
+from reread.accounting.group_by import agent_type
 from reread.base import jsontext
 from reread.base.coerce import as_str
 from reread.base.times import timestamp_ms
@@ -18,12 +19,10 @@ from reread.records.blocks import Thinking
 from reread.records.decode import Record
 from reread.reports.session_facts import failure_kind
 from reread.session.merge import is_captured
-from reread.session.session import Session
+from reread.session.session import Session, threads_of
 from reread.tools.outcome import DONE, FAILED, RUNNING, content_text
 
 PICOS_PER_DOLLAR = 10**12
-"""The fields of a call's input that name a file."""
-
 EARLIEST_MS = -62_135_596_800_000
 """The beginning of the year 1."""
 
@@ -62,7 +61,7 @@ def start_month(records: Iterable[Record]) -> str | None:
 
 def session_row(session: Session, origin: FileOrigin, size: int) -> Row:
     """Return the row of a session."""
-    conversation, metadata = session.loader.conversation, session.metadata
+    conversation, metadata = threads_of(session).loader.conversation, session.metadata
     forked = metadata.forked_from or {}
     return (
         *origin.start,
@@ -113,6 +112,7 @@ def record_rows(records: Iterable[Record], origin: FileOrigin, *, text: bool) ->
             envelope.gitBranch,
             envelope.version,
             record.fault,
+            record.dropped,
         )
         yield (*row, record.raw.decode("utf-8", "replace")) if text else row
 
@@ -139,6 +139,7 @@ def message_rows(conversation: Conversation, origin: FileOrigin, *, text: bool) 
             message.model,
             message.stop_reason,
             len(message.calls),
+            message.dropped,
         )
         yield (*row, message.text, _thinking(message)) if text else row
 
@@ -168,10 +169,12 @@ def call_rows(conversation: Conversation, origin: FileOrigin, *, text: bool) -> 
             call.message.model,
             call.file,
             records.line(call.answer) if call.answer >= 0 else None,
+            records.is_dropped(call.use),
         )
         if text:
             error = None if outcome.state in (RUNNING, DONE) else outcome.message
-            result = content_text(getattr(call.result, "content", None)) if call.answer >= 0 else None
+            preview = content_text(getattr(call.result, "content", None)) if call.answer >= 0 else None
+            result = call.spilled or preview
             row = (*row, call.title, jsontext.dumps(call.input).decode("utf-8", "replace"), result, error)
         yield row
 
@@ -233,7 +236,7 @@ def entry_rows(entries: Iterable[UsageEntry], machine: str, agent_types: Mapping
             entry.project,
             entry.branch,
             entry.agent,
-            agent_types.get(entry.agent or ""),
+            agent_type(entry, agent_types),
             entry.message,
             entry.request,
             _known(entry.time_ms),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-VERSION = 1
+VERSION = 2
 """Changes when a column changes its name, type or meaning, and when rows would be made differently."""
 
 STRING, INTEGER, FLOAT, BOOLEAN, TIME = "string", "integer", "float", "boolean", "time"
@@ -65,6 +65,7 @@ _AGENT = Column("agent", STRING, "The id of the agent whose thread it is; null i
 _AGENT_TYPE = Column("agent_type", STRING, "The type of that agent, such as `Explore`; null if nothing says.")
 _TURN = Column("turn", INTEGER, "The turn of its thread, from 1; null on an abandoned branch.")
 _BRANCH = Column("branch", INTEGER, "The branch of its thread, from 0.")
+_DROPPED = Column("dropped", BOOLEAN, "True if only an earlier state of the file has it: `line` is that in this state.")
 
 SESSIONS = _table(
     "sessions",
@@ -112,6 +113,7 @@ RECORDS = _table(
     Column("git_branch", STRING, "The git branch."),
     Column("version", STRING, "The version of the client."),
     Column("fault", STRING, "Why it cannot be read; null if it can."),
+    _DROPPED,
     _text("raw", "The record as written. Bytes that are not UTF-8 are replaced."),
 )
 
@@ -136,6 +138,7 @@ MESSAGES = _table(
     Column("model", STRING, "The model of a response."),
     Column("stop_reason", STRING, "Why a response ended."),
     Column("calls", INTEGER, "How many calls it made."),
+    _DROPPED,
     _text("text", "What it says; of a person's message, without the client's additions."),
     _text("thinking", "What the model thought."),
 )
@@ -166,6 +169,7 @@ CALLS = _table(
     Column("model", STRING, "The model that made it."),
     Column("file", STRING, "The file that it is about, for tools that name one."),
     Column("result_line", INTEGER, "The line of the result."),
+    _DROPPED,
     _text("title", "What it does, in one line, in the tool's own words."),
     _text("input", "The input, as JSON."),
     _text("result", "The text of the result."),

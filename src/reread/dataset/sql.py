@@ -1,22 +1,31 @@
-"""SQL over tables, with DuckDB: nothing is written, nothing is fetched, and no other file is opened unless allowed."""
+"""SQL over tables, with DuckDB: nothing is written, nothing is fetched, and no other file is opened unless allowed.
+
+The engine knows no path of a file: Arrow reads the tables for it. An engine that may open a file for reading may open
+it for writing too, and a query can write in more ways than one would list: COPY in an EXPLAIN ANALYZE, or in a WITH.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Generator, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from itertools import takewhile
 from typing import Any, NamedTuple
 
-from reread.dataset.extra import require
+from reread.base.optional_dependencies import require
+from reread.dataset.arrow import arrow_schema
+from reread.dataset.copies import counted
 from reread.dataset.manifest import TablesManifest, newest_manifests
-from reread.dataset.place import TablePlace
 from reread.dataset.schema import FLOAT, INTEGER, PARTITIONS, STRING, TABLES, TIME, TableSchema
-from reread.disk.regular import NotRegular, open_regular
+from reread.dataset.table_files import TableFiles
 from reread.errors import Misuse, NotFound, Unreadable
+from reread.storage.safe_open import NotRegular, open_regular
 
 duckdb: Any = require("duckdb")
 pyarrow: Any = require("pyarrow")
-RecordBatch = RecordBatchReader = Schema = Any
+arrow_dataset: Any = require("pyarrow.dataset")
+arrow_fs: Any = require("pyarrow.fs")
+Dataset = RecordBatch = RecordBatchReader = Schema = Any
 """The types of pyarrow, which has no type stubs."""
 
 BATCH_ROWS = 8192
@@ -30,14 +39,15 @@ SETTINGS = {
     "temp_directory": "",
 }
 TYPES = {STRING: "VARCHAR", INTEGER: "BIGINT", FLOAT: "DOUBLE", TIME: "TIMESTAMP WITH TIME ZONE"}
-READING = frozenset({"SELECT", "EXPLAIN", "MULTI"})
-"""The types of statements that only read; MULTI is a PIVOT."""
+READS, EXPLAINS, SEVERAL, WRITES = "SELECT", "EXPLAIN", "MULTI", "COPY"
+"""Types of statements; one is SEVERAL if it has a PIVOT anywhere."""
 _WORD = re.compile(r"\w+")
 _RESERVED = re.compile(r'(?<!")\boffset\b')
 _MISSING_TABLE = re.compile(r"Catalog Error: Table with name (\S+) does not exist!")
-WITH_FILES = READING | {"COPY"}
-REPLACED = (FileNotFoundError, duckdb.IOException, duckdb.PermissionException)
-"""The errors for a file that is gone, which then is not allowed either."""
+IDS = frozenset({"uuid", "parent_uuid", "id", "message_id", "request_id", "call"})
+"""Columns of which nearly every row has another value."""
+SOURCE = "files of {}"
+"""The name of what the view of a table reads."""
 
 
 class QueryResult(NamedTuple):
@@ -56,7 +66,7 @@ class QueryResult(NamedTuple):
 class Database:
     """The tables of a folder as views of a database in memory; close it after use."""
 
-    def __init__(self, place: TablePlace, *, text: bool | None = None, allow_files: bool = False) -> None:
+    def __init__(self, place: TableFiles, *, text: bool | None = None, allow_files: bool = False) -> None:
         """Open the tables; with text if all have it, unless `text` says otherwise."""
         self.place = place
         self._text, self._allow_files = text, allow_files
@@ -88,20 +98,39 @@ class Database:
         self.place.fetch(file for name in self._asked for file in names[name])
         self.close()
         self._connection = duckdb.connect(":memory:", config=SETTINGS)
-        files = {name: list(map(self._regular_path, names[name])) for name in self._asked}
         for name, table in TABLES.items():
             try:
-                self._connection.execute(_view(table, files.get(name), text=self.text))
-            except REPLACED:
+                if name in self._asked and names[name]:
+                    self._connection.register(SOURCE.format(name), self._dataset(table, names[name]))
+                files = names[name] if name in self._asked else None
+                self._connection.execute(_view(table, files, text=self.text, copies=len(self._manifests) > 1))
+            except FileNotFoundError:
                 raise
-            except duckdb.Error as error:
+            except (duckdb.Error, OSError, pyarrow.ArrowException) as error:
                 where = self.place.location(name)
                 raise Unreadable(f"Cannot read {where}: {_sentence(str(error))}", path=where) from None
         if not self._allow_files:
-            allowed = ", ".join(_quoted(location) for found in files.values() for location in found)
-            self._connection.execute(f"SET allowed_paths = [{allowed}]")
             self._connection.execute("SET enable_external_access = false")
         self._connection.execute("SET lock_configuration = true")
+
+    def _dataset(self, table: TableSchema, names: list[str]) -> Dataset:
+        """Return the rows of some files of a table, with the columns that the names of their folders say.
+
+        Columns that files of an earlier version lack are null.
+        """
+        kinds = pyarrow.schema([(column.name, pyarrow.string()) for column in PARTITIONS])
+        folders = arrow_dataset.HivePartitioning(kinds)
+        # what is repeated is handed over as it is in the file, each value once: queries take half the time or less
+        parquet = arrow_dataset.ParquetFileFormat(dictionary_columns=_repeated())
+        files, fragments = arrow_fs.LocalFileSystem(), list[Any]()
+        known = {column.name for table in TABLES.values() for column in table.columns}
+        for name in names:
+            values = folders.parse(name)
+            path = self._regular_path(name)
+            fragments.append(parquet.make_fragment(path, files, partition_expression=values))
+            if set(fragments[-1].physical_schema.names).isdisjoint(known):  # its rows would be null
+                raise Unreadable(f"Cannot read {path}: it has none of the columns of its table.", path=path)
+        return arrow_dataset.FileSystemDataset(fragments, arrow_schema(table, text=self.text), parquet, files)
 
     def _files(self) -> Iterator[tuple[str, str]]:
         """Yield table and name of every file."""
@@ -128,7 +157,7 @@ class Database:
                 return None
             try:
                 return self._connect()
-            except REPLACED as error:
+            except FileNotFoundError as error:
                 if not self._open():
                     raise Unreadable(f"Cannot read {self.place.location('')}: {self._message(error)}") from None
         raise self._too_fast()
@@ -143,12 +172,29 @@ class Database:
             found = self._connection.extract_statements(text)
         except duckdb.Error as error:
             raise Misuse(self._message(error, text)) from None
-        allowed = WITH_FILES if self._allow_files else READING
         for statement in found:
-            if statement.type.name not in allowed:
-                hint = "; add --allow-files to write with COPY" if statement.type.name == "COPY" else ""
-                raise Misuse(f"Cannot run {statement.type.name}: the tables are only read{hint}.")
+            kind = self._kind(statement.query)
+            if kind != READS and not (kind == WRITES and self._allow_files):
+                hint = "; add --allow-files to write with COPY" if kind == WRITES else ""
+                raise Misuse(f"Cannot run {kind}: the tables are only read{hint}.")
         return [statement.query.strip() for statement in found]
+
+    def _kind(self, statement: str) -> str:
+        """Return the type of a statement, or of the one that it explains; what only reads is a SELECT."""
+        [parsed] = self._connection.extract_statements(statement)
+        words = _words(statement)
+        first, _ = next(words)
+        if first == EXPLAINS:
+            for word, rest in words:  # what follows ANALYZE, or options in parentheses, is the first rest that is SQL
+                if word not in ("ANALYZE", "ANALYSE"):
+                    with suppress(duckdb.Error, ValueError):
+                        return self._kind(rest)
+        if parsed.type.name != SEVERAL:
+            return parsed.type.name
+        with suppress(duckdb.Error):
+            self._connection.extract_statements(f"FROM (\n{statement}\n)")  # only what reads can be a subquery
+            return READS
+        return first
 
     def query(self, statement: str) -> QueryResult:
         """Run one statement; its rows are computed while they are read."""
@@ -157,11 +203,9 @@ class Database:
             try:
                 with _interruptible():
                     return self._run(statement)
-            except REPLACED as error:
-                if not self._open():
-                    raise Misuse(self._message(error)) from None
             except (duckdb.Error, OSError) as error:  # Arrow passes on what DuckDB reports as the latter
-                raise Misuse(self._message(error)) from None
+                if not self._open():  # else a file may have been replaced
+                    raise Misuse(self._message(error)) from None
         raise self._too_fast()
 
     def read_all(self, statement: str) -> RecordBatchReader:
@@ -233,10 +277,10 @@ def _sentence(text: str) -> str:
     return said if said.endswith((".", "!", "?")) else f"{said}."
 
 
-def _view(table: TableSchema, files: list[str] | None, *, text: bool) -> str:
+def _view(table: TableSchema, files: list[str] | None, *, text: bool, copies: bool) -> str:
     """Return the statement that makes a view of the files of a table, or of no rows if there are none.
 
-    Without a list of files, it is a view that cannot be read.
+    Without a list of files, it is a view that cannot be read. If there may be copies of rows, each counts once.
     """
     columns = table.selected(text=text)
     if not files:
@@ -244,11 +288,21 @@ def _view(table: TableSchema, files: list[str] | None, *, text: bool) -> str:
         rows = "false" if files is not None else f"error('Cannot read {table.name}: name it in the query.')"
         return f'CREATE VIEW "{table.name}" AS SELECT {typed} WHERE {rows}'
     names = ", ".join(f'"{column.name}"' for column in columns)
-    listed = ", ".join(map(_quoted, files))
-    folders = ", ".join(f"'{column.name}': VARCHAR" for column in PARTITIONS)
-    source = f"read_parquet([{listed}], hive_partitioning = true, hive_types = {{{folders}}})"
-    return f'CREATE VIEW "{table.name}" AS SELECT {names} FROM {source}'
+    source = f'"{SOURCE.format(table.name)}"'
+    where = f" WHERE {counted(table.name, source)}" if copies else ""
+    return f'CREATE VIEW "{table.name}" AS SELECT {names} FROM {source}{where}'
 
 
-def _quoted(text: str) -> str:
-    return "'" + text.replace("'", "''") + "'"
+def _repeated() -> set[str]:
+    """Return the columns of which many rows have the same text."""
+    columns = [column for table in TABLES.values() for column in table.columns if column.type == STRING]
+    return {column.name for column in columns} - {column.name for column in columns if column.text} - IDS
+
+
+def _words(statement: str) -> Iterator[tuple[str, str]]:
+    """Yield every word of a statement that is in no comment, in capitals, empty for a sign, and what begins with it."""
+    data = statement.encode()
+    for offset, kind in duckdb.tokenize(statement):
+        if kind.name != "comment":
+            rest = data[offset:].decode()
+            yield "".join(takewhile(str.isalpha, rest)).upper(), rest

@@ -12,20 +12,21 @@ from typing import Any
 
 import msgspec
 
-from reread.dataset.extra import require
+from reread.base.optional_dependencies import require
 from reread.dataset.manifest import TablesManifest, newest_manifests
-from reread.dataset.place import TablePlace
 from reread.dataset.report import Progress, TablesReport
 from reread.dataset.schema import PARTITIONS, TABLES, USAGE, Row
-from reread.dataset.settled import settled_rows
-from reread.dataset.table_bucket import table_place
+from reread.dataset.table_files import TableFiles, table_files
 from reread.dataset.transcripts import TranscriptFile
+from reread.dataset.usage_rows import settled_rows
 from reread.disk.file_set import FileSet, find_files
 from reread.disk.machine import machine_id
 from reread.errors import Misuse, NotFound, RereadError, Unreadable, naming_file
 
 RecordBatch = RecordBatchReader = Any
 """The types of pyarrow, which has no type stubs."""
+OpenedFile = tuple[str, str | None, Any]
+"""Machine and month of a Parquet file, and the open file."""
 
 
 def tables(
@@ -42,10 +43,10 @@ def tables(
         return Tables(find_in=[root] if isinstance(root, str | Path) else root, text=text)
     if root is not None:
         raise Misuse("Cannot read the tables of a folder and of a root together; use one of them.")
-    return WrittenTables(table_place(folder), text=text)
+    return WrittenTables(table_files(folder), text=text)
 
 
-def _committer(iceberg: str | None, warehouse: str | None) -> Callable[[TablePlace, str], int | None]:
+def _committer(iceberg: str | None, warehouse: str | None) -> Callable[[TableFiles, str], int | None]:
     """Return what commits to a catalogue, which is opened first: nothing is written if it cannot be."""
     if iceberg is None:
         return lambda place, machine: None
@@ -94,7 +95,7 @@ class Tables(Mapping[str, RecordBatchReader]):
         needed. The files of a new table go below `warehouse`. Rows of transcripts that are gone are removed, unless
         `keep_deleted`.
         """
-        from reread.dataset.own_tables import own_place
+        from reread.dataset.local_tables import own_place
         from reread.dataset.update import TableUpdate
 
         if folder is None and iceberg is None:
@@ -103,19 +104,19 @@ class Tables(Mapping[str, RecordBatchReader]):
             raise Misuse("Cannot keep the rows of deleted transcripts without a folder that has them; give one.")
         commit = _committer(iceberg, warehouse)
         files, machine = find_files(self._roots), machine_id()
-        place = table_place(folder) if folder is not None else own_place(files, text=self.text)
+        place = table_files(folder) if folder is not None else own_place(files, text=self.text)
         options: dict[str, Any] = {"text": self.text, "keep_deleted": keep_deleted, "progress": progress}
         report = TableUpdate(place, machine, files, **options).run()[1]
         return msgspec.structs.replace(report, commits=commit(place, machine))
 
     def sql(self, query: str) -> RecordBatchReader:
         """Return the rows of a query on DuckDB, which reads tables of these sessions that are kept in the cache."""
-        from reread.dataset.own_tables import own_tables
+        from reread.dataset.local_tables import own_tables
 
         with own_tables(self._roots, text=self.text) as place:
             return self._ask(place, query)
 
-    def _ask(self, place: TablePlace, query: str) -> RecordBatchReader:
+    def _ask(self, place: TableFiles, query: str) -> RecordBatchReader:
         from reread.dataset.sql import Database
 
         with closing(Database(place, text=self.text)) as database:
@@ -143,7 +144,7 @@ class Tables(Mapping[str, RecordBatchReader]):
 class WrittenTables(Tables):
     """Tables read from Parquet files, as the newest manifest of each machine names them."""
 
-    def __init__(self, place: TablePlace, *, text: bool = False) -> None:
+    def __init__(self, place: TableFiles, *, text: bool = False) -> None:
         super().__init__(text=text)
         self.place = place
 
@@ -168,21 +169,51 @@ class WrittenTables(Tables):
     def _batches(self, name: str) -> Iterator[RecordBatch]:
         """Yield the rows of a table; all its files are opened first, so that later changes do not matter."""
         from reread.dataset.arrow import arrow_schema, pyarrow
-        from reread.dataset.parquet import file_batches
+        from reread.dataset.parquet import compute
 
         schema = arrow_schema(TABLES[name], text=self.text)
         with ExitStack() as stack:
-            for machine, month, file in self._open(name, stack):
-                for batch in file_batches(file, self.place.location(name), schema.names[len(PARTITIONS) :]):
-                    own = [pyarrow.array([value] * batch.num_rows, pyarrow.string()) for value in (machine, month)]
-                    yield pyarrow.RecordBatch.from_arrays([*own, *batch.columns], schema=schema)
+            opened = self._open(name, stack)
+            left_out = self._copies(name, opened)
+            first = 0
+            for batch in self._stored_batches(name, schema, opened):
+                positions = pyarrow.array(range(first, first := first + batch.num_rows))
+                yield batch.filter(compute.invert(compute.is_in(positions, value_set=left_out)))
 
-    def _open(self, name: str, stack: ExitStack) -> list[tuple[str, str | None, Any]]:
+    def _copies(self, name: str, opened: list[OpenedFile]) -> Any:
+        """Return the positions of the rows that do not count, because another machine has them too."""
+        from reread.dataset.arrow import arrow_schema, pyarrow
+        from reread.dataset.copies import counted
+
+        if len({machine for machine, _, _ in opened}) < 2:
+            return pyarrow.array([], pyarrow.int64())
+        duckdb: Any = require("duckdb")
+        schema = arrow_schema(TABLES[name], text=False)
+        batches = self._stored_batches(name, schema, opened)
+        with duckdb.connect(":memory:", config={"temp_directory": ""}) as connection:
+            connection.register("rows", pyarrow.RecordBatchReader.from_batches(schema, batches))
+            connection.execute("CREATE TABLE numbered AS SELECT *, row_number() OVER () - 1 AS position FROM rows")
+            query = f"SELECT position FROM numbered WHERE NOT ({counted(name, 'numbered')})"
+            return connection.sql(query).to_arrow_table().column(0).combine_chunks()
+
+    def _stored_batches(self, name: str, schema: Any, opened: list[OpenedFile]) -> Iterator[RecordBatch]:
+        from reread.dataset.arrow import pyarrow
+        from reread.dataset.parquet import file_batches
+
+        for machine, month, file in opened:
+            file.seek(0)
+            for batch in file_batches(
+                file, self.place.location(name), schema.names[len(PARTITIONS) :], table=TABLES[name]
+            ):
+                own = [pyarrow.array([value] * batch.num_rows, pyarrow.string()) for value in (machine, month)]
+                yield pyarrow.RecordBatch.from_arrays([*own, *batch.columns], schema=schema)
+
+    def _open(self, name: str, stack: ExitStack) -> list[OpenedFile]:
         """Open the files of a table; if one is deleted meanwhile, a newer manifest names others."""
         tried: list[TablesManifest] = []
         while (manifests := self.manifests()) != tried:
             tried = manifests
-            opened: list[tuple[str, str | None, Any]] = []
+            opened: list[OpenedFile] = []
             with suppress(FileNotFoundError), ExitStack() as attempt:
                 named = [
                     (manifest.machine, month, file)

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 
 from reread.accounting.digest import file_owner
+from reread.dataset.freshness import path_text
 from reread.dataset.rows import (
     FileOrigin,
     call_rows,
@@ -17,13 +18,13 @@ from reread.dataset.rows import (
     start_month,
 )
 from reread.dataset.schema import CALLS, EDITS, FILES, MESSAGES, PER_FILE, RECORDS, SESSIONS, Row
-from reread.dataset.states import path_text
 from reread.disk import layout
 from reread.disk.sources import FileSource
 from reread.model.conversation import Agent, Conversation
 from reread.reports.file_index import might_change_files
 from reread.session.loader import Loader
-from reread.session.session import Session, load_agent
+from reread.session.session import Session, threads_of
+from reread.session.threads import load_agent
 
 
 class TranscriptFile:
@@ -36,8 +37,8 @@ class TranscriptFile:
         self.session: Session | None = opened if isinstance(opened, Session) else None
         """None if it is an agent's file."""
         if isinstance(opened, Session):
-            opened.stop_merging()  # what was captured has rows of its own
-            opened = opened.loader
+            threads_of(opened).stop_merging()  # what was captured has rows of its own
+            opened = threads_of(opened).loader
         self.loader = opened
         conversation = opened.conversation
         has_times = any(thread.metadata.first_stamp is not None for thread in self.threads)
@@ -61,7 +62,7 @@ class TranscriptFile:
         """Yield the rows of some tables, each with the name of its table."""
         origin, session = self.origin, self.session
         if SESSIONS.name in tables and session is not None:
-            yield SESSIONS.name, session_row(session, origin, self.loader.size)
+            yield SESSIONS.name, session_row(session, origin, self.loader.own_size)
         if RECORDS.name in tables:
             for row in record_rows(self.loader.conversation.records, origin, text=text):
                 yield RECORDS.name, row

@@ -12,6 +12,9 @@ import os
 from contextlib import suppress
 from pathlib import Path
 
+import msgspec
+
+from reread.dataset.freshness import path_text, transcript_states, usage_state
 from reread.dataset.manifest import (
     FOLDER,
     TablePart,
@@ -21,12 +24,11 @@ from reread.dataset.manifest import (
     write_manifest,
 )
 from reread.dataset.parquet import PartsWriter, write_usage
-from reread.dataset.place import TablePlace
 from reread.dataset.report import Progress, TablesReport
 from reread.dataset.schema import TABLES, VERSION, Row
-from reread.dataset.settled import settled_rows
-from reread.dataset.states import path_text, transcript_states, usage_state
+from reread.dataset.table_files import TableFiles
 from reread.dataset.transcripts import TranscriptFile
+from reread.dataset.usage_rows import settled_rows
 from reread.disk.cache import FileState
 from reread.disk.file_set import FileSet
 from reread.errors import RereadError, Unwritable, naming_file
@@ -42,7 +44,7 @@ class TableUpdate:
 
     def __init__(
         self,
-        place: TablePlace,
+        place: TableFiles,
         machine: str,
         files: FileSet,
         *,
@@ -50,7 +52,7 @@ class TableUpdate:
         keep_deleted: bool = False,
         progress: Progress | None = None,
     ) -> None:
-        self.place: TablePlace = place
+        self.place: TableFiles = place
         self.machine: str = machine
         self.text: bool = text
         self.keep_deleted: bool = keep_deleted
@@ -79,13 +81,16 @@ class TableUpdate:
         """Make one change; None if another writer was faster."""
         known = newest_manifest(self.place, self.machine)
         whole = self._sweep(known)
-        base = known if known is not None and whole and (known.version, known.text) == (VERSION, self.text) else None
+        base = known if known is not None and whole and known.text == self.text else None
+        is_older = base is not None and base.version != VERSION
+        if is_older:  # what can be read again is; what cannot stays as it was written, if it is to be kept
+            base = msgspec.structs.replace(base, usage_state="") if self.keep_deleted and base is not None else None
         before = base or TablesManifest(self.machine, known.sequence if known is not None else 0, text=self.text)
         held = before.transcripts
         files = self._all_files(held)
         states = {path_text(path): (path, state) for path, state in transcript_states(files.states).items()}
         gone = set[str]() if self.keep_deleted else {path for path in held if path not in states}
-        read = {path: part.transcripts[path] for path, part in held.items()}
+        read = {path: part.transcripts[path] for path, part in held.items() if not is_older}
         changed = {path for path, (_, state) in states.items() if read.get(path) != state}
         parts = PartsWriter(self.place, self.machine, text=self.text)
         usage: list[TablePart] = []

@@ -8,9 +8,9 @@ from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
-from reread.disk.kept import original_names
-from reread.disk.regular import open_regular
 from reread.errors import RereadError
+from reread.storage.kept_file import original_names
+from reread.storage.safe_open import open_regular
 
 FOLDER = "file-history"
 LARGEST = 64 << 20

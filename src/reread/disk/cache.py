@@ -14,9 +14,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from reread.disk.kept import stat_file
-from reread.disk.regular import NotRegular, make_own_folder, open_own
-from reread.disk.user_paths import cache_folder
+from reread.disk.transcript_file import stat_transcript
+from reread.storage.safe_open import NotRegular, make_own_folder, open_own
+from reread.storage.user_paths import cache_folder
 
 NAME = "cache.sqlite"
 APPLICATION_ID = 0x72657264
@@ -50,7 +50,7 @@ class FileState(NamedTuple):
     @classmethod
     def at(cls, path: str | Path) -> FileState:
         """Return the state of the file at a path now; raise OSError if there is none."""
-        return cls.of(stat_file(path))
+        return cls.of(stat_transcript(path))
 
     def is_same_file(self, other: FileState) -> bool:
         """True if both are states of the same file, whatever its content."""

@@ -11,7 +11,10 @@ import msgspec
 
 from reread.disk import layout
 from reread.disk.cache import FileState
-from reread.disk.kept import file_exists
+from reread.disk.gone_sessions import histories, prompt_states
+from reread.disk.moved_files import leading_files, name_without_project
+from reread.disk.states import one_moment
+from reread.storage.kept_file import file_exists
 
 WITHOUT_RECORDS = frozenset({"tool-results", "memory"})
 """Folders that belong to a session and contain no records."""
@@ -25,20 +28,59 @@ class FileSet(msgspec.Struct):
     folders: list[str] = []
     """Folders of which all transcripts are among the files."""
     failures: list[str] = []
-    """Filled while files are read: what is wrong with those whose content makes reading fail."""
+    """What is wrong with files whose content makes reading fail, and with links that are not followed."""
 
     def add_folder(self, folder: str | Path) -> None:
         """Add all transcripts below a folder."""
-        whole = str(Path(folder).absolute())
-        found = dict(sweep(whole))
-        if layout.is_archive(Path(whole).parent):  # of what is kept, only that counts of which the original is gone
-            for path in [path for path in found if self._has_original(path[len(whole) :])]:
-                del found[path]
-        self.folders.append(whole)
-        self.states |= found
+        self.add_folders([folder])
 
-    def _has_original(self, below: str) -> bool:
-        return any(folder + below in self.states for folder in self.folders)
+    def add_folders(self, folders: Iterable[str | Path]) -> None:
+        """Add all transcripts below some folders."""
+        superseded: list[tuple[str, str]] = []
+        with one_moment():
+            for folder in folders:
+                self._sweep(folder, superseded)
+            self._add_superseded(superseded)
+
+    def _sweep(self, folder: str | Path, superseded: list[tuple[str, str]]) -> None:
+        whole = str(Path(folder).absolute())
+        left: list[str] = []
+        outside: list[str] = []
+        paths = list(transcript_paths(whole, outside, left))
+        if layout.is_archive(Path(whole).parent):  # of what is kept, only that counts of which the original is gone
+            lead = leading_files(whole, paths, self._keys(), layout.archive_folders())
+            paths = [path for path in paths if path in lead]
+        self.folders.append(whole)
+        for path in paths:
+            with suppress(OSError):  # deleted in the meantime
+                self.states[path] = FileState.at(path)
+        self.failures += map(layout.link_note, outside)
+        superseded += [(path, name_without_project(whole, path)) for path in left]
+
+    def _keys(self) -> dict[str, list[str]]:
+        """Return its files by what they are called in whatever project their sessions are."""
+        tops = [(folder, os.path.join(folder, "")) for folder in self.folders]
+        found: dict[str, list[str]] = {}
+        for top, start in tops:
+            for path in self.states:
+                if path.startswith(start):
+                    found.setdefault(name_without_project(top, path), []).append(path)
+        return found
+
+    def _add_superseded(self, superseded: list[tuple[str, str]]) -> None:
+        """Add files of which only a superseded one is left, unless the session is there under its own name."""
+        known = self._keys() if superseded else {}
+        for path, key in sorted(superseded, reverse=True):
+            if key not in known:
+                known[key] = [path]
+                with suppress(OSError):
+                    self.states[path] = FileState.at(path)
+
+    def add_prompts(self, roots: Sequence[str | Path] | None) -> None:
+        """Add sessions of which only the prompts are left, in the histories of some folders or of this machine."""
+        present = {os.path.basename(path).removesuffix(".jsonl") for path in self.states}
+        self.states |= prompt_states(roots, present)
+        self.folders += histories(roots)
 
     def restated(self, paths: Iterable[str]) -> FileSet | None:
         """Return the files with the present states of some of them; None if one is new or gone."""
@@ -57,23 +99,29 @@ class FileSet(msgspec.Struct):
         return gone_files(known, self.states, self.folders)
 
 
-def find_files(roots: Sequence[str | Path] | None = None, paths: Iterable[Path] = ()) -> FileSet:
-    """Find all transcripts below some folders, by default of this machine, and some files."""
+def find_files(
+    roots: Sequence[str | Path] | None = None, paths: Iterable[Path] = (), *, prompts: bool = False
+) -> FileSet:
+    """Find all transcripts below some folders, by default of this machine, and some files.
+
+    With `prompts`, also sessions of which only the prompts are left.
+    """
     files, named = FileSet(), list(paths)
     for path in named:
         with suppress(OSError):
             files.states[str(path.absolute())] = FileState.at(path)
-    for folder in layout.session_folders(roots) if roots or not named else ():
-        files.add_folder(folder)
+    if roots or not named:
+        files.add_folders(layout.session_folders(roots))
+        if prompts:
+            files.add_prompts(roots)
     return files
 
 
-def sweep(folder: str) -> Iterator[tuple[str, FileState]]:
-    """Yield every transcript below a folder, of sessions and agents, with its state."""
-    for path, _ in layout.jsonl_files(folder, skip=WITHOUT_RECORDS):
+def transcript_paths(folder: str, outside: list[str], superseded: list[str]) -> Iterator[str]:
+    """Yield every transcript below a folder, of sessions and agents; see `layout.jsonl_files`."""
+    for path, _ in layout.jsonl_files(folder, skip=WITHOUT_RECORDS, outside=outside, superseded=superseded):
         if os.path.basename(path) not in layout.NON_SESSION_FILES:
-            with suppress(OSError):  # deleted in the meantime
-                yield path, FileState.at(path)
+            yield path
 
 
 def gone_files(known: Iterable[str], present: Collection[str], folders: Iterable[str]) -> list[str]:

@@ -14,13 +14,16 @@ from typing import Any, cast
 from reread.base import jsontext
 from reread.base.paths import comparable_path, is_foreign, normalize_folder, path_parts
 from reread.disk.filenames import unicode_stem
-from reread.disk.kept import SUFFIX as KEPT_SUFFIX
-from reread.disk.kept import is_file, original_names, stat_file
-from reread.disk.mirror import is_mirror, mirrored_folders
-from reread.disk.regular import open_regular, read_settings
-from reread.disk.user_paths import expand_path, typed_path
+from reread.disk.moved_files import PROJECTS, leading_files, name_without_project
 from reread.errors import NotFound, Unreadable
 from reread.records.envelope import RecordEnvelope, decode_envelope
+from reread.storage.bucket_mirror import is_mirror, mirrored_folders
+from reread.storage.kept_file import MAP_SUFFIX as KEPT_MAP
+from reread.storage.kept_file import SUFFIX as KEPT_SUFFIX
+from reread.storage.kept_file import is_file, original_names, stat_file, superseded_name
+from reread.storage.prompt_paths import PASTES, is_prompts
+from reread.storage.safe_open import open_regular, read_settings
+from reread.storage.user_paths import expand_path, typed_path
 
 CONFIG_VARIABLE = "CLAUDE_CONFIG_DIR"
 STORE_VARIABLE = "REREAD_HOME"
@@ -31,7 +34,6 @@ ARCHIVE_MARK = ".sync"
 """The folder that every archive has."""
 CHORUS_FOLDER = ".chorus"
 """A folder with captured conversations that another program keeps in a project."""
-PROJECTS = "projects"
 CONVERSATIONS = "conversations"
 SESSION_FOLDERS = (PROJECTS, CONVERSATIONS)
 """The folders of a configuration folder that contain sessions."""
@@ -109,13 +111,17 @@ def archive_folders() -> list[Path]:
     named = [path.strip() for path in os.environ.get(ARCHIVE_VARIABLE, "").split(",")]
     if any(named):
         return [expand_path(path) for path in named if path]
-    store = default_store()
+    return list(dict.fromkeys([default_store() / ARCHIVE, *listed_archives()]))
+
+
+def listed_archives() -> list[Path]:
+    """Return the folders in the list of those that sessions were kept in."""
     try:
-        others = jsontext.loads_clean(read_settings(store / ARCHIVES))
+        others = jsontext.loads_clean(read_settings(default_store() / ARCHIVES))
     except (OSError, ValueError):
         others = None
     listed = cast(list[Any], others) if isinstance(others, list) else []
-    return list(dict.fromkeys([store / ARCHIVE, *(Path(path) for path in listed if isinstance(path, str) and path)]))
+    return [Path(path) for path in listed if isinstance(path, str) and path]
 
 
 def is_archive(folder: Path) -> bool:
@@ -148,21 +154,35 @@ def session_files(roots: Sequence[str | Path] | None = None) -> Iterator[Path]:
     return map(Path, session_paths(roots))
 
 
-def session_paths(roots: Sequence[str | Path] | None = None) -> Iterator[str]:
-    """Yield the same files as strings, because making a Path takes longer than finding the file."""
+def session_paths(roots: Sequence[str | Path] | None = None, outside: list[str] | None = None) -> Iterator[str]:
+    """Yield the same files as strings, because making a Path takes longer than finding the file.
+
+    Links that are not followed are added to `outside`.
+    """
     seen: set[str] = set()
-    names: set[str] = set()
+    names: dict[str, list[str]] = {}
+    superseded: list[tuple[str, str]] = []
     for folder in session_folders(roots):
         top, kept = str(folder), is_archive(folder.parent)
-        for path, real in jsonl_files(top, skip=SESSION_SUBFOLDERS):
-            above, name = os.path.split(path)
-            if above == top or not is_session_filename(name) or real in seen:
-                continue
-            below = path[len(top) :]
-            if not kept or below not in names:  # a kept session is listed if its original is gone
+        gone: list[str] = []
+        found = [
+            (path, real)
+            for path, real in jsonl_files(top, skip=SESSION_SUBFOLDERS, outside=outside, superseded=gone)
+            if os.path.split(path)[0] != top and is_session_filename(os.path.basename(path))
+        ]
+        superseded += [(path, name_without_project(top, path)) for path in gone if os.path.split(path)[0] != top]
+        if kept:  # a kept session is listed if its original is gone
+            lead = leading_files(top, (path for path, _ in found), names, archive_folders())
+            found = [(path, real) for path, real in found if path in lead]
+        for path, real in found:
+            if real not in seen:
                 seen.add(real)
-                names.add(below)
+                names.setdefault(name_without_project(top, path), []).append(path)
                 yield path
+    for path, key in sorted(superseded, reverse=True):
+        if key not in names:
+            names[key] = [path]
+            yield path
 
 
 def unique_files(paths: Iterable[Path]) -> Iterator[Path]:
@@ -198,23 +218,39 @@ def _of_machines(folders: Iterable[Path]) -> Iterator[Path]:
             yield folder
 
 
-def jsonl_files(folder: str, *, skip: frozenset[str] = frozenset()) -> Iterator[tuple[str, str]]:
+def jsonl_files(
+    folder: str,
+    *,
+    skip: frozenset[str] = frozenset(),
+    outside: list[str] | None = None,
+    superseded: list[str] | None = None,
+) -> Iterator[tuple[str, str]]:
     """Yield every `.jsonl` file below a folder with its real path; skip folders that cannot be read.
 
-    No folder is searched twice, so links may form a circle.
+    No folder is searched twice, so links may form a circle. Links that lead out of the folder are not followed, since
+    all of this machine may lie behind one; they are added to `outside`. Files of which only a superseded one is left
+    are added to `superseded` instead, if that is given.
     """
     seen: set[str] = set()
-    todo = [(folder, os.path.realpath(folder), True)]
+    top = os.path.realpath(folder)
+    todo = [(folder, top, True)]
     while todo:
         path, real, is_folder = todo.pop()
         if not is_folder:
             yield path, real
         elif real not in seen:
             seen.add(real)
-            todo += reversed(list(_entries(path, real, skip)))
+            todo += reversed(list(_entries(path, real, skip, os.path.join(top, ""), outside, superseded)))
 
 
-def _entries(folder: str, real: str, skip: frozenset[str]) -> Iterator[tuple[str, str, bool]]:
+def _entries(
+    folder: str,
+    real: str,
+    skip: frozenset[str],
+    top: str,
+    outside: list[str] | None,
+    superseded: list[str] | None,
+) -> Iterator[tuple[str, str, bool]]:
     """Yield path, real path and kind (True: folder) of the folders and `.jsonl` files in a folder.
 
     Files that are only kept come first; each group is sorted by name.
@@ -223,6 +259,14 @@ def _entries(folder: str, real: str, skip: frozenset[str]) -> Iterator[tuple[str
         entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
         kept = original_names(entry.name for entry in entries if entry.name.endswith(KEPT_SUFFIX))
         kept -= {entry.name for entry in entries} if kept else set()
+        then = map(superseded_name, (*kept, *(entry.name for entry in entries)))
+        left = {found[0] for found in then if found is not None}
+        if left:
+            left -= {*kept, *(entry.name for entry in entries)}
+            if superseded is None:
+                kept |= left
+            else:
+                superseded += [os.path.join(folder, name) for name in sorted(left)]
         yield from (
             (os.path.join(folder, name), os.path.join(real, name), False)
             for name in sorted(kept)
@@ -231,11 +275,20 @@ def _entries(folder: str, real: str, skip: frozenset[str]) -> Iterator[tuple[str
         for entry in entries:
             below = os.path.realpath(entry.path) if entry.is_symlink() else os.path.join(real, entry.name)
             with suppress(OSError):  # a circular link, or no permission
-                if entry.is_dir():
+                if not os.path.join(below, "").startswith(top):
+                    if outside is not None and (entry.is_dir() or (entry.name.endswith(".jsonl") and entry.is_file())):
+                        outside.append(entry.path)
+                elif entry.is_dir():
                     if entry.name not in skip:
                         yield entry.path, below, True
                 elif entry.name.endswith(".jsonl") and entry.is_file():
                     yield entry.path, below, False
+
+
+def link_note(link: str) -> str:
+    """Return what to say of a link that is not followed."""
+    target = typed_path(Path(os.path.realpath(link)))
+    return f"{typed_path(Path(link))} is a link out of its folder and was not followed; read {target} with --root."
 
 
 def require_folder(folder: Path) -> Path:
@@ -256,7 +309,7 @@ def captured_files(roots: Sequence[str | Path] | None = None) -> Iterator[Path]:
     """Yield every file that can be a captured conversation, below the given folders or `store_roots`."""
     for root in _of_machines(map(expand_path, roots) if roots else store_roots()):
         folder = root / CONVERSATIONS
-        yield from sorted(folder.glob("*/*/*.jsonl")) if os.path.isdir(folder) else ()
+        yield from lying_in(sorted(folder.glob("*/*/*.jsonl")), folder) if os.path.isdir(folder) else ()
 
 
 def find_transcript(session: str, roots: Sequence[str | Path] | None = None) -> Path | None:
@@ -267,14 +320,14 @@ def find_transcript(session: str, roots: Sequence[str | Path] | None = None) -> 
     for root in sorted(_of_machines(folders), key=is_archive):
         folder = root / PROJECTS if os.path.isdir(root / PROJECTS) else root
         for project in sorted(folder.glob("*/")) if os.path.isdir(folder) else ():
-            if is_file(path := project / f"{session}.jsonl"):
+            if is_file(path := project / f"{session}.jsonl") and any(lying_in([path], folder)):
                 return path
     return None
 
 
-def transcripts_in(folder: Path) -> list[Path]:
-    """Return every transcript below a folder, of sessions and agents."""
-    found = (Path(path) for path, _ in jsonl_files(str(folder)))
+def transcripts_in(folder: Path, outside: list[str] | None = None) -> list[Path]:
+    """Return every transcript below a folder, of sessions and agents; see `jsonl_files`."""
+    found = (Path(path) for path, _ in jsonl_files(str(folder), outside=outside))
     return sorted(path for path in found if path.name not in NON_SESSION_FILES)
 
 
@@ -335,8 +388,10 @@ def lying_in(paths: Iterable[Path], *folders: Path) -> Iterator[Path]:
 def spilled_files(session: Path) -> list[Path]:
     """Return the files of tool results that are too large for a session's own file."""
     folder = session.with_suffix("") / TOOL_RESULTS
-    found = sorted(folder.iterdir()) if os.path.isdir(folder) else []
-    return beside_session(session, filter(os.path.isfile, found))
+    names = [path.name for path in folder.iterdir()] if os.path.isdir(folder) else []
+    kept = original_names(names)
+    own = {name for name in names if name.removesuffix(KEPT_MAP).removesuffix(KEPT_SUFFIX) not in kept}
+    return beside_session(session, filter(is_file, (folder / name for name in sorted(own | kept))))
 
 
 def agent_sessions(session: Path, ids: list[str]) -> list[str]:
@@ -427,17 +482,22 @@ def first_envelope(path: Path) -> RecordEnvelope | None:
 
 
 def tool_result_file(session: Path, written: str) -> Path | None:
-    """Return the file of a tool result too large for the transcript; found by its name, as sessions are moved."""
+    """Return the file of a text too large for the transcript; found by its name, as sessions are moved."""
     name = written.replace("\\", "/").rsplit("/", 1)[-1]
-    for folder, owner in (
-        (session.with_suffix(""), session),
-        (session.parent.parent, session.parent),
-        (session.parent, session),
-    ):
-        path = folder / TOOL_RESULTS / name
+    for folder, owner in large_text_folders(session):
+        path = folder / name
         if is_file(path) and beside_session(owner, [path]):
             return path
     return None
+
+
+def large_text_folders(session: Path) -> list[tuple[Path, Path]]:
+    """Return the folders with texts too large for a transcript, each with a file or folder that it lies beside."""
+    if is_prompts(session):
+        return [(session.parents[1] / PASTES, session.parent)]
+    above = next((folder.parent for folder in session.parents if folder.name == SUBAGENTS), session.parent.parent)
+    owners = ((session.with_suffix(""), session), (above, above), (session.parent, session))
+    return [(folder / TOOL_RESULTS, owner) for folder, owner in owners]
 
 
 def guess_project(session: Path) -> str:

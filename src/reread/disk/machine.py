@@ -8,11 +8,11 @@ import socket
 from contextlib import suppress
 from pathlib import Path
 
-from reread.disk.atomic import write_atomic
 from reread.disk.layout import default_store
-from reread.disk.regular import make_private_folder, read_settings
-from reread.disk.user_paths import is_machine_id
 from reread.errors import Misuse, Unwritable
+from reread.storage.atomic import write_atomic
+from reread.storage.safe_open import make_private_folder, read_settings
+from reread.storage.user_paths import is_machine_id
 
 VARIABLE = "REREAD_MACHINE"
 FILE = "machine"

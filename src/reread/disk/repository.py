@@ -7,7 +7,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from reread.base.paths import is_local
-from reread.disk.regular import open_regular
+from reread.storage.safe_open import open_regular
 
 GIT = ".git"
 MAX_POINTER = 4096

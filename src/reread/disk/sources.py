@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-import os
-import threading
 import time
 import weakref
 from pathlib import Path
-from typing import IO, Any, Protocol
+from typing import IO, TYPE_CHECKING, Any, Protocol
 
-from reread.disk.kept import KeptFile, stat_file
-from reread.disk.regular import check_regular, open_regular, status_of
+from reread.disk.transcript_file import hold_transcript, stat_transcript
 from reread.errors import Misuse, NotFound, Unreadable
+from reread.storage.kept_file import stat_file
+from reread.storage.pooled_file import PooledFile
+from reread.storage.prompt_history import PromptsFile
+from reread.storage.read_at_file import ReadAtFile
+from reread.storage.safe_open import check_regular
+
+if TYPE_CHECKING:
+    from reread.disk.joined import JoinedFile
 
 LIVE_SECONDS = 30.0
 """A file that was modified this recently is probably still being written."""
@@ -24,13 +29,15 @@ class Source(Protocol):
 
     def read(self, offset: int, length: int) -> bytes: ...
     def identity(self) -> object: ...
+    def close(self) -> None: ...
 
 
 class MemorySource:
     """Bytes in memory."""
 
-    def __init__(self, data: bytes) -> None:
-        self.path: Path | None = None
+    def __init__(self, data: bytes, path: Path | None = None) -> None:
+        self.path = path
+        """The file that they were copied from."""
         self._data = data
 
     def read(self, offset: int, length: int) -> bytes:
@@ -40,6 +47,9 @@ class MemorySource:
     def identity(self) -> object:
         """Return a constant: the source cannot be replaced."""
         return None
+
+    def close(self) -> None:
+        """Do nothing: what is in memory stays readable."""
 
 
 class TempFileSource:
@@ -68,6 +78,10 @@ class TempFileSource:
         """Return a constant: the source cannot be replaced."""
         return None
 
+    def close(self) -> None:
+        """Delete the copy."""
+        self._file.close()
+
 
 def require_regular_file(path: Path) -> Path:
     """Return the path; raise Unreadable for a folder, a pipe or device, which might be read forever, and for damage."""
@@ -89,8 +103,15 @@ def read_all(stream: IO[bytes]) -> bytes:
     return data
 
 
+def _read_error(path: Path | None, file: ReadAtFile, error: OSError | ValueError) -> Exception:
+    """Return the error to raise when a file cannot be read."""
+    if isinstance(error, OSError):
+        return Unreadable.at(path or "", error)
+    return Misuse(f"{path} is closed; open the session again to read more of it.") if file.closed else error
+
+
 class FileSource:
-    """A file, read by offset, whether it is there or kept.
+    """A file, read by offset, whether it is there or kept, with what only its earlier states have.
 
     It is never mapped into memory, because truncating a mapped file kills the process.
     """
@@ -98,48 +119,80 @@ class FileSource:
     def __init__(self, path: Path) -> None:
         self.path: Path | None = path
         try:
-            self._file = open_regular(path)
+            self._file = hold_transcript(path)
+            status = self._file.status()
         except FileNotFoundError:
             raise NotFound(f"No file {path}; run `reread ls` to list sessions.", path=str(path)) from None
         except OSError as error:
             raise Unreadable.at(path, error) from error
-        self._lock = threading.Lock()
-        weakref.finalize(self, self._file.close)
+        self._identity = (status.st_dev, status.st_ino)
 
     def read(self, offset: int, length: int) -> bytes:
         """Return the bytes at an offset; fewer if the file has shrunk."""
         try:
-            if isinstance(self._file, KeptFile):
-                return self._file.read_at(offset, length)
-            if hasattr(os, "pread"):
-                return os.pread(self._file.fileno(), length, offset)
-            with self._lock:
-                self._file.seek(offset)
-                return self._file.read(length)
-        except OSError as error:
-            raise Unreadable.at(self.path or "", error) from error
+            return self._file.read_at(offset, length)
+        except (OSError, ValueError) as error:
+            raise _read_error(self.path, self._file, error) from error
+
+    def close(self) -> None:
+        """Close the file: nothing more can be read."""
+        self._file.close()
 
     @property
     def kept_as(self) -> str | None:
         """The file with the frames that are read; None if the file itself is."""
-        return self._file.path if isinstance(self._file, KeptFile) else None
+        file = self._file if self.joined is None else self.joined.file
+        return file.path if isinstance(file, PooledFile) and file.is_kept else None
+
+    @property
+    def joined(self) -> JoinedFile | None:
+        """The file and its earlier states, if these have something that it has not."""
+        return None if isinstance(self._file, PooledFile | PromptsFile) else self._file
 
     def identity(self) -> object:
         """Return a value that changes if another file replaces this one."""
-        status = status_of(self._file)
-        return (status.st_dev, status.st_ino)
+        return self._identity
+
+
+class OwnSource:
+    """A file itself, without what only its earlier states have."""
+
+    def __init__(self, source: Source, joined: JoinedFile) -> None:
+        self.path: Path | None = source.path
+        self._source, self._joined = source, joined
+
+    def read(self, offset: int, length: int) -> bytes:
+        """Return the bytes at an offset; fewer if the file has shrunk."""
+        try:
+            return self._joined.read_own(offset, length)
+        except (OSError, ValueError) as error:
+            raise _read_error(self.path, self._joined, error) from error
+
+    def close(self) -> None:
+        """Close the file: nothing more can be read."""
+        self._source.close()
+
+    def identity(self) -> object:
+        """Return a value that changes if another file replaces this one."""
+        return self._source.identity()
+
+
+def own_source(source: Source) -> Source:
+    """Return a source without what only earlier states of its file have."""
+    joined = source.joined if isinstance(source, FileSource) else None
+    return source if joined is None else OwnSource(source, joined)
 
 
 def identity_at(path: Path) -> tuple[object, int]:
     """Return the identity and size of the file at a path now."""
-    status = stat_file(path)
+    status = stat_transcript(path)
     return (status.st_dev, status.st_ino), status.st_size
 
 
 def file_fingerprint(path: Path) -> tuple[int, ...] | None:
     """Return a value that changes whenever the file does; None if there is no file."""
     try:
-        stat = stat_file(path)
+        stat = stat_transcript(path)
     except OSError:
         return None
     return stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime_ns

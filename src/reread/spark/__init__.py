@@ -8,7 +8,7 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-from reread.base.extras import install_command
+from reread.base.optional_dependencies import install_command
 from reread.errors import Misuse
 
 PUSHDOWN = "spark.sql.python.filterPushdown.enabled"

@@ -11,9 +11,9 @@ from reread.accounting.entries import UsageEntry
 from reread.accounting.prices import current_prices
 from reread.accounting.responses import resolve
 from reread.accounting.scan import Scanner
+from reread.dataset.freshness import path_text
 from reread.dataset.rows import entry_rows
 from reread.dataset.schema import CALLS, RECORDS, USAGE, Row
-from reread.dataset.states import path_text
 from reread.dataset.transcripts import TranscriptFile
 from reread.disk import layout
 from reread.disk.sources import FileSource

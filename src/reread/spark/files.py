@@ -12,11 +12,11 @@ from reread.dataset.schema import RECORDS, Row
 from reread.dataset.transcripts import TranscriptFile
 from reread.disk.file_set import FileSet, find_files
 from reread.disk.layout import expand_path
-from reread.disk.mirror import mirrored_folders
 from reread.disk.sources import FileSource
-from reread.disk.user_paths import mirrors_folder, named_url
 from reread.errors import Misuse, NotFound, naming_file
 from reread.spark.ranges import head_origin, range_records
+from reread.storage.bucket_mirror import mirrored_folders
+from reread.storage.user_paths import mirrors_folder, named_url
 
 
 class FilePart(msgspec.Struct, frozen=True):

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from reread.disk.cache import FileState
-from reread.disk.derived import proof_at
+from reread.disk.derived_cache import proof_at
 from reread.disk.layout import expand_path
 from reread.disk.sources import FileSource
 from reread.errors import RereadError, Unreadable
@@ -56,7 +56,7 @@ def proof_of(read: ReadAt, size: int) -> str:
     return f"{zlib.crc32(proof):08x}" if proof or not size else "short"
 
 
-class Rewritten(Unreadable):
+class FileRewritten(Unreadable):
     """Other content took the place of what a stream has read."""
 
 
@@ -86,7 +86,7 @@ class FolderProgress:
             before = known.get(name, FileOffset())
             try:
                 after = self._advance(path, state, before, left, is_first=left == most)
-            except Rewritten:
+            except FileRewritten:
                 raise
             except (RereadError, OSError):  # it vanished, or cannot be read now: the next time tells
                 after = before
@@ -127,7 +127,7 @@ class FolderProgress:
 
     def _tell_loss(self, what: str) -> None:
         if self.fail_on_loss:
-            raise Rewritten(f"{what}; set failOnDataLoss to false to read it from its start.")
+            raise FileRewritten(f"{what}; set failOnDataLoss to false to read it from its start.")
         print(f"reread: {what}; it is read from its start", file=sys.stderr)
 
 

@@ -7,8 +7,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from reread.base.optional_dependencies import require
+from reread.catalog.headers import read_header
 from reread.dataset.arrow import RecordBatch, batches, pyarrow
-from reread.dataset.extra import require
 from reread.dataset.schema import BOOLEAN, FLOAT, INTEGER, STRING, TABLES, TIME, Row, TableSchema
 from reread.disk.cache import FileState
 from reread.errors import Misuse
@@ -18,7 +19,7 @@ types: Any = importlib.import_module("pyspark.sql.types")
 compute: Any = require("pyarrow.compute")
 
 LATEST = timedelta(days=1)
-"""A record's time is at most so much later than the time at which its file was modified."""
+"""A record's time is at most so much later than that of the last record of its file."""
 
 _TYPES = {
     STRING: types.StringType,
@@ -71,9 +72,16 @@ class TableQuery:
                     self._since = max(value, self._since or value)
             self._filters.append((name, _COMPARED[type(one)], value))
 
-    def may_match(self, state: FileState) -> bool:
-        """True unless all times in a file of this state are too early."""
-        return self._since is None or datetime.fromtimestamp(state.modified / 1e9, UTC) + LATEST >= self._since
+    def may_match(self, path: str, state: FileState) -> bool:
+        """True unless all times in a file are too early.
+
+        A file that was modified since then may match. One that was not may have lost its time when it was copied: its
+        header tells.
+        """
+        if self._since is None or datetime.fromtimestamp(state.modified / 1e9, UTC) + LATEST >= self._since:
+            return True
+        updated = read_header(path).updated
+        return updated is None or updated + LATEST >= self._since
 
     def batches(self, rows: Iterable[Row]) -> Iterator[RecordBatch]:
         """Yield the rows that the filters keep, with the columns that are wanted."""

@@ -9,7 +9,7 @@ from typing import Any
 
 from reread.dataset.arrow import RecordBatch
 from reread.dataset.schema import RECORDS, USAGE, Row
-from reread.dataset.settled import settled_rows
+from reread.dataset.usage_rows import settled_rows
 from reread.disk.machine import machine_id
 from reread.disk.sources import FileSource
 from reread.errors import Misuse
@@ -75,7 +75,7 @@ class SessionReader(datasource.DataSourceReader):
         groups: list[list[FilePart]] = []
         size = self.task_bytes
         for path, state in sorted(transcripts_below(self.root).states.items()):
-            if not self.query.may_match(state):
+            if not self.query.may_match(path, state):
                 continue
             for start, end in self._ranges(path, state.size, machine):
                 if size >= self.task_bytes:

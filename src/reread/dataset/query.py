@@ -1,0 +1,82 @@
+"""One SQL query over all sessions.
+
+DuckDB is imported when a query is asked: this module has public names, which must be there without it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, closing
+from pathlib import Path
+from typing import Any
+
+from reread.base.optional_dependencies import require
+from reread.dataset.local_tables import own_tables
+from reread.dataset.report import Progress
+from reread.dataset.table_files import table_files
+from reread.errors import Misuse
+
+
+class QueryRows(Sequence[dict[str, Any]]):
+    """The rows that a query gives, each a dictionary by the names of the columns."""
+
+    def __init__(self, table: Any) -> None:
+        self.arrow: Any = table
+        """The rows as a `pyarrow.Table`."""
+        self.names: list[str] = table.schema.names
+        """The names of the columns."""
+
+    def __len__(self) -> int:
+        return self.arrow.num_rows
+
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, slice):
+            return [self[n] for n in range(*index.indices(len(self)))]
+        if not -len(self) <= index < len(self):
+            raise IndexError(index)
+        return self._rows(self.arrow.slice(index % len(self), 1))[0]
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        for batch in self.arrow.to_batches():
+            yield from self._rows(batch)
+
+    def _rows(self, rows: Any) -> list[dict[str, Any]]:
+        columns = [column.to_pylist() for column in rows.columns]
+        return [dict(zip(self.names, values, strict=True)) for values in zip(*columns, strict=True)]
+
+
+def sql(
+    query: str,
+    *,
+    tables: str | Path | None = None,
+    text: bool = False,
+    root: str | Path | Sequence[str | Path] | None = None,
+    progress: Progress | None = None,
+) -> QueryRows:
+    """Ask all sessions of this machine, or those below `root`, with SQL, and return the rows.
+
+    The tables are sessions, records, messages, calls, usage, edits and files; they are brought up to date first, and
+    only read. `text` adds the columns with what was said. With `tables`, ask the Parquet files in that folder or
+    bucket. Needs `reread[tables]`.
+    """
+    pyarrow: Any = require("pyarrow")
+    require("duckdb")
+    from reread.dataset.sql import Database
+
+    if tables is not None and root is not None:
+        raise Misuse("Cannot ask the tables of a folder and of a root together; use one of them.")
+    with ExitStack() as stack:
+        if tables is not None:
+            place = table_files(tables)
+        else:
+            roots = [root] if isinstance(root, str | Path) else root
+            place = stack.enter_context(own_tables(roots, text=text, progress=progress))
+        database = stack.enter_context(closing(Database(place, text=True if text else None)))
+        statements = database.statements(query)
+        if len(statements) != 1:
+            raise Misuse(f"Cannot give the rows of {len(statements)} queries; give one.")
+        return QueryRows(pyarrow.Table.from_batches(*_given(database.query(statements[0]))))
+
+
+def _given(result: Any) -> tuple[list[Any], Any]:
+    return list(result.batches), result.schema

@@ -1,0 +1,146 @@
+"""The catalogue of files: what was derived from each of them, and from which state of it.
+
+A value is kept with the identity of its file, how far the file was read, and the bytes before that place. They tell
+whether the file is unchanged, was appended to, or was rewritten since. Values can always be derived again.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable, Collection, Iterable
+
+import msgspec
+
+from reread.disk.cache import CacheFile, CacheTable, FileState, Statement
+
+PROOF = 64
+"""How many bytes before the offset are compared to see that a file was only appended to."""
+FEW_PATHS = 200
+"""Up to this many values are fetched one by one, more with one query for all."""
+COLUMNS = (
+    "path TEXT PRIMARY KEY, device INTEGER, inode INTEGER, size INTEGER, modified INTEGER,"
+    " offset INTEGER, proof BLOB, value BLOB"
+)
+IS_TYPED = " AND ".join(
+    f"typeof({name}) = '{kind.lower()}'" for name, kind, *_ in (column.split() for column in COLUMNS.split(","))
+)
+"""The condition that values have the types of their columns: SQLite stores any others, too."""
+ReadAt = Callable[[int, int], bytes]
+"""Reads `length` bytes at `offset`."""
+
+
+class DerivedValue(msgspec.Struct, frozen=True):
+    """A value derived from the beginning of a file, with the state of the file when it was read."""
+
+    path: str
+    state: FileState
+    offset: int
+    """Number of bytes that the value covers: whole lines."""
+    proof: bytes
+    """The last bytes before the offset: if they are still there, the file was only appended to."""
+    value: bytes = b""
+    """The encoded value; empty in the result of `DerivedValues.files`."""
+
+    @property
+    def is_complete(self) -> bool:
+        """True if the value covers the whole file."""
+        return self.offset == self.state.size and bool(self.value)
+
+    def is_continued(self, state: FileState, read: ReadAt) -> bool:
+        """True if a file in this state begins with the bytes that the value covers."""
+        same_file = self.state == state or (self.state.is_same_file(state) and state.size > self.state.size)
+        return same_file and bool(self.proof) and proof_at(read, self.offset) == self.proof
+
+
+def proof_at(read: ReadAt, offset: int) -> bytes:
+    """Return the bytes that prove the content of a file before an offset."""
+    start = max(0, offset - PROOF)
+    return read(start, offset - start) if offset else b""
+
+
+def encoded(value: object) -> bytes | None:
+    """Encode a value as MessagePack; None if it has a number beyond 64 bits or text that is not Unicode."""
+    try:
+        return msgspec.msgpack.encode(value)
+    except (OverflowError, UnicodeError):
+        return None
+
+
+def compressed(data: bytes) -> bytes:
+    """Compress what is stored."""
+    return zlib.compress(data, 1)
+
+
+def decompressed(data: bytes, most: int) -> bytes:
+    """Return bytes as they were before `compressed`; raise ValueError if it is damaged, or more than so many bytes."""
+    unpacking = zlib.decompressobj()
+    try:
+        raw = unpacking.decompress(data, most)
+    except zlib.error as error:
+        raise ValueError(str(error)) from error
+    if not unpacking.eof:
+        raise ValueError(f"cut off, or more than {most} bytes")
+    return raw
+
+
+class DerivedValues:
+    """The values derived from files for one purpose."""
+
+    def __init__(self, name: str, *more: CacheTable, format: int) -> None:
+        """Open the table with this name, and more tables to write to in the same transaction."""
+        self._name = name
+        self.cache: CacheFile = CacheFile(CacheTable(name, COLUMNS, format), *more)
+
+    def files(self) -> dict[str, DerivedValue]:
+        """Return all files by path, without their values."""
+        columns = "path, device, inode, size, modified, offset, proof"
+        rows = self.cache.read(f"SELECT {columns} FROM {self._name} WHERE {IS_TYPED}")
+        return {path: DerivedValue(path, FileState(*state), offset, proof) for path, *state, offset, proof in rows}
+
+    def derived(self, paths: Collection[str] | None = None) -> dict[str, DerivedValue]:
+        """Return some files by path, by default all, with their values."""
+        query = f"SELECT * FROM {self._name} WHERE {IS_TYPED}"
+        if paths is None or len(paths) > FEW_PATHS:
+            rows = self.cache.read(query)
+        else:
+            rows = [row for path in paths for row in self.cache.read(f"{query} AND path = ?", path)]
+        return {
+            path: DerivedValue(path, FileState(*state), offset, proof, value)
+            for path, *state, offset, proof, value in rows
+        }
+
+    def values(self, paths: Collection[str]) -> dict[str, bytes]:
+        """Return the values of some files by path, whatever the state of the files is now."""
+        query = f"SELECT path, value FROM {self._name} WHERE {IS_TYPED}"
+        if len(paths) <= FEW_PATHS:
+            return dict(row for path in paths for row in self.cache.read(f"{query} AND path = ?", path))
+        asked = set(paths)
+        return {path: value for path, value in self.cache.read(query) if path in asked}
+
+    def current(self, path: str, state: FileState) -> bytes | None:
+        """Return the value of a file; None if the file was in another state when the value was derived."""
+        query = f"""
+            SELECT value FROM {self._name}
+            WHERE {IS_TYPED} AND path = ? AND device = ? AND inode = ? AND size = ? AND modified = ?
+        """
+        rows = self.cache.read(query, path, *state)
+        return rows[0][0] if rows else None
+
+    def save(self, derived: Iterable[DerivedValue], gone: Iterable[str] = (), *more: Statement) -> None:
+        """Store values, and forget files that are gone in all tables, in one transaction with other statements."""
+        rows = [(one.path, *one.state, one.offset, one.proof, one.value) for one in derived]
+        paths = [(path,) for path in gone]
+        self.cache.write(
+            Statement(f"REPLACE INTO {self._name} VALUES (?, ?, ?, ?, ?, ?, ?, ?)", rows),
+            *(Statement(f"DELETE FROM {name} WHERE path = ?", paths) for name in (self._tables() if paths else ())),
+            *more,
+        )
+
+    def _tables(self) -> list[str]:
+        """Return the names of all tables of the catalogue."""
+        found = self.cache.read("SELECT name, sql FROM sqlite_master WHERE type = 'table'")
+        return [name for name, sql in found if sql == CacheTable(name, COLUMNS, 0).sql]
+
+    def close(self) -> None:
+        """Close the catalogue."""
+        self.cache.close()

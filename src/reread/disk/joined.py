@@ -1,0 +1,264 @@
+"""Joined transcripts: a file together with the records that only its earlier states have.
+
+A joined file is read like any other: the file's own lines, and between them each line that a rewrite has dropped, where
+it stood: after what it followed and before what followed it. So whatever reads transcripts reads all of a session, and
+needs no idea of states; what must tell them apart asks for the origin of a record. Nothing that is dropped is copied:
+it is read from where it is. Where that is, is worked out once and remembered.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+import threading
+from bisect import bisect_right
+from collections.abc import Sequence
+from contextlib import closing, suppress
+from itertools import accumulate
+from pathlib import Path
+
+import msgspec
+
+from reread.base import jsontext
+from reread.disk.join_plan import CHUNK, OWN, JoinedPiece, JoinPlan, grown_plan, make_plan, positional_reader
+from reread.disk.states import REMEMBERED, EarlierState
+from reread.records.decode import RecordOrigin
+from reread.records.lines import ReadAt
+from reread.storage.atomic import write_atomic
+from reread.storage.kept_file import stat_file
+from reread.storage.pooled_file import PooledFile
+from reread.storage.read_at_file import ReadAtFile
+from reread.storage.safe_open import make_own_folder, open_regular, read_own
+from reread.storage.user_paths import cache_folder
+
+NAME, SUFFIX, FORMAT = "joins", ".join", 2
+LARGEST = 1 << 28
+"""Bytes that a saved plan may have."""
+MOST_SAVED = 2000
+"""Plans that are saved; those not made for longest are deleted."""
+
+FileIdentity = tuple[int, int, int, int]
+"""Device, inode, size and modification time."""
+
+
+class SavedPlan(msgspec.Struct, frozen=True, array_like=True):
+    """A plan, and the file that it was made for."""
+
+    format: int
+    path: str
+    identity: FileIdentity
+    proof: bytes
+    """A hash of the bytes that the plan covers."""
+    plan: JoinPlan
+
+
+def status_joined(path: str, states: Sequence[EarlierState]) -> os.stat_result:
+    """Return the status of a file, with the size of all that its states have, and an identity of this join."""
+    status = stat_file(path)
+    plan = _plan(path, status, states)
+    return _joined_status(status, plan) if plan.pieces else status
+
+
+def open_joined(path: str, states: Sequence[EarlierState]) -> JoinedFile | None:
+    """Open a file together with what its states have; None if it has all of that."""
+    file = PooledFile(path)
+    try:
+        plan = _plan(path, file.status(), states)
+        if plan.pieces or plan.damage:
+            return JoinedFile(path, file, plan)
+    except BaseException:
+        file.close()
+        raise
+    file.close()
+    return None
+
+
+def _joined_status(status: os.stat_result, plan: JoinPlan) -> os.stat_result:
+    fields = list(status)
+    inode = hashlib.blake2b(plan.mark + str(status.st_ino).encode(), digest_size=8).digest()
+    fields[stat.ST_INO] = int.from_bytes(inode, "big") >> 1  # what is derived of the file depends on all its states
+    fields[stat.ST_SIZE] = status.st_size - plan.rest + sum(piece.size for piece in plan.pieces)
+    names = ("st_atime", "st_mtime", "st_ctime", "st_atime_ns", "st_mtime_ns", "st_ctime_ns")
+    return os.stat_result(fields, {name: getattr(status, name) for name in names})
+
+
+class JoinedFile(ReadAtFile):
+    """A file together with what only its earlier states have, read at any offset."""
+
+    def __init__(self, path: str, file: PooledFile, plan: JoinPlan) -> None:
+        self.path = path
+        self.file = file
+        """The file itself, or what is kept of it."""
+        self.plan = plan
+        self._others: dict[int, PooledFile | None] = {}
+        self._lock = threading.Lock()
+        self._pieces = [*plan.pieces, JoinedPiece(OWN, plan.rest, 0, plan.rest_line)]
+        self._starts = list(accumulate((piece.size for piece in plan.pieces), initial=0))
+        self._lines = list(accumulate((piece.lines for piece in plan.pieces), initial=1))
+
+    @property
+    def size(self) -> int:
+        return self.status().st_size
+
+    def status(self) -> os.stat_result:
+        status = self.file.status()
+        return _joined_status(status, self.plan) if self.plan.pieces else status
+
+    @property
+    def own_size(self) -> int:
+        """Bytes of the file itself."""
+        return self.file.size
+
+    def read_own(self, offset: int, length: int) -> bytes:
+        """Return bytes of the file itself."""
+        return self._read(OWN, offset, length)
+
+    def read_at(self, offset: int, length: int) -> bytes:
+        found: list[bytes] = []
+        index = bisect_right(self._starts, offset) - 1
+        while length > 0 and index < len(self._pieces):
+            piece, skip = self._pieces[index], offset - self._starts[index]
+            is_rest = index == len(self._pieces) - 1
+            count = length if is_rest else min(length, piece.size - skip)
+            data = self._piece(piece, skip, count)
+            found.append(data)
+            if is_rest:
+                break
+            offset, length, index = offset + count, length - count, index + 1
+        return found[0] if len(found) == 1 else b"".join(found)
+
+    def _piece(self, piece: JoinedPiece, skip: int, count: int) -> bytes:
+        if not piece.bare:
+            return self._read(piece.state, piece.offset + skip, count)
+        data = self._read(piece.state, piece.offset, piece.length)
+        return (data.replace(b"\r", b" ").replace(b"\n", b" ") + b"\n")[skip : skip + count]
+
+    def _read(self, state: int, offset: int, length: int) -> bytes:
+        """Return bytes of a state; what can no longer be read of an earlier one is blank."""
+        if state == OWN:
+            return self.file.read_at(offset, length)
+        try:
+            other = self._other(state)
+            data = other.read_at(offset, length) if other is not None else b""
+        except OSError:
+            data = b""
+        return data if len(data) == length else data.ljust(length - 1) + b"\n"
+
+    def _other(self, state: int) -> PooledFile | None:
+        """Return the file of an earlier state; None if it is gone."""
+        with self._lock:
+            if state not in self._others:
+                self._others[state] = None
+                with suppress(OSError):
+                    self._others[state] = PooledFile(self.plan.states[state].path)
+            return self._others[state]
+
+    def origin(self, line: int, offset: int) -> RecordOrigin:
+        """Return where a record really is that is on a line and at an offset of the joined file."""
+        index = bisect_right(self._starts, offset) - 1
+        piece = self._pieces[index]
+        number = piece.line + line - self._lines[index] if piece.line else 0
+        state = self.plan.states[piece.state].path if piece.state != OWN else None
+        return RecordOrigin(number, piece.offset + offset - self._starts[index], state)
+
+    def origin_of_line(self, line: int) -> RecordOrigin:
+        """Return where a line of the joined file really is."""
+        index = bisect_right(self._lines, line) - 1
+        return self.origin(line, self._starts[index])
+
+    def own_start(self, offset: int) -> int | None:
+        """Return where a place of the joined file is in the file itself; None if it is in an earlier state."""
+        index = bisect_right(self._starts, offset) - 1
+        piece = self._pieces[index]
+        return piece.offset + offset - self._starts[index] if piece.state == OWN else None
+
+    def own_end(self, size: int) -> int:
+        """Return how many bytes of the file itself the first bytes of the joined file have."""
+        index = bisect_right(self._starts, size) - 1
+        own = [piece.offset + piece.length for piece in self._pieces[:index] if piece.state == OWN]
+        at = self.own_start(size)
+        return at if at is not None else max(own, default=0)
+
+    def dropped_counts(self) -> dict[str, int]:
+        """Return how many records only each earlier state has, by its file."""
+        return {self.plan.states[number].path: count for number, count in sorted(self.plan.counts.items())}
+
+    def close(self) -> None:
+        if not self.closed:
+            super().close()
+            for file in (self.file, *(other for other in self._others.values() if other is not None)):
+                file.close()
+
+
+_plans: dict[str, tuple[FileIdentity, list[EarlierState], JoinPlan]] = {}
+"""The plans of files as they were last seen."""
+
+
+def _plan(path: str, status: os.stat_result, states: Sequence[EarlierState]) -> JoinPlan:
+    """Return how a file in some state is joined with others."""
+    wanted, path = list(states), os.path.abspath(path)  # noqa: PTH100
+    now = (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
+    known = _plans.get(path)
+    if known is None or known[:2] != (now, wanted):
+        try:
+            with closing(open_regular(path)) as file:
+                plan = _find_plan(path, now, wanted, positional_reader(file))
+        except OSError:  # the file itself is gone or damaged: whoever reads it will see
+            return JoinPlan(wanted, [])
+        while len(_plans) >= REMEMBERED:
+            with suppress(KeyError, StopIteration, RuntimeError):  # another thread was faster
+                del _plans[next(iter(_plans))]
+        known = _plans[path] = now, wanted, plan
+    return known[2]
+
+
+def _find_plan(path: str, now: FileIdentity, states: list[EarlierState], read: ReadAt) -> JoinPlan:
+    """Return the plan that was saved, if it still holds, or make one."""
+    saved = _read_saved(path)
+    if saved is not None and saved.plan.states == states and saved.plan.fixed_size in (-1, now[2]):
+        if saved.identity == now:
+            return saved.plan
+        is_grown = saved.identity[:2] == now[:2] and now[2] > saved.identity[2]
+        plan = grown_plan(saved.plan, read) if is_grown and _proof(saved.plan, read) == saved.proof else None
+        if plan is not None:
+            _save(SavedPlan(FORMAT, path, now, _proof(plan, read), plan))
+            return plan
+    plan = make_plan(read, states)
+    _save(SavedPlan(FORMAT, path, now, _proof(plan, read), plan))
+    return plan
+
+
+def _proof(plan: JoinPlan, read: ReadAt) -> bytes:
+    found, at = hashlib.sha256(), 0
+    while at < plan.covered and (data := read(at, min(CHUNK, plan.covered - at))):
+        found.update(data)
+        at += len(data)
+    return found.digest()
+
+
+def _saved_path(path: str) -> Path:
+    name = hashlib.blake2b(os.fsencode(path), digest_size=16).hexdigest()
+    return cache_folder() / NAME / f"{name}{SUFFIX}"
+
+
+def _read_saved(path: str) -> SavedPlan | None:
+    try:
+        found = msgspec.msgpack.decode(read_own(_saved_path(path), LARGEST), type=SavedPlan)
+    except (OSError, *jsontext.DECODE_ERRORS):
+        return None
+    return found if (found.format, found.path) == (FORMAT, path) else None
+
+
+def _save(saved: SavedPlan) -> None:
+    """Save a plan; without it, it is made again."""
+    target = _saved_path(saved.path)
+    with suppress(OSError, UnicodeError):
+        make_own_folder(cache_folder())
+        make_own_folder(target.parent)
+        write_atomic(target, [msgspec.msgpack.encode(saved)])
+        target.chmod(0o600)
+        others = list(target.parent.glob(f"*{SUFFIX}"))
+        if len(others) > MOST_SAVED:
+            for other in sorted(others, key=lambda one: one.stat().st_mtime)[:-MOST_SAVED]:
+                other.unlink(missing_ok=True)

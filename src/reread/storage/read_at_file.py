@@ -1,0 +1,65 @@
+"""Files that are more than the bytes of one descriptor, and files that must not be links."""
+
+from __future__ import annotations
+
+import io
+import os
+from pathlib import Path
+from typing import Any
+
+
+def open_no_link(path: str | Path, flags: int = os.O_RDONLY) -> int:
+    """Open a file that must not be a link; nothing waits for a pipe."""
+    for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_NOCTTY", "O_CLOEXEC", "O_BINARY"):
+        flags |= getattr(os, name, 0)
+    return os.open(path, flags, 0o600)
+
+
+class ReadAtFile(io.RawIOBase):
+    """A file of which the bytes can be read at any offset, and which is more than the bytes of one descriptor."""
+
+    path: str
+    """Where it is read from."""
+    _at = 0
+
+    @property
+    def size(self) -> int:
+        """Number of bytes."""
+        raise NotImplementedError
+
+    def status(self) -> os.stat_result:
+        """Return its status, with that size."""
+        raise NotImplementedError
+
+    def read_at(self, offset: int, length: int) -> bytes:
+        """Return the bytes at an offset; fewer at the end."""
+        raise NotImplementedError
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def tell(self) -> int:
+        return self._at
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET, /) -> int:
+        base = {os.SEEK_SET: 0, os.SEEK_CUR: self._at}.get(whence)
+        self._at = max(0, (self.size if base is None else base) + offset)
+        return self._at
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        length = max(0, self.size - self._at) if size is None or size < 0 else size
+        data = self.read_at(self._at, length)
+        self._at += len(data)
+        return data
+
+    def readall(self) -> bytes:
+        return self.read()
+
+    def readinto(self, buffer: Any, /) -> int:
+        view = memoryview(buffer).cast("B")
+        data = self.read(len(view))
+        view[: len(data)] = data
+        return len(data)

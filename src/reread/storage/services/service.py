@@ -1,0 +1,38 @@
+"""What reread has to know of a service that has buckets."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+CONNECT_SECONDS = 5.0
+ATTEMPTS = 3
+"""How often a request is tried."""
+
+Failure = tuple[tuple[str, ...], int, str]
+"""What an error of the service says, its number, and what to do."""
+
+
+class Service(NamedTuple):
+    """How the buckets of a service are named and reached."""
+
+    schemes: tuple[str, ...]
+    """What addresses begin with; the first is how reread writes them."""
+    bucket: re.Pattern[str]
+    """What an address has for a bucket."""
+    example: str
+    """The address of a bucket, for messages."""
+    connect: Callable[[Any, str], Any]
+    """Return pyarrow's file system for a bucket; the first argument is the module `pyarrow.fs`."""
+    endpoint: str
+    """The variable that names another server that speaks like the service."""
+    variables: tuple[str, ...]
+    """The variables that a timer passes on; none of them is a secret."""
+    failures: tuple[Failure, ...]
+    whole_name: Callable[[str], str] = str
+    """Return the bucket of an address with what it leaves to the environment."""
+    puts_whole: bool = True
+    """False if an object is there, and empty, while its bytes are still being sent."""
+    lists_folders: bool = True
+    """False if pyarrow cannot list the folders in a folder."""

@@ -1,0 +1,115 @@
+"""The catalogue: whether a value still belongs to its file, and what is forgotten."""
+
+import os
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from making import jsonl, told, user
+
+import reread
+from reread.catalog import headers
+from reread.disk.cache import FileState
+from reread.disk.derived_cache import PROOF, DerivedValue, DerivedValues, proof_at
+from reread.disk.file_set import gone_files
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("REREAD_CACHE", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+def derive(path: Path, offset: int) -> DerivedValue:
+    data = path.read_bytes()
+    return DerivedValue(str(path), FileState.at(path), offset, proof_at(reader(data), offset), b"value")
+
+
+def reader(data: bytes):
+    return lambda offset, length: data[offset : offset + length]
+
+
+def is_continued(derived: DerivedValue, path: Path) -> bool:
+    return derived.is_continued(FileState.at(path), reader(path.read_bytes()))
+
+
+def test_a_value_covers_the_beginning_of_a_file_that_grew(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    path.write_bytes(b"line\n" * 100 + b"torn")
+    derived = derive(path, 500)
+    assert len(derived.proof) == PROOF
+    assert is_continued(derived, path)
+    with path.open("ab") as file:
+        file.write(b" end\nmore\n")
+    assert is_continued(derived, path)
+
+
+@pytest.mark.parametrize("content", [b"line\n" * 90, b"line\n" * 99 + b"LINE\n", b"else\n" * 150, b""])
+def test_a_value_does_not_cover_a_file_that_was_rewritten(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "a"
+    path.write_bytes(b"line\n" * 100)
+    derived = derive(path, 500)
+    path.write_bytes(content)
+    os.utime(path, ns=(0, derived.state.modified + 1))
+    assert not is_continued(derived, path)
+
+
+def test_a_value_does_not_cover_another_file_in_its_place(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    path.write_bytes(b"line\n" * 100)
+    derived = derive(path, 500)
+    (tmp_path / "b").write_bytes(b"line\n" * 200)
+    (tmp_path / "b").replace(path)
+    assert not is_continued(derived, path)
+
+
+def test_a_value_is_current_for_one_state_of_its_file() -> None:
+    with closing(DerivedValues("values_", format=1)) as values:
+        first, second = FileState(1, 2, 3, 4), FileState(1, 2, 3, 5)
+        values.save([DerivedValue("a", first, 3, b"", b"first")])
+        assert values.current("a", first) == b"first"
+        assert values.current("a", second) is None
+        assert values.current("b", first) is None
+        values.save([DerivedValue("a", second, 3, b"", b"second")])
+        assert values.current("a", first) is None
+        assert values.derived()["a"].value == values.derived(["a"])["a"].value == values.values(["a"])["a"] == b"second"
+        values.save([], ["a"])
+        assert values.files() == {}
+
+
+def test_gone_files_are_those_below_the_folders_that_no_longer_exist(tmp_path: Path) -> None:
+    here = tmp_path / "here" / "a"
+    here.parent.mkdir()
+    here.touch()
+    known = [str(here), f"{tmp_path}/here/b", f"{tmp_path}/heretic/c", f"{tmp_path}/here/d"]
+    assert gone_files(known, {f"{tmp_path}/here/d"}, [str(tmp_path / "here")]) == [f"{tmp_path}/here/b"]
+
+
+def test_a_header_is_read_once_and_again_when_its_file_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "root/projects/p/a.jsonl"
+    path.parent.mkdir(parents=True)
+    path.write_bytes(jsonl(*told(user("First question"))))
+    read: list[str] = []
+    read_header = headers.read_header
+    monkeypatch.setattr(headers, "read_header", lambda path: read.append(str(path)) or read_header(path))
+
+    def titles() -> list[str]:
+        return [header.title for header in reread.sessions(root=tmp_path / "root")]
+
+    assert titles() == titles() == ["First question"]
+    assert read == [str(path)]
+    path.write_bytes(jsonl(*told(user("Another question"))))
+    assert titles() == ["Another question"]
+    assert len(read) == 2
+
+
+def test_the_header_of_a_deleted_session_is_forgotten(tmp_path: Path, cache: Path) -> None:
+    path = tmp_path / "root/projects/p/a.jsonl"
+    path.parent.mkdir(parents=True)
+    path.write_bytes(jsonl(*told(user("A secret question"))))
+    (path.parent / "b.jsonl").write_bytes(jsonl(*told(user("Other"))))
+    assert len(list(reread.sessions(root=tmp_path / "root"))) == 2
+    assert b"A secret question" in (cache / "cache.sqlite").read_bytes()
+    path.unlink()
+    assert len(list(reread.sessions(root=tmp_path / "root"))) == 1
+    assert b"A secret question" not in (cache / "cache.sqlite").read_bytes()
