@@ -1,8 +1,9 @@
-"""Kingfisher as a second scanner; these tests are skipped if it is not installed."""
+"""Kingfisher as a second scanner; it runs only if REREAD_KINGFISHER_TESTS is set, as `make test-share` does."""
 
 from __future__ import annotations
 
 import json
+import os
 import random
 import re
 import string
@@ -23,7 +24,21 @@ from reread.redaction.scan import SecretScanner
 FLOOR = 0.38
 """The part of texts made from Kingfisher's rules in which our own table finds something."""
 
-needs_kingfisher = pytest.mark.skipif(find_kingfisher() is None, reason="Kingfisher is not installed")
+IS_ASKED = "REREAD_KINGFISHER_TESTS" in os.environ
+needs_kingfisher = pytest.mark.skipif(not IS_ASKED, reason="REREAD_KINGFISHER_TESTS is not set")
+
+
+@pytest.fixture(autouse=True)
+def allowed(own_store: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let these tests find what all others must not."""
+    monkeypatch.delenv("REREAD_KINGFISHER")
+
+
+def test_it_can_be_named_or_switched_off(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("REREAD_KINGFISHER", "/opt/kingfisher")
+    assert find_kingfisher() == "/opt/kingfisher"
+    monkeypatch.setenv("REREAD_KINGFISHER", "off")
+    assert find_kingfisher() is None and installed_engines() == []
 
 
 def made_up(prefix: str, size: int, letters: str = string.ascii_letters + string.digits) -> str:
@@ -43,7 +58,7 @@ def test_without_it_nothing_is_asked(monkeypatch: pytest.MonkeyPatch):
 def test_it_finds_secrets_in_decoded_texts():
     token = made_up("ghp" + "_", 36)
     found = {span.value: span for span in kingfisher_secrets([f"key = {token}", "nothing here"])}
-    assert token in found and found[token].sort in ("certain", "likely")
+    assert token in found and found[token].level in ("certain", "likely")
 
 
 @needs_kingfisher

@@ -18,8 +18,9 @@ from command import run
 import reread
 from reread.reader.redacted_export import Redaction
 from reread.redaction.decisions import DecisionStore, read_review
-from reread.redaction.finished import finished_texts
 from reread.redaction.manifest import undo
+from reread.redaction.output_scan import finished_texts
+from reread.server.sharing import ShareReviews
 
 FORMATS = ("html", "markdown", "json", "jsonl")
 
@@ -119,7 +120,7 @@ def test_a_session_that_is_only_kept_is_shared_with_its_agents(tmp_path: Path, s
 
 def test_one_value_is_one_finding_and_one_replacement(tmp_path: Path, store: DecisionStore):
     redaction = Redaction(reread.open(likely_session(tmp_path)), store=store)
-    assert [(finding.sort, finding.decision) for finding in redaction.undecided] == [("likely", None)] * 2
+    assert [(finding.level, finding.decision) for finding in redaction.undecided] == [("likely", None)] * 2
     first = redaction.undecided[0]
     redaction.decide(first, "replace")
     redaction.decide(redaction.undecided[0].id, "keep")
@@ -238,6 +239,68 @@ def test_share_asks_for_one_key_a_finding(tmp_path: Path):
     out.unlink()
     text, code = in_terminal(tmp_path, ["share", str(path), "-o", str(out)], ["r", "q"])
     assert code == 3 and not out.exists(), text
+
+
+def many_tokens(folder: Path) -> Path:
+    made = planted.Planting()
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{planted.ID}.jsonl"
+    texts = [f"confirm_token: Qx7mP2kLw9ZtR4v{letter}" for letter in "abcde"] + ['db_password: "s3cr3t-99z"']
+    path.write_text("".join(json.dumps(made.prompt(text)) + "\n" for text in texts))
+    return path
+
+
+def test_values_of_one_name_are_one_question(tmp_path: Path):
+    path, out = many_tokens(tmp_path / "a"), tmp_path / "x.md"
+    text, code = in_terminal(tmp_path, ["share", str(path), "-o", str(out)], ["r", "k"])
+    assert code == 0 and "1/2" in text and "and 4 other values of this name" in text, text
+    assert "Qx7mP2" not in out.read_text() and "s3cr3t-99z" in out.read_text()
+    out.unlink()
+    text, code = in_terminal(tmp_path, ["share", str(path), "-o", str(out)], ["o", *"rkrrr", "k"])
+    assert code == 0 and out.read_text().count("Qx7mP2") == 1, text
+
+
+def test_a_review_decides_about_a_group_at_once(tmp_path: Path):
+    path, out, review = many_tokens(tmp_path / "a"), tmp_path / "x.md", tmp_path / "review.json"
+    words = ("share", str(path), "--review", str(review), "-o", str(out))
+    done = run(*words, home=tmp_path / "home")
+    assert done.returncode == 3 and "and 4 other values of confirm_token" in done.stderr
+    content = json.loads(review.read_text())
+    assert [(group["name"], group["count"]) for group in content["groups"]] == [
+        ("confirm_token", 5),
+        ("db_password", 1),
+    ]
+    for group, decision in zip(content["groups"], ("replace", "keep"), strict=True):
+        group["decision"] = decision
+    content["findings"][2]["decision"] = "keep"  # its own decision holds
+    review.write_text(json.dumps(content))
+    done = run(*words, home=tmp_path / "home")
+    assert done.returncode == 0 and out.read_text().count("Qx7mP2") == 1 and "s3cr3t-99z" in out.read_text()
+
+
+def test_the_reader_decides_about_several_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("REREAD_HOME", str(tmp_path / "own"))
+    path = many_tokens(tmp_path / "a")
+    reviews = ShareReviews(lambda _: path)
+    found = [finding for finding in reviews.review("x").findings if finding.name == "confirm_token"]
+    after = reviews.change("x", {"action": "decide", "ids": [each.id for each in found], "decision": "replace"})
+    assert len(found) == 5 and after.undecided == 1
+
+
+def test_python_decides_about_a_group_at_once(tmp_path: Path):
+    store = DecisionStore(tmp_path / "store")
+    redaction = Redaction(reread.open(many_tokens(tmp_path / "a")), store=store)
+    tokens, passwords = redaction.undecided_groups
+    redaction.decide(tokens, "keep", everywhere=True)
+    assert redaction.undecided == passwords and [each.name for each in passwords] == ["db_password"]
+    again = Redaction(reread.open(many_tokens(tmp_path / "b")), store=DecisionStore(tmp_path / "store"))
+    assert [each.name for each in again.undecided] == ["db_password"]  # as kept, about all five
+
+
+def test_what_is_left_is_not_shown_once_all_are_replaced(tmp_path: Path):
+    path, out = many_tokens(tmp_path / "a"), tmp_path / "x.md"
+    text, code = in_terminal(tmp_path, ["share", str(path), "-o", str(out)], ["a"])
+    assert code == 0 and "1/2" in text and "2/2" not in text, text
 
 
 def in_terminal(home: Path, words: list[str], keys: list[str]) -> tuple[str, int]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from reread.redaction.normalized_text import NormalizedText, joined_words
 from reread.redaction.spans import CERTAIN, Span
 from reread.redaction.vendors import (
     LONGEST,
@@ -16,7 +17,6 @@ from reread.redaction.vendors import (
     leading_keyword_regexes,
     rules_at,
 )
-from reread.redaction.views import View, joined_words
 
 LONGEST_BROKEN, MAX_LINES, BEFORE = 1_200, 16, 80
 """How much may belong to a secret that is broken over lines."""
@@ -46,6 +46,8 @@ def find_certain(text: str) -> Iterator[Span]:
                 if not _is_sample(text[start:end]):
                     yield Span(start, end, text[start:end], rule.name, CERTAIN)
             before = max(before, rule.before)
+        # Reading a text with its lines joined is slow, so it is done only where a secret can go on: nothing else
+        # stands on its line behind it, or before a keyword that stands within its secret.
         if _LINE_REST.match(text, max(at, end - 1)) or (before and end < 0 and _continues_line(text, at, before)):
             broken.append(at)
     for at in [*broken, *_broken_keywords(text)]:
@@ -103,7 +105,7 @@ def _joined(text: str, at: int) -> Iterator[Span]:
                 yield Span(first + start, first + end, span.value, span.kind, CERTAIN)
 
 
-def _find_joined(view: View) -> Iterator[Span]:
+def _find_joined(view: NormalizedText) -> Iterator[Span]:
     text = view.text
     for keyword in keyword_regex().finditer(text):
         for rule in rules_at(keyword[0]):
@@ -122,8 +124,9 @@ def _find_joined(view: View) -> Iterator[Span]:
                 yield Span(*rest, text[slice(*rest)], rule.name, CERTAIN)
 
 
-def _shortest_end(text: str, view: View, rule: VendorRule, start: int, end: int) -> int | None:
+def _shortest_end(text: str, view: NormalizedText, rule: VendorRule, start: int, end: int) -> int | None:
     """Return where a joined secret ends: at the first line end that makes it whole, else where its text does."""
+    # A pattern of no fixed length would take the words of the next lines for more of the secret.
     joint = view.next_joint(start, end)
     while joint is not None and joint - start < LONGEST:
         if rule.unbounded.fullmatch(text, start, joint):
@@ -133,7 +136,7 @@ def _shortest_end(text: str, view: View, rule: VendorRule, start: int, end: int)
     return end if is_bounded else None
 
 
-def _continued(text: str, view: View, start: int, end: int) -> Iterator[tuple[int, int]]:
+def _continued(text: str, view: NormalizedText, start: int, end: int) -> Iterator[tuple[int, int]]:
     """Yield the lines that continue a secret of no fixed length, which ends with a line."""
     width = end - view.last_joint(start, end)
     while view.is_joint(end):

@@ -6,18 +6,18 @@ import hashlib
 import hmac
 import os
 import secrets
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from reread.base import jsontext
-from reread.disk.atomic import write_atomic
 from reread.disk.layout import default_store
-from reread.disk.regular import PRIVATE_FILE, make_private_folder, read_settings, read_whole
 from reread.errors import Misuse, Unreadable, Unwritable
-from reread.redaction.findings import KEEP, REPLACE, SensitiveText
+from reread.redaction.findings import KEEP, REPLACE, SensitiveText, alike
+from reread.storage.atomic import write_atomic
+from reread.storage.safe_open import PRIVATE_FILE, make_private_folder, read_settings, read_whole
 
 KEY, DECISIONS, MAPS = "key", "decisions.json", "maps"
 KEY_BYTES = 32
@@ -43,9 +43,9 @@ class DecisionStore:
         """Return what was decided for all sessions."""
         return self._everywhere.get(id)
 
-    def decide_everywhere(self, id: str, decision: str) -> None:
-        """Keep a decision for all sessions."""
-        self._everywhere[id] = decision
+    def decide_everywhere(self, ids: Iterable[str], decision: str) -> None:
+        """Keep a decision about some findings for all sessions."""
+        self._everywhere.update(dict.fromkeys(ids, decision))
         self._write(DECISIONS, msgspec.json.format(msgspec.json.encode(self._everywhere)))
 
     def keep_map(self, name: str, content: bytes) -> Path:
@@ -94,11 +94,25 @@ class DecisionStore:
         return path
 
 
+class ReviewGroup(msgspec.Struct):
+    """Findings of one kind and name, for one decision about all of them."""
+
+    kind: str
+    name: str
+    count: int
+    """The number of these findings."""
+    decision: str | None = None
+    """What holds for each of them that has no decision of its own."""
+
+
 class Review(msgspec.Struct):
     """The content of a review file: findings to decide about, by a person or a program."""
 
     session: str = ""
-    how: str = 'Set "decision" of each finding to "replace" or "keep", and run the same command again.'
+    how: str = (
+        'Set "decision" of each group, or of single findings, to "replace" or "keep", and run the same command again.'
+    )
+    groups: list[ReviewGroup] = []
     findings: list[SensitiveText] = []
 
 
@@ -110,15 +124,18 @@ def read_review(path: Path) -> dict[str, str]:
         review = msgspec.json.decode(read_settings(path), type=Review)
     except (OSError, *jsontext.DECODE_ERRORS) as error:
         raise Unreadable(f"Cannot read the review {path}: {error}; delete it to begin anew.", path=str(path)) from error
-    for finding in review.findings:
-        if finding.decision not in (None, REPLACE, KEEP):
-            raise Misuse(f"Unknown decision {finding.decision!r} in {path}; use {REPLACE!r} or {KEEP!r}.")
-    return {finding.id: finding.decision for finding in review.findings if finding.decision is not None}
+    for decided in (*review.groups, *review.findings):
+        if decided.decision not in (None, REPLACE, KEEP):
+            raise Misuse(f"Unknown decision {decided.decision!r} in {path}; use {REPLACE!r} or {KEEP!r}.")
+    groups = {(group.kind, group.name): group.decision for group in review.groups}
+    decisions = {each.id: each.decision or groups.get((each.kind, each.name)) for each in review.findings}
+    return {id: decision for id, decision in decisions.items() if decision is not None}
 
 
 def write_review(path: Path, session: str, findings: Sequence[SensitiveText]) -> None:
     """Write the findings for someone to decide about them."""
-    review: Any = Review(session=session, findings=list(findings))
+    groups = [ReviewGroup(group[0].kind, group[0].name, len(group)) for group in alike(findings)]
+    review: Any = Review(session=session, groups=groups, findings=list(findings))
     try:
         write_atomic(path, [msgspec.json.format(msgspec.json.encode(review)), b"\n"], mode=PRIVATE_FILE)
     except OSError as error:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 import msgspec
 
 from reread.redaction.scan import BINARY
-from reread.redaction.spans import CERTAIN, PERSONAL, SORTS, Span
+from reread.redaction.spans import CERTAIN, LEVELS, PERSONAL, Span
 
 MAX_PLACES = 200
 """How many places of one value are kept; the others are counted."""
@@ -32,7 +32,7 @@ class SensitiveText(msgspec.Struct):
 
     id: str
     """An HMAC of the value, by which a decision about it is kept."""
-    sort: str
+    level: str
     """`certain`, `likely` or `personal`."""
     kind: str
     """What it is: `github-token`, `password`, `email` …"""
@@ -45,6 +45,17 @@ class SensitiveText(msgspec.Struct):
     places: list[Occurrence] = []
     decision: str | None = None
     """`replace`, `keep`, or None as long as nobody decided about a likely secret."""
+    name: str = ""
+    """The name of a likely secret where it was found first: `db_password`, `confirm_token` …"""
+
+
+def alike(findings: Iterable[SensitiveText]) -> list[list[SensitiveText]]:
+    """Return findings in groups: those of one kind and name, of which a tool may print many, get the same answer."""
+    groups: dict[tuple[str, ...], list[SensitiveText]] = {}
+    for finding in findings:
+        key = (finding.level, finding.kind, finding.name) if finding.name else (finding.id,)
+        groups.setdefault(key, []).append(finding)
+    return list(groups.values())
 
 
 def mask(value: str) -> str:
@@ -64,12 +75,12 @@ class Findings:
         """Add a finding; True if its value is new."""
         if span.kind == BINARY:
             return False
-        key = (span.kind if span.sort == PERSONAL else CERTAIN, span.value)
+        key = (span.kind if span.level == PERSONAL else CERTAIN, span.value)
         known = self._found.get(key)
         if known is None:
             self._found[key] = (span, [place], [1])
             return True
-        if SORTS.index(span.sort) < SORTS.index(known[0].sort):  # a password that is also a vendor's token
+        if LEVELS.index(span.level) < LEVELS.index(known[0].level):  # a password that is also a vendor's token
             self._found[key] = (span, *known[1:])
         known[2][0] += 1
         if len(known[1]) < MAX_PLACES:

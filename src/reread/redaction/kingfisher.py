@@ -23,6 +23,7 @@ from reread.errors import Unreadable
 from reread.redaction.spans import CERTAIN, LIKELY, Span
 
 PROGRAM = "kingfisher"
+VARIABLE, OFF = "REREAD_KINGFISHER", "off"
 OFFLINE = ("--no-validate", "--no-update-check", "--git-history", "none", "--no-ignore", "--quiet", "--format", "jsonl")
 FOUND = (0, 200, 205)
 """How it exits without and with findings."""
@@ -33,7 +34,13 @@ FILE_CHARACTERS = 4_000_000
 
 
 def find_kingfisher() -> str | None:
-    """Return the path of the program: beside this Python, or where programs are; None if it is not installed."""
+    """Return the path of the program: as REREAD_KINGFISHER names it, beside this Python, or where programs are.
+
+    None if it is not installed, or switched off with REREAD_KINGFISHER=off.
+    """
+    named = os.environ.get(VARIABLE, "")
+    if named:
+        return named if named != OFF else None
     beside = Path(sys.executable).with_name(PROGRAM)
     return str(beside) if os.access(beside, os.X_OK) else shutil.which(PROGRAM)
 

@@ -1,89 +1,51 @@
-"""What may be a secret: a value that is called a password, a token or a key, and credentials in URLs and headers.
+"""Values that are called secrets: what stands after a name for one, in every syntax in which people write that.
 
-Nothing is guessed from how random a text looks: that takes hashes and identifiers of code for secrets.
+A pass over the text finds the words that such names contain; only around these the rest is looked at. Nothing is
+guessed from how random a text looks: that takes hashes and identifiers of code for secrets. Where a name leaves no
+doubt and what follows cannot be code (a string, a line of a configuration, an option of a command), any value is taken;
+where it may be code, only one that is none.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-PASSWORD, TOKEN, CREDENTIALS, HEADER, COOKIE = "password", "key-or-token", "url-password", "authorization", "cookie"
+from reread.redaction import value_syntax as syntax
+from reread.redaction.likely_places import find_in_places, find_in_urls
+from reread.redaction.secret_columns import read_column
+from reread.redaction.secret_names import (
+    FOREIGN_LETTER,
+    FOREIGN_PASSWORDS,
+    LONGEST,
+    PASSWORD,
+    STEMS,
+    TOKEN,
+    SecretName,
+    name_in_words,
+    read_name,
+)
+from reread.redaction.secret_values import (
+    is_bare_secret,
+    is_literal_secret,
+    is_mixed,
+    is_odd,
+    is_phrase,
+    is_said_secret,
+    is_scrambled,
+    is_word_secret,
+    looks_secret,
+)
+from reread.redaction.words import words_regex
 
-_STEMS = (
-    "passw",
-    "passphrase",
-    "passcode",
-    "pwd",
-    "pgpass",
-    "db_pass",
-    "secret",
-    "token",
-    "credential",
-    "otp_seed",
-    "_key",
-    "-key",
-    "apikey",
-    "accesskey",
-    "privatekey",
-    "authkey",
-    "signingkey",
-    "connection_string",
-)
-"""What the name of nearly every secret contains, in lower case."""
-_PASSWORDS = ("password", "passwd", "passphrase", "passcode", "passwort", "pwd", "pgpass", "db_pass")
-_KEYS = "api access private auth signing encryption master account license client secret subscription service"
-SENSITIVE = re.compile(
-    rf"(?:{'|'.join(_PASSWORDS)}|secret|token|credential|otp_seed|connection_string|(?:{'|'.join(_KEYS.split())})[_-]?key)",
-    re.IGNORECASE,
-)
-_PASSWORD_NAME = re.compile("|".join(_PASSWORDS), re.IGNORECASE)
-_NAME_END = re.compile(r"[\w-]{0,24}", re.ASCII)
-_HARMLESS_END = re.compile(
-    r"(?i)(?:s|[a-z_-]{0,24}(?:type|name|count|limit|url|uri|path|file|length|size|format|field|label|hint|style|kind|"
-    r"status|expiry|expires|ttl|id|ids|error|reset|policy|manager|input|usage|index|used|budget|version|hash|algorithm|"
-    r"prompt|required|strength|placeholder|per[a-z_]{0,24}|at|in|estimate|ratio|cost|class|scope|provider|endpoint|env|var|"
-    r"resolver|factory|store|validator|regex|pattern|rule|rules|iterator|kinds|list|set|map|stream|izer|ize|ized))$"
-)
-"""Ends of names that are about a secret and do not hold one."""
-_ASSIGNED = re.compile(
-    r"\\*[\"'`\])]{0,3}[ \t]{0,8}(?:(?P<key>\x1e)|:=|=>|==|[:=]|(?<=[\"'])[ \t]*,|(?:\bis|\bwas|ist)\b)[ \t]{0,8}"
-    r"(?:(?P<quote>\\*[\"'`])(?P<quoted>[^\"'`\s\x1e\x1f]{4,400}?)\\{0,8}[\"'`]"
-    r"|(?P<bare>[^\s\"'`,;&|<>(){}\[\]\\\x1e\x1f]{1,300}+"
-    r"(?:&(?![\w.-]{1,40}=)[^\s\"'`,;&|<>(){}\[\]\\\x1e\x1f]{0,60}+){0,2}))",
-    re.ASCII,
-)
-_KEYED = re.compile(r"\x1e(?P<bare>[^\x1e\x1f]{4,400})")
-_OPTION = re.compile(r"[ \t]{1,4}[\"']?(?P<bare>[^\s\"'`;&|<>()\\\x1e\x1f-][^\s\"'`;&|<>()\\\x1e\x1f]{3,200})")
-"""The value of an option such as --password."""
-_PLACEHOLDER = re.compile(
-    r"(?i)^(?:[x*•.#_-]+|\$.*|%\w+%?|<.*|\{.*|\[.*|null|none|nil|true|false|undefined|string|str|bytes|int|bool|boolean|"
-    r"number|any|object|text|unknown|optional|required|todo|dummy|test|tests|testing|example|changeme|change-me|"
-    r"placeholder|redacted|hidden|secret|password|passwd|token|bearer|basic|apikey|api_key|default|empty|missing|"
-    r"invalid|expired|value|self|this|func|function|async|await|return|input|prompt|env|options?|admin|user|root|pass|"
-    r".*(?:process\.env|os\.environ|getenv|environ|import\.meta|secrets\.|vault:|your[-_ ]|example|placeholder|dummy|"
-    r"redacted|changeme|xxxx|\*\*\*|\.\.\.|…|\$\{|\{\{).*)$"
-)
-_CODE = re.compile(r"(?:[A-Za-z_$][\w$]*)(?:(?:\.|->|::|\?\.)[A-Za-z_$][\w$]*)*[!?]?", re.ASCII)
-"""A name in code, with what it belongs to."""
-_DIGIT = re.compile(r"\d")
-_DIGIT_WITHIN = re.compile(r"[A-Za-z]\d[a-z]+\d[a-z]|[A-Za-z]\d[a-z]{2,}\d")
-"""Digits between letters, which names in code seldom have twice."""
-_URL = re.compile(r"(?<=://)[^\s/:@\"'<>\x1e\x1f]{0,80}:([^\s/@\"'<>\x1e\x1f]{3,200})@[A-Za-z0-9\[]")
-_BEARER = re.compile(r"(?i)(?:bearer|basic|token|sso-key|apikey)[ \t]{1,3}([A-Za-z0-9._~+/=-]{12,2000})")
-_CURL = re.compile(r"(?:-u|--user)[ \t=]{1,3}[\"']?[\w.@+-]{1,80}:([^\s\"'\x1e\x1f]{3,200})")
-_PRIVATE_PAIR = re.compile(r"(?<=-p)[^\s\"'`-][^\s\"'`]{3,80}")
-_CLIENT_PASSWORD = re.compile(
-    r"[ \t]-p(?:\\?[\"'](?P<quoted>[^\s\"'\\\x1e\x1f]{4,80})"
-    r"|(?P<bare>[^\s\"'`;&|<>()\\\x1e\x1f-][^\s\"'`;&|<>()\\\x1e\x1f]{3,80}))"
-)
-"""The password of a database client, which follows -p without a space."""
-_PORTS = re.compile(r"[\d.:/-]+(?:tcp|udp)?")
-_COOKIE = re.compile(r"(?<=ook)ie\\*[\"'`]{0,2}[ \t]{0,4}(?:[:=,\x1e]|(?<=[ \t]))[ \t]{0,4}\\*[\"'`]?")
-_COOKIE_PAIR = re.compile(r"[ \t]{0,4}([\w.$%~-]{1,80})=([^\s;,\"'`\\\x1e\x1f]{0,400});?", re.ASCII)
-_COOKIE_NAME = re.compile(r"sess|sid|auth|login|remember|jwt|sso|identity", re.IGNORECASE)
-_SHORTEST_COOKIE = 16
+LONGEST_VALUE = 4_096
+LONGEST_LINE = 400
+
+_STEM = re.compile(words_regex(STEMS.decode().split()).pattern.encode())
+_NAME_CHARACTERS = b"abcdefghijklmnopqrstuvwxyz0123456789_.-"
+_NAMES = bytes(byte if byte in _NAME_CHARACTERS else 32 for byte in range(256))
+"""Turns every character that no name has into a space."""
 
 
 class LikelyMatch(NamedTuple):
@@ -92,155 +54,477 @@ class LikelyMatch(NamedTuple):
     start: int
     end: int
     kind: str
+    name: str
+    """What it is called."""
 
 
 def find_likely(text: str) -> Iterator[LikelyMatch]:
     """Yield the values that are called secrets; the same place may come twice."""
-    yield from _named(text)
-    at = text.find("://")
-    while at >= 0:
-        found = _URL.match(text, at + 3)
-        if found is not None and not _is_placeholder(found[1]):
-            yield LikelyMatch(found.start(1), found.end(1), CREDENTIALS)
-        at = text.find("://", at + 3)
-    yield from _headers(text)
-    yield from _cookies(text)
-    yield from _clients(text)
+    lowered = text.encode("latin-1", "replace").lower()  # one byte for each character, so places are the same
+    yield from _named(text, lowered)
+    if not text.isascii() and FOREIGN_LETTER.search(text) is not None:
+        yield from _in_other_languages(text)
+    for found in (*find_in_urls(text), *find_in_places(text, lowered)):
+        if "\x1e" not in text[found[0] : found[1]] and "\x1f" not in text[found[0] : found[1]]:  # of one string only
+            yield LikelyMatch(*found)
 
 
-def _named(text: str) -> Iterator[LikelyMatch]:
+def _named(text: str, lowered: bytes) -> Iterator[LikelyMatch]:
     """Yield the values with a name that says they are secret."""
-    lower = text.lower()
-    if len(lower) != len(text):  # a letter became two
-        lower = "".join(character.lower() if character.isascii() else character for character in text)
-    for stem in _STEMS:
-        at = lower.find(stem)
+    names, done = lowered.translate(_NAMES), 0
+    table_head = table_end = 0  # what stands in the rows of a table heads no other
+    for stem in _STEM.finditer(lowered):
+        at = stem.start()
+        if at < done:
+            continue
+        start = max(done, names.rfind(b" ", max(0, at - LONGEST), at) + 1, at - LONGEST)
+        end = names.find(b" ", at, at + LONGEST)
+        done = end = end if end >= 0 else min(len(text), at + LONGEST)
+        while text[end - 1] in ".-":
+            end -= 1
+        if text[start - 1 : start] == "\\" and text[start] in "nrt":  # the end of an escaped line
+            start += 1
+        own = text[start:end]
+        name = read_name(own)
+        if name is None and end - start in (3, 5):
+            name = name_in_words(own.lower(), text[max(0, start - 16) : start])
+        found = _Value(text, start, end, name).find() if name is not None else None
+        if name is not None and found is not None:
+            yield LikelyMatch(*found, name.kind, name.label)
+            done = max(done, found[1])
+            continue
+        ending = syntax.MIXED_END.fullmatch(own) if end - start > 17 and not own.islower() else None
+        if ending is not None and is_mixed(ending["value"]):
+            yield LikelyMatch(start + ending.start("value"), start + ending.end("value"), TOKEN, "name")
+        elif name is not None and name.is_strong and not (table_head <= start < table_end):
+            column = read_column(text, start, end)
+            if column is not None:
+                table_head, table_end = column.head_end, column.end
+                for place in column.values:
+                    if is_odd(text[slice(*place)]):
+                        yield LikelyMatch(*place, name.kind, name.label)
+
+
+def _in_other_languages(text: str) -> Iterator[LikelyMatch]:
+    """Yield the values after the word for a password in other languages."""
+    for word in FOREIGN_PASSWORDS:
+        at = text.find(word)
         while at >= 0:
-            end = at + len(stem)
-            name = SENSITIVE.search(text, max(0, at - 12), at + 18)
-            while name is not None and name.end() <= at:
-                name = SENSITIVE.search(text, name.end(), at + 18)
-            match = _assigned(text, name) if name is not None else None
-            if match is not None:
-                yield match
-                end = max(end, match.end)
-            at = lower.find(stem, end)
-
-
-def _assigned(text: str, name: re.Match[str]) -> LikelyMatch | None:
-    is_password = _PASSWORD_NAME.match(name[0]) is not None
-    rest = _NAME_END.match(text, name.end())
-    end = rest.end() if rest is not None else name.end()
-    if end > name.end() and _HARMLESS_END.match(text[name.end() : end]):
-        return None
-    if text[end : end + 1] == "\x1e":
-        found = _KEYED.match(text, end)
-    elif text[name.start() - 2 : name.start()] == "--" or text[name.start() - 1 : name.start()] == "-":
-        found = _ASSIGNED.match(text, end) or _OPTION.match(text, end)
-    else:
-        found = _ASSIGNED.match(text, end)
-    if found is None:
-        return None
-    group = "quoted" if found.groupdict().get("quoted") else "bare"
-    start, stop = found.span(group)
-    value = found[group].rstrip(".:!?") if group == "bare" else found[group]
-    if group == "bare":
-        stop = start + len(value)
-    is_value = _is_secret_value(value, is_password, is_text=group == "quoted" or text[end : end + 1] == "\x1e")
-    if not is_value or (group == "bare" and text[stop : stop + 1] in ("(", "[")):
-        return None
-    return LikelyMatch(start, stop, PASSWORD if is_password else TOKEN)
-
-
-def _is_secret_value(value: str, is_password: bool, *, is_text: bool) -> bool:
-    """True if a value can be a secret; a name in code or a placeholder is none."""
-    if len(value) < 4 or _is_placeholder(value) or " " in value.strip():
-        return False
-    has_digit = _DIGIT.search(value) is not None
-    if not is_text:
-        return has_digit and len(value) >= 6 and not value.isdigit() and not _is_name(value)
-    if is_password:
-        return not value.startswith(("/", "./")) and not _is_call(value)
-    if len(value) < 8 or value.startswith(("/", "./", "http:", "https:")):
-        return False
-    return (has_digit or len(value) >= 24) and not _is_name(value)
-
-
-def _is_name(value: str) -> bool:
-    """True for a name in code or in a configuration, such as `config.api_key_2` or `AUTH_TOKEN`."""
-    found = _CODE.fullmatch(value)
-    if found is None:
-        return False
-    words = [word for word in re.split(r"[^A-Za-z]+|(?<=[a-z])(?=[A-Z])", value) if word]
-    digits = sum(character.isdigit() for character in value)
-    return digits <= 2 and not _DIGIT_WITHIN.search(value) and len(words) <= 8 and all(len(word) > 1 for word in words)
-
-
-def _is_call(value: str) -> bool:
-    return value.endswith((")", "(", "{")) or "(" in value
-
-
-def _is_placeholder(value: str) -> bool:
-    return _PLACEHOLDER.match(value) is not None or len(set(value)) <= 2
-
-
-def _headers(text: str) -> Iterator[LikelyMatch]:
-    for keyword in ("uthorization", "UTHORIZATION", "earer ", "BEARER "):
-        at = text.find(keyword)
-        while at >= 0:
-            found = _BEARER.search(text, max(0, at - 1), at + 60)
+            found = _Value(text, at, at + len(word), SecretName(PASSWORD, True, word.lower())).find()
             if found is not None:
-                whole = _BEARER.match(text, found.start())
-                if whole is not None and _is_header_value(whole[1]):
-                    yield LikelyMatch(whole.start(1), whole.end(1), HEADER)
-            at = text.find(keyword, at + len(keyword))
-    at = text.find("curl ")
-    while at >= 0:
-        found = _CURL.search(text, at, at + 400)
-        if found is not None and not _is_placeholder(found[1]):
-            yield LikelyMatch(found.start(1), found.end(1), PASSWORD)
-        at = text.find("curl ", at + 5)
-    at = text.find("sshpass -p")
-    while at >= 0:
-        found = _OPTION.match(text, at + 10) or _PRIVATE_PAIR.match(text, at + 10)
+                yield LikelyMatch(*found, PASSWORD, word.lower())
+            at = text.find(word, at + len(word))
+
+
+class _Value:
+    """The search for the value of one name."""
+
+    def __init__(self, text: str, start: int, end: int, name: SecretName) -> None:
+        self.text = text
+        self.start = start
+        self.end = end
+        self.name = name
+        self.is_password: bool = name.kind == PASSWORD
+
+    def find(self) -> tuple[int, int] | None:
+        """Return where the value is; None if there is none, or it is no secret."""
+        text, end = self.text, self.end
+        following = text[end : end + 1]
+        if following == "\x1e":
+            return self._keyed(end + 1)
+        if following == "(":
+            return self._argument(end + 1)
+        if following == "<" and (found := syntax.NEXT_ELEMENT.match(text, end)) is not None:
+            return self._literal(*found.span("value"))
+        if following == ">" or (following in "\"'\\ " and ">" in text[end : end + 84]):
+            found = syntax.ELEMENT.match(text, end) if self._is_in_tag() else None
+            if found is not None:
+                return self._literal(*found.span("value"))
+        found = syntax.VALUE_FIELD.match(text, end)
+        if found is not None and (following != "\x1f" or self._is_name_field()):
+            at = found.end()
+            if text[at - 1] == "\x1e":
+                return self._keyed(at)
+            return self._quoted(at) or self._wide(at, is_sure=True)
+        found = self._value_before() if text[self.start - 1 : self.start] in "\"'\x1e" else None
         if found is not None:
-            group = "bare" if found.re is _OPTION else 0
-            yield LikelyMatch(found.start(group), found.end(group), PASSWORD)
-        at = text.find("sshpass -p", at + 10)
-
-
-def _is_header_value(value: str) -> bool:
-    has_digit = _DIGIT.search(value) is not None
-    return has_digit and not _is_placeholder(value) and not _is_name(value)
-
-
-def _cookies(text: str) -> Iterator[LikelyMatch]:
-    """Yield the values of cookies by which a server knows who asks."""
-    at = text.find("ookie")
-    while at >= 0:
-        end = at + 5
-        found = _COOKIE.match(text, at + 3)
-        pair = _COOKIE_PAIR.match(text, found.end()) if found is not None else None
-        while pair is not None:
-            end = pair.end()
-            if len(pair[2]) >= _SHORTEST_COOKIE and _COOKIE_NAME.search(pair[1]) and _is_header_value(pair[2]):
-                yield LikelyMatch(pair.start(2), pair.end(2), COOKIE)
-            pair = _COOKIE_PAIR.match(text, end)
-        at = text.find("ookie", end)
-
-
-def _clients(text: str) -> Iterator[LikelyMatch]:
-    """Yield the passwords in commands of database clients."""
-    for client in ("mysql", "mariadb"):
-        at = text.find(client)
-        while at >= 0:
-            end = at + len(client)
-            line = text.find("\n", end, end + 400)
-            found = _CLIENT_PASSWORD.search(text, end, line if line >= 0 else end + 400)
+            return found
+        if text[self.start] == "-":
+            return self._option()
+        if following in "\"'`\\]":
+            found = syntax.BLOCK_DEFAULT.match(text, end) or syntax.FILLED.match(text, end)
             if found is not None:
-                group = "quoted" if found["quoted"] else "bare"
-                is_value = _is_secret_value(found[group], True, is_text=group == "quoted")
-                if is_value and not _PORTS.fullmatch(found[group]):
-                    yield LikelyMatch(*found.span(group), PASSWORD)
-                end = found.end()
-            at = text.find(client, end)
+                return self._quoted(found.end())
+        found = syntax.PAIR.match(text, end)
+        if found is not None:
+            return self._pair(found.end())
+        if text[max(0, self.start - 2) : self.start] == "${":
+            default = syntax.DEFAULT.match(text, end)
+            return (
+                self._checked(syntax.NARROW.match(text, default.end()), is_word_secret) if default is not None else None
+            )
+        found = syntax.MORE_TARGETS.match(text, end) if following == "," else None
+        if found is not None:
+            return self._of_several(found.end())
+        found = syntax.FALLBACK.match(text, end)
+        if found is not None:
+            return self._quoted(found.end())
+        found = syntax.OPERATOR.match(text, end)
+        if found is None:
+            return self._next_line() or self._spaced() or self._before()
+        if found["said"]:
+            return self._quoted(found.end()) or self._said(found.end())
+        if found["cell"]:
+            return self._cell(found.end())
+        return self._assigned(found)
+
+    # Where the value stands
+
+    def _keyed(self, at: int) -> tuple[int, int] | None:
+        """A value of the record itself."""
+        return self._literal(at, at + len(re.split(r"[\x1e\x1f]", self.text[at : at + LONGEST_VALUE], maxsplit=1)[0]))
+
+    def _argument(self, at: int) -> tuple[int, int] | None:
+        """The string that a call gets: setPassword("…"), PASSWORD('…')."""
+        own, found = self.text[self.start : self.end].rpartition(".")[2], self._string(at)
+        if found is None or not self.name.is_strong:
+            return None
+        start, stop, _ = found
+        if syntax.CALLED.fullmatch(own) is None:
+            return None
+        is_set = own.isupper() or own.lower().startswith(("set", "with"))
+        is_value = is_odd(self.text[start:stop]) or looks_secret(self.text[start:stop])
+        return self._literal(start, stop) if is_set or is_value else None
+
+    def _is_in_tag(self) -> bool:
+        before = self.text[max(0, self.start - 80) : self.start]
+        return "<" in before and ">" not in before.rpartition("<")[2]
+
+    def _is_name_field(self) -> bool:
+        """True if a string of the record is called a name, so that what is called a value belongs to it."""
+        before = self.text[max(0, self.start - 90) : self.start].lower()
+        if before.endswith("/"):  # a path of names
+            before = before.rstrip("abcdefghijklmnopqrstuvwxyz0123456789_./-")
+        return before.endswith(("\x1f", "name\x1e", "key\x1e"))
+
+    def _value_before(self) -> tuple[int, int] | None:
+        """A value of a field beside that of the name, before it."""
+        first = max(0, self.start - 280)
+        before = self.text[first : self.start]
+        found = syntax.VALUE_BEFORE.search(before) if "alue" in before else None
+        return self._literal(first + found.start("value"), first + found.end("value")) if found is not None else None
+
+    def _option(self) -> tuple[int, int] | None:
+        """The value of an option of a command: --password X, --password=X, -storepass X."""
+        text, end = self.text, self.end
+        listed = syntax.PAIR.match(text, end)
+        if listed is not None:
+            return self._quoted(listed.end(), is_literal=True)
+        operator = re.match(r"[ \t]{1,4}|[=:][ \t]{0,2}", text[end : end + 6])
+        if operator is None:
+            return self._next_line()
+        at = end + operator.end()
+        if text[at : at + 1] in "-|><;&)":
+            return None
+        return self._quoted(at, is_literal=True) or self._checked(syntax.NARROW.match(text, at), self._is_option_value)
+
+    def _is_option_value(self, value: str) -> bool:
+        return is_word_secret(value) if self.name.is_strong else looks_secret(value) or is_odd(value)
+
+    def _pair(self, at: int) -> tuple[int, int] | None:
+        """Two strings with a comma between them: a pair, or two names of a list."""
+        found = self._string(at)
+        if found is None:
+            return None
+        start, stop, behind = found
+        value, text = self.text[start:stop], self.text
+        before = text[max(0, self.start - 90) : self.start].rstrip("\\\"'` \t")
+        is_pair = before.endswith(("(", "[", "{")) and text[behind : behind + 1] in (")", "]", "}")
+        is_set = syntax.SETTER.search(before) is not None
+        if is_set or (is_pair and self.name.is_strong and not value.replace("_", "").isalpha()):
+            return self._literal(start, stop)
+        return (start, stop) if self.name.is_strong and looks_secret(value) else None
+
+    def _next_line(self) -> tuple[int, int] | None:
+        """A value that is alone on the next line."""
+        block = syntax.BLOCK.match(self.text, self.end)
+        if block is not None:
+            return self._literal(*block.span("value"))
+        found = syntax.NEXT_LINE.match(self.text, self.end)
+        if found is None:
+            return None
+        is_list = self.text[self.start] == "-" and self.text[self.end] == "\n"  # the words of a command, each a string
+        if self.text[self.end] in "\r\n" and not is_list:
+            return None
+        return self._checked_span(*found.span("value"), is_word_secret if is_list and self.name.is_strong else is_odd)
+
+    def _spaced(self) -> tuple[int, int] | None:
+        """A value after nothing but a space: PASSWORD 'x', ENV PASSWORD x, password Qx7…"""
+        gap = re.match(r"[ \t]{1,4}(?:--plaintext |[0-9] )?", self.text[self.end : self.end + 18])
+        if gap is None:
+            return None
+        at = self.end + gap.end()
+        before = self.text[max(0, self.start - 60) : self.start]
+        is_set = syntax.SET_BEFORE.search(before) is not None
+        if is_set:
+            return self._quoted(at) or self._checked(syntax.NARROW.match(self.text, at), is_word_secret)
+        is_name = self.is_password or self.text[self.start : self.end].isupper() or gap[0].strip() != ""
+        if not is_name or not self.name.is_strong or self.text[at : at + 1] == "-":
+            return None
+        string = self._string(at)
+        if string is not None:
+            start, stop, _ = string
+            value = self.text[start:stop]
+            if self.text[self.start : self.end].isupper() or syntax.SQL_BEFORE.search(before):
+                return (start, stop) if is_word_secret(value) else None
+            return (start, stop) if looks_secret(value) or is_odd(value) else None
+        word = syntax.NARROW.match(self.text, at)
+        line = before.rpartition("\n")[2].rpartition("\x1f")[2].rpartition("\x1e")[2]
+        is_line = (
+            word is not None
+            and self.text[word.end() : word.end() + 1] in ("", "\n", "\r", "\x1e", "\x1f")
+            and not line.strip(syntax.MARKS)
+        )
+        if is_line and self.name.label in ("requirepass", "masterauth"):
+            return self._checked(word, is_word_secret)
+        return self._checked(word, is_odd if is_line else is_mixed)
+
+    def _before(self) -> tuple[int, int] | None:
+        """A value before its name: use X as the password."""
+        first = max(0, self.start - 120)
+        found = (
+            syntax.AS.search(self.text[first : self.start])
+            if self.text[max(0, self.start - 24) : self.start].find("as ") >= 0
+            else None
+        )
+        if found is None or not self.name.is_strong:
+            return None
+        return self._checked_span(first + found.start(1), first + found.end(1), is_odd)
+
+    def _cell(self, at: int) -> tuple[int, int] | None:
+        """The next cell of a table."""
+        stop = self.text.find("|", at, at + LONGEST_LINE)
+        if stop < 0 or "|" not in self.text[max(0, self.start - 60) : self.start].rpartition("\n")[2]:
+            return None
+        value = self.text[at:stop].strip(" \t`*")
+        start = self.text.find(value, at)
+        is_value = self.name.is_strong and " " not in value and "\n" not in value and is_word_secret(value)
+        return (
+            (start, start + len(value))
+            if is_value and (self._is_bare(value) or is_odd(value) or self.is_password)
+            else None
+        )
+
+    def _said(self, at: int) -> tuple[int, int] | None:
+        """A value in a sentence: the password is X."""
+        found = self._checked(syntax.NARROW.match(self.text, at), is_odd if self.name.is_strong else self._is_bare)
+        if found is not None or not self.is_password or not self.name.is_strong:
+            return found
+        word = syntax.NARROW.match(self.text, at)
+        return self._checked(word, is_said_secret) if word is not None and self._ends_sentence(word) else None
+
+    def _ends_sentence(self, word: re.Match[str]) -> bool:
+        return self.text[word.end() : word.end() + 1] in ("", *"\n\r\x1e\x1f\"',;)") or word[0][-1] in ".!?"
+
+    def _assigned(self, operator: re.Match[str]) -> tuple[int, int] | None:
+        """The value after an operator: a string, the rest of a line, or something in code."""
+        text, at = self.text, operator.end()
+        if text[max(0, self.start - 6) : self.start].rstrip(" \t").endswith(","):
+            found = self._of_several(at)
+            if found is not None:
+                return found
+        found = self._joined(at)
+        if found is not None:
+            return found
+        wrapper = syntax.WRAPPER.match(text, at)
+        if wrapper is not None:
+            string = self._string(wrapper.end())
+            if string is None:
+                return None
+            value = text[string[0] : string[1]]
+            is_held = "(" not in wrapper[0] or syntax.HOLDER.search(wrapper[0]) is not None
+            return string[:2] if looks_secret(value) or (is_held and is_odd(value)) else None
+        if syntax.OPENING.match(text, at) is not None or operator["assign"] in ("==", "==="):
+            return None
+        if at >= len(text) or text[at] in "\r\n" or text.startswith(("(\n", "(\r\n"), at):
+            return self._next_line()
+        block = syntax.BLOCK.match(text, self.end)
+        if block is not None:
+            return self._literal(*block.span("value"))
+        opener = text[self.start - 1 : self.start]
+        if opener in ("'", '"') and text[self.end] not in "\"'":  # the string is "name: value"
+            stop = text.find(opener, at, at + LONGEST_LINE)
+            if stop > at and "\n" not in text[at:stop]:
+                return self._literal(at, stop - (text[stop - 1] == "\\"))
+        is_tight = text[operator.start() : at].strip("\"'`])") in ("=", ":")
+        if is_tight and self._is_setting():
+            return self._wide(at, is_sure=True)
+        return self._bare(at)
+
+    def _of_several(self, at: int) -> tuple[int, int] | None:
+        """The value of this name in an assignment to several: USER, PASSWORD = "…", "…"."""
+        targets = syntax.TARGETS.search(self.text[max(0, self.start - 180) : self.start])
+        for _ in range(targets["names"].count(",") if targets is not None else 0):
+            source = syntax.SOURCE.match(self.text, at)
+            at = source.end() if source is not None else len(self.text)
+        return self._quoted(at) if targets is not None else None
+
+    # What the value is
+
+    def _string(self, at: int) -> tuple[int, int, int] | None:
+        """Return where a string begins and ends, and where its quotes end."""
+        opening = syntax.OPENING.match(self.text, at)
+        if opening is None:
+            return None
+        start, quote = opening.end(), opening["quote"]
+        closing = opening["slashes"] + syntax.CLOSERS.get(quote, quote)
+        limit = start + (LONGEST_VALUE if len(quote) == 3 else LONGEST_LINE)
+        stop = self.text.find(closing, start, limit)
+        while stop > start and not opening["slashes"] and self.text[stop - 1] == "\\" and self.text[stop - 2] != "\\":
+            stop = self.text.find(closing, stop + 1, limit)
+        inside = self.text[start:stop] if stop >= 0 else ""
+        if stop <= start or "\x1e" in inside or "\x1f" in inside or ("\n" in inside and len(quote) < 3):
+            return None
+        return start, stop, stop + len(closing)
+
+    def _joined(self, at: int) -> tuple[int, int] | None:
+        """A string, with those that are added to it."""
+        found, string = self._quoted(at), self._string(at)
+        if found is None or string is None:
+            return found
+        for _ in range(20):
+            glue = syntax.GLUE.match(self.text, string[2])
+            more = self._string(glue.end()) if glue is not None else None
+            if more is None:
+                break
+            string = more
+        return found[0], max(found[1], string[1])
+
+    def _quoted(self, at: int, *, is_literal: bool = False) -> tuple[int, int] | None:
+        """A string; one that is followed by an operator is part of an expression."""
+        found = self._string(at)
+        if found is None:
+            return None
+        start, stop, _ = found
+        value = self.text[start:stop]
+        if is_literal and self.name.is_strong:
+            return (start, stop) if is_word_secret(value) else None
+        return self._literal(start, stop)
+
+    def _literal(self, start: int, stop: int) -> tuple[int, int] | None:
+        value = self.text[start:stop]
+        inner = value.strip()
+        start += len(value) - len(value.lstrip())
+        is_code = (
+            self.name.label.rpartition("_")[2] in ("pin", "otp", "code") and syntax.DIGITS.fullmatch(inner) is not None
+        )
+        if self.name.label.endswith(("mnemonic", "phrase")) and syntax.MNEMONIC.fullmatch(inner) is not None:
+            return start, start + len(inner)
+        if self._is_constant_key():
+            return (start, start + len(inner)) if looks_secret(inner) else None
+        is_strong = self.name.is_strong or (self.name.label in ("pass", "pw") and " " not in inner)
+        if is_code or is_literal_secret(inner, is_password=self.is_password, is_strong=is_strong):
+            return start, start + len(inner)
+        return None
+
+    def _is_constant_key(self) -> bool:
+        """True for a name such as OPENAI_KEY, which as many other things have as secrets."""
+        return not self.name.is_strong and self.name.label.endswith("key")
+
+    def _is_setting(self) -> bool:
+        """True for NAME=value as shells and environments have it: no name of a program's code is written so."""
+        text = self.text
+        before = text[max(0, self.start - 24) : self.start]
+        own = text[self.start : self.end]
+        is_setting = (
+            syntax.SETTING.search(before) is not None
+            or syntax.LINE_LEAD.fullmatch(before.rpartition("\n")[2]) is not None
+        )
+        if is_setting and (own.isupper() or before.endswith("$env:")):
+            return True
+        if syntax.QUERY_BEFORE.search(before) is not None or "%26" in before[-3:]:
+            return True
+        if syntax.WORD_BEFORE.search(before) is not None and text[self.end] == "=":
+            return True
+        return (
+            re.search(
+                r"(?:export|-e|--env|--build-arg|--from-literal|--set|-var|-D|setenv|declare)"
+                r"[ \t=]?[\"']?[\w.]{0,24}\Z",
+                before,
+            )
+            is not None
+        )
+
+    def _wide(self, at: int, *, is_sure: bool) -> tuple[int, int] | None:
+        """A value up to the next space, or up to what ends a part of an address or of a list of settings."""
+        text = self.text
+        before = text[max(0, self.start - 24) : self.start]
+        in_query = syntax.QUERY_BEFORE.search(before) is not None
+        found = syntax.NARROW.match(text, at) if in_query or text[at - 1] != "=" else syntax.WIDE.match(text, at)
+        if found is None:
+            return None
+        is_constant = self.text[self.start : self.end].isupper() and not self._is_constant_key()
+        accept = is_word_secret if is_sure and (self.name.is_strong or is_constant) else self._is_bare
+        return self._checked_span(*found.span(), accept)
+
+    def _bare(self, at: int) -> tuple[int, int] | None:
+        """A value without quotes that may be code: the rest of a line of a configuration, or a value that is none."""
+        text = self.text
+        line = text.rfind("\n", 0, self.start) + 1
+        lead = text[max(line, self.start - 160) : self.start].rpartition("\x1f")[2].rpartition("\x1e")[2]
+        stop = text.find("\n", at, at + LONGEST_LINE)
+        stop = stop if stop >= 0 else min(len(text), at + LONGEST_LINE)
+        rest = re.split(r"[\x1e\x1f\r]|[ \t]#[ \t]|\\n", text[at:stop], maxsplit=1)[0].rstrip()
+        is_line = syntax.LINE_LEAD.fullmatch(lead) is not None
+        narrow = syntax.NARROW.match(text, at)
+        found = (
+            self._checked(narrow, self._is_bare)
+            if narrow is not None and text[narrow.end() : narrow.end() + 1] not in ("(", "[")
+            else None
+        )
+        if found is None and is_line and self.is_password and narrow is not None and is_odd(narrow[0]):
+            is_prose = re.match(r"[.,;!?]?[ \t]+[A-Za-z]", text[narrow.end() : narrow.end() + 8]) is not None
+            found = self._checked(narrow, is_odd) if is_prose else None
+        if not is_line or not rest or not (self.name.is_strong or is_odd(rest.rstrip(syntax.TRAILING))):
+            return found
+        value = rest.rstrip(syntax.TRAILING) if rest[-1] in ",;:\"'`" else rest
+        if " " in value or "\t" in value:
+            is_whole = self.is_password and found is None and is_phrase(value)
+            return (at, at + len(value)) if is_whole else found
+        if found is not None and len(value) <= found[1] - found[0]:
+            return found
+        if any(c in value for c in "(){}[]") and found is None and narrow is not None and narrow[0].isidentifier():
+            return None
+        is_word = (value.islower() and "_" not in value) or text[at - 1] == "="
+        if (
+            value.isidentifier()
+            and not is_scrambled(value)
+            and (not is_word or rest[-1] in ",;" or self._is_in_code(line, stop))
+        ):
+            return None
+        return (at, at + len(value)) if is_word_secret(value) else found
+
+    def _is_bare(self, value: str) -> bool:
+        if syntax.DIGITS.fullmatch(value) is not None:
+            return self.name.label.rpartition("_")[2] in ("pin", "otp", "code", "passcode") or (
+                self.is_password and len(value) >= 6 and self.name.is_strong
+            )
+        if not self.name.is_strong:
+            return looks_secret(value)
+        if "-" in value and value.replace("-", "").isalnum() and is_odd(value):  # words with hyphens are no code
+            return True
+        return is_bare_secret(value, is_password=self.is_password)
+
+    def _is_in_code(self, line: int, stop: int) -> bool:
+        """True if a line stands between lines of code."""
+        text = self.text
+        above = text[max(0, line - 200) : max(0, line - 1)].rpartition("\n")[2]
+        below = text[stop + 1 : stop + 200].partition("\n")[0]
+        return any(syntax.CODE_LINE.search(near) is not None for near in (above, below))
+
+    def _checked(self, found: re.Match[str] | None, accept: Callable[[str], bool]) -> tuple[int, int] | None:
+        return self._checked_span(*found.span(), accept) if found is not None else None
+
+    def _checked_span(self, start: int, stop: int, accept: Callable[[str], bool]) -> tuple[int, int] | None:
+        value = self.text[start:stop].rstrip(syntax.TRAILING)
+        return (start, start + len(value)) if value and accept(value) else None

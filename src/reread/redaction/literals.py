@@ -40,17 +40,24 @@ class Literals:
     def add(self, known: Span) -> None:
         """Add a value."""
         value, self._pattern = known.value, None
-        if known.sort == PERSONAL or len(value) < 8:
-            if len(value) >= SHORTEST or known.sort == PERSONAL:
+        if known.level == PERSONAL or len(value) < 8:
+            if len(value) >= SHORTEST or known.level == PERSONAL:
                 self._words.setdefault(value, known)
             return
-        for form in _forms(value):
+        for form in forms_of(value):
             self._whole.setdefault(form, known)
         if "\n" in value or "\\n" in value:
             for line in _KEY_LINE.findall(value):
                 self._whole.setdefault(line, known)
         elif len(value) // 2 >= SHORTEST_HEAD:
             self._heads.setdefault(value[: len(value) // 2], known)
+
+    def update(self, other: Literals) -> None:
+        """Add all values of another one."""
+        self._whole |= other._whole
+        self._heads |= other._heads
+        self._words |= other._words
+        self._pattern = None
 
     def find(self, text: str) -> Iterator[Span]:
         """Yield every place where a known value appears."""
@@ -67,10 +74,10 @@ class Literals:
                 if _ALNUM.match(text[start - 1 : start]) or _ALNUM.match(text[end : end + 1]):
                     continue
                 known = self._words[form]
-            yield Span(start, end, known.value, known.kind, known.sort)
+            yield Span(start, end, known.value, known.kind, known.level)
 
 
-def _forms(value: str) -> Iterator[str]:
+def forms_of(value: str) -> Iterator[str]:
     """Yield a value as it is written in texts, JSON, URLs, HTML, base64 and hexadecimal."""
     yield value
     once = json.dumps(value)[1:-1]

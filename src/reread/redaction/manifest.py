@@ -12,16 +12,16 @@ from reread.base.version import __version__
 from reread.errors import NotFound, Unreadable
 from reread.redaction.decisions import DecisionStore
 from reread.redaction.findings import KEEP, SensitiveText
-from reread.redaction.finished import rewrite_document
-from reread.redaction.omissions import Omitted
+from reread.redaction.omissions import Omission
+from reread.redaction.output_scan import rewrite_document
 from reread.redaction.redactor import Redactor
-from reread.redaction.rewrite import Dropped
+from reread.redaction.rewrite import DropCounts
 
 
-class Removed(msgspec.Struct, frozen=True):
+class Removal(msgspec.Struct, frozen=True):
     """One value that was replaced or kept; never the value itself."""
 
-    sort: str
+    level: str
     kind: str
     replacement: str | None
     """None if it was kept."""
@@ -36,12 +36,12 @@ class RemovalManifest(msgspec.Struct, frozen=True):
     format: str
     document: str
     """The SHA-256 of the document, or of all files of a folder."""
-    removed: list[Removed]
-    kept: list[Removed]
+    removed: list[Removal]
+    kept: list[Removal]
     """What was found and kept because someone decided so."""
-    omitted: Omitted
+    omitted: Omission
     """Pictures, signatures and ids that were left out."""
-    dropped: Dropped
+    dropped: DropCounts
     """Lines that could not be read and were left out."""
 
 
@@ -54,14 +54,14 @@ def make_manifest(redactor: Redactor, form: str, document: bytes) -> RemovalMani
         format=form,
         document=digest_of(document),
         removed=[_removed(finding, redactor.replaced[finding.id]) for finding in findings if finding.decision != KEEP],
-        kept=[Removed(each.sort, each.kind, None, each.count) for each in findings if each.decision == KEEP],
+        kept=[Removal(each.level, each.kind, None, each.count) for each in findings if each.decision == KEEP],
         omitted=redactor.omitted,
         dropped=redactor.dropped,
     )
 
 
-def _removed(finding: SensitiveText, count: int) -> Removed:
-    return Removed(finding.sort, finding.kind, finding.replacement, count)
+def _removed(finding: SensitiveText, count: int) -> Removal:
+    return Removal(finding.level, finding.kind, finding.replacement, count)
 
 
 def digest_of(document: bytes) -> str:

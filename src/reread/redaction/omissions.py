@@ -21,7 +21,7 @@ _BASE64 = re.compile(r"[A-Za-z0-9+/_-]{64}")
 _MEDIA_KEYS = ("media_type", "mediaType", "mimeType", "mime_type", "type", "originalType")
 
 
-class Omitted(msgspec.Struct):
+class Omission(msgspec.Struct):
     """How much was left out."""
 
     images: int = 0
@@ -29,7 +29,7 @@ class Omitted(msgspec.Struct):
     ids: int = 0
 
 
-def leave_out(value: Any, omitted: Omitted, *, images: bool = False) -> None:
+def leave_out(value: Any, omitted: Omission, *, images: bool = False) -> None:
     """Empty what is not shared in a record; with `images`, pictures are kept."""
     for container in _objects(value):
         is_media = None

@@ -6,7 +6,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from typing import Any, cast
 
-from reread.redaction.likely import SENSITIVE
+from reread.redaction.secret_names import read_name
 from reread.redaction.spans import Replacement, Span, new_text
 
 BETWEEN, AFTER_KEY, LINE = "\x1f", "\x1e", "\n"
@@ -77,7 +77,7 @@ class RecordText:
         """Remember the keys in which nothing was found and that name no secret."""
         taken = {self._at(span.start) for span in spans}
         for n, (_, key, is_key) in enumerate(self._places):
-            if is_key and n not in taken and len(key) < 64 and not SENSITIVE.search(key):
+            if is_key and n not in taken and len(key) < 64 and not _leads_to_secret(key):
                 self._plain_keys.add(key)
 
     def _at(self, position: int) -> int:
@@ -117,6 +117,11 @@ class RecordText:
             if start < end:
                 yield n, start, end
             n += 1
+
+
+def _leads_to_secret(key: str) -> bool:
+    """True for the name of a secret, and for one such as `value`, whose name stands in another field."""
+    return read_name(key) is not None or "value" in key.lower() or "authorization" in key.lower()
 
 
 def _is_number(value: Any) -> bool:

@@ -11,25 +11,27 @@ from pathlib import Path
 import msgspec
 
 from reread.base import jsontext
-from reread.disk.atomic import write_atomic
-from reread.disk.kept import stat_file
-from reread.disk.regular import PRIVATE_FILE, make_private_folder
 from reread.disk.sources import FileSource, Source
 from reread.errors import Misuse, NotFound, Unreadable
 from reread.redaction.certain import find_certain
 from reread.redaction.decisions import DecisionStore
 from reread.redaction.findings import KEEP, REPLACE, Findings, Occurrence, SensitiveText, mask
-from reread.redaction.literals import Literals
-from reread.redaction.omissions import Omitted
+from reread.redaction.literals import Literals, forms_of
+from reread.redaction.omissions import Omission
 from reread.redaction.personal import HOST, PERSON, REMOTE, USER, Personal, home_users, own_names
 from reread.redaction.pictures import without_metadata
-from reread.redaction.record_text import RecordText
-from reread.redaction.rewrite import Dropped, FileRedaction
+from reread.redaction.rewrite import DropCounts, FileRedaction, clean_text, clean_value
 from reread.redaction.scan import BINARY, SecretScanner
 from reread.redaction.session_files import RECORDS, SessionFile, files_to_share
-from reread.redaction.spans import CERTAIN, LIKELY, PERSONAL, SORTS, Span, leaves, replace_spans
-from reread.session.session import Session, load_agent
+from reread.redaction.spans import CERTAIN, LEVELS, LIKELY, PERSONAL, Span, leaves, replace_spans
+from reread.redaction.written import WrittenTexts
+from reread.session.session import Session, threads_of
+from reread.session.threads import load_agent
+from reread.storage.atomic import write_atomic
+from reread.storage.kept_file import stat_file
+from reread.storage.safe_open import PRIVATE_FILE, make_private_folder
 
+_SIGNS = " \t\r\n\"'`\\,.;:|<>()[]{}*_"
 OWN_TEXT = "text"
 """The kind of what someone asked to replace."""
 Engine = Callable[[Iterable[str]], Iterator[Span]]
@@ -55,8 +57,8 @@ class Redactor:
         users, hosts = own_names()
         users += home_users([*session.metadata.cwds, str(session.path or "")])
         self.personal: Personal = Personal(store.key_for(session.id), users=users, hosts=hosts)
-        self.omitted: Omitted = Omitted()
-        self.dropped: Dropped = Dropped()
+        self.omitted: Omission = Omission()
+        self.dropped: DropCounts = DropCounts()
         self.replaced: Counter[str] = Counter()
         """How often each finding was replaced, by id."""
         self._found = Findings()
@@ -64,6 +66,8 @@ class Redactor:
         self._spans: dict[str, Span] = {}
         """What each finding is, by id."""
         self._numbers: Counter[str] = Counter()
+        self.written: WrittenTexts = WrittenTexts()
+        """What this or another session of the same export was given instead of something."""
         self._discover(engines)
 
     # Findings
@@ -81,12 +85,15 @@ class Redactor:
         self._settle()
 
     def _scan_file(self, file: SessionFile, name: str, scanner: SecretScanner) -> None:
-        def report(span: Span, line: int, context: str) -> None:
-            self._found.add(span, Occurrence(name, line, context))
-
         source = self._open(file)
         if source is None:
             return
+        joined = source.joined if isinstance(source, FileSource) else None
+
+        def report(span: Span, line: int, context: str) -> None:
+            number = joined.origin_of_line(line).line if joined is not None and line else line
+            self._found.add(span, Occurrence(name, number, context))
+
         if file.content == RECORDS:
             FileRedaction(source, scanner, images=self.images).find(report)
             return
@@ -100,15 +107,17 @@ class Redactor:
             key = (span.kind, span.value)
             known = self._values.get(key)
             if known is None:
-                id = self.store.id_of(f"{span.kind}\0{span.value}" if span.sort == PERSONAL else span.value)
-                known = SensitiveText(id, span.sort, span.kind, mask(span.value), self._replacement(span))
-                known.decision = self.store.decision(id) or (None if span.sort == LIKELY else REPLACE)
+                id = self.store.id_of(f"{span.kind}\0{span.value}" if span.level == PERSONAL else span.value)
+                new = self._replacement(span)
+                known = SensitiveText(id, span.level, span.kind, mask(span.value), new, name=span.name)
+                known.decision = self.store.decision(id) or (None if span.level == LIKELY else REPLACE)
+                self.written.add(known.replacement)
                 self._values[key] = known
                 self._spans[id] = span
             known.places, known.count = places, count
 
     def _replacement(self, span: Span) -> str:
-        if span.sort == PERSONAL:
+        if span.level == PERSONAL:
             return self.personal.pseudonym(span.kind, span.value)
         self._numbers[span.kind] += 1
         return f"[redacted-{span.kind}-{self._numbers[span.kind]}]"
@@ -116,7 +125,7 @@ class Redactor:
     @property
     def findings(self) -> list[SensitiveText]:
         """Everything that was found: what is certain first, then what is likely, then what is personal."""
-        return sorted(self._values.values(), key=lambda finding: SORTS.index(finding.sort))
+        return sorted(self._values.values(), key=lambda finding: LEVELS.index(finding.level))
 
     @property
     def undecided(self) -> list[SensitiveText]:
@@ -140,12 +149,18 @@ class Redactor:
         return self._values[OWN_TEXT, text]
 
     def add_spans(self, spans: Iterable[Span]) -> list[SensitiveText]:
-        """Add what was found elsewhere, such as in a finished document; return what is new."""
+        """Add what was found after all was scanned, such as in a finished document; return what is new.
+
+        It is replaced: whoever decided about everything once is not asked again.
+        """
         before = set(self._values)
         for span in leaves(spans):
             self._found.add(span, Occurrence("(the finished document)", 0))
         self._settle()
-        return [finding for key, finding in self._values.items() if key not in before]
+        new = [finding for key, finding in self._values.items() if key not in before]
+        for finding in new:
+            finding.decision = finding.decision or REPLACE
+        return new
 
     def value_of(self, id: str) -> str | None:
         """Return what a finding hides, for its owner."""
@@ -157,12 +172,12 @@ class Redactor:
     def scanner(self) -> SecretScanner:
         """Return a scanner that also knows every value that is replaced, in each of its forms."""
         known = [span for span in self._spans.values() if self._is_known_everywhere(span)]
-        return SecretScanner(self.personal, Literals([*known, *self.personal.known()]))
+        return SecretScanner(self.personal, Literals([*known, *self.personal.known()]), self.written)
 
     def _is_known_everywhere(self, span: Span) -> bool:
         if self._decision(span) == KEEP:
             return False
-        if span.sort != PERSONAL:
+        if span.level != PERSONAL:
             return True
         if span.kind == USER:
             return span.value in self.personal.users
@@ -172,7 +187,15 @@ class Redactor:
         finding = self._values.get((span.kind, span.value))
         if finding is not None:
             return finding.decision
-        return None if span.sort == LIKELY else REPLACE
+        if span.level == LIKELY:
+            return KEEP if self._is_kept(span.value) else None
+        return REPLACE
+
+    def _is_kept(self, value: str) -> bool:
+        """True for a kept value in another form, as a format may write it."""
+        bare = value.strip(_SIGNS)
+        kept = (self._spans[finding.id].value for finding in self._values.values() if finding.decision == KEEP)
+        return any(bare == form.strip(_SIGNS) for each in kept for form in forms_of(each))
 
     def is_replaced(self, span: Span) -> bool:
         """True if a span is to be replaced or decided about."""
@@ -198,14 +221,14 @@ class Redactor:
 
     def clean(self, text: str) -> str:
         """Return a text with everything replaced that is to be."""
-        return replace_spans(text, self.scanner().find(text), self.replacement)
+        return clean_text(text, self.scanner(), self.replacement)
 
     # The copy
 
     def copy_to(self, folder: Path) -> Session:
         """Write the session and its files into a folder without what is replaced, and open the copy."""
-        self.omitted: Omitted = Omitted()
-        self.dropped: Dropped = Dropped()
+        self.omitted: Omission = Omission()
+        self.dropped: DropCounts = DropCounts()
         self.replaced.clear()
         scanner = self.scanner()
         names = {file.name: self._copy_name(file.name, scanner) for file in self.files}
@@ -217,8 +240,9 @@ class Redactor:
         loaders = {id: load_agent(id, folder / name) for id, name in shown.items() if (folder / name).exists()}
         for id, loader in loaders.items():
             loader.conversation.path = shown[id]  # type: ignore[attr-defined]
-        copy.set_agents(loaders)
-        copy.shown_as = names[main.name]
+        threads = threads_of(copy)
+        threads.set_agents(loaders)
+        threads.shown_as = names[main.name]
         return copy
 
     def _copy_name(self, name: str, scanner: SecretScanner) -> str:
@@ -246,16 +270,14 @@ class Redactor:
         try:
             value = jsontext.loads(text.encode("utf-8", "replace"))
         except ValueError:
-            return replace_spans(text, scanner.find(text), self.replacement).encode("utf-8", "replace")
+            value = None
         if not isinstance(value, dict | list):
-            return replace_spans(text, scanner.find(text), self.replacement).encode("utf-8", "replace")
-        whole = RecordText(value)
-        whole.replace(scanner.find(whole.text), self.replacement)
-        return jsontext.dumps(whole.value)
+            return clean_text(text, scanner, self.replacement).encode("utf-8", "replace")
+        return jsontext.dumps(clean_value(value, scanner, self.replacement))
 
     def _open(self, file: SessionFile) -> Source | None:
         if file.path is None:
-            return self.session.source
+            return threads_of(self.session).source
         try:
             return FileSource(file.path)
         except (NotFound, Unreadable):
@@ -277,7 +299,11 @@ class Redactor:
 
 def _clean_picture(encoded: str) -> str | None:
     """Return an encoded picture without metadata; None if it is no picture, or a secret can be read in its bytes."""
-    data = without_metadata(base64.b64decode(encoded + "=" * (-len(encoded) % 4), b"-_" if "-" in encoded else None))
+    body = encoded.rstrip("=")
+    if len(body) % 4 == 1:  # no length that base64 can have
+        return None
+    altchars = b"-_" if "-" in body or "_" in body else None
+    data = without_metadata(base64.b64decode(body + "=" * (-len(body) % 4), altchars))
     if data is None or any(find_certain(data.decode("latin-1"))):
         return None
     return base64.b64encode(data).decode()

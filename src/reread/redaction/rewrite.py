@@ -13,15 +13,15 @@ from reread.disk.sources import Source
 from reread.records.decode import Decoder, Record
 from reread.redaction.deltas import MARK, DeltaJoiner, set_piece
 from reread.redaction.findings import masked_context
-from reread.redaction.omissions import Omitted, leave_out
+from reread.redaction.omissions import Omission, leave_out
 from reread.redaction.record_text import RecordText
 from reread.redaction.scan import SecretScanner
 from reread.redaction.spans import PERSONAL, Replacement, Span, leaves, replace_spans
 from reread.redaction.vendors import keyword_regex
 
 CHUNK = 1 << 18
-ROUNDS = 3
-"""How often a record is read again after something was replaced in it."""
+ROUNDS = 16
+"""How often a text is read again after something was replaced in it; each time less of it is not the redactor's own."""
 _PLAIN_GAP = re.compile(r"[\s\[\],\x00\ufeff]*+\Z")
 _WORD_TO_END = re.compile(r"[\w+/=.:~$%\\-]*+\Z", re.ASCII)
 
@@ -29,7 +29,7 @@ Report = Callable[[Span, int, str], None]
 """Called for each finding with its line and the text around it."""
 
 
-class Dropped(msgspec.Struct):
+class DropCounts(msgspec.Struct):
     """What could not be read, and was left out."""
 
     lines: int = 0
@@ -43,8 +43,8 @@ class FileRedaction:
         self.source = source
         self.scanner = scanner
         self.images = images
-        self.omitted: Omitted = Omitted()
-        self.dropped: Dropped = Dropped()
+        self.omitted: Omission = Omission()
+        self.dropped: DropCounts = DropCounts()
         self._plain_keys: set[str] = set()
 
     def find(self, report: Report) -> None:
@@ -62,7 +62,7 @@ class FileRedaction:
             if MARK in record.body:
                 joiner.push(number, value)
                 lines[number] = record.line
-            leave_out(value, Omitted(), images=self.images)
+            leave_out(value, Omission(), images=self.images)
             spans, text, _ = self._scan(value)
             _report_all(spans, record.line, text, report)
         for streamed in joiner.texts:
@@ -99,7 +99,7 @@ class FileRedaction:
             for place, text in edits.get(number, ()):
                 set_piece(value, place, text)
             leave_out(value, self.omitted, images=self.images)
-            yield jsontext.dumps(self._clean_value(value, replacement)) + end
+            yield jsontext.dumps(clean_value(value, self.scanner, replacement, self._plain_keys)) + end
 
     def _records(self) -> Iterator[tuple[Record | None, str]]:
         """Yield each record with the text before it; None with the text after the last."""
@@ -120,16 +120,6 @@ class FileRedaction:
         spans = self.scanner.find(whole.text)
         whole.learn_plain_keys(spans)
         return spans, whole.text, whole
-
-    def _clean_value(self, value: Any, replacement: Replacement) -> Any:
-        """Return a record without what is replaced; what came of it is read again, until nothing is left."""
-        for _ in range(ROUNDS):
-            spans, _, whole = self._scan(value)
-            is_changed = whole.replace(spans, replacement)
-            value = whole.value
-            if not is_changed:
-                break
-        return value
 
     def _streamed_edits(self, replacement: Replacement) -> dict[int, list[tuple[int, str]]]:
         """Return the new texts of pieces by record."""
@@ -152,11 +142,36 @@ class FileRedaction:
         if _PLAIN_GAP.match(text):
             return text
         spans = self.scanner.find(text)
-        secret = any(span.sort != PERSONAL and replacement(span) is not None for span in leaves(spans))
+        secret = any(span.level != PERSONAL and replacement(span) is not None for span in leaves(spans))
         if secret or _ends_in_secret(text):
             self.dropped.texts += 1
             return ""
-        return replace_spans(text, spans, replacement)
+        return clean_text(text, self.scanner, replacement)
+
+
+def clean_value(
+    value: Any, scanner: SecretScanner, replacement: Replacement, plain_keys: set[str] | None = None
+) -> Any:
+    """Return a JSON value without what is replaced; what came of it is read again, until nothing is left."""
+    for _ in range(ROUNDS):
+        whole = RecordText(value, plain_keys)
+        spans = scanner.find(whole.text)
+        whole.learn_plain_keys(spans)
+        is_changed = whole.replace(spans, replacement)
+        value = whole.value
+        if not is_changed:
+            break
+    return value
+
+
+def clean_text(text: str, scanner: SecretScanner, replacement: Replacement) -> str:
+    """Return a text without what is replaced; what came of it is read again, until nothing is left."""
+    for _ in range(ROUNDS):
+        cleaned = replace_spans(text, scanner.find(text), replacement)
+        if cleaned == text:
+            break
+        text = cleaned
+    return text
 
 
 def _ends_in_secret(text: str) -> bool:

@@ -10,8 +10,9 @@ from reread.redaction.certain import find_certain
 from reread.redaction.encodings import decode_text, encoded_runs
 from reread.redaction.likely import find_likely
 from reread.redaction.literals import Literals
+from reread.redaction.normalized_text import NormalizedText, readings
 from reread.redaction.spans import CERTAIN, LIKELY, PERSONAL, Span, SpanSet
-from reread.redaction.views import View, readings
+from reread.redaction.written import WrittenTexts, foreign_parts
 
 if TYPE_CHECKING:
     from reread.redaction.personal import Personal
@@ -31,8 +32,14 @@ _MAGIC = tuple(
 class SecretScanner:
     """Finds secrets and personal details in texts."""
 
-    def __init__(self, personal: Personal | None = None, literals: Literals | None = None) -> None:
+    def __init__(
+        self,
+        personal: Personal | None = None,
+        literals: Literals | None = None,
+        written: WrittenTexts | None = None,
+    ) -> None:
         self.personal = personal
+        self.written = written
         self.literals: Literals = literals if literals is not None else Literals()
 
     def find(self, text: str, depth: int = 0) -> list[Span]:
@@ -48,40 +55,49 @@ class SecretScanner:
                 self._find_encoded(view.text, found, depth, view, at)
         return found.ordered()
 
-    def _find_in(self, text: str, found: SpanSet, view: View | None = None, at: int = 0) -> None:
+    def _find_in(self, text: str, found: SpanSet, view: NormalizedText | None = None, at: int = 0) -> None:
         """Add what is in one reading of a text, or of the part of it that begins somewhere."""
 
+        own = self.written.find(text) if self.written is not None else []
+
         def add(span: Span) -> None:
-            found.add(_moved(span, view, at))
+            for part in foreign_parts(span, text, own):
+                found.add(_moved(part, view, at))
 
         for span in find_certain(text):
             add(span)
         known = list(self.literals.find(text)) if self.literals else []
         for span in known:
-            if span.sort != PERSONAL:
+            if span.level != PERSONAL:
                 add(span)
         for match in find_likely(text):
-            add(Span(match.start, match.end, text[match.start : match.end], match.kind, LIKELY))
+            add(Span(match.start, match.end, text[match.start : match.end], match.kind, LIKELY, name=match.name))
         if self.personal is not None:
             for span in self.personal.find(text):
                 add(span)
         for span in known:  # a name last, as it may be part of an address
             add(span)
 
-    def _find_encoded(self, text: str, found: SpanSet, depth: int, view: View | None = None, at: int = 0) -> None:
+    def _find_encoded(
+        self, text: str, found: SpanSet, depth: int, view: NormalizedText | None = None, at: int = 0
+    ) -> None:
         """Add the encoded texts in one reading that contain something, and encoded pictures."""
+        own = self.written.find(text) if self.written is not None else []
         for start, end, encoded in encoded_runs(text):
+            if any(first <= start and end <= last for first, last in own):
+                continue
             if encoded.startswith(_MAGIC) and len(encoded) >= SHORTEST_BINARY:
                 found.add(_moved(Span(start, end, encoded, BINARY, CERTAIN), view, at))
                 continue
             decoded = decode_text(encoded)
             inner = self.find(decoded[0], depth + 1) if decoded is not None else ()
             if decoded is not None and inner:
-                whole = Span(start, end, encoded, BINARY, CERTAIN, decoded[0], tuple(inner), decoded[1])
+                encode = self.written.noting(decoded[1]) if self.written is not None else decoded[1]
+                whole = Span(start, end, encoded, BINARY, CERTAIN, decoded[0], tuple(inner), encode)
                 found.add(_moved(whole, view, at))
 
 
-def _moved(span: Span, view: View | None, at: int) -> Span:
+def _moved(span: Span, view: NormalizedText | None, at: int) -> Span:
     """Return a span of a reading with its place in the text."""
     if view is None:
         return span

@@ -8,9 +8,9 @@ from pathlib import Path
 import msgspec
 
 from reread.disk.filenames import filename_for
-from reread.disk.kept import file_exists
 from reread.disk.layout import CONVERSATIONS, PROJECTS, TOOL_RESULTS, spilled_files
-from reread.session.session import Session
+from reread.session.session import Session, threads_of
+from reread.storage.kept_file import file_exists
 
 RECORDS, TEXT = "records", "text"
 
@@ -59,7 +59,7 @@ def _beside(session: Session) -> Iterator[SessionFile]:
         return
     own = session.path.with_suffix("")
     base = f"{PROJECTS}/shared"
-    for id, path in session.agent_files().items():
+    for id, path in threads_of(session).agent_files().items():
         inside = path.is_relative_to(own)
         name = f"{base}/{session.path.stem}/{path.relative_to(own).as_posix()}" if inside else f"{base}/{path.name}"
         yield SessionFile(path, name, role="agent", session=id)

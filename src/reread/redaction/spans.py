@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 import msgspec
 
 CERTAIN, LIKELY, PERSONAL = "certain", "likely", "personal"
-SORTS = (CERTAIN, LIKELY, PERSONAL)
+LEVELS = (CERTAIN, LIKELY, PERSONAL)
 """The classes: replaced, to be decided, and replaced by a pseudonym."""
 
 
@@ -21,7 +21,7 @@ class Span(msgspec.Struct, frozen=True):
     """The secret itself, decoded."""
     kind: str
     """What it is: `github-token`, `password`, `email` …"""
-    sort: str
+    level: str
     """`certain`, `likely` or `personal`."""
     decoded: str = ""
     """If this is an encoded text, what it says."""
@@ -29,6 +29,8 @@ class Span(msgspec.Struct, frozen=True):
     """What was found in that."""
     encode: Callable[[str], str] = str
     """Encodes such a text again."""
+    name: str = ""
+    """What a likely secret is called."""
 
 
 Replacement = Callable[[Span], str | None]
@@ -36,18 +38,18 @@ Replacement = Callable[[Span], str | None]
 
 
 def leaves(spans: Iterable[Span]) -> Iterator[Span]:
-    """Yield the spans with what was found inside encoded texts instead of these."""
+    """Yield the spans with what was found inside encoded texts instead of these; a likely one comes too."""
     for span in spans:
-        if span.inner:
-            yield from leaves(span.inner)
-        else:
+        if not span.inner or span.level == LIKELY:
             yield span
+        yield from leaves(span.inner)
 
 
 def new_text(span: Span, replacement: Replacement) -> str | None:
-    """Return what a span is replaced by; an encoded text is encoded again."""
-    if not span.inner:
-        return replacement(span)
+    """Return what a span is replaced by; an encoded text is encoded again, unless it is a secret as a whole."""
+    new = replacement(span) if not span.inner or span.level == LIKELY else None
+    if new is not None or not span.inner:
+        return new
     text = replace_spans(span.decoded, span.inner, replacement)
     return None if text == span.decoded else span.encode(text)
 
@@ -76,12 +78,14 @@ class SpanSet:
         if span.end <= span.start:
             return
         overlapped = self._overlapped(span)
-        if overlapped and (span.sort != CERTAIN or (span.inner and any(map(self._is_plain, overlapped)))):
+        if span.inner and len(overlapped) == 1 and self._join(span, *overlapped[0]):
+            return
+        if overlapped and (span.level != CERTAIN or (span.inner and any(map(self._is_plain, overlapped)))):
             return
         start = span.start
         for low, high in overlapped:
             is_covered = span.start <= low and high <= span.end
-            if is_covered and (span.inner or self._spans[low].sort != CERTAIN):
+            if is_covered and (span.inner or self._spans[low].level != CERTAIN):
                 self._bounds.remove((low, high))
                 del self._spans[low]
                 continue
@@ -89,11 +93,28 @@ class SpanSet:
             start = high
         self._insert(span, start, span.end)
 
+    def _join(self, encoded: Span, low: int, high: int) -> bool:
+        """Make one span of an encoded text and the likely secret that it is, so that either can be replaced."""
+        likely = self._spans[low]
+        if likely.level != LIKELY or not (low <= encoded.start and encoded.end <= high):
+            return False
+        secret = sum(len(span.value) for span in leaves(encoded.inner) if span.level == CERTAIN)
+        if likely.inner or len(likely.value) != high - low or secret * 2 >= len(encoded.decoded):
+            return False
+        before, after = likely.value[: encoded.start - low], likely.value[encoded.end - low :]
+
+        def encode(text: str) -> str:
+            return before + encoded.encode(text) + after
+
+        inner = {"decoded": encoded.decoded, "inner": encoded.inner, "encode": encode}
+        self._spans[low] = msgspec.structs.replace(likely, **inner)
+        return True
+
     def _is_plain(self, place: tuple[int, int]) -> bool:
         """True if what is certain at a place is written out, not encoded."""
         start, end = place
         span = self._spans[start]
-        return span.sort == CERTAIN and not span.inner and len(span.value) == end - start
+        return span.level == CERTAIN and not span.inner and len(span.value) == end - start
 
     def _overlapped(self, span: Span) -> list[tuple[int, int]]:
         at = bisect_right(self._bounds, (span.start, span.start))
@@ -115,4 +136,4 @@ class SpanSet:
 
 def _part(span: Span, start: int, end: int) -> Span:
     """Return a part of a span, which is replaced as all of it."""
-    return Span(start, end, span.value, span.kind, span.sort)
+    return Span(start, end, span.value, span.kind, span.level, name=span.name)

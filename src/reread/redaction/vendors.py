@@ -176,6 +176,7 @@ VENDORS: tuple[Vendor, ...] = (
     Vendor("putty-key", "PuTTY-User-Key-File-", r"PuTTY-User-Key-File-[23]:[^\x1f]{1,6000}?Private-MAC: ?[0-9a-f]{40,64}", "https://the.earth.li/~sgtatham/putty/latest/htmldoc/AppendixC.html", closing="Private-MAC"),
     Vendor("age-key", "AGE-SECRET-KEY-1", r"AGE-SECRET-KEY-1[QPZRY9X8GF2TVDW0S3JN54KHCE6MUA7L]{58}", "https://age-encryption.org/v1"),
     Vendor("json-web-token", "eyJ", r"eyJ[\w-]{10,2000}\.eyJ[\w-]{10,4000}\.[\w-]{20,1000}", "https://www.rfc-editor.org/rfc/rfc7519"),
+    Vendor("password-hash", "$1$ $5$ $6$ $apr1$ $2a$ $2b$ $2y$ $y$ $argon2", r"\$(?:(?:[156]|apr1)\$(?:rounds=\d{3,9}\$)?[./A-Za-z0-9]{1,16}\$[./A-Za-z0-9]{22,86}|2[aby]\$\d\d\$[./A-Za-z0-9]{53}|y\$[./A-Za-z0-9]{1,8}\$[./A-Za-z0-9]{1,80}\$[./A-Za-z0-9]{43}|argon2(?:id|i|d)\$v=\d{1,3}\$m=\d{1,8},t=\d{1,4},p=\d{1,3}\$[A-Za-z0-9+/]{8,64}\$[A-Za-z0-9+/]{16,86})", "https://man7.org/linux/man-pages/man5/crypt.5.html"),
     # more services, by their prefixes
     Vendor("aikido-key", "AIK_", r"AIK_(?:CI|CLIENT|SECRET)_[A-Za-z0-9]{20,80}", "https://help.aikido.dev"),
     Vendor("alibaba-sts-key", "STS.", r"STS\.[A-Za-z0-9]{16,64}", "https://www.alibabacloud.com/help/en/ram/product-overview/what-is-sts"),

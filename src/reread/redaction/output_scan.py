@@ -9,6 +9,9 @@ from collections.abc import Callable, Iterator, Sequence
 
 from reread.base import jsontext
 from reread.redaction.record_text import RecordText
+from reread.redaction.rewrite import clean_text, clean_value
+from reread.redaction.scan import SecretScanner
+from reread.redaction.spans import Replacement
 
 _CHUNK = re.compile(rb'(<script type="text/plain" data-chunk="\d+">)([A-Za-z0-9+/=]*)(</script>)')
 LEVEL = 1
@@ -61,6 +64,35 @@ def unpack_chunk(data: bytes) -> bytes | None:
         return zlib.decompress(base64.b64decode(data), -zlib.MAX_WBITS)
     except (zlib.error, ValueError):
         return None
+
+
+def clean_document(
+    document: bytes, scanner: SecretScanner, replacement: Replacement, *, known: Sequence[str] = ()
+) -> bytes:
+    """Return a document without what is replaced, in its own text and in packed chunks; `known` parts stay."""
+
+    def change(data: bytes) -> bytes:
+        text = data.decode("utf-8", "replace")
+        for part in known:
+            before, own, after = text.partition(part)
+            if own:
+                return change(before.encode()) + own.encode() + change(after.encode())
+        lines = [text] if _is_json(text) else text.split("\n") if text.lstrip()[:1] == "{" else []
+        return "\n".join(map(_clean_line, lines)).encode() if lines else _clean(text).encode()
+
+    def _clean(text: str) -> str:
+        return clean_text(text, scanner, replacement)
+
+    def _clean_line(line: str) -> str:
+        try:
+            value = jsontext.loads(line.encode("utf-8", "replace"))
+        except ValueError:
+            return _clean(line)
+        if not isinstance(value, dict | list):
+            return _clean(line)
+        return jsontext.dumps(clean_value(value, scanner, replacement)).decode()
+
+    return rewrite_document(document, change)
 
 
 def rewrite_document(document: bytes, change: Callable[[bytes], bytes]) -> bytes:

@@ -11,19 +11,54 @@ DEEPEST = 3
 """How often a text may have been escaped."""
 
 _ESCAPE = re.compile(
-    r"(?<!\\)\\++(?:u\{?((?!d[89a-f])[0-9A-Fa-f]{4})\}?|x([0-7][0-9A-Fa-f])|([01][0-7]{2})|([\"'/nrt_~*.$+-]))"
-    r"|%(?:25){0,3}([2-7][0-9A-Fa-f])"
-    r"|&(?:(?:amp;)?(?:#x0{0,4}([2-7][0-9A-Fa-f]);?|#0{0,4}(\d{2,3});?)|(quot|apos|amp|lt|gt);)"
+    r"(?<!\\)\\++(?:u\{(?P<long>[0-9A-Fa-f]{1,6})\}|U(?P<longest>[0-9A-Fa-f]{8})"
+    r"|u(?P<high>[dD][89abAB][0-9A-Fa-f]{2})\\{1,16}u(?P<low>[dD][c-fC-F][0-9A-Fa-f]{2})"
+    r"|u(?P<wide>(?![dD][89a-fA-F])[0-9A-Fa-f]{4})|x(?P<byte>[0-7][0-9A-Fa-f])|(?P<octal>[01][0-7]{2})"
+    r"|(?P<bytes>x[c-fC-F][0-9A-Fa-f](?:\\{1,16}x[89abAB][0-9A-Fa-f]){1,3})|(?P<letter>[\"'/nrt_~*.$+\[\]-]))"
+    r"|%(?:25){0,3}(?P<percent>[2-7][0-9A-Fa-f]|[c-fC-F][0-9A-Fa-f](?:%(?:25){0,3}[89abAB][0-9A-Fa-f]){1,3})"
+    r"|&(?:(?:amp;)?(?:#[xX]0{0,4}(?P<hexadecimal>[0-9A-Fa-f]{2,6});?|#0{0,4}(?P<number>[0-9]{2,7});?)"
+    r"|(?P<name>quot|apos|amp|lt|gt|nbsp|shy|zwj|zwnj|lrm|rlm|ZeroWidthSpace|lsqb|rsqb|colon|equals);)"
 )
 """A character written as an escape of JSON, a shell, a URL, HTML or Markdown."""
-_LETTERS = {"n": "\n", "r": "\r", "t": "\t", "quot": '"', "apos": "'", "amp": "&", "lt": "<", "gt": ">"}
+_LETTERS = {
+    "n": "\n",
+    "r": "\r",
+    "t": "\t",
+    "quot": '"',
+    "apos": "'",
+    "amp": "&",
+    "lt": "<",
+    "gt": ">",
+    "nbsp": " ",
+    "lsqb": "[",
+    "rsqb": "]",
+    "colon": ":",
+    "equals": "=",
+    **dict.fromkeys(("shy", "zwj", "zwnj", "lrm", "rlm", "ZeroWidthSpace"), "\u200b"),
+}
 _HIDING = re.compile(
-    r"(?<!\\)\\++(?:u\{?(?:00|20|21|fe|FE)|x[1-7]|[01][0-7]{2}|[/_~-])|(?<=[A-Za-z0-9+/]{40})\\++n"
-    r"|%[2-7][0-9A-Fa-f]|&(?:(?:amp;)?#|quot;|apos;)"
+    r"(?<!\\)\\++(?:u\{|U000[0eE]|u(?:00|03|06|07|08|11|17|18|20|21|30|31|[fF][eEfF]|[dD][bB]40)|x[1-7c-fC-F]|[01][0-7]{2}|[/_~-])"
+    r"|(?<=[A-Za-z0-9+/]{40})\\++n|%[2-7c-fC-F][0-9A-Fa-f]|&(?:(?:amp;)?#|quot;|apos;|nbsp;|shy;|zw|lrm;|rlm;|Zero)"
 )
 """Escapes that can be part of a secret, or end a line of base64."""
-_INVISIBLE = re.compile("(?:\x1b\\[[0-9;]{0,16}[A-Za-z]|[\u00ad\u200b-\u200d\u2060\ufeff])++")
-"""Codes that colour a text, and characters without a width."""
+_IGNORABLE = (
+    "\u00ad\u034f\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f"
+    "\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U000110bd\U000110cd\U00013430-\U0001343f"
+    "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
+)
+"""All of category Cf, and all that Unicode calls ignorable by default: joiners, marks of direction, variants, tags."""
+_COMBINING = "\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f"
+_STRING_BODY = "[^\x07\x1b\x80-\x9f\n\x1e\x1f]{0,2048}"
+_INVISIBLE = re.compile(
+    "(?P<nothing>(?:(?:\x1b\\[|\x9b)[0-?]{0,64}[ -/]{0,8}[@-~]"
+    f"|(?:\x1b[\\]PX^_]|[\x9d\x90\x98\x9e\x9f]){_STRING_BODY}(?:\x07|\x1b\\\\|\x9c)"
+    f"|\x1b[ -/]{{1,4}}[0-~]|\x1b[0-~]|[\x00-\x08\x0b\x0c\x0e-\x1b\x7f-\x9f{_IGNORABLE}{_COMBINING}])+)"
+    "|(?P<space>[\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000])|(?P<wide>[\uff01-\uff5e])"
+)
+"""What a terminal does not print (colours, links, other commands), and what has no width; spaces and wide letters."""
+_OVERSTRUCK = re.compile("[^\n\x08\x1e\x1f]\x08")
+_CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1b\x7f]")
+_FULL_WIDTH = 0xFEE0
 _LINE_END = r"[ \t\"'`\\+|│=]{0,6}(?:\r?\n|(?:(?<!\\)\\++r)?(?<!\\)\\++n)[ \t]*+(?:\d{1,7}[→:|\t])?"
 _QUOTES = r"(?:[ \t\"'`]|\\+[\"'])*+"
 _NEXT = r"(?=[\w+/=.:~$-])"
@@ -41,7 +76,7 @@ class _Part(NamedTuple):
     """Where an escape ends in the original; -1 for copied characters."""
 
 
-class View:
+class NormalizedText:
     """A text made from another, with the places in the original."""
 
     def __init__(self, text: str, starts: list[int], parts: list[_Part]) -> None:
@@ -71,10 +106,10 @@ class View:
         return max(start, self._starts[bisect_left(self._starts, end) - 1])
 
 
-class _ViewOfView(View):
+class _ViewOfView(NormalizedText):
     """A view of another view's text."""
 
-    def __init__(self, outer: View, inner: View) -> None:
+    def __init__(self, outer: NormalizedText, inner: NormalizedText) -> None:
         self.text = inner.text
         self._outer, self._inner = outer, inner
 
@@ -91,7 +126,7 @@ class _ViewOfView(View):
         return self._inner.last_joint(start, end)
 
 
-def _substitute(text: str, pattern: re.Pattern[str], decode: Callable[[re.Match[str]], str]) -> View | None:
+def _substitute(text: str, pattern: re.Pattern[str], decode: Callable[[re.Match[str]], str]) -> NormalizedText | None:
     """Return the view in which every match of a pattern is decoded; None if there is none."""
     pieces: list[str] = []
     starts, parts = [0], [_Part(0, -1)]
@@ -111,27 +146,33 @@ def _substitute(text: str, pattern: re.Pattern[str], decode: Callable[[re.Match[
     if not pieces:
         return None
     pieces.append(text[done:])
-    return View("".join(pieces), starts, parts)
+    return NormalizedText("".join(pieces), starts, parts)
 
 
-def unescape(text: str) -> View | None:
+def unescape(text: str) -> NormalizedText | None:
     """Return the text with escapes decoded; None if it has none."""
     return _substitute(text, _ESCAPE, _decode)
 
 
 def _decode(found: re.Match[str]) -> str:
-    wide, byte, octal, letter, percent, hexadecimal, number, name = found.groups()
-    code = wide or byte or percent or hexadecimal
-    if code is not None:
-        return chr(int(code, 16))
-    if number is not None:
-        return chr(int(number)) if 9 <= int(number) < 127 else found[0]
-    if octal is not None:
-        return chr(int(octal, 8))
-    return _LETTERS.get(letter or name, letter)
+    form = found.lastgroup or ""
+    code = found[form]
+    if form in ("letter", "name"):
+        return _LETTERS.get(code, code)
+    if form == "low":
+        return _character(0x10000 + ((int(found["high"], 16) - 0xD800) << 10) + int(code, 16) - 0xDC00, found[0])
+    if form == "bytes" or len(code) > 8 or "%" in code:
+        pairs = re.findall(r"(?:[xX%]|\A)(?:25)*([89a-fA-F][0-9A-Fa-f])", code)
+        return bytes.fromhex("".join(pairs)).decode("utf-8", "replace")
+    return _character(int(code, {"number": 10, "octal": 8}.get(form, 16)), found[0])
 
 
-def joined_words(text: str) -> Iterator[View]:
+def _character(code: int, escape: str) -> str:
+    """Return a character by its number; the escape itself if there is none."""
+    return chr(code) if 9 <= code < 0x110000 and not 0xD800 <= code < 0xE000 else escape
+
+
+def joined_words(text: str) -> Iterator[NormalizedText]:
     """Yield a text with words joined that were broken over lines."""
     for pattern in (_BREAK, _MARKED_BREAK):
         view = _substitute(text, pattern, lambda _: "")
@@ -139,14 +180,22 @@ def joined_words(text: str) -> Iterator[View]:
             yield view
 
 
-def visible(text: str) -> View | None:
-    """Return the text without what nobody sees: colours, characters without a width; None if it has none of it."""
-    if text.isascii() and "\x1b[" not in text:
+def visible(text: str) -> NormalizedText | None:
+    """Return the text as one sees it: without what is not printed or has no width; None if it has none of that."""
+    if text.isascii() and _CONTROL.search(text) is None:
         return None
-    return _substitute(text, _INVISIBLE, lambda _: "")
+    view = _substitute(text, _OVERSTRUCK, lambda _: "") if "\x08" in text else None
+    shown = _substitute(view.text if view is not None else text, _INVISIBLE, _as_seen)
+    return _ViewOfView(view, shown) if view is not None and shown is not None else view or shown
 
 
-def readings(text: str) -> Iterator[tuple[int, View]]:
+def _as_seen(found: re.Match[str]) -> str:
+    if found.lastgroup == "wide":
+        return chr(ord(found[0]) - _FULL_WIDTH)
+    return " " if found.lastgroup == "space" else ""
+
+
+def readings(text: str) -> Iterator[tuple[int, NormalizedText]]:
     """Yield every other reading of a text or of a line of it, and where that begins."""
     view = visible(text)
     if view is not None:
@@ -158,7 +207,7 @@ def readings(text: str) -> Iterator[tuple[int, View]]:
             yield at, _ViewOfView(unescaped, view)
 
 
-def _unescaped(text: str) -> Iterator[tuple[int, View]]:
+def _unescaped(text: str) -> Iterator[tuple[int, NormalizedText]]:
     """Yield each line in which escapes may hide a secret, with them decoded, once and again; and where it begins."""
     if not ("\\" in text or "%" in text or "&" in text):
         return

@@ -1,0 +1,128 @@
+"""The syntax around a name and its value, in configurations, code, markup, commands and sentences."""
+
+from __future__ import annotations
+
+import re
+
+CLOSING = r"(?:\\{0,8}[\"'`”’]|[)\]*]){0,5}[ \t]{0,12}"
+"""What may stand between a name and what assigns its value: the end of a string, an index, emphasis."""
+OPERATOR = re.compile(
+    CLOSING + r"(?:"
+    r"(?P<typed>:[ \t]{0,2}(?:&'static )?[A-Za-z_&][\w.\[\]<>?&',]{0,30}(?: \| [\w.\[\]]{1,20}){0,2}"
+    r"[ \t]{1,2}=(?=[ \t])"
+    r"|[Aa]s \w{1,30} =)"
+    r"|(?P<assign>:=|\?=|\+=|=>|={1,3}|->|<-|:(?![:=])|[→＝：])"
+    r"|(?P<dash>[–—-](?=[ \t]))"
+    r"|(?P<said>(?:(?:for|of|on) [\w@.'-]{1,40} )?"
+    r"(?:is now|is set to|was set to|set to|is|was|ist|lautet|to|equals)\b(?=[ \t:]):?)"
+    r"|(?P<cell>\|)"
+    r")\*{0,2}[ \t]{0,12}",
+    re.ASCII,
+)
+DEFAULT = re.compile(r"(?::?[-=]|:)(?=[^\s}?+])")
+"""What leads to the default of a variable: ${PASSWORD:-…} in a shell, ${db.password:…} in Spring."""
+FALLBACK = re.compile(r"[\"'\])]{0,3}[ \t]{1,3}(?:\|\||\?\?|or)[ \t]{1,3}(?=\\{0,8}[\"'`])")
+"""What leads to the string that stands for a missing value: process.env.JWT_SECRET || "…"."""
+GLUE = re.compile(
+    r"[ \t\\\r\n]{0,40}(?:\+|\.{1,2}|&)[ \t\\\r\n]{0,40}(?=[\"'])|[ \t]{1,4}(?=[\"'])"
+    r"|[ \t\\]{0,4}\r?\n[ \t]{1,40}(?=[\"'])"
+)
+"""What stands between the strings of which one value is made."""
+BLOCK_DEFAULT = re.compile(r"[\"'][ \t]{0,4}\{[^{}]{0,300}?\bdefault[ \t]{0,20}=[ \t]{0,4}(?=[\"'])")
+"""What leads to the default of a variable of Terraform."""
+FILLED = re.compile(
+    r"(?:\\{0,8}[\"'`\]]){1,4}\)\.(?:fill|type|send_?[kK]eys|set_?[vV]alue|press_?[sS]equentially|input)\([ \t]{0,2}"
+    r"(?=\\{0,8}[\"'`])"
+)
+"""What leads to the text that a script types into a field of this name."""
+TARGETS = re.compile(r"(?:\A|[\n\x1e\x1f])[ \t]{0,40}(?P<names>(?:[\w.]{1,40},[ \t]{0,4}){0,4})\Z")
+"""The names before this one in an assignment to several."""
+MORE_TARGETS = re.compile(r"(?:,[ \t]{0,4}[\w.]{1,40}){1,4}[ \t]{0,4}:?=[ \t]{0,4}(?!=)")
+"""The names after this one, and what assigns their values."""
+SOURCE = re.compile(r"(?:\\{0,8}[\"'][^\"'\n]{0,80}[\"']|[\w.()\[\]]{1,60}),[ \t]{0,4}")
+VALUE_BEFORE = re.compile(
+    r"[vV]alue\\{0,8}[\"']?[ \t]{0,4}[=:\x1e][ \t]{0,4}\\{0,8}(?P<quote>[\"']?)(?P<value>[^\s\"'\\\x1e\x1f]{4,200})"
+    r"\\{0,8}(?P=quote)[\s,\x1f]{1,40}\\{0,8}[\"']?(?:name|key|type|id|Name|Key)\\{0,8}[\"']?[ \t]{0,4}"
+    r"[=:\x1e][ \t]{0,4}\\{0,8}[\"']?\Z"
+)
+"""A value that stands before its name: `<input value="…" type="password">`."""
+ELEMENT = re.compile(
+    r"(?:\\{0,8}[\"'])?[^<>\n\x1e\x1f]{0,80}>[ \t\r\n]{0,40}(?:<[vV]alue>)?"
+    r"(?:<!\[CDATA\[)?(?P<value>[^<>\x1e\x1f]{1,400}?)[ \t\r\n]{0,40}(?:\]\]>)?</"
+)
+"""The content of an element of XML, or of the one that holds its value."""
+NEXT_ELEMENT = re.compile(
+    r"</[\w:.]{1,40}>[ \t\r\n]{0,40}<(?:\w{1,20}:)?(?:[vV]alue|string)>(?P<value>[^<>\x1e\x1f]{1,400})</"
+)
+"""The element after one that holds a name."""
+VALUE_FIELD = re.compile(
+    r"(?:\\{0,8}[\"'`](?=[\s,;])|(?=[\n\x1f]))[\s,;\x1f]{1,40}(?:\\{0,8}[\"'`])?"
+    r"(?:[tT]ype\\{0,8}[\"']?[ \t]{0,4}[:\x1e][ \t]{0,4}\\{0,8}[\"']?\w{1,20}\\{0,8}[\"']?[\s,\x1f]{1,40}"
+    r"(?:\\{0,8}[\"'`])?)?"
+    r"(?:\w{0,16}[vV]alue|content(?==))(?:\\{0,8}[\"'`])?[ \t]{0,4}[=:\x1e][ \t]{0,4}(?=(?P<next>\S))"
+)
+"""What leads to the value where the name is one itself: `name="password" value="…"`, also on the next line."""
+PAIR = re.compile(r"\\{0,8}[\"'`](?:\]\\{0,8}[\"'`])?[ \t]{0,4},[ \t]{0,4}(?=\\{0,8}[\"'`])")
+BLOCK = re.compile(r":[ \t]{0,4}[|>][+-]?[ \t]*\r?\n[ \t]{1,40}(?P<value>[^\s\x1e\x1f][^\r\n\x1e\x1f]{0,400})")
+"""A value of YAML that begins on the next line."""
+NEXT_LINE = re.compile(
+    r"(?:[\"'`*_]{0,4}[ \t]{0,2}[:=][*_]{0,2}[ \t]{0,2}\(?|(?<=[a-z])(?=\n))[ \t]*\r?\n"
+    r"(?:[ \t]*\r?\n)?(?:```\w{0,12}\r?\n)?[ \t`\"'>]{0,40}(?P<value>[^\s\"'`\x1e\x1f]{4,200})[ \t\"'`,;)]{0,4}"
+    r"(?=[\r\n\x1e\x1f]|\Z)"
+)
+"""A value that is alone on the next line."""
+OPENING = re.compile(r"(?:[rRbBuUfFLN@$]{1,2}(?=[\"'`]))?(?P<slashes>\\{0,8})(?P<quote>\"\"\"|'''|[\"'`“‘«„「『])")
+CLOSERS = {"“": "”", "‘": "’", "«": "»", "„": "“", "「": "」", "『": "』"}
+WRAPPER = re.compile(
+    r"(?:new[ \t]{1,2})?[\w.:$]{1,48}\([ \t]{0,2}(?:[\w.]{1,24}=)?(?=\\{0,8}[rb]?[\"'`])"
+    r"|[\w.$?!:>-]{1,60}(?:\([^()\n]{0,60}\)|\[[^\]\n]{0,60}\])?[ \t]{1,2}(?:\|\||\?\?|or|\?:)[ \t]{1,2}"
+    r"(?=\\{0,8}[\"'`])"
+)
+"""A call with a string, or something with a string as its default."""
+WIDE = re.compile(r"[^\s\x1e\x1f]{1,300}")
+NARROW = re.compile(
+    r"[^\s\"'`,;&|<>(){}\[\]\\\x1e\x1f]{1,300}(?:&(?![\w.-]{1,40}=)[^\s\"'`,;&|<>(){}\[\]\\\x1e\x1f]{0,60}){0,2}",
+    re.ASCII,
+)
+LINE_LEAD = re.compile(
+    r"(?:[\w./-]{1,120}:\d{1,7}[:-])?[ \t0-9→:|+<>│#*\"'`_\\-]{0,40}"
+    r"(?:[A-Za-z][\w-]{0,39}[ \t/]{1,4}){0,3}(?:\$(?:env:|\{?))?"
+)
+"""What may stand before the name on a line that has nothing but it and its value."""
+SETTING = re.compile(
+    r"(?:export|set|setx|setenv|declare|local|readonly|ENV|ARG|env|SET|-e|--env|--build-arg"
+    r"|--from-literal)[ \t=](?:-\w[ \t])?[\"']?\Z|\$env:\Z|(?:\A|[\s;&\"'])\Z"
+)
+SET_BEFORE = re.compile(
+    r"(?:ENV|ARG|setx|setenv|SetEnv|set -x|config set|proxy_set_header|add_header)[ \t]{1,2}(?:-\w )?\Z"
+)
+"""What gives the name behind it the value behind that."""
+SETTER = re.compile(
+    r"(?i)(?:set|put|add|append|header|env|fetch|get|property|insert|define|item|var|type|fill|with|basic"
+    r"|of)\w{0,16}[\"'\])]{0,2}\([^()\n]{0,60}\Z"
+)
+CODE_LINE = re.compile(
+    r"[(){};]|=>|->|\b(?:def|return|const|let|var|import|self|this|function|class|if|else|for|fn|pub|func"
+    r"|struct|interface|type|public|private"
+    r"|str|int|bool|string|number|boolean|float|bytes|any|None|null)\b"
+)
+QUERY_BEFORE = re.compile(r"[?&;](?:[\w.\[\]-]{0,40})\Z")
+AS = re.compile(r"(?:\A|[\s\"'`])([^\s\"'`]{4,80})[\"'`]? as (?:the |my |your |our |its |a |an )?(?:[\w-]{1,20} )?\Z")
+SQL_BEFORE = re.compile(r"(?i)\b(?:with|user|role|encrypted|set|login|by)\s{1,4}(?:\S{1,40}\s{1,4})?\Z")
+HOLDER = re.compile(r"(?i)secret|passw|secure|str|byte|encode|some|char")
+CALLED = re.compile(
+    r"(?i)(?:set|with|use)?_?(?:\w{1,12}_)?(?:password|passwd|pwd|passphrase|secret|api_?key|client_?secret"
+    r"|secret_?key|access_?token|auth_?token)"
+)
+"""What a call is named that gets a secret."""
+WORD_BEFORE = re.compile(r"[^\s,(\[{=:][ \t]{1,4}\Z")
+"""The end of another word of the same line, which is no argument of a call."""
+MNEMONIC = re.compile(r"(?:[a-z]{3,8} ){11,23}[a-z]{3,8}")
+"""The words from which the keys of a wallet are made."""
+DIGITS = re.compile(r"[0-9](?:[ -]?[0-9]){3,9}")
+MARKS = " \t0123456789+-→|"
+TRAILING = ".,:;!?\"'`)]}>*_\\"
+MIXED_END = re.compile(
+    r"(?i).{0,50}(?:passw(?:or)?d|passphrase|token|secret|api_?key)[-_.](?P<value>[A-Za-z0-9]{12,60})(?:\.\w{1,5})?"
+)
+"""A name, as of a file, that has the value at its end."""

@@ -1,0 +1,175 @@
+"""Whatever stands after a name for a secret is to be decided about, in every syntax; what only speaks of one is not.
+
+`likely/secrets.txt` has a form a line, with [V] for the secret; `likely/harmless.txt` what people write about secrets.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from batches import some
+from effort import sampled
+
+from reread.disk.sources import MemorySource
+from reread.redaction.record_text import RecordText
+from reread.redaction.rewrite import FileRedaction
+from reread.redaction.scan import SecretScanner
+from reread.redaction.secret_names import read_name
+from reread.redaction.spans import LIKELY, Span, replace_spans
+
+ROOT = Path(__file__).parent
+SAMPLES = ROOT.parent / "src" / "reread" / "samples"
+REAL = Path(os.environ.get("REREAD_REAL_CLIENT", "/nonexistent")) / "data"
+LIKELY_IN_SAMPLES, LIKELY_IN_REAL_FILES = 5, 0
+"""How many likely secrets were found before any value after such a name became one: these, and no more."""
+
+NAMES = """password DB_PASSWORD dbPassword db-password passwd passphrase ADMIN_PWD smtp_pass client_secret clientSecret
+CLIENT_SECRET api_key apiKey X-Api-Key API_KEY access_token accessToken GITHUB_TOKEN secret_key SECRET private_key
+passwordForBackups aws_secret_access_key authToken rootpw_2""".split()
+WEAK_NAMES = "token TOKEN credentials auth pass jwt sessionId".split()
+"""Names that other things have too: a single word after them is none."""
+VALUES = ["Qx7mP2kLw9ZtR4vA", "correct-horse-battery", "hunter2", "swordfish", "tr0ub4dor&3"]
+WEAK_VALUES = ["Qx7mP2kLw9ZtR4vA", "q1-w2e3r4-t5y6u7"]
+FORMS = [
+    "{n}={v}",
+    "export {n}={v}",
+    "set {n}={v}",
+    "setx {n} {v}",
+    '$env:{n} = "{v}"',
+    "{n}: {v}",
+    "db:\n  host: x\n  {n}: {v}\n  port: 5432",
+    "{n}: '{v}'",
+    '{{"{n}": "{v}"}}',
+    '{{\\"{n}\\": \\"{v}\\"}}',
+    '{n} = "{v}"',
+    "[db]\n{n} = {v}\nhost = x",
+    "<{n}>{v}</{n}>",
+    '<a {n}="{v}"/>',
+    '<add key="{n}" value="{v}"/>',
+    "tool --{n} {v} x",
+    "tool --{n}={v}",
+    "d = {{'{n}': '{v}', 'a': 1}}",
+    ":{n} => '{v}'",
+    "define('{n}', '{v}');",
+    'props.put("{n}", "{v}");',
+    "https://h/x?{n}={v}&a=1",
+    "a=1&{n}={v}&b=2",
+    "Server=x;{n}={v};Encrypt=true",
+    "curl -H '{n}: {v}' https://h",
+    "- name: {n}\n  value: {v}",
+    "+{n}={v}",
+    "     3→{n}: {v}",
+    "docker run -e {n}={v} image",
+    "**{n}:** {v}",
+    "{n}: `{v}`",
+    "spring.x.{n}={v}",
+    '[Environment]::SetEnvironmentVariable("{n}","{v}")',
+    'const {n}: string = "{v}";',
+    "${{{n}:-{v}}}",
+    'os.getenv("{n}", "{v}")',
+    "{n}: |\n  {v}\n",
+    "host1 ansible_user=bob {n}={v}",
+    '["tool", "--{n}", "{v}"]',
+]
+
+
+def left(text: str) -> str:
+    return replace_spans(text, SecretScanner().find(text), lambda _: "[cut]")
+
+
+def lines_of(name: str) -> list[str]:
+    return (ROOT / "likely" / name).read_text("utf-8").splitlines()
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_every_value_after_every_name_is_found(form: str) -> None:
+    missed = [(name, value) for name in NAMES for value in VALUES if value in left(form.format(n=name, v=value))]
+    missed += [
+        (name, value)
+        for name in WEAK_NAMES
+        for value in WEAK_VALUES
+        if form != FORMS[3] and value in left(form.format(n=name, v=value))
+    ]
+    assert missed == []
+
+
+@pytest.mark.parametrize("line", lines_of("secrets.txt"))
+def test_secrets_without_a_plain_name_are_found(line: str) -> None:
+    for value in ("Qx7mP2kLw9ZtR4vA", "correct-horse-battery9"):
+        text = line.replace("\\n", "\n").replace("[V]", value)
+        rest = left(text)
+        assert value not in rest and rest != text
+
+
+@pytest.mark.parametrize("line", lines_of("harmless.txt"))
+def test_what_only_speaks_of_secrets_is_none(line: str) -> None:
+    text = line.replace("\\n", "\n")
+    assert [span.value for span in SecretScanner().find(text) if span.level == LIKELY] == []
+
+
+@pytest.mark.parametrize("letters", ["İ" * 60, "ẞ" * 60 + "İ", "ﬃ" * 9, "\ud800"], ids=range(4))
+def test_letters_that_change_their_length_move_nothing(letters: str) -> None:
+    assert left(f"{letters} password = correct-horse-battery") == f"{letters} password = [cut]"
+    assert left(f"{letters}password={letters}x9-hunter") == f"{letters}password=[cut]"
+
+
+def test_names_in_records_lead_to_values_in_other_fields() -> None:
+    record = RecordText({"env": [{"name": "DB_PASSWORD", "value": "swordfish"}, {"name": "HOST", "value": "db-1"}]})
+    assert [span.value for span in SecretScanner().find(record.text)] == ["swordfish"]
+    command = RecordText({"argv": ["tool", "--password", "swordfish", "--verbose"]})
+    assert [span.value for span in SecretScanner().find(command.text)] == ["swordfish"]
+
+
+def values_in(text: str) -> list[str]:
+    return [span.value for span in SecretScanner().find(text)]
+
+
+def test_a_column_ends_with_its_table() -> None:
+    table = "note\nuser,password,host\nann,Qx7mP2kLw9,h1\nbob,'correct-horse-battery',h2\n"
+    assert values_in(table + "\nx,rgb2hsv9,y\n") == ["Qx7mP2kLw9", "correct-horse-battery"]
+    assert values_in(table.replace("\n", "\r\n")) == ["Qx7mP2kLw9", "correct-horse-battery"]
+    assert values_in("| user | password | client_secret |\n|---|---|---|\n| ann | h2Kq9s7 | zK4m8Wq2Lp |\n") == [
+        "h2Kq9s7",
+        "zK4m8Wq2Lp",
+    ]
+    assert values_in("bob|rgb2hsv9\nuser|password") == []
+    assert values_in("one password and\nx,rgb2hsv9\n") == []
+    record = RecordText({"stdout": "user|password\nann|Qx7mP2kLw9", "next": "x|rgb2hsv9"})
+    assert values_in(record.text) == ["Qx7mP2kLw9"]
+
+
+def test_a_value_of_several_strings_is_one() -> None:
+    assert values_in('password = "Qx7mP2" + "kLw9Zt"; user = "bob"') == ['Qx7mP2" + "kLw9Zt']
+    assert values_in('password = (\n  "Qx7mP2kLw9"\n)\nname = "rgb2hsv9"') == ["Qx7mP2kLw9"]
+    assert values_in('HOST, PASSWORD, PORT = "db-1.example9", "Qx7mP2kLw9", 5432') == ["Qx7mP2kLw9"]
+
+
+def test_letters_that_no_name_has_in_this_order_are_a_value() -> None:
+    assert values_in("confirm_token: bKdQwLxTfZrMvHcJ") == ["bKdQwLxTfZrMvHcJ"]
+    assert values_in("confirm_token: getUserFromRequest") == []
+    assert values_in("see /tmp/token-Vq8Zt3LmKx7RwPd2/x and password_Vq8Zt3LmKx7RwPd3.txt") == [
+        "Vq8Zt3LmKx7RwPd2",
+        "Vq8Zt3LmKx7RwPd3",
+    ]
+
+
+def test_equal_names_have_equal_labels() -> None:
+    names = [read_name(name) for name in ("confirm_token", "confirmToken", "CONFIRM-TOKEN")]
+    assert len({name.label for name in names if name is not None}) == 1 and None not in names
+
+
+def likely_in(folder: Path) -> int:
+    found: list[Span] = []
+    for path in some(sorted(folder.rglob("*.jsonl"))):
+        FileRedaction(MemorySource(path.read_bytes()), SecretScanner()).find(lambda span, *_: found.append(span))
+    return sum(span.level == LIKELY for span in found)
+
+
+@sampled
+def test_no_more_is_taken_for_a_secret_in_real_sessions() -> None:
+    assert likely_in(SAMPLES) <= LIKELY_IN_SAMPLES
+    assert likely_in(ROOT / "real") <= LIKELY_IN_REAL_FILES
+    if REAL.exists():
+        assert likely_in(REAL) <= LIKELY_IN_REAL_FILES
