@@ -7,12 +7,15 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Generator
+from contextlib import contextmanager
 from pathlib import Path
 from random import Random
 from typing import Any
 
 import pytest
 from damage import replace_bytes
+from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from making import (
@@ -35,15 +38,15 @@ from making import (
 
 import reread
 from reread.disk.file_set import find_files
-from reread.disk.lock import lock
 from reread.errors import Misuse
-from reread.index import changed, engine, index_files, store, update
-from reread.index.find import NEWEST, RELEVANCE, find
+from reread.index import engine, index_files, stale_files, store, update
+from reread.index.documents import is_own_call
+from reread.index.find import NEWEST, RELEVANCE, WAIT_SECONDS, find
 from reread.index.hits import Hit
 from reread.index.store import index_folder, open_reader
-from reread.index.units import is_own_call
 from reread.index.update import refresh
 from reread.render.search_results import read_command
+from reread.storage.lock import lock
 
 KILLS = int(os.environ.get("REREAD_KILLS", "6"))
 """How many times the writer is killed; 500 in a long run."""
@@ -131,7 +134,7 @@ def test_filters_choose_by_kind_tool_file_error_model_branch_project_and_time(ro
         ),
         answer(result("t1", "needle", is_error=True)),
     )
-    write(root, user("needle", cwd="/home/me/other"), name="b", project="q")
+    write(root, user("needle, too", cwd="/home/me/other"), name="b", project="q")
     kinds = {
         "in:prompts": 2,
         "in:text": 1,
@@ -271,7 +274,7 @@ def test_equal_hits_have_one_order_whenever_they_were_indexed(
 
     monkeypatch.setattr(update, "LEAST", 0)
     for name in ("b", "d", "a", "c"):
-        same = [user("same words", timestamp="2026-11-01T10:00:00.000Z")] * 2
+        same = [user(f"same words {name}", timestamp="2026-11-01T10:00:00.000Z")] * 2
         write(root, *same, name=name)
         found()
     updated = found()
@@ -357,7 +360,7 @@ STEPS = st.lists(
 )
 
 
-@settings(max_examples=int(os.environ.get("REREAD_INDEX_EXAMPLES", "25")))
+@settings(max_examples=examples(25))
 @given(STEPS)
 def test_derived_equals_made_anew(
     tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[str, int, list[Any]]]
@@ -500,27 +503,52 @@ def test_without_an_engine_the_files_are_searched(root: Path, monkeypatch: pytes
     assert "no search engine" in found.note
 
 
-def test_a_search_while_another_process_writes_says_so(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("reread.index.find.WAIT_SECONDS", 0.05)
-    monkeypatch.setattr(update, "LEAST", 0)
-    write(root, user("needle"))
-    assert hits(root, "needle")
-    write(root, user("needle"), name="b")
+@contextmanager
+def locked_index() -> Generator[None]:
+    """Hold the index as a process does that updates it, maybe for other files."""
     descriptor = os.open(index_folder().with_suffix(".lock"), os.O_RDWR)
     try:
         assert lock(descriptor)
-        found = find("needle", roots=[root])
-        assert found.total == 1
-        assert "Another process" in found.note
+        yield
     finally:
         os.close(descriptor)
-    assert find("needle", roots=[root]).total == 2
+
+
+def test_files_are_found_while_another_process_indexes_others(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(update, "BRIEFLY", 0.05)
+    monkeypatch.setattr(update, "LEAST", 0)
+    write(root, user("needle"))
+    assert hits(root, "needle")
+    small = tmp_path / "small"
+    write(small, user("needle"))
+    with locked_index():
+        began = time.monotonic()
+        found = find("needle", roots=[small])
+        assert (found.total, found.note, found.unsearched) == (1, "", 0)
+        assert time.monotonic() - began < WAIT_SECONDS / 2
+
+
+def test_an_answer_that_is_incomplete_says_so(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("reread.index.find.WAIT_SECONDS", 0.05)
+    monkeypatch.setattr(update, "LEAST", 0)
+    monkeypatch.setattr(update, "SCANNED", 0)
+    write(root, user("needle"))
+    assert hits(root, "needle")
+    write(root, user("needle"), name="b")
+    with locked_index():
+        found = find("needle", roots=[root])
+        assert (found.total, found.unsearched) == (1, 1)
+        assert "incomplete: 1 of 2 files" in found.note
+    found = find("needle", roots=[root])
+    assert (found.total, found.unsearched, found.note) == (2, 0, "")
 
 
 def test_an_unreadable_file_does_not_stop_the_others(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write(root, user("needle"))
     write(root, user("needle"), name="b")
-    monkeypatch.setattr(changed, "is_readable", lambda path: not path.endswith("b.jsonl"))
+    monkeypatch.setattr(stale_files, "is_readable", lambda path: not path.endswith("b.jsonl"))
     assert len(hits(root, "needle")) == 1
 
 
@@ -561,7 +589,7 @@ def test_a_file_may_have_a_name_that_is_not_unicode(root: Path) -> None:
         found = find("needle", roots=[root])
         hits = list(found)
         assert found.total == 3 and found.note == ""
-        assert {hit.key for hit in hits} == {"a", "caf\ufffd"}
+        assert [hit.copies for hit in hits if hit.key in ("a", "caf\ufffd")] == [1, 1]
         assert all(hit.link.encode() for hit in hits)
 
 
@@ -580,3 +608,41 @@ def test_the_command_for_a_hit_does_not_take_its_session_for_an_option() -> None
         link="",
     )
     assert read_command(hit, ["reread"], hit.session) == ["reread", "show", "--turns", "2", "--", "--raw"]
+
+
+def test_a_long_update_lets_another_process_go_first(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in "abc":
+        write(root, user(f"needle {name}"), name=name)
+    monkeypatch.setattr(index_files, "TURN_BYTES", 1)
+    store.index_folder().parent.mkdir(parents=True, exist_ok=True)
+    store._ask_for_turn()
+    free: list[bool] = []
+
+    def wait(_: float) -> None:
+        descriptor = os.open(index_folder().with_suffix(".lock"), os.O_RDWR)
+        free.append(lock(descriptor))
+        os.close(descriptor)
+
+    monkeypatch.setattr(update.time, "sleep", wait)
+    assert refresh(find_files([root])).state == update.CURRENT
+    assert free == [True]
+    assert {hit.key for hit in hits(root, "needle")} == {"a", "b", "c"}
+
+
+def test_an_old_request_for_a_turn_is_ignored(root: Path) -> None:
+    write(root, user("needle"))
+    refresh(find_files([root]))
+    store._ask_for_turn()
+    os.utime(store._waiting_file(), (1, 1))
+    assert not store.take_request() and not store.take_request()
+
+
+def test_files_that_were_replaced_are_indexed_again(root: Path) -> None:
+    path = write(root, *(user(f"needle {n} " + "filler " * 200) for n in range(100)))
+    assert refresh(find_files([root])).state == update.CURRENT
+    other = path.with_suffix(".new")
+    other.write_bytes(path.read_bytes())
+    other.rename(path)
+    files = find_files([root])
+    assert update.pending_bytes(open_reader(), files) == path.stat().st_size
+    assert refresh(files, least=update.LEAST).state == update.CURRENT

@@ -1,7 +1,7 @@
 """Recall: every word that a view shows of a session is found, and every word that its records hold.
 
-`tests/real` and the samples are always read; with `REREAD_REAL_CLIENT` set, so is a fourth of its `data/` folder, and
-with REREAD_HYPOTHESIS=thorough all of it.
+A part of `tests/real` and the samples is read, and of the folder that `REREAD_REAL_CLIENT` names; `batches.py` says how
+much.
 """
 
 import json
@@ -19,13 +19,14 @@ from reread.cli._options import SAMPLES
 from reread.disk import layout
 from reread.disk.file_set import find_files
 from reread.disk.layout import session_file
+from reread.index.document import KINDS
+from reread.index.documents import is_own_call
 from reread.index.find import find
 from reread.index.scan import units_after
-from reread.index.terms import LONGEST, camel_pieces, words
-from reread.index.unit import KINDS
-from reread.index.units import is_own_call
+from reread.index.terms import LONGEST, word_pieces, words
 from reread.index.update import unindexed
 from reread.model.parts import MessageCall, MessagePart, message_parts, part_texts
+from reread.session.session import threads_of
 
 HERE = Path(__file__).parent / "real"
 LARGER = os.environ.get("REREAD_REAL_CLIENT")
@@ -59,7 +60,7 @@ def words_by_session(paths: list[Path]) -> dict[str, set[str]]:
     found: dict[str, set[str]] = {}
     for path, unit, _, _ in units_after(unindexed(None, find_files(None, paths)), []):
         known = found.setdefault(main_file(path), set())
-        known |= {*words(unit.text), *(piece.lower() for piece in camel_pieces(unit.text))}
+        known |= {*words(unit.text), *(piece.lower() for piece in word_pieces(unit.text))}
     return found
 
 
@@ -71,7 +72,7 @@ def test_every_word_that_a_view_shows_is_in_a_unit(folder: Path) -> None:
         if main_file(str(path)) != str(path):
             continue
         session = reread.open(path)
-        for conversation in (session.loader.conversation, *session.agents.values()):
+        for conversation in (threads_of(session).loader.conversation, *session.agents.values()):
             for message in conversation.messages:
                 for part in message_parts(message):
                     for text in shown_texts(part):
@@ -123,12 +124,12 @@ def test_every_text_of_a_record_is_found_through_the_index(folder: Path) -> None
             except ValueError:
                 continue
             for kind, text in spoken(value) if isinstance(value, dict) else ():
-                phrase = " ".join(words(LINE_NUMBER.sub("", without_escapes(text)))[:3])
-                if phrase and all(len(word) <= LONGEST for word in phrase.split()):
+                phrase = "-".join(words(LINE_NUMBER.sub("", without_escapes(text)))[:3])
+                if phrase and all(len(word) <= LONGEST for word in phrase.split("-")):
                     sought.setdefault((kind, phrase), str(path))
     assert set(KINDS) >= {kind for kind, _ in sought}
     files = find_files(None, paths)
     for kind, phrase in list(sought)[: 40 if HERE not in folder.parents else 400]:
-        found = find(f'"{phrase}" in:{kind}', files=files, limit=1)
+        found = find(f"{phrase} in:{kind}", files=files, limit=1, strict=True)
         assert found.total > 0, (kind, phrase, sought[kind, phrase])
         assert next(found).match, (kind, phrase)

@@ -4,9 +4,10 @@ import json
 import os
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +16,16 @@ from damage import replace_bytes
 from making import SESSION, jsonl, told, user
 
 import reread
-from reread.errors import Misuse
+from reread.errors import Misuse, Unreadable
+from reread.index.find import DAMAGED
 from reread.index.store import index_folder
+from reread.server.library import SessionLibrary
+from reread.server.library_search import SearchService
+
+CUT = 100
+"""To how many bytes files are cut."""
+CUTS = int(os.environ.get("REREAD_KILLS", "6"))
+"""How often they are cut; 500 in a long run."""
 
 CAN_MOUNT = sys.platform == "linux" and os.geteuid() == 0
 SEARCH = """
@@ -152,3 +161,41 @@ def test_hostile_text_is_found_and_searched_for(root: Path) -> None:
     for text in HOSTILE:
         with suppress(Misuse):  # a plain message will do
             list(reread.search(text[:1000], root=root, limit=1))
+
+
+def cut_files() -> None:
+    """Cut every file of the index short, as it is."""
+    for path in index_folder().glob("*.*"):
+        with suppress(OSError):
+            if path.suffix != ".json" and path.stat().st_size > CUT:
+                os.truncate(path, CUT)
+
+
+def test_a_server_survives_files_that_are_cut_short(root: Path) -> None:
+    with closing(SearchService(SessionLibrary([root], count=False))) as service:
+        assert service.search("needle").total == 180
+        for _ in range(CUTS):
+            cut_files()
+            found = service.search("needle")
+            assert found.total == 180 and DAMAGED in found.note
+        assert service.search("needle").note == ""
+        stop = threading.Event()
+        cutter = threading.Thread(target=lambda: [cut_files() for _ in iter(lambda: stop.wait(0.02), True)])
+        cutter.start()
+        try:
+            for _ in range(CUTS):
+                with suppress(Unreadable):  # it is cut again and again
+                    service.search("needle")
+        finally:
+            stop.set()
+            cutter.join()
+        found = service.search("needle")
+        assert found.total == 180
+
+
+def test_a_process_that_is_lost_is_replaced(root: Path) -> None:
+    with closing(SearchService(SessionLibrary([root], count=False))) as service:
+        assert service.search("needle").total == 180
+        for child in service._processes._idle:
+            child.kill()
+        assert service.search("needle").total == 180

@@ -2,6 +2,7 @@
 
 import json
 import re
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,19 @@ def write(root: Path, *records: Any) -> Path:
     return path
 
 
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no timers that send signals")
+def test_a_person_can_interrupt_a_regular_expression_that_runs_away(root: Path) -> None:
+    write(root, user("a" * 60 + "!"))
+    before = signal.signal(signal.SIGALRM, signal.default_int_handler)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.5, 0.5)
+        with pytest.raises(KeyboardInterrupt):
+            list(reread.search("(a+)+$", regex=True, root=root))
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
 def test_regular_expressions_are_verified_on_the_text(root: Path) -> None:
     write(root, user("class FooHandler(Base)"), user("a handler"), user('say "FooHandler ("'))
     assert [hit.line for hit in reread.search(r"\w+Handler\(", root=root, regex=True)] == [1]
@@ -36,8 +50,8 @@ def test_regular_expressions_are_verified_on_the_text(root: Path) -> None:
 
 def test_a_search_stops_at_enough_and_says_so(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write(root, *(user(f"needle {n}") for n in range(30)))
-    monkeypatch.setattr("reread.index.find.MOST_VERIFIED", 10)
-    monkeypatch.setattr("reread.index.find.BATCH", 5)
+    monkeypatch.setattr("reread.index.answer.MOST_VERIFIED", 10)
+    monkeypatch.setattr("reread.index.answer.BATCH", 5)
     found = reread.search(r"need\w+ \d", root=root, regex=True, limit=3)
     assert (found.total, len(list(found))) == (10, 3)
     assert "At least 10 texts match; 20 older" in found.note

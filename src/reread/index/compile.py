@@ -3,32 +3,96 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from reread.disk import layout
 from reread.disk.file_set import FileSet
+from reread.index.document import KINDS
 from reread.index.engine import tantivy
-from reread.index.query import And, Errors, InProject, InSession, Kinds, Named, Node, Not, Or, Period, Words
+from reread.index.query import (
+    And,
+    Errors,
+    Exact,
+    InProject,
+    InSession,
+    Kinds,
+    NamedFilter,
+    Node,
+    Not,
+    Or,
+    Period,
+    Words,
+    has_exact,
+)
 from reread.index.store import TAIL_BIT, Cursor, IndexReader, file_id
-from reread.index.unit import KINDS
+from reread.index.terms import LONGEST, term, words
 
 PIECE_WEIGHT = 0.4
 """How much a part of an identifier counts, compared to a whole word."""
 
 
-def compile_query(node: Node, reader: IndexReader, files: FileSet, rest: Mapping[str, Cursor]) -> Any:
-    """Return the engine's query for units of some files that match, without those after the cursors of the rest."""
-    compiler = _Compiler(reader)
-    parts = [(tantivy.Occur.Must, compiler.compile(node))]
-    if len(files.states.keys() & reader.cursors.keys()) < len(reader.cursors):
-        parts.append((tantivy.Occur.Must, compiler.in_files(path for path in reader.cursors if path in files.states)))
-    old = [file_id(path) for path, cursor in rest.items() if cursor.offset == 0]
-    old += [file_id(path) | TAIL_BIT for path in rest]
-    if old:
-        parts.append((tantivy.Occur.MustNot, tantivy.Query.term_set_query(reader.schema, "file", old)))
-    return tantivy.Query.boolean_query(parts)
+class IndexScope:
+    """The documents of some files that match the filters of a query, without those after the cursors of the rest."""
+
+    def __init__(
+        self, reader: IndexReader, files: FileSet, rest: Mapping[str, Cursor], filters: Sequence[Node] = ()
+    ) -> None:
+        self.reader: IndexReader = reader
+        compiler = self._compiler = _Compiler(reader)
+        self._parts: list[tuple[Any, Any]] = []
+        self._filters = [(tantivy.Occur.Must, compiler.compile(And(tuple(filters))))] if filters else []
+        if len(files.states.keys() & reader.cursors.keys()) < len(reader.cursors):
+            paths = [path for path in reader.cursors if path in files.states]
+            self._parts.append((tantivy.Occur.Must, compiler.in_files(paths)))
+        old = [file_id(path) for path, cursor in rest.items() if cursor.offset == 0]
+        old += [file_id(path) | TAIL_BIT for path in rest]
+        if old:
+            self._parts.append((tantivy.Occur.MustNot, tantivy.Query.term_set_query(reader.schema, "file", old)))
+
+    def every(self, nodes: Sequence[Node], paths: Iterable[str] | None = None) -> Any:
+        """Return the engine's query for documents that match all nodes, in these files if some are given."""
+        return self._query(self._compiler.compile(And(tuple(nodes))), paths)
+
+    def some(self, nodes: Sequence[Node], weights: Sequence[float], paths: Iterable[str] | None = None) -> Any:
+        """Return the engine's query for documents that match one node or more; each weighs as much as given."""
+        boost, compiled = tantivy.Query.boost_query, map(self._compiler.compile, nodes)
+        parts = [(tantivy.Occur.Should, boost(query, weight)) for query, weight in zip(compiled, weights, strict=True)]
+        return self._query(tantivy.Query.boolean_query(parts), paths)
+
+    def _query(self, query: Any, paths: Iterable[str] | None) -> Any:
+        parts = [(tantivy.Occur.Must, query), *self._parts, *self._filters]
+        if paths is not None:
+            parts.append((tantivy.Occur.Must, self._compiler.in_files(paths)))
+        return tantivy.Query.boolean_query(parts)
+
+    def in_any_text(self, query: Any) -> Any:
+        """Return a query of the engine for the documents of these files, whatever the filters say."""
+        return tantivy.Query.boolean_query([(tantivy.Occur.Must, query), *self._parts])
+
+    def has(self, node: Node) -> bool:
+        """True if a document of these files matches a node, whatever the filters say."""
+        return self.reader.search(self.in_any_text(self._compiler.compile(node)), 1).count > 0
+
+    def count_by_file(self, query: Any) -> dict[str, int]:
+        """Return how many documents of each file a query finds."""
+        counts: dict[str, int] = {}
+        for bucket in self.reader.count(query, "file", 2 * len(self.reader.cursors)):
+            path = self.reader.path_of(int(bucket["key"]))
+            if path is not None:
+                counts[path] = counts.get(path, 0) + int(bucket["doc_count"])
+        return counts
+
+    def files_by_time(self) -> dict[str, tuple[int, int]]:
+        """Return how many documents of each file there are, and the time of the newest."""
+        found: dict[str, tuple[int, int]] = {}
+        for bucket in self.reader.count(self.every([]), "file", 2 * len(self.reader.cursors), last=True):
+            path = self.reader.path_of(int(bucket["key"]))
+            if path is not None:
+                count, last = found.get(path, (0, 0))
+                found[path] = (count + int(bucket["doc_count"]), max(last, int(bucket["last"]["value"] or 0)))
+        return found
 
 
 class _Compiler:
@@ -41,9 +105,12 @@ class _Compiler:
         match node:
             case Words():
                 return self._words(node)
+            case Exact():
+                return self._exact(node)
             case And():
                 parts = [
-                    (never, self.compile(n.node)) if isinstance(n, Not) else (must, self.compile(n)) for n in node.nodes
+                    (never, self._excluded(n.node)) if isinstance(n, Not) else (must, self.compile(n))
+                    for n in node.nodes
                 ]
                 if all(occur == never for occur, _ in parts):
                     parts.append((must, self._everything()))
@@ -51,11 +118,11 @@ class _Compiler:
             case Or():
                 return query.boolean_query([(should, self.compile(inner)) for inner in node.nodes])
             case Not():
-                return query.boolean_query([(must, self._everything()), (never, self.compile(node.node))])
+                return query.boolean_query([(must, self._everything()), (never, self._excluded(node.node))])
             case Kinds():
                 terms = [query.term_query(self._schema, "kind", KINDS.index(kind)) for kind in sorted(node.kinds)]
                 return _filter(query.boolean_query([(should, term) for term in terms]))
-            case Named():
+            case NamedFilter():
                 return _filter(self._phrase(node.field, node.words))
             case Errors():
                 return _filter(query.term_query(self._schema, "error", 1))
@@ -72,23 +139,37 @@ class _Compiler:
 
     def _words(self, leaf: Words) -> Any:
         query, should = tantivy.Query, tantivy.Occur.Should
-        last = leaf.words[-1]
+        words = [term(word) for word in leaf.words]
         if leaf.prefix or leaf.suffix or leaf.is_hash:
-            words = list(leaf.words)
             words[0] = f".*{words[0]}" if leaf.suffix else words[0]
             words[-1] = f"{words[-1]}.*" if leaf.prefix or leaf.is_hash else words[-1]
-            if len(words) == 1:
-                return query.regex_query(self._schema, "text", words[0])
-            return query.regex_phrase_query(self._schema, "text", words)
-        if len(leaf.words) > 1:
-            return query.phrase_query(self._schema, "text", list(leaf.words))
-        piece = query.boost_query(query.term_query(self._schema, "pieces", last), PIECE_WEIGHT)
-        return query.boolean_query([(should, query.term_query(self._schema, "text", last)), (should, piece)])
+            if len(words) > 1:
+                return query.regex_phrase_query(self._schema, "text", words)
+            texts, pieces = (query.regex_query(self._schema, field, words[0]) for field in ("text", "pieces"))
+        elif len(words) > 1:
+            return query.phrase_query(self._schema, "text", words)
+        else:
+            texts, pieces = (query.term_query(self._schema, field, words[0]) for field in ("text", "pieces"))
+        if not leaf.is_single:
+            return texts
+        return query.boolean_query([(should, texts), (should, query.boost_query(pieces, PIECE_WEIGHT))])
+
+    def _exact(self, leaf: Exact) -> Any:
+        """Return a query for what may have these characters: it has the same words."""
+        found = [Words((word,)) for word in words(leaf.text) if len(word) <= LONGEST]
+        if len(found) > 1 and len(found) == len(words(leaf.text)):
+            return tantivy.Query.phrase_query(self._schema, "text", [term(one.words[0]) for one in found])
+        return self.compile(And(tuple(found)))
+
+    def _excluded(self, node: Node) -> Any:
+        """Return a query for what surely matches a node: words alone do not tell whether exact characters are there."""
+        return tantivy.Query.empty_query() if has_exact(node) else self.compile(node)
 
     def _phrase(self, field: str, words: tuple[str, ...]) -> Any:
-        if len(words) == 1:
-            return tantivy.Query.term_query(self._schema, field, words[0])
-        return tantivy.Query.phrase_query(self._schema, field, list(words))
+        terms = [term(word) for word in words]
+        if len(terms) == 1:
+            return tantivy.Query.term_query(self._schema, field, terms[0])
+        return tantivy.Query.phrase_query(self._schema, field, terms)
 
     def _everything(self) -> Any:
         return _filter(tantivy.Query.exists_query("kind"))
@@ -111,7 +192,7 @@ class _Compiler:
         return self.in_files(chosen)
 
     def in_files(self, paths: Iterable[str]) -> Any:
-        """Return a query for the units of some files."""
+        """Return a query for the documents of some files."""
         ids = [file_id(path) | tail for path in paths for tail in (0, TAIL_BIT)]
         return _filter(tantivy.Query.term_set_query(self._schema, "file", ids)) if ids else tantivy.Query.empty_query()
 

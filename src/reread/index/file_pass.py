@@ -1,20 +1,34 @@
-"""One pass over the new bytes of a file: every unit in them, with its place."""
+"""One pass over the new bytes of a file: every document in them, with its place."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any, cast
 
 import msgspec
 
 from reread.base import jsontext
 from reread.base.coerce import as_dict, as_str
+from reread.base.joined_text import without_escapes
 from reread.base.times import timestamp_ms
-from reread.disk.derived import proof_at
+from reread.disk.derived_cache import proof_at
+from reread.disk.layout import tool_result_file
 from reread.disk.sources import Source
-from reread.index.store import Cursor, UnitPosition
-from reread.index.unit import CALL_ID, Carry, Unit
-from reread.index.units import add_stream_event, is_stream_start, partial_units, record_units
+from reread.disk.spilled import large_texts_state, spilled_pieces
+from reread.index.document import CALL_ID, META_PLACE, MOST_RESULTS, NOTICE, ParseState, SearchDocument, WaitingText
+from reread.index.documents import (
+    QUEUED,
+    add_stream_event,
+    is_stream_start,
+    meta_text,
+    partial_documents,
+    queued_prints,
+    record_documents,
+    report_print,
+    spilled_place,
+)
+from reread.index.store import Cursor, DocumentPosition
 from reread.records import dialects
 from reread.records.arrays import is_array
 from reread.records.decode import NATIVE_TYPES, Decoder, Record, slow_records
@@ -23,7 +37,19 @@ from reread.records.lines import LineSplitter
 CHUNK = 1 << 20
 
 SNAPSHOT = b'{"type":"file-history-snapshot"'
-PROGRESS, AGENT_PROGRESS = b'"type":"progress"', b'"agent_progress"'
+PROGRESS, AGENT_PROGRESS = (b'"type":"progress"', b'"type": "progress"'), b'"agent_progress"'
+
+
+MOST_QUEUED, MOST_REPORTS = 64, 64
+"""How many queued texts, and reports of running calls, are remembered."""
+OUTPUT_REPORTS = ("bash_progress", "powershell_progress")
+"""The types of report that have all of the output so far."""
+
+
+class _Report(msgspec.Struct, gc=False):
+    """What tells the type of a report."""
+
+    type: str = ""
 
 
 class _ProgressHead(msgspec.Struct, gc=False):
@@ -33,38 +59,22 @@ class _ProgressHead(msgspec.Struct, gc=False):
     sessionId: str | None = None
     toolUseID: str | None = None
     parentToolUseID: str | None = None
+    data: msgspec.Raw = msgspec.Raw()
 
 
 _decode_head = msgspec.json.Decoder(_ProgressHead).decode
+_decode_report = msgspec.json.Decoder(_Report).decode
 
-AddUnit = Callable[[Unit, UnitPosition], None]
+AddUnit = Callable[[SearchDocument, DocumentPosition], None]
 Feed = Callable[[int, bytes], None]
 """Takes the bytes at an offset."""
-
-
-def _is_silent(line: bytes) -> bool:
-    """True if a line is plainly a snapshot, or what a running call reports: a quarter of all lines, not decoded."""
-    if line.startswith(SNAPSHOT):
-        return True
-    if PROGRESS not in line or AGENT_PROGRESS in line:
-        return False
-    try:
-        head = _decode_head(line)
-    except jsontext.DECODE_ERRORS:
-        return False
-    ids = (head.toolUseID, head.parentToolUseID)
-    return (
-        head.type == "progress"
-        and head.sessionId is not None
-        and any(isinstance(id, str) and id.startswith(CALL_ID) for id in ids)
-    )
 
 
 class FilePass:
     """One pass over the new bytes of a file."""
 
     def __init__(self, source: Source, cursor: Cursor, add: AddUnit, *, feed: Feed | None = None) -> None:
-        """Read a source from a cursor on; `add` is called with each unit, and `feed` with all bytes."""
+        """Read a source from a cursor on; `add` is called with each document, and `feed` with all bytes."""
         self._source = source
         self._cursor = cursor
         self._add = add
@@ -75,6 +85,8 @@ class FilePass:
         """Read everything that is new; yield how many bytes were read, each time the cursor has moved on."""
         cursor, read = self._cursor, self._source.read
         splitter = LineSplitter()
+        if cursor.offset == 0 and self._source.path is not None:
+            self._add_meta(self._source.path)
         if cursor.offset == 0 and is_array(read(0, 4096)):
             yield self._run_array()
             return
@@ -98,7 +110,7 @@ class FilePass:
                 self._add_record(record, record.native)
         for record in decoder.flush():
             self._add_record(record, record.native)
-        self._cursor.offset, self._cursor.proof, self._cursor.carry = size, b"", Carry()
+        self._cursor.offset, self._cursor.proof, self._cursor.carry = size, b"", ParseState()
         return size
 
     def _chunks(self, at: int) -> Iterator[bytes]:
@@ -111,17 +123,23 @@ class FilePass:
     def _add_tail(self, line: bytes) -> None:
         """Index what may still change: a last line without an end, and a response that is still streamed."""
         cursor = self._cursor
-        before = msgspec.msgpack.decode(msgspec.msgpack.encode(cursor.carry), type=Carry)
+        before = msgspec.msgpack.decode(msgspec.msgpack.encode(cursor.carry), type=ParseState)
         self._in_tail = True
         if line.strip():
             self._add_line(line, cursor.offset)
         self._add_partial()
+        waiting = [*cursor.carry.queued.values(), *(call.report for call in cursor.carry.calls.values())]
+        for one in waiting:
+            self._add_waiting(one)
         cursor.carry = before
 
     def _add_line(self, line: bytes, offset: int) -> None:
-        if _is_silent(line):
-            return
         number = self._cursor.carry.line + 1
+        if line.startswith(SNAPSHOT):
+            return
+        is_report = any(mark in line for mark in PROGRESS) and AGENT_PROGRESS not in line
+        if is_report and self._has_report(line, offset, number):
+            return
         try:
             value = jsontext.decode_strict(line)
         except jsontext.DECODE_ERRORS:
@@ -136,6 +154,55 @@ class FilePass:
             for record in slow_records(line, number, offset):
                 self._add_record(record, record.native)
 
+    def _has_report(self, line: bytes, offset: int, number: int) -> bool:
+        """True if a line only reports what is known, or will be: a quarter of all lines, which are not decoded."""
+        try:
+            head = _decode_head(line)
+            kind = _decode_report(head.data).type
+        except jsontext.DECODE_ERRORS:
+            return False
+        carry = self._cursor.carry
+        ids = [id for id in (head.parentToolUseID, head.toolUseID) if id is not None]
+        if head.type != "progress" or head.sessionId is None:
+            return False
+        call = next((carry.calls[id] for id in ids if id in carry.calls), None)
+        if call is None and not any(id.startswith(CALL_ID) for id in ids):
+            return False
+        if kind in OUTPUT_REPORTS:
+            if call is not None:
+                call.report = WaitingText(offset, len(line), number, 0, carry.time_ms)
+            return True
+        print = report_print(bytes(head.data))
+        known = print in carry.reports
+        if not known:
+            carry.reports = [*carry.reports[1 - MOST_REPORTS :], print]
+        return known
+
+    def _add_meta(self, path: Path) -> None:
+        """Index what the client says of an agent beside its file."""
+        text = meta_text(path)
+        if text:
+            self._add(SearchDocument(NOTICE, text), DocumentPosition(0, 0, 1, META_PLACE, 0))
+
+    def _add_queued(self, record: Record, native: dict[str, Any]) -> None:
+        """Remember a text in the queue: it is indexed here if it is not delivered."""
+        carry = self._cursor.carry
+        for place, print in enumerate(queued_prints(native)):
+            if print not in carry.queued:
+                position = WaitingText(record.offset, len(record.body), record.line, place, carry.time_ms)
+                carry.queued[print] = position
+        while len(carry.queued) > MOST_QUEUED:
+            self._add_waiting(carry.queued.pop(next(iter(carry.queued))))
+
+    def _add_waiting(self, waiting: WaitingText | None) -> None:
+        """Index a text that was not delivered, or what a call without a result reported."""
+        if waiting is not None:
+            body = self._source.read(waiting.offset, waiting.length)
+            documents = record_documents(Record(waiting.line, waiting.offset, body), ParseState())
+            position = DocumentPosition(*msgspec.structs.astuple(waiting), in_tail=self._in_tail)
+            if waiting.place < len(documents) and documents[waiting.place].text:
+                self._add(documents[waiting.place], position)
+
     def _add_record(self, record: Record, native: dict[str, Any]) -> None:
         carry = self._cursor.carry
         stamp = native.get("timestamp")
@@ -148,12 +215,15 @@ class FilePass:
                 self._add_partial()
             add_stream_event(native, carry, record.offset, len(record.body), record.line, carry.time_ms)
             return
+        if native.get("type") == QUEUED:
+            self._add_queued(record, native)
+            return
         if carry.partial and native.get("type") == "result":
             self._add_partial()
         model, branch = as_dict(native.get("message")).get("model"), native.get("gitBranch")
-        for place, unit in enumerate(record_units(native, carry)):
-            if unit.text or unit.files:
-                position = UnitPosition(
+        for place, document in enumerate(record_documents(record, carry, native)):
+            if document.text or document.files or document.spilled:
+                position = DocumentPosition(
                     record.offset,
                     len(record.body),
                     record.line,
@@ -163,11 +233,28 @@ class FilePass:
                     branch if isinstance(branch, str) else "",
                     self._in_tail,
                 )
-                self._add(unit, position)
+                if document.text or document.files:
+                    self._add(document, position)
+                self._add_spilled(document, position)
+
+    def _add_spilled(self, document: SearchDocument, position: DocumentPosition) -> None:
+        """Index the files that a result was written to, in pieces."""
+        path = self._source.path
+        if path is None or position.place >= MOST_RESULTS:
+            return
+        for number, name in enumerate(document.spilled):
+            if not self._cursor.awaited:
+                now = large_texts_state(path)
+                self._cursor.awaited = now if tool_result_file(path, name) is None else 0
+            for piece in spilled_pieces(path, name):
+                part = msgspec.structs.replace(document, text=without_escapes(piece.text), spilled=())
+                self._add(part, position._replace(place=spilled_place(position.place, number, piece.offset)))
 
     def _add_partial(self) -> None:
         """Index the pieces of a response of which no whole record came."""
-        for place, (block, unit) in enumerate(partial_units(self._cursor.carry)):
-            position = UnitPosition(block.offset, block.length, block.line, place, block.time_ms, in_tail=self._in_tail)
-            self._add(unit, position)
+        for place, (block, document) in enumerate(partial_documents(self._cursor.carry)):
+            position = DocumentPosition(
+                block.offset, block.length, block.line, place, block.time_ms, in_tail=self._in_tail
+            )
+            self._add(document, position)
         self._cursor.carry.partial = {}

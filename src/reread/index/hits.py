@@ -17,13 +17,14 @@ from reread.catalog.headers import Header, read_header
 from reread.disk import layout
 from reread.disk.filenames import unicode_stem
 from reread.errors import RereadError, naming_file
+from reread.index.document_reader import FoundDocument
+from reread.index.documents import named_files
+from reread.index.hit_locations import HitLocation, LocationsTable, SavedLocations
 from reread.index.matching import Snippet
-from reread.index.places import HitPlace, PlacesTable, SavedPlaces
-from reread.index.unit_reader import FoundUnit
-from reread.index.units import named_files
+from reread.index.ranking import ALL, RankedText
 
 if TYPE_CHECKING:
-    from reread.index.opened_session import OpenedSession
+    from reread.index.hit_locator import OpenedSession
 
 LONGEST_MARK = 100
 """Longer matches are not marked in the reader."""
@@ -41,6 +42,7 @@ class Hit(msgspec.Struct, frozen=True, kw_only=True):
     path: str
     """The file: that of the session, or of an agent."""
     line: int
+    """The line; of what the file has dropped, that in an earlier state of it."""
     turn: int | None = None
     """The turn of the main thread, counted from 1; None if the text is in no turn."""
     agent: str | None = None
@@ -62,21 +64,32 @@ class Hit(msgspec.Struct, frozen=True, kw_only=True):
     """The branch, if the session continued on another."""
     key: str = ""
     """The name of the session in the reader."""
+    dropped: bool = False
+    """True if the file no longer has it, and only an earlier state of it does."""
+    marks: tuple[tuple[int, int], ...] = ()
+    """Where the words are in `before`, `match` and `after` together: the beginning and end of each."""
+    stage: str = ALL
+    """How many of the words the session has near each other: all, most or any."""
+    score: float = 0.0
+    """How good the session matches, compared to others of the same search."""
+    copies: int = 0
+    """How many other sessions have the same text, such as forks."""
 
 
 class HitBuilder:
-    """Makes hits of units that match; sessions stay open for a while, since hits of one come together."""
+    """Makes hits of documents that match; sessions stay open for a while, since hits of one come together."""
 
     def __init__(self, keys: Mapping[str, str] | None = None) -> None:
         """Make hits; `keys` has the names of sessions in links, by path."""
         self._keys = keys or {}
         self._sessions: dict[str, OpenedSession] = {}
         self._headers: dict[str, Header | None] = {}
-        self._places: dict[str, SavedPlaces | None] = {}
-        self._table: PlacesTable | None = None
+        self._places: dict[str, SavedLocations | None] = {}
+        self._table: LocationsTable | None = None
 
-    def hit(self, found: FoundUnit, snippet: Snippet) -> Hit | None:
-        """Return the hit of a unit; None if its session cannot be read."""
+    def hit(self, found: FoundDocument, snippet: Snippet, ranked: RankedText | None = None) -> Hit | None:
+        """Return the hit of a document; None if its session cannot be read."""
+        ranked = ranked or RankedText(found)
         session_id = _session_id(found.path) if os.path.basename(found.path).startswith(layout.AGENT_PREFIX) else ""
         main = layout.session_file(found.path, session_id)
         header = self.header(main)
@@ -84,26 +97,32 @@ class HitBuilder:
             return None
         place = self._place(found, main)
         call = place.call
+        line = found.line if found.origin is None else found.origin.line
         key = self._keys.get(main) or unicode_stem(Path(main))
         return Hit(
             session=header.id,
             title=header.title,
             project=header.project,
             path=found.path,
-            line=found.line,
+            line=line,
             turn=place.turn,
             agent=place.agent,
-            call=call.id if call is not None else found.unit.call or None,
-            kind=found.unit.kind,
-            tool=found.unit.tool or (call.name if call is not None else None),
+            call=call.id if call is not None else found.document.call or None,
+            kind=found.document.kind,
+            tool=found.document.tool or (call.name if call is not None else None),
             time=parse_json_time(found.time_ms) if found.time_ms else None,
             before=snippet.before,
             match=snippet.match,
             after=snippet.after,
-            link=_link(key, place, found.line, snippet.match),
-            file=next(iter(found.unit.files or (named_files(call.read_input()) if call is not None else ())), None),
+            link=_link(key, place, line, snippet.match),
+            file=next(iter(found.document.files or (named_files(call.read_input()) if call is not None else ())), None),
             branch=place.branch,
             key=key,
+            dropped=found.origin is not None and found.origin.state is not None,
+            marks=snippet.marks,
+            stage=ranked.stage,
+            score=ranked.score,
+            copies=ranked.copies,
         )
 
     def header(self, path: str) -> Header | None:
@@ -120,19 +139,19 @@ class HitBuilder:
             self._table.close()
             self._table = None
 
-    def _place(self, found: FoundUnit, main: str) -> HitPlace:
-        """Return the place of a unit, from the catalogue if it is known there, else from the opened session."""
-        table = self._table = self._table or PlacesTable()
+    def _place(self, found: FoundDocument, main: str) -> HitLocation:
+        """Return the place of a document, from the catalogue if it is known there, else from the opened session."""
+        table = self._table = self._table or LocationsTable()
         known = self._places.pop(found.path, None) or table.read(found.path, main)
         if len(self._places) >= OPEN_SESSIONS:
             del self._places[next(iter(self._places))]
         self._places[found.path] = known
-        place = known.place(found.offset, found.length, found.unit.call) if known is not None else None
+        place = known.place(found.offset, found.length, found.document.call) if known is not None else None
         if place is not None:
             return place
         opened = self._open(main)
         if opened is None:
-            return HitPlace()
+            return HitLocation()
         place = opened.place(found)
         in_same_file = place.agent is not None and found.path == main
         if known is None or in_same_file:
@@ -142,7 +161,7 @@ class HitBuilder:
     def _open(self, path: str) -> OpenedSession | None:
         opened = self._sessions.pop(path, None)
         if opened is None:
-            from reread.index.opened_session import OpenedSession  # most searches open none
+            from reread.index.hit_locator import OpenedSession  # most searches open none
 
             try:
                 with naming_file(path):
@@ -160,7 +179,7 @@ def _session_id(path: str) -> str:
     return envelope.sessionId or "" if envelope is not None else ""
 
 
-def _link(key: str, place: HitPlace, line: int, match: str) -> str:
+def _link(key: str, place: HitLocation, line: int, match: str) -> str:
     """Return the address of a place in the reader, which marks the match there."""
     params: dict[str, Any] = {"branch": place.branch} if place.branch is not None else {}
     if place.call is not None:
@@ -191,6 +210,11 @@ JSON_FIELDS = (
     "match",
     "after",
     "link",
+    "dropped",
+    "marks",
+    "stage",
+    "score",
+    "copies",
 )
 
 

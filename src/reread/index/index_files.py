@@ -11,19 +11,22 @@ from reread.disk.cache import FileState
 from reread.disk.file_set import FileSet
 from reread.disk.sources import FileSource
 from reread.errors import NotFound, Unreadable, naming_file
-from reread.index.changed import Progress, changed_files, continued
+from reread.index.document import ParseState
 from reread.index.file_pass import FilePass
-from reread.index.places import forget_places
-from reread.index.store import Cursor, IndexUpdate, file_id
-from reread.index.unit import Carry
+from reread.index.hit_locations import forget_places
+from reread.index.stale_files import Progress, changed_files, continued
+from reread.index.store import Cursor, IndexUpdate, file_id, take_request
 from reread.session.saved_fold import forget_folds
 
 COMMIT_BYTES = 192 << 20
 """A long update is committed after this many bytes, so that little is lost if it is interrupted."""
 
+TURN_BYTES = 8 << 20
+"""Others get their turn after at least so many bytes: to begin again takes a while."""
 
-def index_changes(update: IndexUpdate, files: FileSet, progress: Progress | None) -> None:
-    """Index what changed since the last commit, whoever made it."""
+
+def index_changes(update: IndexUpdate, files: FileSet, progress: Progress | None) -> bool:
+    """Index what changed since the last commit, whoever made it; False if another process asked for its turn before."""
     changed, gone = changed_files(update.cursors, files)
     for path in gone:
         update.delete(file_id(path))
@@ -37,13 +40,17 @@ def index_changes(update: IndexUpdate, files: FileSet, progress: Progress | None
                 unsaved += count
                 if progress is not None:
                     progress(count)
-                if unsaved >= COMMIT_BYTES:
+                is_wanted = unsaved >= TURN_BYTES and take_request()
+                if unsaved >= COMMIT_BYTES or is_wanted:
                     update.commit()
                     digests.save()
                     unsaved = 0
+                if is_wanted:
+                    return False
         if changed or gone:
             update.commit()
             digests.save()
+    return True
 
 
 def index_file(update: IndexUpdate, digests: DigestUpdate, path: str, failures: list[str]) -> Iterator[int]:
@@ -68,12 +75,14 @@ def _index_lines(update: IndexUpdate, digests: DigestUpdate, path: str) -> Itera
     state = FileState.at(path)
     cursor = continued(update.cursors.get(path), path, state, source)
     update.delete(file_id(path), tail_only=cursor is not None)
-    cursor = cursor or Cursor(state, 0, b"", Carry())
+    cursor = cursor or Cursor(state, 0, b"", ParseState())
     update.cursors[path] = cursor
     id = file_id(path)
     scan = digests.scan(path, state, source.read, cursor.offset)
     feed = scan.feed if scan is not None else None
-    for count in FilePass(source, cursor, lambda unit, position: update.add(id, unit, position), feed=feed).run():
+    for count in FilePass(
+        source, cursor, lambda document, position: update.add(id, document, position), feed=feed
+    ).run():
         cursor.state = FileState(state.device, state.inode, cursor.offset, 0)  # not yet all of it
         yield count
     cursor.state = state

@@ -7,10 +7,10 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
-from reread.base.times import parse_bound_ms
+from reread.base.times import parse_bound_ms, parse_days_ms
 from reread.errors import Misuse
+from reread.index.document import INPUT, KINDS, NOTICE, PROMPT, RESULT, TEXT, THINKING, TITLE
 from reread.index.terms import words
-from reread.index.unit import INPUT, KINDS, NOTICE, PROMPT, RESULT, TEXT, THINKING, TITLE
 
 LONGEST = 2000
 DEEPEST = 50
@@ -20,7 +20,7 @@ _HASH = re.compile(r"(?=[a-z]*\d)(?=\d*[a-f])[0-9a-f]{7,40}")
 """A word that looks like the beginning of a hash."""
 
 KIND_WORDS = ("prompts", "text", "thinking", "inputs", "results", "notices", "titles")
-"""What help and errors call the kinds of unit."""
+"""What help and errors call the kinds of document."""
 KIND_NAMES = {
     **dict(zip(KIND_WORDS, KINDS, strict=True)),
     **{kind: kind for kind in KINDS},
@@ -40,7 +40,14 @@ KIND_NAMES = {
     "name": TITLE,
     "system": NOTICE,
 }
-"""The kinds of unit by the names that people use."""
+"""The kinds of document by the names that people use."""
+
+
+QUESTION_WORDS = frozenset(
+    "a about an and any are at can could did do does for from had has have how i in is it me my of on or our should "
+    "some that the then there this to us was we were what when where which who why with you your".split()
+)
+"""Words that questions are made of: they count little beside others."""
 
 
 class Words(msgspec.Struct, frozen=True):
@@ -53,18 +60,29 @@ class Words(msgspec.Struct, frozen=True):
     """True if something may come before the first word."""
 
     @property
+    def is_single(self) -> bool:
+        """True if it is one word as it stands, which may be part of an identifier."""
+        return len(self.words) == 1 and not self.prefix and not self.suffix
+
+    @property
     def is_hash(self) -> bool:
         """True if it may be the beginning of a longer hash."""
         return len(self.words) == 1 and bool(_HASH.fullmatch(self.words[0]))
 
 
+class Exact(msgspec.Struct, frozen=True):
+    """Characters as they stand, in capitals or not; a space is any white space."""
+
+    text: str
+
+
 class Kinds(msgspec.Struct, frozen=True):
-    """One of these kinds of unit."""
+    """One of these kinds of document."""
 
     kinds: frozenset[str]
 
 
-class Named(msgspec.Struct, frozen=True):
+class NamedFilter(msgspec.Struct, frozen=True):
     """A tool, file, model or git branch with these words in its name."""
 
     field: str
@@ -113,7 +131,7 @@ class Or(msgspec.Struct, frozen=True):
     nodes: tuple[Node, ...]
 
 
-Node = Words | Kinds | Named | Errors | Period | InProject | InSession | Not | And | Or
+Node = Words | Exact | Kinds | NamedFilter | Errors | Period | InProject | InSession | Not | And | Or
 
 
 def parse_query(text: str) -> Node:
@@ -221,23 +239,40 @@ class _Parser:
             return inner
         if token.field:
             return [FIELDS[token.field](token.text)]
-        return as_words(token.text, exact=token.kind == "phrase")
+        if token.kind == "phrase":
+            return [Exact(" ".join(token.text.split()))] if token.text.strip() else []
+        return as_words(token.text)
 
 
 def _all(nodes: Sequence[Node]) -> Node:
     return nodes[0] if len(nodes) == 1 else And(tuple(nodes))
 
 
-def as_words(text: str, *, exact: bool = False) -> list[Node]:
+def as_words(text: str) -> list[Node]:
     """Return the words of a text as one node; none if it has no letters or digits."""
     found = tuple(words(text))
-    if not found:
-        return []
-    return [Words(found, prefix=not exact and text.endswith("*"), suffix=not exact and text.startswith("*"))]
+    return [Words(found, prefix=text.endswith("*"), suffix=text.startswith("*"))] if found else []
+
+
+def is_plain(text: str) -> bool:
+    """True if a query has neither AND nor OR nor parentheses: whoever writes them wants exactly that."""
+    return not any(token.kind in ("and", "or", "(") for token in _tokens(text))
+
+
+def is_question_word(node: Node) -> bool:
+    """True for a word that counts little."""
+    return isinstance(node, Words) and node.is_single and node.words[0] in QUESTION_WORDS
+
+
+def has_exact(node: Node) -> bool:
+    """True if a query has exact characters somewhere, which only a text itself can tell."""
+    if isinstance(node, And | Or):
+        return any(map(has_exact, node.nodes))
+    return has_exact(node.node) if isinstance(node, Not) else isinstance(node, Exact)
 
 
 def parse_kinds(text: str) -> Node:
-    """Return a node for kinds of unit, named with commas between them."""
+    """Return a node for kinds of document, named with commas between them."""
     names = [name.strip().lower() for name in text.split(",") if name.strip()]
     unknown = [name for name in names if name not in KIND_NAMES]
     if unknown or not names:
@@ -249,7 +284,7 @@ def named(field: str) -> Callable[[str], Node]:
     """Return a function that makes a node from the name of a tool, file, model or branch, or several with commas."""
 
     def node(text: str) -> Node:
-        options = [Named(field, found) for name in text.split(",") if (found := tuple(words(name)))]
+        options = [NamedFilter(field, found) for name in text.split(",") if (found := tuple(words(name)))]
         if not options:
             raise Misuse(f"Empty {field} {text!r}; name one.")
         return options[0] if len(options) == 1 else Or(tuple(options))
@@ -286,5 +321,6 @@ FIELDS: dict[str, Callable[[str], Node]] = {
     "after": lambda text: Period(since=parse_bound_ms(text, None, end=True)),
     "until": lambda text: Period(until=parse_bound_ms(text, None, end=True)),
     "before": lambda text: Period(until=parse_bound_ms(text, None)),
+    "on": lambda text: Period(*parse_days_ms(text, None)),
 }
 """What each field means; a word with any other before a colon is just text."""

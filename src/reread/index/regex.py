@@ -8,7 +8,7 @@ from typing import Any
 
 from reread.errors import Misuse
 from reread.index.query import And, Node, Or, Words
-from reread.index.terms import word_pattern
+from reread.index.terms import fold, word_pattern
 
 op: Any = import_module("re._constants")
 parser: Any = import_module("re._parser")
@@ -63,7 +63,7 @@ def _required(items: Any) -> Node:
 def _words(literal: str) -> list[Node]:
     """Return the words in a literal; the first and the last may be parts of longer ones."""
     nodes: list[Node] = []
-    literal = literal.lower()
+    literal = fold(literal).lower()
     for found in word_pattern(literal).finditer(literal):
         if len(found[0]) >= SHORTEST or found[0] > "\u0e00":
             nodes.append(Words((found[0],), prefix=found.end() == len(literal), suffix=found.start() == 0))

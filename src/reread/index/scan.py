@@ -9,43 +9,55 @@ from pathlib import Path
 from reread.disk import layout
 from reread.disk.sources import FileSource
 from reread.errors import NotFound, Unreadable, naming_file
+from reread.index.document import META_PLACE, SearchDocument
+from reread.index.document_reader import FoundDocument, source_origin
 from reread.index.file_pass import FilePass
-from reread.index.matching import UnitFacts, matches
+from reread.index.matching import DocumentFacts, matches
 from reread.index.query import Node
-from reread.index.store import Cursor, UnitPosition
-from reread.index.unit import Unit
-from reread.index.unit_reader import FoundUnit
+from reread.index.store import Cursor, DocumentPosition
 
 
 def scan(
     node: Node, cursors: Mapping[str, Cursor], failures: list[str], pattern: re.Pattern[str] | None = None
-) -> Iterator[FoundUnit]:
-    """Yield the units of some files, each from a cursor on, that match a query, and a pattern if one is given."""
-    for path, unit, position, cwd in units_after(cursors, failures):
-        if pattern is not None and not pattern.search(unit.text):
+) -> Iterator[FoundDocument]:
+    """Yield the documents of some files, each from a cursor on, that match a query, and a pattern if one is given."""
+    sources: dict[str, FileSource] = {}
+    for path, document, position, cwd in units_after(cursors, failures, sources):
+        if pattern is not None and not pattern.search(document.text):
             continue
         main = layout.session_file(path)
         project = cwd or layout.guess_project(Path(main))
-        facts = UnitFacts(position.time_ms, position.model, position.branch, project, Path(main).stem)
-        if matches(node, unit, facts):
-            yield FoundUnit(path, position.offset, position.length, position.line, unit, position.time_ms)
+        facts = DocumentFacts(position.time_ms, position.model, position.branch, project, Path(main).stem)
+        if matches(node, document, facts):
+            is_record = position.place != META_PLACE
+            origin = source_origin(sources[path], position.line, position.offset) if is_record else None
+            yield FoundDocument(
+                path, position.offset, position.length, position.line, document, position.time_ms, origin
+            )
 
 
-def units_after(cursors: Mapping[str, Cursor], failures: list[str]) -> Iterator[tuple[str, Unit, UnitPosition, str]]:
-    """Yield the units of some files, each from a cursor on, with path, position and the first folder of the file.
+def units_after(
+    cursors: Mapping[str, Cursor], failures: list[str], sources: dict[str, FileSource] | None = None
+) -> Iterator[tuple[str, SearchDocument, DocumentPosition, str]]:
+    """Yield the documents of some files, each from a cursor on, with path, position and the first folder of the file.
 
-    The cursors are moved to the end. A file whose content makes reading fail is added to the failures.
+    The cursors are moved to the end. A file whose content makes reading fail is added to the failures. Of `sources`,
+    only that of the file which is being read stays.
     """
-    found: list[tuple[Unit, UnitPosition]] = []
+    found: list[tuple[SearchDocument, DocumentPosition]] = []
 
-    def add(unit: Unit, position: UnitPosition) -> None:
-        found.append((unit, position))
+    def add(document: SearchDocument, position: DocumentPosition) -> None:
+        found.append((document, position))
 
     for path, cursor in cursors.items():
         try:
             with naming_file(path):
-                for _ in FilePass(FileSource(Path(path)), cursor, add).run():
-                    yield from ((path, *unit, cursor.cwd) for unit in found)
+                source = FileSource(Path(path))
+                if sources is not None:
+                    sources.clear()
+                    sources[path] = source
+                for _ in FilePass(source, cursor, add).run():
+                    yield from ((path, *document, cursor.cwd) for document in found)
                     found.clear()
         except (OSError, NotFound):  # deleted in the meantime
             found.clear()

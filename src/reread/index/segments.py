@@ -16,9 +16,9 @@ from pathlib import Path
 import msgspec
 
 from reread.base import jsontext
-from reread.disk.atomic import write_atomic
 from reread.disk.cache import FileState
-from reread.disk.regular import LARGEST_SETTINGS, PRIVATE_FILE, own_reader, read_own, read_settings
+from reread.storage.atomic import write_atomic
+from reread.storage.safe_open import LARGEST_SETTINGS, PRIVATE_FILE, own_reader, read_own, read_settings
 
 META = "meta.json"
 CHECKED = "checked"

@@ -10,6 +10,7 @@ import hashlib
 import os
 import shutil
 import stat
+import time
 from collections.abc import Callable, Generator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
@@ -19,16 +20,16 @@ import msgspec
 
 from reread.base import jsontext
 from reread.disk.cache import FileState, cache_folder
-from reread.disk.lock import lock
-from reread.disk.regular import PRIVATE_FOLDER, is_own, make_own_folder, open_own
 from reread.errors import Unwritable
+from reread.index.document import KINDS, ParseState, SearchDocument
 from reread.index.engine import tantivy
 from reread.index.segments import META, damaged_file, deleted_share, make_private, remove_orphans
-from reread.index.terms import LONGEST, camel_pieces, prepare
-from reread.index.unit import KINDS, Carry, Unit
+from reread.index.terms import LONGEST, fold, prepare, word_pieces
+from reread.storage.lock import lock
+from reread.storage.safe_open import PRIVATE_FOLDER, is_own, make_own_folder, open_own
 
-FORMAT = 3
-"""Change it when units are made or indexed differently: the index is then built anew."""
+FORMAT = 5
+"""Change it when documents are made or indexed differently: the index is then built anew."""
 NAME = "search"
 HEAP = 48 << 20
 """Memory for documents that are not yet in a segment."""
@@ -36,10 +37,15 @@ TAIL_BIT = 1 << 62
 """Marks the documents of what follows the last whole line of a file; they are replaced whenever the file grows."""
 LEDGER = "ledger"
 PLACE_FIELDS = ("file", "offset", "length", "line", "place", "kind", "time")
-"""The fields that say where a unit is; they are read by column."""
+"""The fields that say where a document is; they are read by column."""
 MOST_DELETED = 0.34
 """If a larger part of the index was deleted, it is built anew."""
 FEW_DOCUMENTS = 1000
+MOST_VALUES = 65_000
+"""How many values of a field the engine counts at once."""
+DAY_MS = 86_400_000
+REQUEST_SECONDS = 60.0
+"""A request for one's turn that is older is no longer of interest."""
 LOCK_SECONDS = 10.0
 """How long to wait for another process that updates the index."""
 
@@ -52,27 +58,29 @@ class Cursor(msgspec.Struct, array_like=True):
     """Number of bytes in whole lines that are indexed."""
     proof: bytes
     """The last bytes before the offset; empty if the file can only be read as a whole."""
-    carry: Carry
+    carry: ParseState
     cwd: str = ""
     """The first folder that a record names."""
+    awaited: int = 0
+    """The state of the folders beside the file when a text that a record names was in none; 0 if all were there."""
 
 
-class UnitPlace(NamedTuple):
-    """Where a unit is."""
+class DocumentLocation(NamedTuple):
+    """Where a document is."""
 
     file: int
     offset: int
     length: int
     line: int
     place: int
-    """Index of the unit within its record."""
+    """Index of the document within its record."""
     kind: int
-    """Position in `units.KINDS`."""
+    """Position in `documents.KINDS`."""
     time_ms: int
 
 
-class UnitPosition(NamedTuple):
-    """What a document says besides its unit."""
+class DocumentPosition(NamedTuple):
+    """What the index has of a document besides its text."""
 
     offset: int
     length: int
@@ -197,13 +205,13 @@ class IndexReader:
         """Return the path of the file with this number."""
         return self.paths.get(file & (TAIL_BIT - 1))
 
-    def places(self, addresses: list[Any]) -> list[UnitPlace]:
-        """Return where the units of some documents are."""
+    def places(self, addresses: list[Any]) -> list[DocumentLocation]:
+        """Return where some documents are."""
         if not addresses:
             return []
         with _raising(BrokenIndex):
             columns = [self.searcher.fast_field_values(name, addresses) for name in PLACE_FIELDS]
-            places = [UnitPlace(*values) for values in zip(*columns, strict=True)]
+            places = [DocumentLocation(*values) for values in zip(*columns, strict=True)]
         if max(place.kind for place in places) >= len(KINDS):
             raise BrokenIndex("a text of an unknown kind")
         return places
@@ -212,6 +220,20 @@ class IndexReader:
         """Return the documents that a query finds."""
         with _raising(BrokenIndex):
             return self.searcher.search(query, max(1, min(count, self.searcher.num_docs)), **options)
+
+    def count(self, query: Any, field: str, most: int, *, last: bool = False) -> list[dict[str, Any]]:
+        """Return how many documents of a query have each value of a field, and the `last` time of each if asked for."""
+        values = {"terms": {"field": field, "size": max(1, min(most, MOST_VALUES))}}
+        return self._aggregate(query, {**values, "aggs": {"last": {"max": {"field": "time"}}}} if last else values)
+
+    def count_days(self, query: Any) -> list[tuple[float, int]]:
+        """Return how many documents of a query there are on each day that has some, by its first millisecond."""
+        by_day = {"histogram": {"field": "time", "interval": DAY_MS, "min_doc_count": 1}}
+        return [(day["key"], int(day["doc_count"])) for day in self._aggregate(query, by_day) if day["key"] > 0]
+
+    def _aggregate(self, query: Any, by: dict[str, Any]) -> list[dict[str, Any]]:
+        with _raising(BrokenIndex):
+            return self.searcher.aggregate(query, {"values": by})["values"]["buckets"]
 
 
 def open_reader() -> IndexReader | None:
@@ -265,29 +287,29 @@ class IndexUpdate:
                 self._writer = self.reader.index.writer(HEAP, 1)
         return self._writer
 
-    def add(self, file: int, unit: Unit, position: UnitPosition) -> None:
-        """Add a unit of a file."""
-        document = tantivy.Document()
-        document.add_text("text", prepare(unit.text))
-        pieces = camel_pieces(unit.text)
+    def add(self, file: int, document: SearchDocument, position: DocumentPosition) -> None:
+        """Add a document of a file."""
+        entry = tantivy.Document()
+        entry.add_text("text", prepare(document.text))
+        pieces = word_pieces(fold(document.text))
         if pieces:
-            document.add_text("pieces", " ".join(pieces))
-        for name, value in (("tool", unit.tool), ("model", position.model), ("branch", position.branch)):
+            entry.add_text("pieces", " ".join(pieces))
+        for name, value in (("tool", document.tool), ("model", position.model), ("branch", position.branch)):
             if value:
-                document.add_text(name, value)
-        for path in unit.files:
-            document.add_text("path", prepare(path))
-        if unit.error:
-            document.add_unsigned("error", 1)
-        document.add_unsigned("file", file | TAIL_BIT if position.in_tail else file)
-        document.add_unsigned("kind", KINDS.index(unit.kind))
-        document.add_unsigned("offset", position.offset)
-        document.add_unsigned("length", position.length)
-        document.add_unsigned("line", position.line)
-        document.add_unsigned("place", position.place)
-        document.add_integer("time", position.time_ms)
+                entry.add_text(name, prepare(value))
+        for path in document.files:
+            entry.add_text("path", prepare(path))
+        if document.error:
+            entry.add_unsigned("error", 1)
+        entry.add_unsigned("file", file | TAIL_BIT if position.in_tail else file)
+        entry.add_unsigned("kind", KINDS.index(document.kind))
+        entry.add_unsigned("offset", position.offset)
+        entry.add_unsigned("length", position.length)
+        entry.add_unsigned("line", position.line)
+        entry.add_unsigned("place", position.place)
+        entry.add_integer("time", position.time_ms)
         with _writing():
-            self.writer.add_document(document)
+            self.writer.add_document(entry)
 
     def delete(self, file: int, *, tail_only: bool = False) -> None:
         """Delete the documents of a file, or those of its last incomplete line."""
@@ -299,13 +321,13 @@ class IndexUpdate:
 
     def commit(self) -> None:
         """Make the changes visible, with the cursors that vouch for them."""
-        document = tantivy.Document()
-        document.add_text("role", LEDGER)
+        entry = tantivy.Document()
+        entry.add_text("role", LEDGER)
         ledger = {os.fsencode(path): cursor for path, cursor in self.cursors.items()}
-        document.add_bytes(LEDGER, msgspec.msgpack.encode(ledger))
+        entry.add_bytes(LEDGER, msgspec.msgpack.encode(ledger))
         with _writing():
             self.writer.delete_documents_by_term("role", LEDGER)
-            self.writer.add_document(document)
+            self.writer.add_document(entry)
             self.writer.commit()
 
     def close(self) -> None:
@@ -335,7 +357,7 @@ def open_update(wait: float = LOCK_SECONDS) -> Generator[IndexUpdate | None]:
         make_own_folder(folder.parent)
         descriptor = open_own(folder.with_suffix(".lock"), os.O_RDWR | os.O_CREAT)
     try:
-        update = _begin(folder) if lock(descriptor, wait=wait) else None
+        update = _begin(folder) if lock(descriptor, wait=wait, waiting=_ask_for_turn) else None
         try:
             yield update
             if update is not None:
@@ -346,6 +368,27 @@ def open_update(wait: float = LOCK_SECONDS) -> Generator[IndexUpdate | None]:
             raise
     finally:
         os.close(descriptor)
+
+
+def _waiting_file() -> Path:
+    return index_folder().with_suffix(".waiting")
+
+
+def _ask_for_turn() -> None:
+    """Say that this process waits: whoever updates the index for long lets others go first in between."""
+    with _writing():
+        os.close(open_own(_waiting_file(), os.O_RDWR | os.O_CREAT))
+        os.utime(_waiting_file())
+
+
+def take_request() -> bool:
+    """True if another process has asked for its turn lately; asking this takes the request."""
+    try:
+        asked = _waiting_file().stat().st_mtime
+        _waiting_file().unlink()
+    except OSError:
+        return False
+    return time.time() - asked < REQUEST_SECONDS
 
 
 def _begin(folder: Path) -> IndexUpdate:

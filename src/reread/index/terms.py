@@ -1,13 +1,15 @@
 """The words of a text, as the index and queries split it.
 
-A word is a run of letters and digits in lower case. So an identifier, a path or a flag is a phrase of its parts, and
-each part is found too. Scripts without spaces are split into characters, which also frees identifiers between them.
+A word is a run of letters and digits in lower case, without accents. So an identifier, a path or a flag is a phrase of
+its parts, and each part is found too. Scripts without spaces are split into characters, which also frees identifiers
+between them, and every emoji is a word.
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Callable
 from functools import cache, lru_cache
 
 LONGEST = 128
@@ -17,28 +19,67 @@ CJK = (
     "\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff"
 )
 """Characters of scripts without spaces, as the inside of a character class."""
+EMOJI = (
+    "\u203c\u2049\u231a\u231b\u2328\u23cf\u23e9-\u23fa\u25aa\u25ab\u25b6\u25c0\u25fb-\u25fe\u2600-\u27bf"
+    "\u2934\u2935\u2b05-\u2b07\u2b1b\u2b1c\u2b50\u2b55\u3030\u303d\u3297\u3299\U0001f000-\U0001faff"
+)
+"""Emoji and signs like them, as the inside of a character class."""
+LETTERS = {
+    "ß": "ss",
+    "æ": "ae",
+    "œ": "oe",
+    "ø": "o",
+    "ł": "l",
+    "đ": "d",
+    "ð": "d",
+    "þ": "th",
+    "ħ": "h",
+    "ı": "i",
+    "ς": "σ",
+}
+"""Letters that are also written with others, and that Unicode does not take apart."""
+ACCENTED = (
+    (0xA0, 0x52F),
+    (0x1D00, 0x1FFF),
+    (0x2070, 0x209F),
+    (0x2100, 0x218F),
+    (0x2460, 0x24FF),
+    (0xFB00, 0xFB06),
+    (0xFF01, 0xFF5E),
+    (0x1D400, 0x1D7FF),
+)
+"""The first and the last of characters that are also written with others: with accents, as ligatures, in full width."""
+SCRIPTS = ((0x591, 0xDFF), (0x1AB0, 0x1CFF), (0x20D0, 0x20FF), (0xFE00, 0xFE2F))
+"""The first and the last of characters that have marks among them: vowel points, tones, variants."""
+ESCAPES = r"\\[nrtbfv0]", r"\\x[0-9A-Fa-f]{2}", r"\\u[0-9A-Fa-f]{4}"
+"""Escapes of strings, which stay in texts that quote code: their letters are no part of the word after them."""
+FEW = 12
+"""So many different characters are replaced one after the other, which is fastest."""
 _ASCII_WORD = re.compile("[0-9a-z]+")
+_ESCAPED_WORD = re.compile(rf"(?:{'|'.join(ESCAPES)})([0-9A-Za-z]+)")
+_ASCII = bytes(range(128))
+_EMOJI_TERM = "emoji"
+_COMPOSED = re.compile("[\u1100-\u11ff\u3099\u309a]")
+"""Parts of characters of CJK scripts."""
 _HUMP = bytes((2 if 48 <= n <= 57 or 97 <= n <= 122 else 1 if 65 <= n <= 90 else 0) for n in range(256))
 """Marks capitals, other letters and digits, and the rest of ASCII."""
-_SCRIPTS = bytes((1 if n in (0xCC, 0xCD) else 2 if n in (0xE0, 0xE1) or n >= 0xE3 else 0) for n in range(256))
-"""Marks the bytes that characters to be composed may begin with, and those of CJK scripts."""
 _PIECE = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z0-9]+|[A-Z]+")
 
 
 @cache
-def _cjk_character() -> re.Pattern[str]:
-    """Return the pattern of a character of CJK scripts; compiled when needed, since that takes some milliseconds."""
-    return re.compile(f"[{CJK}]")
+def _single() -> re.Pattern[str]:
+    """Return the pattern of a word of one character; compiled when needed, since that takes some milliseconds."""
+    return re.compile(f"[{CJK}{EMOJI}]")
 
 
 @cache
 def _any_word() -> re.Pattern[str]:
-    return re.compile(rf"[{CJK}]|(?:(?![{CJK}])[^\W_])+")
+    return re.compile(rf"[{CJK}{EMOJI}]|(?:(?![{CJK}])[^\W_])+")
 
 
-def has_cjk(text: str) -> bool:
-    """True if a text has characters of scripts without spaces."""
-    return not text.isascii() and bool(_cjk_character().search(text))
+def has_single(text: str) -> bool:
+    """True if a text has characters that are words by themselves: emoji, and those of scripts without spaces."""
+    return not text.isascii() and bool(_single().search(text))
 
 
 def word_pattern(text: str) -> re.Pattern[str]:
@@ -47,25 +88,77 @@ def word_pattern(text: str) -> re.Pattern[str]:
 
 
 def prepare(text: str) -> str:
-    """Return a text for the index's own splitter: composed characters, and spaces around those of CJK scripts."""
+    """Return a text for the index's own splitter: folded, with spaces around words of one character."""
+    return _replaced(text, _prepared)
+
+
+def fold(text: str) -> str:
+    """Return a text with letters as they are written without accents, ligatures and other forms of the same letter."""
+    return _replaced(text, folded_character)
+
+
+def term(word: str) -> str:
+    """Return a word as the index has it, whose splitter drops emoji."""
+    return f"{_EMOJI_TERM}{ord(word):x}" if len(word) == 1 and not word.isalnum() else word
+
+
+def _replaced(text: str, written: Callable[[str], str]) -> str:
+    """Return a text with each character that is not ASCII as a rule writes it."""
     if text.isascii():
         return text
-    marks = text.encode("utf-8", "replace").translate(_SCRIPTS)
-    if b"\1" in marks:
+    found = set(text.encode("utf-8", "replace").translate(None, _ASCII).decode())
+    if any(map(_COMPOSED.match, found)):
         text = unicodedata.normalize("NFC", text)
-    return _cjk_character().sub(r" \g<0> ", text) if b"\2" in marks else text
+        found.update(text)
+    changed = {character: new for character in found if (new := written(character)) != character}
+    if len(changed) > FEW:
+        return text.translate(str.maketrans(changed))
+    for character, new in changed.items():
+        text = text.replace(character, new)
+    return text
+
+
+@lru_cache(1 << 16)
+def _prepared(character: str) -> str:
+    if _single().match(character):
+        return f" {term(character)} "
+    return folded_character(character)
+
+
+@lru_cache(1 << 16)
+def folded_character(character: str) -> str:
+    """Return how a character is written without accents, ligatures and other forms of the same letter."""
+    code = ord(character)
+    if _in(code, SCRIPTS):
+        return "" if unicodedata.category(character).startswith("M") else character
+    if not _in(code, ACCENTED):
+        return character
+    lower = unicodedata.normalize("NFKD", character).lower()
+    apart = unicodedata.normalize("NFKD", "".join(LETTERS.get(letter, letter) for letter in lower))
+    return "".join(letter for letter in apart if not unicodedata.combining(letter))
+
+
+def _in(code: int, ranges: tuple[tuple[int, int], ...]) -> bool:
+    return any(first <= code <= last for first, last in ranges)
 
 
 def words(text: str) -> list[str]:
     """Return the words of a text in order."""
-    if not text.isascii():
-        text = unicodedata.normalize("NFC", text)
-    text = text.lower()
+    text = fold(text).lower()
     return word_pattern(text).findall(text)
 
 
-def camel_pieces(text: str) -> set[str]:
-    """Return the parts of the camelCase identifiers in a text, as written."""
+def word_pieces(text: str) -> set[str]:
+    """Return the parts of the camelCase identifiers in a text, and the words after escapes, as written."""
+    found = _camel_pieces(text)
+    if "\\" in text:
+        for word in _ESCAPED_WORD.findall(text):
+            if len(word) <= LONGEST:
+                found |= {word, *_pieces(word.encode())}
+    return found
+
+
+def _camel_pieces(text: str) -> set[str]:
     data = text.encode("utf-8", "replace")
     marks = data.translate(_HUMP)
     found: set[bytes] = set()

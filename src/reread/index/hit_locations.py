@@ -19,13 +19,13 @@ import msgspec
 
 from reread.disk import layout
 from reread.disk.cache import LARGEST_VALUE, FileState
-from reread.disk.derived import Derived, DerivedValues, compressed, decompressed, encoded
+from reread.disk.derived_cache import DerivedValue, DerivedValues, compressed, decompressed, encoded
 from reread.disk.sources import FileSource
 from reread.errors import RereadError
 from reread.model.content import content_blocks
 from reread.model.ledger import AGENT, ATTACHED, DUPLICATE, MERGED, PAIRED, REAPPENDED, SHOWN, call_target
 from reread.records.decode import Record
-from reread.session.code_format import code_format
+from reread.session.fold_version import code_format
 
 if TYPE_CHECKING:
     from reread.model.conversation import Conversation
@@ -38,7 +38,7 @@ MOST_STEPS = 200_000
 """Turns on abandoned branches are looked for if that takes at most this many steps."""
 
 
-class PlacedCall(NamedTuple):
+class LocatedCall(NamedTuple):
     """The call that a hit belongs to."""
 
     id: str
@@ -46,13 +46,13 @@ class PlacedCall(NamedTuple):
     read_input: Callable[[], Any]
 
 
-class HitPlace(NamedTuple):
+class HitLocation(NamedTuple):
     """Where a hit is in its session."""
 
     agent: str | None = None
     message: str | None = None
     """The id of the message."""
-    call: PlacedCall | None = None
+    call: LocatedCall | None = None
     turn: int | None = None
     branch: int | None = None
 
@@ -109,7 +109,7 @@ class SavedCall(NamedTuple):
     block: int
 
 
-class ConversationPlaces(msgspec.Struct, array_like=True):
+class ConversationLocations(msgspec.Struct, array_like=True):
     """The places of the records of one conversation."""
 
     agent: str | None
@@ -125,11 +125,11 @@ class ConversationPlaces(msgspec.Struct, array_like=True):
     branches: bytes
     """The branch of each message there, NONE for the active one."""
     calls: list[SavedCall]
-    agents: list[ConversationPlaces]
+    agents: list[ConversationLocations]
     """The agents in the same file, by the target of their records; empty if they were not looked for."""
 
 
-class FilePlaces(msgspec.Struct, array_like=True):
+class FileLocations(msgspec.Struct, array_like=True):
     """The places of the records of one file."""
 
     format: str
@@ -138,7 +138,7 @@ class FilePlaces(msgspec.Struct, array_like=True):
     """The states of all files of the session, if the places depend on them."""
     ids: list[str]
     """The sessions whose agents belong to it."""
-    conversation: ConversationPlaces
+    conversation: ConversationLocations
 
 
 AgentTurn = Callable[[str], tuple[int | None, int | None]]
@@ -147,7 +147,7 @@ AgentTurn = Callable[[str], tuple[int | None, int | None]]
 
 def make_places(
     conversation: Conversation, agent: str | None, agent_turn: AgentTurn | None, turns: Sequence[int] = ()
-) -> ConversationPlaces:
+) -> ConversationLocations:
     """Return the places of a conversation's records.
 
     `turns` are those of messages of the main thread. Without `agent_turn`, agents in the same file are left out.
@@ -157,7 +157,7 @@ def make_places(
     shown = {message.index for turn in active for message in turn.messages}
     messages = conversation.messages if agent is None else ()
     inner = conversation.inline_agents
-    return ConversationPlaces(
+    return ConversationLocations(
         agent,
         agent_turn(agent) if agent is not None and agent_turn is not None else (None, None),
         columns.offsets.tobytes(),
@@ -201,10 +201,10 @@ def session_states(main: str, ids: Sequence[str]) -> dict[str, FileState]:
     return found
 
 
-class SavedPlaces:
+class SavedLocations:
     """The places of a conversation as they were saved."""
 
-    def __init__(self, path: str, saved: ConversationPlaces) -> None:
+    def __init__(self, path: str, saved: ConversationLocations) -> None:
         self._path = path
         self._saved = saved
         self._columns = Columns(_array("Q", saved.offsets), saved.codes, _array("i", saved.targets))
@@ -213,13 +213,13 @@ class SavedPlaces:
     def _calls_by_id(self) -> dict[str, SavedCall]:
         return {call.id: call for call in self._saved.calls}
 
-    def place(self, offset: int, length: int, call_id: str) -> HitPlace | None:
+    def place(self, offset: int, length: int, call_id: str) -> HitLocation | None:
         """Return the place of a record, or of a call in it; None if only the opened session can tell."""
         saved = self._saved
         target = self._columns.target_at(offset, length)
         if target.agent is not None:
             inner = saved.agents[target.agent] if target.agent < len(saved.agents) else None
-            return SavedPlaces(self._path, inner).place(offset, length, call_id) if inner is not None else None
+            return SavedLocations(self._path, inner).place(offset, length, call_id) if inner is not None else None
         call = saved.calls[target.call] if target.call is not None else None
         message = call.message if call is not None else target.message
         if call_id and (call is None or call.id != call_id):
@@ -228,8 +228,8 @@ class SavedPlaces:
         turn, branch = saved.turn if saved.agent is not None or message is None else self._turn(message)
         if turn == UNKNOWN:
             return None
-        placed = PlacedCall(call.id, call.name, lambda: self._input(call)) if call is not None else None
-        return HitPlace(saved.agent, saved.messages[message] if message is not None else None, placed, turn, branch)
+        placed = LocatedCall(call.id, call.name, lambda: self._input(call)) if call is not None else None
+        return HitLocation(saved.agent, saved.messages[message] if message is not None else None, placed, turn, branch)
 
     def _turn(self, message: int) -> tuple[int | None, int | None]:
         turn, branch = (_array("i", column)[message] for column in (self._saved.turns, self._saved.branches))
@@ -250,16 +250,16 @@ def _array(kind: str, data: bytes) -> array[int]:
     return column
 
 
-_decode = msgspec.msgpack.Decoder(FilePlaces).decode
+_decode = msgspec.msgpack.Decoder(FileLocations).decode
 
 
-class PlacesTable:
+class LocationsTable:
     """The places in the catalogue."""
 
     def __init__(self) -> None:
         self._values = DerivedValues(TABLE, format=FORMAT)
 
-    def read(self, path: str, main: str) -> SavedPlaces | None:
+    def read(self, path: str, main: str) -> SavedLocations | None:
         """Return the places of a file of a session; None if they are not known, or not as its files are now."""
         try:
             value = self._values.current(path, FileState.at(path))
@@ -270,13 +270,13 @@ class PlacesTable:
             return None
         if saved.format != code_format() or (saved.files and saved.files != session_states(main, saved.ids)):
             return None
-        return SavedPlaces(path, saved.conversation)
+        return SavedLocations(path, saved.conversation)
 
-    def save(self, path: str, state: FileState, places: FilePlaces) -> None:
+    def save(self, path: str, state: FileState, places: FileLocations) -> None:
         """Save the places of a file that was in a state when it was read."""
         value = encoded(places)
         if value is not None:
-            self._values.save([Derived(path, state, state.size, b"", compressed(value))])
+            self._values.save([DerivedValue(path, state, state.size, b"", compressed(value))])
 
     def close(self) -> None:
         """Close the catalogue."""

@@ -10,21 +10,21 @@ from typing import NamedTuple
 from reread.disk import layout
 from reread.disk.cache import FileState
 from reread.disk.sources import FileSource
-from reread.index.places import (
+from reread.index.document_reader import FoundDocument
+from reread.index.hit_locations import (
     Columns,
-    FilePlaces,
-    HitPlace,
-    PlacedCall,
-    PlacesTable,
+    FileLocations,
+    HitLocation,
+    LocatedCall,
+    LocationsTable,
     make_places,
     message_turns,
     session_states,
 )
-from reread.index.unit_reader import FoundUnit
 from reread.model.conversation import Agent, Call, Conversation, Message
-from reread.session.code_format import code_format
+from reread.session.fold_version import code_format
 from reread.session.loader import Loader
-from reread.session.session import Session
+from reread.session.threads import SessionThreads
 
 
 class _Location(NamedTuple):
@@ -53,33 +53,33 @@ class OpenedSession:
     def __init__(self, path: str) -> None:
         self._path = path
         self._state = FileState.at(path)
-        self._session = Session(FileSource(Path(path)))
-        self._session.loader.save()
+        self._threads = SessionThreads(FileSource(Path(path)))
+        self._threads.loader.save()
         self._saved: set[tuple[str, bool]] = set()
 
-    def place(self, found: FoundUnit) -> HitPlace:
-        """Return the place of a unit."""
+    def place(self, found: FoundDocument) -> HitLocation:
+        """Return the place of a document."""
         location = self._at(found)
-        message, call, call_id = location.message, location.call, found.unit.call
+        message, call, call_id = location.message, location.call, found.document.call
         if location.conversation is not None and call_id and (call is None or call.id != call_id):
             call = location.conversation.find_call(call_id)
             message = call.message if call is not None else message
         turn, branch = self._turn(message) if location.agent is None else self._agent_turn(location.agent)
-        placed = PlacedCall(call.id, call.name, lambda: call.input) if call is not None else None
-        return HitPlace(location.agent, message.id if message is not None else None, placed, turn, branch)
+        placed = LocatedCall(call.id, call.name, lambda: call.input) if call is not None else None
+        return HitLocation(location.agent, message.id if message is not None else None, placed, turn, branch)
 
-    def save_places(self, path: str, table: PlacesTable, *, agents: bool) -> None:
+    def save_places(self, path: str, table: LocationsTable, *, agents: bool) -> None:
         """Save the places of one of its files, once; with `agents`, also those of agents in the same file."""
-        session, conversation = self._session, self._session.loader.conversation
+        threads, conversation = self._threads, self._threads.loader.conversation
         if (path, agents) in self._saved:
             return
         self._saved.add((path, agents))
         if path == self._path and not agents:
             places = make_places(conversation, None, None, message_turns(conversation))
-            table.save(path, self._state, FilePlaces(code_format(), {}, [], places))
+            table.save(path, self._state, FileLocations(code_format(), {}, [], places))
             return
         files, id = self._agents.files, layout.agent_id(Path(path))
-        if session.transcripts or path not in files or files.get(self._path) != self._state:
+        if threads.transcripts or path not in files or files.get(self._path) != self._state:
             return
         if path == self._path:
             places = make_places(conversation, None, self._agent_turn, message_turns(conversation))
@@ -87,17 +87,17 @@ class OpenedSession:
             places = make_places(self._agents.loaders[id].conversation, id, self._agent_turn)
         else:
             return
-        table.save(path, files[path], FilePlaces(code_format(), files, self._agents.ids, places))
+        table.save(path, files[path], FileLocations(code_format(), files, self._agents.ids, places))
 
     @cached_property
     def _agents(self) -> _Agents:
-        session = self._session
-        ids = layout.agent_sessions(Path(self._path), session.ids)
-        return _Agents(ids, session_states(self._path, ids), session.agent_loaders, session.agents)
+        threads = self._threads
+        ids = layout.agent_sessions(Path(self._path), threads.ids)
+        return _Agents(ids, session_states(self._path, ids), threads.agent_loaders, threads.agents)
 
-    def _at(self, found: FoundUnit) -> _Location:
+    def _at(self, found: FoundDocument) -> _Location:
         if found.path == self._path:
-            return _locate(self._session.loader.conversation, found.offset, found.length, None)
+            return _locate(self._threads.loader.conversation, found.offset, found.length, None)
         id = layout.agent_id(Path(found.path))
         loader = self._agents.loaders.get(id)
         if loader is None:
@@ -107,14 +107,14 @@ class OpenedSession:
     @cached_property
     def _turns(self) -> dict[int, int]:
         """The turns of the active branch, by message."""
-        turns = self._session.loader.conversation.turns
+        turns = self._threads.loader.conversation.turns
         return {message.index: turn.index for turn in turns for message in turn.messages}
 
     def _turn(self, message: Message | None) -> tuple[int | None, int | None]:
         """Return the turn of the main thread that a message is in, and its branch if that is abandoned."""
         if message is None:
             return None, None
-        if message.index in self._turns or message.conversation is not self._session.loader.conversation:
+        if message.index in self._turns or message.conversation is not self._threads.loader.conversation:
             return self._turns.get(message.index), None
         branch = next((b for b in message.conversation.branches if b.id == message.branch), None)
         turns = branch.turns if branch is not None else []

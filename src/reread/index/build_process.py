@@ -1,4 +1,4 @@
-"""A process that brings the index up to date: `python -m reread.index.build JOB`."""
+"""A process that brings the index up to date: `python -m reread.index.build_process JOB`."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def main() -> None:
     with suppress(AttributeError, OSError):
         os.nice(10)
     job = msgspec.json.decode(sys.argv[1], type=BuildJob)
-    refresh(find_files(job.roots or None, map(Path, job.paths)), wait=WAIT_SECONDS)
+    refresh(find_files(job.roots or None, map(Path, job.paths), prompts=True), wait=WAIT_SECONDS)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,245 @@
+"""Answer a question: which texts match, in which order, and what there is of them in all."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from datetime import datetime
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from reread.disk import layout
+from reread.index.compile import IndexScope
+from reread.index.document import KINDS, PROMPT
+from reread.index.engine import tantivy
+from reread.index.matching import is_confirmed
+from reread.index.query import And, Exact, InProject, InSession, Kinds, Node, Not, Period
+from reread.index.ranking import ALL, ANY, PER_SESSION, RankedText, Ranker, location_order
+from reread.index.regex import required_literals
+from reread.index.search_question import SearchQuestion
+from reread.index.store import DocumentLocation, file_id
+
+if TYPE_CHECKING:
+    from reread.index.document_reader import FoundDocument
+
+RELEVANCE, NEWEST = "relevance", "newest"
+EXTRA = 200
+"""How many more of the newest texts are asked for than are wanted: texts of the same time may be in any order."""
+MOST_VERIFIED, BATCH = 4000, 500
+"""How many texts that may match are read, newest first, if enough of them do; and how many at once."""
+MOST_READ = 300
+"""So many texts that may have exact characters are read before they are ranked; more as they are shown."""
+MOST_VALUES = 20
+"""How many projects, months or tools are counted."""
+
+
+class Answer(NamedTuple):
+    """What matches, in order."""
+
+    texts: Iterator[RankedText]
+    total: int = 0
+    with_all: int = 0
+    with_some: int = 0
+    note: str = ""
+    confirm: Node | None = None
+    """What each text must match once it is read; None if all do."""
+    words: list[str] = []
+    corrected: dict[str, str] = {}
+    facets: Callable[[], dict[str, dict[str, int]]] = dict
+
+
+class Answering:
+    """Answers a question from an index, and from documents of files that it does not have as they are."""
+
+    def __init__(
+        self,
+        question: SearchQuestion,
+        scope: IndexScope | None,
+        scanned: Sequence[FoundDocument],
+        order: str,
+        enough: int | None,
+    ) -> None:
+        """Answer in an order; `enough` is how many texts are wanted, None for all."""
+        self._question, self._scope, self._order, self._enough = question, scope, order, enough
+        self._scanned = sorted(scanned, key=_recency)
+
+    def answer(self) -> Answer:
+        """Return what matches, in order."""
+        question = self._question
+        if question.changes and not question.words and not question.has_exact:
+            return Answer(iter(()), corrected=question.changes)
+        if question.pattern is not None or (question.has_exact and not question.leaves):
+            answer = self._of_texts(*self._verified())
+        elif not question.leaves:
+            answer = self._of_sessions()
+        elif self._order == NEWEST:
+            answer = self._newest()
+        else:
+            answer = self._ranked()
+        words = [leaf.text if isinstance(leaf, Exact) else " ".join(leaf.words) for leaf in question.leaves]
+        return answer._replace(words=words, corrected=question.changes, facets=self._facets)
+
+    def _ranked(self) -> Answer:
+        question, note = self._question, ""
+        scope, read = self._scope, self._scanned
+        confirm = None
+        if question.has_exact:
+            confirm = self._needed()
+            if scope is not None and scope.reader.search(scope.every(confirm.nodes), 1).count > MOST_READ:
+                note = "Texts are counted by their words; those that lack the exact characters are left out."
+            else:
+                read, note = self._verified()
+                scope = confirm = None
+        exact = [] if question.strict else [leaf for leaf in question.leaves if isinstance(leaf, Exact)]
+        found = Ranker(scope, [*question.words, *exact], read, strict=question.strict).rank()
+        return Answer(found.texts, found.total, found.with_all, found.with_some, note, confirm)
+
+    def _newest(self) -> Answer:
+        """Return what has all words, the newest first; what has some of them if nothing has all."""
+        question = self._question
+        if question.has_exact:
+            return self._of_texts(*self._verified())
+        answer = self._by_time(question.words)
+        if answer.total or question.strict or len(question.words) < 2:
+            return answer
+        return self._by_time((), ANY)
+
+    def _by_time(self, words: Sequence[Node], stage: str = ALL) -> Answer:
+        """Return the newest texts that have all of some words, or, if there are none, one word of the question."""
+        scope, every = self._scope, And(tuple(words))
+        scanned = [one for one in self._scanned if is_confirmed(every, one.document)]
+        texts: list[DocumentLocation | FoundDocument] = list(scanned)
+        total = len(scanned)
+        if scope is not None:
+            count = self._enough + EXTRA if self._enough is not None else scope.reader.searcher.num_docs
+            asked = self._question.words
+            query = scope.every(words) if words else scope.some(asked, [1.0] * len(asked))
+            found = scope.reader.search(query, count, order_by_field="time")
+            texts += scope.reader.places([address for _, address in found.hits])
+            total += found.count
+        ordered = sorted(texts, key=_text_order)
+        return Answer((RankedText(text, stage) for text in ordered), total)
+
+    def _of_texts(self, read: Sequence[FoundDocument], note: str) -> Answer:
+        return Answer((RankedText(one) for one in sorted(read, key=_recency)), len(read), note=note)
+
+    def _needed(self) -> And:
+        """Return what every text must match."""
+        return And((*self._question.filters, *(self._question.words if self._question.strict else ())))
+
+    def _verified(self) -> tuple[list[FoundDocument], str]:
+        """Return the documents that really match; if there are enough and many more may, a note that says so."""
+        question, verified = self._question, list(self._scanned)
+        if self._scope is None:
+            return verified, ""
+        from reread.index.document_reader import DocumentReader
+
+        reader = self._scope.reader
+        wanted = self._needed()
+        hits = reader.search(self._scope.every(wanted.nodes), reader.searcher.num_docs, order_by_field="time").hits
+        places = sorted(reader.places([address for _, address in hits]), key=location_order)
+        literals = required_literals(question.pattern) if question.pattern is not None else []
+        documents = DocumentReader(reader)
+        for first in range(0, len(places), BATCH):
+            for one in documents.documents(places[first : first + BATCH], literals):
+                text = one.document.text
+                if (
+                    question.pattern.search(text)
+                    if question.pattern is not None
+                    else is_confirmed(wanted, one.document)
+                ):
+                    verified.append(one)
+            rest = len(places) - first - BATCH
+            if (
+                self._enough is not None
+                and len(verified) >= self._enough
+                and first + BATCH >= MOST_VERIFIED
+                and rest > 0
+            ):
+                return verified, f"At least {len(verified):,} texts match; {rest:,} older ones may, too."
+        return verified, ""
+
+    def _of_sessions(self) -> Answer:
+        """Return the sessions that match filters, the newest first: the first prompt of each, or the newest texts."""
+        is_whole = all(map(_selects_sessions, self._question.filters))
+        groups: dict[str, list[DocumentLocation | FoundDocument]] = {}
+        last: Counter[str] = Counter()
+        total = len(self._scanned)
+        for one in self._scanned:
+            session = layout.session_file(one.path)
+            groups.setdefault(session, []).append(one)
+            last[session] = max(last[session], one.time_ms)
+        if self._scope is not None:
+            for path, (count, newest) in self._scope.files_by_time().items():
+                session = layout.session_file(path)
+                last[session] = max(last[session], newest)
+                total += count
+        order = sorted(last, key=lambda session: (-last[session], session))
+        texts = (text for session in order for text in self._session_texts(session, groups.get(session, []), is_whole))
+        return Answer(texts, len(order) if is_whole else total, with_all=len(order))
+
+    def _session_texts(
+        self, session: str, scanned: Sequence[DocumentLocation | FoundDocument], is_whole: bool
+    ) -> Iterator[RankedText]:
+        """Yield what is shown of a session: its first prompt, or the newest texts that the filters select."""
+        texts = list(scanned)
+        if self._scope is not None:
+            reader = self._scope.reader
+            files = [path for path in reader.cursors if layout.session_file(path) == session]
+            prompts = self._scope.every([Kinds(frozenset((PROMPT,)))], [session])
+            found: list[Any] = []
+            if is_whole:
+                found = reader.search(prompts, 1, order_by_field="time", order=tantivy.Order.Asc).hits
+            if not found:
+                found = reader.search(self._scope.every([], files), PER_SESSION, order_by_field="time").hits
+            texts += reader.places([address for _, address in found])
+        for text in islice(sorted(texts, key=_text_order), 1 if is_whole else PER_SESSION):
+            yield RankedText(text)
+
+    def _facets(self) -> dict[str, dict[str, int]]:
+        """Count what is in the index by project, kind, tool and month."""
+        if self._scope is None:
+            return {}
+        words = self._question.words
+        query = (
+            self._scope.every(words)
+            if self._question.strict or not words
+            else self._scope.some(words, [1.0] * len(words))
+        )
+        return count_facets(self._scope, query)
+
+
+def count_facets(scope: IndexScope, query: Any) -> dict[str, dict[str, int]]:
+    """Return how many documents of a query there are by project, kind, tool and month, the most first."""
+    projects: Counter[str] = Counter()
+    for path, count in scope.count_by_file(query).items():
+        main = layout.session_file(path)
+        known = scope.reader.cursors.get(main) or scope.reader.cursors[path]
+        projects[known.cwd or layout.guess_project(Path(main))] += count
+    months: Counter[str] = Counter()
+    for day_ms, count in scope.reader.count_days(query):
+        months[datetime.fromtimestamp(day_ms / 1000).strftime("%Y-%m")] += count
+    kinds = {KINDS[int(one["key"])]: int(one["doc_count"]) for one in scope.reader.count(query, "kind", len(KINDS))}
+    tools = scope.reader.searcher.terms_with_prefix("tool", "", query, MOST_VALUES)
+    return {
+        "project": dict(projects.most_common(MOST_VALUES)),
+        "kind": kinds,
+        "tool": dict(tools),
+        "month": dict(sorted(months.items(), reverse=True)[:MOST_VALUES]),
+    }
+
+
+def _selects_sessions(node: Node) -> bool:
+    """True if a filter asks for whole sessions or times."""
+    if isinstance(node, And):
+        return all(map(_selects_sessions, node.nodes))
+    return isinstance(node.node if isinstance(node, Not) else node, Period | InProject | InSession)
+
+
+def _recency(one: FoundDocument) -> tuple[int, ...]:
+    return -one.time_ms, file_id(one.path), one.offset, 0
+
+
+def _text_order(text: DocumentLocation | FoundDocument) -> tuple[int, ...]:
+    return location_order(text) if isinstance(text, DocumentLocation) else _recency(text)

@@ -1,0 +1,323 @@
+"""Rank the sessions that a question is about, and the best texts of each.
+
+People remember a few words, not the words. So a session counts as one long text, in which rare words weigh more than
+common ones, and its best single text counts as much. Sessions that have all words in one text, or in texts near each
+other, come before those that have only some of them.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, groupby
+from typing import Any, NamedTuple
+
+from reread.disk import layout
+from reread.index.compile import IndexScope
+from reread.index.document import INPUT, KINDS, NOTICE, PROMPT, RESULT, TEXT, THINKING, TITLE
+from reread.index.document_reader import DocumentReader, FoundDocument
+from reread.index.matching import is_confirmed
+from reread.index.query import Node, is_question_word
+from reread.index.store import TAIL_BIT, DocumentLocation, file_id
+
+ALL, MOST, ANY = "all", "most", "any"
+"""How many of the words a session has near each other."""
+WEIGHTS = {TITLE: 2.0, PROMPT: 1.6, TEXT: 1.2, THINKING: 1.0, INPUT: 1.0, RESULT: 0.8, NOTICE: 0.6}
+"""How much a match counts by its kind."""
+HALF_LIFE_DAYS = 60.0
+CANDIDATES = 200
+"""How many of the best texts are ranked again by recency and kind."""
+EXAMINED = 40
+"""How many of the best sessions are searched for words near each other, and for texts to show."""
+PER_SESSION = 3
+"""How many texts of a session come before those of the next."""
+NEAR_LINES = 12
+"""Texts at most so many lines apart are near each other: about a short turn."""
+SATURATION, LENGTH_WEIGHT = 1.2, 0.5
+"""The constants of BM25 for sessions: how soon more texts with a word count no more, and how much length counts."""
+SHORT = 64 << 10
+"""The size up to which sessions count as equally long, in bytes."""
+QUESTION_WEIGHT = 0.1
+
+
+class MatchingText(NamedTuple):
+    """A text that matches: its place in the index, or the text itself if it was read."""
+
+    session: str
+    """The path of the session's main file."""
+    score: float
+    has_all: bool
+    """True if it has all words that count."""
+    text: DocumentLocation | FoundDocument
+
+    @property
+    def kind(self) -> str:
+        """What kind of text it is."""
+        return KINDS[self.text.kind] if isinstance(self.text, DocumentLocation) else self.text.document.kind
+
+    @property
+    def position(self) -> tuple[int, ...]:
+        """What orders equal matches, the newest first; the engine's order depends on when they were indexed."""
+        if isinstance(self.text, DocumentLocation):
+            return location_order(self.text)
+        return -self.text.time_ms, file_id(self.text.path), self.text.offset, 0
+
+    @property
+    def copy_key(self) -> tuple[object, ...]:
+        """What copies of a text in forks and resumed sessions share: their records keep the time, and match as well."""
+        return self.text.time_ms, self.kind, round(self.score, 3)
+
+
+class RankedText(NamedTuple):
+    """A text in the order of an answer."""
+
+    text: DocumentLocation | FoundDocument
+    stage: str = ALL
+    """How many of the words its session has near each other: all, most or any."""
+    score: float = 0.0
+    copies: int = 0
+    """How many other sessions have the same text."""
+
+
+class Ranking(NamedTuple):
+    """The answer to a question."""
+
+    texts: Iterator[RankedText]
+    total: int
+    """How many texts have all words; if none has, how many have one."""
+    with_all: int
+    """How many sessions have all words near each other."""
+    with_some: int
+    """How many other sessions have one of them or more."""
+
+
+def location_order(place: DocumentLocation) -> tuple[int, ...]:
+    """Return what orders documents of the index, the newest first."""
+    return -place.time_ms, place.file & ~TAIL_BIT, place.offset, place.place
+
+
+class Ranker:
+    """Ranks what has some words: texts of the index, and texts that were read."""
+
+    def __init__(
+        self,
+        scope: IndexScope | None,
+        leaves: Sequence[Node],
+        read: Sequence[FoundDocument] = (),
+        *,
+        strict: bool = False,
+    ) -> None:
+        """Rank texts with these words; if strict, only texts that have all of them."""
+        self._scope, self._leaves, self._read, self._strict = scope, leaves, read, strict
+        self._now_ms = time.time() * 1000
+        self._session_of: dict[str, str] = {}
+        self._contents: dict[tuple[int, ...], tuple[str, str] | None] = {}
+        self._documents: DocumentReader | None = None
+        counting = [n for n, leaf in enumerate(leaves) if not is_question_word(leaf)]
+        self._needed = counting if counting and not strict else list(range(len(leaves)))
+        """The words that count; those of a question do if there are no others."""
+        self._found = [{n for n, leaf in enumerate(leaves) if is_confirmed(leaf, one.document)} for one in read]
+        """The words of each text that was read."""
+        self._counts = {n: self._count([n]) for n in self._needed}
+        """For each word that counts, how many texts of each session have it."""
+        self._weights = self._word_weights()
+
+    def rank(self) -> Ranking:
+        """Return the texts in order."""
+        has_all = self._count(self._needed)
+        candidates = self._candidates()
+        scores = self._session_scores(candidates)
+        if self._strict:
+            scores = {session: score for session, score in scores.items() if session in has_all}
+        order = sorted(scores, key=lambda session: (-scores[session], session))
+        near = set(has_all) if self._strict else has_all.keys() | self._near(order[:EXAMINED], has_all.keys())
+        order.sort(key=lambda session: session not in near)
+        total = sum(has_all.values()) or self._count_any()
+        texts = self._in_order(order, candidates, scores, near)
+        return Ranking(texts, total, len(near), len(order) - len(near))
+
+    def _session(self, path: str) -> str:
+        """Return the path of the session that a file belongs to."""
+        session = self._session_of.get(path)
+        if session is None:
+            session = self._session_of[path] = layout.session_file(path)
+        return session
+
+    def _count(self, numbers: Sequence[int]) -> dict[str, int]:
+        """Return how many texts of each session have all of some words."""
+        counts: dict[str, int] = defaultdict(int)
+        if self._scope is not None:
+            query = self._scope.every([self._leaves[n] for n in numbers])
+            for path, count in self._scope.count_by_file(query).items():
+                counts[self._session(path)] += count
+        for one, found in zip(self._read, self._found, strict=True):
+            counts[self._session(one.path)] += found.issuperset(numbers)
+        return {session: count for session, count in counts.items() if count}
+
+    def _count_any(self) -> int:
+        query = self._any() if self._scope is not None else None
+        indexed = self._scope.reader.search(query, 1).count if self._scope is not None else 0
+        return indexed + sum(map(bool, self._found))
+
+    def _word_weights(self) -> dict[int, float]:
+        """Return how much each word that counts weighs: the fewer sessions have it, the more."""
+        known = self._scope.reader.cursors if self._scope is not None else ()
+        sessions = len({self._session(path) for path in chain(known, (one.path for one in self._read))})
+        having = ((n, len(counts)) for n, counts in self._counts.items())
+        return {n: math.log(1 + (sessions - count + 0.5) / (count + 0.5)) for n, count in having}
+
+    def _any(self, sessions: Iterable[str] | None = None) -> Any:
+        assert self._scope is not None
+        boosts = [1.0 if n in self._needed else QUESTION_WEIGHT for n in range(len(self._leaves))]
+        return self._scope.some(self._leaves, boosts, None if sessions is None else self._files(sessions))
+
+    def _files(self, sessions: Iterable[str]) -> list[str]:
+        """Return the files of some sessions that the index has."""
+        assert self._scope is not None
+        chosen = set(sessions)
+        return [path for path in self._scope.reader.cursors if self._session(path) in chosen]
+
+    def _candidates(self) -> dict[str, list[MatchingText]]:
+        """Return the best texts of sessions, the best first."""
+        found: dict[tuple[int, ...], MatchingText] = {}
+        if self._scope is not None:
+            every = self._scope.every([self._leaves[n] for n in self._needed])
+            for one in chain(self._best(every, has_all=True), () if self._strict else self._best(self._any())):
+                found.setdefault(one.position, one)
+        for one, words in zip(self._read, self._found, strict=True):
+            if words.issuperset(self._needed) or (words and not self._strict):
+                candidate = self._read_candidate(one, words)
+                found[candidate.position] = candidate
+        groups: dict[str, list[MatchingText]] = defaultdict(list)
+        for one in sorted(found.values(), key=lambda one: (not one.has_all, -one.score, *one.position)):
+            groups[one.session].append(one)
+        return groups
+
+    def _best(self, query: Any, *, has_all: bool = False, count: int = CANDIDATES) -> Iterator[MatchingText]:
+        """Yield the best texts that the index finds, ranked by kind and age too."""
+        assert self._scope is not None
+        reader = self._scope.reader
+        hits = reader.search(query, count).hits
+        for (score, _), place in zip(hits, reader.places([address for _, address in hits]), strict=True):
+            path = reader.path_of(place.file)
+            if path is not None:
+                weight = self._text_weight(KINDS[place.kind], place.time_ms)
+                yield MatchingText(self._session(path), score * weight, has_all, place)
+
+    def _read_candidate(self, one: FoundDocument, words: set[int]) -> MatchingText:
+        score = (SATURATION + 1) / 2 * sum(self._weights.get(n, QUESTION_WEIGHT) for n in words) or 1.0
+        weight = self._text_weight(one.document.kind, one.time_ms)
+        return MatchingText(self._session(one.path), score * weight, words.issuperset(self._needed), one)
+
+    def _text_weight(self, kind: str, time_ms: int) -> float:
+        """Return how much a match counts by its kind and age: half if it is very old."""
+        days = max(0.0, self._now_ms - time_ms) / 86_400_000
+        return WEIGHTS[kind] * (0.5 + 0.5 * 0.5 ** (days / HALF_LIFE_DAYS))
+
+    def _session_scores(self, candidates: dict[str, list[MatchingText]]) -> dict[str, float]:
+        """Return how good each session is: as one long text, and by its best text."""
+        whole: dict[str, float] = defaultdict(float)
+        lengths = self._lengths()
+        average = sum(lengths.values()) / max(1, len(lengths)) or 1.0
+        for n, counts in self._counts.items():
+            for session, count in counts.items():
+                norm = SATURATION * (1 - LENGTH_WEIGHT + LENGTH_WEIGHT * lengths.get(session, average) / average)
+                whole[session] += self._weights[n] * count * (SATURATION + 1) / (count + norm)
+        best = {session: max(one.score for one in group) for session, group in candidates.items()}
+        most, highest = max(whole.values(), default=0.0) or 1.0, max(best.values(), default=0.0) or 1.0
+        sessions = whole.keys() | best.keys()  # one may have only words of a question
+        return {one: whole.get(one, 0.0) / most + best.get(one, 0.0) / highest for one in sessions}
+
+    def _lengths(self) -> dict[str, int]:
+        """Return the size of each session in the index; short ones count as equally long."""
+        lengths: dict[str, int] = defaultdict(int)
+        if self._scope is not None:
+            for path, cursor in self._scope.reader.cursors.items():
+                lengths[self._session(path)] += cursor.offset
+        return {session: max(length, SHORT) for session, length in lengths.items()}
+
+    def _near(self, sessions: Sequence[str], known: Iterable[str]) -> set[str]:
+        """Return the sessions that have all words in texts near each other."""
+        chosen = [one for one in sessions if one not in known and all(one in self._counts[n] for n in self._needed)]
+        if not chosen or self._scope is None or len(self._needed) < 2:
+            return set()
+        files = self._files(chosen)
+        lines: list[tuple[str, int, int]] = []
+        for n in self._needed:
+            query = self._scope.every([self._leaves[n]], files)
+            hits = self._scope.reader.search(query, CANDIDATES).hits
+            for place in self._scope.reader.places([address for _, address in hits]):
+                lines.append((self._scope.reader.path_of(place.file) or "", place.line, n))
+        near = {path for path, group in groupby(sorted(lines), key=lambda line: line[0]) if self._meet(list(group))}
+        return {self._session(path) for path in near}
+
+    def _meet(self, lines: Sequence[tuple[str, int, int]]) -> bool:
+        """True if all words are in a few lines of a file."""
+        last = dict.fromkeys(self._needed, -(NEAR_LINES + 1) << 20)
+        for _, line, n in lines:
+            last[n] = line
+            if line - min(last.values()) <= NEAR_LINES:
+                return True
+        return False
+
+    def _in_order(
+        self, order: Sequence[str], candidates: dict[str, list[MatchingText]], scores: dict[str, float], near: set[str]
+    ) -> Iterator[RankedText]:
+        """Yield the best texts of each session, then the other ones of all; copies of a text once."""
+        self._add_missing(order[:EXAMINED], candidates)
+        alike: dict[tuple[object, ...], list[MatchingText]] = defaultdict(list)
+        for one in chain.from_iterable(candidates.values()):
+            alike[one.copy_key].append(one)
+        seen: set[tuple[int, ...]] = set()
+        stages = {session: ALL if session in near else self._stage(session) for session in order}
+        firsts = (one for session in order for one in candidates.get(session, [])[:PER_SESSION])
+        rests = (one for session in order for one in candidates.get(session, [])[PER_SESSION:])
+        for one in chain(firsts, rests, self._others(candidates)):
+            if one.position in seen or one.session not in stages:
+                continue
+            copies = self._copies(one, alike[one.copy_key])
+            seen.update(copy.position for copy in (one, *copies))
+            others = len({copy.session for copy in copies})
+            yield RankedText(one.text, stages[one.session], round(scores[one.session], 4), others)
+
+    def _copies(self, one: MatchingText, alike: Sequence[MatchingText]) -> list[MatchingText]:
+        """Return the texts of other sessions that are the same: forks and resumed sessions repeat records."""
+        others = [other for other in alike if other.session != one.session]
+        content = self._content(one) if others else None
+        return [other for other in others if content is not None and self._content(other) == content]
+
+    def _content(self, one: MatchingText) -> tuple[str, str] | None:
+        """Return what makes a text the same wherever it stands: its record's uuid, and what it says."""
+        if one.position not in self._contents:
+            found = one.text
+            if isinstance(found, DocumentLocation):
+                self._documents = self._documents or (DocumentReader(self._scope.reader) if self._scope else None)
+                found = next(self._documents.documents([found]), None) if self._documents else None
+            known = (found.uuid, found.document.text) if found is not None and found.uuid else None
+            self._contents[one.position] = known
+        return self._contents[one.position]
+
+    def _stage(self, session: str) -> str:
+        has = sum(self._weights[n] for n in self._needed if session in self._counts[n])
+        return MOST if 2 * has > sum(self._weights[n] for n in self._needed) else ANY
+
+    def _add_missing(self, sessions: Sequence[str], candidates: dict[str, list[MatchingText]]) -> None:
+        """Find texts of good sessions whose words are in many texts, none of which is among the best of all."""
+        missing = [session for session in sessions if session not in candidates]
+        if missing and self._scope is not None:
+            for one in self._best(self._any(missing)):
+                candidates[one.session].append(one)
+
+    def _others(self, candidates: dict[str, list[MatchingText]]) -> Iterator[MatchingText]:
+        """Yield what is not among the best, for whoever reads on."""
+        if self._scope is None:
+            return
+        known = {one.position for group in candidates.values() for one in group}
+        every = self._scope.every([self._leaves[n] for n in self._needed])
+        for query in (every,) if self._strict else (every, self._any()):
+            for one in self._best(query, has_all=query is every, count=self._scope.reader.searcher.num_docs):
+                if one.position not in known:
+                    known.add(one.position)
+                    yield one

@@ -1,0 +1,106 @@
+"""What is asked: the words of a query, which may be missing, and what every answer must have."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from reread.index.matching import Snippet, best_span, composed, cut, snippet, wanted
+from reread.index.query import And, Exact, Node, Or, Words, has_exact, is_plain, is_question_word, parse_query
+from reread.index.regex import compile_pattern, required_words
+
+if TYPE_CHECKING:
+    from reread.index.compile import IndexScope
+    from reread.index.document_reader import FoundDocument
+
+
+class SearchQuestion(msgspec.Struct, frozen=True):
+    """A query, taken apart."""
+
+    words: tuple[Node, ...] = ()
+    """What is looked for; a text may lack some of it unless the question is strict."""
+    filters: tuple[Node, ...] = ()
+    """What every text must match besides."""
+    strict: bool = False
+    pattern: re.Pattern[str] | None = None
+    goes_on: bool = False
+    """True if the last word may be the beginning of one."""
+    changes: dict[str, str] = {}
+    """Words that no text has, and what is looked for instead."""
+
+    @classmethod
+    def parse(
+        cls,
+        query: str,
+        filters: Sequence[Node],
+        *,
+        regex: bool = False,
+        fixed: bool = False,
+        strict: bool = False,
+        typing: bool = False,
+    ) -> SearchQuestion:
+        """Return the question of a query; with `regex` or `fixed` that of a pattern.
+
+        If someone is still `typing`, the last word may go on.
+        """
+        if regex or fixed:
+            pattern = compile_pattern(re.escape(query) if fixed else query)
+            return cls((), (required_words(pattern.pattern), *filters), True, pattern)
+        tree = parse_query(query)
+        if strict or not is_plain(query):
+            has_words = next(wanted(tree), None) is not None
+            return cls((tree,), tuple(filters), True) if has_words else cls((), (tree, *filters), True)
+        nodes = tree.nodes if isinstance(tree, And) else (tree,)
+        words = tuple(node for node in nodes if isinstance(node, Words))
+        others = (node for node in nodes if not isinstance(node, Words))
+        goes_on = typing and bool(words) and nodes[-1] is words[-1] and query[-1:].isalnum()
+        return cls(words, (*others, *filters), goes_on=goes_on)
+
+    @property
+    def has_exact(self) -> bool:
+        """True if only a text itself tells whether it matches."""
+        return any(map(has_exact, (*self.words, *self.filters)))
+
+    @property
+    def leaves(self) -> list[Words | Exact]:
+        """All words and exact characters that are looked for; those of a question only if there are no others."""
+        leaves = [leaf for node in (*self.words, *self.filters) for leaf in wanted(node)]
+        return [leaf for leaf in leaves if not is_question_word(leaf)] or leaves
+
+    @property
+    def scanned(self) -> Node:
+        """What a text must match to be of use."""
+        if self.strict:
+            return And((*self.words, *self.filters))
+        some = (Or(self.words),) if self.words and not self.has_exact else ()  # exact characters are enough
+        return And((*some, *self.filters))
+
+    def corrected(self, scope: IndexScope, read: Sequence[FoundDocument] = ()) -> SearchQuestion:
+        """Return the question with words that the texts of an index have, or documents that were read."""
+        if self.strict or not self.words:
+            return self
+        from reread.index.spelling import corrected
+
+        words, changes = corrected(self.words, scope, [one.document for one in read], goes_on=self.goes_on)
+        return msgspec.structs.replace(self, words=tuple(words), changes=changes)
+
+    def joined(self, other: SearchQuestion) -> SearchQuestion:
+        """Return a question for the words of both."""
+        return msgspec.structs.replace(self, words=tuple(dict.fromkeys((*self.words, *other.words))))
+
+    def marker(self) -> Callable[[FoundDocument], Snippet]:
+        """Return a function that finds what is looked for in a document."""
+        leaves, pattern = self.leaves, self.pattern
+
+        def mark(found: FoundDocument) -> Snippet:
+            if pattern is None:
+                return snippet(found.document.text, leaves)
+            text = composed(found.document.text)
+            part = cut(text, *(best_span(text, [pattern]) or (0, 0)))
+            marks = ((len(part.before), len(part.before) + len(part.match)),) if part.match else ()
+            return msgspec.structs.replace(part, marks=marks)
+
+        return mark

@@ -1,0 +1,282 @@
+"""Search that forgives: half-remembered words, typos and beginnings; and exact characters when they are asked for."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from making import answer, jsonl, reply, result, told, use, user
+
+import reread
+from reread.index import update
+from reread.index.find import find
+from reread.index.hits import Hit
+from reread.index.matching import snippet
+from reread.index.query import Words
+from reread.index.spelling import is_spelled_like
+from reread.types import Hits
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    return tmp_path / "root"
+
+
+@pytest.fixture(params=["indexed", "scanned"])
+def how(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Everything is in the index, or nothing is and the files are read."""
+    monkeypatch.setattr(update, "LEAST", 0)
+    if request.param == "scanned":
+        monkeypatch.setattr(update, "refresh", lambda files, **_: update.RefreshResult(None, update.UNWRITABLE))
+    return request.param
+
+
+def write(root: Path, name: str, *records: Any, project: str = "p") -> Path:
+    path = root / f"projects/{project}/{name}.jsonl"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(jsonl(*told(*records)))
+    return path
+
+
+def search(root: Path, query: str, **options: Any) -> Hits:
+    return reread.search(query, root=root, **options)
+
+
+def keys(found: Hits | list[Hit]) -> list[str]:
+    """The sessions in order, each once."""
+    return list(dict.fromkeys(hit.key for hit in found))
+
+
+def test_what_has_all_words_comes_before_what_has_some(root: Path, how: str) -> None:
+    write(root, "half", user("alpha alpha alpha"), user("alpha"))
+    write(root, "whole", user("alpha in one prompt with beta"))
+    write(root, "other", user("gamma"))
+    found = search(root, "alpha beta")
+    hits = list(found)
+    assert keys(hits) == ["whole", "half"]
+    assert {hit.key: hit.stage for hit in hits} == {"whole": "all", "half": "any"}
+    assert (found.total, found.with_all, found.with_some) == (1, 1, 1)
+
+
+def test_words_near_each_other_count_as_found_together(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(update, "LEAST", 0)
+    filler = [user(f"filler {n}") for n in range(40)]
+    write(root, "near", user("the telescope"), reply("a mirror"), *filler)
+    write(root, "far", user("a telescope"), *filler, user("the mirror"))
+    write(root, "one", user("telescope telescope telescope"))
+    found = search(root, "telescope mirror")
+    stages = {hit.key: hit.stage for hit in found}
+    assert stages == {"near": "all", "far": "most", "one": "any"}
+    assert (found.with_all, found.with_some) == (1, 2)
+
+
+def test_rare_words_weigh_more_than_common_ones(root: Path, how: str) -> None:
+    for n in range(8):
+        write(root, f"common{n}", user("build build build failed"))
+    write(root, "rare", user("the zeppelin"))
+    assert keys(search(root, "build zeppelin missingword"))[0] == "rare"
+
+
+def test_words_of_a_question_count_little(root: Path, how: str) -> None:
+    write(root, "asking", user("where did I put the thing that was in there"))
+    write(root, "meant", user("fix the retry"))
+    found = search(root, "where did I fix the retry")
+    assert keys(found) == ["meant", "asking"]
+    assert found.with_all == 1
+
+
+def test_a_question_of_such_words_alone_finds_them(root: Path, how: str) -> None:
+    write(root, "a", user("where was that"))
+    write(root, "b", user("nothing of the kind"))
+    assert keys(search(root, "where was that"))[0] == "a"
+
+
+@pytest.mark.parametrize(
+    "query, used",
+    [
+        ("telemtry", "telemetry"),
+        ("telemetyr", "telemetry"),
+        ("teelemtry", "telemetry"),
+        ("telem", "telem"),
+        ("bakcoff", "backoff"),
+        ("pairng", "pairing"),
+    ],
+)
+def test_a_word_that_no_text_has_is_taken_for_the_nearest(
+    root: Path, query: str, used: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(update, "LEAST", 0)
+    write(root, "a", user("the telemetry of pairingBackoff"))
+    found = search(root, f"the {query}")
+    assert [hit.key for hit in found] == ["a"]
+    assert found.corrected == {query: used}
+    assert f"No “{query}”; showing “{used}" in found.note
+
+
+def test_a_word_that_nothing_resembles_is_left_out_and_named(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(update, "LEAST", 0)
+    write(root, "a", user("the telemetry"))
+    found = search(root, "telemetry xylophone")
+    assert (keys(found), found.corrected, found.note) == (["a"], {"xylophone": ""}, "No “xylophone”.")
+    nothing = search(root, "xylophone")
+    assert (list(nothing), nothing.total) == ([], 0)
+
+
+def test_a_word_that_was_just_written_is_no_typo(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = write(root, "a", user("telemetry"), *(user(f"filler {n} " + "x " * 400) for n in range(200)))
+    monkeypatch.setattr(update, "LEAST", 0)
+    assert keys(search(root, "telemetry")) == ["a"]
+    monkeypatch.setattr(update, "LEAST", 1 << 20)
+    path.write_bytes(path.read_bytes() + jsonl(*told(user("telemetri"))))
+    found = search(root, "telemetri")
+    assert (found.corrected, next(found).match) == ({}, "telemetri")
+
+
+def test_a_phrase_that_no_text_has_becomes_its_words(root: Path, how: str) -> None:
+    write(root, "a", user("the parser of the config"))
+    assert keys(search(root, "parser_config parser->config()")) == (["a"] if how == "indexed" else [])
+
+
+@pytest.mark.parametrize(
+    "exact, text, other",
+    [
+        ("foo->bar()", "call $foo->bar() now", "call foo bar now"),
+        ("C++", "in C++ and C", "in C only, c, c#"),
+        ("--no-verify", "git commit --no-verify", "no verify, no-verify"),
+        ("$this->", "use $this-> here", "use this here"),
+        ("connection refused", "error: Connection\n  refused", "connection_refused"),
+        ("naïve", "a naïve one", "a naive one"),
+        ("->", "a -> b", "a - > b"),
+        ("日本", "東京は日本の首都", "日の本"),
+    ],
+)
+def test_quotes_find_characters_as_they_stand(root: Path, how: str, exact: str, text: str, other: str) -> None:
+    write(root, "a", user(text))
+    write(root, "b", user(other))
+    found = search(root, f'"{exact}"')
+    assert [(hit.key, hit.stage) for hit in found] == [("a", "all")]
+    assert found.total == 1
+    assert keys(search(root, f'"{exact}"', order="newest")) == ["a"]
+    assert keys(search(root, f'-"{exact}"')) == ["b"]
+
+
+def test_fixed_finds_parts_of_words_and_heeds_capitals(root: Path, how: str) -> None:
+    write(root, "a", user("mask = os.umask(0o077)"))
+    write(root, "b", user("MASK( os"))
+    assert keys(search(root, "mask(", fixed=True)) == ["a"]
+    assert keys(search(root, "MASK(", fixed=True)) == ["b"]
+
+
+def test_words_beside_quotes_may_be_missing(root: Path, how: str) -> None:
+    write(root, "a", user("run a->b twice"))
+    write(root, "b", user("run a-b twice"))
+    write(root, "c", user("a->b"))
+    assert keys(search(root, '"a->b" run')) == ["a", "c"]
+
+
+@pytest.mark.parametrize("query, strict", [("alpha AND beta", False), ("(alpha beta)", False), ("alpha beta", True)])
+def test_whoever_writes_an_operator_gets_exactly_that(root: Path, how: str, query: str, strict: bool) -> None:
+    write(root, "half", user("alpha"))
+    write(root, "whole", user("alpha beta"))
+    found = search(root, query, strict=strict)
+    assert (keys(found), found.total) == (["whole"], 1)
+
+
+def test_every_word_is_marked_and_the_text_begins_and_ends_at_words(root: Path, how: str) -> None:
+    words = "unrelated words before the place " * 5
+    write(root, "a", user(f"{words}alpha and then some other things until beta comes{words}"))
+    [hit] = search(root, "alpha beta")
+    text = hit.before + hit.match + hit.after
+    assert [text[start:end] for start, end in hit.marks] == ["alpha", "beta"]
+    shown = text.split()
+    assert shown[0] in words.split() and shown[-1] in {*words.split(), "comesunrelated"}
+
+
+def test_copies_in_forks_are_one_hit(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(update, "LEAST", 0)
+    first = write(root, "first", user("the needle"), reply("an answer"))
+    (root / "projects/p/fork.jsonl").write_bytes(first.read_bytes() + jsonl(*told(user("more"))[:1]))
+    write(root, "other", user("the needle here"))
+    found = list(search(root, "needle"))
+    assert sorted((hit.key, hit.copies) for hit in found if hit.key != "other") in ([("first", 1)], [("fork", 1)])
+    assert [hit.copies for hit in found if hit.key == "other"] == [0]
+
+
+def test_filters_alone_list_sessions_the_newest_first(root: Path, how: str) -> None:
+    for name, day in (("old", "01"), ("new", "03"), ("mid", "02")):
+        stamp = f"2026-11-{day}T10:00:00.000Z"
+        write(
+            root,
+            name,
+            user(f"first of {name}", cwd="/home/me/shop", timestamp=stamp),
+            reply("done", use("t1", "Bash", command="ls"), timestamp=stamp),
+            answer(result("t1", "no such file", is_error=True), timestamp=stamp),
+        )
+    found = search(root, "project:/home/me/shop")
+    hits = list(found)
+    assert [hit.key for hit in hits] == ["new", "mid", "old"] and found.total == 3
+    if how == "indexed":
+        assert [hit.before + hit.match + hit.after for hit in hits] == ["first of new", "first of mid", "first of old"]
+    failed = list(search(root, "tool:bash is:error"))
+    assert [(hit.key, hit.kind) for hit in failed] == [("new", "result"), ("mid", "result"), ("old", "result")]
+
+
+def test_facets_count_what_matches(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(update, "LEAST", 0)
+    write(
+        root,
+        "a",
+        user("needle", cwd="/a", timestamp="2026-10-05T10:00:00.000Z"),
+        reply(use("t", "Bash", command="needle")),
+    )
+    write(root, "b", user("needle", cwd="/b", timestamp="2026-11-05T10:00:00.000Z"), project="q")
+    facets = search(root, "needle").facets
+    assert facets["project"] == {"/a": 2, "/b": 1}
+    assert facets["kind"] == {"prompt": 2, "input": 1}
+    assert facets["tool"] == {"bash": 1}
+    assert facets["month"]["2026-11"] == 1 and facets["month"]["2026-10"] >= 1
+
+
+def test_nothing_that_has_a_word_is_left_out(root: Path, how: str) -> None:
+    for n in range(5):
+        write(root, f"s{n}", *(user(f"alpha {n} {k}") for k in range(60)))
+    hits = list(search(root, "alpha beta", limit=None))
+    assert len({hit.link for hit in hits}) == 300
+    assert len({hit.key for hit in hits[:15]}) == 5, "a few texts of each session come first"
+
+
+@given(st.text("abc", max_size=6), st.text("abc", max_size=6), st.integers(1, 2))
+def test_the_distance_of_words_is_the_same_both_ways(left: str, right: str, distance: int) -> None:
+    assert is_spelled_like(left, right, distance) == is_spelled_like(right, left, distance)
+    assert is_spelled_like(left, left, distance)
+    assert not (is_spelled_like(left, right, 1) and not is_spelled_like(left, right, 2))
+
+
+@given(st.text(max_size=300), st.lists(st.text("aé日 ß", min_size=1, max_size=3), min_size=1, max_size=3))
+def test_marks_are_in_order_and_in_the_text(text: str, asked: list[str]) -> None:
+    leaves = [Words((word.strip(),)) for word in asked if word.strip() and " " not in word.strip()]
+    if not leaves:
+        return
+    found = snippet(text, leaves)
+    last = 0
+    for start, end in found.marks:
+        assert last <= start < end <= len(found.text)
+        last = end
+
+
+def test_the_last_word_goes_on_while_someone_types(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(update, "LEAST", 0)
+    write(root, "a", user("the telemetry"))
+    write(root, "b", user("a teleo"))
+    assert sorted(keys(list(find("the tele", roots=[root], typing=True)))) == ["a", "b"]
+    assert find("the tele", roots=[root], typing=True).corrected == {}
+    typo = find("the telemtry", roots=[root], typing=True)
+    assert (typo.corrected, keys(list(typo))) == ({"telemtry": "telemetry"}, ["a"])
+
+
+def test_only_words_that_count_are_marked(root: Path, how: str) -> None:
+    write(root, "a", user("I applied it in the office: the retry is in there"))
+    [hit] = search(root, "where is the retry")
+    text = hit.before + hit.match + hit.after
+    assert [text[start:end] for start, end in hit.marks] == ["retry"]
