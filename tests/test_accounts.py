@@ -251,11 +251,12 @@ class TestSelection:
             assert reread.usage(file).totals.responses == 1
 
     def test_symbolic_links_are_followed_once(self, tree: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
-        root = tmp_path_factory.mktemp("linked")
-        (root / "projects").mkdir()
-        (root / "projects" / "p").symlink_to(tree / "projects" / "p")
-        (root / "projects" / "round").symlink_to(root / "projects")
-        assert reread.usage(root=root).totals.responses == 3
+        root = tmp_path_factory.mktemp("linked") / "root"
+        root.symlink_to(tree)
+        before = reread.usage(root=tree).totals.responses
+        (tree / "projects" / "again").symlink_to(tree / "projects" / "p")
+        (tree / "projects" / "round").symlink_to(tree / "projects")
+        assert reread.usage(root=root).totals.responses == before == 3
 
     def test_misuse_says_what_to_do(self, tree: Path) -> None:
         wrong = {

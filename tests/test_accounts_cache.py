@@ -17,7 +17,7 @@ from reread.accounting.file_scan import ReadResult
 from reread.accounting.scan import ReadBuffer, Scanner
 from reread.accounting.usage_cache import UsageCache
 from reread.disk import cache
-from reread.disk.derived import Derived
+from reread.disk.derived_cache import DerivedValue
 from reread.render.usage_table import LOUD, usage_lines
 
 
@@ -53,7 +53,7 @@ def starts(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return found
 
 
-def cached_files() -> dict[str, Derived]:
+def cached_files() -> dict[str, DerivedValue]:
     with closing(UsageCache()) as usage_cache:
         return usage_cache.files()
 

@@ -8,30 +8,55 @@ from typing import TYPE_CHECKING, Any
 from reread.base.version import __version__ as __version__
 
 if TYPE_CHECKING:
-    from reread.accounting.billing import Usage
-    from reread.archive.archive import Archive, keep
-    from reread.catalog.headers import Header, sessions
-    from reread.catalog.store import Store
-    from reread.dataset.tables import tables
-    from reread.errors import Ambiguous, Misuse, NotFound, RereadError, Undecided, Unreadable, Unwritable
-    from reread.index.find import search
-    from reread.model.conversation import Agent, Branch, Call, Compaction, Conversation, Message, Turn
-    from reread.model.ledger import Fate
-    from reread.reader.export_formats import export
-    from reread.reader.redacted_export import Redaction, redact
-    from reread.recording.player import replay
-    from reread.recording.recorder import capture
-    from reread.records.decode import Decoder, Record
-    from reread.records.lines import Line
-    from reread.reports.blame_report import blame
-    from reread.reports.diff_report import diff
-    from reread.reports.file_report import file
-    from reread.reports.stats_report import stats
-    from reread.reports.usage_report import usage
-    from reread.session.changes import Change
-    from reread.session.follow import follow
-    from reread.session.rules import Finding
-    from reread.session.session import Session, check, files, open  # noqa: A004
+    from reread import plugins as plugins
+    from reread import tool_types as tool_types
+    from reread import types as types
+    from reread.accounting.billing import Usage as Usage
+    from reread.archive.archive import Archive as Archive
+    from reread.archive.archive import keep as keep
+    from reread.catalog.headers import Header as Header
+    from reread.catalog.headers import sessions as sessions
+    from reread.catalog.store import Store as Store
+    from reread.dataset.query import sql as sql
+    from reread.dataset.tables import tables as tables
+    from reread.errors import Ambiguous as Ambiguous
+    from reread.errors import Misuse as Misuse
+    from reread.errors import NotFound as NotFound
+    from reread.errors import RereadError as RereadError
+    from reread.errors import Undecided as Undecided
+    from reread.errors import Unreadable as Unreadable
+    from reread.errors import Unwritable as Unwritable
+    from reread.index.find import search as search
+    from reread.model.conversation import Agent as Agent
+    from reread.model.conversation import Branch as Branch
+    from reread.model.conversation import Call as Call
+    from reread.model.conversation import Compaction as Compaction
+    from reread.model.conversation import Conversation as Conversation
+    from reread.model.conversation import Message as Message
+    from reread.model.conversation import Turn as Turn
+    from reread.model.ledger import Fate as Fate
+    from reread.reader.export_formats import export as export
+    from reread.reader.redacted_export import Redaction as Redaction
+    from reread.reader.redacted_export import redact as redact
+    from reread.recording.adoption import adopt as adopt
+    from reread.recording.player import replay as replay
+    from reread.recording.recorder import capture as capture
+    from reread.records.decode import Decoder as Decoder
+    from reread.records.decode import Record as Record
+    from reread.records.lines import Line as Line
+    from reread.reports.blame_report import blame as blame
+    from reread.reports.diff_report import diff as diff
+    from reread.reports.file_report import file as file
+    from reread.reports.secrets_report import secrets as secrets
+    from reread.reports.stats_report import stats as stats
+    from reread.reports.usage_report import usage as usage
+    from reread.session.changes import Change as Change
+    from reread.session.follow import follow as follow
+    from reread.session.rules import Finding as Finding
+    from reread.session.session import Session as Session
+    from reread.session.session import check as check
+    from reread.session.session import files as files
+    from reread.session.session import open as open  # noqa: A004
 
 _MODULES = {
     "Agent": "model.conversation",
@@ -60,6 +85,7 @@ _MODULES = {
     "Unreadable": "errors",
     "Unwritable": "errors",
     "Usage": "accounting.billing",
+    "adopt": "recording.adoption",
     "blame": "reports.blame_report",
     "capture": "recording.recorder",
     "check": "session.session",
@@ -73,61 +99,24 @@ _MODULES = {
     "redact": "reader.redacted_export",
     "replay": "recording.player",
     "search": "index.find",
+    "secrets": "reports.secrets_report",
     "sessions": "catalog.headers",
+    "sql": "dataset.query",
     "stats": "reports.stats_report",
     "tables": "dataset.tables",
     "usage": "reports.usage_report",
 }
-"""The module that defines each public name; it is imported on first use."""
+"""The module that defines each public name; it is imported on first use. Type checkers read the lines above."""
+_PUBLIC_MODULES = ("plugins", "tool_types", "types")
+"""The modules with more public names."""
 
-__all__ = [
-    "Agent",
-    "Ambiguous",
-    "Archive",
-    "Branch",
-    "Call",
-    "Change",
-    "Compaction",
-    "Conversation",
-    "Decoder",
-    "Fate",
-    "Finding",
-    "Header",
-    "Line",
-    "Message",
-    "Misuse",
-    "NotFound",
-    "Record",
-    "Redaction",
-    "RereadError",
-    "Session",
-    "Store",
-    "Turn",
-    "Undecided",
-    "Unreadable",
-    "Unwritable",
-    "Usage",
-    "blame",
-    "capture",
-    "check",
-    "diff",
-    "export",
-    "file",
-    "files",
-    "follow",
-    "keep",
-    "open",
-    "redact",
-    "replay",
-    "search",
-    "sessions",
-    "stats",
-    "tables",
-    "usage",
-]
+__all__ = [name for name in _MODULES if name != "open"]  # pyright: ignore[reportUnsupportedDunderAll]
+"""What `from reread import *` imports: all public names but `open`, which would replace Python's own."""
 
 
 def __getattr__(name: str) -> Any:
+    if name in _PUBLIC_MODULES:
+        return importlib.import_module(f"reread.{name}")
     module = _MODULES.get(name)
     if module is None:
         raise AttributeError(f"module 'reread' has no attribute {name!r}")
@@ -135,4 +124,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted([*__all__, "__version__"])
+    return sorted([*_MODULES, *_PUBLIC_MODULES, "__version__"])

@@ -32,7 +32,7 @@ class NotFound(RereadError):
 class Ambiguous(RereadError):
     """A session id prefix matches several sessions."""
 
-    def __init__(self, message: str, *, candidates: Sequence[str]) -> None:
+    def __init__(self, message: str, *, candidates: Sequence[str] = ()) -> None:
         super().__init__(message)
         self.candidates: tuple[str, ...] = tuple(candidates)
         """The files that match."""

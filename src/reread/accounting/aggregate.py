@@ -25,7 +25,7 @@ from reread.accounting.digest import (
 )
 from reread.accounting.rows import AnyRow, PlainRow
 from reread.base.times import timestamp_ms
-from reread.disk.derived import encoded
+from reread.disk.derived_cache import encoded
 from reread.records.envelope import UsageFields
 
 Key = tuple[str, str | None]

@@ -217,7 +217,7 @@ def _replaces(new: UsageRow, old: UsageRow) -> bool:
 
 
 def row_usage(row: UsageRow, time_ms: int | None, prices: Prices) -> Usage:
-    """Return the usage of a response from the row that counts; the time, in timestamp_ms since 1970, sets the price."""
+    """Return the usage of a response from the row that counts; the time, in milliseconds since 1970, sets the price."""
     out = UsageSum()
     out.responses = 1
     out.unconfirmed = int(not row.stop_reason)

@@ -20,7 +20,7 @@ from reread.base import jsontext
 from reread.base.gc_pause import gc_paused
 from reread.disk import layout
 from reread.disk.cache import FileState
-from reread.disk.derived import Derived, encoded
+from reread.disk.derived_cache import DerivedValue, encoded
 from reread.disk.file_set import FileSet
 from reread.errors import NotFound, Unreadable
 
@@ -83,7 +83,7 @@ class Collection:
         self.cache = cache
         self.prices = prices
         self.progress = progress
-        self.cached: dict[str, Derived] = cache.files() if cache is not None else {}
+        self.cached: dict[str, DerivedValue] = cache.files() if cache is not None else {}
         deleted = inputs.gone(self.cached)
         self.dropped: list[str] = [] if keep_deleted else deleted
         """Deleted files to remove from the cache."""
@@ -98,7 +98,7 @@ class Collection:
         known = None if exact else self._cached_entries(key)
         if known is not None:
             return known
-        fresh: list[Derived] = []
+        fresh: list[DerivedValue] = []
         files = [*self._digests(fresh), *map(_scan_data, self.inputs.data)]
         entries = self._resolve(files, exact=exact)
         if self.cache is not None:
@@ -146,7 +146,7 @@ class Collection:
         content = (FORMAT, self.inputs.state, sorted(self.kept), msgspec.json.encode(self.prices.table))
         return hashlib.blake2b(jsontext.dumps(content), digest_size=16).digest()
 
-    def _digests(self, fresh: list[Derived]) -> Iterator[FileDigest]:
+    def _digests(self, fresh: list[DerivedValue]) -> Iterator[FileDigest]:
         """Yield the digest of every file; those that were read now are added to `fresh`."""
         paths = [path for path in (*self.inputs.states, *self.kept) if path in self.cached]
         encoded = self.cache.values(paths) if self.cache is not None else {}

@@ -42,6 +42,7 @@ class CounterDeltas:
 
     def cost_deltas(self, file: FileDigest, session: str | None) -> list[CounterDelta]:
         """Return the costs that the readings of a file report and no other file does."""
+        # A stream and the transcript of the same session read one counter: counting both would double the cost.
         deltas = self.deltas(file, session, streamed=False)
         if (session, False) in self.readings:
             deltas += self._stream_remainder(file, session)
@@ -64,7 +65,7 @@ class CounterDeltas:
         for reading in file.digest.readings:
             if reading.streamed != streamed or self._is_repeated(file, reading):
                 continue
-            if reading.session != session:
+            if reading.session != session:  # the process goes on counting when it changes the session
                 previous = reading if one_process else previous
                 continue
             base = self._base(file, reading) if previous is None else previous
@@ -90,6 +91,8 @@ class CounterDeltas:
         start_ms, own_prompt = self._own_part(file, reading) if lineage else (None, 0)
         found: list[tuple[FileDigest, CounterReading]] = []
         for other, earlier in lineage:
+            # A counter only grows. So the base is no reading made after this session began on its own, and none that,
+            # with the prompts of this session alone, is already more than what is read here.
             is_later = start_ms is not None and (earlier.time_ms or 0) > start_ms
             if not is_later and reading.follows(earlier) and _same_start(reading, earlier):
                 known = reading.prompt is not None and earlier.prompt is not None

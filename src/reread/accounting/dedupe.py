@@ -71,6 +71,8 @@ def group_copies(copies: list[ResponseCopy]) -> list[list[ResponseCopy]]:
         if copy.response.request is None:
             found = (with_request[key] for key in _shared_keys(copy) if key in with_request)
             matches.setdefault(groups.root(n), []).extend(found)
+    # What has no request id may match several requests. It joins one of them only: a copy must not make one response
+    # of two that were paid for.
     for root, found in matches.items():
         if found:
             groups.union(min(found, key=lambda n: _precedence(copies[n])), root)

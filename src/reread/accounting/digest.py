@@ -8,9 +8,9 @@ from reread.accounting.billing import Charge
 from reread.accounting.cost_counters import CounterReading
 from reread.base import jsontext
 from reread.disk import layout
-from reread.disk.derived import encoded
+from reread.disk.derived_cache import encoded
 
-FORMAT = 10
+FORMAT = 11
 """Change it when cached digests can no longer be read, or would be built differently now."""
 
 OWN_ROW, PROGRESS, CALL_RESULT = range(3)
@@ -113,6 +113,8 @@ class Digest(msgspec.Struct, array_like=True):
     """The working directory of a stream."""
     streamed: bool = False
     """True if the file holds a stream."""
+    session: str | None = None
+    """The session that the stream named last."""
     resumable: bool = True
     """True if appended lines can be read without the lines before them."""
 

@@ -8,9 +8,9 @@ from reread.accounting.digest import Digest, decode_digest, file_owner
 from reread.accounting.scan import ReadBuffer, Scanner
 from reread.accounting.usage_cache import UsageCache
 from reread.disk.cache import FileState
-from reread.disk.derived import Derived, ReadAt, proof_at
+from reread.disk.derived_cache import DerivedValue, ReadAt, proof_at
 
-ReadResult = tuple[Derived, Digest]
+ReadResult = tuple[DerivedValue, Digest]
 """The digest of a file to be cached, and the digest with an incomplete last line."""
 
 
@@ -18,7 +18,7 @@ class FileScan:
     """Scans the new bytes of a file, whoever reads them."""
 
     def __init__(
-        self, path: str, state: FileState, read_at: ReadAt, known: Derived | None, buffer: ReadBuffer | None = None
+        self, path: str, state: FileState, read_at: ReadAt, known: DerivedValue | None, buffer: ReadBuffer | None = None
     ) -> None:
         """Scan a file from the end of a known digest, or from the start if it is not of the same file."""
         continued = known if known is not None and known.is_continued(state, read_at) else None
@@ -46,7 +46,7 @@ class FileScan:
             scanner.offset, proof = self._state.size, b""
         encoded = scanner.digest.encode()
         scanner.flush()
-        return Derived(self._path, self._state, scanner.offset, proof, encoded), scanner.digest
+        return DerivedValue(self._path, self._state, scanner.offset, proof, encoded), scanner.digest
 
 
 class DigestUpdate:
@@ -56,7 +56,7 @@ class DigestUpdate:
         self._cache = UsageCache()
         self._known = self._cache.files()
         self._buffer = ReadBuffer()
-        self._fresh: list[Derived] = []
+        self._fresh: list[DerivedValue] = []
 
     def scan(self, path: str, state: FileState, read_at: ReadAt, start: int) -> FileScan | None:
         """Return the scan of a file that is read from `start` on; None if its digest needs none of these bytes."""

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import fnmatch
+import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta, tzinfo
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import msgspec
 
@@ -25,7 +26,7 @@ BLOCK_MS = 5 * MS_PER_HOUR
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-class Timed(Protocol):
+class TimedEntry(Protocol):
     """Anything that happened at a time."""
 
     @property
@@ -34,8 +35,9 @@ class Timed(Protocol):
 
 Key = Callable[[UsageEntry], str | None]
 """Returns the group to which an entry belongs; None if unknown."""
-TimeKey = Callable[[Timed], str | None]
+TimeKey = Callable[[TimedEntry], str | None]
 Test = Callable[[UsageEntry], bool]
+Row = TypeVar("Row")
 
 
 class UsageGroup(msgspec.Struct, frozen=True):
@@ -80,7 +82,7 @@ class UsageReport(msgspec.Struct, frozen=True):
     comparison: CostComparison | None = None
     """None if the client reported no cost."""
     hidden: tuple[UsageGroup, ...] = ()
-    """Rows below the threshold; the totals include them."""
+    """Rows that cost too little, or are more than were asked for; the totals include them."""
 
     def __getitem__(self, name: str) -> Any:
         return getattr(self, name)
@@ -183,18 +185,34 @@ def _compare(entries: Sequence[UsageEntry]) -> CostComparison | None:
     )
 
 
-def arrange(report: UsageReport, *, sort: str = "group", min_cost: float | None = None) -> UsageReport:
-    """Return a report with its rows in another order, largest first, and without those below a cost."""
+def arrange(
+    report: UsageReport, *, sort: str = "group", min_cost: float | None = None, limit: int | None = None
+) -> UsageReport:
+    """Return a report with its rows in another order, largest first, without those below a cost or beyond a limit."""
     rows = report.rows
     if sort not in SORTS:
         raise Misuse(f"Cannot sort by {sort!r}; use {', '.join(SORTS)}.")
     if sort != GROUP:
         rows = sorted(rows, key=lambda row: SORTS[sort](row.usage), reverse=True)
-    if min_cost is not None:
-        kept = [row for row in rows if best_cost(row.usage) >= min_cost]
-        hidden = tuple(row for row in rows if best_cost(row.usage) < min_cost)
-        return msgspec.structs.replace(report, rows=kept, hidden=hidden)
-    return msgspec.structs.replace(report, rows=rows)
+    least = -math.inf if min_cost is None else min_cost
+    cheap = [row for row in rows if best_cost(row.usage) < least]
+    rows = [row for row in rows if best_cost(row.usage) >= least]
+    rows, more = limit_rows(rows, limit, newest=sort == GROUP and is_timeline(report.by))
+    return msgspec.structs.replace(report, rows=rows, hidden=(*cheap, *more))
+
+
+def limit_rows(rows: list[Row], limit: int | None, *, newest: bool) -> tuple[list[Row], list[Row]]:
+    """Return at most so many rows, the first or the last ones, and the others."""
+    if limit is not None and limit < 1:
+        raise Misuse(f"Invalid limit {limit}; use 1 or more.")
+    if limit is None or len(rows) <= limit:
+        return rows, []
+    return (rows[-limit:], rows[:-limit]) if newest else (rows[:limit], rows[limit:])
+
+
+def is_timeline(by: Sequence[str]) -> bool:
+    """True if rows that are in the order of their groups go from the oldest to the newest."""
+    return bool(by) and by[0] in TIMELINE
 
 
 def best_cost(usage: Usage) -> float:
@@ -266,7 +284,7 @@ def _hour_key(clock: ZoneClock) -> TimeKey:
 def _time_key(clock: ZoneClock, name: Callable[[datetime], str]) -> TimeKey:
     names: dict[int, str] = {}
 
-    def key(entry: Timed) -> str | None:
+    def key(entry: TimedEntry) -> str | None:
         if entry.time_ms is None:
             return None
         slot = entry.time_ms // SLOT_MS
@@ -307,14 +325,20 @@ _KEYS: dict[str, Key] = {
     "thread": lambda entry: SUBAGENTS if entry.agent else MAIN,
 }
 BLOCK, AGENT_TYPE = "block", "agent_type"
+TIMELINE = ("day", "week", "month", BLOCK)
 GROUPS = (*TIME_KEYS, *_KEYS, AGENT_TYPE, BLOCK)
 """What usage can be grouped by: `repository` joins worktrees and subfolders, `thread` is the main thread or subagents,
 `block` is five hours."""
 
 
+def agent_type(entry: UsageEntry, agent_types: Mapping[str, str]) -> str | None:
+    """Return the type of the agent of an entry, by its message or by its id; None if no agent did it."""
+    return None if not entry.agent else agent_types.get(entry.message or "") or agent_types.get(entry.agent or "")
+
+
 def _key(name: str, clock: ZoneClock, entries: Sequence[UsageEntry], agent_types: Mapping[str, str]) -> Key:
     if name == AGENT_TYPE:
-        return lambda entry: agent_types.get(entry.agent) if entry.agent else MAIN
+        return lambda entry: agent_type(entry, agent_types) if entry.agent else MAIN
     if name in TIME_KEYS:
         return TIME_KEYS[name](clock)
     if name == BLOCK:

@@ -14,8 +14,8 @@ import msgspec
 
 from reread.base import jsontext
 from reread.disk.layout import expand_path
-from reread.disk.regular import read_settings
 from reread.errors import Misuse
+from reread.storage.safe_open import read_settings
 
 VARIABLE = "REREAD_PRICES"
 """Environment variable with the path of a price file that overrides the bundled prices."""

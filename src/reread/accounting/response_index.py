@@ -54,6 +54,8 @@ class ResponseIndex:
         """Rows without any id by their content."""
         self._run_markers = 0
         """Number of starts and ends of captured runs."""
+        self._unnamed: list[PendingResponse | CounterReading] = []
+        """What the stream stated before it named its session."""
         for response in digest.responses() if digest is not None else ():
             key = (response.id, response.request or self.partial.origins[response.origin_index].session)
             self.responses[key] = pending_from_cache(response)
@@ -67,12 +69,37 @@ class ResponseIndex:
 
     def add_record(self, line: AnyLine, body: bytes, streamed: bool) -> None:
         """Add a record in the native format; `body` is its JSON."""
+        # Not every program that relays a stream leaves a session id on its messages, or strips them of other fields.
+        streamed |= self.partial.streamed and not line.sessionId
         self.partial.streamed |= streamed
+        if streamed:
+            self._name_session(line)
         if self.partial.start_ms is None:
             self.partial.start_ms = timestamp_ms(line.timestamp)
         add = self._HANDLERS.get(line.type)
         if add is not None:
             add(self, line, body, streamed)
+
+    def _name_session(self, line: AnyLine) -> None:
+        """Note the session that a line of the stream names; one that names none belongs to the last one named.
+
+        What came before the first name belongs to the first. Otherwise the rows of a stream would be of one session and
+        the counter that sums them up of another: their cost would count twice.
+        """
+        if not line.sessionId:
+            line.sessionId = self.partial.session
+            return
+        self.partial.session = line.sessionId
+        for unnamed in self._unnamed:
+            if isinstance(unnamed, CounterReading):
+                unnamed.session = line.sessionId
+            elif unnamed.origin is not None:
+                unnamed.origin = msgspec.structs.replace(unnamed.origin, session=line.sessionId)
+        self._unnamed.clear()
+
+    def _add_unnamed(self, unnamed: PendingResponse | CounterReading) -> None:
+        self._unnamed.append(unnamed)
+        self.partial.resumable = False  # the line that names the session may be one that is not written yet
 
     def add_row(
         self, line: AnyRow, message: AnyMessage, usage: UsageFields, origin: ResponseOrigin | None = None
@@ -94,6 +121,8 @@ class ResponseIndex:
             response = response if isinstance(response, PendingResponse) else pending_from_row(response)
             response.add(line, message.model, message.stop_reason, usage)
         self.responses[key] = response
+        if origin is not None and origin.streamed and not line.sessionId:
+            self._add_unnamed(response)
         if not request:
             response.copy_keys += _copy_keys(line, usage)
 
@@ -153,7 +182,7 @@ class ResponseIndex:
         if row.message is None or row.message.usage is None or row.type != "assistant":
             return
         agent = progress.agentId or row.agentId or SIDECHAIN
-        origin = msgspec.structs.replace(self.origin_of(line), agent=agent, source=PROGRESS)
+        origin = msgspec.structs.replace(self.origin_of(line), agent=agent, source=PROGRESS, streamed=streamed)
         row.sessionId, row.timestamp = line.sessionId, row.timestamp or line.timestamp
         self.add_row(row, row.message, row.message.usage, origin)
 
@@ -198,9 +227,14 @@ class ResponseIndex:
         self._add_reading(read_cost_state(jsontext.loads_clean(body), len(self.responses)))
 
     def _add_reading(self, reading: CounterReading | None) -> None:
-        if reading is not None:
-            reading.session = reading.session or self.session
-            self.partial.readings.append(reading)
+        if reading is None:
+            return
+        if reading.streamed and not reading.session:
+            reading.session = self.partial.session
+            if reading.session is None:
+                self._add_unnamed(reading)
+        reading.session = reading.session or self.session
+        self.partial.readings.append(reading)
 
     _HANDLERS: ClassVar[dict[str, Callable[[ResponseIndex, AnyLine, bytes, bool], None]]] = {
         "assistant": _add_assistant,

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 
 from reread.accounting.digest import FORMAT
 from reread.disk.cache import CacheTable, Statement
-from reread.disk.derived import Derived, DerivedValues
+from reread.disk.derived_cache import DerivedValue, DerivedValues
 
 DIGESTS = "usage_digests"
 RESULTS = CacheTable("usage_results", "key BLOB PRIMARY KEY, entries BLOB", FORMAT)
@@ -36,12 +36,12 @@ class UsageCache(DerivedValues):
         rows = self.cache.read(f"SELECT entries FROM {RESULTS.name} WHERE typeof(entries) = 'blob' AND key = ?", key)
         return rows[0][0] if rows else None
 
-    def save(self, derived: Iterable[Derived], gone: Iterable[str] = (), *more: Statement) -> None:
+    def save(self, derived: Iterable[DerivedValue], gone: Iterable[str] = (), *more: Statement) -> None:
         """Store digests, and forget the files that are gone with all entries that may be of theirs."""
         gone = list(gone)
         super().save(derived, gone, *([Statement(_DELETE_RESULTS)] if gone else []), *more)
 
-    def save_result(self, digests: Iterable[Derived], gone: Iterable[str], key: bytes, entries: bytes) -> None:
+    def save_result(self, digests: Iterable[DerivedValue], gone: Iterable[str], key: bytes, entries: bytes) -> None:
         """Store digests, forget the files that are gone, and store the encoded entries under a key."""
         results = Statement(_INSERT_RESULT, [(key, entries)])
         self.save(digests, gone, results, Statement(_DELETE_OLD_RESULTS))

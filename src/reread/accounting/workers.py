@@ -15,10 +15,11 @@ import msgspec
 from reread.accounting.digest import Digest, decode_digest
 from reread.base import jsontext
 from reread.disk.cache import FileState
-from reread.disk.derived import Derived, ReadAt, encoded
-from reread.disk.kept import KeptFile
-from reread.disk.object_store import has_connected
-from reread.disk.regular import open_regular, status_of
+from reread.disk.derived_cache import DerivedValue, ReadAt, encoded
+from reread.disk.transcript_file import open_transcript
+from reread.storage.bucket import has_connected
+from reread.storage.read_at_file import ReadAtFile
+from reread.storage.safe_open import status_of
 
 if TYPE_CHECKING:
     from reread.accounting.file_scan import ReadResult
@@ -30,7 +31,7 @@ BYTES_PER_PROCESS = 16 << 20
 """A second process pays for its start if both have this much to read."""
 MAX_PROCESSES = 8
 
-SentResult = tuple[Derived, Digest | None]
+SentResult = tuple[DerivedValue, Digest | None]
 """A `ReadResult` as workers send it: None if both digests are the same."""
 
 
@@ -39,7 +40,7 @@ class ScanJob(msgspec.Struct):
 
     path: str
     size: int
-    cached: Derived | None = None
+    cached: DerivedValue | None = None
 
     @property
     def remaining(self) -> int:
@@ -147,7 +148,7 @@ def read(job: ScanJob, buffer: ReadBuffer | None = None) -> ReadResult:
     """Read a file from where its cached digest ends, or from the start if it is not the same file."""
     from reread.accounting.file_scan import FileScan
 
-    with open_regular(job.path) as file:
+    with open_transcript(job.path) as file:
         scan = FileScan(job.path, FileState.of(status_of(file)), _reader(file), job.cached, buffer)
         scanner = scan.scanner
         file.seek(scanner.offset)
@@ -156,7 +157,7 @@ def read(job: ScanJob, buffer: ReadBuffer | None = None) -> ReadResult:
         return scan.finish()
 
 
-def _reader(file: FileIO | KeptFile) -> ReadAt:
+def _reader(file: FileIO | ReadAtFile) -> ReadAt:
     """Return a function that reads from an open file by offset."""
 
     def read_at(offset: int, length: int) -> bytes:

@@ -28,7 +28,7 @@ def as_text(value: object) -> str:
 
 def one_line(value: object, length: int = LINE_LENGTH) -> str:
     """Return a value as one line of text, cut with an ellipsis if it is longer than `length`."""
-    line = " ".join(as_text(value).split())
+    line = " ".join(as_text(value).split(None, length))  # more words are not shown, and there may be millions
     return line if len(line) <= length else line[: length - 1] + "…"
 
 
@@ -68,9 +68,13 @@ def plural(count: object, noun: str) -> str:
     return f"{number} {noun if known == 1 else _plural_of(noun)}" if number else ""
 
 
+_NARROW = re.compile("[ -~\xa1-\xac\xae-\u02ff…–—“”]*")
+"""What surely takes one column a character: letters of the West, and signs of our own."""
+
+
 def cell_width(text: str) -> int:
     """Return how many terminal columns a text takes; wide characters, as in Chinese and emoji, take two."""
-    if text.isascii():
+    if text.isascii() or _NARROW.fullmatch(text):
         return len(text)
     from rich.cells import cell_len  # loaded late: `reread --help` must not load rich
 
@@ -88,6 +92,20 @@ def truncate(text: str, width: int, *, keep_end: bool = False, ellipsis: str = "
             break
         kept += 1
     return ellipsis + text[len(text) - kept :] if keep_end else text[:kept] + ellipsis
+
+
+def wrapped(text: str, width: int | None) -> list[str]:
+    """Return a sentence in lines of at most so many columns, if its words fit; without a width in one."""
+    if width is None or cell_width(text) <= width:
+        return [text]
+    first, *words = text.split(" ")
+    lines = [first]
+    for word in words:
+        if cell_width(lines[-1]) + 1 + cell_width(word) > width:
+            lines.append(word)
+        else:
+            lines[-1] += f" {word}"
+    return lines
 
 
 def pad(text: str, width: int, *, right: bool = False) -> str:

@@ -9,10 +9,12 @@ from typing import Any, Generic, NamedTuple, TypeVar, cast
 from reread.base.coerce import as_dict, as_list, as_str
 from reread.base.times import parse_timestamp
 from reread.model.content import content_blocks
-from reread.records.blocks import Block, ResultBlock, ToolResult
+from reread.records.blocks import Block, ResultBlock, Text, ToolResult
 from reread.records.decode import Records
+from reread.records.dialects.history import paste_files, pasted_text
 from reread.records.lines import ReadAt
 from reread.tools.outcome import is_plainly_done
+from reread.tools.spilled import ReadSpilled
 
 CACHED = 16
 """How many bodies stay decoded: drawing one call asks for each of its records several times."""
@@ -70,11 +72,13 @@ class Bodies:
         """The uuids of records that the stream took back."""
         self.positional_results: set[int] = set()
         """The records whose results were paired with calls by position."""
+        self.read_spilled: ReadSpilled = lambda _: None
+        """Reads results that are too large for the transcript."""
         self.of_agent = False
         """True if the records are an agent's."""
         self._calls = calls
         self._natives = _Recent(lambda index: self.records[index].native)
-        self._contents = _Recent(lambda index: tuple(content_blocks(self.native(index))))
+        self._contents = _Recent(self._content)
         self._endings = bytearray()
         """What is known of the results in each record: nothing yet, PLAINLY_DONE or SUSPECT."""
         self._written = _Recent(lambda index: _written_results(self.native(index)))
@@ -88,6 +92,12 @@ class Bodies:
     def content(self, index: int) -> Sequence[Block]:
         """Return the content blocks that a record holds."""
         return self._contents[index]
+
+    def _content(self, index: int) -> Sequence[Block]:
+        native = self.native(index)
+        texts = (self.read_spilled(name) for name in paste_files(native))
+        pasted = [Text(text=pasted_text(text)) for text in texts if text is not None]
+        return (*content_blocks(native), *pasted)
 
     def result(self, index: int, id: str) -> ResultBlock | None:
         """Return the result for a call that a record holds."""

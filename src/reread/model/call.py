@@ -9,12 +9,14 @@ from typing import Any
 import msgspec
 
 from reread import tools
+from reread.base.choices import CallState
 from reread.base.coerce import as_dict, as_str
 from reread.base.times import seconds_between
 from reread.model.bodies import Bodies, written_blocks
 from reread.model.record_kinds import own_fields
 from reread.records.blocks import Block
 from reread.tools.outcome import DONE, RUNNING, Outcome, outcome_of
+from reread.tools.spilled import spilled_names
 
 USE_FIELDS = ("type", "id", "input")
 RESULT_FIELDS = ("type", "tool_use_id", "content")
@@ -85,6 +87,16 @@ class CallContent(msgspec.Struct, eq=False):
         return self.bodies.structured_result(self.answer, self.id)
 
     @property
+    def spilled(self) -> str | None:
+        """The whole text of a result of which the transcript has only a preview; None if it is not there.
+
+        It is read from the file in the session's folder that the result names.
+        """
+        names = spilled_names(getattr(self.result, "content", None), self.data) if self.answer >= 0 else []
+        texts = [text for name in names if (text := self.bodies.read_spilled(name)) is not None]
+        return "\n".join(texts) if texts else None
+
+    @property
     def recorded(self) -> dict[str, Any]:
         """Everything that its records say of it and nothing else, by where it stands; blocks as written."""
         use = written_blocks(self.bodies.native(self.use))
@@ -133,7 +145,7 @@ class CallContent(msgspec.Struct, eq=False):
         return outcome_of(self.result, self.data, is_error=is_error, denial=denial)
 
     @property
-    def state(self) -> str:
+    def state(self) -> CallState:
         """running, done, failed, denied or interrupted."""
         if self.answer < 0:
             return RUNNING

@@ -6,8 +6,8 @@ These types refer to each other, so they share a module. `fold` fills them, one 
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
-from typing import Any, cast
+from collections.abc import Container, Iterator, Mapping, Sequence
+from typing import Any, Protocol, cast
 
 import msgspec
 
@@ -16,7 +16,7 @@ from reread.accounting.billing import Usage, UsageRow, row_usage, total
 from reread.accounting.prices import current_prices
 from reread.base.coerce import as_dict, as_int, as_str
 from reread.base.times import timestamp_ms
-from reread.model.between_messages import Marks
+from reread.model.between_messages import BetweenMessages
 from reread.model.bodies import Bodies
 from reread.model.call import CallContent
 from reread.model.ledger import MERGED, PAIRED, SHOWN, Ledger
@@ -28,7 +28,17 @@ from reread.model.usage_rows import RowCache
 from reread.records.decode import Records
 from reread.records.lines import Line, Lines, ReadAt
 from reread.tools.nodes import Node
+from reread.tools.spilled import with_spilled
 from reread.tools.tool_call import AgentStats, ToolCall
+
+
+class ThreadOwner(Protocol):
+    """What a conversation belongs to: the main thread and the agents of one session."""
+
+    @property
+    def conversation(self) -> Conversation: ...
+    @property
+    def agents(self) -> Mapping[str, Agent]: ...
 
 
 class Message(MessageContent, eq=False, kw_only=True):
@@ -42,8 +52,7 @@ class Message(MessageContent, eq=False, kw_only=True):
         """The tokens of its requests; zero for anything but a response."""
         if self.kind != "response":
             return Usage()
-        when, prices = timestamp_ms(self.stamp), current_prices()
-        usages = [row_usage(row, when, prices) for row in self.rows]
+        usages = [row_usage(row, timestamp_ms(self.stamp), current_prices()) for row in self.rows]
         return usages[0] if len(usages) == 1 else total(usages)
 
     @property
@@ -74,6 +83,8 @@ class Call(CallContent, eq=False, kw_only=True):
     """The response that made the call."""
     linked_agents: Sequence[Agent] = ()
     """The agents it started or resumed, as far as they have been linked."""
+    absent_agent: str | None = None
+    """The agent that its result names and whose transcript is not there; set when agents are linked."""
 
     @property
     def agent(self) -> Agent | None:
@@ -245,12 +256,13 @@ class Conversation:
         """What became of every record."""
         self.inline_agents: dict[str, Agent] = {}
         """The agents whose records are in this very file."""
-        self.marks: Marks = Marks()
+        self.marks: BetweenMessages = BetweenMessages()
         """What the file says between messages."""
         self.messages_by_id: dict[str, Message] = {}
         """Responses by the API's id."""
         self._linked: Mapping[str, Agent] | None = None
-        self._link_agents: Callable[[], object] = lambda: None
+        self.owner: ThreadOwner | None = None
+        """The session's threads: they know where the agents' files are."""
         self._branches: list[Branch] = []
         self._turns: tuple[int, list[Turn]] = (-1, [])
         self._rows = RowCache()
@@ -352,11 +364,7 @@ class Conversation:
 
     def link_agents(self) -> None:
         """Have the session link its agents to their calls, if it has not yet."""
-        self._link_agents()
-
-    def link_agents_with(self, link: Callable[[], object]) -> None:
-        """Set what links the agents: the session, which knows where their files are."""
-        self._link_agents = link
+        _ = self.owner.agents if self.owner is not None else None
 
     def set_agents(self, agents: Mapping[str, Agent]) -> None:
         """Set the agents below this conversation."""
@@ -371,11 +379,12 @@ class Conversation:
         agent = call.agent
         key = (call.index, call.answer, call.denied, agent, len(agent.records) if agent is not None else 0)
         if self._tool_call is None or self._tool_call[0] != key:
+            result, data = with_spilled(call.result, call.data, self.bodies.read_spilled)
             seen = ToolCall(
                 call.name,
                 call.input,
-                result=call.result,
-                data=call.data,
+                result=result,
+                data=data,
                 outcome=call.outcome,
                 seconds=call.duration,
                 agent=agent.stats if agent is not None else None,
@@ -404,7 +413,7 @@ class Agent(Conversation):
         self.call: Call | None = None
         """The call that started it, if the files say which."""
         self.parent: Agent | None = None
-        """The agent that made that call; None if the main thread did."""
+        """The agent that made that call; None if the main thread did. No agent is its own ancestor."""
         self.path = path
         """Its own file, if it has one."""
         self.meta: dict[str, Any] = meta or {}
@@ -483,14 +492,6 @@ class Agent(Conversation):
         """Note the id of the call that a record of it names: the first one counts."""
         self.call_id = self.call_id or id
         self.from_progress = self.from_progress or from_progress
-
-    def set_call(self, call: Call | None) -> None:
-        """Link the call that started it."""
-        self.call = call
-
-    def set_parent(self, parent: Agent | None) -> None:
-        """Link the agent that started it: the caller makes sure that no agent becomes its own ancestor."""
-        self.parent = parent
 
     def set_lines(self, lines: Lines) -> None:
         """Set the lines of its own file."""

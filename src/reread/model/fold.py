@@ -8,7 +8,7 @@ from typing import cast
 
 from reread.base.coerce import as_dict, as_list, as_str
 from reread.model import hooks
-from reread.model.attaching import Attaching, appended
+from reread.model.attachment_linker import AttachmentLinker, appended
 from reread.model.authors import HUMAN, origin_kind, user_kind
 from reread.model.compactions import add_boundary, add_summary
 from reread.model.content import first_text, raw_value
@@ -28,8 +28,9 @@ from reread.model.ledger import (
     UNKNOWN,
 )
 from reread.model.pairing import CallPairing
-from reread.model.partial import BlockPrints, PartialResponse
+from reread.model.partial import PartialResponse
 from reread.model.prompt_text import LOCAL_COMMANDS, first_tag, is_caveat, parse_prompt, prompt_kind
+from reread.model.queue import PromptQueue
 from reread.model.record_kinds import (
     BOOKKEEPING,
     CALL_BLOCKS,
@@ -45,7 +46,9 @@ from reread.model.record_kinds import (
     own_fields,
     response_kind,
 )
-from reread.records.decode import Record, inner_record
+from reread.model.repeats import BLOCK_BITS, MANY_BIT, OTHER_BIT, find_holder
+from reread.model.retold import retold_records
+from reread.records.decode import Record
 from reread.records.envelope import (
     AttachmentEnvelope,
     BlockEnvelope,
@@ -58,9 +61,6 @@ from reread.records.envelope import (
 
 METADATA_LISTS = {"init": "inits", "result": "results", "run": "runs", "pr-link": "pr_links"}
 """The list in the metadata that keeps the records of a type or system subtype."""
-TEXT_BIT, THINKING_BIT, OTHER_BIT, MANY_BIT = 1, 2, 4, 8
-BLOCK_BITS = {"text": TEXT_BIT, "thinking": THINKING_BIT, "redacted_thinking": THINKING_BIT}
-"""The bit of each type of block in `Message.seen`; MANY_BIT if a record held several blocks."""
 DEEPEST = 32
 """How many agents retold in progress records may be nested; real ones are retold by the main thread."""
 REPEATED = -2
@@ -79,8 +79,9 @@ class Fold:
         self._ledger = conversation.ledger
         self._metadata = conversation.metadata
         self._messages = conversation.messages
-        self._attaching = Attaching(conversation)
+        self._attaching = AttachmentLinker(conversation)
         self._pairing = CallPairing(conversation, self._attaching)
+        self._queue = PromptQueue(conversation.marks)
         self._calls_by_id = conversation.calls_by_id
         self._messages_by_id = conversation.messages_by_id
         self._agents: dict[str, Fold] = {}
@@ -143,6 +144,8 @@ class Fold:
     def _fold_state(self, index: int, envelope: RecordEnvelope) -> None:
         """Add a record that is not in the tree."""
         self._metadata.note(envelope, index)
+        if envelope.type != "result":
+            self.conversation.marks.add_state(index, envelope.type)
         if envelope.type not in STATE_TYPES:
             self._add_outside(MALFORMED if self.conversation.records[index].fault else UNKNOWN)
             return
@@ -152,7 +155,9 @@ class Fold:
         self._metadata.note_state(envelope)
         if envelope.type in METADATA_LISTS:
             self._metadata.of(METADATA_LISTS[envelope.type]).append(index)
-        if envelope.type == "last-prompt":
+        if envelope.type == "queue-operation":
+            self._queue.add(index, self.conversation.records[index].native)
+        elif envelope.type == "last-prompt":
             self._tree.continue_from(envelope.leafUuid)
         elif envelope.type == "result":
             self._pairing.deny_calls(as_list(self.conversation.records[index].native.get("permission_denials")))
@@ -187,7 +192,9 @@ class Fold:
         if type(content) is list and content and self._pair_results(index, content):
             return
         text = first_text(content)
-        kind = self._user_kind(envelope, text)
+        if self._queue:
+            self._queue.send(index, text)
+        kind = self._user_kind(index, envelope, text)
         speaks = kind == "prompt" or (kind == "command" and first_tag(text) not in LOCAL_COMMANDS)
         if speaks and parent >= 0 and parent not in self._caveats and self._tree.leads_somewhere(parent, index):
             self._tree.fork(parent)
@@ -202,16 +209,18 @@ class Fold:
         elif kind == "notification":
             self._notify_call(message, parse_prompt(text).fields.get("tool-use-id"))
 
-    def _user_kind(self, envelope: RecordEnvelope, text: str) -> str:
+    def _user_kind(self, index: int, envelope: RecordEnvelope, text: str) -> str:
         """Return the kind of a user record; an agent's first one is its prompt, whatever its fields say."""
         if self._is_agent_file and not self._messages and not envelope.isCompactSummary:
             return prompt_kind(text)
         kind = user_kind(envelope, text)
-        return self._command_kind(text) if kind == "command" else kind
+        return self._command_kind(index, text) if kind == "command" else kind
 
-    def _command_kind(self, text: str) -> str:
+    def _command_kind(self, index: int, text: str) -> str:
         """Return `command`, or `meta` if it is the client's record of the command that was just typed."""
         command = str(parse_prompt(text).command)
+        if self._queue:
+            self._queue.send(index, command)
         repeats = command == self._typed_command and bool(first_tag(text))
         self._typed_command = command if not first_tag(text) else None
         return "meta" if repeats else "command"
@@ -240,7 +249,7 @@ class Fold:
                 self._name_response(message, api.id)
         else:
             fate = MERGED
-            repeated = self._repeated(index, message, content) if content else -1
+            repeated = find_holder(message, index, content) if content else -1
             if repeated >= 0:
                 self._describe(message, api)
                 message.usage_records = appended(message.usage_records, index)
@@ -278,29 +287,9 @@ class Fold:
             message.seen |= MANY_BIT
         return speaks
 
-    def _repeated(self, index: int, message: Message, content: list[BlockEnvelope] | str) -> int:
-        """Return the record of the same message that holds all these blocks already, or -1."""
-        if type(content) is list and len(content) == 1 and not message.seen & MANY_BIT:
-            block = content[0]
-            if block.type in CALL_BLOCKS:
-                call = self._calls_by_id.get(block.id or "")
-                return call.use if call is not None and call.message is message else -1
-            if not message.seen & BLOCK_BITS.get(block.type, OTHER_BIT):
-                return -1
-        records = self.conversation.records
-        if message.prints is None:
-            message.prints = BlockPrints()
-            for earlier in message.records:
-                message.prints.add(records[earlier].native, earlier)
-        native = records[index].native
-        holder = message.prints.holder(native)
-        if holder < 0:
-            message.prints.add(native, index)
-        return holder
-
     def _add_message(self, index: int, envelope: RecordEnvelope, role: str, kind: str) -> Message:
         conversation = self.conversation
-        id = envelope.uuid or f"line {conversation.records.line(index)}"
+        id = envelope.uuid or conversation.records.name(index)
         message = Message(
             conversation.bodies,
             len(self._messages),
@@ -342,8 +331,8 @@ class Fold:
             self._add(STATE, NO_TARGET)
             if subtype in METADATA_LISTS:
                 self._metadata.of(METADATA_LISTS[subtype]).append(index)
-            if subtype == "init":
-                self._fold_setup(index, envelope)
+            if subtype != "init" or not self._fold_setup(index, envelope):
+                self.conversation.marks.add_state(index, f"system {subtype}")
             return
         if subtype in hooks.QUIET_TESTS and self._is_quiet(index, subtype):
             self._add(ATTACHED, self._attaching.to_call(index, envelope.toolUseID))
@@ -355,7 +344,7 @@ class Fold:
         if subtype == "local_command":
             text = as_str(self.conversation.records[index].native.get("content")) or ""
             if prompt_kind(text) == "command":
-                role, kind = "user", self._command_kind(text)
+                role, kind = "user", self._command_kind(index, text)
         message = self._add_message(index, envelope, role, kind)
         self._add(SHOWN, message.index)
         if kind == "compaction":
@@ -368,13 +357,15 @@ class Fold:
         id = as_str(self.conversation.records[index].native.get("tool_use_id"))
         return id if id in self.conversation.calls_by_id else None
 
-    def _fold_setup(self, index: int, envelope: RecordEnvelope) -> None:
-        """Note how the client was set up, unless it was set up so before: a stream says it at each turn."""
+    def _fold_setup(self, index: int, envelope: RecordEnvelope) -> bool:
+        """Note how the client was set up; False if it was set up so before: a stream says it at each turn."""
         marks, native = self.conversation.marks, self.conversation.bodies.native
         known = marks.setup >= 0 and self.conversation.records[marks.setup].envelope.sessionId == envelope.sessionId
-        if not known or own_fields(native(index)) != own_fields(native(marks.setup)):
+        changed = not known or own_fields(native(index)) != own_fields(native(marks.setup))
+        if changed:
             marks.add_setup(index, of_session=known)
         marks.setup = index
+        return changed
 
     def _is_quiet(self, index: int, subtype: str) -> bool:
         """True if a record says only that hooks have run, or repeats the feedback before it."""
@@ -419,6 +410,8 @@ class Fold:
     def _add_queued(self, index: int, envelope: RecordEnvelope, payload: AttachmentEnvelope) -> None:
         """Add what a person typed while a turn ran, or what a task reported meanwhile."""
         text = first_text(raw_value(payload.prompt))
+        if self._queue:
+            self._queue.send(index, text)
         kind = prompt_kind(text)
         automatic = payload.isMeta or payload.commandMode == "task-notification"
         if kind == "prompt" and (automatic or origin_kind(payload.origin) not in (None, HUMAN)):
@@ -437,8 +430,9 @@ class Fold:
             self._add(ATTACHED, self._attaching.to_call(index, envelope.toolUseID, envelope.parentToolUseID))
             return
         agent = self._agent(payload.agentId, call=envelope.parentToolUseID, from_progress=True)
-        if payload.message and agent._depth < DEEPEST:
-            agent.push(inner_record(self.conversation.records[index], bytes(payload.message)))
+        for record in retold_records(self.conversation.records[index], payload) if agent._depth < DEEPEST else ():
+            if record.envelope.uuid is None or record.envelope.uuid not in agent._tree.uuids:
+                agent.push(record)
         self._add(AGENT, agent._number)
 
     def fold_stream_event(self, index: int, envelope: RecordEnvelope) -> None:
@@ -508,7 +502,7 @@ class Fold:
         """Add an agent whose records are in this file, and return its fold."""
         agent = Agent(id, self.conversation.records.read, depth=self._depth + 1, parent_uuid=parent_uuid)
         fold = self._agents[id] = Fold(agent, number=len(self._ledger.agents))
-        self.conversation.inline_agents[id] = agent
+        self.conversation.inline_agents[id], agent.records.origin = agent, self.conversation.records.origin
         self._ledger.agents.append(id)
         return fold
 

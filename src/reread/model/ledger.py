@@ -61,6 +61,8 @@ class Fate(msgspec.Struct, frozen=True):
     """The id of the agent it belongs to."""
     of: int | None = None
     """The line of the record that it repeats."""
+    state: str | None = None
+    """The file with the earlier state that has the record, if its own file has dropped it."""
 
 
 class LedgerMessage(Protocol):
@@ -157,6 +159,8 @@ class Ledger(Sequence[Fate]):
     def _fate(self, index: int) -> Fate:
         code = self._codes[index]
         fate = _EXPLAIN[code](self, index, self.targets[index])
+        if self._records.is_dropped(index):
+            fate = msgspec.structs.replace(fate, state=self._records.state(index))
         if code <= ATTACHED and not self._tree.is_on(index, self._tree.active_branch):
             reason = f"on abandoned branch {self._tree.branch_of(index)}: {fate.reason}"
             return msgspec.structs.replace(fate, fate=FATES[ABANDONED], reason=reason)

@@ -191,12 +191,19 @@ class MessageContent(msgspec.Struct, eq=False):
 
     @property
     def flags(self) -> frozenset[str]:
-        """Its flags: error, deleted, superseded, aborted."""
+        """Its flags: error, deleted, superseded, aborted; dropped, if only an earlier state of the file has it."""
         records = [self.bodies.native(i) for i in self.records]
         found = {flag for record in records for name, flag in FLAGS.items() if record.get(name)}
         if any(as_str(record.get("uuid")) in self.bodies.superseded for record in records):
             found.add("superseded")
+        if self.dropped:
+            found.add("dropped")
         return frozenset(found)
+
+    @property
+    def dropped(self) -> bool:
+        """True if the file has none of its records any more, and only an earlier state of it does."""
+        return all(map(self.bodies.records.is_dropped, self.records))
 
     def usage_rows(self) -> list[UsageRow]:
         """Return the winning usage row of each of its requests."""

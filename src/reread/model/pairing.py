@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, cast
 
 from reread.base.coerce import as_dict, as_str
-from reread.model.attaching import Attaching
+from reread.model.attachment_linker import AttachmentLinker
 from reread.model.conversation import Call, Conversation, Message
 from reread.model.ledger import ORPHAN, PAIRED
 from reread.records.envelope import BlockEnvelope
@@ -14,7 +14,7 @@ from reread.records.envelope import BlockEnvelope
 class CallPairing:
     """The calls of a conversation while its records come in."""
 
-    def __init__(self, conversation: Conversation, attaching: Attaching) -> None:
+    def __init__(self, conversation: Conversation, attaching: AttachmentLinker) -> None:
         self._attaching = attaching
         self._conversation = conversation
         self._calls = conversation.calls

@@ -12,23 +12,23 @@ from typing import Any, cast
 
 import msgspec
 
+from reread.base import jsontext
 from reread.base.coerce import as_dict
 from reread.base.joined_text import joined_text
 from reread.base.text import plural
+from reread.model.authors import COMMAND, PERSON, user_author
 from reread.model.compactions import compaction_of
-from reread.model.content import content_blocks
+from reread.model.content import content_blocks, first_text
 from reread.model.conversation import Call, Compaction, Message
-from reread.model.fold import BLOCK_BITS
 from reread.model.hooks import has_failed
 from reread.model.message import thinking_seconds
 from reread.model.partial import new_blocks
-from reread.model.prompt_text import PromptText
+from reread.model.prompt_text import PromptText, prompt_kind
 from reread.model.record_kinds import TURN_STARTERS, payload_of
+from reread.model.repeats import BLOCK_BITS
 from reread.records import blocks as b
 from reread.records.decode import Record
-from reread.tools.generic import block_node
-from reread.tools.leftover import NOT_TEXT
-from reread.tools.nodes import Data, Links
+from reread.tools.unshown_fields import NOT_TEXT, is_text
 
 KINDS = PROMPTS, TEXT, THINKING, TOOLS, NOTICES = "prompts", "text", "thinking", "tools", "notices"
 """The kinds of part, by the words that selections and filters use."""
@@ -51,6 +51,8 @@ QUIET_TYPES = {
 QUIET_TAGS = {"ide_opened_file": SELECTION, "ide_selection": SELECTION, "pasted_content": "pasted text"}
 """What additions to a text are counted as by their tag."""
 ORIGINAL = "originalFile"
+BOUNDARY_WORDS = ("Conversation compacted", "Context microcompacted")
+"""What the client always writes at the boundary of a compaction; the first versions wrote a text of their own."""
 
 
 class MessagePart(msgspec.Struct, frozen=True):
@@ -137,7 +139,7 @@ class CompactionPoint(MessagePart, frozen=True):
 
     compaction: Compaction
     summary: str
-    """The text of its summary; empty if it has none, or if the summary is a part of its own."""
+    """The text of its boundary and of its summary; empty if it has none, or if the summary is a part of its own."""
 
 
 class MessageAttachment(MessagePart, frozen=True):
@@ -150,6 +152,23 @@ class SessionStart(MessagePart, frozen=True):
     """Another session begins in the same file."""
 
     session: str
+
+
+class QueuedPrompt(MessagePart, frozen=True):
+    """What was queued after the message and, as far as the file says, never sent."""
+
+    text: str
+    author: str
+    """person or command if someone typed it; else task, peer or client."""
+    taken: str
+    """How it left the queue: removed, or taken back to be edited; empty if it did not."""
+    blocks: Sequence[b.Block] = ()
+    """Pictures and other blocks that were queued with it."""
+
+    @property
+    def is_typed(self) -> bool:
+        """True if a person typed it."""
+        return self.author in (PERSON, COMMAND)
 
 
 class ClientSetup(MessagePart, frozen=True):
@@ -209,8 +228,19 @@ def _parts(message: Message, *, with_summary: bool) -> Iterator[MessagePart]:
             yield from _statement(message, with_summary=with_summary)
     for index in message.attached:
         yield MessageAttachment(message, NOTICES, payload_of(conversation.bodies.native(index)))
+    for index, taken in marks.queued.get(message.index, {}).items():
+        yield _queued(message, conversation.bodies.native(index), taken)
     for index in marks.ends.get(message.index, ()):
         yield TurnEnd(message, NOTICES, conversation.records.line(index), conversation.bodies.native(index))
+
+
+def _queued(message: Message, native: dict[str, Any], taken: str) -> QueuedPrompt:
+    content = native.get("content")
+    text, found = first_text(content), content_blocks({"message": {"content": content}})
+    kind = prompt_kind(text)
+    author = PERSON if kind == "prompt" else user_author(kind, None, text, in_agent=False)
+    others = [block for block in found if not (isinstance(block, b.Text) and block.text == text)]
+    return QueuedPrompt(message, NOTICES, text, author, taken, others)
 
 
 def _marks_before(message: Message) -> Iterator[MessagePart]:
@@ -263,6 +293,8 @@ def quiet_noun(part: MessagePart) -> str | None:
             return "list of sources"
         case MessageBlocks(kind="notices"):
             return "block"
+        case QueuedPrompt():
+            return None if part.is_typed else "queued notification"
         case _:
             return None
 
@@ -317,8 +349,9 @@ def _compaction(message: Message, text: str, *, with_summary: bool) -> Iterator[
     """A boundary with its summary, a summary without a boundary, or the text of either alone."""
     compaction = compaction_of(message)
     if compaction is not None and message is compaction.boundary:
-        summary = compaction.summary.text if with_summary and compaction.summary is not None else ""
-        yield CompactionPoint(message, NOTICES, compaction, summary)
+        texts = ["" if compaction.micro or text.startswith(BOUNDARY_WORDS) else text]
+        texts += [compaction.summary.text] if with_summary and compaction.summary is not None else []
+        yield CompactionPoint(message, NOTICES, compaction, "\n\n".join(filter(None, texts)))
     elif compaction is not None and compaction.boundary is None:
         yield CompactionPoint(message, NOTICES, compaction, text)
     elif compaction is None or not with_summary:
@@ -401,7 +434,9 @@ def part_texts(part: MessagePart) -> Iterator[str]:
             yield part.text
         case MessageCall(call=call):
             result, data = getattr(call.result, "content", None), without_original(call.data)
-            yield joined_text([call.name, *strings(call.input), *strings(result), *strings(data)])
+            texts = [call.name, *strings(call.input), *strings(result), *strings(data)]
+            spilled = call.spilled
+            yield joined_text([*texts, *keys_and_numbers(call.input)]) + (f"\n{spilled}" if spilled else "")
         case MessageBlocks():
             yield from map(block_text, part.blocks)
         case MetaContext():
@@ -419,6 +454,9 @@ def part_texts(part: MessagePart) -> Iterator[str]:
             yield "\n".join(strings({name: value for name, value in part.payload.items() if name != "type"}))
         case TextCitations():
             yield "\n".join(strings(part.citations))
+        case QueuedPrompt():
+            yield part.text
+            yield from map(block_text, part.blocks)
         case SessionStart() | ClientSetup() | TurnEnd():
             return
         case _:
@@ -432,10 +470,17 @@ def without_original(data: Any) -> Any:
 
 def block_text(block: b.Block) -> str:
     """The text of a block that is neither text, thinking nor a call."""
-    node = block_node(block)
-    if isinstance(node, Links):
-        return "\n".join(target.url for target in node.targets)
-    return "\n".join(strings(node.value)) if isinstance(node, Data) else ""
+    match block:
+        case b.Image():
+            texts = strings(getattr(block.picture, "url", None))
+        case b.Document():
+            source = as_dict(msgspec.structs.asdict(block.source)) if isinstance(block.source, msgspec.Struct) else {}
+            texts = strings(
+                [block.title, block.context, {name: source.get(name) for name in ("url", "data", "content")}]
+            )
+        case _:
+            texts = strings({name: value for name, value in msgspec.structs.asdict(block).items() if value is not None})
+    return "\n".join(texts)
 
 
 def strings(value: Any) -> Iterator[str]:
@@ -446,9 +491,28 @@ def strings(value: Any) -> Iterator[str]:
         if isinstance(item, str):
             yield item
         elif isinstance(item, dict):
-            pairs = cast(dict[str, Any], item).items()
-            stack += [inner for name, inner in reversed(pairs) if name not in NOT_TEXT]
+            fields = cast(dict[str, Any], item)
+            stack += [
+                inner for name, inner in reversed(fields.items()) if name not in NOT_TEXT or is_text(name, fields)
+            ]
         elif isinstance(item, list):
             stack += reversed(cast(list[Any], item))
         elif isinstance(item, msgspec.Struct):
             stack.append(msgspec.structs.asdict(item))
+
+
+def keys_and_numbers(input: Any) -> Iterator[str]:
+    """The keys and numbers of a call's input as one text, each number after its key; nothing if there are none."""
+    lines: list[str] = []
+    stack: list[tuple[str, Any]] = [("", input)]
+    while stack:
+        name, item = stack.pop()
+        lines += [name] if name else []
+        if isinstance(item, dict):
+            stack += reversed(cast(dict[str, Any], item).items())
+        elif isinstance(item, list):
+            stack += [("", inner) for inner in reversed(cast(list[Any], item))]
+        elif isinstance(item, int | float):
+            lines.append(jsontext.dumps(item).decode())
+    if lines:
+        yield "\n".join(lines)

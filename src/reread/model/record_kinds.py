@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from reread.base.coerce import as_dict
+from reread.base.times import timestamp_ms
 from reread.records.envelope import MessageEnvelope, RecordEnvelope
 from reread.records.types import RECORDS, TreeRecord
 
@@ -32,33 +33,62 @@ SYSTEM_KINDS: dict[str, str | None] = {
     "api_retry": "error",
     "attribution_snapshot": STATE,
     "background_tasks_changed": STATE,
+    "bridge_state": STATE,
+    "checkpoint_done": STATE,
+    "cloud_session_delta": STATE,
     "codex_state": STATE,
     "commands_changed": STATE,
     "compact_boundary": "compaction",
     "control_request_progress": STATE,
+    "dev_intent": STATE,
     "elicitation_complete": STATE,
     "file_snapshot": STATE,
     "files_persisted": STATE,
     "hook_progress": STATE,
     "hook_response": "hook",
     "hook_started": STATE,
+    "inherited_asks_settled": STATE,
     "init": STATE,
     "local_command": "output",
     "local_command_output": "output",
     "microcompact_boundary": "compaction",
     "mirror_error": STATE,
+    "peer_message_hold": STATE,
+    "per_turn_effort_changed": STATE,
+    "permission_check_status": STATE,
+    "placed": STATE,
     "plugin_install": STATE,
+    "rewind_stand_in": STATE,
     "scheduled_task_fire": "notification",
+    "session_metadata": STATE,
     "session_state_changed": STATE,
+    "session_title_changed": STATE,
     "session_writes_lost": STATE,
+    "start_folder": STATE,
     "status": STATE,
     "stop_hook_summary": "hook",
     "task_notification": "notification",
     "task_progress": STATE,
     "task_started": STATE,
+    "task_summary": STATE,
     "task_updated": STATE,
     "thinking_tokens": STATE,
+    "tool_host_result": STATE,
+    "turn_began_before_init": STATE,
     "turn_duration": STATE,
+    "turn_handoff_available": STATE,
+    "turn_preempted": STATE,
+    "turn_starting": STATE,
+    "ui_focus": STATE,
+    "ui_invalidate": STATE,
+    "ui_log": STATE,
+    "ui_notify": STATE,
+    "ui_notify_cancel": STATE,
+    "ui_panes": STATE,
+    "ui_placed": STATE,
+    "ui_scroll": STATE,
+    "ui_status": STATE,
+    "ui_toast": STATE,
     "vcs_state_changed": STATE,
     "worker_shutting_down": STATE,
 }
@@ -83,6 +113,7 @@ def response_kind(envelope: RecordEnvelope, message: MessageEnvelope) -> str:
     return NOTICE if message.model == SYNTHETIC else "response"
 
 
+STAMP = "timestamp"
 ENVELOPE = frozenset(
     {
         "agentId",
@@ -95,7 +126,7 @@ ENVELOPE = frozenset(
         "parentUuid",
         "sessionId",
         "slug",
-        "timestamp",
+        STAMP,
         "type",
         "userType",
         "uuid",
@@ -106,8 +137,12 @@ ENVELOPE = frozenset(
 
 
 def own_fields(record: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what a record says besides the fields that every record has."""
-    return {name: value for name, value in record.items() if name not in ENVELOPE}
+    """Return what a record says besides the fields that every record has; a time that is none is something it says."""
+    own = {name: value for name, value in record.items() if name not in ENVELOPE}
+    stamp = record.get(STAMP)
+    if stamp and (not isinstance(stamp, str) or timestamp_ms(stamp) is None):
+        own[STAMP] = stamp
+    return own
 
 
 def payload_of(record: Mapping[str, Any]) -> dict[str, Any]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import re
 import threading
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, cast, overload
+from typing import Any, NamedTuple, cast, overload
 
 import msgspec
 
@@ -30,6 +31,16 @@ NATIVE_TYPES = frozenset(RECORDS) - dialects.stream_json.TYPES
 _NOT_BLANK = re.compile(rb"[^ \t\r\n]")
 
 
+class RecordOrigin(NamedTuple):
+    """Where a record really is, if its file is read together with earlier states of it."""
+
+    line: int
+    """Number of its line there; 0 if it is not known."""
+    offset: int
+    state: str | None
+    """The file with the earlier state; None if the file itself has the record."""
+
+
 class Record(msgspec.Struct, gc=False, eq=False):
     """One JSON object of a line, with its position; decoded on demand."""
 
@@ -43,6 +54,13 @@ class Record(msgspec.Struct, gc=False, eq=False):
     _envelope: RecordEnvelope | None = None
     _dialect: str = dialects.NATIVE
     _fault: str | None = None
+    state: str | None = None
+    """The file with the earlier state that has the record, if its own file has dropped it; else None."""
+
+    @property
+    def dropped(self) -> bool:
+        """True if only an earlier state of the file has it: `line` and `offset` are those in `state`."""
+        return self.state is not None
 
     @property
     def raw(self) -> bytes:
@@ -102,6 +120,8 @@ class Records(Sequence[Record]):
 
     def __init__(self, read: ReadAt) -> None:
         self.read = read
+        self.origin: Callable[[int, int], RecordOrigin] | None = None
+        """Says where the record on a line and at an offset of the source really is, if it is a joined one."""
         self._lines = array("I")
         self._offsets = array("Q")
         self._lengths = array("I")
@@ -125,10 +145,28 @@ class Records(Sequence[Record]):
 
     def line(self, index: int) -> int:
         """Return the number of the line that a record starts on."""
-        return self._lines[index]
+        return self._lines[index] if self.origin is None else self.origin(*self.position(index)[:2]).line
+
+    def state(self, index: int) -> str | None:
+        """Return the file with the earlier state that has a record; None if the file itself has it."""
+        return self.origin(*self.position(index)[:2]).state if self.origin is not None else None
+
+    def name(self, index: int) -> str:
+        """Return a name for a record without a uuid: its line, and the file if that is an earlier state."""
+        state = self.state(index)
+        return f"line {self.line(index)}" + (f" of {os.path.basename(state)}" if state is not None else "")
+
+    @property
+    def dropped(self) -> list[Record]:
+        """The records that only an earlier state of the file has."""
+        return [self[index] for index in range(len(self)) if self.is_dropped(index)]
+
+    def is_dropped(self, index: int) -> bool:
+        """True if only an earlier state of the file has a record."""
+        return self.origin is not None and self.state(index) is not None
 
     def position(self, index: int) -> tuple[int, int, int]:
-        """Return the line number, offset and length of a record."""
+        """Return the line number, offset and length of a record in the source, which may be a joined one."""
         return self._lines[index], self._offsets[index], self._lengths[index]
 
     def body(self, index: int) -> bytes:
@@ -145,6 +183,13 @@ class Records(Sequence[Record]):
     def __getitem__(self, index: int | slice) -> Record | list[Record]:
         if isinstance(index, slice):
             return [self[n] for n in range(*index.indices(len(self)))]
+        record = self.in_source(index)
+        if self.origin is not None:
+            record.line, record.offset, record.state = self.origin(record.line, record.offset)
+        return record
+
+    def in_source(self, index: int) -> Record:
+        """Return a record with its position in the source."""
         offset = self._offsets[index]
         return Record(self._lines[index], offset, self.read(offset, self._lengths[index]))
 
@@ -343,13 +388,13 @@ def slow_records(body: bytes, line: int, offset: int) -> list[Record]:
     return records or [Record(line, offset, body)]
 
 
-def inner_record(record: Record, message: bytes) -> Record:
-    """Return a record that is written inside another, such as an agent's in a progress record."""
+def inner_record(record: Record, message: bytes, start: int = 0) -> Record:
+    """Return a record that is written inside another, such as an agent's in a progress record, after `start`."""
     try:
         envelope = decode_envelope(message)
     except jsontext.DECODE_ERRORS:
         envelope = to_envelope(as_dict(jsontext.loads_clean(message)))
-    at = record.body.find(message)
+    at = record.body.find(message, start)
     if at < 0:
         return Record(record.line, record.offset, record.body, envelope.type, envelope)
     return Record(record.line, record.offset + at, message, envelope.type, envelope)

@@ -130,6 +130,21 @@ class ProgressEnvelope(Struct):
     type: str = ""
     agentId: str | None = None
     message: Raw = NOTHING
+    normalizedMessages: Raw = NOTHING
+
+    @property
+    def others(self) -> list[Raw]:
+        """The agent's messages of which `message` is the last; whatever is no list is one of them."""
+        if bytes(self.normalizedMessages) in (b"", b"null"):
+            return []
+        try:
+            return msgspec.json.decode(self.normalizedMessages, type=list[Raw])
+        except jsontext.DECODE_ERRORS:
+            return [self.normalizedMessages]
+
+
+class _ProgressBody(Struct):
+    data: ProgressEnvelope | None = None
 
 
 class EventEnvelope(Struct):
@@ -163,6 +178,17 @@ def decode_payload(raw: Raw, shape: type[_Payload]) -> _Payload:
         value = jsontext.loads_clean(bytes(raw)) if raw else None
         kind = cast(dict[str, Any], value).get("type") if isinstance(value, dict) else None
         return shape(type=kind) if isinstance(kind, str) else shape()
+
+
+def written_progress(body: bytes) -> ProgressEnvelope | None:
+    """Return the payload of a progress record with its raw fields as written; None if it is written otherwise.
+
+    The payload in the envelope of an unusual record was encoded anew, so that it is not found in the record's bytes.
+    """
+    try:
+        return msgspec.json.decode(body, type=_ProgressBody).data
+    except jsontext.DECODE_ERRORS:
+        return None
 
 
 def to_envelope(value: dict[str, Any]) -> RecordEnvelope:

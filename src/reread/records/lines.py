@@ -97,17 +97,17 @@ class IndexedLineSplitter(LineSplitter):
 class Lines(Sequence[Line]):
     """The lines of one source, read on demand."""
 
-    def __init__(self, starts: array[int], end: Callable[[], int], read: ReadAt) -> None:
+    def __init__(self, starts: Callable[[], array[int]], end: Callable[[], int], read: ReadAt) -> None:
         self._starts = starts
         self._end = end
         self._read = read
 
     def count_within(self, size: int) -> int:
         """Return how many lines the first `size` bytes contain to their end."""
-        return len(self) if self._end() <= size else max(0, bisect_right(self._starts, size) - 1)
+        return len(self) if self._end() <= size else max(0, bisect_right(self._starts(), size) - 1)
 
     def __len__(self) -> int:
-        return len(self._starts)
+        return len(self._starts())
 
     @overload
     def __getitem__(self, index: int) -> Line: ...
@@ -116,9 +116,10 @@ class Lines(Sequence[Line]):
     def __getitem__(self, index: int | slice) -> Line | list[Line]:
         if isinstance(index, slice):
             return [self[n] for n in range(*index.indices(len(self)))]
-        index = range(len(self))[index]
-        start = self._starts[index]
-        stop = self._starts[index + 1] if index + 1 < len(self) else self._end()
+        starts = self._starts()
+        index = range(len(starts))[index]
+        start = starts[index]
+        stop = starts[index + 1] if index + 1 < len(starts) else self._end()
         return Line(index + 1, start, self._read(start, stop - start))
 
     def __iter__(self) -> Iterator[Line]:

@@ -90,6 +90,9 @@ class AgentLinker:
             for call in self._linked:
                 call.set_agents(())
             self._linked = _link_all(list(self._calls.values()), agents)
+            for evidence in (evidence for calls in self._calls.values() for evidence in calls.evidence):
+                is_absent = evidence.agent not in agents and not evidence.call.linked_agents
+                evidence.call.absent_agent = evidence.agent if is_absent else None
             self._state = (*state, _call_count(conversations, agents))
 
 
@@ -108,8 +111,8 @@ def _link_all(calls: Sequence[AgentCalls], agents: Mapping[str, Agent]) -> list[
     """Link all agents anew and return the calls that have agents."""
     links = _Links(calls)
     for agent in agents.values():
-        agent.set_call(None)
-        agent.set_parent(None)
+        agent.call = None
+        agent.parent = None
     for agent in agents.values():
         links.link(agent, links.named_call(agent))
     for agent in agents.values():
@@ -180,7 +183,7 @@ class _Links:
     def link(self, agent: Agent, call: Call | None) -> None:
         """Link an agent and the call that started it."""
         if call is not None:
-            agent.set_call(call)
+            agent.call = call
             if isinstance(call.conversation, Agent):
                 self.set_parent(agent, call.conversation)
             self._linked.setdefault(id(call), (call, []))[1].append(agent)
@@ -188,7 +191,7 @@ class _Links:
     def set_parent(self, agent: Agent, parent: Agent) -> None:
         """Link an agent and the one that started it, unless it would become its own ancestor."""
         if agent.parent is None and self._topmost(parent) is not agent:
-            agent.set_parent(parent)
+            agent.parent = parent
             self._above[agent] = parent
 
     def _topmost(self, agent: Agent) -> Agent:

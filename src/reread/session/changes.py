@@ -7,7 +7,7 @@ from types import TracebackType
 
 import msgspec
 
-from reread.base.threaded import iterate_in_thread
+from reread.base.async_iteration import iterate_in_thread
 from reread.model.conversation import Agent, Call, Conversation, Message
 from reread.model.ledger import AGENT, MERGED, PAIRED, SHOWN, Fate
 from reread.records.decode import Record

@@ -13,7 +13,7 @@ import msgspec
 from reread.model.conversation import Agent, Call, Conversation, Message
 from reread.model.fold import Fold
 
-LINKS = frozenset({"bodies", "conversation", "calls", "message", "linked_agents", "partial", "prints"})
+LINKS = frozenset({"bodies", "conversation", "calls", "message", "linked_agents", "absent_agent", "partial", "prints"})
 """The fields of messages and calls that are not columns."""
 NUMBERS, WORDS, SPARSE, VALUES = range(4)
 """The forms of a column: an array; places in a list of words; the values that are not the default; all values."""

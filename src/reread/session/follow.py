@@ -12,12 +12,12 @@ from watchfiles import watch
 
 from reread.catalog.resolve import missing_path, resolve_session
 from reread.disk import layout
-from reread.disk.kept import file_exists, stat_file
 from reread.disk.sources import FileSource
 from reread.errors import Misuse, NotFound, Unreadable
 from reread.session.changes import Change, ChangeStream
 from reread.session.follower import HEARTBEAT_MS, RESCAN_TICKS, RESCANS_AFTER_CHANGE, STEP_MS, Follower, ticks
-from reread.session.session import Session
+from reread.session.session import Session, threads_of
+from reread.storage.kept_file import file_exists, stat_file
 
 MOST_OPEN = 32
 """Of all sessions, so many stay open; one that changed longest ago is closed, and read again if it changes."""
@@ -60,7 +60,7 @@ def _start(
         return None, missing
     path = resolve_session(name, root=root)
     session = Session(FileSource(path))
-    session.load_lines()  # a last line without an end is still being written
+    threads_of(session).load_lines()  # a last line without an end is still being written
     return Follower(session, seen={} if fresh else None), path
 
 

@@ -11,12 +11,13 @@ from pathlib import Path
 from watchfiles import watch
 
 from reread.disk import layout
-from reread.disk.kept import file_exists
 from reread.errors import NotFound, Unreadable
 from reread.model.conversation import Agent, Conversation
 from reread.session.changes import Change, change_of
 from reread.session.loader import Loader
-from reread.session.session import Session, load_agent
+from reread.session.session import Session, threads_of
+from reread.session.threads import load_agent
+from reread.storage.kept_file import file_exists
 
 STEP_MS = 5
 """How long the watcher waits for more changes before it reports."""
@@ -79,28 +80,32 @@ class Follower:
     def __init__(self, session: Session, *, seen: Mapping[str, int] | None = None) -> None:
         """Follow a session from what it holds; or, with `seen`, from that many bytes of each of its files."""
         self.session = session
+        self._threads = threads_of(session)
         self._seen = dict(seen or {})
         self._ticks = 0
         self._rescans = 0
-        session.stop_merging()
+        self._threads.stop_merging()
         if seen is not None:
-            session.restart()
-            session.set_agents({})
+            self._threads.restart()
+            self._threads.set_agents({})
             self._rescans = RESCANS_AFTER_CHANGE
         _ = session.agents
 
     def sizes(self) -> dict[str, int]:
         """Return how many bytes of each of its files were read."""
-        loaders = (self.session.loader, *self.session.agent_loaders.values())
+        loaders = (self._threads.loader, *self._threads.agent_loaders.values())
         return {str(loader.source.path): loader.size for loader in loaders}
 
     def changes(self, touched: set[Path]) -> Iterator[Change]:
         """Return what is new, in the main file first, then in each agent's."""
         yield from self._main_changes()
-        for id, loader in self.session.agent_loaders.items():
+        for id, loader in self._threads.agent_loaders.items():
             yield from self._agent_changes(id, loader)
         self._ticks += 1
-        sources = (self.session.source, *(loader.source for loader in self.session.agent_loaders.values()))
+        sources = (
+            self._threads.source,
+            *(loader.source for loader in self._threads.agent_loaders.values()),
+        )
         if not touched <= {source.path.absolute() for source in sources if source.path is not None}:
             self._rescans = RESCANS_AFTER_CHANGE
         if self._rescans or self._ticks % RESCAN_TICKS == 0:
@@ -109,22 +114,22 @@ class Follower:
 
     def finish(self) -> Iterator[Change]:
         """Return what a last line without an end holds, once nothing more is expected."""
-        if self.session.loader.can_continue():
-            yield from self._changes(self.session.loader, self.session.load_rest())
+        if self._threads.loader.can_continue():
+            yield from self._changes(self._threads.loader, self._threads.load_rest())
 
     def _main_changes(self) -> Iterator[Change]:
         session = self.session
-        if session.loader.can_continue():
-            yield from self._changes(session.loader, session.load_lines())
+        if self._threads.loader.can_continue():
+            yield from self._changes(self._threads.loader, self._threads.load_lines())
             return
         if session.path is None or not file_exists(session.path):
             return
         self._seen.pop(str(session.path), None)
-        old, new = session.reload(), session.loader.conversation
+        old, new = self._threads.reload(), self._threads.loader.conversation
         same = _shared(old, new)
         line = old.records.line(same) if same < len(old.records) else len(session.lines) + 1
         yield Change("rewritten", line=line, session=session)
-        yield from self._changes(session.loader, range(same, len(new.records)))
+        yield from self._changes(self._threads.loader, range(same, len(new.records)))
 
     def _agent_changes(self, id: str, loader: Loader) -> Iterator[Change]:
         if loader.can_continue():
@@ -135,31 +140,30 @@ class Follower:
             return
         self._seen.pop(str(path), None)
         fresh = load_agent(id, path, torn=False)
-        self.session.set_agent(id, fresh)
+        self._threads.set_agent(id, fresh)
         yield Change("rewritten", line=1, agent=_agent(fresh), session=self.session)
         yield from self._changes(fresh, range(len(fresh.conversation.records)))
 
     def _new_agents(self) -> Iterator[Change]:
-        session = self.session
-        for id, path in session.agent_files().items():
-            known = session.agent_loaders.get(id)
+        for id, path in self._threads.agent_files().items():
+            known = self._threads.agent_loaders.get(id)
             if known is None:
                 with suppress(Unreadable, NotFound):  # gone again, or not readable: the rest continues
                     loader = load_agent(id, path, torn=False)
-                    session.set_agent(id, loader)
+                    self._threads.set_agent(id, loader)
                     yield from self._changes(loader, range(len(loader.conversation.records)))
             elif (agent := _agent(known)) is not None and not agent.meta and (meta := layout.agent_meta(path)):
                 agent.set_meta(meta)
-                session.unlink_agents()
+                self._threads.unlink_agents()
 
     def _changes(self, loader: Loader, indexes: range) -> Iterator[Change]:
         conversation = loader.conversation
         seen = loader.lines.count_within(self._seen.get(str(loader.source.path), 0))
         if indexes:
-            self.session.unlink_agents()
+            self._threads.unlink_agents()
             _ = self.session.agents
         for index in indexes:
-            if conversation.records.line(index) > seen:
+            if conversation.records.line(index) > seen and not conversation.records.is_dropped(index):
                 yield change_of(conversation, index, self.session)
 
 

@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import TYPE_CHECKING
 
 from reread.base.gc_pause import gc_paused
-from reread.disk.sources import Source, identity_at
-from reread.model.conversation import Conversation
+from reread.disk.sources import FileSource, OwnSource, Source, identity_at, own_source
+from reread.disk.spilled import spilled_text
+from reread.errors import Unreadable
+from reread.model.conversation import Agent, Conversation
 from reread.model.fold import Fold
 from reread.records.decode import Decoder
 from reread.records.lines import Lines
+from reread.session.rules import Finding
 from reread.session.saved_fold import SMALLEST, BrokenFold, read_fold, restore_fold, save_fold
+from reread.session.state_findings import state_findings
+
+if TYPE_CHECKING:
+    from reread.disk.joined import JoinedFile
 
 CHUNK = 1 << 18
 PROOF = 256
@@ -29,9 +38,16 @@ class Loader:
 
     def __init__(self, source: Source, conversation: Conversation) -> None:
         self.source = source
+        path = source.path
+        if path is not None:
+            conversation.bodies.read_spilled = partial(spilled_text, path)
         self.conversation = conversation
         self._fold = Fold(conversation)
         self._decoder = Decoder(self._fold.push_lines)
+        self._own = (0, array("Q"))
+        """Of how many lines it was found out which are the file's own, and where these begin."""
+        if self.joined is not None:
+            conversation.records.origin = self.joined.origin
         self._read = 0
         self._saved = 0
         """Bytes that were restored or saved."""
@@ -43,13 +59,51 @@ class Loader:
 
     @property
     def lines(self) -> Lines:
-        """The physical lines read so far."""
-        return Lines(self._decoder.starts, lambda: self._decoder.size, self.source.read)
+        """The physical lines of the file itself, read so far."""
+        joined = self.joined
+        if joined is None:
+            return Lines(lambda: self._decoder.starts, lambda: self._decoder.size, self.source.read)
+        return Lines(self._own_starts, lambda: joined.own_end(self._decoder.size), joined.read_own)
+
+    def _own_starts(self) -> array[int]:
+        """Return where the lines of the file itself begin, without those of its earlier states."""
+        known, joined = self._decoder.starts, self.joined
+        if joined is not None and len(known) != self._own[0]:
+            found = (joined.own_start(start) for start in known)
+            self._own = (len(known), array("Q", (start for start in found if start is not None)))
+        return self._own[1]
+
+    @property
+    def joined(self) -> JoinedFile | None:
+        """The file and its earlier states, if these have something that it has not."""
+        return self.source.joined if isinstance(self.source, FileSource) else None
 
     @property
     def size(self) -> int:
         """Bytes read so far."""
         return self._read
+
+    def alone(self) -> Loader:
+        """Return a loader of the file itself, without its earlier states: rules are about the lines of one file."""
+        source, known = own_source(self.source), self.conversation
+        if source is self.source:
+            return self
+        is_agent = isinstance(known, Agent)
+        own = Agent(known.id, source.read, path=known.path, meta=known.meta) if is_agent else Conversation(source.read)
+        loader = Loader(source, own)
+        if isinstance(own, Agent):
+            own.set_lines(loader.lines)
+        loader.load()
+        return loader
+
+    def state_findings(self) -> Iterator[Finding]:
+        """Yield what is found of the earlier states of the file."""
+        return state_findings(self.joined)
+
+    @property
+    def own_size(self) -> int:
+        """Bytes of the file itself, read so far."""
+        return self._read if self.joined is None else self.joined.own_end(self._read)
 
     def restore(self) -> bool:
         """Restore what was saved of the source's file, as far as the file still has it; False if nothing was.
@@ -57,7 +111,7 @@ class Loader:
         If it is False, something may have been restored of a broken fold: use another loader and conversation.
         """
         path = self.source.path
-        if path is None or self._read or not self.source.read(SMALLEST, 1):
+        if path is None or self._read or isinstance(self.source, OwnSource) or not self.source.read(SMALLEST, 1):
             return False
         with gc_paused():
             saved = read_fold(path, self.source.read)
@@ -84,7 +138,7 @@ class Loader:
 
     def save(self) -> bool:
         """Save what was read, so that it can be restored; False if it cannot be, or too little of it is new."""
-        path = self.source.path
+        path = self.source.path if not isinstance(self.source, OwnSource) else None
         if path is None or self._flushed or not self._decoder.is_lines or self._read < SMALLEST:
             return False
         endings = self.conversation.bodies.known_endings
@@ -128,4 +182,7 @@ class Loader:
             return False
         if self._flushed and size != self._read:
             return False
-        return self.source.read(max(0, self._read - PROOF), len(self._proof)) == self._proof
+        try:
+            return self.source.read(max(0, self._read - PROOF), len(self._proof)) == self._proof
+        except Unreadable:  # another file has its inode by now, or it was rewritten
+            return False

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, cast
 
 import msgspec
@@ -12,7 +12,7 @@ from reread.model.conversation import Conversation
 from reread.model.fold import Fold
 from reread.model.record_kinds import SYNTHETIC
 from reread.records import dialects
-from reread.records.decode import Record
+from reread.records.decode import Record, RecordOrigin
 from reread.records.lines import ReadAt
 from reread.session.rules import INFO, WARNING, Finding, Rule
 
@@ -51,10 +51,12 @@ def merge(captured: Conversation, transcripts: Sequence[Transcript]) -> Conversa
     """Return one conversation of both, in the order in which things happened; a transcript's record wins."""
     reads = [captured.records.read, *(transcript.conversation.records.read for transcript in transcripts)]
     fold = Fold(Conversation(_read_any(reads)))
+    fold.conversation.records.origin = _origin_of_any([captured, *(one.conversation for one in transcripts)])
     by_session = {transcript.session: (number, transcript) for number, transcript in enumerate(transcripts, 1)}
     calls = set[str]().union(*(transcript.agent_calls for transcript in transcripts))
     number, transcript = 0, None
-    for record in captured.records:
+    for index in range(len(captured.records)):
+        record = captured.records.in_source(index)
         number, transcript = by_session.get(record.envelope.sessionId or "", (number, transcript))
         if transcript is None:
             fold.push(_shifted(record, 0))
@@ -73,6 +75,19 @@ def _read_any(reads: Sequence[ReadAt]) -> ReadAt:
     return lambda offset, length: reads[offset >> SHIFT](offset & OFFSET_MASK, length)
 
 
+def _origin_of_any(conversations: Sequence[Conversation]) -> Callable[[int, int], RecordOrigin] | None:
+    """Return what says where a record of one of the files really is; None if none of them is a joined one."""
+    origins = [conversation.records.origin for conversation in conversations]
+    if not any(origins):
+        return None
+
+    def origin(line: int, offset: int) -> RecordOrigin:
+        inner = origins[offset >> SHIFT]
+        return inner(line, offset & OFFSET_MASK) if inner is not None else RecordOrigin(line, offset, None)
+
+    return origin
+
+
 def _shifted(record: Record, number: int) -> Record:
     record.offset += number << SHIFT
     return record
@@ -81,7 +96,7 @@ def _shifted(record: Record, number: int) -> Record:
 def _push_until(fold: Fold, number: int, transcript: Transcript, end: int) -> None:
     """Push the records of a transcript up to one."""
     for index in range(transcript.next, end):
-        fold.push(_shifted(transcript.conversation.records[index], number))
+        fold.push(_shifted(transcript.conversation.records.in_source(index), number))
     transcript.next = max(transcript.next, end)
 
 

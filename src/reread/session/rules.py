@@ -256,6 +256,12 @@ def unanswered_call(file: CheckedFile) -> Iterator[Spot]:
             yield file.records.line(call.at), f"{shown(call.name)} call {shown(id)} has no result"
 
 
+def absent_agent(file: CheckedFile) -> Iterator[Spot]:
+    for call in file.conversation.calls:  # agents have been linked: linking here would read the file again
+        if call.absent_agent is not None:
+            yield call.line, f"the transcript of agent {shown(call.absent_agent)}, which its result names, is not there"
+
+
 def session_change(file: CheckedFile) -> Iterator[Spot]:
     metadata = file.conversation.metadata
     for id, index in zip(metadata.ids[1:], metadata.ids_at[1:], strict=True):
@@ -331,6 +337,7 @@ RULES = (
     Rule("unnamed-result", INFO, "A result names no call.", file=unnamed_result),
     Rule("several-results", INFO, "A call has more than one result.", file=several_results),
     Rule("unanswered-call", INFO, "A call has no result.", file=unanswered_call),
+    Rule("absent-agent", INFO, "A result names an agent whose transcript is not there.", file=absent_agent),
     Rule("forward-parent", INFO, "A record's parent stands later in the file.", file=forward_parent),
     Rule("reappended-record", INFO, "A compaction wrote a record again.", file=reappended_record),
     Rule("repeated-record", INFO, "A record says again what an earlier one says.", file=repeated_record),

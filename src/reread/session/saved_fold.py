@@ -21,15 +21,15 @@ from typing import Any, cast
 
 import msgspec
 
-from reread.disk.atomic import write_atomic
 from reread.disk.cache import FileState, cache_folder
-from reread.disk.frames import LARGEST_FRAME, pack, unpack
-from reread.disk.regular import make_own_folder, read_own
 from reread.model.conversation import Agent, Call, Compaction, Conversation, Message
 from reread.model.fold import Fold
 from reread.model.metadata import UniqueList
-from reread.session.code_format import code_format
 from reread.session.fold_columns import ConversationObjects, pack_objects, unpack_objects
+from reread.session.fold_version import code_format
+from reread.storage.atomic import write_atomic
+from reread.storage.frames import LARGEST_FRAME, pack, unpack
+from reread.storage.safe_open import make_own_folder, read_own
 
 SMALLEST = 16 << 20
 """Smaller files are read faster than a fold is restored."""
@@ -43,7 +43,7 @@ MESSAGE, CALL, FOLD = 1, 2, 3
 NOT_STATE = frozenset(
     {
         *("messages", "calls", "calls_by_id", "messages_by_id", "compactions", "inline_agents", "_agents"),
-        *("_linked", "_link_agents", "_branches", "_turns", "_tool_call", "_limits", "_leads", "_rows"),
+        *("_linked", "owner", "_branches", "_turns", "_tool_call", "_limits", "_leads", "_rows"),
         *("read", "call", "parent", "path", "meta", "_lines_of_file", "_made", "uuids"),
     }
 )

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path
-from typing import IO, Any, cast
+from typing import IO, Any, Self
 
 from reread.accounting.billing import Usage
-from reread.accounting.collect import Inputs, total_usage
+from reread.accounting.collect import total_usage
 from reread.accounting.prices import current_prices
 from reread.base import jsontext
 from reread.base.paths import normalize_folder
@@ -22,9 +21,8 @@ from reread.catalog.headers import captures_of
 from reread.catalog.resolve import STDIN, resolve_session
 from reread.disk import layout
 from reread.disk.backups import BackupFiles
-from reread.disk.filenames import unicode_stem
 from reread.disk.sources import FileSource, MemorySource, Source, read_all
-from reread.errors import Misuse, NotFound, Unreadable
+from reread.errors import Misuse
 from reread.history.session_files import file_histories
 from reread.history.versions import FileHistory
 from reread.model.conversation import Agent, Branch, Call, Compaction, Conversation, Message, Turn
@@ -35,160 +33,96 @@ from reread.records.decode import Records
 from reread.records.dialects import stored
 from reread.records.lines import Lines
 from reread.session import merge, rules
-from reread.session.agents import AgentLinker
 from reread.session.commits import Commit, PullRequest, find_commits, find_pull_requests
 from reread.session.context_window import ContextFill, context_of
-from reread.session.loader import Loader, Progress
-from reread.session.merge import Transcript
+from reread.session.loader import Progress
 from reread.session.results import TurnResult, turn_results
 from reread.session.rules import Finding
-from reread.session.usage_inputs import usage_inputs
+from reread.session.threads import SessionThreads
 
 
 class Session:
-    """One session file (or stream) and all that belongs to it."""
+    """One session file (or stream) and all that belongs to it.
+
+    It can be used in a `with` statement, and be copied and pickled: a copy has the bytes of its files.
+    """
 
     def __init__(
-        self, source: Source, *, progress: Progress | None = None, roots: Sequence[str | Path] | None = None
+        self,
+        source: Source | SessionThreads,
+        *,
+        progress: Progress | None = None,
+        roots: Sequence[str | Path] | None = None,
     ) -> None:
-        self.source: Source = source
-        self.roots = roots
-        self._progress = progress
-        self._loader: Loader | None = None
-        self._transcripts: list[Session] | None = None
-        self._merged: tuple[int, Conversation] | None = None
-        self._agent_loaders: dict[str, Loader] | None = None
-        self._agents: tuple[int, dict[str, Agent]] = (-1, {})
-        self._linker = AgentLinker()
+        is_read = isinstance(source, SessionThreads)
+        self._threads = source if is_read else SessionThreads(source, progress=progress, roots=roots)
+        self._transcripts: tuple[list[SessionThreads], list[Session]] = ([], [])
         self._usage: tuple[object, Usage] | None = None
         self._problems: tuple[int, list[Finding]] = (-1, [])
         self._files: tuple[tuple[int, ...], dict[str, FileHistory]] = ((), {})
-        self.shown_as: str | None = None
-        """The path that views show, if this is a copy that stands for another file."""
+
+    def close(self) -> None:
+        """Close its files. What was read stays usable; whatever must be read from now on raises Misuse."""
+        self._threads.close()
+
+    @property
+    def closed(self) -> bool:
+        """True after `close()`."""
+        return self._threads.closed
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __reduce__(self) -> tuple[type[Session], tuple[SessionThreads]]:
+        return Session, (self._threads,)
 
     @property
     def path(self) -> Path | None:
         """The session's file; None if it came as bytes."""
-        return self.source.path
-
-    @property
-    def kept_as(self) -> str | None:
-        """The file in an archive that it is read from, if its own is gone."""
-        return self.source.kept_as if isinstance(self.source, FileSource) else None
-
-    @property
-    def loader(self) -> Loader:
-        """The main file and the conversation read from it; it is read when first asked for."""
-        if self._loader is None:
-            self.restore_fold()
-            self.loader.load(self._progress)
-        return self._loader or self._begin()
-
-    def restore_fold(self) -> None:
-        """Restore what was saved when the file was opened before; `load_lines` reads the rest."""
-        if not self._begin().restore():
-            self._begin()
-
-    def save_fold(self) -> None:
-        """Save what was read of a large file, so that it opens again without being read."""
-        if self._loader is not None:
-            self._loader.save()
-
-    def _begin(self) -> Loader:
-        conversation = Conversation(self.source.read)
-        conversation.link_agents_with(lambda: self.agents)
-        self._loader = Loader(self.source, conversation)
-        return self._loader
+        return self._threads.path
 
     @property
     def conversation(self) -> Conversation:
         """The main thread; of a captured conversation, merged with the transcripts of its sessions."""
-        own = self.loader.conversation
-        if not self.transcripts:
-            return own
-        if self._merged is None or self._merged[0] != len(own.records):
-            merged = merge.merge(own, self._merge_inputs())
-            merged.link_agents_with(lambda: self.agents)
-            self._merged = (len(own.records), merged)
-        return self._merged[1]
-
-    def _merge_inputs(self) -> list[Transcript]:
-        out: list[Transcript] = []
-        for other in self.transcripts:
-            conversations = [other.loader.conversation, *other.agents.values()]
-            calls = {call.id for conversation in conversations for call in conversation.calls if call.agent is not None}
-            out.append(Transcript(other.id, str(other.path), other.loader.conversation, calls))
-        return out
+        return self._threads.conversation
 
     @property
     def transcripts(self) -> list[Session]:
         """Of a captured conversation, the transcripts of its sessions that still exist."""
-        if self._transcripts is None:
-            own = self.loader.conversation
-            ids = own.metadata.ids if self.path is not None and merge.is_captured(own) else ()
-            found = (layout.find_transcript(id, self.roots) for id in dict.fromkeys(ids))
-            self._transcripts = [Session(FileSource(path)) for path in found if path is not None]
-        return self._transcripts
+        found = self._threads.transcripts
+        if self._transcripts[0] is not found:
+            self._transcripts = (found, [Session(other) for other in found])
+        return self._transcripts[1]
 
     @cached_property
     def captures(self) -> list[Path]:
         """Of a transcript, the captured conversations that hold its session."""
-        if self.path is None or merge.is_captured(self.loader.conversation):
+        if self.path is None or merge.is_captured(self._threads.loader.conversation):
             return []
-        return captures_of(self.path.stem, self.roots)
-
-    def restart(self) -> None:
-        """Begin again with nothing read; `load_lines` reads on."""
-        self._begin()
-
-    def load_lines(self, progress: Progress | None = None) -> range:
-        """Read the whole lines that are new, and return the indexes of their records."""
-        return (
-            self._loader.load_lines(progress) if self._loader else self._begin().load_lines(progress or self._progress)
-        )
-
-    def load_rest(self) -> range:
-        """Read everything that is new, a torn last line included, and return the indexes of the records."""
-        first = len((self._loader or self._begin()).conversation.records)
-        self.loader.load()
-        return range(first, len(self.loader.conversation.records))
-
-    def reload(self) -> Conversation:
-        """Read the whole lines of a file that was replaced, and return the conversation as it was."""
-        old = self.loader.conversation
-        if self.path is not None:
-            self.source = FileSource(self.path)
-        self._begin().load_lines()
-        return old
-
-    def stop_merging(self) -> None:
-        """Leave the transcripts of a captured conversation out: what is printed now is not in them yet."""
-        self._transcripts = []
+        self._threads.require_open()
+        return captures_of(self.path.stem, self._threads.roots)
 
     @property
     def results(self) -> list[TurnResult]:
         """How its turns ended, if a stream says so: its own, or one that was captured of it."""
         own = turn_results(self.conversation)
-        captured = [turn_results(Session(FileSource(path)).loader.conversation) for path in self.captures]
+        if self.captures:
+            self._threads.require_open()
+        captured = [turn_results(SessionThreads(FileSource(path)).loader.conversation) for path in self.captures]
         return own + [result for found in captured for result in found if result.session in self.ids]
-
-    @property
-    def unplaced_results(self) -> list[TurnResult]:
-        """The results that stand after no message of its file: views show them at the end."""
-        conversation = self.conversation
-        placed = {conversation.records.line(index) for index in conversation.marks.ended}
-        own = turn_results(conversation)
-        return [*(result for result in own if result.line not in placed), *self.results[len(own) :]]
 
     @property
     def lines(self) -> Lines:
         """The physical lines of the main file: joined, they are the file."""
-        return self.loader.lines
+        return self._threads.loader.lines
 
     @property
     def records(self) -> Records:
-        """The records of the main file."""
-        return self.loader.conversation.records
+        """The records of the main file, and between them those that only an earlier state of it has."""
+        return self._threads.loader.conversation.records
 
     @property
     def messages(self) -> list[Message]:
@@ -206,11 +140,6 @@ class Session:
         return self.conversation.calls
 
     @property
-    def all_calls(self) -> list[Call]:
-        """Its calls, then those of each of its agents."""
-        return [*self.calls, *(call for agent in self.agents.values() for call in agent.calls)]
-
-    @property
     def branches(self) -> list[Branch]:
         """All branches, the active one first."""
         return self.conversation.branches
@@ -222,74 +151,24 @@ class Session:
 
     @property
     def ledger(self) -> Ledger:
-        """What became of every record of the main file."""
-        return self.loader.conversation.ledger
-
-    @property
-    def agent_loaders(self) -> Mapping[str, Loader]:
-        """The agents' own files and the conversations read from them, by agent id."""
-        if self._agent_loaders is None:
-            own: dict[str, Loader] = {}
-            for id, path in self.agent_files().items():
-                with suppress(Unreadable, NotFound):  # the others can be read; `check` reports this one
-                    own[id] = load_agent(id, path)
-            for other in self.transcripts:
-                own |= other.agent_loaders
-            self._agent_loaders = own
-        return self._agent_loaders
-
-    def set_agent(self, id: str, loader: Loader) -> None:
-        """Add an agent's file, or replace it, and have the agents linked again."""
-        self._agent_loaders = {**self.agent_loaders, id: loader}
-        self.unlink_agents()
-
-    def set_agents(self, loaders: Mapping[str, Loader]) -> None:
-        """Use these agents' files instead of those beside the session's."""
-        self._agent_loaders = dict(loaders)
-        self.unlink_agents()
-
-    def agent_files(self) -> dict[str, Path]:
-        """Return the files of its agents that exist now, by agent id."""
-        if self.path is None:
-            return {}
-        return layout.agent_files(self.path, layout.agent_sessions(self.path, self.ids))
+        """What became of every record of the main file and its earlier states."""
+        return self._threads.loader.conversation.ledger
 
     @property
     def agents(self) -> dict[str, Agent]:
         """Every agent by id, all depths, flat."""
-        if self._agents[0] != len(self.records):
-            self._agents = (len(self.records), self._link_agents())
-        return self._agents[1]
-
-    def unlink_agents(self) -> None:
-        """Have the agents linked again: one of their files is new, grew or was rewritten."""
-        self._agents = (-1, {})
-
-    def _link_agents(self) -> dict[str, Agent]:
-        found = _nested_agents(self.conversation)
-        for loader in self.agent_loaders.values():
-            if loader.conversation.inline_agents:
-                found = {**_nested_agents(loader.conversation), **found}
-        found |= {id: cast(Agent, loader.conversation) for id, loader in self.agent_loaders.items()}
-        for agent in found.values():
-            agent.link_agents_with(lambda: self.agents)
-        self._linker.link(self.conversation, found)
-        return found
+        return self._threads.agents
 
     @property
     def problems(self) -> list[Finding]:
         """What `check` finds in the main file, with the line of each."""
         relatives = list(self.agents.values())
         if self._problems[0] != len(self.records):
-            found = list(rules.findings(self.loader.conversation, self.lines, relatives=relatives))
-            found += self.disagreements
+            own = self._threads.loader.alone()
+            found = list(rules.findings(own.conversation, own.lines, relatives=relatives))
+            found += [*self._threads.loader.state_findings(), *self._threads.disagreements]
             self._problems = (len(self.records), found)
         return self._problems[1]
-
-    @property
-    def disagreements(self) -> list[Finding]:
-        """How a captured conversation differs from the transcripts of its sessions."""
-        return list(merge.differences(self.loader.conversation, self._merge_inputs()))
 
     @property
     def files(self) -> dict[str, FileHistory]:
@@ -297,6 +176,7 @@ class Session:
         main, agents = self.conversation, self.agents
         state = (len(main.records), *(len(agent.records) for agent in agents.values()))
         if self._files[0] != state:
+            self._threads.require_open()
             owners = [(one.path, one.ids) for one in (self, *self.transcripts) if one.path is not None]
             self._files = (state, file_histories(main, agents, BackupFiles(owners).read))
         return self._files[1]
@@ -304,15 +184,12 @@ class Session:
     @property
     def usage(self) -> Usage:
         """What it used, its agents included: exactly what `reread.usage` counts for it."""
-        inputs = self.usage_inputs
+        if self._usage is not None and self.closed:
+            return self._usage[1]
+        inputs = self._threads.usage_inputs
         if self._usage is None or self._usage[0] != inputs.state:
             self._usage = (inputs.state, total_usage(inputs, current_prices()))
         return self._usage[1]
-
-    @property
-    def usage_inputs(self) -> Inputs:
-        """The files and bytes that are counted as its usage."""
-        return usage_inputs(self.path, self.source, self.roots)
 
     @property
     def context(self) -> list[ContextFill]:
@@ -327,14 +204,12 @@ class Session:
     @property
     def id(self) -> str:
         """The session's id."""
-        if self.metadata.ids:
-            return self.metadata.ids[0] if self.path is None or self.path.stem not in self.ids else self.path.stem
-        return unicode_stem(self.path) if self.path is not None else ""
+        return self._threads.id
 
     @property
     def ids(self) -> list[str]:
         """Every session id that the file holds, in order."""
-        return list(dict.fromkeys(self.metadata.ids))
+        return self._threads.ids
 
     @property
     def title(self) -> str:
@@ -367,7 +242,7 @@ class Session:
 
     def _captured_prompt(self) -> str:
         """Return the prompt of the first captured command; a stream does not repeat it."""
-        runs = (self.records[n].value for n in self.loader.conversation.metadata.runs)
+        runs = (self.records[n].value for n in self._threads.loader.conversation.metadata.runs)
         return as_title(next((text for text in map(stored.run_prompt, runs) if text), ""))
 
     @property
@@ -420,15 +295,18 @@ class Session:
         }
         return list(links.values())
 
+    def _all_calls(self) -> list[Call]:
+        return [*self.calls, *(call for agent in self.agents.values() for call in agent.calls)]
+
     @property
     def commits(self) -> list[Commit]:
         """The commits that it and its agents made, as git printed them or the client noted them."""
-        return find_commits(self.all_calls)
+        return find_commits(self._all_calls())
 
     @property
     def pull_requests(self) -> list[PullRequest]:
         """The pull requests that it and its agents worked on, and those it was linked to."""
-        return find_pull_requests(self.all_calls, self.pr_links)
+        return find_pull_requests(self._all_calls(), self.pr_links)
 
     @property
     def forked_from(self) -> dict[str, Any] | None:
@@ -455,38 +333,21 @@ class Session:
         """The dialects that the records are written in."""
         return list(dict.fromkeys(record.dialect for record in self.records))
 
-    def spilled(self, written: str) -> Path | None:
-        """Return the file beside the session that holds a tool output too large for it."""
-        paths = [self.path, *(other.path for other in self.transcripts)]
-        found = (layout.tool_result_file(path, written) for path in paths if path is not None)
-        return next((path for path in found if path is not None), None)
-
     def __repr__(self) -> str:
         return f"<Session {self.id} {self.path or ''}>"
 
 
-def _nested_agents(conversation: Conversation) -> dict[str, Agent]:
-    """Return the agents whose records are in a conversation's own file, and those inside them."""
-    levels = [conversation.inline_agents]
-    for level in levels:
-        levels += [agent.inline_agents for agent in level.values() if agent.inline_agents]
-    found: dict[str, Agent] = {}
-    for level in reversed(levels):  # an outer agent of the same id replaces an inner one
-        found |= level
-    return found
+def threads_of(session: Session) -> SessionThreads:
+    """Return the threads behind a session, for what opens, reloads and follows its files."""
+    return session._threads  # pyright: ignore[reportPrivateUsage]
 
 
-def load_agent(id: str, path: Path, *, torn: bool = True) -> Loader:
-    """Read an agent's own file; with `torn`, also a last line without an end."""
-    source = FileSource(path)
-    agent = Agent(id, source.read, path=str(path), meta=layout.agent_meta(path))
-    loader = Loader(source, agent)
-    agent.set_lines(loader.lines)
-    if torn:
-        loader.load()
-    else:
-        loader.load_lines()
-    return loader
+def unplaced_results(session: Session) -> list[TurnResult]:
+    """Return the results that stand after no message of a session's file: views show them at the end."""
+    conversation = session.conversation
+    placed = {conversation.records.line(index) for index in conversation.marks.ended}
+    own = turn_results(conversation)
+    return [*(result for result in own if result.line not in placed), *session.results[len(own) :]]
 
 
 def open(

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from reread.accounting.collect import Inputs
 from reread.catalog.store import companions
-from reread.disk.kept import file_exists
 from reread.disk.sources import Source
+from reread.records.decode import Record
+from reread.records.dialects import history
+from reread.storage.kept_file import file_exists
 
 CHUNK = 1 << 18
 
@@ -18,6 +20,11 @@ def add_session(inputs: Inputs, path: Path, roots: Sequence[str | Path] | None =
     inputs.add_session(path)
     for other in companions(path, roots):
         inputs.add_session(other)
+
+
+def is_usage_known(records: Iterable[Record]) -> bool:
+    """False if the records are remembered prompts: what their session used is recorded nowhere."""
+    return next((record.dialect != history.NAME for record in records), True)
 
 
 def usage_inputs(path: Path | None, source: Source, roots: Sequence[str | Path] | None) -> Inputs:

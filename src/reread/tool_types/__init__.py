@@ -4,336 +4,143 @@ Every field is optional, because versions of the client differ, and one with a v
 `docs/format.md` lists the tools with their types.
 """
 
-from __future__ import annotations
+from reread.tools._diff import Edit as Edit
+from reread.tools._diff import Patch as Patch
+from reread.tools.agent import AgentInput as AgentInput
+from reread.tools.agent import AgentResult as AgentResult
+from reread.tools.agent import BatchInput as BatchInput
+from reread.tools.agent import BatchInvocation as BatchInvocation
+from reread.tools.agent import BatchResult as BatchResult
+from reread.tools.background import BashOutputInput as BashOutputInput
+from reread.tools.background import BashOutputResult as BashOutputResult
+from reread.tools.background import MonitorInput as MonitorInput
+from reread.tools.background import MonitorResult as MonitorResult
+from reread.tools.background import MonitorSocket as MonitorSocket
+from reread.tools.background import TaskOutputInput as TaskOutputInput
+from reread.tools.background import TaskOutputResult as TaskOutputResult
+from reread.tools.background import TaskState as TaskState
+from reread.tools.background import TaskStopInput as TaskStopInput
+from reread.tools.background import TaskStopResult as TaskStopResult
+from reread.tools.bash import BashInput as BashInput
+from reread.tools.bash import BashResult as BashResult
+from reread.tools.claude_ai import ArtifactContent as ArtifactContent
+from reread.tools.claude_ai import ArtifactInput as ArtifactInput
+from reread.tools.claude_ai import ArtifactPage as ArtifactPage
+from reread.tools.claude_ai import ArtifactResult as ArtifactResult
+from reread.tools.claude_ai import ClaudeDesignInput as ClaudeDesignInput
+from reread.tools.claude_ai import ClaudeDesignResult as ClaudeDesignResult
+from reread.tools.claude_ai import ProjectDocument as ProjectDocument
+from reread.tools.claude_ai import ProjectsInput as ProjectsInput
+from reread.tools.claude_ai import ProjectsResult as ProjectsResult
+from reread.tools.edit import EditInput as EditInput
+from reread.tools.edit import EditResult as EditResult
+from reread.tools.edit import MultiEditInput as MultiEditInput
+from reread.tools.lsp import LspInput as LspInput
+from reread.tools.lsp import LspResult as LspResult
+from reread.tools.mcp import McpResource as McpResource
+from reread.tools.mcp import McpResourceInput as McpResourceInput
+from reread.tools.mcp import McpResourceResult as McpResourceResult
+from reread.tools.mcp import RefreshedServer as RefreshedServer
+from reread.tools.mcp import RefreshMcpToolsResult as RefreshMcpToolsResult
+from reread.tools.mcp import WaitForMcpServersInput as WaitForMcpServersInput
+from reread.tools.notebook import NotebookEditInput as NotebookEditInput
+from reread.tools.notebook import NotebookEditResult as NotebookEditResult
+from reread.tools.patch import ApplyPatchInput as ApplyPatchInput
+from reread.tools.plan import EnterPlanModeInput as EnterPlanModeInput
+from reread.tools.plan import EnterPlanModeResult as EnterPlanModeResult
+from reread.tools.plan import ExitPlanModeInput as ExitPlanModeInput
+from reread.tools.plan import ExitPlanModeResult as ExitPlanModeResult
+from reread.tools.plan import PlanPermission as PlanPermission
+from reread.tools.question import AskUserQuestionInput as AskUserQuestionInput
+from reread.tools.question import AskUserQuestionResult as AskUserQuestionResult
+from reread.tools.question import Question as Question
+from reread.tools.question import QuestionAnnotation as QuestionAnnotation
+from reread.tools.question import QuestionOption as QuestionOption
+from reread.tools.read import CellImage as CellImage
+from reread.tools.read import CellOutput as CellOutput
+from reread.tools.read import ImageSize as ImageSize
+from reread.tools.read import NotebookCell as NotebookCell
+from reread.tools.read import ReadContent as ReadContent
+from reread.tools.read import ReadInput as ReadInput
+from reread.tools.read import ReadResult as ReadResult
+from reread.tools.schedule import CronCreateInput as CronCreateInput
+from reread.tools.schedule import CronDeleteInput as CronDeleteInput
+from reread.tools.schedule import CronDeleteResult as CronDeleteResult
+from reread.tools.schedule import CronJob as CronJob
+from reread.tools.schedule import CronListResult as CronListResult
+from reread.tools.schedule import RemoteTriggerInput as RemoteTriggerInput
+from reread.tools.schedule import RemoteTriggerResult as RemoteTriggerResult
+from reread.tools.schedule import ScheduleWakeupInput as ScheduleWakeupInput
+from reread.tools.schedule import ScheduleWakeupResult as ScheduleWakeupResult
+from reread.tools.search import GlobInput as GlobInput
+from reread.tools.search import GlobResult as GlobResult
+from reread.tools.search import GrepInput as GrepInput
+from reread.tools.search import GrepResult as GrepResult
+from reread.tools.search import LsInput as LsInput
+from reread.tools.server_tools import CodeExecutionInput as CodeExecutionInput
+from reread.tools.server_tools import ServerFetchInput as ServerFetchInput
+from reread.tools.server_tools import ServerSearchInput as ServerSearchInput
+from reread.tools.server_tools import ServerToolSearchInput as ServerToolSearchInput
+from reread.tools.server_tools import TextEditorInput as TextEditorInput
+from reread.tools.skill import ProposeSkillsInput as ProposeSkillsInput
+from reread.tools.skill import ProposeSkillsResult as ProposeSkillsResult
+from reread.tools.skill import SkillInput as SkillInput
+from reread.tools.skill import SkillProposal as SkillProposal
+from reread.tools.skill import SkillReplacement as SkillReplacement
+from reread.tools.skill import SkillResult as SkillResult
+from reread.tools.tasks import StatusChange as StatusChange
+from reread.tools.tasks import TaskCreateInput as TaskCreateInput
+from reread.tools.tasks import TaskGetInput as TaskGetInput
+from reread.tools.tasks import TaskItem as TaskItem
+from reread.tools.tasks import TaskListResult as TaskListResult
+from reread.tools.tasks import TaskResult as TaskResult
+from reread.tools.tasks import TaskUpdateInput as TaskUpdateInput
+from reread.tools.tasks import TaskUpdateResult as TaskUpdateResult
+from reread.tools.team import ListAgentsResult as ListAgentsResult
+from reread.tools.team import Notification as Notification
+from reread.tools.team import ReadNotificationsResult as ReadNotificationsResult
+from reread.tools.team import Routing as Routing
+from reread.tools.team import SendMessageInput as SendMessageInput
+from reread.tools.team import SendMessageResult as SendMessageResult
+from reread.tools.team import TeamInput as TeamInput
+from reread.tools.team import TeamResult as TeamResult
+from reread.tools.todo import TodoItem as TodoItem
+from reread.tools.todo import TodoWriteInput as TodoWriteInput
+from reread.tools.todo import TodoWriteResult as TodoWriteResult
+from reread.tools.tool import NoInput as NoInput
+from reread.tools.tool_search import ToolSearchInput as ToolSearchInput
+from reread.tools.tool_search import ToolSearchResult as ToolSearchResult
+from reread.tools.user_messages import MessageResult as MessageResult
+from reread.tools.user_messages import OfferChromeSetupInput as OfferChromeSetupInput
+from reread.tools.user_messages import OfferChromeSetupResult as OfferChromeSetupResult
+from reread.tools.user_messages import PushNotificationResult as PushNotificationResult
+from reread.tools.user_messages import RolePickerResult as RolePickerResult
+from reread.tools.user_messages import SendFeedbackInput as SendFeedbackInput
+from reread.tools.user_messages import SendUserFileInput as SendUserFileInput
+from reread.tools.user_messages import SendUserFileResult as SendUserFileResult
+from reread.tools.user_messages import SendUserMessageInput as SendUserMessageInput
+from reread.tools.user_messages import SendUserMessageResult as SendUserMessageResult
+from reread.tools.user_messages import SentFile as SentFile
+from reread.tools.web import WebFetchInput as WebFetchInput
+from reread.tools.web import WebFetchResult as WebFetchResult
+from reread.tools.web import WebHit as WebHit
+from reread.tools.web import WebHits as WebHits
+from reread.tools.web import WebSearchInput as WebSearchInput
+from reread.tools.web import WebSearchResult as WebSearchResult
+from reread.tools.workflow import EndConversationInput as EndConversationInput
+from reread.tools.workflow import ProposeGoalInput as ProposeGoalInput
+from reread.tools.workflow import ProposeGoalResult as ProposeGoalResult
+from reread.tools.workflow import ReviewFinding as ReviewFinding
+from reread.tools.workflow import ReviewFindings as ReviewFindings
+from reread.tools.workflow import SubagentHandbackInput as SubagentHandbackInput
+from reread.tools.workflow import WorkflowInput as WorkflowInput
+from reread.tools.workflow import WorkflowResult as WorkflowResult
+from reread.tools.worktree import EnterWorktreeInput as EnterWorktreeInput
+from reread.tools.worktree import ExitWorktreeInput as ExitWorktreeInput
+from reread.tools.worktree import WorktreeResult as WorktreeResult
+from reread.tools.write import WriteFile as WriteFile
+from reread.tools.write import WriteInput as WriteInput
+from reread.tools.write import WriteResult as WriteResult
 
-from reread.tools._diff import (
-    Edit,
-    Patch,
-)
-from reread.tools.agent import (
-    AgentInput,
-    AgentResult,
-    BatchInput,
-    BatchInvocation,
-    BatchResult,
-)
-from reread.tools.background import (
-    BashOutputInput,
-    BashOutputResult,
-    MonitorInput,
-    MonitorResult,
-    MonitorSocket,
-    TaskOutputInput,
-    TaskOutputResult,
-    TaskState,
-    TaskStopInput,
-    TaskStopResult,
-)
-from reread.tools.bash import (
-    BashInput,
-    BashResult,
-)
-from reread.tools.claude_ai import (
-    ArtifactContent,
-    ArtifactInput,
-    ArtifactPage,
-    ArtifactResult,
-    ClaudeDesignInput,
-    ClaudeDesignResult,
-    ProjectDocument,
-    ProjectsInput,
-    ProjectsResult,
-)
-from reread.tools.edit import (
-    EditInput,
-    EditResult,
-    MultiEditInput,
-)
-from reread.tools.lsp import (
-    LspInput,
-    LspResult,
-)
-from reread.tools.mcp import (
-    McpResource,
-    McpResourceInput,
-    McpResourceResult,
-    RefreshedServer,
-    RefreshMcpToolsResult,
-    WaitForMcpServersInput,
-)
-from reread.tools.notebook import (
-    NotebookEditInput,
-    NotebookEditResult,
-)
-from reread.tools.patch import (
-    ApplyPatchInput,
-)
-from reread.tools.plan import (
-    EnterPlanModeInput,
-    EnterPlanModeResult,
-    ExitPlanModeInput,
-    ExitPlanModeResult,
-    PlanPermission,
-)
-from reread.tools.question import (
-    AskUserQuestionInput,
-    AskUserQuestionResult,
-    Question,
-    QuestionAnnotation,
-    QuestionOption,
-)
-from reread.tools.read import (
-    CellImage,
-    CellOutput,
-    ImageSize,
-    NotebookCell,
-    ReadContent,
-    ReadInput,
-    ReadResult,
-)
-from reread.tools.schedule import (
-    CronCreateInput,
-    CronDeleteInput,
-    CronDeleteResult,
-    CronJob,
-    CronListResult,
-    RemoteTriggerInput,
-    RemoteTriggerResult,
-    ScheduleWakeupInput,
-    ScheduleWakeupResult,
-)
-from reread.tools.search import (
-    GlobInput,
-    GlobResult,
-    GrepInput,
-    GrepResult,
-    LsInput,
-)
-from reread.tools.server_tools import (
-    CodeExecutionInput,
-    ServerFetchInput,
-    ServerSearchInput,
-    ServerToolSearchInput,
-    TextEditorInput,
-)
-from reread.tools.skill import (
-    ProposeSkillsInput,
-    ProposeSkillsResult,
-    SkillInput,
-    SkillProposal,
-    SkillReplacement,
-    SkillResult,
-)
-from reread.tools.tasks import (
-    StatusChange,
-    TaskCreateInput,
-    TaskGetInput,
-    TaskItem,
-    TaskListResult,
-    TaskResult,
-    TaskUpdateInput,
-    TaskUpdateResult,
-)
-from reread.tools.team import (
-    ListAgentsResult,
-    Notification,
-    ReadNotificationsResult,
-    Routing,
-    SendMessageInput,
-    SendMessageResult,
-    TeamInput,
-    TeamResult,
-)
-from reread.tools.todo import (
-    TodoItem,
-    TodoWriteInput,
-    TodoWriteResult,
-)
-from reread.tools.tool import (
-    NoInput,
-)
-from reread.tools.tool_search import (
-    ToolSearchInput,
-    ToolSearchResult,
-)
-from reread.tools.user_messages import (
-    MessageResult,
-    OfferChromeSetupInput,
-    OfferChromeSetupResult,
-    PushNotificationResult,
-    RolePickerResult,
-    SendFeedbackInput,
-    SendUserFileInput,
-    SendUserFileResult,
-    SendUserMessageInput,
-    SendUserMessageResult,
-    SentFile,
-)
-from reread.tools.web import (
-    WebFetchInput,
-    WebFetchResult,
-    WebHit,
-    WebHits,
-    WebSearchInput,
-    WebSearchResult,
-)
-from reread.tools.workflow import (
-    EndConversationInput,
-    ProposeGoalInput,
-    ProposeGoalResult,
-    ReviewFinding,
-    ReviewFindings,
-    SubagentHandbackInput,
-    WorkflowInput,
-    WorkflowResult,
-)
-from reread.tools.worktree import (
-    EnterWorktreeInput,
-    ExitWorktreeInput,
-    WorktreeResult,
-)
-from reread.tools.write import (
-    WriteFile,
-    WriteInput,
-    WriteResult,
-)
-
-__all__ = [
-    "AgentInput",
-    "AgentResult",
-    "ApplyPatchInput",
-    "ArtifactContent",
-    "ArtifactInput",
-    "ArtifactPage",
-    "ArtifactResult",
-    "AskUserQuestionInput",
-    "AskUserQuestionResult",
-    "BashInput",
-    "BashOutputInput",
-    "BashOutputResult",
-    "BashResult",
-    "BatchInput",
-    "BatchInvocation",
-    "BatchResult",
-    "CellImage",
-    "CellOutput",
-    "ClaudeDesignInput",
-    "ClaudeDesignResult",
-    "CodeExecutionInput",
-    "CronCreateInput",
-    "CronDeleteInput",
-    "CronDeleteResult",
-    "CronJob",
-    "CronListResult",
-    "Edit",
-    "EditInput",
-    "EditResult",
-    "EndConversationInput",
-    "EnterPlanModeInput",
-    "EnterPlanModeResult",
-    "EnterWorktreeInput",
-    "ExitPlanModeInput",
-    "ExitPlanModeResult",
-    "ExitWorktreeInput",
-    "GlobInput",
-    "GlobResult",
-    "GrepInput",
-    "GrepResult",
-    "ImageSize",
-    "ListAgentsResult",
-    "LsInput",
-    "LspInput",
-    "LspResult",
-    "McpResource",
-    "McpResourceInput",
-    "McpResourceResult",
-    "MessageResult",
-    "MonitorInput",
-    "MonitorResult",
-    "MonitorSocket",
-    "MultiEditInput",
-    "NoInput",
-    "NotebookCell",
-    "NotebookEditInput",
-    "NotebookEditResult",
-    "Notification",
-    "OfferChromeSetupInput",
-    "OfferChromeSetupResult",
-    "Patch",
-    "PlanPermission",
-    "ProjectDocument",
-    "ProjectsInput",
-    "ProjectsResult",
-    "ProposeGoalInput",
-    "ProposeGoalResult",
-    "ProposeSkillsInput",
-    "ProposeSkillsResult",
-    "PushNotificationResult",
-    "Question",
-    "QuestionAnnotation",
-    "QuestionOption",
-    "ReadContent",
-    "ReadInput",
-    "ReadNotificationsResult",
-    "ReadResult",
-    "RefreshMcpToolsResult",
-    "RefreshedServer",
-    "RemoteTriggerInput",
-    "RemoteTriggerResult",
-    "ReviewFinding",
-    "ReviewFindings",
-    "RolePickerResult",
-    "Routing",
-    "ScheduleWakeupInput",
-    "ScheduleWakeupResult",
-    "SendFeedbackInput",
-    "SendMessageInput",
-    "SendMessageResult",
-    "SendUserFileInput",
-    "SendUserFileResult",
-    "SendUserMessageInput",
-    "SendUserMessageResult",
-    "SentFile",
-    "ServerFetchInput",
-    "ServerSearchInput",
-    "ServerToolSearchInput",
-    "SkillInput",
-    "SkillProposal",
-    "SkillReplacement",
-    "SkillResult",
-    "StatusChange",
-    "SubagentHandbackInput",
-    "TaskCreateInput",
-    "TaskGetInput",
-    "TaskItem",
-    "TaskListResult",
-    "TaskOutputInput",
-    "TaskOutputResult",
-    "TaskResult",
-    "TaskState",
-    "TaskStopInput",
-    "TaskStopResult",
-    "TaskUpdateInput",
-    "TaskUpdateResult",
-    "TeamInput",
-    "TeamResult",
-    "TextEditorInput",
-    "TodoItem",
-    "TodoWriteInput",
-    "TodoWriteResult",
-    "ToolSearchInput",
-    "ToolSearchResult",
-    "WaitForMcpServersInput",
-    "WebFetchInput",
-    "WebFetchResult",
-    "WebHit",
-    "WebHits",
-    "WebSearchInput",
-    "WebSearchResult",
-    "WorkflowInput",
-    "WorkflowResult",
-    "WorktreeResult",
-    "WriteFile",
-    "WriteInput",
-    "WriteResult",
-]
+# A type is public by one line above.
+__all__ = sorted(name for name in globals() if name[0].isupper())  # pyright: ignore[reportUnsupportedDunderAll]

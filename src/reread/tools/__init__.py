@@ -18,11 +18,11 @@ from reread.base.coerce import as_list
 from reread.base.entry_points import load_plugins
 from reread.records.blocks import to_struct, to_type, union_members
 from reread.tools import generic
-from reread.tools.leftover import ShownText, leftover, leftover_nodes
-from reread.tools.marks import marks
 from reread.tools.nodes import Node, Note
+from reread.tools.title_badges import marks
 from reread.tools.tool import Tool
 from reread.tools.tool_call import ToolCall
+from reread.tools.unshown_fields import ShownText, leftover, leftover_nodes
 
 FAMILIES = (
     "agent",

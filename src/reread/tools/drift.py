@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
-from reread.records.types import TOOL, Deviation, deviations
+from reread.records.types import FIELD, TOOL, Deviation, deviations
 from reread.tools import is_known, tool_for
 
 
 def input_deviations(name: str, value: Any) -> list[Deviation]:
-    """Return how the input of a call differs from its type; an unknown tool is one difference."""
+    """Return how the input of a call differs from its type; an unknown tool is one difference.
+
+    Fields of which the type knows nothing are none: a model may invent them.
+    """
     if not is_known(name):
         return [Deviation(TOOL, f"tool/{name}")]
-    return _compare(value, tool_for(name).input, f"tool/{name}.input")
+    found = _compare(value, tool_for(name).input, f"tool/{name}.input")
+    return [one for one in found if one.kind != FIELD]
 
 
 def result_deviations(name: str, value: Any) -> list[Deviation]:

@@ -14,9 +14,9 @@ from reread.tools import _diff, generic
 from reread.tools._diff import Edit, Patch
 from reread.tools._result_text import parse_numbered_lines
 from reread.tools._values import first_nonblank, join_parts, list_of
-from reread.tools.marks import replaces_all
 from reread.tools.nodes import Hunk, Node, Note
 from reread.tools.outcome import DONE
+from reread.tools.title_badges import replaces_all
 from reread.tools.tool import Tool
 from reread.tools.tool_call import ToolCall
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from reread.base.text import one_line
+from reread.base.text import as_text, one_line
 from reread.records import blocks as b
 from reread.tools.nodes import Code, Data, Links, Node, Note, Picture, Section, Target
 from reread.tools.outcome import DENIED, FAILED, INTERRUPTED, RUNNING
@@ -71,10 +71,29 @@ def outcome_note(call: ToolCall) -> Iterator[Node]:
 
 def block_node(block: b.Block) -> Node:
     """Return the node of a content block that is not text."""
-    if isinstance(block, b.Image | b.Document):
+    if isinstance(block, b.Document):
+        return document_node(block)
+    if isinstance(block, b.Image):
         return media_node(block)
     fields = msgspec.structs.asdict(block)
     return Data(value={name: value for name, value in fields.items() if value is not None})
+
+
+def document_node(block: b.Document) -> Node:
+    """Return the node of a document: its text with title and context, or its bytes."""
+    source = block.source
+    content = getattr(source, "content", None)
+    if getattr(source, "type", None) == "text":
+        nodes: list[Node] = [Code(text=as_text(getattr(source, "data", None)))]
+    elif isinstance(content, str):
+        nodes = [Code(text=content)]
+    elif content:
+        nodes = [Data(value=content)]
+    else:
+        nodes = [media_node(block)]
+    nodes = [*([Code(text=block.context)] if isinstance(block.context, str) and block.context else []), *nodes]
+    title = one_line(block.title) if isinstance(block.title, str) else ""
+    return Section(title=title or "document", nodes=nodes) if title or len(nodes) > 1 else nodes[0]
 
 
 def media_node(block: b.Image | b.Document) -> Node:

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import re
-from typing import Any, cast
+from typing import Any, Final, cast
 
 import msgspec
 
 from reread.base import jsontext
+from reread.base.choices import CallState
 from reread.base.coerce import as_dict, as_int
 from reread.records import blocks as b
 from reread.records.envelope import NOTHING
 
-RUNNING, DONE, FAILED, DENIED, INTERRUPTED = "running", "done", "failed", "denied", "interrupted"
+RUNNING: Final = "running"
+DONE: Final = "done"
+FAILED: Final = "failed"
+DENIED: Final = "denied"
+INTERRUPTED: Final = "interrupted"
 STATES = (RUNNING, DONE, FAILED, DENIED, INTERRUPTED)
 
 ERROR_PREFIXES = (
@@ -27,6 +32,8 @@ ERROR_PREFIXES = (
 TEXT_ERROR_PREFIXES = ("Error:", "<tool_use_error>")
 """How a result's text begins that is only an error text."""
 FAILED_STATUSES = frozenset({"failed", "error", "timeout", "timed_out"})
+FETCHED = ("retrieval_status", "shellId")
+"""Fields of a result that reports on a background task."""
 DENIALS = (
     "The user doesn't want to proceed with this tool use",
     "User rejected tool use",
@@ -56,7 +63,7 @@ _TAG, _END_TAG = "<tool_use_error>", "</tool_use_error>"
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     """How a call ended, if it has ended."""
 
-    state: str
+    state: CallState
     """running, done, failed, denied or interrupted."""
     message: str = ""
     """What the result says of a call that is not done, without its wrapping."""
@@ -81,7 +88,7 @@ def outcome_of(
     said = error_text(text)
     if denial == INTERRUPTED or (not fields and said.startswith(INTERRUPTS)):
         return Outcome(state=INTERRUPTED, message=said, exit_code=code)
-    failed = is_error or _says_failure(text, data, content) or code not in (None, 0)
+    failed = is_error or _says_failure(text, data, content) or (code not in (None, 0) and not _is_fetched(fields))
     bare = text.removeprefix("Error: ")
     if denial or (failed and _says_denial(bare)):
         return Outcome(state=DENIED, message=bare, exit_code=code)
@@ -127,9 +134,15 @@ def _says_failure(text: str, data: Any, content: Any) -> bool:
         return data.startswith(ERROR_PREFIXES)
     if isinstance(data, dict):
         fields = cast(dict[str, Any], data)
-        statuses = (fields.get("status"), as_dict(fields.get("task")).get("status"))
-        return fields.get("success") is False or any(isinstance(s, str) and s in FAILED_STATUSES for s in statuses)
+        status = fields.get("status")
+        has_failed = isinstance(status, str) and status in FAILED_STATUSES and not _is_fetched(fields)
+        return fields.get("success") is False or has_failed
     return text.startswith(TEXT_ERROR_PREFIXES)
+
+
+def _is_fetched(fields: dict[str, Any]) -> bool:
+    """True if a result reports on a background task: how that ended is not how the call ended."""
+    return any(name in fields for name in FETCHED)
 
 
 def _stated_code(content: Any, fields: dict[str, Any]) -> int | None:

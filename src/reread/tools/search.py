@@ -216,8 +216,10 @@ def _limit_text(output: GrepResult, mode: str, shown: int) -> str:
     """Return the note on a limit or an offset; empty if the result is complete."""
     total = _int_or(output.totalLines if mode == CONTENT else output.totalFiles, shown)
     skipped = f", skipping the first {number_text(output.appliedOffset)}" if as_number(output.appliedOffset) else ""
-    if as_number(output.appliedLimit) or total > shown:
-        return f"limited to {shown:,} of {total:,}{skipped}" if total > shown else f"limited to {shown:,}{skipped}"
+    if total > shown:
+        return f"limited to {shown:,} of {total:,}{skipped}"
+    if as_number(output.appliedLimit):
+        return f"limited to {number_text(output.appliedLimit)}{skipped}"
     return skipped.removeprefix(", ")
 
 

@@ -37,6 +37,9 @@ class SentFile(Struct, frozen=True, kw_only=True):
     name: str | None = None
     size: int | None = None
     isImage: bool | None = None
+    media_type: str | None = None
+    pathValidated: bool | None = None
+    file_uuid: str | None = None
 
 
 class SendUserFileInput(Struct, frozen=True, kw_only=True):

@@ -3,215 +3,136 @@
 Every type of record has a struct in `reread.records.types`, and every node a tool draws is in `reread.plugins`.
 """
 
-from __future__ import annotations
+from reread.accounting.billing import UsageRow as UsageRow
+from reread.accounting.group_by import CostComparison as CostComparison
+from reread.accounting.group_by import UsageGroup as UsageGroup
+from reread.accounting.group_by import UsageReport as UsageReport
+from reread.accounting.prices import ModelName as ModelName
+from reread.accounting.prices import Price as Price
+from reread.accounting.prices import PricedModel as PricedModel
+from reread.accounting.prices import Prices as Prices
+from reread.accounting.prices import Rates as Rates
+from reread.accounting.prices import Tier as Tier
+from reread.archive.archive import KeepReport as KeepReport
+from reread.archive.prune import PruneOutcome as PruneOutcome
+from reread.archive.restore import KeptVersion as KeptVersion
+from reread.archive.restore import RestoredFile as RestoredFile
+from reread.archive.retention import AtRisk as AtRisk
+from reread.archive.retention import Retention as Retention
+from reread.archive.sync import FileOutcome as FileOutcome
+from reread.archive.verify import KeptEntry as KeptEntry
+from reread.archive.verify import KeptProblem as KeptProblem
+from reread.base.choices import CallState as CallState
+from reread.base.choices import ExportFormat as ExportFormat
+from reread.base.choices import SearchKind as SearchKind
+from reread.base.choices import SearchOrder as SearchOrder
+from reread.base.choices import SelectedParts as SelectedParts
+from reread.base.choices import SelectionOptions as SelectionOptions
+from reread.base.choices import StatsGrouping as StatsGrouping
+from reread.base.choices import UsageGrouping as UsageGrouping
+from reread.base.choices import UsageOrder as UsageOrder
+from reread.catalog.stored_conversation import StoredConversation as StoredConversation
+from reread.catalog.stored_line import CaptureRun as CaptureRun
+from reread.catalog.stored_line import StoredLine as StoredLine
+from reread.catalog.writer import ConversationWriter as ConversationWriter
+from reread.dataset.query import QueryRows as QueryRows
+from reread.dataset.report import TablesReport as TablesReport
+from reread.dataset.tables import Tables as Tables
+from reread.history.file_text import FileText as FileText
+from reread.history.versions import FileHistory as FileHistory
+from reread.history.versions import FileVersion as FileVersion
+from reread.index.find import Hits as Hits
+from reread.index.hits import Hit as Hit
+from reread.model.ledger import Ledger as Ledger
+from reread.model.metadata import Metadata as Metadata
+from reread.model.prompt_text import Aside as Aside
+from reread.model.prompt_text import PromptCommand as PromptCommand
+from reread.model.prompt_text import PromptText as PromptText
+from reread.recording.adoption import AdoptedSession as AdoptedSession
+from reread.recording.recorder import Capture as Capture
+from reread.records.blocks import AdvisorResult as AdvisorResult
+from reread.records.blocks import AdvisorToolResult as AdvisorToolResult
+from reread.records.blocks import BashCodeExecutionToolResult as BashCodeExecutionToolResult
+from reread.records.blocks import Block as Block
+from reread.records.blocks import BlockPart as BlockPart
+from reread.records.blocks import BrowserChange as BrowserChange
+from reread.records.blocks import BrowserState as BrowserState
+from reread.records.blocks import BrowserTab as BrowserTab
+from reread.records.blocks import CacheControl as CacheControl
+from reread.records.blocks import CallBlock as CallBlock
+from reread.records.blocks import Caller as Caller
+from reread.records.blocks import Citation as Citation
+from reread.records.blocks import CitationsConfig as CitationsConfig
+from reread.records.blocks import CodeExecutionResult as CodeExecutionResult
+from reread.records.blocks import CodeExecutionToolResult as CodeExecutionToolResult
+from reread.records.blocks import CompactionBlock as CompactionBlock
+from reread.records.blocks import ContainerUpload as ContainerUpload
+from reread.records.blocks import ContentSource as ContentSource
+from reread.records.blocks import Document as Document
+from reread.records.blocks import Fallback as Fallback
+from reread.records.blocks import FallbackModel as FallbackModel
+from reread.records.blocks import FallbackTrigger as FallbackTrigger
+from reread.records.blocks import Image as Image
+from reread.records.blocks import ImageTransformations as ImageTransformations
+from reread.records.blocks import McpTool as McpTool
+from reread.records.blocks import McpToolListing as McpToolListing
+from reread.records.blocks import McpToolResult as McpToolResult
+from reread.records.blocks import McpToolUse as McpToolUse
+from reread.records.blocks import OutputFile as OutputFile
+from reread.records.blocks import RedactedThinking as RedactedThinking
+from reread.records.blocks import ResultBlock as ResultBlock
+from reread.records.blocks import SearchResult as SearchResult
+from reread.records.blocks import ServerToolUse as ServerToolUse
+from reread.records.blocks import Text as Text
+from reread.records.blocks import TextEditorCodeExecutionToolResult as TextEditorCodeExecutionToolResult
+from reread.records.blocks import TextEditorResult as TextEditorResult
+from reread.records.blocks import Thinking as Thinking
+from reread.records.blocks import ToolAddition as ToolAddition
+from reread.records.blocks import ToolChange as ToolChange
+from reread.records.blocks import ToolReference as ToolReference
+from reread.records.blocks import ToolRemoval as ToolRemoval
+from reread.records.blocks import ToolResult as ToolResult
+from reread.records.blocks import ToolSearchReferences as ToolSearchReferences
+from reread.records.blocks import ToolSearchToolResult as ToolSearchToolResult
+from reread.records.blocks import ToolUse as ToolUse
+from reread.records.blocks import UnknownBlock as UnknownBlock
+from reread.records.blocks import WebFetchPage as WebFetchPage
+from reread.records.blocks import WebFetchToolResult as WebFetchToolResult
+from reread.records.blocks import WebSearchPage as WebSearchPage
+from reread.records.blocks import WebSearchToolResult as WebSearchToolResult
+from reread.records.decode import Records as Records
+from reread.records.envelope import CacheCreationFields as CacheCreationFields
+from reread.records.envelope import ServerToolFields as ServerToolFields
+from reread.records.envelope import UsageFields as UsageFields
+from reread.records.lines import Lines as Lines
+from reread.records.types import Entry as Entry
+from reread.redaction.decisions import DecisionStore as DecisionStore
+from reread.redaction.findings import Occurrence as Occurrence
+from reread.redaction.findings import SensitiveText as SensitiveText
+from reread.redaction.manifest import Removal as Removal
+from reread.redaction.manifest import RemovalManifest as RemovalManifest
+from reread.redaction.omissions import Omission as Omission
+from reread.redaction.rewrite import DropCounts as DropCounts
+from reread.reports.blame_report import BlamedLine as BlamedLine
+from reread.reports.diff_report import DiffSide as DiffSide
+from reread.reports.diff_report import FileDifference as FileDifference
+from reread.reports.diff_report import SessionDiff as SessionDiff
+from reread.reports.file_report import FileAt as FileAt
+from reread.reports.secrets_report import FileSecrets as FileSecrets
+from reread.reports.secrets_report import Secret as Secret
+from reread.reports.secrets_report import SecretsReport as SecretsReport
+from reread.reports.session_facts import CallFact as CallFact
+from reread.reports.stats_report import CallPlace as CallPlace
+from reread.reports.stats_report import Stats as Stats
+from reread.reports.stats_report import StatsGroup as StatsGroup
+from reread.reports.stats_report import StatsReport as StatsReport
+from reread.session.changes import ChangeStream as ChangeStream
+from reread.session.commits import Commit as Commit
+from reread.session.commits import PullRequest as PullRequest
+from reread.session.context_window import ContextDrop as ContextDrop
+from reread.session.context_window import ContextFill as ContextFill
+from reread.session.results import TurnResult as TurnResult
+from reread.tools.nodes import Node as Node
 
-from reread.accounting.billing import UsageRow
-from reread.accounting.group_by import CostComparison, UsageGroup, UsageReport
-from reread.accounting.prices import ModelName, Price, PricedModel, Prices, Rates, Tier
-from reread.archive.archive import KeepReport
-from reread.archive.restore import KeptVersion, RestoredFile
-from reread.archive.retention import Retention, Stake
-from reread.archive.sync import FileOutcome
-from reread.archive.verify import KeptEntry, KeptProblem
-from reread.catalog.stored_conversation import StoredConversation
-from reread.catalog.stored_line import CaptureRun, StoredLine
-from reread.catalog.writer import ConversationWriter
-from reread.dataset.report import TablesReport
-from reread.dataset.tables import Tables
-from reread.history.file_text import FileText
-from reread.history.versions import FileHistory, FileVersion
-from reread.index.find import Hits
-from reread.index.hits import Hit
-from reread.model.ledger import Ledger
-from reread.model.metadata import Metadata
-from reread.model.prompt_text import Aside, PromptCommand, PromptText
-from reread.recording.recorder import Capture
-from reread.records.blocks import (
-    AdvisorResult,
-    AdvisorToolResult,
-    BashCodeExecutionToolResult,
-    Block,
-    BlockPart,
-    BrowserChange,
-    BrowserState,
-    BrowserTab,
-    CacheControl,
-    CallBlock,
-    Caller,
-    Citation,
-    CitationsConfig,
-    CodeExecutionResult,
-    CodeExecutionToolResult,
-    CompactionBlock,
-    ContainerUpload,
-    ContentSource,
-    Document,
-    Fallback,
-    FallbackModel,
-    FallbackTrigger,
-    Image,
-    ImageTransformations,
-    McpTool,
-    McpToolListing,
-    McpToolResult,
-    McpToolUse,
-    OutputFile,
-    RedactedThinking,
-    ResultBlock,
-    SearchResult,
-    ServerToolUse,
-    Text,
-    TextEditorCodeExecutionToolResult,
-    TextEditorResult,
-    Thinking,
-    ToolAddition,
-    ToolChange,
-    ToolReference,
-    ToolRemoval,
-    ToolResult,
-    ToolSearchReferences,
-    ToolSearchToolResult,
-    ToolUse,
-    UnknownBlock,
-    WebFetchPage,
-    WebFetchToolResult,
-    WebSearchPage,
-    WebSearchToolResult,
-)
-from reread.records.decode import Records
-from reread.records.envelope import CacheCreationFields, ServerToolFields, UsageFields
-from reread.records.lines import Lines
-from reread.records.types import Entry
-from reread.redaction.decisions import DecisionStore
-from reread.redaction.findings import Occurrence, SensitiveText
-from reread.redaction.manifest import RemovalManifest, Removed
-from reread.redaction.omissions import Omitted
-from reread.redaction.rewrite import Dropped
-from reread.reports.blame_report import BlamedLine
-from reread.reports.diff_report import DiffSide, FileDifference, SessionDiff
-from reread.reports.file_report import FileAt
-from reread.reports.session_facts import CallFact
-from reread.reports.stats_report import CallPlace, Stats, StatsGroup, StatsReport
-from reread.session.changes import ChangeStream
-from reread.session.commits import Commit, PullRequest
-from reread.session.context_window import ContextDrop, ContextFill
-from reread.session.results import TurnResult
-from reread.tools.nodes import Node
-
-__all__ = [
-    "AdvisorResult",
-    "AdvisorToolResult",
-    "Aside",
-    "BashCodeExecutionToolResult",
-    "BlamedLine",
-    "Block",
-    "BlockPart",
-    "BrowserChange",
-    "BrowserState",
-    "BrowserTab",
-    "CacheControl",
-    "CacheCreationFields",
-    "CallBlock",
-    "CallFact",
-    "CallPlace",
-    "Caller",
-    "Capture",
-    "CaptureRun",
-    "ChangeStream",
-    "Citation",
-    "CitationsConfig",
-    "CodeExecutionResult",
-    "CodeExecutionToolResult",
-    "Commit",
-    "CompactionBlock",
-    "ContainerUpload",
-    "ContentSource",
-    "ContextDrop",
-    "ContextFill",
-    "ConversationWriter",
-    "CostComparison",
-    "DecisionStore",
-    "DiffSide",
-    "Document",
-    "Dropped",
-    "Entry",
-    "Fallback",
-    "FallbackModel",
-    "FallbackTrigger",
-    "FileAt",
-    "FileDifference",
-    "FileHistory",
-    "FileOutcome",
-    "FileText",
-    "FileVersion",
-    "Hit",
-    "Hits",
-    "Image",
-    "ImageTransformations",
-    "KeepReport",
-    "KeptEntry",
-    "KeptProblem",
-    "KeptVersion",
-    "Ledger",
-    "Lines",
-    "McpTool",
-    "McpToolListing",
-    "McpToolResult",
-    "McpToolUse",
-    "Metadata",
-    "ModelName",
-    "Node",
-    "Occurrence",
-    "Omitted",
-    "OutputFile",
-    "Price",
-    "PricedModel",
-    "Prices",
-    "PromptCommand",
-    "PromptText",
-    "PullRequest",
-    "Rates",
-    "Records",
-    "RedactedThinking",
-    "RemovalManifest",
-    "Removed",
-    "RestoredFile",
-    "ResultBlock",
-    "Retention",
-    "SearchResult",
-    "SensitiveText",
-    "ServerToolFields",
-    "ServerToolUse",
-    "SessionDiff",
-    "Stake",
-    "Stats",
-    "StatsGroup",
-    "StatsReport",
-    "StoredConversation",
-    "StoredLine",
-    "Tables",
-    "TablesReport",
-    "Text",
-    "TextEditorCodeExecutionToolResult",
-    "TextEditorResult",
-    "Thinking",
-    "Tier",
-    "ToolAddition",
-    "ToolChange",
-    "ToolReference",
-    "ToolRemoval",
-    "ToolResult",
-    "ToolSearchReferences",
-    "ToolSearchToolResult",
-    "ToolUse",
-    "TurnResult",
-    "UnknownBlock",
-    "UsageFields",
-    "UsageGroup",
-    "UsageReport",
-    "UsageRow",
-    "WebFetchPage",
-    "WebFetchToolResult",
-    "WebSearchPage",
-    "WebSearchToolResult",
-]
+# A type is public by one line above.
+__all__ = sorted(name for name in globals() if name[0].isupper())  # pyright: ignore[reportUnsupportedDunderAll]

@@ -11,7 +11,7 @@ from typing import Any, Protocol, runtime_checkable
 
 from reread.base.coerce import as_dict
 from reread.base.entry_points import load_plugins
-from reread.records.dialects import early, stored, stream_json
+from reread.records.dialects import early, history, stored, stream_json
 
 
 @runtime_checkable
@@ -28,7 +28,7 @@ NATIVE = "native"
 SESSIONLESS = frozenset({"summary", "file-history-snapshot", "file-history-delta"})
 """Native types that never have a session id, so a missing one says nothing about the dialect."""
 
-DIALECTS: tuple[Dialect, ...] = (stored, early, stream_json)
+DIALECTS: tuple[Dialect, ...] = (stored, early, stream_json, history)
 """The built-in dialects."""
 
 ENTRY_POINTS = "reread.dialects"
@@ -43,12 +43,13 @@ def plugins() -> list[Dialect]:
 def translate(value: dict[str, Any]) -> tuple[str, dict[str, Any]]:
     """Return the name of a record's dialect, and the record in the native format."""
     if stored.looks_like(value):
-        return stored.NAME, translate(_unwrap(value))[1]
+        message, timestamp = _unwrap(value)
+        return stored.NAME, stored.with_timestamp(translate(message)[1], timestamp)
     for dialect in plugins():
         native = _try_translate(dialect, value)
         if native is not None:
             return dialect.NAME, native
-    for dialect in (early, stream_json):
+    for dialect in (early, stream_json, history):
         if dialect.looks_like(value):
             return dialect.NAME, dialect.translate(value)
     return NATIVE, value
@@ -56,14 +57,19 @@ def translate(value: dict[str, Any]) -> tuple[str, dict[str, Any]]:
 
 def was_printed(value: dict[str, Any]) -> bool:
     """True if a record, or the message stored in it, is stream output; also for the marker of a captured run."""
-    return stored.is_run_marker(value) or translate(_unwrap(value))[0] == stream_json.NAME
+    return stored.is_run_marker(value) or translate(_unwrap(value)[0])[0] == stream_json.NAME
 
 
-def _unwrap(value: dict[str, Any]) -> dict[str, Any]:
-    """Return the message in a stored record, which may be a stored record itself."""
+def _unwrap(value: dict[str, Any]) -> tuple[dict[str, Any], Any]:
+    """Return the message in a stored record, which may be a stored record itself, and when it was stored.
+
+    The message comes without that time: the dialect of some messages shows only in that they have none.
+    """
+    timestamp: Any = None
     while stored.looks_like(value):
-        value = stored.translate(value)
-    return value
+        timestamp = timestamp if value.get("timestamp") is None else value["timestamp"]
+        value = stored.message_in(value)
+    return value, timestamp
 
 
 def _try_translate(dialect: Dialect, value: dict[str, Any]) -> dict[str, Any] | None:

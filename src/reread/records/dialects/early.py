@@ -26,7 +26,7 @@ def looks_like(value: dict[str, Any]) -> bool:
         return False
     if kind in RENAMED or (kind == "message" and _role(value) is not None):
         return True
-    return kind in MESSAGE_TYPES and _is_number(value.get("timestamp"))
+    return kind in MESSAGE_TYPES and is_number(value.get("timestamp"))
 
 
 def translate(value: dict[str, Any]) -> dict[str, Any]:
@@ -34,8 +34,8 @@ def translate(value: dict[str, Any]) -> dict[str, Any]:
     kind = str(value["type"])
     native = dict(value)
     native["type"] = RENAMED.get(kind, kind) if kind != "message" else _role(value)
-    if _is_number(value.get("timestamp")):
-        native["timestamp"] = _iso(value["timestamp"])
+    if is_number(value.get("timestamp")):
+        native["timestamp"] = native_time(value["timestamp"])
     if "session_id" in native:
         native.setdefault("sessionId", native["session_id"])
     if kind in _RESHAPE:
@@ -101,11 +101,12 @@ def _role(value: dict[str, Any]) -> str | None:
     return role if role in ("user", "assistant") else None
 
 
-def _is_number(value: Any) -> bool:
+def is_number(value: Any) -> bool:
+    """True if a timestamp is a number, as the early format and the history have it."""
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def _iso(number: float) -> Any:
+def native_time(number: float) -> Any:
     """Return epoch milliseconds, or seconds if the number is too small for that, as a native timestamp."""
     try:
         seconds = number / 1000 if abs(number) >= 1e11 else number

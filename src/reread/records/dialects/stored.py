@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, cast
 
 from reread.base.claude_argv import prompt_in_command
+from reread.records.dialects.early import is_number, native_time
 
 NAME = "stored"
 
@@ -28,16 +29,29 @@ def run_prompt(value: dict[str, Any]) -> str | None:
 
 
 def translate(value: dict[str, Any]) -> dict[str, Any]:
+    """Return the message, with the time at which it was stored if it states none."""
+    return with_timestamp(message_in(value), value.get("timestamp"))
+
+
+def message_in(value: dict[str, Any]) -> dict[str, Any]:
     """Return the message; a line that is not a JSON object, or was printed to stderr, becomes an `output` record."""
     message = value["claudeMessage"]
-    if not isinstance(message, dict) or value.get("stream") == "err":
-        fields = {key: item for key, item in value.items() if key != "claudeMessage" or item is not None}
-        run = value.get("run")
-        return _run(fields, cast(dict[str, Any], run)) if isinstance(run, dict) else {"type": "output", **fields}
-    translated: dict[str, Any] = dict(message)  # pyright: ignore[reportUnknownArgumentType]
-    if translated.get("timestamp") is None:
-        translated["timestamp"] = value.get("timestamp")
-    return translated
+    if isinstance(message, dict) and value.get("stream") != "err":
+        return cast(dict[str, Any], message)
+    fields = {key: item for key, item in value.items() if key != "claudeMessage" or item is not None}
+    run = value.get("run")
+    return _run(fields, cast(dict[str, Any], run)) if isinstance(run, dict) else {"type": "output", **fields}
+
+
+def with_timestamp(message: dict[str, Any], timestamp: Any) -> dict[str, Any]:
+    """Return a message with a time, if it states none.
+
+    A number would make it a record of the early format: it becomes a native time, or is left out if no day is meant.
+    """
+    if message.get("timestamp") is not None:
+        return message
+    time = native_time(timestamp) if is_number(timestamp) else timestamp
+    return message if is_number(time) else {**message, "timestamp": time}
 
 
 def _run(fields: dict[str, Any], run: dict[str, Any]) -> dict[str, Any]:

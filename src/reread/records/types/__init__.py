@@ -10,6 +10,8 @@ payloads; `register_structs` finds it.
 from reread.records.types.api import *
 from reread.records.types.attachments import *
 from reread.records.types.base import *
+from reread.records.types.client_system import *
+from reread.records.types.context import *
 from reread.records.types.convert import *
 from reread.records.types.drift import *
 from reread.records.types.early import *

@@ -466,18 +466,23 @@ class RemoteSessionChangeAttachment(AttachmentPayload, frozen=True, kw_only=True
 
 
 BARE_ATTACHMENTS = (
+    "advisor_stripped",
     "agent_mention",
     "already_read_file",
+    "attention_budget",
     "async_hook_response_batch",
     "auto_mode_exit",
     "bash_output_audience_note",
     "batching_reminder",
     "batching_reminder_sent",
     "companion_intro",
+    "context_efficiency",
     "cowork_memory_context",
     "dir_sync_notice",
     "fork_briefing",
     "goal_status",
+    "goals",
+    "hook_plugin_listing",
     "language",
     "output_style",
     "output_style_instructions",
@@ -496,6 +501,7 @@ BARE_ATTACHMENTS = (
     "tool_search_usage_reminder",
     "ultra_effort_exit",
     "ultrathink_effort",
+    "workflow_keyword_request",
     "workflow_size_guideline_change",
 )
 """Attachment types known by name only."""

@@ -355,6 +355,103 @@ class ToolsUsed(StateRecord, frozen=True, kw_only=True):
     tools: list[str] | None = None
 
 
+class EndedByModel(StateRecord, frozen=True, kw_only=True):
+    """The model ended the conversation."""
+
+    type: str = "ended-by-model"
+
+
+class SessionOwner(StateRecord, frozen=True, kw_only=True):
+    """The account that a session belongs to."""
+
+    type: str = "session-owner"
+    accountUuid: str | None = None
+    organizationUuid: str | None = None
+
+
+class DevMods(StateRecord, frozen=True, kw_only=True):
+    """The folder with changes to the client that a session runs with."""
+
+    type: str = "dev-mods"
+    folder: str | None = None
+
+
+class MemoryMode(StateRecord, frozen=True, kw_only=True):
+    """Whether memory is used from a record on, and why."""
+
+    type: str = "memory-mode"
+    mode: str | None = None
+    afterUuid: str | None = None
+    reason: str | None = None
+    account: Any = None
+    accountChoice: Any = None
+
+
+class DataFlowRecord(BlockPart, frozen=True, kw_only=True):
+    """What one call read or changed."""
+
+    tool_name: str | None = None
+    tool_use_id: str | None = None
+    event_id: str | None = None
+    inner_call_index: int | None = None
+    no_message: bool | None = None
+    implicit: bool | None = None
+    carried: bool | None = None
+    server: Any = None
+    mcp_tool_name: str | None = None
+    source: dict[str, Any] | None = None
+    touched: dict[str, Any] | None = None
+
+
+class DataFlowRecords(StateRecord, frozen=True, kw_only=True):
+    """What calls read and changed, as the client follows it."""
+
+    type: str = "data-flow-records"
+    v: int | None = None
+    records: list[DataFlowRecord] | None = None
+    snapshot: bool | None = None
+    """Whether these replace all before them."""
+
+
+class DataFlowIncomplete(StateRecord, frozen=True, kw_only=True):
+    """The client does not know all that calls read and changed."""
+
+    type: str = "data-flow-incomplete"
+    v: int | None = None
+
+
+class DerivedFrom(StateRecord, frozen=True, kw_only=True):
+    """The sessions that a session took something from."""
+
+    type: str = "derived-from"
+    v: int | None = None
+    sessions: list[Any] | None = None
+
+
+class ObserverRef(StateRecord, frozen=True, kw_only=True):
+    """A session that observes this one, or an agent of it."""
+
+    type: str = "observer-ref"
+    parentSessionId: str | None = None
+    observerSessionId: str | None = None
+    parentLastUuid: str | None = None
+
+
+class ResumeHeadVouch(StateRecord, frozen=True, kw_only=True):
+    """A checksum of the records before it."""
+
+    type: str = "resume-head-vouch"
+    sum: Any = None
+
+
+class ReplMode(StateRecord, frozen=True, kw_only=True):
+    """Whether the model writes code that calls tools."""
+
+    type: str = "repl-mode"
+    replMode: Any = None
+    typedEvents: bool | None = None
+
+
 class Run(StateRecord, frozen=True, kw_only=True):
     """The start or end of a capture."""
 

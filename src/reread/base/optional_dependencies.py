@@ -1,13 +1,18 @@
-"""How to install what an extra of the package brings, into the environment that reread runs in."""
+"""The libraries of the extras of the package: import one, or say how to install it where reread runs."""
 
 from __future__ import annotations
 
+import importlib
 import shlex
 import sys
 from pathlib import PurePath
+from types import ModuleType
+
+from reread.errors import Misuse
 
 PIPX, UV_TOOL = {"pipx", "venvs"}, {"uv", "tools"}
 """Folders above an environment that pipx or `uv tool` made: pip cannot install into it."""
+SUBJECTS = {"tables": "Tables need", "iceberg": "Iceberg needs"}
 
 
 def install_command(extra: str) -> str:
@@ -27,3 +32,15 @@ def _requirements(extra: str) -> list[str]:
     return [
         library.strip() for library, _, marker in split if marker.strip().replace('"', "'") == f"extra == '{extra}'"
     ]
+
+
+def require(module: str, extra: str = "tables") -> ModuleType:
+    """Import a module of an extra; raise Misuse if it is not installed."""
+    try:
+        return importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        library = module.partition(".")[0]
+        if str(error.name).partition(".")[0] != library:
+            raise
+        message = f"{SUBJECTS[extra]} {library}; install it with `{install_command(extra)}`."
+        raise Misuse(message) from None

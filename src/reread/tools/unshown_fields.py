@@ -12,7 +12,9 @@ from reread.base import jsontext
 from reread.tools.nodes import Data, Node, Section
 
 NOT_TEXT = frozenset({"signature", "base64", "data", "image_data"})
-"""Fields whose strings are not text: signatures and the bytes of images."""
+"""Fields whose strings are usually not text: signatures and the bytes of images."""
+_BASE64 = re.compile(r"[A-Za-z0-9+/=_\r\n-]*")
+LONG_DATA = 64
 OTHER_FIELDS = "other recorded fields"
 INPUT = "input"
 TOLD = (
@@ -37,6 +39,16 @@ _NUMBER = re.compile(r"^ *\d+(?:→|\t)")
 _TAG = re.compile(r"</?[a-z][\w-]*(\s[^<>]*)?>")
 _WORD = re.compile(r"\w+")
 _ATTRIBUTE = re.compile(r'"([^"]*)"')
+
+
+def is_text(name: str, fields: Mapping[str, Any]) -> bool:
+    """True if a field is text; one in `NOT_TEXT` may be: the data of a text document, or of a tool's input."""
+    value = fields[name]
+    if name not in NOT_TEXT or not isinstance(value, str):
+        return True
+    if not _BASE64.fullmatch(value):
+        return not value.startswith("data:")
+    return name == "data" and len(value) < LONG_DATA and "media_type" not in fields and "mimeType" not in fields
 
 
 class ShownText:
@@ -171,6 +183,6 @@ def _is_bytes(name: str, value: object) -> bool:
     return name in NOT_TEXT and isinstance(value, str)
 
 
-def leftover_nodes(left: Mapping[str, Any]) -> list[Node]:
+def leftover_nodes(left: Mapping[str, Any], title: str = OTHER_FIELDS) -> list[Node]:
     """Return a closed section with what is not shown elsewhere."""
-    return [Section(title=OTHER_FIELDS, nodes=[Data(value=dict(left))], open=False)] if left else []
+    return [Section(title=title, nodes=[Data(value=dict(left))], open=False)] if left else []

@@ -8,7 +8,7 @@ from reread.model.conversation import Conversation, Message
 from reread.model.ledger import NO_TARGET, call_target
 
 
-class Attaching:
+class AttachmentLinker:
     """The attached records of a conversation while its records come in."""
 
     def __init__(self, conversation: Conversation) -> None:

@@ -1,17 +1,17 @@
-"""What the records of a message say that its parts do not."""
+"""What the records of a message say that its parts do not, and what the session state after it says."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import Any
 
-from reread.base.coerce import as_dict
+from reread.base.coerce import as_dict, as_str
 from reread.model.bodies import written_blocks
 from reread.model.call import USE_FIELDS
-from reread.model.conversation import Message
+from reread.model.conversation import Conversation, Message
 from reread.model.parts import CompactionPoint, MessageCall, MessagePart, NoticeDetails, part_texts
-from reread.model.record_kinds import CALL_BLOCKS, own_fields
-from reread.tools.leftover import ShownText, leftover
+from reread.model.record_kinds import CALL_BLOCKS, own_fields, payload_of
+from reread.tools.unshown_fields import ShownText, leftover
 
 MESSAGE_FIELDS = ("id", "role", "type", "content")
 """The fields of an API message that are its identity or its blocks."""
@@ -38,6 +38,40 @@ def other_fields(message: Message, parts: Iterable[MessagePart]) -> dict[str, An
         found |= {prefix + path: value for path, value in left.items() if known.get(path) != value}
         known |= left
     return found
+
+
+def state_after(message: Message) -> dict[str, Any]:
+    """Return what the records of session state after a message say; after the last one, also a setup of no message."""
+    marks = message.conversation.marks
+    setups = marks.waiting if message.index == marks.last else []
+    return state_fields(message.conversation, [*marks.states.get(message.index, ()), *setups])
+
+
+def state_fields(conversation: Conversation, records: Iterable[int]) -> dict[str, Any]:
+    """Return what records of session state say, by type, line and path: of each only what the one before does not."""
+    found: dict[str, Any] = {}
+    for index in records:
+        before = conversation.marks.before.get(index)
+        known = _state(conversation, before) if before is not None else {}
+        own = _state(conversation, index)
+        changed = {name: value for name, value in own.items() if name not in known or known[name] != value}
+        line, name = conversation.records.line(index), _state_name(conversation, index)
+        found |= {f"line {line}, {name}.{path}": value for path, value in changed.items()}
+    return found
+
+
+def _state(conversation: Conversation, index: int) -> dict[str, Any]:
+    """Return the values of a record of session state by path; a record that cannot be read is one text."""
+    record = conversation.records[index]
+    if record.fault is not None:
+        return {"text": record.raw.decode("utf-8", "replace")}
+    return leftover(payload_of(record.native), ShownText())
+
+
+def _state_name(conversation: Conversation, index: int) -> str:
+    record = conversation.records[index]
+    subtype = as_str(record.native.get("subtype")) if record.type == "system" else None
+    return subtype or record.type
 
 
 def _texts(part: MessagePart) -> Iterable[str]:

@@ -2,11 +2,24 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator
 
 from reread.model.compactions import compaction_of
 from reread.model.conversation import Conversation, Message
-from reread.model.ledger import ATTACHED, DUPLICATE, MERGED, ORPHAN, PAIRED, REAPPENDED, SHOWN, call_target
+from reread.model.ledger import (
+    ATTACHED,
+    DUPLICATE,
+    MALFORMED,
+    MERGED,
+    ORPHAN,
+    PAIRED,
+    REAPPENDED,
+    SHOWN,
+    STATE,
+    UNKNOWN,
+    call_target,
+)
 
 
 def touched_messages(conversation: Conversation, index: int) -> Iterator[Message]:
@@ -23,6 +36,10 @@ def touched_messages(conversation: Conversation, index: int) -> Iterator[Message
         yield conversation.calls[target if code == PAIRED else call_target(target)].message
     if index in conversation.marks.ended:
         yield conversation.messages[conversation.marks.ended[index]]
+    elif code in (STATE, UNKNOWN, MALFORMED) and conversation.messages:
+        after = bisect_right(conversation.messages, index, key=lambda message: message.records[0])
+        yield conversation.messages[max(0, after - 1)]
+    yield from (conversation.messages[at] for at in conversation.marks.requeued.get(index, ()))
     yield from _named_messages(conversation, index)
 
 

@@ -1,0 +1,85 @@
+"""The closed choices of the public functions, for type checkers: each is a text, and no other is accepted."""
+
+from __future__ import annotations
+
+from typing import Literal, TypedDict
+
+CallState = Literal["running", "done", "failed", "denied", "interrupted"]
+"""How a call ended."""
+
+ExportFormat = Literal["html", "markdown", "json", "jsonl", "atif", "chat", "pairs", "otlp"]
+"""The formats that a session can be exported to."""
+
+SearchKind = Literal["prompts", "text", "thinking", "inputs", "results", "notices", "titles"]
+"""The kinds of text that a search can be limited to."""
+
+SearchOrder = Literal["relevance", "newest"]
+"""The order of the hits of a search."""
+
+SelectedParts = Literal["prompts", "answers", "text", "tools"]
+"""What a view or an export can be limited to: prompts, prompts and final answers, prompts and all answers, or tools."""
+
+StatsGrouping = Literal[
+    "tool",
+    "failure",
+    "state",
+    "file",
+    "agent",
+    "agent_type",
+    "thread",
+    "model",
+    "session",
+    "project",
+    "day",
+    "week",
+    "month",
+    "weekday",
+    "hour",
+]
+"""What statistics can be grouped by."""
+
+UsageGrouping = Literal[
+    "day",
+    "week",
+    "month",
+    "weekday",
+    "hour",
+    "session",
+    "project",
+    "repository",
+    "model",
+    "branch",
+    "agent",
+    "thread",
+    "agent_type",
+    "block",
+]
+"""What usage can be grouped by."""
+
+UsageOrder = Literal["group", "cost", "tokens", "responses"]
+"""What the rows of a usage report can be sorted by."""
+
+
+class SelectionOptions(TypedDict, total=False):
+    """What to export of a session, as keywords: the same as in every view."""
+
+    turns: tuple[int, int | None]
+    """The first and last turn, counted from 1; None for the end. A negative first turn counts from the end."""
+    branch: int | None
+    """The id of a branch; None for the active one."""
+    thinking: bool
+    """Whether thoughts are exported."""
+    tools: bool
+    """Whether tool calls are exported."""
+    only: SelectedParts | None
+    """Only these parts; None for everything."""
+    tool_names: tuple[str, ...]
+    """Only calls of these tools, as glob patterns in any case."""
+    files: tuple[str, ...]
+    """Only calls that name one of these files: a path, its end, or a glob pattern."""
+    errors: bool
+    """Only what failed."""
+    full: bool
+    """Whether long output is exported in full."""
+    images: bool
+    """Whether an HTML page contains its pictures."""

@@ -1,0 +1,34 @@
+"""Records of a response that repeat an earlier one: some versions write a block again, under another uuid."""
+
+from __future__ import annotations
+
+from reread.model.conversation import Message
+from reread.model.partial import BlockPrints
+from reread.model.record_kinds import CALL_BLOCKS
+from reread.records.envelope import BlockEnvelope
+
+TEXT_BIT, THINKING_BIT, OTHER_BIT, MANY_BIT = 1, 2, 4, 8
+BLOCK_BITS = {"text": TEXT_BIT, "thinking": THINKING_BIT, "redacted_thinking": THINKING_BIT}
+"""The bit of each type of block in `Message.seen`; MANY_BIT if a record held several blocks."""
+
+
+def find_holder(message: Message, index: int, content: list[BlockEnvelope] | str) -> int:
+    """Return the record of the same message that holds all these blocks already, or -1."""
+    conversation = message.conversation
+    if type(content) is list and len(content) == 1 and not message.seen & MANY_BIT:
+        block = content[0]
+        if block.type in CALL_BLOCKS:
+            call = conversation.calls_by_id.get(block.id or "")
+            return call.use if call is not None and call.message is message else -1
+        if not message.seen & BLOCK_BITS.get(block.type, OTHER_BIT):
+            return -1
+    records = conversation.records
+    if message.prints is None:
+        message.prints = BlockPrints()
+        for earlier in message.records:
+            message.prints.add(records[earlier].native, earlier)
+    native = records[index].native
+    holder = message.prints.holder(native)
+    if holder < 0:
+        message.prints.add(native, index)
+    return holder
