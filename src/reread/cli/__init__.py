@@ -16,11 +16,11 @@ import click
 
 from reread.base.stdio import flush_or_discard, open_standard_streams
 from reread.base.version import __version__
+from reread.cli._exit_codes import FAILED, INTERRUPTED, OK, UNDECIDED
 from reread.cli._options import root_options
 from reread.cli._output import guard_output
 from reread.errors import RereadError, Undecided
 
-OK, FAILED, UNDECIDED, INTERRUPTED = 0, 2, 3, 130
 OUTPUT_ERRORS = (errno.ENOSPC, errno.EFBIG, errno.EIO, errno.EDQUOT)
 """An error with one of these and without a file name comes from standard output."""
 
@@ -33,32 +33,62 @@ HEADINGS = {
 }
 """The verbs under the headings of the help."""
 VERBS = tuple(verb for verbs in HEADINGS.values() for verb in verbs)
-SYNONYMS = {
+ALIASES = {
+    "grep": "search",
+    "rg": "search",
+    "find": "search",
+    "log": "ls",
     "list": "ls",
     "sessions": "ls",
+}
+"""Words that run a verb and are not in the help."""
+HELP = "help"
+SYNONYMS = {
+    "history": "ls",
     "cat": "show",
+    "less": "show",
+    "print": "show",
     "read": "show",
     "view": "show",
     "open": "serve",
+    "browse": "serve",
+    "ui": "serve",
     "web": "serve",
     "follow": "tail",
     "watch": "tail",
+    "annotate": "blame",
+    "compare": "diff",
     "validate": "check",
     "lint": "check",
     "cost": "usage",
+    "costs": "usage",
+    "price": "usage",
+    "prices": "usage --prices",
+    "spend": "usage",
     "tokens": "usage",
+    "summary": "stats",
+    "tools": "stats",
     "parquet": "tables",
     "query": "sql",
     "duckdb": "sql",
     "backup": "keep",
     "archive": "keep",
+    "sync": "keep",
+    "prune": "keep --prune",
+    "restore": "keep --restore",
     "record": "capture",
+    "run": "capture",
     "import": "adopt",
     "continue": "resume",
     "play": "replay",
+    "html": "export",
+    "markdown": "export",
+    "save": "export",
     "redact": "share",
+    "scan": "secrets",
+    "version": "--version",
 }
-"""Words of other programs for a verb."""
+"""Words of other programs, and what to type instead."""
 
 
 @contextmanager
@@ -84,6 +114,12 @@ class VerbGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args[0] == HELP:
+            if args[1:] in ([], [HELP]):
+                click.echo(ctx.get_help())
+                ctx.exit()
+            args = [args[1], "--help"]
+        args = [ALIASES.get(args[0], args[0]), *args[1:]]
         if args[0] not in VERBS and not args[0].startswith("-") and not ctx.resilient_parsing:
             raise click.UsageError(_unknown_verb(args[0]), ctx)
         return super().resolve_command(ctx, args)
@@ -125,7 +161,7 @@ def reread(ctx: click.Context, root: tuple[Path, ...]) -> None:
     reread check                   validate all sessions
     reread usage --since 30d       count tokens and cost
     reread stats --by failure      see what failed, and how often
-    reread sql "select …"          ask all sessions with SQL
+    reread sql "select …"          query all sessions with SQL
     reread tables -o DIR           write all sessions as Parquet tables
     reread keep                    copy sessions before Claude Code deletes them
     reread capture -- claude -p …  run Claude Code and record its output
@@ -170,7 +206,7 @@ def _unknown_verb(name: str) -> str:
     """Return an error about a word that is no verb, with what may have been meant."""
     import difflib
 
-    meant = [SYNONYMS[name]] if name in SYNONYMS else difflib.get_close_matches(name, VERBS, n=1)
+    meant = [SYNONYMS[name]] if name in SYNONYMS else difflib.get_close_matches(name, (*VERBS, HELP), n=1)
     if meant:
         return f"No command {name!r}; did you mean `reread {meant[0]}`?"
     if os.path.exists(name) or any(character.isdigit() for character in name):

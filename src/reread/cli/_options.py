@@ -13,8 +13,10 @@ import click
 from click.core import ParameterSource
 from click.shell_completion import CompletionItem
 
+from reread.cli._output import NO_PAGER
 from reread.cli._paths import FolderName
-from reread.errors import Misuse, RereadError
+from reread.cli._unmatched import exit_unmatched, unknown_projects
+from reread.errors import Misuse, NotFound, RereadError
 
 if TYPE_CHECKING:
     from reread.catalog.headers import Header
@@ -198,14 +200,16 @@ def project_option(command: Callable[..., Any]) -> Callable[..., Any]:
 
 def since_option(command: Callable[..., Any]) -> Callable[..., Any]:
     return click.option(
-        "--since", metavar="WHEN", help="Ignore everything before this time: 7d, yesterday, tuesday, 2026-11-15."
+        "--since",
+        metavar="WHEN",
+        help="Ignore everything before this time: 7d, tuesday, last week, 2026-11, 2026-11-15.",
     )(command)
 
 
 def until_option(command: Callable[..., Any]) -> Callable[..., Any]:
-    return click.option("--until", metavar="WHEN", help="Ignore everything from this time on; a day is included.")(
-        command
-    )
+    return click.option(
+        "--until", metavar="WHEN", help="Ignore everything after this time; a day, week or month is included."
+    )(command)
 
 
 def full_option(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -232,6 +236,22 @@ def tool_option(help: str) -> Callable[..., Any]:
 
 def json_option(command: Callable[..., Any]) -> Callable[..., Any]:
     return click.option("--json", "as_json", is_flag=True, help="Print JSON.")(command)
+
+
+def pager_option(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add --no-pager, for verbs that print with `print_lines` or `print_pages`."""
+    help = "Print directly to the terminal."
+    return click.option("--no-pager", is_flag=True, expose_value=False, callback=_set_no_pager, help=help)(command)
+
+
+def _set_no_pager(ctx: click.Context, param: click.Parameter, value: bool) -> None:
+    ctx.meta[NO_PAGER] = value
+
+
+def limit_option(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add --limit, for tables whose totals count all rows."""
+    help = "Show at most N rows, the newest ones if they are times; the total counts all."
+    return click.option("-n", "--limit", type=click.IntRange(1), metavar="N", help=help)(command)
 
 
 def format_option(*formats: str, default: str | None = None, help: str) -> Callable[..., Any]:
@@ -338,7 +358,7 @@ def have_no_sessions(roots: Sequence[Path]) -> bool:
 
 def no_sessions_text(roots: Sequence[Path], verb: str) -> str:
     """Return what to say then, with a way to try the verb."""
-    from reread.disk.user_paths import typed_path
+    from reread.storage.user_paths import typed_path
 
     where = ", ".join(map(typed_path, roots)) or "CLAUDE_CONFIG_DIR, ~/.claude and ~/.config/claude"
     return f"No sessions in {where}. Run `reread --demo {verb}` to try it on the samples."
@@ -346,17 +366,49 @@ def no_sessions_text(roots: Sequence[Path], verb: str) -> str:
 
 def find_session(ctx: click.Context, name: str, root: tuple[Path, ...], project: tuple[str, ...]) -> str | Path:
     """Return the name of a session, or the path of the newest one of some projects."""
+    from reread.catalog.headers import sessions
     from reread.catalog.resolve import latest_session
 
     if project and name != LATEST:
         raise Misuse(f"Cannot use --project with {name!r}: it chooses the newest session of a project.")
-    return latest_session(project=project, root=merged_roots(ctx, root) or None) if project else name
+    if not project:
+        return name
+    roots = merged_roots(ctx, root)
+    try:
+        return latest_session(project=project, root=roots or None)
+    except NotFound:
+        known = {header.project for header in sessions(root=roots or None)}
+        exit_unmatched(ctx, unknown_projects(project, known), no_sessions_text(roots, ctx.info_name or "show"))
 
 
 def open_session(ctx: click.Context, name: str, root: tuple[Path, ...], project: tuple[str, ...] = ()) -> Session:
     """Open the session that an argument names."""
-    from reread.session.session import open  # noqa: A004
+    from reread.session.session import open, threads_of  # noqa: A004
 
     session = open(find_session(ctx, name, root, project), root=merged_roots(ctx, root) or None)
-    ctx.call_on_close(session.save_fold)
+    ctx.call_on_close(threads_of(session).save_fold)
+    _note_rest(session)
+    _note_part(session, name)
     return session
+
+
+def _note_rest(session: Session) -> None:
+    """Say so if only the prompts of a session are left."""
+    from reread.cli._output import print_notice
+    from reread.storage.prompt_paths import is_prompts
+
+    if session.path is not None and is_prompts(session.path):
+        print_notice("Claude Code has deleted this session; these are its prompts, from history.jsonl.")
+
+
+def _note_part(session: Session, name: str) -> None:
+    """Say where a session begins whose id stands in the file of another one."""
+    from reread.cli._output import print_notice
+
+    if session.id.startswith(name):
+        return
+    begins = session.conversation.marks.sessions
+    message, id = next(((at, id) for at, id in begins.items() if id.startswith(name)), (0, ""))
+    turn = next((turn.index for turn in session.turns if turn.messages[-1].index >= message), None) if id else None
+    if turn is not None:
+        print_notice(f"{id} begins at turn {turn}: its file has several sessions.")

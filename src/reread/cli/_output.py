@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import shutil
 import sys
@@ -13,6 +14,8 @@ from typing import Any, cast
 import click
 
 ITEMS_PER_WRITE = 256
+NO_PAGER = "reread.no_pager"
+"""The key in a context's `meta` that is set by --no-pager."""
 MIN_WIDTH = 40
 """Tables are not made narrower than this."""
 
@@ -76,16 +79,39 @@ STYLES: dict[str, dict[str, Any]] = {
     "quiet": {"dim": True},
     "added": {"fg": "green"},
     "removed": {"fg": "red"},
+    "match": {"fg": "yellow", "bold": True},
 }
 """The styles of listings."""
 
 
-def echo_spans(spans: Iterable[tuple[str, str]]) -> None:
-    """Print a line of texts with their styles; in colour on a terminal, unless NO_COLOR is set."""
+def _styled(spans: Iterable[tuple[str, str]]) -> str:
     texts = [(STYLES.get(style), text) for style, text in spans if text]
     plain = bool(os.environ.get("NO_COLOR"))
-    line = "".join(click.style(text, **style) if style and not plain else text for style, text in texts)
-    click.echo(line.rstrip())
+    return "".join(click.style(text, **style) if style and not plain else text for style, text in texts).rstrip()
+
+
+def print_lines(lines: Iterable[str | Iterable[tuple[str, str]]]) -> None:
+    """Print lines of texts with their styles, or of plain text; on a terminal through a pager."""
+    print_pages(f"{line if isinstance(line, str) else _styled(line)}\n" for line in lines)
+
+
+def print_pages(pages: Iterable[str], *, colour: bool | None = None) -> None:
+    """Print pieces of text, on a terminal through a pager; with `colour`, keep the codes in them for other outputs."""
+    from reread.render.sanitize import terminal_text
+
+    safe_pages = map(terminal_text, pages)
+    if pages_output():
+        first = next(safe_pages, "")  # an error is raised before the pager takes the terminal
+        os.environ.setdefault("LESS", "FRX")
+        click.echo_via_pager(itertools.chain([first], safe_pages), color=True)
+        return
+    for page in safe_pages:
+        click.echo(page, nl=False, color=colour)
+
+
+def pages_output() -> bool:
+    """True if the output goes to a terminal, and --no-pager was not given."""
+    return sys.stdout.isatty() and not click.get_current_context().meta.get(NO_PAGER)
 
 
 def terminal_width() -> int | None:

@@ -28,7 +28,7 @@ class PathName(click.Path):
         self._stream = stream
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        from reread.disk.user_paths import expand_path, is_bucket_url
+        from reread.storage.user_paths import expand_path, is_bucket_url
 
         if value == STDOUT:
             if not self._stream:
@@ -57,7 +57,7 @@ class FolderName(PathName):
         super().__init__(bucket=True, path_type=Path)
 
     def bucket(self, address: str) -> Any:
-        from reread.disk.user_paths import expand_path
+        from reread.storage.user_paths import expand_path
 
         return str(expand_path(address))
 

@@ -7,7 +7,7 @@ from reread.render.selection import Selection
 from reread.render.terminal import TerminalView, make_console
 from reread.render.terminal_changes import ChangePrinter
 from reread.session.changes import change_of
-from reread.session.session import Session
+from reread.session.threads import SessionThreads
 
 
 class PrettyPrinter:
@@ -15,22 +15,22 @@ class PrettyPrinter:
 
     def __init__(self, *, full: bool = False) -> None:
         self._tape = TempFileSource()
-        self._session = Session(self._tape)
-        self._session.restart()
+        self._threads = SessionThreads(self._tape)
+        self._threads.restart()
         self._printer = ChangePrinter(make_console(), TerminalView(Selection(full=full)))
 
     def feed(self, data: bytes) -> None:
         """Print the messages that these bytes complete."""
         self._tape.append(data)
-        self._print(self._session.load_lines())
+        self._print(self._threads.load_lines())
 
     def flush(self) -> None:
         """Print the message in a last line without line end."""
-        self._print(self._session.load_rest())
+        self._print(self._threads.load_rest())
 
     def _print(self, indexes: range) -> None:
-        conversation = self._session.conversation
+        conversation = self._threads.conversation
         if indexes:
-            _ = self._session.agents
+            _ = self._threads.agents
         for index in indexes:
             self._printer.print(change_of(conversation, index))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +12,7 @@ import click
 
 from reread.cli._output import print_notice
 from reread.cli._paths import PathName
-from reread.errors import Misuse
+from reread.errors import Misuse, Undecided
 
 if TYPE_CHECKING:
     from reread.reader.redacted_export import Redaction
@@ -68,24 +69,37 @@ def findings_in(redaction: Redaction, form: str, selection: dict[str, Any]) -> l
     """Return the findings in what is exported; all if nobody has to decide, or the session's own files are."""
     if not redaction.undecided or form == "jsonl":
         return redaction.findings
-    return redaction.included(form, **selection)
+    from reread.reader.export_formats import as_format
+
+    return redaction.included(as_format(form), **selection)
 
 
-def write_undecided(findings: Sequence[SensitiveText], session: str, review: Path | None) -> None:
-    """Write what is left to decide to the review file, and list it; do nothing if all is decided."""
+def _write_undecided(findings: Sequence[SensitiveText], session: str, review: Path | None) -> None:
+    from reread.base.text import plural
     from reread.redaction.decisions import write_review
+    from reread.redaction.findings import alike
 
-    if all(finding.decision for finding in findings):
-        return
     if review is not None:
-        likely = [finding for finding in findings if finding.sort == "likely"]
-        write_review(review, session, likely)
-        print_notice(f"Wrote {len(likely)} findings to {review}; decide about each, and run the same command again.")
-    for finding in findings:
-        if finding.decision is not None:
-            continue
-        place = finding.places[0]
-        print_notice(f"{place.file}:{place.line}: {finding.kind} {finding.mask}")
+        write_review(review, session, findings)
+        print_notice(f"Wrote {len(findings)} findings to {review}; decide about them, and run the same command again.")
+    for group in alike(finding for finding in findings if finding.decision is None):
+        place = group[0].places[0]
+        more = f", and {plural(len(group) - 1, 'other value')} of {group[0].name}" if len(group) > 1 else ""
+        print_notice(f"{place.file}:{place.line}: {group[0].kind} {group[0].mask}{more}")
+
+
+@contextmanager
+def review_of(redactions: Sequence[Redaction], review: Path | None) -> Generator[None]:
+    """List what an export finds undecided, and write it to the review file with what was decided before."""
+    try:
+        yield
+    except Undecided as error:
+        undecided = {id(finding) for finding in error.findings}
+        found = [finding for redaction in redactions for finding in redaction.findings if finding.level == "likely"]
+        shown = {finding.id: finding for finding in found if finding.decision or id(finding) in undecided}
+        if undecided:
+            _write_undecided(list(shown.values()), ", ".join(each.session.id for each in redactions), review)
+        raise
 
 
 def summary_of(redaction: Redaction) -> str:
@@ -94,7 +108,7 @@ def summary_of(redaction: Redaction) -> str:
 
     counts: dict[str, int] = {}
     for finding in redaction.findings:
-        key = "kept" if finding.decision == "keep" else finding.sort
+        key = "kept" if finding.decision == "keep" else finding.level
         counts[key] = counts.get(key, 0) + 1
     omitted = redaction.omitted
     nouns = {"image": omitted.images, "signature": omitted.signatures, "id": omitted.ids}

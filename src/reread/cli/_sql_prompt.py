@@ -110,7 +110,7 @@ def _complete_with(readline: ModuleType, known: list[str]) -> None:
 
 def _make_private(path: Path) -> None:
     """Create the history, so that only its owner can read it: queries name files and projects."""
-    from reread.disk.regular import make_private_folder, open_descriptor
+    from reread.storage.safe_open import make_private_folder, open_descriptor
 
     make_private_folder(path.parent)
     os.close(open_descriptor(path, os.O_RDWR | os.O_CREAT))

@@ -21,11 +21,11 @@ from reread.cli._paths import PathName
 )
 @json_option
 def adopt(paths: tuple[Path, ...], to: Path | None, as_json: bool) -> None:
-    """Make sessions of other agents' runs.
+    """Turn the runs of other agents into sessions.
 
-    Then they can be shown, searched and counted. Reads rollouts of the Codex CLI, one or a whole folder, and
+    Every verb can then show, search and count them. Reads rollouts of the Codex CLI, one or a whole folder, and
     trajectories in the ATIF format, which Harbor and others write for dozens of agents: one in a file, a list of them,
-    or one a line. Each becomes a session, with its agents, below reread's own folder, where every verb finds it.
+    or one a line. Each becomes a session, with its agents, below reread's own folder.
 
     \b
     reread adopt ~/.codex

@@ -8,24 +8,27 @@ from pathlib import Path
 
 import click
 
-from reread.cli._options import json_option, merged_roots, root_options
-from reread.cli._output import echo_spans, print_json, print_notice, progress, terminal_width
+from reread.cli._options import json_option, merged_roots, pager_option, root_options
+from reread.cli._output import print_json, print_lines, print_notice, progress, terminal_width
+from reread.cli._unmatched import exit_unmatched
 
+UNWRITTEN = "No session wrote any of these lines. If the file was elsewhere, name its path there: --as."
 _LINES = re.compile(r"(.+):(\d{1,9}(?:-\d{0,9})?)", re.DOTALL | re.ASCII)
 
 
 @click.command()
 @click.argument("path", metavar="PATH[:LINES]")
-@click.option("--as", "recorded_as", metavar="PATH", help="The path, or its end, that the file has in sessions.")
+@click.option("--as", "recorded_as", metavar="PATH", help="The path of the file in sessions, or the end of it.")
+@pager_option
 @json_option
 @root_options
 @click.pass_context
 def blame(ctx: click.Context, path: str, recorded_as: str | None, as_json: bool, root: tuple[Path, ...]) -> None:
     """Show which session, turn and prompt wrote each line of a file.
 
-    PATH is a file on this machine, with lines if only some are of interest. All sessions are taken into account, their
-    agents included. A line that none of them wrote has no session; a bar stands for the one above. The first run reads
-    all sessions. `--as` finds the sessions of a file that was written in another folder or on another machine.
+    PATH is a file on this machine; add lines to see only those. All sessions and their agents are searched; the first
+    run reads all of them. Lines that no session wrote have no session, and a bar means the same as above. `--as` finds
+    the sessions of a file that was written in another folder or on another machine.
 
     \b
     reread blame src/app.py
@@ -50,11 +53,7 @@ def blame(ctx: click.Context, path: str, recorded_as: str | None, as_json: bool,
         for session in unread:
             print_notice(f"Cannot read {session}: not included.")
     if as_json:
-        return print_json([line_value(line) for line in blamed])
+        print_json([line_value(line) for line in blamed])
     if not any(line.session for line in blamed):
-        return print_notice(
-            "No session wrote any of these lines. If the file was elsewhere, name its path there: --as."
-        )
-    for spans in blame_lines(blamed, width=terminal_width()):
-        echo_spans(spans)
-    return None
+        exit_unmatched(ctx, (), UNWRITTEN)
+    return None if as_json else print_lines(blame_lines(blamed, width=terminal_width()))

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import click
 
-from reread.cli._options import SESSION, json_option, merged_roots, refuse_with, root_options
-from reread.cli._output import print_json, progress
+from reread.cli._options import SESSION, json_option, merged_roots, pager_option, refuse_with, root_options
+from reread.cli._output import print_json, print_lines, progress
 from reread.errors import Misuse
 
 OK, FOUND_ERRORS = 0, 1
@@ -19,6 +19,7 @@ OK, FOUND_ERRORS = 0, 1
 @click.option("--drift", is_flag=True, help="Show only types, tools and fields that reread does not know.")
 @click.option("--schema", is_flag=True, help="Print the JSON Schema of all records and tools and exit.")
 @click.option("-v", "--verbose", is_flag=True, help="Also show info-level findings.")
+@pager_option
 @root_options
 @click.pass_context
 def check(
@@ -61,6 +62,5 @@ def check(
     else:
         from reread.render.check_listing import drift_lines, report_lines
 
-        for line in drift_lines(report) if drift else report_lines(report, verbose=verbose):
-            click.echo(line)
+        print_lines(drift_lines(report) if drift else report_lines(report, verbose=verbose))
     return ctx.exit(FOUND_ERRORS if report.totals.errors else OK)

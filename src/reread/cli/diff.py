@@ -6,8 +6,8 @@ from pathlib import Path
 
 import click
 
-from reread.cli._options import SESSION, json_option, merged_roots, root_options
-from reread.cli._output import echo_spans, print_json, print_notice, terminal_width
+from reread.cli._options import SESSION, json_option, merged_roots, pager_option, root_options
+from reread.cli._output import print_json, print_lines, print_notice, terminal_width
 
 PLACE = "SESSION[@BRANCH][:TURN]"
 
@@ -16,6 +16,7 @@ PLACE = "SESSION[@BRANCH][:TURN]"
 @click.argument("first", type=SESSION, metavar=PLACE)
 @click.argument("second", type=SESSION, required=False, metavar=f"[{PLACE}]")
 @click.option("--stat", is_flag=True, help="Print only how many lines differ in each file.")
+@pager_option
 @json_option
 @root_options
 @click.pass_context
@@ -42,6 +43,4 @@ def diff(ctx: click.Context, first: str, second: str | None, stat: bool, as_json
         return print_json(diff_value(found))
     if not found.files and found.sides is None:
         return print_notice("No file changed there.")
-    for line in difference_lines(found, stat=stat, width=terminal_width()):
-        echo_spans(line)
-    return None
+    return print_lines(difference_lines(found, stat=stat, width=terminal_width()))

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from reread.cli._exit_codes import NOTHING_FOUND
 from reread.cli._options import (
     LATEST,
     SESSION,
@@ -26,12 +27,12 @@ from reread.cli._output import print_notice, progress, write_bytes
 from reread.cli._paths import STDOUT, PathName
 from reread.cli._redaction import (
     decision_options,
-    findings_in,
     refuse_own_file,
+    review_of,
     start_redaction,
     summary_of,
-    write_undecided,
 )
+from reread.cli._unmatched import lacks_calls
 from reread.errors import Misuse
 
 if TYPE_CHECKING:
@@ -127,20 +128,22 @@ def export(
     if several:
         if project:
             raise Misuse("Cannot use --project with several sessions: it chooses the newest session of a project.")
-        return _export_site(ctx, sessions, form, output, root, selection, redaction_of if redact else None)
+        return _export_site(ctx, sessions, form, output, root, selection, redaction_of if redact else None, review)
     from reread.base.gc_pause import gc_paused
-    from reread.reader.export_formats import FORMATS, write_companions, write_document
+    from reread.reader.export_formats import FORMATS, as_format, write_companions, write_document
 
     form = _checked_format(ctx, form, output)
     session = open_session(ctx, first, root, project)
     refuse_own_file(session, output)
+    if lacks_calls(session, selection):
+        return ctx.exit(NOTHING_FOUND)
     if redact:
         from msgspec import structs
 
         redaction = redaction_of(session)
         chosen = structs.asdict(selection)
-        write_undecided(findings_in(redaction, form, chosen), session.id, review)
-        document = redaction.export(form, to=None if output == STDOUT else Path(output), **chosen)
+        with review_of([redaction], review):
+            document = redaction.export(as_format(form), to=None if output == STDOUT else Path(output), **chosen)
         click.echo(summary_of(redaction), err=True)
         if output == STDOUT:
             write_bytes([document])
@@ -179,6 +182,7 @@ def _export_site(
     root: tuple[Path, ...],
     selection: Selection,
     redaction_of: Callable[[Session], Redaction] | None,
+    review: Path | None,
 ) -> None:
     from reread.catalog.resolve import resolve_session
     from reread.disk.layout import expand_path, sessions_below
@@ -206,7 +210,8 @@ def _export_site(
             from reread.session.session import open  # noqa: A004
 
             redactions = [redaction_of(open(path)) for path in paths]
-            site = write_redacted_site(redactions, Path(output), selection, progress=step)
+            with review_of(redactions, review):
+                site = write_redacted_site(redactions, Path(output), selection, progress=step)
     for fault in site.faults:
         print_notice(fault)
     click.echo(f"{safe(site.index)}: {site.written} written, {site.unchanged} unchanged", err=True)

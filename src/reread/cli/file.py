@@ -40,8 +40,8 @@ if TYPE_CHECKING:
 def file(ctx: click.Context, path: str, at: str, output: str, as_json: bool, root: tuple[Path, ...]) -> None:
     """Print a file as a session left it, or as it was after a turn.
 
-    PATH is a path, or the end of one. If the whole text is not known for certain, say so and print nothing. If a backup
-    or the session itself says how lines end, print the very bytes; otherwise lines end with LF.
+    PATH is a path, or the end of one. Prints an error instead if the whole text is not known for certain. Prints the
+    exact bytes if a backup or the session says how lines end; otherwise lines end with LF.
 
     \b
     reread file src/harbor/backoff.py --at 8c1f
@@ -67,7 +67,7 @@ def file(ctx: click.Context, path: str, at: str, output: str, as_json: bool, roo
 
 
 def _write(path: Path, data: bytes) -> None:
-    from reread.disk.atomic import write_atomic
+    from reread.storage.atomic import write_atomic
 
     try:
         write_atomic(path, [data], mode=0o666)

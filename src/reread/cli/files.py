@@ -6,8 +6,10 @@ from pathlib import Path
 
 import click
 
-from reread.cli._options import FILE, json_option, open_session, root_options, session_argument
-from reread.cli._output import echo_spans, print_json, print_notice, terminal_width
+from reread.cli._options import FILE, json_option, open_session, pager_option, root_options, session_argument
+from reread.cli._output import print_json, print_lines, print_notice, terminal_width
+from reread.cli._unmatched import exit_unmatched, unknown_files
+from reread.errors import NotFound
 
 
 @click.command()
@@ -15,6 +17,7 @@ from reread.cli._output import echo_spans, print_json, print_notice, terminal_wi
 @click.option(
     "--file", "paths", multiple=True, type=FILE, metavar="PATH", help="List each version of this file. Repeatable."
 )
+@pager_option
 @json_option
 @root_options
 @click.pass_context
@@ -28,8 +31,8 @@ def files(
 ) -> None:
     """List the files that a session changed, its agents included.
 
-    Each line has the lines added and removed, and the turns. With --file, list every version of a file: what made it,
-    whether from outside the session, and how its text is known.
+    Shows how many lines were added and removed, and in which turns. With --file, lists every version of a file: what
+    made it, whether that was outside the session, and how its text is known.
 
     \b
     reread files
@@ -40,15 +43,17 @@ def files(
     from reread.reports.file_report import find_file, history_value
 
     session = open_session(ctx, name, root, project)
-    found = [find_file(session, path) for path in paths] if paths else list(session.files.values())
+    try:
+        found = [find_file(session, path) for path in paths] if paths else list(session.files.values())
+    except NotFound as error:
+        if as_json:
+            print_json([])
+        exit_unmatched(ctx, unknown_files(paths, session.files), str(error))
     if as_json:
         print_json([history_value(history, versions=bool(paths)) for history in found])
     elif not found:
         print_notice("This session changed no files.")
     elif paths:
-        for history in found:
-            for line in version_lines(history, session.project):
-                echo_spans(line)
+        print_lines(line for history in found for line in version_lines(history, session.project))
     else:
-        for line in history_lines(found, session.project, width=terminal_width()):
-            echo_spans(line)
+        print_lines(history_lines(found, session.project, width=terminal_width()))

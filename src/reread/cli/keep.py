@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from reread.cli._options import (
+    SAMPLES,
     SESSION,
     json_option,
     merged_roots,
@@ -23,11 +25,11 @@ from reread.errors import Misuse
 
 if TYPE_CHECKING:
     from reread.archive.archive import Archive, KeepReport
-    from reread.archive.retention import Stake
+    from reread.archive.retention import AtRisk
     from reread.archive.timers import Timer
 
-OK, FOUND_DAMAGE = 0, 1
-MODES = ("--verify", "--restore", "--prune", "--install", "--uninstall", "--dry-run")
+OK, FOUND_DAMAGE, NOTHING_DONE = 0, 1, 1
+MODES = ("--verify", "--restore", "--prune", "--forget", "--install", "--uninstall", "--dry-run")
 MOST_NAMED = 10
 """Problems that are printed one by one; of more, the number is said."""
 
@@ -42,7 +44,12 @@ MOST_NAMED = 10
 @click.option(
     "--generation", type=click.IntRange(1), metavar="N", help="Restore an earlier state of files that were rewritten."
 )
-@click.option("--prune", is_flag=True, help="Delete earlier states, or all that is kept of the sessions named; asks.")
+@click.option(
+    "--prune",
+    is_flag=True,
+    help="Delete earlier states that newer ones contain, or all of the sessions named; asks.",
+)
+@click.option("--forget", type=FolderName(), metavar="DIR", help="Leave an archive out of what is read.")
 @click.option("--install", is_flag=True, help="Set up a timer that keeps sessions every hour; asks.")
 @click.option("--uninstall", is_flag=True, help="Remove that timer; asks.")
 @click.option("-y", "--yes", is_flag=True, help="Do not ask.")
@@ -60,13 +67,15 @@ def keep(
     yes: bool,
     output: Path | None,
     generation: int | None,
+    forget: Path | None,
     **modes: bool,
 ) -> None:
     """Copy sessions to where Claude Code does not delete them.
 
     Claude Code deletes sessions after 30 days, or after the days in its settings. This copies what changed, with
     agents and tool results, compressed and exact. Kept sessions are listed, read, searched and counted as others are,
-    also when the originals are gone. Exits with 1 if something could not be kept, or is damaged.
+    also when the originals are gone. Exits with 1 if something could not be kept, or is damaged, or if the answer to a
+    question was no.
 
     \b
     reread keep                                 keep everything that changed
@@ -76,12 +85,15 @@ def keep(
     reread keep latest                          keep one session
     reread keep --verify                        read it all, and report damage
     reread keep --restore latest -o ~/restored  write a session back
-    reread keep --prune                         delete earlier states of rewritten files
+    reread keep --prune                         delete earlier states that newer ones contain
+    reread keep --forget ~/backup               no longer list what is kept there
     reread keep --install                       keep sessions every hour
     """
     from reread.archive.archive import Archive
 
     _check_options(ctx)
+    if forget is not None:
+        return _forget(Archive(forget), as_json=as_json)
     archive = Archive(to)
     roots = merged_roots(ctx, root) or None
     if modes["verify"]:
@@ -89,14 +101,16 @@ def keep(
     if modes["restore"]:
         return ctx.exit(_restore(archive, sessions, output, generation, as_json=as_json, yes=yes))
     if modes["prune"]:
-        return _prune(archive, sessions, as_json=as_json, yes=yes)
+        return ctx.exit(_prune(archive, sessions, as_json=as_json, yes=yes))
     if modes["install"] or modes["uninstall"]:
         return _schedule(to, remove=modes["uninstall"], yes=yes)
+    if to is None and SAMPLES in (roots or ()):
+        raise Misuse("Cannot keep the samples among your own sessions; name another folder: --to DIR.")
     dry_run = modes["dry_run"]
     total = 0 if dry_run or not sys.stderr.isatty() else archive.pending_bytes(*sessions, root=roots)
     with progress("keeping", total) as step:
         report = archive.keep(*sessions, root=roots, dry_run=dry_run, progress=step, waiting=_say_waiting)
-    stakes: list[Stake] = []
+    stakes: list[AtRisk] = []
     if not roots and (as_json or not quiet):  # Claude Code deletes nothing elsewhere
         stakes = archive.stakes(report if not sessions else None)
     if as_json:
@@ -115,7 +129,8 @@ def _check_options(ctx: click.Context) -> None:
     for option in ("--output", "--generation"):
         refuse_without(ctx, option, "--restore", "it says how to restore")
     refuse_without(ctx, "--restore", "--output", "it says where to write; use -o DIR")
-    for mode in ("--verify", "--install", "--uninstall"):
+    refuse_with(ctx, "--forget", ("--to",), "name one folder")
+    for mode in ("--verify", "--forget", "--install", "--uninstall"):
         if ctx.params["sessions"] and ctx.params[mode.removeprefix("--")]:
             raise Misuse(f"Cannot use {mode} with a session: it concerns the whole archive.")
 
@@ -131,9 +146,10 @@ def _print_problems(problems: list[str]) -> None:
         print_notice(f"and {len(problems) - MOST_NAMED:,} more; --json lists all")
 
 
-def _report_lines(archive: Archive, report: KeepReport, stakes: list[Stake]) -> Iterator[str]:
+def _report_lines(archive: Archive, report: KeepReport, stakes: list[AtRisk]) -> Iterator[str]:
     from reread.base.format import size_text
     from reread.base.text import plural
+    from reread.storage.user_paths import is_bucket_url
 
     kinds = [(report.count(name), name) for name in ("new", "grown", "rewritten", "unchanged", "skipped", "failed")]
     counts = ", ".join(f"{count:,} {name}" for count, name in kinds if count) or "no files"
@@ -153,13 +169,17 @@ def _report_lines(archive: Archive, report: KeepReport, stakes: list[Stake]) -> 
             yield from (f"    {path}" for path in stake.unkept[:MOST_NAMED])
             if len(stake.unkept) > MOST_NAMED:
                 yield f"    and {len(stake.unkept) - MOST_NAMED:,} more"
+        elif stake.due:
+            yield f"  All that it deletes within 7 days is kept: {stake.due:,} of {plural(stake.sessions, 'session')}."
         else:
-            yield f"  All that it deletes within 7 days is kept ({plural(stake.sessions, 'session')} in all)."
+            yield f"  Within 7 days it deletes none of {plural(stake.sessions, 'session')}."
     count, size = archive.size()
     yield f"The archive has {plural(count, 'session')} in {size_text(size)}."
+    if not report.dry_run and not archive.is_listed() and not is_bucket_url(archive.name):
+        yield f"To read it, use `--root {report.folder}`."
 
 
-def _report_value(archive: Archive, report: KeepReport, stakes: list[Stake]) -> dict[str, Any]:
+def _report_value(archive: Archive, report: KeepReport, stakes: list[AtRisk]) -> dict[str, Any]:
     import msgspec
 
     count, size = archive.size()
@@ -227,8 +247,9 @@ def _restore(
         inside = target.resolve().is_relative_to(folder.resolve())
         if inside and not (yes or _asks(f"Write into Claude Code's folder {folder}?")):
             print_notice("Nothing was written; use another folder for -o.")
-            return FOUND_DAMAGE
-    earlier = {version.name for version in archive.versions(*sessions) if version.generation > 1}
+            return NOTHING_DONE
+    kept = Counter(version.name for version in archive.versions(*sessions))
+    earlier = [name for name, count in kept.items() if count > 1]
     with progress("restoring", None) as step:
         restored = archive.restore(*sessions, to=target, generation=generation, progress=step)
     damaged = [file for file in restored if file.damage]
@@ -245,30 +266,41 @@ def _restore(
     return FOUND_DAMAGE if damaged else OK
 
 
-def _prune(archive: Archive, sessions: tuple[str, ...], *, as_json: bool, yes: bool) -> None:
+def _prune(archive: Archive, sessions: tuple[str, ...], *, as_json: bool, yes: bool) -> int:
     import msgspec
 
     from reread.base.format import size_text
     from reread.base.text import plural
 
-    chosen = archive.prunable(*sessions)
     what = "kept files" if sessions else "earlier states of rewritten files"
-    if chosen and not as_json:
-        for version in chosen[:MOST_NAMED]:
-            click.echo(f"{version.name}  generation {version.generation}")
-        if len(chosen) > MOST_NAMED:
+    planned = None if yes else archive.prune_outcomes(*sessions, dry_run=True)
+    if planned is not None:
+        chosen = [one for one in planned if one.outcome == "deleted"]
+        for one in chosen[:MOST_NAMED] if not as_json else ():
+            click.echo(f"{one.name}  generation {one.generation}")
+        if len(chosen) > MOST_NAMED and not as_json:
             click.echo(f"and {len(chosen) - MOST_NAMED:,} more")
-    if not chosen:
-        print_notice(f"No {what} in {archive.name}.")
-    elif not (yes or _asks(f"Delete {what} for good: {len(chosen):,} ({size_text(archive.packed_size(chosen))})?")):
-        print_notice("Nothing was deleted.")
-        chosen = []
-    else:
-        chosen = archive.prune(*sessions)
-        if not as_json:
-            click.echo(f"Deleted {plural(len(chosen), 'file')}.")
+        size = size_text(sum(one.size for one in chosen))
+        if chosen and not _asks(f"Delete {what} for good: {len(chosen):,} ({size})?"):
+            print_notice("Nothing was deleted.")
+            return NOTHING_DONE
+    outcomes = archive.prune_outcomes(*sessions, among=planned)
+    deleted = sum(one.outcome == "deleted" for one in outcomes)
     if as_json:
-        print_json([msgspec.to_builtins(version) for version in chosen])
+        print_json([msgspec.to_builtins(one) for one in outcomes])
+    elif deleted:
+        click.echo(f"Deleted {plural(deleted, 'file')}.")
+    if not outcomes:
+        print_notice(f"No {what} in {archive.name}.")
+    _print_problems([f"{one.name} generation {one.generation} stays: {one.note}" for one in outcomes if one.note])
+    return FOUND_DAMAGE if any(one.outcome == "damaged" for one in outcomes) else OK
+
+
+def _forget(archive: Archive, *, as_json: bool) -> None:
+    archive.forget()
+    if as_json:
+        return print_json({"folder": archive.name, "forgotten": True})
+    return click.echo(f"Forgot {archive.name}. Nothing was deleted: `--root {archive.name}` reads it.")
 
 
 def _asks(question: str) -> bool:
@@ -282,7 +314,7 @@ def _asks(question: str) -> bool:
 def _schedule(to: Path | None, *, remove: bool, yes: bool) -> None:
     """Install or remove the timer, if the answer is yes."""
     from reread.archive import timers
-    from reread.disk.user_paths import named_url
+    from reread.storage.user_paths import named_url
 
     where = None if to is None else named_url(to) or str(to.absolute())
     wanted = timers.timer(timers.keep_command(where), timers.variables())

@@ -14,14 +14,15 @@ from reread.cli._options import (
     json_option,
     merged_roots,
     no_sessions_text,
+    pager_option,
     project_option,
     root_options,
     since_option,
     tool_option,
     until_option,
 )
-from reread.cli._output import echo_spans, print_json, print_notice, progress, terminal_width
-from reread.disk.regular import open_regular
+from reread.cli._output import print_json, print_lines, print_notice, progress, terminal_width
+from reread.cli._unmatched import exit_unmatched, unknown_projects, unknown_tools
 from reread.errors import Misuse, RereadError, naming_file
 
 if TYPE_CHECKING:
@@ -55,11 +56,11 @@ COMMIT = CommitHash()
 @project_option
 @since_option
 @until_option
-@click.option("--grep", metavar="TEXT", help="List only sessions with this text in the title or the note, in any case.")
+@click.option("--grep", metavar="TEXT", help="List only sessions with this text in the title or note; case is ignored.")
 @click.option("--min-size", metavar="SIZE", help="List only files of at least this size: 500k, 10M.")
 @click.option("--max-size", metavar="SIZE", help="List only files of at most this size.")
 @click.option(
-    "--lines", metavar="RANGE", help="List only files with so many lines: 1-5, 3, 1000-, -5 (reads the files)."
+    "--lines", metavar="RANGE", help="List only files with this many lines: 1-5, 3, 1000-, -5 (reads the files)."
 )
 @tool_option("List only sessions that used this tool, * for any (reads the files). Repeatable.")
 @click.option("--errors", is_flag=True, help="List only sessions with errors (reads the files).")
@@ -70,16 +71,20 @@ COMMIT = CommitHash()
     "--file", "changed", type=FILE, metavar="PATH", help="List only sessions that changed this file: a path or its end."
 )
 @click.option("--captured", is_flag=True, help="List only captured conversations.")
-@click.option("--starred", is_flag=True, help="List only sessions that were starred in the reader.")
+@click.option(
+    "--prompts", is_flag=True, help="List only deleted sessions of which the prompts are left, in history.jsonl."
+)
+@click.option("--starred", is_flag=True, help="List only sessions that you starred in the reader.")
 @click.option("--flat", is_flag=True, help="List all sessions one after the other, with the names of their projects.")
 @click.option(
     "--sort",
     type=click.Choice(SORTS),
     default="updated",
     show_default=True,
-    help="Order by this; times and sizes begin with the newest and the largest.",
+    help="Sort by this; the newest and the largest come first.",
 )
 @click.option("-n", "--limit", type=click.IntRange(1), metavar="N", help="List at most N sessions.")
+@pager_option
 @json_option
 @root_options
 @click.pass_context
@@ -100,8 +105,8 @@ def ls(
 ) -> None:
     """List sessions by project, newest first.
 
-    --since and --until list the sessions that were active in that time. ★ marks what was starred in the reader. The ids
-    can be used with every other verb.
+    --since and --until list the sessions that were active in that time. ★ marks those that you starred in the reader.
+    Every other verb takes these ids.
 
     \b
     reread ls --project . --since 7d
@@ -114,12 +119,15 @@ def ls(
     reread ls --file src/app.py
     reread ls --captured
     reread ls --starred
+    reread ls --prompts
     """
     from reread.catalog.headers import sessions
 
     roots = merged_roots(ctx, root)
     tests = list(_header_tests(**filters))
-    known = list(sessions(root=roots or None, on_error=lambda error: print_notice(str(error))))
+    known = list(
+        sessions(prompts=bool(filters["prompts"]), root=roots or None, on_error=lambda error: print_notice(str(error)))
+    )
     headers: Iterable[Header] = _sorted((header for header in known if all(test(header) for test in tests)), sort)
     if tool or errors or git_branches:
         headers = _filter_by_content(headers, tool, errors=errors, git_branches=git_branches)
@@ -131,17 +139,17 @@ def ls(
         headers = (header for header, _ in zip(headers, range(limit), strict=False))
     found = list(headers)
     if as_json:
-        return print_json(found)
-    if not found:
-        narrowed = bool(
-            tool or errors or git_branches or commit or pr or changed or any(value for value in filters.values())
-        )
-        return print_notice(_empty_text(roots, known, filters, narrowed=narrowed))
-    from reread.render.listings import header_lines, short_ids
+        print_json(found)
+    elif found:
+        from reread.render.listings import header_lines, short_ids
 
-    for line in header_lines(found, ids=short_ids(known), width=terminal_width(), flat=flat):
-        echo_spans(line)
-    return None
+        print_lines(header_lines(found, ids=short_ids(known), width=terminal_width(), flat=flat))
+    unknown = list(unknown_projects(filters["project"], {header.project for header in known}))
+    narrowed = any((tool, errors, git_branches, commit, pr, changed, *filters.values()))
+    if not found and narrowed:
+        exit_unmatched(ctx, unknown, _empty_text(roots, known, filters))
+    for notice in unknown if found else [no_sessions_text(roots, "ls")]:
+        print_notice(notice)
 
 
 def _header_tests(
@@ -154,6 +162,7 @@ def _header_tests(
     max_size: str | None,
     lines: str | None,
     captured: bool,
+    prompts: bool,
     starred: bool,
 ) -> Iterator[Test]:
     """Yield a test for each filter that needs no more than the header, or the number of lines, cheapest first."""
@@ -162,6 +171,8 @@ def _header_tests(
     yield header_test(project=project, since=since, until=until)
     if captured:
         yield lambda header: header.captured
+    if prompts:
+        yield lambda header: header.prompts_only
     if starred:
         yield lambda header: header.starred
     if grep is not None:
@@ -220,9 +231,8 @@ def _filter_by_content(
                 continue
             if matches:
                 yield header
-    for tool in tools:
-        if names and not any(matches_tool(name, [tool]) for name in names):
-            print_notice(f"No session used a tool {tool!r}; {_tool_advice(tool, names)}")
+    for notice in unknown_tools(tools, names):
+        print_notice(notice)
 
 
 def _filter_by_git(headers: Iterable[Header], commit: str | None, pr: int | None) -> Iterator[Header]:
@@ -261,51 +271,28 @@ def _has_errors(session: Session) -> bool:
     )
 
 
-def _tool_advice(tool: str, names: Iterable[str]) -> str:
-    import difflib
-
-    by_lower = {name.lower(): name for name in sorted(names)}
-    close = difflib.get_close_matches(tool.lower(), by_lower, n=1)
-    close = close or [name for name in by_lower if tool.lower() in name][:1]
-    return f"did you mean {by_lower[close[0]]}?" if close else f"the tools used are {', '.join(by_lower.values())}."
-
-
-def _empty_text(roots: Sequence[Path], known: Sequence[Header], filters: dict[str, Any], *, narrowed: bool) -> str:
+def _empty_text(roots: Sequence[Path], known: Sequence[Header], filters: dict[str, Any]) -> str:
     """Explain an empty list."""
     from reread.disk.layout import default_store
-    from reread.disk.user_paths import typed_path
+    from reread.storage.user_paths import typed_path
 
-    if known and narrowed:
-        unknown = _unknown_project(filters["project"], known)
-        return unknown or "No matching sessions. Run `reread ls` without options to list all."
+    if filters["prompts"] and not any(header.prompts_only for header in known):
+        return "No deleted session has prompts in history.jsonl."
+    if known:
+        return "No matching sessions. Run `reread ls` without options to list all."
     if filters["captured"]:
         where = ", ".join(map(typed_path, roots)) or str(default_store())
         return f"No captured conversations in {where}. Run `reread capture -- claude -p …` to record one."
     return no_sessions_text(roots, "ls")
 
 
-def _unknown_project(projects: Iterable[str], known: Iterable[Header]) -> str | None:
-    """Say which project may have been meant by one that has no sessions."""
-    import difflib
-
-    from reread.base.paths import path_parts
-    from reread.disk.layout import expand_folders, is_within
-
-    folders = {header.project for header in known}
-    names = {name.lower(): name for folder in folders for name in path_parts(folder)}
-    for project in projects:
-        if not any(is_within(folder, expand_folders(project)) for folder in folders):
-            close = difflib.get_close_matches(project.lower(), names, n=1)
-            advice = f"did you mean {names[close[0]]}?" if close else "run `reread ls` to list projects."
-            return f"No sessions of {project}; {advice}"
-    return None
-
-
 def count_lines(path: str, enough: float) -> int:
     """Count the lines of a file, a last one without end included; stop soon after there are more than `enough`."""
+    from reread.disk.transcript_file import open_transcript
+
     count, last = 0, b"\n"
     try:
-        with open_regular(path) as file:
+        with open_transcript(path) as file:
             while count <= enough and (chunk := file.read(CHUNK)):
                 count += chunk.count(b"\n")
                 last = chunk[-1:]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from reread.base.extras import install_command
+from reread.base.optional_dependencies import install_command
 from reread.cli._options import merged_roots, root_options
 from reread.errors import Misuse
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 
@@ -17,23 +17,24 @@ from reread.cli._options import (
     json_option,
     merged_roots,
     no_sessions_text,
+    pager_option,
     project_option,
     refuse_with,
     root_options,
     since_option,
+    until_option,
 )
-from reread.cli._output import print_json, print_notice, progress
+from reread.cli._output import print_json, print_lines, print_notice, progress, terminal_width
+from reread.cli._unmatched import close_name, exit_unmatched, suggestion, unknown_models, unknown_projects
 
 if TYPE_CHECKING:
-    from reread.render.search_results import StyledLine
+    from reread.base.choices import SearchKind
 
 LIMIT = 20
+NO_MATCH = "No matches."
+KEYWORDS = {"tool": "tools"}
+"""What the search calls the names of a field, if not like the field."""
 KIND_WORDS = ("prompts", "text", "thinking", "inputs", "results", "notices", "titles")
-STYLES: dict[str, dict[str, Any]] = {
-    "strong": {"bold": True},
-    "match": {"bold": True, "fg": "yellow"},
-    "quiet": {"dim": True},
-}
 
 
 @click.command()
@@ -62,7 +63,7 @@ STYLES: dict[str, dict[str, Any]] = {
 @click.option("--git-branch", metavar="NAME", help="Search only what was said on this git branch.")
 @project_option
 @since_option
-@click.option("--until", metavar="WHEN", help="Ignore everything from this time on; a day is included.")
+@until_option
 @click.option(
     "--without",
     multiple=True,
@@ -70,6 +71,8 @@ STYLES: dict[str, dict[str, Any]] = {
     help="Leave out this session, by its id or the beginning of it. Repeatable.",
 )
 @click.option("--regex", is_flag=True, help="The query is a regular expression.")
+@click.option("-F", "--fixed", is_flag=True, help="Find the query as it stands, with its signs and capitals.")
+@click.option("--strict", is_flag=True, help="Find only texts that have all words.")
 @click.option("--newest", is_flag=True, help="Show the newest matches first instead of the best.")
 @click.option(
     "-n",
@@ -81,6 +84,7 @@ STYLES: dict[str, dict[str, Any]] = {
     help="Show at most N matches.",
 )
 @click.option("--open", "open_first", is_flag=True, help="Open the first match in the reader.")
+@pager_option
 @json_option
 @root_options
 @click.pass_context
@@ -98,6 +102,8 @@ def search(
     until: str | None,
     without: tuple[str, ...],
     regex: bool,
+    fixed: bool,
+    strict: bool,
     newest: bool,
     limit: int,
     open_first: bool,
@@ -106,21 +112,26 @@ def search(
 ) -> None:
     """Search everything that was said in all sessions.
 
-    Words match in any order, and also as parts of identifiers and paths. "Quotes" match a phrase, handl* a prefix,
-    and -word excludes. Combine words with AND, OR and parentheses. Fields narrow the search: tool:bash file:src/app.py
-    project:shop in:thinking is:error model:opus branch:main before:tuesday after:2026-11-01.
+    Sessions that have all words near each other come first, then those that have some. A word that no text has is
+    taken for the nearest one. Words match in any order, and also as parts of identifiers and paths. "Quotes" and
+    --fixed find characters as they stand, handl* finds a beginning, and -word excludes. With AND, OR, parentheses or
+    --strict, only texts match that have all words. Fields narrow the search: tool:bash file:src/app.py project:shop
+    in:thinking is:error model:opus branch:main before:tuesday after:2026-11-01 on:last-week. Fields alone list
+    sessions.
 
     \b
-    reread search login timeout
+    reread search where did i fix the login timeout
     reread search '"connection refused" tool:bash is:error'
+    reread search -F 'foo->bar()'
     reread search 'parse_config OR parseConfig' --in inputs,results --newest
-    reread search deploy --without "$CLAUDE_CODE_SESSION_ID"
+    reread search project:shop since:last-week
     reread search --regex 'def \\w+_handler\\(' --json
     """
     from reread.index.find import NEWEST, RELEVANCE
     from reread.index.find import search as search_sessions
 
     refuse_with(ctx, "--open", ("--json",), "it opens the browser")
+    refuse_with(ctx, "--fixed", ("--regex", "--strict"), "the query is found as it stands")
     roots = merged_roots(ctx, root)
     with progress("indexing", None) as step:
         found = search_sessions(
@@ -128,7 +139,7 @@ def search(
             project=project,
             since=since,
             until=until,
-            kinds=kinds,
+            kinds=cast("list[SearchKind]", kinds.split(",")) if kinds else None,  # other names are refused there
             tools=tools,
             errors=errors,
             model=",".join(models) or None,
@@ -137,6 +148,8 @@ def search(
             order=NEWEST if newest else RELEVANCE,
             limit=1 if open_first else limit,
             regex=regex,
+            fixed=fixed,
+            strict=strict,
             without=without,
             root=roots or None,
             progress=step,
@@ -149,37 +162,90 @@ def search(
     elif as_json:
         from reread.index.hits import hit_value
 
-        print_json({"hits": [hit_value(hit) for hit in hits], "total": found.total})
-    elif not hits:
-        if have_no_sessions(roots):
-            print_notice(no_sessions_text(roots, "search jitter"))
-        else:
-            click.echo("No matches. Use fewer or shorter words, or a prefix such as handl*.", err=True)
-    else:
+        print_json(
+            {
+                "hits": [hit_value(hit) for hit in hits],
+                "total": found.total,
+                "with_all": found.with_all,
+                "with_some": found.with_some,
+                "words": found.words,
+                "corrected": found.corrected,
+                "facets": found.facets,
+            }
+        )
+    elif hits:
         from reread.render.search_results import result_lines
 
-        for line in result_lines(hits, found.total, command=_command(roots), ids=_short_ids(roots)):
-            click.echo(_styled(line))
+        width = terminal_width()
+        print_lines(result_lines(hits, found, command=_command(roots), ids=_short_ids(roots), width=width))
+    if not hits:
+        if have_no_sessions(roots):
+            exit_unmatched(ctx, (), no_sessions_text(roots, "search jitter"))
+        named = [("tool", name) for name in tools] + [("model", name) for name in models]
+        named += [("branch", git_branch or ""), *(("path", path) for path in paths)]
+        named += [("project", name) for name in project]
+        named += [] if regex or fixed else _fields(" ".join(query))
+        exit_unmatched(ctx, _unknown(named, roots), NO_MATCH)
 
 
-def _styled(line: StyledLine) -> str:
-    return "".join(click.style(piece.text, **STYLES.get(piece.style, {})) for piece in line)
+def _fields(query: str) -> Iterator[tuple[str, str]]:
+    """Yield the names that the fields of a query give: of tools, models, branches, files and projects."""
+    from reread.index.query import And, InProject, NamedFilter, Or, parse_query
+
+    waiting = [parse_query(query)]
+    while waiting:
+        node = waiting.pop(0)
+        if isinstance(node, And | Or):
+            waiting += node.nodes
+        elif isinstance(node, NamedFilter):
+            yield node.field, " ".join(node.words)
+        elif isinstance(node, InProject):
+            yield from (("project", name) for name in node.projects)
+
+
+def _unknown(named: Iterable[tuple[str, str]], roots: Sequence[Path]) -> Iterator[str]:
+    """Yield a sentence for each name that nothing has, whatever is searched for."""
+    from reread.catalog.headers import sessions
+    from reread.index.find import search as search_sessions
+    from reread.tools import tool_names
+
+    headers = list(sessions(root=roots or None))
+    for field, name in dict.fromkeys(named):
+        narrowed: dict[str, Any] = {KEYWORDS.get(field, field): name}
+        if not name or search_sessions("", **narrowed, limit=1, root=roots or None).total:
+            continue
+        if field == "tool":
+            close = close_name(name, tool_names())
+            advice = f"did you mean {close}?" if close else "run `reread stats` to list the tools that were used."
+            yield f"No session used a tool {name!r}; {advice}"
+        elif field == "model":
+            yield from unknown_models([name], {header.model for header in headers if header.model})
+        elif field == "branch":
+            known = {header.git_branch for header in headers if header.git_branch}
+            yield f"Nothing was said on a git branch {name!r}; {suggestion(name, known)}"
+        elif field == "project":
+            yield from unknown_projects([name], {header.project for header in headers})
+        else:
+            yield f"No call is about a file {name!r}; name its end, or a part of its path."
 
 
 def _short_ids(roots: Sequence[Path]) -> dict[str, str]:
     """Return the beginning of the id of each session file that no other one begins with, as `ls` lists them."""
     from reread.base.paths import path_name
+    from reread.disk.gone_sessions import prompt_paths
     from reread.disk.layout import session_paths
     from reread.render.listings import unique_beginnings
 
     stems = {path: path_name(path).removesuffix(".jsonl") for path in session_paths(roots or None)}
+    gone = prompt_paths(roots or None, set(stems.values()))
+    stems |= {path: path_name(path).removesuffix(".jsonl") for path in list(gone)}
     short = unique_beginnings((path, [stem]) for path, stem in stems.items())
     return {stem: short[path] for path, stem in stems.items()}
 
 
 def _command(roots: Sequence[Path]) -> list[str]:
     """Return how reread is called to read the same sessions."""
-    from reread.disk.user_paths import typed_path
+    from reread.storage.user_paths import typed_path
 
     if list(roots) == [SAMPLES]:
         return ["reread", "--demo"]

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import click
 
-from reread.cli._options import SESSION, json_option, merged_roots, root_options
-from reread.cli._output import echo_spans, print_json, print_notice, progress
+from reread.cli._options import SESSION, json_option, merged_roots, pager_option, root_options
+from reread.cli._output import print_json, print_lines, print_notice, progress
 from reread.errors import Misuse
 
 OK, FOUND = 0, 1
@@ -16,6 +16,7 @@ OK, FOUND = 0, 1
 @click.command()
 @click.argument("sessions", nargs=-1, type=SESSION, metavar="[SESSION|DIR]...")
 @click.option("--personal", is_flag=True, help="Also list home folders, e-mail addresses, hosts, authors and remotes.")
+@pager_option
 @json_option
 @root_options
 @click.pass_context
@@ -24,9 +25,9 @@ def secrets(
 ) -> None:
     """List secrets in sessions, by file and line, masked.
 
-    Finds tokens in the published format of over a hundred vendors (certain), and values that are called a password, a
+    Finds tokens in the published format of over a hundred vendors (certain), and values that are named a password, a
     key or a token (likely): also escaped, encoded in base64, broken over lines, in agents' files and spilled results.
-    Exits with 1 if there are some. Nothing leaves this machine. Without arguments, scans all your sessions.
+    Exits with 1 if it finds any. Nothing leaves this machine. Without arguments, scans all your sessions.
 
     \b
     reread secrets
@@ -49,6 +50,5 @@ def secrets(
     else:
         from reread.render.secret_listing import secret_lines
 
-        for line in secret_lines(report):
-            echo_spans(line)
+        print_lines(secret_lines(report))
     return ctx.exit(FOUND if any(report.totals.values()) else OK)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from reread.cli._exit_codes import NOTHING_FOUND
 from reread.cli._options import (
     LATEST,
     format_option,
@@ -22,10 +23,11 @@ from reread.cli._redaction import (
     decision_options,
     findings_in,
     refuse_own_file,
+    review_of,
     start_redaction,
     summary_of,
-    write_undecided,
 )
+from reread.cli._unmatched import lacks_calls
 from reread.cli.export import FORMATS_BY_SUFFIX
 from reread.errors import Misuse, Unreadable, Unwritable
 
@@ -34,7 +36,7 @@ if TYPE_CHECKING:
     from reread.redaction.findings import SensitiveText
 
 UNDECIDED = 3
-KEYS = "[r]eplace  [k]eep  keep [e]verywhere  [s]how  replace [a]ll that are left  [q]uit "
+KEYS = "[r]eplace  [k]eep  keep [e]verywhere  [s]how  {each}replace [a]ll that are left  [q]uit "
 
 
 @click.command()
@@ -88,6 +90,7 @@ def share(
     from msgspec import structs
 
     from reread.disk.filenames import filename_for
+    from reread.reader.export_formats import as_format
 
     form = form or (FORMATS_BY_SUFFIX.get(output.suffix.lower()) if output is not None else "html")
     if form is None:
@@ -95,45 +98,63 @@ def share(
     selection = selection_from(ctx, {**options, "no_images": not images})
     session = open_session(ctx, name, root, project)
     refuse_own_file(session, output)
+    if lacks_calls(session, selection):
+        return ctx.exit(NOTHING_FOUND)
     path = output or Path(f"{filename_for(session.id or 'session')[:8]}-shared.{'md' if form == 'markdown' else form}")
     redaction = start_redaction(
         session, review=review, replace_likely=replace_likely, texts=texts, images=images, agents=not no_agents
     )
     chosen = structs.asdict(selection)
-    findings = findings_in(redaction, form, chosen)
     if sys.stdin.isatty() and sys.stderr.isatty():
+        findings = findings_in(redaction, form, chosen)
         _review(redaction, [finding for finding in findings if finding.decision is None])
-    write_undecided(findings, session.id, review)
-    redaction.export(form, to=path, **chosen)
+    with review_of([redaction], review):
+        redaction.export(as_format(form), to=path, **chosen)
     click.echo(f"{path}: {summary_of(redaction)}", err=True)
     return None
 
 
 def _review(redaction: Redaction, undecided: list[SensitiveText]) -> None:
-    """Ask for one key for each finding that is left to decide about."""
-    total = len(undecided)
-    for number, finding in enumerate(undecided, 1):
-        _show(finding, number, total)
-        while finding.decision is None:
-            click.echo(KEYS, err=True, nl=False)
-            key = click.getchar().lower()
-            click.echo(key if key.isprintable() else "", err=True)
-            if key == "r":
-                redaction.decide(finding, "replace")
-            elif key in ("k", "e"):
-                redaction.decide(finding, "keep", everywhere=key == "e")
-            elif key == "s":
-                _echo(f"    {redaction.value_of(finding)}")
-            elif key == "a":
-                redaction.replace_undecided()
-            elif key in ("q", "\x03", "\x04", "\x1b"):
-                return
+    """Ask for one key for each group of findings that is left to decide about."""
+    from reread.redaction.findings import alike
+
+    groups = alike(undecided)
+    for number, group in enumerate(groups, 1):
+        if not _ask(redaction, group, f"{number}/{len(groups)}"):
+            return
 
 
-def _show(finding: SensitiveText, number: int, total: int) -> None:
-    more = f", and {finding.count - 1} more" if finding.count > 1 else ""
-    place = finding.places[0]
-    _echo(f"\n{number}/{total}  {finding.kind}: {finding.mask}")
+def _ask(redaction: Redaction, group: list[SensitiveText], number: str) -> bool:
+    """Show findings of one group and ask until they are decided about; False to stop."""
+    if all(finding.decision for finding in group):  # by "replace all that are left"
+        return True
+    _show(group, number)
+    while any(finding.decision is None for finding in group):
+        click.echo(KEYS.format(each="[o]ne by one  " if len(group) > 1 else ""), err=True, nl=False)
+        key = click.getchar().lower()
+        click.echo(key if key.isprintable() else "", err=True)
+        if key in ("r", "k", "e"):
+            redaction.decide(group, "replace" if key == "r" else "keep", everywhere=key == "e")
+        elif key == "s":
+            _echo("\n".join(f"    {redaction.value_of(finding)}" for finding in group))
+        elif key == "a":
+            redaction.replace_undecided()
+        elif key == "o" and len(group) > 1:
+            return all(_ask(redaction, [one], f"{number}, {n}/{len(group)}") for n, one in enumerate(group, 1))
+        elif key in ("q", "\x03", "\x04", "\x1b"):
+            return False
+    return True
+
+
+def _show(group: list[SensitiveText], number: str) -> None:
+    from reread.base.text import plural
+
+    finding, place = group[0], group[0].places[0]
+    called = f" {finding.name}" if finding.name and finding.name != finding.kind else ""
+    others = f", and {plural(len(group) - 1, 'other value')} of this name" if len(group) > 1 else ""
+    places = sum(each.count for each in group) - 1
+    more = f", and {plural(places, 'more place')}" if places else ""
+    _echo(f"\n{number}  {finding.kind}{called}: {finding.mask}{others}")
     _echo(f"    {place.file}:{place.line}{more}")
     if place.context:
         _echo(f"    {place.context}")
@@ -146,9 +167,9 @@ def _echo(text: str) -> None:
 
 
 def _undo(path: Path, output: Path | None) -> None:
-    from reread.disk.atomic import write_atomic
-    from reread.disk.regular import read_whole
     from reread.redaction.manifest import undo
+    from reread.storage.atomic import write_atomic
+    from reread.storage.safe_open import read_whole
 
     if output is None:
         raise Misuse("Name the file for the original, as in -o original.html.")

@@ -2,29 +2,27 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
+from reread.cli._exit_codes import NOTHING_FOUND
 from reread.cli._options import (
     SELECTION_OPTIONS,
     format_option,
     open_session,
+    pager_option,
     refuse_with,
     root_options,
     selection_from,
     selection_options,
     session_argument,
 )
-from reread.cli._output import print_json, print_notice, write_bytes
-
-if TYPE_CHECKING:
-    from reread.model.conversation import Call
-    from reread.session.session import Session
+from reread.cli._output import pages_output, print_json, print_pages, write_bytes
+from reread.cli._unmatched import lacks_calls
 
 
 @click.command()
@@ -33,7 +31,7 @@ if TYPE_CHECKING:
 @selection_options
 @click.option("--raw", is_flag=True, help="Print the bytes of the file unchanged.")
 @click.option("--schema", is_flag=True, help="Print the JSON Schema of --format json and exit.")
-@click.option("--no-pager", is_flag=True, help="Print directly to the terminal.")
+@pager_option
 @root_options
 @click.pass_context
 def show(
@@ -43,7 +41,6 @@ def show(
     form: str,
     raw: bool,
     schema: bool,
-    no_pager: bool,
     root: tuple[Path, ...],
     **options: Any,
 ) -> None:
@@ -67,8 +64,7 @@ def show(
     refuse_with(ctx, "--raw", ("--format", *SELECTION_OPTIONS), "it prints the whole file as it is")
     selection = selection_from(ctx, options)
     session = open_session(ctx, name, root, project)
-    if selection.chooses_calls and not selection.has_call(_all_calls(session)):
-        print_notice("No such calls. Run `reread show` without --tool, --file and --errors to see all.")
+    is_empty = lacks_calls(session, selection)
     if raw:
         write_bytes(line.raw for line in session.lines)
     elif form == "json":
@@ -88,32 +84,21 @@ def show(
         from reread.render.terminal import TerminalView
         from reread.render.terminal_images import picture_protocol
 
-        pictures = picture_protocol() if no_pager and sys.stdout.isatty() else None
-        _print_items(TerminalView(selection, pictures=pictures).session(session), pager=not no_pager)
+        pictures = picture_protocol() if sys.stdout.isatty() and not pages_output() else None
+        print_pages(_printed(TerminalView(selection, pictures=pictures).session(session)), colour=True)
+    ctx.exit(NOTHING_FOUND if is_empty else 0)
 
 
-def _all_calls(session: Session) -> Iterator[Call]:
-    yield from session.calls
-    for agent in session.agents.values():
-        yield from agent.calls
-
-
-def _print_items(items: Iterator[Any], *, pager: bool) -> None:
-    """Print rendered items, on a terminal through a pager."""
-    from reread.render.sanitize import terminal_text
+def _printed(items: Iterator[Any]) -> Iterator[str]:
+    """Yield rendered items as text for the terminal."""
+    from reread.render.long_text import LongText
     from reread.render.terminal import make_console
 
     console = make_console()
-
-    def pages() -> Iterator[str]:
-        for item in items:
-            with console.capture() as captured:
-                console.print(item)
-            yield terminal_text("\n".join(line.rstrip() for line in captured.get().split("\n")))
-
-    if pager and sys.stdout.isatty():
-        os.environ.setdefault("LESS", "FRX")
-        click.echo_via_pager(pages(), color=True)
-    else:
-        for page in pages():
-            click.echo(page, nl=False, color=True)
+    for item in items:
+        if isinstance(item, LongText):
+            yield from item.pages(console)
+            continue
+        with console.capture() as captured:
+            console.print(item)
+        yield "\n".join(line.rstrip() for line in captured.get().split("\n"))

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Generator
+from collections.abc import Generator, Iterable, Iterator
 from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from reread.cli._options import json_option, merged_roots, refuse_with, root_options
-from reread.cli._output import print_json, progress, terminal_width
+from reread.cli._options import json_option, merged_roots, pager_option, refuse_with, root_options
+from reread.cli._output import print_json, print_lines, progress, terminal_width
 from reread.cli._paths import PathName
 from reread.errors import Misuse, Unwritable
 
@@ -35,10 +35,11 @@ STDIN = "-"
 @click.option("--csv", "as_csv", is_flag=True, help="Print CSV.")
 @click.option("--parquet", type=PathName(written=True), metavar="FILE", help="Write the rows to this Parquet file.")
 @click.option(
-    "--tables", "folder", type=PathName(bucket=True), metavar="DIR", help="Ask the tables in this folder or bucket."
+    "--tables", "folder", type=PathName(bucket=True), metavar="DIR", help="Query the tables in this folder or bucket."
 )
-@click.option("--text", is_flag=True, help="Include the columns with what was said.")
+@click.option("--text", is_flag=True, help="Include the columns that hold what was said.")
 @click.option("--allow-files", is_flag=True, help="Let queries read and write other files.")
+@pager_option
 @json_option
 @root_options
 @click.pass_context
@@ -54,10 +55,10 @@ def sql(
     allow_files: bool,
     root: tuple[Path, ...],
 ) -> None:
-    """Ask sessions with SQL.
+    """Query sessions with SQL.
 
     The tables are sessions, records, messages, calls, usage, edits and files; `reread tables` lists their columns. They
-    are brought up to date first, and only read. Without a query, open a prompt, or read queries from standard input.
+    are updated first; queries can only read them. Without a query, opens a prompt, or reads standard input.
 
     \b
     reread sql "select name, count(*) from calls group by all order by 2 desc"
@@ -79,7 +80,7 @@ def sql(
         if is_prompt:
             from reread.cli._sql_prompt import prompt
 
-            return prompt(database, lambda statement: _print(database.query(statement)))
+            return prompt(database, lambda statement: _echo(database.query(statement)))
         statements = [statement for given in asked for statement in database.statements(given)]
         return _answer(database, statements, as_json, as_csv, parquet)
 
@@ -87,13 +88,13 @@ def sql(
 @contextmanager
 def _database(roots: list[Path], folder: str | None, text: bool, allow_files: bool) -> Generator[Database]:
     """Open the tables of a folder, or those of all sessions, brought up to date."""
-    from reread.dataset.own_tables import own_tables
+    from reread.dataset.local_tables import own_tables
     from reread.dataset.sql import Database
-    from reread.dataset.table_bucket import table_place
+    from reread.dataset.table_files import table_files
 
     with ExitStack() as stack:
         if folder is not None:
-            place = table_place(folder)
+            place = table_files(folder)
         else:
             with progress("reading", None) as step:
                 place = stack.enter_context(own_tables(roots or None, text=text, progress=step))
@@ -103,8 +104,8 @@ def _database(roots: list[Path], folder: str | None, text: bool, allow_files: bo
 
 
 def _read(name: str) -> str:
-    from reread.disk.regular import read_whole
     from reread.errors import Unreadable
+    from reread.storage.safe_open import read_whole
 
     if name == STDIN:
         return sys.stdin.read()
@@ -132,20 +133,27 @@ def _answer(database: Database, statements: list[str], as_json: bool, as_csv: bo
             return write_result(expand_path(parquet), result.schema, result.batches)
         except OSError as error:
             raise Unwritable.at(parquet, error) from error
-    for n, statement in enumerate(statements):
-        if n and not as_csv:
-            click.echo()
-        _print(database.query(statement), as_csv=as_csv)
-    return None
-
-
-def _print(result: QueryResult, *, as_csv: bool = False) -> None:
-    from reread.render.query_table import query_csv, query_lines
-
-    names = result.schema.names
     if as_csv:
-        for line in query_csv(names, result.rows):
+        from reread.render.query_table import query_csv
+
+        result = database.query(statements[0])
+        for line in query_csv(result.schema.names, result.rows):
             click.echo(line, nl=False)
-        return
-    for line in query_lines(names, result.rows, terminal_width()):
+        return None
+    return print_lines(_answer_lines(map(database.query, statements)))
+
+
+def _echo(result: QueryResult) -> None:
+    """Print a table below the prompt, where what was asked before stays in sight."""
+    for line in _answer_lines([result]):
         click.echo(line)
+
+
+def _answer_lines(results: Iterable[QueryResult]) -> Iterator[str]:
+    """Yield the lines of tables, with an empty line between two."""
+    from reread.render.query_table import query_lines
+
+    for n, result in enumerate(results):
+        if n:
+            yield ""
+        yield from query_lines(result.schema.names, result.rows, terminal_width())

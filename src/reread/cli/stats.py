@@ -7,22 +7,28 @@ from typing import Any
 
 import click
 
+from reread.cli._exit_codes import NOTHING_FOUND
 from reread.cli._options import (
     SESSION,
     STATS_GROUPS,
     have_no_sessions,
     json_option,
+    limit_option,
     merged_roots,
     no_sessions_text,
+    pager_option,
     project_option,
     root_options,
     since_option,
     tool_option,
     until_option,
 )
-from reread.cli._output import echo_spans, print_json, print_notice, progress, terminal_width
+from reread.cli._output import print_json, print_lines, print_notice, progress, terminal_width
+from reread.cli._unmatched import exit_unmatched, unknown_projects, unknown_tools
 from reread.errors import Misuse
 
+FILTERS = ("since", "until", "project", "tool", "state")
+NO_CALLS = "No call or turn fits all of these options. Run `reread stats` without them to count all."
 STATES = ("running", "done", "failed", "denied", "interrupted")
 
 
@@ -34,10 +40,11 @@ STATES = ("running", "done", "failed", "denied", "interrupted")
     show_default=True,
     type=STATS_GROUPS,
     metavar="GROUP,...",
-    help="Group by these, with commas.",
+    help="Group by these, separated by commas.",
 )
 @tool_option("Count only calls of this tool. Repeatable.")
-@click.option("--state", multiple=True, type=click.Choice(STATES), help="Count only calls that ended so. Repeatable.")
+@click.option("--state", multiple=True, type=click.Choice(STATES), help="Count only calls in this state. Repeatable.")
+@limit_option
 @since_option
 @until_option
 @click.option(
@@ -47,6 +54,7 @@ STATES = ("running", "done", "failed", "denied", "interrupted")
 @click.option("--list", "as_list", is_flag=True, help="List the calls behind the figures, with their lines.")
 @click.option("--csv", "as_csv", is_flag=True, help="Print CSV.")
 @click.option("--no-cache", is_flag=True, help="Read all files again, and store nothing in the cache.")
+@pager_option
 @json_option
 @root_options
 @click.pass_context
@@ -87,19 +95,28 @@ def stats(
     if as_json or as_csv:
         for path in report.unread:
             print_notice(f"Cannot read {path}: not included.")
-    if not sessions and not report.rows and have_no_sessions(roots):
-        print_notice(no_sessions_text(roots, "stats"))
+    found_nothing = not report.rows and not report.hidden
+    unmatched = found_nothing and any(options[name] for name in FILTERS)
     if as_json:
         print_json([call_place_value(place) for place in report.calls] if as_list else stats_value(report))
     elif as_csv:
         click.echo(stats_csv(report), nl=False)
+    elif unmatched:
+        pass
     elif as_list:
-        _print(call_lines(report.calls, width=terminal_width() or WIDTH))
+        print_lines([line] for line in call_lines(report.calls, width=terminal_width() or WIDTH))
     else:
         titles = {place.session: place.title for place in report.calls}
-        _print(stats_lines(report, width=terminal_width() or WIDTH, titles=titles))
-
-
-def _print(lines: Any) -> None:
-    for style, line in lines:
-        echo_spans([(style, line)])
+        print_lines([line] for line in stats_lines(report, width=terminal_width(), titles=titles))
+    if found_nothing and not sessions and have_no_sessions(roots):
+        print_notice(no_sessions_text(roots, "stats"))
+        ctx.exit(NOTHING_FOUND if unmatched else 0)
+    several = any(len(options[name]) > 1 for name in ("project", "tool"))
+    if unmatched or several:
+        everything = report_on(*sessions, by="project", root=roots or None, cache=not no_cache)
+        unknown = unknown_projects(options["project"], {str(row["project"]) for row in everything.rows})
+        notices = [*unknown, *unknown_tools(options["tool"], {place.call.tool for place in everything.calls})]
+        if unmatched:
+            exit_unmatched(ctx, notices, NO_CALLS)
+        for notice in notices:
+            print_notice(notice)

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from reread.cli._options import json_option, merged_roots, refuse_without, root_options
-from reread.cli._output import echo_spans, print_json, print_notice, progress
+from reread.cli._options import json_option, merged_roots, pager_option, refuse_without, root_options
+from reread.cli._output import print_json, print_lines, print_notice, progress, terminal_width
 from reread.cli._paths import PathName
+
+if TYPE_CHECKING:
+    from reread.dataset.schema import TableSchema
+
+BEFORE_TEXT = 33
+"""The columns before what a column of a table is."""
 
 
 @click.command()
@@ -28,10 +36,11 @@ from reread.cli._paths import PathName
     metavar="DIR",
     help="The folder or bucket for the files of new Iceberg tables.",
 )
-@click.option("--text", is_flag=True, help="Include the columns with what was said.")
+@click.option("--text", is_flag=True, help="Include the columns that hold what was said.")
 @click.option(
     "--keep-deleted", is_flag=True, envvar="REREAD_KEEP_DELETED", help="Keep the rows of transcripts that were deleted."
 )
+@pager_option
 @json_option
 @root_options
 @click.pass_context
@@ -48,8 +57,8 @@ def tables(
     """Write sessions as Parquet or Iceberg tables, or list the tables.
 
     The tables are sessions, records, messages, calls, usage, edits and files. Only what changed is read and written
-    again. Several machines can write to one folder at the same time, and whoever reads it sees whole changes. Without
-    -o and --iceberg, list the tables and their columns.
+    again. Several machines can write to one folder at the same time, and readers never see half a change. Without
+    -o and --iceberg, lists the tables and their columns.
 
     \b
     reread tables
@@ -88,9 +97,17 @@ def _list_tables(text: bool, as_json: bool) -> None:
             for table in TABLES.values()
         ]
         return print_json({"version": VERSION, "tables": listed})
-    for table in TABLES.values():
-        echo_spans([("strong", table.name), ("", "  " + table.doc)])
-        for column in table.selected(text=text):
-            echo_spans([("", f"  {column.name:22}"), ("quiet", f"{column.type:9}"), ("", column.doc)])
-        click.echo()
-    return None
+    return print_lines(line for table in TABLES.values() for line in _table_lines(table, text))
+
+
+def _table_lines(table: TableSchema, text: bool) -> Iterator[list[tuple[str, str]]]:
+    from reread.base.text import wrapped
+
+    width = terminal_width()
+    yield [("strong", table.name)]
+    yield from ([("", f"  {line}")] for line in wrapped(table.doc, width and width - 2))
+    for column in table.selected(text=text):
+        first, *others = wrapped(column.doc, width and width - BEFORE_TEXT)
+        yield [("", f"  {column.name:22}"), ("quiet", f"{column.type:9}"), ("", first)]
+        yield from ([("", " " * BEFORE_TEXT + line)] for line in others)
+    yield []

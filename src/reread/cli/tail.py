@@ -55,10 +55,11 @@ def tail(
     """
     from reread.catalog.resolve import missing_path
     from reread.session.follow import follow
+    from reread.session.session import threads_of
 
     session = open_session(ctx, name, root, project) if missing_path(name) is None else None
     if session is not None:
-        session.load_lines()  # a last line without an end is still being written
+        threads_of(session).load_lines()  # a last line without an end is still being written
     if form == "json":
         refuse_with(ctx, "--format", ("--last", "--full"), "JSON has every change from now on, in full")
         from reread.base import jsontext

@@ -2,31 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from reread.cli._exit_codes import NOTHING_FOUND
 from reread.cli._options import (
     MODEL,
     SESSION,
     USAGE_GROUPS,
     have_no_sessions,
     json_option,
+    limit_option,
     merged_roots,
     no_sessions_text,
+    pager_option,
     project_option,
     refuse_with,
     root_options,
     since_option,
     until_option,
 )
-from reread.cli._output import echo_spans, print_json, print_notice, progress, terminal_width
+from reread.cli._output import print_json, print_lines, print_notice, progress, terminal_width
 from reread.cli._paths import PathName
+from reread.cli._unmatched import exit_unmatched, unknown_models, unknown_projects
 from reread.errors import Misuse
 
 STDIN = "-"
+FILTERS = ("since", "until", "project", "model")
+NO_RESPONSES = "No response fits all of these options. Run `reread usage` without them to count all."
 
 if TYPE_CHECKING:
     from reread.accounting.prices import Prices
@@ -40,18 +45,19 @@ if TYPE_CHECKING:
     show_default=True,
     type=USAGE_GROUPS,
     metavar="GROUP,...",
-    help="Group by these, with commas.",
+    help="Group by these, separated by commas.",
 )
 @click.option(
     "--sort",
     type=click.Choice(["group", "cost", "tokens", "responses"]),
     default="group",
     show_default=True,
-    help="Order by this; numbers begin with the largest.",
+    help="Sort by this; the largest numbers come first.",
 )
 @click.option(
     "--min-cost", type=float, metavar="USD", help="Leave out rows that cost less, but count them in the total."
 )
+@limit_option
 @since_option
 @until_option
 @click.option(
@@ -73,6 +79,7 @@ if TYPE_CHECKING:
     envvar="REREAD_KEEP_DELETED",
     help="Keep counting transcripts that have since been deleted.",
 )
+@pager_option
 @json_option
 @root_options
 @click.pass_context
@@ -91,7 +98,8 @@ def usage(
 
     Without arguments, count all sessions. Groups are day, week, month, weekday, hour (of the day), session, project,
     repository (projects with their worktrees and subfolders), model, branch (of git), agent, agent_type, thread (main
-    or subagents) and block (5 hours). If the client reported a cost, that comes first, beside what was computed.
+    or subagents) and block (5 hours). If the client reported a cost, both that and the computed
+    cost are shown.
 
     \b
     reread usage --since 30d
@@ -100,7 +108,7 @@ def usage(
     reread usage ./run.jsonl latest
     """
     from reread.accounting.prices import current_prices
-    from reread.render.usage_table import WIDTH, hidden_note, unread_note, usage_csv, usage_lines
+    from reread.render.usage_table import hidden_note, unread_note, usage_csv, usage_lines
     from reread.reports.usage_report import report_value
     from reread.reports.usage_report import usage as count
 
@@ -109,7 +117,10 @@ def usage(
     table = current_prices(price_file)
     if prices:
         refuse_with(
-            ctx, "--prices", ("--csv", "--by", "--sort", "--min-cost", "--since", "--until"), "it counts nothing"
+            ctx,
+            "--prices",
+            ("--csv", "--by", "--sort", "--min-cost", "--limit", "--since", "--until"),
+            "it counts nothing",
         )
         _print_prices(table, as_json)
         return
@@ -119,15 +130,34 @@ def usage(
     if as_json or as_csv:
         for note in [unread_note(report)] * bool(report.unread) + [hidden_note(report)] * bool(report.hidden):
             print_notice(note)
-    if not sessions and not report.rows and have_no_sessions(roots):
-        print_notice(no_sessions_text(roots, "usage"))
+    found_nothing = not report.rows and not report.hidden
+    unmatched = found_nothing and any(options[name] for name in FILTERS)
     if as_json:
         print_json(report_value(report))
     elif as_csv:
         click.echo(usage_csv(report), nl=False)
-    else:
+    elif not unmatched:
         titles = _titles(sessions, roots) if "session" in report.by else None
-        _print_styled(usage_lines(report, width=terminal_width() or WIDTH, titles=titles))
+        print_lines([line] for line in usage_lines(report, width=terminal_width(), titles=titles))
+    if found_nothing and not sessions and have_no_sessions(roots):
+        print_notice(no_sessions_text(roots, "usage"))
+        ctx.exit(NOTHING_FOUND if unmatched else 0)
+    several = any(len(options[name]) > 1 for name in ("project", "model"))
+    if unmatched or several:
+        everything = count(
+            *sessions,
+            by=("project", "model"),
+            root=roots or None,
+            cache=not no_cache,
+            keep_deleted=options["keep_deleted"],
+        )
+        known = {name: {str(row[name]) for row in everything.rows if row[name]} for name in everything.by}
+        unknown = unknown_projects(options["project"], known["project"])
+        notices = [*unknown, *unknown_models(options["model"], known["model"])]
+        if unmatched:
+            exit_unmatched(ctx, notices, NO_RESPONSES)
+        for notice in notices:
+            print_notice(notice)
 
 
 def _titles(names: tuple[str, ...], roots: list[Path]) -> dict[str, str]:
@@ -155,9 +185,4 @@ def _print_prices(table: Prices, as_json: bool) -> None:
 
         click.echo(msgspec.json.format(msgspec.json.Encoder(decimal_format="number").encode(table.table)))
     else:
-        _print_styled(price_lines(table, int(time.time() // 86400)))
-
-
-def _print_styled(lines: Iterator[tuple[str, str]]) -> None:
-    for style, line in lines:
-        echo_spans([(style, line)])
+        print_lines([line] for line in price_lines(table, int(time.time() // 86400)))

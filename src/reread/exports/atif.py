@@ -11,11 +11,11 @@ from typing import Any, cast
 from reread.accounting.billing import Usage
 from reread.base import jsontext
 from reread.base.text import plural
-from reread.exports.heard import (
+from reread.exports.model_context import (
     ASSISTANT,
     SYSTEM,
     USER,
-    Heard,
+    ModelContext,
     arguments_of,
     chosen_messages,
     heard,
@@ -117,7 +117,7 @@ class _Export:
         said = heard(chosen_messages(conversation, selection), selection)
         return steps + [self._step(one) for one in said]
 
-    def _step(self, one: Heard) -> dict[str, Any]:
+    def _step(self, one: ModelContext) -> dict[str, Any]:
         message = one.message
         copied = self._is_copied(message)
         step: dict[str, Any] = {

@@ -9,11 +9,11 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from reread.base import jsontext
-from reread.exports.heard import (
+from reread.exports.model_context import (
     ASSISTANT,
     SYSTEM,
     USER,
-    Heard,
+    ModelContext,
     Setup,
     arguments_of,
     chosen_messages,
@@ -55,7 +55,7 @@ def system_messages(setup: Setup) -> list[dict[str, Any]]:
     return [{"role": SYSTEM, "content": setup.system}] if setup.system else []
 
 
-def chat_messages(said: Iterable[Heard]) -> list[dict[str, Any]]:
+def chat_messages(said: Iterable[ModelContext]) -> list[dict[str, Any]]:
     """Return messages by role: one for each response and each result, and one for what was said between them."""
     out: list[dict[str, Any]] = []
     for one in said:
@@ -69,7 +69,7 @@ def chat_messages(said: Iterable[Heard]) -> list[dict[str, Any]]:
     return out
 
 
-def _answer(one: Heard) -> Iterator[dict[str, Any]]:
+def _answer(one: ModelContext) -> Iterator[dict[str, Any]]:
     """Yield a response, then the results of its calls; a call without one has an empty result."""
     message: dict[str, Any] = {"role": ASSISTANT, "content": one.text}
     if one.thinking:

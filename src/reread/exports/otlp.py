@@ -15,7 +15,15 @@ import msgspec
 
 from reread.base import jsontext
 from reread.base.version import __version__
-from reread.exports.heard import ASSISTANT, Heard, arguments_of, heard, output_text, refuse_choice, setup_of
+from reread.exports.model_context import (
+    ASSISTANT,
+    ModelContext,
+    arguments_of,
+    heard,
+    output_text,
+    refuse_choice,
+    setup_of,
+)
 from reread.model.conversation import Agent, Call, Conversation
 from reread.render.selection import Selection
 from reread.session.session import Session
@@ -144,7 +152,7 @@ class _Trace:
             self._add_response(one, parent, min(before, at), end)
             before = max([end, *(self._add_call(call, parent, end).end for call in one.calls)])
 
-    def _add_response(self, one: Heard, parent: _Span, start: int, end: int) -> None:
+    def _add_response(self, one: ModelContext, parent: _Span, start: int, end: int) -> None:
         message, usage = one.message, one.message.usage
         parts = [_part("reasoning", one.thinking)] if one.thinking else []
         parts += [_part("text", one.text)] if one.text else []

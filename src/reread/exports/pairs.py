@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from reread.exports.chat import chat_line, chat_messages, system_messages
-from reread.exports.heard import ASSISTANT, USER, heard, refuse_choice, setup_of
+from reread.exports.model_context import ASSISTANT, USER, heard, refuse_choice, setup_of
 from reread.model.conversation import Message
 from reread.model.record_kinds import TURN_STARTERS
 from reread.render.selection import Selection

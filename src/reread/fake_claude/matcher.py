@@ -17,11 +17,11 @@ from reread.base.claude_argv import Invocation
 from reread.base.coerce import as_str
 from reread.base.text import plural
 from reread.disk.layout import expand_path
-from reread.disk.regular import read_settings
 from reread.errors import Misuse, NotFound, Unreadable
 from reread.fake_claude.script import RecordedTurn, recorded_turns
 from reread.fake_claude.script_sources import read_recordings
 from reread.fake_claude.usage_errors import is_session_id
+from reread.storage.safe_open import read_settings
 
 MATCH_PROMPT, MATCH_ORDER = MATCH_MODES = ("prompt", "order")
 RECORD_ONCE = "once"

@@ -22,12 +22,14 @@ RECORDINGS = "recordings"
 class FakeClaude:
     """A fake `claude`, first on PATH while a test runs."""
 
-    def __init__(self, folder: Path, recordings: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def __init__(self, folder: Path, recordings: Path, monkeypatch: pytest.MonkeyPatch, *, beside: Path) -> None:
+        """Install the program in a folder; `beside` is the folder of the test, which paths begin at."""
         self.recordings: Path = recordings
         """The folder of the recordings."""
         self.path: Path = _install(folder)
         """The program, for an SDK that takes its path."""
         self._folder = folder
+        self._beside = beside
         self._monkeypatch = monkeypatch
         self._patterns: dict[str, str] = {}
         for name in [name for name in os.environ if name.startswith("REREAD_")]:
@@ -44,8 +46,12 @@ class FakeClaude:
         return {name: value for name, value in os.environ.items() if name.startswith("REREAD_") or name == "PATH"}
 
     def replay(self, *recordings: str | os.PathLike[str]) -> None:
-        """Answer from these recordings only: names of captured conversations, files or folders."""
-        self._set("REPLAY", os.pathsep.join(os.fspath(recording) for recording in recordings))
+        """Answer from these recordings only: their names, or paths of files or folders from the test's folder on."""
+        self._set("REPLAY", os.pathsep.join(map(self._located, recordings)))
+
+    def _located(self, recording: str | os.PathLike[str]) -> str:
+        beside = self._beside / recording
+        return str(beside) if beside.exists() else os.fspath(recording)
 
     def answer(self, pattern: str, recording: str) -> None:
         """Answer prompts that fit a pattern with a recording: `*` is any text, `?` a character, `[ab]` one of these."""
@@ -101,7 +107,7 @@ def fake_claude(
     """Return a fake `claude`, first on PATH, that answers from the recordings beside the test."""
     named = str(request.config.getini("claude_recordings") or "")
     recordings = request.config.rootpath / named if named else request.path.parent / RECORDINGS
-    fake = FakeClaude(tmp_path_factory.mktemp("claude"), recordings, monkeypatch)
+    fake = FakeClaude(tmp_path_factory.mktemp("claude"), recordings, monkeypatch, beside=request.path.parent)
     if request.config.getoption("record_claude"):
         fake.record_once()
     return fake

@@ -13,7 +13,6 @@ from reread.base.claude_argv import STREAM_JSON
 from reread.catalog.resolve import looks_like_path
 from reread.catalog.store import Store
 from reread.disk.layout import expand_path
-from reread.disk.regular import read_settings
 from reread.errors import NotFound
 from reread.fake_claude.caller import CallerMessages
 from reread.fake_claude.control_protocol import inner, request_id
@@ -21,6 +20,7 @@ from reread.fake_claude.script import frame_of
 from reread.recording.child import forward_signals
 from reread.recording.recorder import Capture, Recorder, new_id
 from reread.records.lines import LineSplitter
+from reread.storage.safe_open import read_settings
 
 CLAUDE_VARIABLE = "REREAD_CLAUDE"
 RECORD_VARIABLE = "REREAD_RECORD"

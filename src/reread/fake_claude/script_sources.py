@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import os
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import lru_cache, partial
@@ -14,20 +13,23 @@ from typing import Any
 
 from reread.base import jsontext
 from reread.base.claude_argv import find_invocation
-from reread.catalog.store import Store
+from reread.catalog.store import SUFFIX, Store
 from reread.catalog.stored_conversation import StoredConversation
 from reread.catalog.stored_line import NEWLINE, OUT, StoredLine
 from reread.disk.layout import CONVERSATIONS, expand_path, transcripts_in
-from reread.disk.regular import open_regular
 from reread.errors import NotFound
 from reread.fake_claude.script import Frame, Recording, frame_of, frames_of, prompt_frame
 from reread.records.dialects import stream_json
+from reread.storage.safe_open import open_regular
 
 UNKNOWN_TIME = datetime.min.replace(tzinfo=UTC)
 
 
 def read_recordings(sources: Sequence[str], *, may_be_missing: bool = False) -> Iterator[Recording]:
-    """Yield the recordings in files, folders and captured conversations; everything in the store if none is named."""
+    """Yield the recordings in files, folders and captured conversations; everything in the store if none is named.
+
+    A file that lies in the store's folder itself is a recording, too, whatever wrote it; its name needs no suffix.
+    """
     if not sources:
         yield from _from_store(Store())
     for source in sources:
@@ -37,13 +39,39 @@ def read_recordings(sources: Sequence[str], *, may_be_missing: bool = False) -> 
         elif os.path.isdir(path):
             for file in transcripts_in(path):
                 yield from _from_source(file)
+        elif os.path.isfile(path):
+            yield from _from_source(path)
         else:
-            with suppress(*[NotFound] if may_be_missing else []):
-                yield from _from_source(path if os.path.isfile(path) else source)
+            yield from _from_name(source, may_be_missing=may_be_missing)
+
+
+def _from_name(name: str, *, may_be_missing: bool) -> Iterator[Recording]:
+    """Yield what has a name: a file in the store's folder, a captured conversation, a session."""
+    store = Store()
+    files = [file for file in _plain_files(store) if name in (file.name, file.stem)]
+    for file in files:
+        yield from _from_source(file)
+    if files and not os.path.isfile(store.path_of(name)):
+        return
+    try:
+        yield from _from_source(name)
+    except NotFound as error:
+        if may_be_missing:
+            return
+        known = sorted({*(file.stem for file in _plain_files(store)), *(one.id for one in store.conversations())})
+        there = f"there are {', '.join(known)}" if known else "there are no recordings"
+        raise NotFound(f"No recording {name!r}; in {store.root} {there}.") from error
+
+
+def _plain_files(store: Store) -> list[Path]:
+    """Return the recordings that were put into the store's folder as they are, by name."""
+    return sorted(file for file in store.root.glob(f"*{SUFFIX}") if os.path.isfile(file))
 
 
 def _from_store(store: Store) -> Iterator[Recording]:
-    """Yield everything in a store, in the order in which it was captured."""
+    """Yield everything in a store: plain files by name, then conversations in the order in which they were captured."""
+    for file in _plain_files(store):
+        yield from _from_source(file)
     started = [
         (stored.runs[0].started or UNKNOWN_TIME, stored.id, stored) for stored in store.conversations() if stored.runs
     ]

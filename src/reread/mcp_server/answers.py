@@ -5,23 +5,28 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
-from contextlib import closing, suppress
+from contextlib import closing, nullcontext, suppress
 from pathlib import Path
+from typing import cast
 from urllib.parse import unquote
 
+from reread.base.choices import UsageGrouping
 from reread.base.format import date_text, size_text
 from reread.base.text import one_line, plural
 from reread.catalog.headers import Header, read_header, sessions
 from reread.catalog.resolve import LATEST, Candidate, choose
 from reread.disk import layout
+from reread.disk.file_set import find_files
 from reread.errors import Misuse, NotFound, RereadError
 from reread.history.versions import FileVersion
-from reread.index.find import NEWEST, RELEVANCE, search
+from reread.index.find import search_filters
 from reread.index.hits import Hit
+from reread.index.search_process import SearchProcesses, SearchRequest
 from reread.mcp_server.pages import TOKENS, Passage, answer
 from reread.mcp_server.quoting import quoted, word
 from reread.render.file_listing import diff_lines
 from reread.render.markdown import sequence_markdown
+from reread.render.search_results import result_count
 from reread.render.selection import ONLY, Selection, parse_turns, selected_turns
 from reread.render.sequence import SequenceItem, TurnStart, turn_sequence
 from reread.render.usage_table import usage_lines
@@ -60,9 +65,10 @@ def search_answer(
     page: int = 1,
     roots: Roots = None,
     without: AbstractSet[str] = frozenset(),
+    processes: SearchProcesses | None = None,
 ) -> str:
-    """Return the texts of all sessions that match a query."""
-    found = search(
+    """Return the texts of all sessions that match a query, found in a child process."""
+    filters = search_filters(
         query,
         project=project,
         since=since,
@@ -71,16 +77,19 @@ def search_answer(
         tools=tool,
         errors=errors,
         path=file,
-        order=NEWEST if newest else RELEVANCE,
-        limit=_limited(limit),
-        regex=regex,
-        root=roots,
+        is_literal=regex,
         without=tuple(without),
     )
-    hits = list(found)
+    request = SearchRequest(
+        query, 0, _limited(limit), newest, find_files(roots, prompts=True), filters=filters, regex=regex
+    )
+    with closing(SearchProcesses()) if processes is None else nullcontext(processes) as children:
+        found = children.search(request)
+    hits = found.hits
     if not hits:
-        return "No matches. Use fewer or shorter words, or a prefix such as handl*."
-    shown = f"{plural(found.total, 'match')}, {len(hits)} shown. Read one with `read` and its session and turn."
+        return " ".join(filter(None, ["No matches.", found.note]))
+    counted = result_count(found, len(hits))
+    shown = f"{counted}. Read one with `read` and its session and turn."
     limits = [Passage("What limits this answer:", quoted(found.note))] if found.note else []
     return answer(shown, itertools.chain(limits, map(_hit, hits)), tokens=tokens, page=page)
 
@@ -262,7 +271,7 @@ def usage_answer(
     roots: Roots = None,
 ) -> str:
     """Return the tokens and cost of all sessions."""
-    report = usage(by=by, since=since, until=until, project=project, model=model, root=roots)
+    report = usage(by=cast(UsageGrouping, by), since=since, until=until, project=project, model=model, root=roots)
     head = f"{plural(len(report.rows), 'row')}."
     lines = (line for _, text in usage_lines(report, width=WIDTH) for line in quoted(text))
     return answer(head, [Passage("Tokens and cost:", lines)], tokens=tokens, page=page)

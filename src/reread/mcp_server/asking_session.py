@@ -11,9 +11,9 @@ from pathlib import Path
 from reread.disk.file_set import find_files
 from reread.disk.filenames import unicode_stem
 from reread.disk.layout import session_file
-from reread.disk.regular import open_regular
 from reread.errors import Unreadable
 from reread.records.decode import Record
+from reread.storage.safe_open import open_regular
 
 VARIABLES = ("CLAUDE_CODE_SESSION_ID",)
 """Set by Claude Code for the servers that it starts; stale once a person has cleared the conversation."""

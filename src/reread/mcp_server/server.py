@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -15,6 +16,7 @@ from pydantic import Field
 from reread.base.struct_types import build_types
 from reread.base.version import __version__
 from reread.errors import RereadError
+from reread.index.search_process import SearchProcesses
 from reread.mcp_server import answers
 from reread.mcp_server.asking_session import CALL_KEY, AskingSession
 from reread.mcp_server.pages import MOST_TOKENS, TOKENS
@@ -26,15 +28,18 @@ see how sessions changed a file, and count tokens. {NOTE} Cite what you use by i
 READ_ONLY = ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
 
 Project = Annotated[str | None, Field(description="Only this project: its name or folder.")]
-Since = Annotated[str | None, Field(description="Only from this time on: 7d, tuesday, 2026-11-01.")]
-Until = Annotated[str | None, Field(description="Only before this time; a day is included.")]
+Since = Annotated[str | None, Field(description="Only from this time on: 7d, tuesday, last week, 2026-11, 2026-11-01.")]
+Until = Annotated[str | None, Field(description="Only before this time; a day, week or month is included.")]
 Limit = Annotated[int, Field(description=f"How many to show, at most {answers.MOST}.")]
 Tokens = Annotated[int, Field(description=f"How long the answer may be, at most {MOST_TOKENS} tokens.")]
 Page = Annotated[int, Field(description="Which page of a long answer, from 1.")]
 
 
-def make_server(roots: Sequence[str | Path] | None = None) -> MCPServer[Any]:
-    """Return a server for the sessions below some folders, by default of this machine."""
+def make_server(roots: Sequence[str | Path] | None = None, processes: SearchProcesses | None = None) -> MCPServer[Any]:
+    """Return a server for the sessions below some folders, by default of this machine.
+
+    With `processes`, those search.
+    """
     server: MCPServer[Any] = MCPServer(
         "reread", title="reread", version=__version__, instructions=INSTRUCTIONS, log_level="WARNING"
     )
@@ -90,6 +95,7 @@ def make_server(roots: Sequence[str | Path] | None = None) -> MCPServer[Any]:
             page=page,
             roots=roots,
             without=without(ctx),
+            processes=processes,
         )
 
     def sessions(
@@ -204,4 +210,5 @@ def run(roots: Sequence[str | Path] | None = None) -> None:
     """Serve over standard input and output until the client goes."""
     all_tools()
     build_types()  # tools are called in threads
-    make_server(roots).run("stdio")
+    with closing(SearchProcesses()) as processes:
+        make_server(roots, processes).run("stdio")

@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterator, Sequence
 
 from reread import tools
 from reread.base.coerce import as_dict, as_str
-from reread.base.telling_line import telling_line
+from reread.base.error_summary import telling_line
 from reread.base.text import one_line, plural
 from reread.model import parts as p
 from reread.model.conversation import Call, Message
-from reread.model.recorded import other_fields
+from reread.model.remaining_fields import other_fields, state_after
 from reread.reader import schema
 from reread.reader.timeline import RUN_CATEGORIES, category_of
 from reread.reader.trim import CHARS, Trimmer
@@ -19,10 +19,11 @@ from reread.render.format import agent_of
 from reread.render.part_nodes import call_nodes, part_nodes, part_title
 from reread.render.sanitize import strip_escapes
 from reread.render.selection import EVERYTHING, Selection
+from reread.render.sequence import SESSION_STATE
 from reread.session.commits import Commit, PullRequest
 from reread.tools import nodes as n
-from reread.tools.leftover import OTHER_FIELDS
 from reread.tools.outcome import DENIED, FAILED, INTERRUPTED, Outcome
+from reread.tools.unshown_fields import OTHER_FIELDS, leftover_nodes
 
 RASTER = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 """The pictures that a browser may show: formats that cannot contain a script."""
@@ -96,8 +97,11 @@ class PartBuilder:
         if not self._full:
             return None
         left = (other_fields(message, list(self._selected(message))) for message in messages)
+        drawn: list[n.Node] = [n.Data(value=fields) for fields in left if fields]
+        for message in messages:
+            drawn += leftover_nodes(state_after(message), SESSION_STATE)
         trimmer = self._trimmer()
-        nodes = trimmer.nodes([n.Data(value=fields) for fields in left if fields])
+        nodes = trimmer.nodes(drawn)
         return schema.NodesPart(nodes=nodes, title=OTHER_FIELDS, cut=trimmer.cut) if nodes else None
 
     def body(self, call: Call) -> schema.CallBody:

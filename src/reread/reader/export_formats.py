@@ -5,12 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Unpack, cast
 
+from reread.base.choices import ExportFormat, SelectionOptions
 from reread.disk import layout
-from reread.disk.atomic import write_atomic
-from reread.disk.kept import file_exists, stat_file
-from reread.disk.regular import PRIVATE_FILE, make_private_folder
 from reread.disk.sources import FileSource, Source
 from reread.errors import Misuse, Unwritable
 from reread.exports.atif import session_atif
@@ -20,7 +18,10 @@ from reread.exports.pairs import session_pairs
 from reread.render.json import session_json
 from reread.render.markdown import session_markdown
 from reread.render.selection import Selection
-from reread.session.session import Session, open  # noqa: A004
+from reread.session.session import Session, open, threads_of  # noqa: A004
+from reread.storage.atomic import write_atomic
+from reread.storage.kept_file import file_exists, stat_file
+from reread.storage.safe_open import PRIVATE_FILE, make_private_folder
 
 CHUNK = 1 << 20
 
@@ -38,10 +39,10 @@ def _html(session: Session, selection: Selection) -> Iterator[bytes]:
 
 
 def _jsonl(session: Session, selection: Selection) -> Iterator[bytes]:
-    """The session's own file, byte for byte."""
+    """The session's own file, byte for byte, with the records that only its earlier states have in their places."""
     if selection.is_excerpt or not selection.every_kind:
         raise Misuse("Cannot select parts of a session in jsonl, which is its own file; use -f json.")
-    yield from _bytes_of(session.source)
+    yield from _bytes_of(threads_of(session).source)
 
 
 def _bytes_of(source: Source) -> Iterator[bytes]:
@@ -64,23 +65,29 @@ FORMATS: dict[str, Format] = {
 """Every format by name."""
 
 
+def as_format(name: str) -> ExportFormat:
+    """Return the name of a format as one of those that there are; raise Misuse for any other."""
+    if name not in FORMATS:
+        raise Misuse(f"Unknown format {name!r}; use {', '.join(FORMATS)}.")
+    return cast(ExportFormat, name)
+
+
 def export(
     source: str | os.PathLike[str] | bytes | IO[bytes] | Session,
-    form: str = "markdown",
+    format: ExportFormat = "markdown",
     *,
     to: str | Path | None = None,
     root: str | Path | Sequence[str | Path] | None = None,
-    **selection: Any,
+    **selection: Unpack[SelectionOptions],
 ) -> bytes:
     """Return a session in another format, and write it to the file `to` if given.
 
     The other keywords select what is exported, as in every view: turns=(3, 9), branch, thinking, tools, only, full;
-    images for an HTML page.
+    images for an HTML page. `types.SelectionOptions` has them all.
     """
-    if form not in FORMATS:
-        raise Misuse(f"Unknown format {form!r}; use {', '.join(FORMATS)}.")
+    write = FORMATS[as_format(format)]
     session = open(source, root=root)
-    document = b"".join(FORMATS[form](session, Selection(**selection)))
+    document = b"".join(write(session, Selection(**selection)))
     if to is not None:
         write_document(session, [document], Path(to))
     return document
@@ -111,7 +118,8 @@ def write_companions(session: Session, path: Path) -> None:
     if session.path is None:
         return
     beside, target = session.path.with_suffix(""), path.with_suffix("")
-    names = [agent.relative_to(beside) for agent in session.agent_files().values() if agent.is_relative_to(beside)]
+    agents = threads_of(session).agent_files().values()
+    names = [agent.relative_to(beside) for agent in agents if agent.is_relative_to(beside)]
     names += [name.with_suffix(".meta.json") for name in names]
     names += [file.relative_to(beside) for file in layout.spilled_files(session.path)]
     for name in names:

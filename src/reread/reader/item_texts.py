@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from reread.index.unit import INPUT, NOTICE, PROMPT, RESULT, Unit
-from reread.index.unit import TEXT as ANSWER
-from reread.index.unit import THINKING as THOUGHT
-from reread.index.units import named_files
+from reread.index.document import INPUT, NOTICE, PROMPT, RESULT, SearchDocument
+from reread.index.document import TEXT as ANSWER
+from reread.index.document import THINKING as THOUGHT
+from reread.index.documents import named_files
 from reread.model.conversation import Call, Message
 from reread.model.parts import NOTICES, PROMPTS, TEXT, THINKING, TOOLS, MessageCall, MessagePart, part_texts
 from reread.reader.drawing import shown_parts
@@ -40,9 +40,9 @@ class ItemText(Value, frozen=True, omit_defaults=True):
     error: bool = False
 
     @property
-    def units(self) -> list[Unit]:
+    def documents(self) -> list[SearchDocument]:
         """The text as each kind that a query can ask for."""
-        return [Unit(kind, self.text, self.tool, self.files, self.error) for kind in UNIT_KINDS[self.where]]
+        return [SearchDocument(kind, self.text, self.tool, self.files, self.error) for kind in UNIT_KINDS[self.where]]
 
 
 def message_texts(message: Message) -> Iterator[tuple[MessagePart, ItemText]]:

@@ -29,6 +29,8 @@ class LibraryRow(Value, frozen=True):
     """Whether `reread keep` has a copy of it."""
     gone: bool = False
     """Whether only that copy is left."""
+    prompts_only: bool = False
+    """Whether only its prompts are left, in the history of what was typed."""
     live: bool = False
     """Whether it is being written."""
     starred: bool = False
@@ -56,6 +58,7 @@ class LibraryRow(Value, frozen=True):
             captured=header.captured,
             kept=header.kept,
             gone=header.gone,
+            prompts_only=header.prompts_only,
             models=[header.model] if header.model else [],
         )
 
@@ -104,6 +107,12 @@ class FoundText(Value, frozen=True):
     before: str
     match: str
     after: str
+    marks: tuple[tuple[int, int], ...]
+    """Where the words are in `before`, `match` and `after` together, in characters: the beginning and end of each."""
+    stage: str
+    """How many of the words the session has near each other: all, most or any."""
+    copies: int
+    """How many other sessions have the same text, such as forks."""
 
 
 class FoundSession(Value, frozen=True):
@@ -125,7 +134,13 @@ class LibrarySearch(Value, frozen=True):
     sessions: list[FoundSession]
     """Sessions with texts that match, the best first."""
     total: int
-    """How many texts match."""
+    """How many texts have all words; if none has, how many have some."""
+    with_all: int
+    """How many sessions have all words near each other."""
+    with_some: int
+    """How many other sessions have some of the words."""
+    facets: dict[str, dict[str, int]]
+    """How many texts match by project, kind, tool and month; only with the first hits."""
     next: int | None
     """Where to continue; None if these are all."""
     note: str

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 
+from reread.model.affected_messages import touched_messages
 from reread.model.conversation import Call, Conversation, Message
-from reread.model.touched import touched_messages
 from reread.reader.timeline import RECORD
 
 NEAR = 50

@@ -4,33 +4,32 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Unpack
 
 import msgspec
 
 from reread.base import jsontext
+from reread.base.choices import ExportFormat, SelectionOptions
 from reread.base.text import plural
-from reread.disk.atomic import write_atomic
-from reread.disk.regular import PRIVATE_FILE
 from reread.errors import Misuse, Undecided, Unwritable
-from reread.reader.export_formats import FORMATS, write_companions, write_document
+from reread.reader.export_formats import FORMATS, as_format, write_companions, write_document
 from reread.redaction.decisions import DecisionStore
 from reread.redaction.engines import installed_engines
-from reread.redaction.findings import KEEP, REPLACE, SensitiveText
-from reread.redaction.finished import finished_texts
+from reread.redaction.findings import KEEP, REPLACE, SensitiveText, alike
 from reread.redaction.manifest import RemovalManifest, keep_private_map, make_manifest
-from reread.redaction.omissions import Omitted
+from reread.redaction.omissions import Omission
+from reread.redaction.output_scan import clean_document, finished_texts
 from reread.redaction.redactor import Redactor
 from reread.redaction.scan import BINARY
 from reread.redaction.spans import Span, leaves
 from reread.render.selection import Selection
 from reread.session.session import Session, open  # noqa: A004
+from reread.storage.atomic import write_atomic
+from reread.storage.safe_open import PRIVATE_FILE
 
-ROUNDS = 3
-"""How often an export is made again because its finished bytes had something that the records had not."""
 MANIFEST_SUFFIX = ".manifest.json"
 
 
@@ -62,12 +61,27 @@ class Redaction:
         """The findings that somebody has to decide about before anything is exported."""
         return self._redactor.undecided
 
-    def decide(self, finding: SensitiveText | str, decision: str, *, everywhere: bool = False) -> None:
-        """Replace or keep a finding, given itself or by its id; with `everywhere`, in all sessions from now on."""
-        id = finding if isinstance(finding, str) else finding.id
-        self._redactor.decide({id: decision})
+    @property
+    def undecided_groups(self) -> list[list[SensitiveText]]:
+        """The undecided findings in groups of one kind and name, for one decision about each group."""
+        return alike(self.undecided)
+
+    def decide(
+        self,
+        findings: SensitiveText | str | Iterable[SensitiveText | str],
+        decision: str,
+        *,
+        everywhere: bool = False,
+    ) -> None:
+        """Replace or keep a finding, or several, given themselves or by their ids.
+
+        With `everywhere`, the decision holds for these values in all sessions from now on.
+        """
+        given = [findings] if isinstance(findings, str | SensitiveText) else findings
+        ids = [each if isinstance(each, str) else each.id for each in given]
+        self._redactor.decide(dict.fromkeys(ids, decision))
         if everywhere:
-            self.store.decide_everywhere(id, decision)
+            self.store.decide_everywhere(ids, decision)
 
     def decide_all(self, decisions: dict[str, str]) -> None:
         """Set several decisions, by the ids of findings; others are ignored."""
@@ -81,12 +95,17 @@ class Redaction:
         """Replace a text wherever it appears."""
         return self._redactor.add_text(text)
 
+    def know_written(self, others: Iterable[Redaction]) -> None:
+        """Take nothing for a secret that is written into the same export for other sessions."""
+        for other in others:
+            self._redactor.written.update(other._redactor.written)
+
     def value_of(self, finding: SensitiveText | str) -> str | None:
         """Return what a finding hides: for the session's owner only."""
         return self._redactor.value_of(finding if isinstance(finding, str) else finding.id)
 
     @property
-    def omitted(self) -> Omitted:
+    def omitted(self) -> Omission:
         """How many pictures, signatures and ids the last copy left out."""
         return self._redactor.omitted
 
@@ -97,41 +116,51 @@ class Redaction:
     @contextmanager
     def redacted(self) -> Generator[Session]:
         """Provide the session as others will see it, from a private copy that is deleted afterwards."""
-        with tempfile.TemporaryDirectory(prefix="reread-") as folder:
-            yield self.copy_to(Path(folder))
+        with private_folder() as folder:
+            yield self.copy_to(folder)
 
-    def export(self, form: str = "html", *, to: str | Path | None = None, **selection: Any) -> bytes:
+    def export(
+        self, format: ExportFormat = "html", *, to: str | Path | None = None, **selection: Unpack[SelectionOptions]
+    ) -> bytes:
         """Return the session in a format, without what is replaced; write it and its manifest if `to` is given.
 
         The other keywords select what is exported, as `reread.export` has them. Raises Undecided, and writes nothing,
         as long as somebody has to decide about a finding in that.
         """
-        left: list[Span] = []
-        for _ in range(ROUNDS):
-            if form == "jsonl":  # all files of the session
-                self.require_decisions()
+        if format == "jsonl":  # all files of the session
+            self.require_decisions()
+        document = b""
+        for last in (False, False, True):
             with self.redacted() as copy:
-                document = self._render(copy, form, selection)
+                document = self._render(copy, format, selection)
                 self.require_decisions(self._shown_in(document))
                 left = self._find_left([document])
-                if not left and to is not None:
-                    self._write(copy, document, form, Path(to))
-            if not left:
-                return document
-            self._redactor.add_spans(left)
-        kinds = ", ".join(sorted({span.kind for span in left}))
-        raise Undecided(f"The finished document still contains {kinds}; nothing was written. Please report this.")
+                if left and not last:  # the records are replaced again, with what only the document shows
+                    self._redactor.add_spans(left)
+                    continue
+                document = self.cleaned(document) if left else document
+                if to is not None:
+                    self._write(copy, document, format, Path(to))
+            break
+        return document
 
-    def included(self, form: str = "html", **selection: Any) -> list[SensitiveText]:
+    def cleaned(self, document: bytes) -> bytes:
+        """Return a finished document without what its records did not have: fields side by side may be a secret."""
+        document = clean_document(document, self._redactor.scanner(), self._redactor.replacement, known=_own_texts())
+        left = self._find_left([document])
+        if left:
+            kinds = ", ".join(sorted({span.kind for span in left}))
+            raise Undecided(f"The finished document still contains {kinds}; nothing was written. Please report this.")
+        return document
+
+    def included(self, format: ExportFormat = "html", **selection: Unpack[SelectionOptions]) -> list[SensitiveText]:
         """Return the findings in what would be exported, for a selection of parts."""
         with self.redacted() as copy:
-            return self._shown_in(self._render(copy, form, selection))
+            return self._shown_in(self._render(copy, format, selection))
 
-    def _render(self, copy: Session, form: str, selection: dict[str, Any]) -> bytes:
-        if form not in FORMATS:
-            raise Misuse(f"Unknown format {form!r}; use {', '.join(FORMATS)}.")
-        options: dict[str, Any] = {"images": self._images, **selection}
-        return b"".join(FORMATS[form](copy, Selection(**options)))
+    def _render(self, copy: Session, format: str, selection: SelectionOptions) -> bytes:
+        options: SelectionOptions = {"images": self._images, **selection}
+        return b"".join(FORMATS[as_format(format)](copy, Selection(**options)))
 
     def _shown_in(self, document: bytes) -> list[SensitiveText]:
         """Return the findings of which a document has the replacement, or the value if it is kept."""
@@ -143,13 +172,7 @@ class Redaction:
 
     def require_decisions(self, findings: Sequence[SensitiveText] | None = None) -> None:
         """Raise Undecided if somebody has to decide about a finding, of all or of some."""
-        undecided = [finding for finding in (self.findings if findings is None else findings) if not finding.decision]
-        if undecided:
-            raise Undecided(
-                f"{plural(len(undecided), 'likely secret')} to decide about; nothing was written. "
-                "Run `reread share`, edit the file of --review, or replace them all with --replace-likely.",
-                findings=undecided,
-            )
+        _require_decisions(self.findings if findings is None else findings)
 
     def left_in(self, documents: Sequence[bytes]) -> list[str]:
         """Return the kinds of what finished documents contain that is to be replaced or decided about."""
@@ -191,6 +214,37 @@ class Redaction:
         except OSError as error:
             raise Unwritable.at(path, error) from error
         keep_private_map(self._redactor, document)
+
+
+def require_all_decisions(redactions: Sequence[Redaction]) -> None:
+    """Raise Undecided if somebody has to decide about a finding of one of several sessions."""
+    _require_decisions([finding for redaction in redactions for finding in redaction.findings])
+
+
+def _require_decisions(findings: Sequence[SensitiveText]) -> None:
+    undecided = [finding for finding in findings if not finding.decision]
+    if undecided:
+        raise Undecided(
+            f"{plural(len(undecided), 'likely secret')} to decide about; nothing was written. "
+            "Run `reread share`, edit the file of --review, or replace them all with --replace-likely.",
+            findings=undecided,
+        )
+
+
+@contextmanager
+def private_folder() -> Generator[Path]:
+    """Provide a folder that only its owner can read, and that is deleted afterwards."""
+    try:
+        with tempfile.TemporaryDirectory(prefix="reread-") as folder:
+            yield Path(folder)
+    except OSError as error:
+        place = tempfile.tempdir or "for temporary files"
+        if error.filename is not None and not str(error.filename).startswith(place):
+            raise
+        raise Unwritable(
+            f"Cannot write to the folder {place}: {error.strerror or error}; make room or name another in TMPDIR.",
+            path=place,
+        ) from error
 
 
 def _own_texts() -> tuple[str, str]:

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from reread.disk.atomic import write_atomic
 from reread.disk.filenames import filename_for
-from reread.disk.regular import read_whole
-from reread.errors import Undecided, Unwritable
-from reread.reader.redacted_export import MANIFEST_SUFFIX, ROUNDS, Redaction
+from reread.errors import Unwritable
+from reread.reader.redacted_export import MANIFEST_SUFFIX, Redaction, private_folder, require_all_decisions
 from reread.reader.site_export import ASSETS, SiteResult, require_inside, write_site
 from reread.render.selection import Selection
 from reread.session.session import Session
+from reread.storage.atomic import write_atomic
+from reread.storage.safe_open import read_whole
 
 
 def write_redacted_site(
@@ -24,18 +23,22 @@ def write_redacted_site(
     progress: Callable[[int], None] = lambda _: None,
 ) -> SiteResult:
     """Write a page for each session, as `write_site` does; nothing is written before all of it was scanned again."""
-    left: list[str] = []
-    for _ in range(ROUNDS):
+    require_all_decisions(redactions)
+    for last in (False, False, True):
+        with private_folder() as temporary:
+            result, pages = _staged(redactions, temporary, selection, progress)
         for redaction in redactions:
-            redaction.require_decisions()
-        with tempfile.TemporaryDirectory(prefix="reread-") as temporary:
-            result, pages = _staged(redactions, Path(temporary), selection, progress)
-        shown = [data for name, data in pages.items() if name.parent.name != ASSETS]
-        left = sorted({kind for redaction in redactions for kind in redaction.replace_left(shown)})
+            redaction.know_written(redactions)
+        shown = [name for name in pages if name.parent.name != ASSETS]
+        left = [redaction for redaction in redactions if redaction.left_in([pages[name] for name in shown])]
         if not left:
             break
-    else:
-        raise Undecided(f"The finished pages still contain {', '.join(left)}; nothing was written.")
+        for redaction in left:
+            if not last:
+                redaction.replace_left([pages[name] for name in shown])
+                continue
+            for name in shown:
+                pages[name] = redaction.cleaned(pages[name])
     _publish(pages, folder)
     whole = b"".join(pages.values())
     for redaction in redactions:

@@ -8,6 +8,7 @@ from reread.reader.library_schema import LibraryRow
 from reread.reader.schema import Figures
 from reread.reader.timeline import Timeline
 from reread.session.session import Session
+from reread.session.usage_inputs import is_usage_known
 
 
 class RowCounts(msgspec.Struct):
@@ -32,5 +33,5 @@ def count_session(session: Session) -> RowCounts:
         turns=Timeline(conversation, conversation.active_branch).turns,
         agents=len(agents),
         models=list(dict.fromkeys(model for one in (conversation, *agents) for model in one.metadata.models)),
-        figures=Figures.of(session.usage),
+        figures=Figures.of(session.usage) if is_usage_known(session.records) else None,
     )

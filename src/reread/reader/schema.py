@@ -118,6 +118,8 @@ class Overview(Value, frozen=True):
     """Lines that could not be read."""
     replaced: bool = False
     """Whether the file has vanished; what was read is still shown."""
+    state: list[Node] = []
+    """What a file without messages says."""
 
 
 class UsageSummary(Value, frozen=True):
@@ -293,7 +295,7 @@ class TimelineItem(Value, frozen=True):
     """Who or what sent a notice, if its kind alone does not say it."""
     model: str | None = None
     flags: list[str] = []
-    """error, deleted, superseded, aborted or queued."""
+    """error, deleted, superseded, aborted, queued or dropped."""
     responses: list[ResponseInfo] = []
     """The responses in it."""
     fields: NodesPart | None = None
@@ -435,6 +437,8 @@ class SearchHit(Value, frozen=True):
     call: int | None
     where: str
     """prompt, text, thinking, call or notice."""
+    tool: str | None
+    """The tool of the call."""
     before: str
     match: str
     after: str

@@ -131,7 +131,7 @@ def _hits(
             continue
         for part, text in message_texts(message):
             call = part.call if isinstance(part, MessageCall) else None
-            found = matcher.find(text.units) if item_filter.selects(part.kind, message, call) else None
+            found = matcher.find(text.documents) if item_filter.selects(part.kind, message, call) else None
             if found is not None:
                 before, match, after = found
                 yield schema.SearchHit(
@@ -141,6 +141,7 @@ def _hits(
                     agent=agent,
                     call=text.call,
                     where=text.where,
+                    tool=call.name if call is not None else None,
                     before=before,
                     match=match,
                     after=after,

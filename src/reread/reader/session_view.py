@@ -12,29 +12,33 @@ from msgspec.structs import replace
 from reread.accounting.billing import Usage, total
 from reread.base.text import plural
 from reread.base.times import parse_timestamp, seconds_between
-from reread.disk.kept import file_exists
 from reread.disk.sources import FileSource, is_being_written
 from reread.errors import Misuse, NotFound
 from reread.model.conversation import Agent, Call, Conversation, Message, Turn
 from reread.model.ledger import MALFORMED
 from reread.model.record_kinds import TURN_STARTERS
+from reread.model.remaining_fields import state_fields
 from reread.reader import schema
 from reread.reader.drawing import PartBuilder, PictureUrl, commit_info, pull_request_info, response_info, run_title
 from reread.reader.lookup import find_message, find_place, find_records
 from reread.reader.steps import Steps, run_steps
 from reread.reader.thread_view import UNKNOWN_MODEL, ThreadView
 from reread.reader.timeline import Timeline
+from reread.reader.trim import ITEMS, Trimmer
 from reread.reader.waterfall import waterfall
 from reread.render.format import heading, notice_label, shown_path
 from reread.render.markdown import sequence_markdown
 from reread.render.selection import EVERYTHING
-from reread.render.sequence import message_sequence, turn_sequence
+from reread.render.sequence import SESSION_STATE, message_sequence, turn_sequence
 from reread.reports.usage_report import usage
 from reread.session.commits import GitOperations
 from reread.session.context_window import ContextFill
-from reread.session.session import Session
-from reread.tools.nodes import Picture
+from reread.session.session import Session, threads_of
+from reread.session.usage_inputs import is_usage_known
+from reread.storage.kept_file import file_exists
+from reread.tools.nodes import Node, Picture
 from reread.tools.outcome import FAILED
+from reread.tools.unshown_fields import leftover_nodes
 
 RAW_CHARS = 100_000
 """Characters of a raw line that are sent at first."""
@@ -94,7 +98,7 @@ class SessionView:
     @property
     def live(self) -> bool:
         """True if one of its files is being written."""
-        paths = [self.session.path, *(loader.source.path for loader in self.session.agent_loaders.values())]
+        paths = [self.session.path, *(loader.source.path for loader in threads_of(self.session).agent_loaders.values())]
         return any(is_being_written(path) for path in paths if path is not None)
 
     def update(self) -> None:
@@ -149,6 +153,7 @@ class SessionView:
             errors=None,
             malformed=thread.conversation.ledger.count(MALFORMED),
             replaced=self.gone,
+            state=_state(thread.conversation) if not thread.conversation.messages else [],
         )
 
     @property
@@ -212,6 +217,8 @@ class SessionView:
         if thread.is_left(branch):
             summary = _summary(thread.usage_by_model(branch), context)
             return lambda: summary
+        if not is_usage_known(self.session.records):
+            return lambda: _summary({}, context)
         source = self.session.path or self.session
         return lambda: _usage_summary(source, agent, context)
 
@@ -414,6 +421,12 @@ def in_call_order(agents: Iterable[Agent]) -> list[Agent]:
     return sorted(agents, key=lambda agent: (agent.call is None, agent.call.index if agent.call else 0))
 
 
+def _state(conversation: Conversation) -> list[Node]:
+    """What the first records of a conversation without messages say."""
+    fields = state_fields(conversation, range(min(len(conversation.records), ITEMS)))
+    return Trimmer(lambda _: None).nodes(leftover_nodes(fields, SESSION_STATE))
+
+
 def _known_turn(timeline: Timeline, turn: int) -> int:
     """The number of a turn, if it exists."""
     if not 0 < turn <= timeline.turns:
@@ -440,8 +453,8 @@ def _summary(by_model: dict[str, Usage], context: list[ContextFill]) -> schema.U
 
 def _problems(session: Session) -> schema.Problems:
     """The problems of a session's file, which is opened again because this session may grow meanwhile."""
-    path = session.path
-    copy = Session(FileSource(path), roots=session.roots) if path is not None and file_exists(path) else session
+    path, roots = session.path, threads_of(session).roots
+    copy = Session(FileSource(path), roots=roots) if path is not None and file_exists(path) else session
     found = copy.problems
     shown = [schema.Problem(code=f.code, level=f.level, line=f.line, text=f.text) for f in found[:MAX_PROBLEMS]]
     return schema.Problems(problems=shown, more=len(found) - len(shown))

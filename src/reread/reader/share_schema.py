@@ -10,7 +10,7 @@ class ShareFinding(Value, frozen=True):
     """Something that must not be shared, or somebody has to decide about."""
 
     id: str
-    sort: str
+    level: str
     """`certain`, `likely` or `personal`."""
     kind: str
     mask: str
@@ -23,6 +23,8 @@ class ShareFinding(Value, frozen=True):
     """The text around it, masked."""
     decision: str | None
     """`replace`, `keep`, or None if nobody decided."""
+    name: str = ""
+    """The name of a likely secret; findings of one kind and name get one decision."""
 
     @classmethod
     def of(cls, found: SensitiveText) -> ShareFinding:
@@ -30,7 +32,7 @@ class ShareFinding(Value, frozen=True):
         first = found.places[0]
         return cls(
             id=found.id,
-            sort=found.sort,
+            level=found.level,
             kind=found.kind,
             mask=found.mask,
             replacement=found.replacement,
@@ -39,6 +41,7 @@ class ShareFinding(Value, frozen=True):
             line=first.line,
             context=first.context,
             decision=found.decision,
+            name=found.name,
         )
 
 

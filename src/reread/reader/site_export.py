@@ -17,8 +17,6 @@ from reread.base.format import date_text, tokens_text
 from reread.base.text import home_text, plural
 from reread.base.version import __version__
 from reread.catalog.headers import read_header
-from reread.disk.atomic import write_atomic
-from reread.disk.regular import read_settings
 from reread.disk.sources import FileSource
 from reread.errors import RereadError, Unreadable, Unwritable, naming_file
 from reread.reader.export_formats import copy_mode
@@ -28,7 +26,9 @@ from reread.reader.row_counts import count_session
 from reread.reader.session_keys import is_session_key, session_key
 from reread.render.sanitize import safe
 from reread.render.selection import EVERYTHING, Selection
-from reread.session.session import Session
+from reread.session.session import Session, threads_of
+from reread.storage.atomic import write_atomic
+from reread.storage.safe_open import read_settings
 
 FORMAT = 1
 INDEX, MANIFEST, ASSETS = "index.html", "site.json", "assets"
@@ -120,14 +120,15 @@ class _SiteWriter:
         """Write a session's page unless it exists and the session is unchanged."""
         session = self.open_session(path)
         known, page = self.manifest.pages.get(key), self.folder / f"{key}.html"
-        state = repr(session.usage_inputs.state) if session.shown_as is None else ""
+        threads = threads_of(session)
+        state = repr(threads.usage_inputs.state) if threads.shown_as is None else ""
         if known is not None and state and known.state == state and page.exists():
             return False
         self.mode &= copy_mode(session)
         pieces = session_html(session, self.selection, assets=assets, home=INDEX)
         self._write_file(page.name, pieces, copy_mode(session))
         row = count_session(session).add_to(LibraryRow.of(key, read_header(path)))
-        self.manifest.pages[key] = SitePage(session.shown_as or _path_text(path), state, row)
+        self.manifest.pages[key] = SitePage(threads.shown_as or _path_text(path), state, row)
         return True
 
     def _write_assets(self) -> None:

@@ -1,7 +1,7 @@
 """What a query means inside one session: the text as typed, or the words and fields of a search over all sessions.
 
-An exported page, which has no server, follows the same rules (`textMatcher.ts`); `tests/fixtures/search.json` tests
-both.
+An exported page, which has no server, follows the same rules (`web/src/search/textMatcher.ts`);
+`tests/fixtures/search.json` tests both.
 """
 
 from __future__ import annotations
@@ -9,14 +9,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from reread.index.matching import UnitFacts, composed, matches, wanted, words_span
-from reread.index.query import And, InProject, InSession, Named, Node, Not, Or, Period, Words, parse_query
-from reread.index.unit import Unit
+from reread.index.document import SearchDocument
+from reread.index.matching import DocumentFacts, composed, matches, wanted, words_span
+from reread.index.query import And, InProject, InSession, NamedFilter, Node, Not, Or, Period, Words, parse_query
+from reread.index.terms import fold
 
 AROUND = 60
 """How many characters are shown on each side of a hit."""
-ESCAPE = b"\\u001b"
-"""How JSON writes what begins the escape codes of terminals, which are no part of a text and may split a word."""
+ESCAPE = b"\\u"
+"""How JSON writes characters that may be accents, or begin the escape codes of terminals, which may split a word."""
+SPILLED = b"tool-results"
+"""What a record names whose result was written to another file."""
 _PLAIN = re.compile(r"[A-Za-z0-9 _.,:;=+*()\[\]{}!?@#$%^~|-]+")
 """Characters that every JSON writer writes unescaped."""
 
@@ -38,20 +41,22 @@ class TextMatcher:
         """False if a message with these records cannot match."""
         if not all(any(pieces) for pieces in self._needed):
             return True
-        lowered = [raw.lower() for raw in records]
-        if any(ESCAPE in raw for raw in lowered):
+        lowered = [
+            raw.lower() if raw.isascii() else fold(raw.decode("utf-8", "replace")).lower().encode() for raw in records
+        ]
+        if any(ESCAPE in raw or SPILLED in raw for raw in lowered):
             return True
         return any(all(any(piece in raw for raw in lowered) for piece in pieces) for pieces in self._needed)
 
-    def find(self, units: Iterable[Unit]) -> tuple[str, str, str] | None:
-        """Return the match with the characters before and after it; `units` are one text as several kinds."""
-        for unit in units:
-            found = self._literal.search(unit.text)
+    def find(self, documents: Iterable[SearchDocument]) -> tuple[str, str, str] | None:
+        """Return the match with the characters before and after it; `documents` are one text as several kinds."""
+        for document in documents:
+            found = self._literal.search(document.text)
             if found is not None:
-                return _around(unit.text, found.start(), found.end())
-            if self._tree is not None and matches(self._tree, unit, UnitFacts()):
-                text = composed(unit.text)
-                return _around(text, *(words_span(text, self._leaves) or (0, 0)))
+                return _around(document.text, found.start(), found.end())
+            if self._tree is not None and matches(self._tree, document, DocumentFacts()):
+                text = composed(document.text)
+                return _around(text, *(words_span(text, self._leaves) or (0, 0))[:2])
         return None
 
 
@@ -62,7 +67,7 @@ def _around(text: str, start: int, end: int) -> tuple[str, str, str]:
 def _within_session(node: Node) -> Node | None:
     """Return a query without what it says about whole sessions and times; None if nothing is left."""
     match node:
-        case Period() | InProject() | InSession() | Named(field="model" | "branch"):
+        case Period() | InProject() | InSession() | NamedFilter(field="model" | "branch"):
             return None
         case Not():
             inner = _within_session(node.node)

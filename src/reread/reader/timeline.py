@@ -10,8 +10,8 @@ from functools import lru_cache
 
 from reread.model.compactions import compaction_of
 from reread.model.conversation import Branch, Conversation, Message
-from reread.model.fold import BLOCK_BITS, OTHER_BIT
 from reread.model.record_kinds import TURN_STARTERS
+from reread.model.repeats import BLOCK_BITS, OTHER_BIT
 from reread.tools import tool_for
 
 RUN_CATEGORIES = ("read", "search")

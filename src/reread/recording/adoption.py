@@ -8,13 +8,13 @@ from typing import Any, NamedTuple, cast
 
 from reread.base import jsontext
 from reread.base.coerce import as_dict, as_list, as_str
-from reread.disk.atomic import write_atomic
 from reread.disk.filenames import AGENT_PREFIX, filename_for
 from reread.disk.layout import PROJECTS, SUBAGENTS, default_store
-from reread.disk.regular import PRIVATE_FILE, make_private_folder, open_regular, read_whole
 from reread.errors import Misuse, NotFound, Unreadable, Unwritable
 from reread.recording.rollouts import adopted_lines, is_rollout, rollout_files, root_session_id, session_id
 from reread.records.dialects import codex
+from reread.storage.atomic import write_atomic
+from reread.storage.safe_open import PRIVATE_FILE, make_private_folder, open_regular, read_whole
 
 SCHEMA = "ATIF-"
 ELSEWHERE = ("steps", "subagent_trajectories")
@@ -26,13 +26,17 @@ class AdoptedSession(NamedTuple):
     """A trajectory or rollout that is a session now."""
 
     id: str
+    """The session's id."""
     path: Path
+    """The session's file."""
     agents: int
+    """How many agents it has."""
     steps: int
+    """Steps of the trajectory, or lines of the rollout."""
 
 
 def adopt(
-    paths: Sequence[str | Path], *, to: str | Path | None = None, unread: list[str] | None = None
+    paths: str | Path | Sequence[str | Path], *, to: str | Path | None = None, unread: list[str] | None = None
 ) -> list[AdoptedSession]:
     """Write trajectories, and rollouts of the Codex CLI, as sessions below a folder, by default reread's own.
 
@@ -41,7 +45,8 @@ def adopt(
     adopted before is written anew.
     """
     unread = unread if unread is not None else []
-    found = [(path, value) for given in map(Path, paths) for path, value in _find(given, unread)]
+    named = [paths] if isinstance(paths, str | Path) else paths
+    found = [(path, value) for given in map(Path, named) for path, value in _find(given, unread)]
     folder = Path(to) if to is not None else default_store()
     rollouts = sorted({path for path, value in found if value is None}, key=lambda path: path.name)
     done = [

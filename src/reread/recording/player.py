@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
 from itertools import tee
 from pathlib import Path
+from typing import IO
 
 import msgspec
 
@@ -63,7 +64,7 @@ def playback_schedule(
 
 
 def replay(
-    source: str | Path | StoredConversation | Capture | Session,
+    source: str | os.PathLike[str] | bytes | IO[bytes] | StoredConversation | Capture | Session,
     *,
     speed: float = 1,
     max_gap: float | None = None,
@@ -129,7 +130,7 @@ def _check_run(recording: StoredConversation | Session, run: int) -> None:
 
 
 def find_recording(
-    source: str | Path | StoredConversation | Capture | Session,
+    source: str | os.PathLike[str] | bytes | IO[bytes] | StoredConversation | Capture | Session,
     *,
     root: str | Path | Sequence[str | Path] | None = None,
 ) -> StoredConversation | Session:
@@ -137,10 +138,12 @@ def find_recording(
     if isinstance(source, Capture):
         source.wait()
         return source.stored
-    if isinstance(source, StoredConversation | Session):
+    if isinstance(source, StoredConversation):
         return source
-    path = layout.expand_path(source)
-    if isinstance(source, Path) or os.path.isfile(path):
+    if isinstance(source, Session) or not isinstance(source, str | os.PathLike):
+        return open_session(source, root=root)
+    path = layout.expand_path(source if isinstance(source, str) else Path(source))
+    if not isinstance(source, str) or os.path.isfile(path):
         stored = StoredConversation(path)
         return stored if os.path.isfile(path) and stored.is_captured else open_session(source, root=root)
     for store in stores(root):

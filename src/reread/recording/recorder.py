@@ -13,18 +13,18 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, cast
 
+from reread.base.async_iteration import finish_in_thread, iterate_in_thread
 from reread.base.claude_argv import takes_stream_json, with_stream_json
 from reread.base.text import plural
-from reread.base.threaded import finish_in_thread, iterate_in_thread
 from reread.catalog.store import DEFAULT, Store
 from reread.catalog.stored_conversation import StoredConversation
 from reread.catalog.stored_line import ERR, IN, OUT
 from reread.catalog.writer import RESULT, ConversationWriter
-from reread.disk.atomic import write_all
 from reread.errors import Misuse, Unwritable
 from reread.recording.child import POSIX, Child, start
 from reread.records.decode import Decoder, Record
 from reread.records.lines import LineSplitter
+from reread.storage.atomic import write_all
 
 CHUNK = 1 << 16
 MAX_LINE = 1 << 26

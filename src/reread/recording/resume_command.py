@@ -15,12 +15,12 @@ from reread.base.paths import program_name
 from reread.catalog.headers import read_header
 from reread.catalog.stored_conversation import StoredConversation
 from reread.disk import layout
-from reread.disk.mirror import is_mirror
-from reread.disk.regular import open_regular
-from reread.disk.user_paths import typed_path
 from reread.errors import Misuse
 from reread.records import dialects
 from reread.records.decode import Record
+from reread.storage.bucket_mirror import is_mirror
+from reread.storage.safe_open import open_regular
+from reread.storage.user_paths import typed_path
 
 CLAUDE = "claude"
 CLAUDE_DIALECTS = (dialects.NATIVE, *(dialect.NAME for dialect in dialects.DIALECTS))
@@ -58,6 +58,10 @@ def resumption(path: Path) -> Resumption:
     is ignored: a file from elsewhere must not choose what runs.
     """
     header = read_header(path)
+    if header.prompts_only:
+        raise Misuse(
+            f"Cannot resume {header.id!r}: only its prompts are left; read them with `reread show {header.id}`."
+        )
     if not os.path.lexists(path):
         target = layout.config_folders()[0]
         words = ["reread", "keep", *_archive_option(path), "--restore", header.id, "-o", str(target)]

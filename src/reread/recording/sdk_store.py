@@ -19,9 +19,9 @@ from reread.catalog.store import SUFFIX, Store
 from reread.catalog.stored_conversation import StoredConversation
 from reread.catalog.stored_line import StoredLine, decode_line
 from reread.disk import layout
-from reread.disk.atomic import write_atomic
 from reread.disk.filenames import filename_for, id_from_filename
-from reread.disk.regular import make_private_folder, open_regular, read_settings
+from reread.storage.atomic import write_atomic
+from reread.storage.safe_open import make_private_folder, open_regular, read_settings
 
 AGENT = "sdk"
 """The agent whose conversations these are, beside those of captures."""

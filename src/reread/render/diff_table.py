@@ -13,6 +13,9 @@ from reread.render.sanitize import safe
 from reread.reports.diff_report import CREATED, DELETED, DiffSide, FileDifference, SessionDiff
 
 COLUMN = 60
+UNKNOWN = "not known"
+MIN_PATH, COUNTS = 16, 41
+"""A path is not made narrower than this; so many columns are for what is known of each file."""
 ANSWER_LINES = 12
 """So much of an answer is shown on each side."""
 
@@ -21,7 +24,7 @@ def difference_lines(found: SessionDiff, *, stat: bool = False, width: int | Non
     """Yield the two sides, if there are two, then each file; with `stat`, only how many lines differ."""
     if found.sides is not None:
         yield from side_lines(*found.sides, column=max(24, ((width or 2 * COLUMN + 16) - 16) // 2))
-        yield from _compared_files(found.files)
+        yield from _compared_files(found.files, width)
     if stat:
         if found.sides is None:
             yield from _stat_lines(found.files)
@@ -42,8 +45,8 @@ def side_lines(one: DiffSide, other: DiffSide, *, column: int) -> Iterator[list[
         ("title", one.title, other.title),
         ("turns", str(one.turns), str(other.turns)),
         ("calls", *(_calls(side) for side in (one, other))),
-        ("tokens", tokens_text(one.tokens), tokens_text(other.tokens)),
-        ("cost", *(money_text(side.cost_usd) if side.cost_usd is not None else "no price" for side in (one, other))),
+        ("tokens", *(tokens_text(side.tokens) if side.tokens is not None else UNKNOWN for side in (one, other))),
+        ("cost", _cost(one), _cost(other)),
         ("time", *(duration_text(seconds_between(side.started, side.ended)) for side in (one, other))),
         ("models", ", ".join(one.models), ", ".join(other.models)),
     ]
@@ -54,6 +57,12 @@ def side_lines(one: DiffSide, other: DiffSide, *, column: int) -> Iterator[list[
     for number in range(min(ANSWER_LINES, max(map(len, answers)))):
         left, right = (answer[number] if number < len(answer) else "" for answer in answers)
         yield [(QUIET, f"{'answer' if not number else '':8}"), (PLAIN, f"{pad(left, column)}  {right}")]
+
+
+def _cost(side: DiffSide) -> str:
+    if side.tokens is None:
+        return UNKNOWN
+    return money_text(side.cost_usd) if side.cost_usd is not None else "no price"
 
 
 def _calls(side: DiffSide) -> str:
@@ -81,10 +90,11 @@ def _wrapped(text: str, column: int) -> list[str]:
     return out
 
 
-def _compared_files(files: list[FileDifference]) -> Iterator[list[Span]]:
+def _compared_files(files: list[FileDifference], width: int | None) -> Iterator[list[Span]]:
     if not files:
         return
-    width = max(cell_width(safe(file.path)) for file in files)
+    names = max(cell_width(safe(file.path)) for file in files)
+    names = names if width is None else max(MIN_PATH, min(names, width - COUNTS))
     yield [(STRONG, "files")]
     for file in files:
         sides = [f"+{side[0]} −{side[1]}" if side else "not changed" for side in (file.left, file.right)]
@@ -96,8 +106,8 @@ def _compared_files(files: list[FileDifference]) -> Iterator[list[Span]]:
             else "partial"
         )
         yield [
-            (NAME, f"  {pad(safe(file.path), width)}"),
-            (PLAIN, f"  {sides[0]:14}  {sides[1]:14}"),
+            (NAME, f"  {pad(truncate(safe(file.path), names, keep_end=True), names)}"),
+            (PLAIN, f"  {sides[0]:12}  {sides[1]:12}"),
             (QUIET, f"  {facts}"),
         ]
 

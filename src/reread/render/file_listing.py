@@ -70,13 +70,14 @@ def facts_text(history: FileHistory) -> str:
 def version_lines(history: FileHistory, project: str) -> Iterator[list[Span]]:
     """Yield a file and a line for each of its versions."""
     yield [(STRONG, safe(project_path(history.path, project)))]
-    for version in history.versions:
-        turn = f"turn {version.turn}" if version.turn is not None else "no turn"
-        counts = f"+{version.added} −{version.removed}"
+    turns = [f"turn {version.turn}" if version.turn is not None else "no turn" for version in history.versions]
+    counts = [f"+{version.added} −{version.removed}" for version in history.versions]
+    widths = [max(map(len, column)) for column in (turns, [version.action for version in history.versions], counts)]
+    for version, turn, count in zip(history.versions, turns, counts, strict=True):
         yield [
-            (PLAIN, f"  {turn:8}  "),
-            (NAME if version.own else "loud", f"{version.action:8}"),
-            (PLAIN, f"  {counts:10}"),
+            (PLAIN, f"  {turn:{widths[0]}}  "),
+            (NAME if version.own else "loud", f"{version.action:{widths[1]}}"),
+            (PLAIN, f"  {count:{widths[2]}}"),
             (QUIET, f"  {date_text(version.time):16}  line {version.line}{version_facts(version)}"),
         ]
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from reread.accounting.billing import Usage
     from reread.model.conversation import Call, Message
+    from reread.model.parts import QueuedPrompt
     from reread.session.commits import Commit, PullRequest
     from reread.session.results import TurnResult
     from reread.session.session import Session
@@ -170,6 +171,14 @@ def _names(items: Sequence[Any]) -> list[str]:
     ]
 
 
+QUEUED = {"": "queued, not sent", "removed": "queued, then removed", "taken back": "queued, then taken back"}
+
+
+def queued_text(part: QueuedPrompt) -> str:
+    """Return what became of a prompt that was queued."""
+    return QUEUED[part.taken]
+
+
 def session_start_text(id: str) -> str:
     """Return that another session begins."""
     return f"session {id} begins"
@@ -182,4 +191,7 @@ def unread_text(lines: int) -> str:
 
 def shown_path(session: Session) -> str | None:
     """The path of a session's file, or where it is kept; of a copy, the one that it stands for. None for bytes."""
-    return session.shown_as or session.kept_as or (str(session.path) if session.path is not None else None)
+    from reread.session.session import threads_of
+
+    threads = threads_of(session)
+    return threads.shown_as or threads.kept_as or (str(session.path) if session.path is not None else None)

@@ -9,6 +9,10 @@ from rich.markdown import CodeBlock, Markdown, MarkdownElement
 from rich.syntax import Syntax
 from rich.text import Text
 
+from reread.render.long_text import LONG, LongText, plain
+from reread.render.markdown_tables import table_parser
+from reread.render.markdown_text import guarded
+
 LANGUAGES = frozenset(
     """bash c clojure console cpp css dart diff docker elixir go graphql haskell html ini javascript js json jsx kotlin
     lua make markdown md nix perl php powershell protobuf py python r ruby rust scala scss sh shell sql swift terraform
@@ -19,11 +23,10 @@ MAX_CHARS = 20_000
 """Characters of code above which it is not highlighted."""
 MAX_LINE = 400
 """Characters of a line above which its code is not highlighted: lexers are slowest within a line."""
-MAX_MARKDOWN = 50_000
-"""Characters of Markdown above which it is shown as written."""
 MAX_COLUMNS = 60
 """Columns of a table above which it is shown as written: rich measures each with all the others."""
 THEME = "ansi_dark"
+_PARSER = table_parser()
 
 
 def highlighted(text: str, language: str | None, *, start: int | None = None, padding: int = 0) -> Syntax:
@@ -42,10 +45,13 @@ def highlighted(text: str, language: str | None, *, start: int | None = None, pa
     )
 
 
-def rendered_markdown(text: str) -> Markdown | Text:
-    """Markdown as the terminal shows it; a very long one, or a very wide table, as written."""
-    is_long = len(text) > MAX_MARKDOWN or any(line.count("|") > MAX_COLUMNS for line in text.split("\n"))
-    return Text(text) if is_long else _Markdown(text, hyperlinks=False, code_theme=THEME)
+def rendered_markdown(text: str) -> Markdown | Text | LongText:
+    """Markdown as the terminal shows it; a very long one, or a very wide table, as written.
+
+    It is guarded first, since rich draws neither HTML nor comments, definitions and pictures.
+    """
+    is_long = len(text) > LONG or any(line.count("|") > MAX_COLUMNS for line in text.split("\n"))
+    return plain(text) if is_long else _Markdown(guarded(text))
 
 
 class _Fence(CodeBlock):
@@ -55,3 +61,11 @@ class _Fence(CodeBlock):
 
 class _Markdown(Markdown):
     elements: ClassVar[dict[str, type[MarkdownElement]]] = Markdown.elements | {"fence": _Fence, "code_block": _Fence}
+
+    def __init__(self, markup: str) -> None:
+        super().__init__("", hyperlinks=False, code_theme=THEME)
+        self.markup = markup
+        self.parsed = _PARSER.parse(markup)
+        for token in (inner for outer in self.parsed for inner in outer.children or ()):
+            if title := token.attrs.get("title"):  # which rich leaves out
+                token.attrs["href"] = f'{token.attrs.get("href", "")} "{title}"'

@@ -10,9 +10,10 @@ from msgspec import UNSET
 
 from reread.base import jsontext
 from reread.model.conversation import Agent, Branch, Call, Compaction, Conversation, Message, Turn
-from reread.model.parts import TOOLS, NoticeDetails, block_kind, message_parts
+from reread.model.ledger import MALFORMED, STATE, UNKNOWN
+from reread.model.parts import TOOLS, NoticeDetails, QueuedPrompt, block_kind, message_parts
 from reread.model.record_kinds import TURN_STARTERS, payload_of
-from reread.model.recorded import other_fields
+from reread.model.remaining_fields import other_fields
 from reread.records.blocks import Block
 from reread.render.agents import agents_below
 from reread.render.format import agent_of, shown_path
@@ -27,7 +28,9 @@ from reread.render.json_values import (
     ConversationValue,
     MessageValue,
     PullRequestValue,
+    QueuedValue,
     SessionValue,
+    StateValue,
     TurnValue,
 )
 from reread.render.selection import EVERYTHING, Selection, selected_turns
@@ -35,6 +38,7 @@ from reread.session.changes import Change
 from reread.session.commits import Commit, GitOperations, GitOperationsByTurn, PullRequest
 from reread.session.results import TurnResult, turn_result
 from reread.session.session import Session
+from reread.session.usage_inputs import is_usage_known
 
 T = TypeVar("T")
 
@@ -90,7 +94,7 @@ def _session_value(session: Session, selection: Selection) -> SessionValue:
         permission_modes=session.permission_modes,
         pr_links=session.pr_links,
         results=session.results,
-        usage=session.usage,
+        usage=session.usage if is_usage_known(session.records) else None,
         problems=session.problems,
         **_conversation(session.conversation, selection, turns),
         agents={
@@ -144,9 +148,18 @@ def _conversation(conversation: Conversation, selection: Selection, turns: Seque
         fields |= {
             "branches": _streamed(_branch_values(conversation)),
             "compactions": _streamed(map(compaction_value, conversation.compactions)),
+            "state": _streamed(_state_values(conversation)),
             "ledger": _streamed(conversation.ledger),
         }
     return fields
+
+
+def _state_values(conversation: Conversation) -> Iterator[StateValue]:
+    for index in (index for index, code in enumerate(conversation.ledger.codes) if code in (STATE, UNKNOWN, MALFORMED)):
+        record = conversation.records[index]
+        unread = {"text": record.raw.decode("utf-8", "replace")}
+        fields = payload_of(record.native) if record.fault is None else unread
+        yield StateValue(line=record.line, type=record.type, fields=fields)
 
 
 def _selected_value(message: Message, selection: Selection) -> MessageValue | None:
@@ -161,6 +174,7 @@ def _selected_value(message: Message, selection: Selection) -> MessageValue | No
 def message_value(message: Message, blocks: Sequence[Block] | None = None) -> MessageValue:
     """A message, with all its blocks or the given ones."""
     facts, marks, native = message.api_facts, message.conversation.marks, message.conversation.bodies.native
+    parts = list(message_parts(message))
     return MessageValue(
         id=message.id,
         role=message.role,
@@ -181,10 +195,16 @@ def message_value(message: Message, blocks: Sequence[Block] | None = None) -> Me
         stop_sequence=facts.stop_sequence,
         service_tier=facts.service_tier,
         attached=[payload_of(native(index)) for index in message.attached],
-        fields=other_fields(message, [x for x in message_parts(message) if not isinstance(x, NoticeDetails)]),
+        fields=other_fields(message, [part for part in parts if not isinstance(part, NoticeDetails)]),
         setups=[payload_of(native(index)) for index in marks.setups.get(message.index, ())],
+        queued=[_queued_value(part) for part in parts if isinstance(part, QueuedPrompt)],
         session=marks.sessions.get(message.index),
     )
+
+
+def _queued_value(part: QueuedPrompt) -> QueuedValue:
+    blocks = [_block_value(block) for block in part.blocks]
+    return QueuedValue(text=part.text, author=part.author, taken=part.taken, blocks=blocks)
 
 
 def _block_value(block: Block) -> ContentBlock:
@@ -214,6 +234,7 @@ def call_value(call: Call, *, full: bool = False) -> CallValue:
         attached=[payload_of(call.conversation.bodies.native(index)) for index in call.attached],
         fields={name: value for name, value in call.recorded.items() if name != "result" and value},
         agent=call.agent.id if call.agent is not None else None,
+        absent_agent=call.absent_agent,
         message=call.message.id,
         line=call.line,
     )

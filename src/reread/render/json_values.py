@@ -68,7 +68,7 @@ class MessageValue(Struct, frozen=True, kw_only=True):
     branch: int
     """The id of the branch it is on."""
     flags: list[str]
-    """error, deleted, superseded or aborted."""
+    """error, deleted, superseded, aborted or dropped: only an earlier state of the file has it, and `line` is there."""
     request_id: str | None
     """The id of the API's request."""
     stop_sequence: str | None
@@ -81,6 +81,8 @@ class MessageValue(Struct, frozen=True, kw_only=True):
     """What else is recorded of it, by path."""
     setups: list[JsonObject]
     """The `init` records before it that changed something, as recorded: tools, MCP servers, permission mode."""
+    queued: list[QueuedValue]
+    """What was queued after it and, as far as the file says, never sent."""
     session: str | None
     """The id of the session that begins with it, if another one came before in the same file."""
 
@@ -116,6 +118,8 @@ class CallValue(Struct, frozen=True, kw_only=True):
     """What else is recorded of it, by where it stands."""
     agent: str | None
     """The id of the agent that it started or resumed."""
+    absent_agent: str | None
+    """The id of the agent that its result names, if the agent's transcript is not there."""
     message: str
     """The id of its message."""
     line: int
@@ -215,6 +219,30 @@ class CompactionValue(Struct, frozen=True, kw_only=True):
     """The id of the message with the summary."""
 
 
+class QueuedValue(Struct, frozen=True, kw_only=True):
+    """What was queued while a turn ran and, as far as the file says, never sent."""
+
+    text: str
+    """What it says."""
+    author: str
+    """Who wrote it: person, command, peer, task or client."""
+    taken: str
+    """How it left the queue: removed, or taken back; empty if it did not."""
+    blocks: list[ContentBlock]
+    """Pictures and other blocks that were queued with it."""
+
+
+class StateValue(Struct, frozen=True, kw_only=True):
+    """A record of session state, of an unknown type, or that cannot be read."""
+
+    line: int
+    """Its line."""
+    type: str
+    """Its type; `malformed` if it cannot be read."""
+    fields: JsonObject
+    """What it says, as recorded; of a record that cannot be read, its text."""
+
+
 class ConversationValue(Struct, frozen=True, kw_only=True):
     """What a session and an agent have in common."""
 
@@ -228,6 +256,8 @@ class ConversationValue(Struct, frozen=True, kw_only=True):
     """All branches, the active one first; absent if only some turns are selected."""
     compactions: list[CompactionValue] | UnsetType = UNSET
     """Where it was summarised; absent if only some turns are selected."""
+    state: list[StateValue] | UnsetType = UNSET
+    """The records that are no messages and belong to none, in file order; absent if only some turns are selected."""
     ledger: list[Fate] | UnsetType = UNSET
     """What became of every record; absent if only some turns are selected."""
 
@@ -292,8 +322,8 @@ class SessionValue(ConversationValue, frozen=True, kw_only=True):
     """The records that link it to pull requests."""
     results: list[TurnResult]
     """How its turns ended, if a stream says so."""
-    usage: Usage
-    """What it used, its agents included."""
+    usage: Usage | None
+    """What it used, its agents included; null if only its prompts are left."""
     problems: list[Finding]
     """What `reread check` finds in its file."""
     agents: dict[str, AgentValue]
@@ -326,6 +356,8 @@ STRUCTS: tuple[type[Struct], ...] = (
     CommitValue,
     PullRequestValue,
     MessageValue,
+    QueuedValue,
+    StateValue,
     CallValue,
     BranchValue,
     CompactionValue,

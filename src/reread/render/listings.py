@@ -48,7 +48,7 @@ def header_lines(
 
 
 class _SessionTable:
-    """The widths of the columns; if there is little room, facts but `kept` are left out, then titles are cut."""
+    """The widths of the columns; if there is little room, facts but what is left are dropped, then titles are cut."""
 
     def __init__(self, headers: Sequence[Header], ids: Mapping[str, str], width: int | None, flat: bool) -> None:
         self._ids = ids
@@ -87,11 +87,18 @@ def _widest(texts: Iterable[str]) -> int:
 
 
 def _facts(header: Header) -> str:
-    facts = ("captured" * header.captured, _kept(header), header.git_branch, model_text(header.model))
+    facts = (
+        "captured" * header.captured,
+        _kept(header),
+        header.git_branch,
+        model_text(header.model),
+    )
     return safe_line(GAP.join(fact for fact in facts if fact))
 
 
 def _kept(header: Header) -> str:
+    if header.prompts_only:
+        return "prompts only"
     return "kept, gone" if header.gone else "kept" * header.kept
 
 

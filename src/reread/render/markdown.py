@@ -19,6 +19,7 @@ from reread.render.format import (
     notice_label,
     period_text,
     pull_text,
+    queued_text,
     result_text,
     session_cost_text,
     session_start_text,
@@ -34,6 +35,7 @@ from reread.render.selection import Selection
 from reread.render.sequence import (
     BACKGROUND,
     BranchStart,
+    DroppedStart,
     ForkList,
     QuietMark,
     RecordFields,
@@ -47,8 +49,8 @@ from reread.render.sequence import (
     session_sequence,
 )
 from reread.session.results import turn_result
-from reread.session.session import Session
-from reread.tools.leftover import leftover_nodes
+from reread.session.session import Session, unplaced_results
+from reread.tools.unshown_fields import leftover_nodes
 
 SHORT = 12
 """Lines of a result above which its call is folded."""
@@ -75,7 +77,7 @@ def session_markdown(session: Session, selection: Selection) -> Iterator[str]:
     for agent, reason in agents_at_end(session, selection):
         yield from _agent(agent, selection, f"agent {agent.id}: {reason}")
     if selection.shows_totals:
-        for result in session.unplaced_results:
+        for result in unplaced_results(session):
             yield ""
             yield f"*{inline(result_text(result))}*"
         if lines := session.ledger.fates.get("malformed", 0):
@@ -145,8 +147,18 @@ def _background(part: p.MessagePart, selection: Selection) -> Iterator[str]:
     yield from folded(title, drawn) if title else drawn
 
 
+def _queued(part: p.QueuedPrompt, selection: Selection) -> Iterator[str]:
+    if not part.is_typed:
+        yield from _background(part, selection)
+        return
+    yield f"*{queued_text(part)}*"
+    yield ""
+    yield from (f"> {line}".rstrip() for line in guarded(part.text.strip()).split("\n"))
+    yield from nodes_markdown(part_nodes(part)[2:], selection)
+
+
 def _record_fields(item: RecordFields, selection: Selection) -> Iterator[str]:
-    yield from nodes_markdown(leftover_nodes(item.fields), selection)
+    yield from nodes_markdown(leftover_nodes(item.fields, item.title), selection)
 
 
 def _call(part: p.MessageCall, selection: Selection) -> Iterator[str]:
@@ -204,6 +216,11 @@ def _commits(item: TurnCommits, selection: Selection) -> Iterator[str]:
         yield f"- {inline(' '.join(filter(None, (pull_text(pull), pull.url))))}"
 
 
+def _dropped_start(item: DroppedStart, selection: Selection) -> Iterator[str]:
+    yield f"*{item.text}*"
+    yield ""
+
+
 def _branch_start(item: BranchStart, selection: Selection) -> Iterator[str]:
     yield "---"
     yield ""
@@ -229,6 +246,7 @@ _ITEMS: dict[type[SequenceItem], Callable[[Any, Selection], Iterator[str]]] = {
     **dict.fromkeys((p.MessageBlocks, *BACKGROUND), _background),
     p.MessageCall: _call,
     p.CompactionPoint: _compaction,
+    p.QueuedPrompt: _queued,
     **dict.fromkeys((p.SessionStart, p.ClientSetup, p.TurnEnd), _mark),
     ResponseEnd: _response_end,
     RecordFields: _record_fields,
@@ -236,4 +254,5 @@ _ITEMS: dict[type[SequenceItem], Callable[[Any, Selection], Iterator[str]]] = {
     QuietMark: _quiet,
     TurnCommits: _commits,
     BranchStart: _branch_start,
+    DroppedStart: _dropped_start,
 }

@@ -15,6 +15,23 @@ from reread.render.sanitize import safe
 _FENCE = re.compile(r"([ \t]*)((?:[-*+]|\d{1,9}[.)])[ \t]+)?(`{3,}+|~{3,}+)(.*)")
 _QUOTE = re.compile(r" {0,3}>[ ]?")
 _TICKS = re.compile(r"`+")
+LANGUAGES = frozenset(
+    """ada apl asm assembly astro awk bash bat batch bicep bzl c c# c++ cc cjs clj clojure cmake cmd cobol coffee
+    coffeescript conf console cpp crystal cs csharp csh css csv cts cu cuda cxx cypher cython d dart diff docker
+    dockerfile dot dotenv edn elisp elixir elm env erb erl erlang ex exs f# fish fortran fs fsharp gcode
+    gdscript gherkin git gitignore glsl go golang gql gradle graphql graphviz groovy h haml handlebars haskell
+    hbs hcl heex hlsl hpp hs htm html http hxx ignore ini ipynb j2 jade java javascript jinja jinja2 jl jq js
+    json json5 jsonc jsonl jsonnet jsx julia jupyter kotlin kt kts latex less liquid lisp llvm log lua m make
+    makefile markdown math matlab md mdx mermaid meson mips mjs ml mts nasm ndjson nginx nim nix none objc
+    objective-c objectivec ocaml output pascal patch perl pgsql php pl plain plaintext plantuml plist plsql
+    postgres postgresql powershell prisma prolog promql properties proto protobuf ps1 pseudo pseudocode psql pug
+    puml purescript pwsh py py3 pycon python python3 qml r rb re reason regex rego rest rkt robot rs rst ruby
+    rust sass scala scheme scss sed sh shell shell-session shellscript smali sol solidity sparql sql sqlite
+    starlark styl stylus sv svelte svg swift systemverilog tcl tcsh terminal terraform tex text tf tla toml ts
+    tsql tsv tsx twig txt typescript vb vba vbnet verilog vhdl vim viml vimscript vue wasm wast wat wgsl wsdl
+    xhtml xml xsd xslt yaml yml zig zsh""".split()
+)
+"""What the opening line of a fence may name besides code; any other word there is shown, since views may hide it."""
 _LANGUAGE = re.compile(r"[A-Za-z0-9_+.#-]{1,40}")
 _AUTOLINK = re.compile(r"<https?://[^\s<>`|]+>")
 _ENTITY = re.compile(r"&(?!(?:lt|gt|amp|quot|nbsp);)(?:#\w{1,10}|\w{1,40});")
@@ -26,6 +43,11 @@ _LINK_TARGET = re.compile(
 _URL = re.compile(r"://|www\.|mailto:|xmpp:", re.IGNORECASE)
 _SPECIAL = re.compile(r"[\\`<&!\]]|\[(?=\^)")
 _ACTIVE = re.compile(r"[\\`*_\[\]<>#|~]")
+_LIVE = re.compile(rf"<|\]\(|!\[|\[\^|{_ENTITY.pattern}")
+"""What acts outside of code: HTML, links, pictures, footnotes, invisible characters."""
+_IN_ELEMENT = re.compile(r"[\\`*_\[\]<&|~]")
+_ENTITIES = {"<": "&lt;", "&": "&amp;", "`": "&#96;", "\\": "&#92;"}
+"""Signs that a backslash does not guard: in an address it is a letter, and `<` behind it is live."""
 _LIST_START = re.compile(r"^(\d{0,9})([-+.)=])(?=[-= ]*$| )")
 _PUNCTUATION = frozenset("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~")
 _DEEPEST_QUOTE = 5
@@ -98,10 +120,13 @@ def _refenced(opening: re.Match[str], body: Sequence[str]) -> Iterator[str]:
     """The code with each line as far in as its fence, so that no line can leave a list item and with it the fence."""
     before = opening[1].expandtabs(4) + (f"{opening[2].strip()} " if opening[2] else "")
     indent = " " * len(before)
-    language = opening[4].split()
-    fence = _fence_around("\n".join(body))
-    yield f"{before}{fence}{_known_language(language[0]) if language else ''}"
-    for line in body:
+    info = opening[4].strip()
+    language = info if info.lower() in LANGUAGES else ""
+    # What is more than a language is code: "```TypeError: x is undefined" is how people paste an error.
+    code_lines = [f"{indent}{info}", *body] if info and not language else body
+    fence = _fence_around("\n".join(code_lines))
+    yield f"{before}{fence}{language}"
+    for line in code_lines:
         inside = line.lstrip(" \t")
         own = line[: len(line) - len(inside)].expandtabs(4)
         yield f"{indent}{own[len(indent) :]}{inside}" if inside else ""
@@ -121,8 +146,8 @@ def _guarded_line(line: str) -> str:
     pieces = list(_pieces(line))
     spans = [piece for piece, is_code in pieces if is_code]
     # A table splits its row at every bar, also in code; what is behind the bar would then be live.
-    if any("|" in span for span in spans) and any("<" in span for span in spans):
-        return "".join(_code_element(piece) if is_code else piece for piece, is_code in pieces)
+    if any("|" in span for span in spans) and any(_LIVE.search(span) for span in spans):
+        return "".join(_code_element(piece) if is_code and "|" in piece else piece for piece, is_code in pieces)
     return "".join(piece for piece, _ in pieces)
 
 
@@ -176,7 +201,8 @@ def _code_element(span: str) -> str:
     body = span.strip("`")
     if body.startswith(" ") and body.endswith(" ") and body.strip():
         body = body[1:-1]
-    return f"<code>{''.join(f'&#{ord(c)};' if c in _PUNCTUATION else c for c in body)}</code>"
+    shown = _IN_ELEMENT.sub(lambda sign: _ENTITIES.get(sign[0], f"\\{sign[0]}"), body)
+    return f"<code>{shown}</code>"
 
 
 class _TickRuns:

@@ -13,20 +13,23 @@ from reread.base.coerce import as_dict
 from reread.base.text import one_line
 from reread.model import parts as p
 from reread.model.conversation import Call
+from reread.model.prompt_text import ASIDES, KINDS
 from reread.model.record_kinds import own_fields, payload_of
 from reread.records.blocks import Block
-from reread.render.format import result_text, session_start_text, setup_text
+from reread.render.format import queued_text, result_text, session_start_text, setup_text
 from reread.session.results import turn_result
 from reread.tools import nodes as n
 from reread.tools._images import with_dimensions
 from reread.tools.generic import block_node
-from reread.tools.leftover import ShownText, leftover, leftover_nodes, missed_fields
+from reread.tools.unshown_fields import ShownText, leftover, leftover_nodes, missed_fields
 
 TITLE = 80
 """Characters of a title at most."""
 NAMES = ("displayPath", "filename", "path", "hookName", "name", "skillName")
 """The fields of an attachment that name it."""
 _TAG = re.compile(r"</?[a-z][\w-]*(?:\s[^<>]*)?>")
+_CLIENT_TAG = re.compile(rf"</?(?:{'|'.join(map(re.escape, (*KINDS, *ASIDES)))})>")
+"""A tag of the client's own that says nothing more than its name."""
 
 
 def part_nodes(part: p.MessagePart) -> list[n.Node]:
@@ -35,7 +38,7 @@ def part_nodes(part: p.MessagePart) -> list[n.Node]:
         case p.MessageBlocks():
             return _block_nodes(part.blocks)
         case p.MetaContext():
-            return [*_prose(part.text), *_block_nodes(part.blocks)]
+            return [*_prose(_CLIENT_TAG.sub("", part.text)), *_block_nodes(part.blocks)]
         case p.CommandOutput():
             return [n.Terminal(text=part.text)] if part.text.strip() else []
         case p.MessageAside():
@@ -48,6 +51,9 @@ def part_nodes(part: p.MessagePart) -> list[n.Node]:
             return _attachment_nodes(part.payload)
         case p.TextCitations():
             return [n.Data(value=msgspec.to_builtins(part.citations))]
+        case p.QueuedPrompt():
+            note = [n.Note(text=queued_text(part))] if part.is_typed else []
+            return [*note, *_prose(part.text), *_block_nodes(part.blocks)]
         case p.SessionStart():
             return [n.Note(text=session_start_text(part.session))]
         case p.ClientSetup():
@@ -73,6 +79,8 @@ def part_title(part: p.MessagePart) -> str:
             return "details"
         case p.TextCitations():
             return "sources"
+        case p.QueuedPrompt():
+            return "" if part.is_typed else queued_text(part)
         case p.ClientSetup():
             return setup_text(part.fields, part.before)
         case p.MessageAttachment():
@@ -126,7 +134,10 @@ def _attachment_nodes(payload: Mapping[str, Any]) -> list[n.Node]:
 
 def call_nodes(call: Call, *, full: bool, attached: int | None = None) -> list[n.Node]:
     """A call with its result; with `full`, also the records attached to it, or the last ones of them."""
-    return [*call.draw(full=full), *(_attached_records(call, attached) if full else [])]
+    drawn = call.draw(full=full)
+    if call.absent_agent is not None:
+        drawn = [*drawn, n.Note(text=f"the transcript of agent {call.absent_agent} is not there", level="warning")]
+    return [*drawn, *(_attached_records(call, attached) if full else [])]
 
 
 def _attached_records(call: Call, limit: int | None) -> list[n.Node]:

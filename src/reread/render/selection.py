@@ -9,6 +9,7 @@ from typing import Any, cast
 
 import msgspec
 
+from reread.base.choices import SelectedParts
 from reread.base.text import plural
 from reread.errors import Misuse
 from reread.model.conversation import Call, Conversation, Turn
@@ -34,7 +35,7 @@ class Selection(msgspec.Struct, frozen=True, kw_only=True):
     """The id of a branch; None for the active one."""
     thinking: bool = True
     tools: bool = True
-    only: str | None = None
+    only: SelectedParts | None = None
     """prompts, answers (prompts and final answers), text (prompts and all answers) or tools; None for everything."""
     tool_names: tuple[str, ...] = ()
     """Only calls of these tools, as glob patterns in any case."""

@@ -27,24 +27,26 @@ from reread.model.parts import (
     MetaContext,
     NoticeDetails,
     NotificationReport,
+    QueuedPrompt,
     TextCitations,
     TurnEnd,
     message_parts,
     quiet_noun,
     quiet_text,
 )
-from reread.model.recorded import other_fields
+from reread.model.remaining_fields import other_fields, state_after, state_fields
 from reread.render.sanitize import plain_output, plain_text
 from reread.render.selection import EVERYTHING, Selection, selected_turns
 from reread.session.commits import GitOperations, GitOperationsByTurn
-from reread.session.session import Session
-from reread.tools.leftover import missed_fields
+from reread.session.session import Session, threads_of
+from reread.tools.unshown_fields import OTHER_FIELDS, missed_fields
 
 FORK_TITLE = 60
 """Characters of the first words of a branch where it starts."""
 FIRST_MESSAGES = 8
 """How many messages of a branch are searched for its first words."""
 
+SESSION_STATE = "session state"
 BACKGROUND = (MessageAside, MessageAttachment, MetaContext, NotificationReport, TextCitations)
 """The parts that the terminal and Markdown views count unless `full`; so are the blocks of notices."""
 
@@ -64,9 +66,10 @@ class ResponseEnd(msgspec.Struct, frozen=True):
 
 
 class RecordFields(msgspec.Struct, frozen=True):
-    """What the records of a message say besides its parts."""
+    """What the records of a message say besides its parts, or what the session state after it says."""
 
     fields: Mapping[str, Any]
+    title: str = OTHER_FIELDS
 
 
 class ForkChoice(msgspec.Struct, frozen=True):
@@ -92,6 +95,17 @@ class BranchStart(msgspec.Struct, frozen=True):
     branch: Branch
 
 
+class DroppedStart(msgspec.Struct, frozen=True):
+    """Messages follow that the file has dropped, and only an earlier state of it has; or, again, those that it has."""
+
+    dropped: bool
+
+    @property
+    def text(self) -> str:
+        """What views say."""
+        return "dropped from the file, in an earlier state of it only" if self.dropped else "in the file again"
+
+
 class QuietMark(msgspec.Struct, frozen=True):
     """Hooks, context and bookkeeping that are not shown, counted after the message they belong to."""
 
@@ -105,13 +119,21 @@ class TurnCommits(msgspec.Struct, frozen=True):
 
 
 SequenceItem: TypeAlias = (
-    MessagePart | QuietMark | TurnCommits | TurnStart | ResponseEnd | RecordFields | ForkList | BranchStart
+    MessagePart
+    | QuietMark
+    | TurnCommits
+    | TurnStart
+    | ResponseEnd
+    | RecordFields
+    | ForkList
+    | BranchStart
+    | DroppedStart
 )
 
 
 def session_sequence(session: Session, selection: Selection) -> Iterator[SequenceItem]:
     """The main thread of a session, with the commands that show its other branches."""
-    name = shlex.quote(session.id) if session.shown_as else shell_name(session.path, session.id)
+    name = shlex.quote(session.id) if threads_of(session).shown_as else shell_name(session.path, session.id)
     return conversation_sequence(session.conversation, selection, f"reread show {name} --branch")
 
 
@@ -122,7 +144,11 @@ def conversation_sequence(
     turns = selected_turns(conversation, selection)  # raises here, before a view has drawn anything
     items = turn_sequence(conversation, turns, selection, command)
     every_branch = selection.full and not selection.is_excerpt
-    return itertools.chain(items, _other_branches(conversation, selection)) if every_branch else items
+    if not every_branch:
+        return items
+    if not conversation.messages:
+        return _state(state_fields(conversation, range(len(conversation.records))))
+    return itertools.chain(items, _other_branches(conversation, selection))
 
 
 def turn_sequence(
@@ -154,6 +180,8 @@ def is_drawn(part: MessagePart, selection: Selection) -> bool:
 
 def is_background(part: MessagePart) -> bool:
     """True for a part that only full views show."""
+    if isinstance(part, QueuedPrompt):
+        return not part.is_typed
     return isinstance(part, BACKGROUND) or (isinstance(part, MessageBlocks) and part.kind == NOTICES)
 
 
@@ -215,14 +243,19 @@ def _with_forks(
     """Messages and forks; what is folded away is counted before the next thing that is shown."""
     quiet: list[str] = []
     every_kind = selection.only is None and not selection.chooses_calls
+    dropped = False
     for message in messages:
+        if every_kind and message.dropped != dropped:
+            dropped = not dropped
+            yield from _mark(quiet)
+            yield DroppedStart(dropped)
         parts = [part for part in message_parts(message) if selection.shows(part.kind)]
         drawn: list[MessagePart] = []
-        ends = [part for part in parts if isinstance(part, TurnEnd)]
+        after: list[MessagePart] = []
         for part in parts:
-            if isinstance(part, TurnEnd):
-                continue
-            if is_drawn(part, selection):
+            if is_drawn(part, selection) and isinstance(part, QueuedPrompt | TurnEnd):
+                after.append(part)
+            elif is_drawn(part, selection):
                 drawn.append(part)
                 yield from _mark(quiet)
                 yield part
@@ -230,7 +263,7 @@ def _with_forks(
                 quiet.append(noun)
         if every_kind:
             yield from _ending(message, drawn if selection.full else parts, selection)
-        yield from ends
+        yield from after
         if message.index in forks and not selection.chooses_messages:
             yield from _mark(quiet)
             yield forks[message.index]()
@@ -244,6 +277,13 @@ def _ending(message: Message, shown: Sequence[MessagePart], selection: Selection
         yield ResponseEnd(message, [] if selection.full else missed_fields(left))
     if selection.full and left:
         yield RecordFields(left)
+    if selection.full:
+        yield from _state(state_after(message))
+
+
+def _state(fields: Mapping[str, Any]) -> Iterator[RecordFields]:
+    if fields:
+        yield RecordFields(fields, SESSION_STATE)
 
 
 def _mark(quiet: list[str]) -> Iterator[QuietMark]:

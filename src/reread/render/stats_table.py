@@ -11,21 +11,40 @@ import msgspec
 from reread.base.format import duration_text, money_text, tokens_text
 from reread.base.text import one_line, plural, truncate
 from reread.render.sanitize import csv_cell, safe_line
-from reread.render.usage_table import LOUD, PLAIN, STRONG, WIDTH, ColumnTable, Styled, label, lower_bound_notes
+from reread.render.usage_table import (
+    LOUD,
+    PLAIN,
+    STRONG,
+    WIDTH,
+    ColumnTable,
+    Styled,
+    label,
+    lower_bound_notes,
+    wrapped_notes,
+)
 from reread.reports.stats_report import CallPlace, Stats, StatsReport
 
 HEADERS = ("calls", "failed", "denied", "retry", "time", "lines", "cost")
 TURN_HEADERS = ("turns", "calls", "failed", "model", "tools", "waiting", "context", "lines", "cost")
 """The columns if groups do not split turns."""
+OPTIONAL = ("context", "waiting", "retry", "denied", "tools", "model", "time", "lines")
+"""The columns that give way first."""
 SHORT_ID = 8
 SMALLEST_COST = 0.005
 """Less cannot be seen in a total in cents."""
 
 
+UNPLACED = {
+    "more": "no response in a transcript states it, but the client's counters, the result of an agent or a better copy",
+    "less": "a copy of a response states less, or its figures come from the client's counters",
+}
+"""Why the cost in the responses of transcripts differs from that of `reread usage`."""
+
+
 def stats_lines(
-    report: StatsReport, *, width: int = WIDTH, titles: Mapping[str, str] | None = None
+    report: StatsReport, *, width: int | None = None, titles: Mapping[str, str] | None = None
 ) -> Iterator[Styled]:
-    """Yield the table, its totals and what they say in words."""
+    """Yield the table, its totals and what they say in words; without a width, all columns are there."""
     by_call = report.totals.turns is None
     headers = HEADERS if by_call else TURN_HEADERS
     names = list(report.by) or [""]
@@ -33,24 +52,28 @@ def stats_lines(
     labels = [[label(name, row.group[name], titles) for name in report.by] for row in report.rows]
     cells = [figures(row.stats) for row in report.rows]
     totals, total_cells = ["Total", *[""] * (len(names) - 1)], figures(report.totals)
-    table = ColumnTable([names, *labels, totals], [headers, *cells, total_cells], width)
+    table = ColumnTable([names, *labels, totals], [headers, *cells, total_cells], width, OPTIONAL)
     most = max((row.stats.calls for row in report.rows), default=0)
     yield STRONG, table.line(names, headers)
     for row_labels, numbers, row in zip(labels, cells, report.rows, strict=True):
         yield PLAIN, table.line(row_labels, numbers, row.stats.calls / most if most else 0.0)
     yield STRONG, table.line(totals, total_cells)
-    yield from _notes(report)
+    yield from wrapped_notes([*table.notes(), *_notes(report)], width)
 
 
 def _notes(report: StatsReport) -> Iterator[Styled]:
     totals = report.totals
     yield PLAIN, f"{plural(report.sessions, 'session')}, {plural(totals.calls, 'call')}; copies are counted once."
+    if report.hidden:
+        cost = money_text(sum(row.stats.cost_usd for row in report.hidden))
+        yield PLAIN, f"Not shown: {plural(len(report.hidden), 'row')}, {cost} in all."
     if totals.compactions:
         removed = f", which removed {tokens_text(totals.tokens_removed)} tokens" if totals.tokens_removed else ""
         yield PLAIN, f"{plural(totals.compactions, 'compaction')}{removed}."
-    if report.unplaced_cost_usd >= SMALLEST_COST:
-        cost = money_text(report.unplaced_cost_usd)
-        yield PLAIN, f"Not included: {cost} that the client counted and no response in a transcript states."
+    if abs(report.unplaced_cost_usd) >= SMALLEST_COST:
+        cost = money_text(abs(report.unplaced_cost_usd))
+        more = "more" if report.unplaced_cost_usd > 0 else "less"
+        yield PLAIN, f"`reread usage` counts {cost} {more}: {UNPLACED[more]}."
     if report.usage is not None:
         yield from lower_bound_notes(report.usage)
     if report.unread:

@@ -6,8 +6,7 @@ import itertools
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from rich.console import Console, Group, RenderableType
-from rich.padding import Padding
+from rich.console import Console, RenderableType
 from rich.rule import Rule
 from rich.text import Text
 from rich.theme import Theme
@@ -25,6 +24,7 @@ from reread.render.format import (
     notice_label,
     period_text,
     pull_text,
+    queued_text,
     result_text,
     session_cost_text,
     session_start_text,
@@ -32,14 +32,16 @@ from reread.render.format import (
     unread_text,
     usage_text,
 )
-from reread.render.hanging import HangingText
 from reread.render.highlight import rendered_markdown
+from reread.render.long_text import LONG, LongText, excerpt, indented
 from reread.render.part_nodes import call_nodes, mark_details, missed_call_fields, part_nodes, part_title
+from reread.render.prefixed_text import PrefixedText
 from reread.render.sanitize import plain_text, safe, safe_line
 from reread.render.selection import Selection
 from reread.render.sequence import (
     BACKGROUND,
     BranchStart,
+    DroppedStart,
     ForkList,
     QuietMark,
     RecordFields,
@@ -54,10 +56,10 @@ from reread.render.sequence import (
 )
 from reread.render.terminal_nodes import NodeView, hidden_lines
 from reread.session.results import turn_result
-from reread.session.session import Session
-from reread.tools.leftover import leftover_nodes
+from reread.session.session import Session, unplaced_results
 from reread.tools.nodes import Node
 from reread.tools.outcome import DONE, FAILED
+from reread.tools.unshown_fields import leftover_nodes
 
 THEME = Theme(
     {
@@ -137,20 +139,34 @@ class TerminalView:
         if part.kind == p.PROMPTS:
             yield from self._prompt(part.message, part.text)
         elif part.kind == p.TEXT:
-            yield rendered_markdown(safe(part.text.strip()))
+            for style, text in self._pieces(part.text):
+                yield Text(text, style=style) if style else rendered_markdown(text)
         else:
             yield from self.notice(part)
 
+    def _pieces(self, text: str, style: str = "") -> list[tuple[str, str]]:
+        """A text made safe, with its style; if it is long, without `full`, its beginning, a note and its end."""
+        cut = None if self.selection.full else excerpt(text)
+        pieces = [(style, text)] if cut is None else zip((style, "quiet", style), cut, strict=True)
+        return [(style, safe(piece).strip()) for style, piece in pieces]
+
     def _prompt(self, message: Message, text: str) -> Iterator[RenderableType]:
-        """A prompt with a bar beside it."""
-        text = safe(text).strip() or "(empty prompt)"
-        if "deleted" in message.flags:
-            text = f"(deleted) {text}"
-        when = time_text(message.timestamp)
+        """A prompt with a bar beside it, and its time on its first line."""
         bar = Text("▌ ", style="bar")
-        for n, line in enumerate(text.split("\n")):
-            shown = Text.assemble((line, "prompt"), (f"  {when}" if n == 0 and when else "", "quiet"))
-            yield HangingText(shown, first=bar, others=bar)
+        mark = "(deleted) " if "deleted" in message.flags else ""
+        when = time_text(message.timestamp)
+        for style, piece in self._pieces(text, "prompt"):
+            shown = mark + (piece or "(empty prompt)")
+            if len(shown) > LONG:
+                yield PrefixedText(Text(when, style="quiet"), first=bar, others=bar)
+                yield LongText(shown, style, first=bar, others=bar)
+                continue
+            for line in shown.split("\n"):
+                yield PrefixedText(
+                    Text.assemble((line, style), (f"  {when}" if when else "", "quiet")), first=bar, others=bar
+                )
+                when = ""
+            mark = ""
 
     def notice(self, part: p.MessageText | p.CommandOutput) -> Iterator[RenderableType]:
         """A notice from the client, or the output of a local command."""
@@ -161,19 +177,21 @@ class TerminalView:
     def thinking(self, part: p.MessageThinking) -> Iterator[RenderableType]:
         """Thinking, dimmed."""
         took = f"{duration_text(part.seconds)}  " if part.seconds is not None else ""
-        yield from self._short_text(f"∴ {took}", safe(part.text).strip() or "thinking (not recorded)", "thinking")
+        text = part.text if part.text.strip() else "thinking (not recorded)"
+        yield from self._short_text(f"∴ {took}", text, "thinking")
 
     def _short_text(self, prefix: str, text: str, style: str) -> Iterator[RenderableType]:
-        """The first lines of a safe text, indented by two."""
-        lines = text.split("\n")
+        """The first lines of a text, indented by two; they are cut before they are made safe, which takes longer."""
+        full = self.selection.full
+        lines = (safe(text) if full else text).strip().split("\n")
         most = SHORT_TEXT if len(lines) > SHORT_TEXT + SPARED else SHORT_TEXT + SPARED
-        shown = (
-            lines
-            if self.selection.full
-            else [one_line(line, SHORT_LINE) if len(line) > SHORT_LINE else line for line in lines[:most]]
-        )
-        yield _bullet(prefix + "\n".join(shown), style)
-        yield from hidden_lines(len(lines) - len(shown), 2)
+        short = (line if len(line) <= SHORT_LINE else one_line(line, SHORT_LINE) for line in lines[:most])
+        shown = lines if full else list(short)
+        yield _bullet(prefix + safe("\n".join(shown)), style)
+        if len(shown) < len(lines):
+            yield from hidden_lines(len(lines) - len(shown), 2)
+        elif left_out := sum(map(len, lines)) - sum(map(len, shown)):
+            yield Text(f"  … {plural(left_out, 'more character')} (--full)", style="quiet")
 
     def background(self, part: p.MessagePart) -> Iterator[RenderableType]:
         """Pictures and other blocks, and what the client added, under its title."""
@@ -194,9 +212,17 @@ class TerminalView:
         if self.selection.full:
             yield from self._nodes.indented(mark_details(part))
 
+    def queued(self, part: p.QueuedPrompt) -> Iterator[RenderableType]:
+        """A prompt that was queued and never sent, as a notice."""
+        if not part.is_typed:
+            yield from self.background(part)
+            return
+        yield from self._short_text(f"· {queued_text(part)}: ", part.text, "odd")
+        yield from self._nodes.indented(part_nodes(part)[2:])
+
     def record_fields(self, item: RecordFields) -> Iterator[RenderableType]:
         """What records say besides the parts of their message."""
-        yield from self._nodes.indented(leftover_nodes(item.fields))
+        yield from self._nodes.indented(leftover_nodes(item.fields, item.title))
 
     def call(self, part: p.MessageCall) -> Iterator[RenderableType]:
         """A call, its result below it and its agents below that."""
@@ -218,7 +244,7 @@ class TerminalView:
             return
         yield Rule(Text(safe_line(compaction_title(part.compaction)), style="odd"), style="odd")
         if part.summary:
-            yield from self._short_text("  ", safe(part.summary).strip(), "quiet")
+            yield from self._short_text("  ", part.summary, "quiet")
 
     def fork(self, item: ForkList) -> Iterator[RenderableType]:
         """The ways on from here, each with the command that shows it."""
@@ -243,6 +269,10 @@ class TerminalView:
         """A horizontal rule above the messages of another branch."""
         yield Rule(Text(f"⑂ branch {item.branch.id} (abandoned)", style="odd"), style="odd")
 
+    def dropped_start(self, item: DroppedStart) -> Iterator[RenderableType]:
+        """A note above messages that the file has dropped, and above the next that it has."""
+        yield Text(f"⌫ {item.text}", style="odd")
+
     def response_end(self, item: ResponseEnd) -> Iterator[RenderableType]:
         """The model, time and usage of a response."""
         message = item.message
@@ -261,7 +291,7 @@ class TerminalView:
         inner = TerminalView(self.selection.for_agents, pictures=self._pictures)
         items = conversation_sequence(agent, inner.selection)
         drawn = itertools.chain.from_iterable(map(inner.item, items))
-        yield Padding(Group(*drawn), (0, 0, 0, 4))
+        yield from (indented(item, 4) for item in drawn)
 
 
 Draw = Callable[[TerminalView, Any], Iterator[RenderableType]]
@@ -274,6 +304,7 @@ _ITEMS: dict[type[SequenceItem], Draw] = {
     **dict.fromkeys((p.MessageBlocks, *BACKGROUND), TerminalView.background),
     p.MessageCall: TerminalView.call,
     p.CompactionPoint: TerminalView.compaction,
+    p.QueuedPrompt: TerminalView.queued,
     **dict.fromkeys((p.SessionStart, p.ClientSetup, p.TurnEnd), TerminalView.mark),
     ResponseEnd: TerminalView.response_end,
     RecordFields: TerminalView.record_fields,
@@ -281,6 +312,7 @@ _ITEMS: dict[type[SequenceItem], Draw] = {
     QuietMark: TerminalView.quiet,
     TurnCommits: TerminalView.commits,
     BranchStart: TerminalView.branch_start,
+    DroppedStart: TerminalView.dropped_start,
 }
 
 
@@ -300,9 +332,12 @@ def call_line(call: Call, left_out: Sequence[str] = ()) -> Text:
     return line
 
 
-def _bullet(text: str, style: str) -> HangingText:
+def _bullet(text: str, style: str) -> PrefixedText | LongText:
     """A text that begins with a mark and a space; its other lines are indented by as much."""
-    return HangingText(Text(text[2:], style=style), first=Text(text[:2], style=style), others=Text("  "))
+    first, others = Text(text[:2], style=style), Text("  ")
+    if len(text) > LONG:
+        return LongText(text[2:], style, first=first, others=others)
+    return PrefixedText(Text(text[2:], style=style), first=first, others=others)
 
 
 def _facts(session: Session) -> list[str]:
@@ -323,7 +358,7 @@ def _is_large(session: Session) -> bool:
 def _totals(session: Session) -> Iterator[RenderableType]:
     """How the session ended and its usage, which are known only after all of it was read."""
     usage = session.usage
-    for n, result in enumerate(session.unplaced_results):
+    for n, result in enumerate(unplaced_results(session)):
         text = safe(result_text(result))
         yield Text(f"\n{text}" if n == 0 else text, style="failed" if result.is_error else "quiet")
     if usage.responses:

@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import groupby
 from typing import Any
 
 from rich.ansi import AnsiDecoder
 from rich.console import RenderableType
-from rich.padding import Padding
 from rich.table import Table as RichTable
 from rich.text import Text
 
 from reread.base.text import plural
 from reread.render.format import BOXES, picture_text
 from reread.render.highlight import highlighted, rendered_markdown
-from reread.render.sanitize import coloured_output, plain_text, safe
+from reread.render.long_text import LONG, LongText, indented, plain, shortened
+from reread.render.sanitize import coloured_output, plain_output, plain_text, safe
 from reread.render.terminal_images import inline_picture
 from reread.render.tree import data_lines, file_lines
 from reread.tools import nodes
 
 SHORT = 10
 """Lines of a result shown without `full`."""
+DIFF_STYLES = {"+": "added", "-": "removed"}
 LEVELS = {"info": "quiet", "warning": "odd", "error": "failed"}
 
 
@@ -39,26 +41,32 @@ class NodeView:
     def indented(self, drawn: Iterable[nodes.Node]) -> Iterator[RenderableType]:
         """Nodes below the line of their call."""
         for node in drawn:
-            for item in self.draw(node):
-                yield Padding(item, (0, 0, 0, 4))
+            yield from (indented(item, 4) for item in self.draw(node))
 
     def _first_lines(self, lines: Sequence[str]) -> tuple[Sequence[str], int]:
         """The lines to show, and how many are hidden."""
-        if self._full or len(lines) <= SHORT + 2:
+        if self._full:
             return lines, 0
-        return lines[:SHORT], len(lines) - SHORT
+        shown = lines if len(lines) <= SHORT + 2 else lines[:SHORT]
+        return [shortened(line) for line in shown], len(lines) - len(shown)
+
+    def _shown(self, text: str) -> str:
+        """A text, made safe; without `full` its beginning and end, if it is long."""
+        return safe(text if self._full else shortened(text))
 
     def prose(self, node: nodes.Prose) -> Iterator[RenderableType]:
         """Markdown."""
-        lines, hidden = self._first_lines(safe(node.text).strip().split("\n"))
-        yield rendered_markdown("\n".join(lines))
+        lines, hidden = self._first_lines(node.text.strip(" \t\r\n").split("\n"))
+        yield rendered_markdown(safe("\n".join(lines)))
         yield from hidden_lines(hidden)
 
     def code(self, node: nodes.Code) -> Iterator[RenderableType]:
         """Source code, with line numbers if they are known."""
         lines, hidden = self._first_lines(node.text.rstrip("\n").split("\n"))
         text = plain_text("\n".join(lines))
-        if node.marks:
+        if len(text) > LONG:
+            yield LongText(text if node.start is None else _numbered(text, node.start))
+        elif node.marks:
             marked = Text(text)
             for mark in node.marks:
                 marked.highlight_words([mark], style="mark", case_sensitive=False)
@@ -71,20 +79,28 @@ class NodeView:
 
     def diff(self, node: nodes.Diff) -> Iterator[RenderableType]:
         """Changed lines with their numbers."""
-        rows = [row for hunk in node.hunks for row in _diff_rows(hunk)]
-        shown = rows if self._full or len(rows) <= 2 * SHORT + 2 else rows[: 2 * SHORT]
+        known = [row for hunk in node.hunks for row in _diff_rows(hunk)]
+        shown = known if self._full or len(known) <= 2 * SHORT + 2 else known[: 2 * SHORT]
         width = max((len(str(number)) for number, _ in shown), default=1)
-        for number, line in shown:
-            style = {"+": "added", "-": "removed"}.get(line[:1], "")
-            yield Text.assemble((f"{number or '':>{width}} ", "number"), (safe(line), style))
-        yield from hidden_lines(len(rows) - len(shown))
+        is_long = sum(len(line) for _, line in shown) > LONG
+        for style, run in groupby(shown, key=lambda row: DIFF_STYLES.get(row[1][:1], "")):
+            rows = [(f"{number or '':>{width}} ", self._shown(line)) for number, line in run]
+            if is_long:
+                yield plain("\n".join([number + line for number, line in rows]), style)
+            else:
+                yield from (Text.assemble((number, "number"), (line, style)) for number, line in rows)
+        yield from hidden_lines(len(known) - len(shown))
 
     def terminal(self, node: nodes.Terminal) -> Iterator[RenderableType]:
         """A command, or its output in its own colours."""
         if node.stream == "in":
-            yield Text("$ " + safe(node.text).replace("\n", "\n  "), style="bold")
+            yield plain("$ " + self._shown(node.text).replace("\n", "\n  "), "bold")
             return
         lines, hidden = self._first_lines(node.text.rstrip("\n").split("\n"))
+        if sum(map(len, lines)) > LONG:
+            yield LongText(plain_output("\n".join(lines), full=self._full), "err" if node.stream == "err" else "")
+            yield from hidden_lines(hidden)
+            return
         for line in AnsiDecoder().decode(coloured_output("\n".join(lines), full=self._full)):
             if node.stream == "err":
                 line.stylize_before("err")
@@ -93,8 +109,8 @@ class NodeView:
 
     def files(self, node: nodes.Files) -> Iterator[RenderableType]:
         """Files, as a tree if there are several; with `full`, each with its path."""
-        lines, hidden = self._first_lines([safe(line) for line in file_lines(node.entries, full=self._full)])
-        yield Text("\n".join(lines))
+        lines, hidden = self._first_lines(list(file_lines(node.entries, full=self._full)))
+        yield plain(safe("\n".join(lines)))
         yield from hidden_lines(hidden)
 
     def checklist(self, node: nodes.Checklist) -> Iterator[RenderableType]:
@@ -103,33 +119,35 @@ class NodeView:
             style = "quiet" if item.state in ("done", "cancelled") else ""
             note = f"  ({item.note})" if item.note else ""
             state = f"  ({item.state})" if self._full else ""
-            text = Text(safe(f"{BOXES.get(item.state, '☐')} {item.text}{note}{state}"), style=style)
-            if item.changed:
-                text.stylize("bold not dim")
-            yield text
+            text = self._shown(f"{BOXES.get(item.state, '☐')} {item.text}{note}{state}")
+            yield plain(text, "bold not dim" if item.changed else style)
 
     def choice(self, node: nodes.Choice) -> Iterator[RenderableType]:
         """A question with its options, the chosen ones marked."""
         header = f"[{node.header}] " if node.header else ""
-        yield Text(safe(f"{header}{node.question}"), style="bold")
+        yield plain(self._shown(f"{header}{node.question}"), "bold")
         on, off = ("☑", "☐") if node.multiple else ("◉", "○")
         for option in node.options:
             text = f"{on if option.chosen else off} {option.label}"
-            yield Text(safe(text), style="ok" if option.chosen else "")
+            yield plain(self._shown(text), "ok" if option.chosen else "")
             for detail in (option.description, option.preview):
                 if detail:
-                    yield Text(safe("    " + detail.replace("\n", "\n    ")), style="quiet")
+                    yield plain(self._shown("    " + detail.replace("\n", "\n    ")), "quiet")
         if node.answer:
-            yield Text(safe(f"→ {node.answer}"), style="ok")
+            yield plain(self._shown(f"→ {node.answer}"), "ok")
 
     def table(self, node: nodes.Table) -> Iterator[RenderableType]:
         """A table."""
-        drawn = RichTable(*(safe(column) for column in node.columns), box=None, pad_edge=False, header_style="quiet")
-        shown = node.rows if self._full else node.rows[: SHORT * 2]
-        for row in shown:
-            drawn.add_row(*(Text(safe(cell)) for cell in row))
-        yield drawn
-        yield from hidden_lines(len(node.rows) - len(shown))
+        columns = [safe(column) for column in node.columns]
+        rows = [[self._shown(cell) for cell in row] for row in (node.rows if self._full else node.rows[: SHORT * 2])]
+        if sum(len(cell) for row in rows for cell in row) > LONG:
+            yield LongText("\n".join(["  ".join(row) for row in (columns, *rows)]))
+        else:
+            drawn = RichTable(*columns, box=None, pad_edge=False, header_style="quiet")
+            for row in rows:
+                drawn.add_row(*map(Text, row))
+            yield drawn
+        yield from hidden_lines(len(node.rows) - len(rows))
 
     def picture(self, node: nodes.Picture) -> Iterator[RenderableType]:
         """A picture in words, and the picture itself if the terminal can show it."""
@@ -141,34 +159,35 @@ class NodeView:
     def facts(self, node: nodes.Facts) -> Iterator[RenderableType]:
         """Names and values."""
         for fact in node.items:
-            yield Text.assemble((safe(f"{fact.name}: "), "quiet"), safe(fact.value))
+            name, value = Text(safe(f"{fact.name}: "), style="quiet"), self._shown(fact.value)
+            yield LongText(value, first=name) if len(value) > LONG else name + Text(value)
 
     def links(self, node: nodes.Links) -> Iterator[RenderableType]:
         """URLs as plain text."""
         for target in node.targets:
-            title = f"{safe(target.title)}  " if target.title else ""
-            yield Text.assemble(title, (safe(target.url), "underline"))
+            title, url = f"{self._shown(target.title)}  " if target.title else "", self._shown(target.url)
+            is_long = len(title) + len(url) > LONG
+            yield LongText(title + url) if is_long else Text.assemble(title, (url, "underline"))
 
     def note(self, node: nodes.Note) -> Iterator[RenderableType]:
         """A short remark."""
-        lines, hidden = self._first_lines(plain_text(node.text).split("\n"))
-        yield Text("\n".join(lines), style=LEVELS.get(node.level, "quiet"))
+        lines, hidden = self._first_lines(node.text.split("\n"))
+        yield plain(plain_text("\n".join(lines)), LEVELS.get(node.level, "quiet"))
         yield from hidden_lines(hidden)
 
     def data(self, node: nodes.Data) -> Iterator[RenderableType]:
         """A JSON value as an indented tree."""
-        lines, hidden = self._first_lines([safe(line) for line in data_lines(node.value)])
-        yield Text("\n".join(lines))
+        lines, hidden = self._first_lines(list(data_lines(node.value)))
+        yield plain(safe("\n".join(lines)))
         yield from hidden_lines(hidden)
 
     def section(self, node: nodes.Section) -> Iterator[RenderableType]:
         """Nodes under a heading; a closed section only with `full`."""
         if not node.open and not self._full:
             return
-        yield Text(safe(node.title), style="quiet")
+        yield plain(self._shown(node.title), "quiet")
         for inner in node.nodes:
-            for item in self.draw(inner):
-                yield Padding(item, (0, 0, 0, 2))
+            yield from (indented(item, 2) for item in self.draw(inner))
 
 
 Draw = Callable[[NodeView, Any], Iterator[RenderableType]]
@@ -195,6 +214,12 @@ def hidden_lines(count: int, indent: int = 0) -> Iterator[RenderableType]:
     """A line that says how many more lines there are."""
     if count > 0:
         yield Text(" " * indent + f"… {plural(count, 'more line')} (--full)", style="quiet")
+
+
+def _numbered(text: str, start: int) -> str:
+    lines = text.split("\n")
+    width = len(str(start + len(lines) - 1))
+    return "\n".join([f"{number:>{width}} {line}" for number, line in enumerate(lines, start)])
 
 
 def _diff_rows(hunk: nodes.Hunk) -> Iterator[tuple[int | None, str]]:

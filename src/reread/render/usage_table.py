@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from reread.accounting.billing import Usage
-from reread.accounting.group_by import CostComparison, UsageReport, best_cost
+from reread.accounting.group_by import BLOCK, TIME_KEYS, CostComparison, UsageReport, best_cost
 from reread.accounting.prices import Price, Prices, Tier, model_text, price_on
 from reread.base.format import LARGEST, money_text, tokens_text
-from reread.base.text import cell_width, pad, plural, truncate
+from reread.base.text import cell_width, pad, plural, truncate, wrapped
 from reread.render.sanitize import csv_cell, safe_line
 from reread.reports.usage_report import FIGURES, figures
 
@@ -19,8 +19,14 @@ BAR = 8
 EIGHTHS = " ▏▎▍▌▋▊▉█"
 GAP, NARROW_GAP = "  ", " "
 HEADERS = ("resp", "in", "out", "write", "read")
+OPTIONAL = ("write", "read", "resp")
+"""The columns that give way first."""
 MIN_LABEL_WIDTH = 7
+TELLING_WIDTH, TELLING_WIDTHS = 12, 24
+"""What is left to each label, and to all of a row, before columns give way."""
 SHORT_ID = 8
+WHOLE = (*TIME_KEYS, BLOCK)
+"""Groups whose labels are never cut."""
 
 PLAIN, STRONG, LOUD = "plain", "strong", "loud"
 Styled = tuple[str, str]
@@ -28,43 +34,92 @@ Styled = tuple[str, str]
 
 
 def usage_lines(
-    report: UsageReport, *, width: int = WIDTH, titles: Mapping[str, str] | None = None
+    report: UsageReport, *, width: int | None = None, titles: Mapping[str, str] | None = None
 ) -> Iterator[Styled]:
-    """Yield the table, its totals and notes about them; `titles` has the titles of sessions by their id."""
+    """Yield the table, its totals and notes about them; `titles` has the titles of sessions by their id.
+
+    Without a width, all columns are there.
+    """
     names = list(report.by) or [""]
     reported = report.totals.reported_cost_usd is not None
     headers = (*HEADERS, *(("reported", "computed") if reported else ("cost",)))
     labels = [[label(name, row.group[name], titles) for name in report.by] for row in report.rows]
     cells = [_figures(row.usage, reported) for row in report.rows]
     totals, total_cells = ["Total", *[""] * (len(names) - 1)], _figures(report.totals, reported)
-    table = ColumnTable([names, *labels, totals], [headers, *cells, total_cells], width)
+    table = ColumnTable([names, *labels, totals], [headers, *cells, total_cells], width, OPTIONAL)
     largest = max((_weight(row.usage) for row in report.rows), default=0.0)
     yield STRONG, table.line(names, headers)
     for row_labels, numbers, row in zip(labels, cells, report.rows, strict=True):
         yield PLAIN, table.line(row_labels, numbers, _weight(row.usage) / largest if largest else 0.0)
     yield STRONG, table.line(totals, total_cells)
-    yield from usage_notes(report)
+    yield from wrapped_notes([*table.notes(), *usage_notes(report)], width)
+
+
+def wrapped_notes(notes: Iterable[Styled], width: int | None) -> Iterator[Styled]:
+    """Yield sentences in lines that fit."""
+    yield from ((style, line) for style, note in notes for line in wrapped(note, width))
 
 
 class ColumnTable:
-    """The widths of the columns: if the longest texts do not fit, bars are left out, labels are cut, gaps narrowed."""
+    """The widths of the columns.
 
-    def __init__(self, labels: Sequence[Sequence[str]], cells: Sequence[Sequence[str]], width: int) -> None:
+    If the longest texts do not fit, bars are left out, labels are cut and gaps narrowed, in this order. Before a label
+    is cut to less than one recognises, the columns of `optional` are left out, the first ones first; in a pipe, which
+    has no width, they stay. A time is never cut, nor is the id of a session.
+    """
+
+    def __init__(
+        self,
+        labels: Sequence[Sequence[str]],
+        cells: Sequence[Sequence[str]],
+        width: int | None,
+        optional: Sequence[str] = (),
+    ) -> None:
+        """Take the rows of labels and of figures; the first row of each has the names of the columns."""
+        names, headers = labels[0], cells[0]
         self.labels: list[int] = [max(map(cell_width, column)) for column in zip(*labels, strict=True)]
         self.cells: list[int] = [max(map(len, column)) for column in zip(*cells, strict=True)]
-        columns = len(self.labels) + len(self.cells)
-        least = sum(min(label, MIN_LABEL_WIDTH) for label in self.labels) + sum(self.cells)
-        self.gap = GAP if least + len(GAP) * (columns - 1) <= width else NARROW_GAP
-        room = width - sum(self.cells) - len(self.gap) * (columns - 1)
+        self.omitted: list[str] = []
+        """The columns that are left out, in the order in which they gave way."""
+        self._shown = list(range(len(headers)))
+        least = [_least_width(name, longest) for name, longest in zip(names, self.labels, strict=True)]
+        telling = max(TELLING_WIDTH, TELLING_WIDTHS // len(names))
+        wanted = sum(min(longest, max(telling, kept)) for longest, kept in zip(self.labels, least, strict=True))
+        for name in optional:
+            if width is not None and name in headers and wanted + self._cells_width(NARROW_GAP) > width:
+                self._shown.remove(headers.index(name))
+                self.omitted.append(name)
+        whole = WIDTH if width is None else width
+        self.gap = GAP if sum(least) + self._cells_width(GAP) <= whole else NARROW_GAP
+        room = whole - self._cells_width(self.gap)
         self.bars: bool = sum(self.labels) + len(GAP) + BAR <= room
-        while sum(self.labels) > room and max(self.labels) > MIN_LABEL_WIDTH:
-            self.labels[self.labels.index(max(self.labels))] -= 1
+        while sum(self.labels) > room and self.labels != least:
+            self.labels[_most_to_give(self.labels, least)] -= 1
+
+    def _cells_width(self, gap: str) -> int:
+        """Return the width of the figures, and of all gaps."""
+        return sum(self.cells[n] for n in self._shown) + len(gap) * (len(self.labels) + len(self._shown) - 1)
 
     def line(self, labels: Sequence[str], cells: Sequence[str], share: float = 0.0) -> str:
         """Return one line, with a bar for its share of the largest row."""
         names = [pad(_cut(text, width), width) for text, width in zip(labels, self.labels, strict=True)]
-        numbers = [f"{text:>{width}}" for text, width in zip(cells, self.cells, strict=True)]
+        numbers = [f"{cells[n]:>{self.cells[n]}}" for n in self._shown]
         return self.gap.join([*names, *numbers, bar(share) if self.bars else ""]).rstrip()
+
+    def notes(self) -> Iterator[Styled]:
+        """Yield what is left out."""
+        if self.omitted:
+            yield PLAIN, f"Not shown in this width: {', '.join(self.omitted)}."
+
+
+def _least_width(name: str, longest: int) -> int:
+    """Return to what a column of labels may be cut at most."""
+    return min(longest, longest if name in WHOLE else SHORT_ID + len(" …") if name == "session" else MIN_LABEL_WIDTH)
+
+
+def _most_to_give(widths: Sequence[int], least: Sequence[int]) -> int:
+    """Return which of the columns that can still be cut is the widest."""
+    return max((n for n, width in enumerate(widths) if width > least[n]), key=lambda n: widths[n])
 
 
 def usage_notes(report: UsageReport) -> Iterator[Styled]:
@@ -107,9 +162,9 @@ def _comparison_lines(comparison: CostComparison, totals: Usage) -> Iterator[Sty
 
 
 def hidden_note(report: UsageReport) -> str:
-    """Return a note on the rows below the threshold."""
+    """Return a note on the rows that are left out."""
     cost = sum(best_cost(row.usage) for row in report.hidden)
-    return f"Not shown: {plural(len(report.hidden), 'row')} below the threshold, {money_text(cost)} in all."
+    return f"Not shown: {plural(len(report.hidden), 'row')}, {money_text(cost)} in all."
 
 
 def unread_note(report: UsageReport) -> str:

@@ -14,12 +14,12 @@ import msgspec
 
 from reread.base.paths import comparable_path, path_name
 from reread.disk import layout
-from reread.disk.regular import open_regular
 from reread.errors import Misuse, NotFound, Unreadable
 from reread.history.blame_lines import LineBlame, LineOrigin
 from reread.history.file_text import FileText
 from reread.history.line_trace import line_numbers
 from reread.reports.file_index import FileIndex, FileIndexReader, Progress, names_file
+from reread.storage.safe_open import open_regular
 
 LARGEST = 64 << 20
 _RANGE = re.compile(r"(\d{1,9})(?:(-)(\d{1,9})?)?", re.ASCII)

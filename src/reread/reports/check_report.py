@@ -15,6 +15,7 @@ from reread.base.text import plural
 from reread.catalog.headers import read_header
 from reread.catalog.resolve import STDIN, resolve_session
 from reread.disk import layout
+from reread.disk.sources import FileSource, own_source
 from reread.errors import RereadError, Unreadable, naming_file
 from reread.model.conversation import Agent, Conversation
 from reread.model.ledger import FATES
@@ -22,12 +23,15 @@ from reread.session import session
 from reread.session.checked_file import CheckedRecord, FileTally, printable
 from reread.session.loader import Loader
 from reread.session.rules import DRIFT_RULES, ERROR, INFO, WARNING, Finding, Rule, check_file
-from reread.session.session import Session
+from reread.session.session import Session, threads_of
+from reread.session.state_findings import state_findings
+from reread.session.threads import load_agent
 
 Progress = Callable[[Path], None]
 
 RULES = (
     Rule("unreadable-file", ERROR, "A file could not be read."),
+    Rule("link-outside", WARNING, "A link leads out of the folder and was not followed."),
     Rule("unlinked-agent", INFO, "No call is known to have started an agent."),
     Rule("copied-records", INFO, "Records of another file stand in this one as well."),
 )
@@ -92,13 +96,15 @@ def check_report(
     progress: Progress | None = None,
 ) -> CheckReport:
     """Check files, folders and sessions: each session's own file first, then its agents', each file once."""
-    items = list(_items(paths, root))
+    outside: list[str] = []
+    items = list(_items(paths, root, outside))
     mains = [item for item in items if not item.is_agent]
     rest = [item for item in items if item.is_agent]
     work = _Work(progress, root)
     reports = {item.path: work.check(item) for item in [*sorted(mains, key=_age), *rest]}
     work.tell_copies()
     files = [file for item in [*mains, *rest] for file in reports[item.path]]
+    files += [_without_records(link, Finding("link-outside", WARNING, 0, layout.link_note(link))) for link in outside]
     return CheckReport(files, _totals(files, work.tallies))
 
 
@@ -113,17 +119,24 @@ def drift_report(report: CheckReport) -> CheckReport:
     return CheckReport(files, msgspec.structs.replace(report.totals, errors=errors, warnings=warnings, infos=infos))
 
 
-def _items(paths: Sequence[str | Path], root: str | Path | Sequence[str | Path] | None) -> Iterator[Item]:
+def _items(
+    paths: Sequence[str | Path], root: str | Path | Sequence[str | Path] | None, outside: list[str]
+) -> Iterator[Item]:
+    """Yield the files to check; links that are not followed are added to `outside`."""
     done: set[str] = set()
     for name in paths:
         path = layout.expand_path(name)
         is_folder = str(name) != STDIN and os.path.isdir(path)
-        found = layout.transcripts_in(layout.require_folder(path)) if is_folder else [_find(name, root)]
+        found = layout.transcripts_in(layout.require_folder(path), outside) if is_folder else [_find(name, root)]
         for file in found:
             real = os.path.realpath(file)
             if real not in done:
                 done.add(real)
                 yield Item(file, not is_folder)
+
+
+def _without_records(path: str, finding: Finding) -> FileReport:
+    return FileReport(path, [], 0, 0, {}, [finding])
 
 
 def _find(name: str | Path, root: str | Path | Sequence[str | Path] | None) -> Path:
@@ -158,8 +171,9 @@ class _Work:
             return []
         try:
             with naming_file(item.path):
-                opened = session.open(STDIN if item.path == Path(STDIN) else item.path, root=self._root)
-                main = opened.loader
+                whole = session.open(STDIN if item.path == Path(STDIN) else item.path, root=self._root)
+                opened = _alone(whole)
+                main = threads_of(opened).loader
         except (RereadError, OSError) as error:
             if not item.named or _is_fault(error):
                 return [self._unreadable(item.path, error)]
@@ -189,15 +203,14 @@ class _Work:
             if self._begin(path):
                 try:
                     with naming_file(path):
-                        agents[id] = session.load_agent(id, path)
+                        agents[id] = load_agent(id, path).alone()
                 except (RereadError, OSError) as error:
                     failed.append(self._unreadable(path, error))
-        opened.set_agents(agents)
+        threads_of(opened).set_agents(agents)
         return agents, failed
 
     def _unreadable(self, path: Path, error: Exception) -> FileReport:
-        finding = Finding("unreadable-file", ERROR, 0, printable(str(error)))
-        return FileReport(str(path), [], 0, 0, {}, [finding])
+        return _without_records(str(path), Finding("unreadable-file", ERROR, 0, printable(str(error))))
 
     def _judge(self, loader: Loader, family: Sequence[Loader], opened: Session) -> FileReport:
         """Check one file; that this fails is a finding, and a fault of reread."""
@@ -209,7 +222,7 @@ class _Work:
             return self._unreadable(Path(path), error)
 
     def _check_loaded(self, loader: Loader, family: Sequence[Loader], opened: Session) -> FileReport:
-        conversation = loader.conversation
+        conversation, agents = loader.conversation, opened.agents
         number = len(self._files)
         kin = [other.conversation for other in family if other is not loader]
         found = check_file(
@@ -225,9 +238,11 @@ class _Work:
             findings=found.findings,
         )
         self._files.append(file)
-        _add(file, list(_strays(conversation, opened.agents)))
+        _add(file, list(_strays(conversation, agents)))
+        if loader.source.path is not None:
+            _add(file, list(state_findings(FileSource(loader.source.path).joined)))
         if loader is family[0]:
-            _add(file, opened.disagreements)
+            _add(file, threads_of(opened).disagreements)
         return file
 
     def tell_copies(self) -> None:
@@ -264,6 +279,13 @@ class _Copies:
     def _count(self, number: int, home: int, how: str, line: int) -> None:
         first, count = self.found.get((number, home, how), (line, 0))
         self.found[number, home, how] = first, count + 1
+
+
+def _alone(whole: Session) -> Session:
+    """Return a session as its file alone is: rules are about the lines of one file, not about earlier states of it."""
+    threads = threads_of(whole)
+    source = own_source(threads.source)
+    return whole if source is threads.source else Session(source, roots=threads.roots)
 
 
 def _is_fault(error: Exception) -> bool:

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import msgspec
 
@@ -15,9 +15,9 @@ from reread.base.paths import normalize_folder
 from reread.history.paths import is_below
 from reread.history.versions import FileHistory, FileVersion
 from reread.model.conversation import Call, Message, Turn
-from reread.reports.file_report import FileAt, SessionPlace, cut_after, file_after, turns_of
+from reread.reports.file_report import FileAt, SessionPlace, cut_after, file_after, open_place, turns_of
 from reread.session.session import Session
-from reread.session.session import open as open_session
+from reread.session.usage_inputs import is_usage_known
 from reread.tools._diff import compute_hunks
 from reread.tools.nodes import Hunk
 from reread.tools.outcome import FAILED
@@ -53,7 +53,8 @@ class DiffSide(msgspec.Struct, frozen=True, kw_only=True):
     calls: int
     failed: int
     agents: int
-    tokens: int
+    tokens: int | None
+    """None if they are not known, because only prompts are left."""
     cost_usd: float | None
     started: datetime | None
     ended: datetime | None
@@ -70,28 +71,27 @@ class SessionDiff(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def diff(
-    a: str | Session, b: str | Session | None = None, *, root: str | Path | Sequence[str | Path] | None = None
+    a: str | os.PathLike[str] | bytes | IO[bytes] | Session,
+    b: str | os.PathLike[str] | bytes | IO[bytes] | Session | None = None,
+    *,
+    root: str | Path | Sequence[str | Path] | None = None,
 ) -> SessionDiff:
     """Return what a session or one of its turns changed, or what differs between two places, sessions or branches.
 
-    A place is `SESSION[@BRANCH][:TURN]`. Two turns of one session give the changes between their ends.
+    A place is what `reread.open` takes, or a text `SESSION[@BRANCH][:TURN]`. Two turns of one session give the changes
+    between their ends.
     """
-    one, other = _place(a), None if b is None else _place(b)
-    first = open_session(one.name, root=root) if isinstance(a, str) else a
-    if other is None:
+    first, one = open_place(a, root)
+    if b is None:
         return SessionDiff(files=list(_changes_of(first, one)))
-    second = open_session(other.name, root=root) if isinstance(b, str) else b
-    if second is None or _is_same(first, second):
+    second, other = open_place(b, root)
+    if _is_same(first, second):
         if one.branch == other.branch:
             cuts = (cut_after(first.conversation, one), cut_after(first.conversation, other))
             return SessionDiff(files=list(_between(first, *cuts)))
         second = first
     sides = (_Side(first, one), _Side(second, other))
     return SessionDiff(files=list(_compared(*sides)), sides=(sides[0].value(), sides[1].value()))
-
-
-def _place(name: str | Session) -> SessionPlace:
-    return SessionPlace.parse(name) if isinstance(name, str) else SessionPlace("")
 
 
 def _is_same(one: Session, other: Session) -> bool:
@@ -104,8 +104,9 @@ def _changes_of(session: Session, place: SessionPlace) -> Iterable[FileDifferenc
     """Yield what a session changed in all, or what a turn did."""
     if place.turn is None:
         return _between(session, -1, cut_after(session.conversation, place))
-    before = SessionPlace(place.name, place.branch, place.turn - 1) if place.turn else place
-    return _between(session, cut_after(session.conversation, before), cut_after(session.conversation, place))
+    end = cut_after(session.conversation, place)  # first, since an error is to name this turn
+    before = place._replace(turn=place.turn - 1) if place.turn else place
+    return _between(session, cut_after(session.conversation, before), end)
 
 
 def _between(session: Session, start: int | None, end: int | None) -> Iterable[FileDifference]:
@@ -185,6 +186,7 @@ class _Side:
         calls = [call for message in messages for call in message.calls]
         agents = [agent for call in calls for agent in call.agents]
         below: list[Call] = [call for agent in agents for call in agent.calls]
+        is_known = is_usage_known(self.session.records)
         usage = total([_usage(messages), *(agent.usage for agent in agents)])
         return DiffSide(
             session=self.session.id,
@@ -195,8 +197,8 @@ class _Side:
             calls=len(calls) + len(below),
             failed=sum(call.state == FAILED for call in (*calls, *below)),
             agents=len(agents),
-            tokens=usage.tokens,
-            cost_usd=usage.cost_usd,
+            tokens=usage.tokens if is_known else None,
+            cost_usd=usage.cost_usd if is_known else None,
             started=messages[0].timestamp if messages else None,
             ended=messages[-1].timestamp if messages else None,
             models=list(dict.fromkeys(message.model for message in messages if message.model)),

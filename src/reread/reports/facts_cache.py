@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, suppress
 from pathlib import Path
@@ -12,8 +13,9 @@ import msgspec
 from reread.accounting.collect import Inputs
 from reread.accounting.prices import current_prices
 from reread.base import jsontext
+from reread.disk import layout
 from reread.disk.cache import FileState
-from reread.disk.derived import Derived, DerivedValues, encoded
+from reread.disk.derived_cache import DerivedValue, DerivedValues, encoded
 from reread.disk.layout import AgentFolders
 from reread.errors import RereadError, naming_file
 from reread.reports.session_facts import SessionFacts, session_facts
@@ -48,6 +50,22 @@ def facts_of(
         yield from _read_all(paths, values, values.values([str(path) for path in paths]), progress, unread)
 
 
+def known_agent_types(paths: Iterable[str], *, cache: bool = True) -> dict[str, str]:
+    """Return the types of the agents in some files, by the id of the agent and by those of its messages.
+
+    Besides the metadata beside an agent's file, the call that started it tells its type. Old clients wrote the rows of
+    agents into the session's file without an id: only their messages tell them apart.
+    """
+    paths = list(paths)
+    sessions = (Path(path) for path in paths if not os.path.basename(path).startswith(layout.AGENT_PREFIX))
+    types: dict[str, str] = {}
+    for facts in facts_of(sessions, cache=cache):
+        for response in facts.responses:
+            if response.agent is not None and response.agent_type is not None:
+                types[response.agent] = types[response.id] = response.agent_type
+    return types | layout.agent_types(paths)
+
+
 def _read_all(
     paths: list[Path],
     values: DerivedValues | None,
@@ -55,7 +73,7 @@ def _read_all(
     progress: Progress | None,
     unread: list[str] | None,
 ) -> Iterator[SessionFacts]:
-    fresh: list[Derived] = []
+    fresh: list[DerivedValue] = []
     folders = AgentFolders()
     for path in paths:
         try:
@@ -95,9 +113,9 @@ def _known_facts(value: bytes | None, state: bytes) -> SessionFacts | None:
     return None
 
 
-def _derived(path: Path, stored: _Stored) -> Derived:
+def _derived(path: Path, stored: _Stored) -> DerivedValue:
     state = FileState.at(path)
-    return Derived(str(path), state, state.size, b"", encoded(stored) or b"")
+    return DerivedValue(str(path), state, state.size, b"", encoded(stored) or b"")
 
 
 def made(

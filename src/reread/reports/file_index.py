@@ -15,7 +15,7 @@ from reread.base import jsontext
 from reread.base.paths import comparable_path
 from reread.base.text import as_title
 from reread.disk.cache import FileState
-from reread.disk.derived import Derived, DerivedValues, encoded
+from reread.disk.derived_cache import DerivedValue, DerivedValues, encoded
 from reread.disk.layout import expand_path, jsonl_files
 from reread.errors import RereadError, naming_file
 from reread.history.changes import CHANGING
@@ -103,7 +103,7 @@ class FileIndexReader:
         names = list(sessions)
         known = self._paths.values(names)
         found: dict[str, list[str]] = {}
-        fresh: list[tuple[Derived, Derived]] = []
+        fresh: list[tuple[DerivedValue, DerivedValue]] = []
         for name in names:
             try:
                 with naming_file(name):
@@ -132,7 +132,7 @@ class FileIndexReader:
             return both[1].value
         return b""
 
-    def _save(self, fresh: list[tuple[Derived, Derived]]) -> None:
+    def _save(self, fresh: list[tuple[DerivedValue, DerivedValue]]) -> None:
         if fresh:
             self._traces.save(traces for _, traces in fresh)
             self._paths.save(paths for paths, _ in fresh)
@@ -163,7 +163,7 @@ def _known(value: bytes | None, state: bytes) -> SessionFiles | None:
     return None
 
 
-def _derive(path: Path, state: bytes) -> tuple[SessionFiles, tuple[Derived, Derived]]:
+def _derive(path: Path, state: bytes) -> tuple[SessionFiles, tuple[DerivedValue, DerivedValue]]:
     """Read a session, and return the files that it changed, and what the catalogue keeps of it."""
     session = open_session(path)
     files = SessionFiles(state, [])
@@ -174,8 +174,8 @@ def _derive(path: Path, state: bytes) -> tuple[SessionFiles, tuple[Derived, Deri
         files.paths = list(traces)
     file = FileState.at(path)
     return files, (
-        Derived(str(path), file, file.size, b"", encoded(files) or b""),
-        Derived(str(path), file, file.size, b"", encoded(traces) or b""),
+        DerivedValue(str(path), file, file.size, b"", encoded(files) or b""),
+        DerivedValue(str(path), file, file.size, b"", encoded(traces) or b""),
     )
 
 

@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import IO, Any, NamedTuple
 
 from reread.base.paths import is_windows_path
 from reread.base.text import plural
@@ -56,14 +56,21 @@ class FileAt(NamedTuple):
 
 def file(
     path: str | os.PathLike[str],
-    at: str | Session = "latest",
+    at: str | os.PathLike[str] | bytes | IO[bytes] | Session = "latest",
     *,
     root: str | Path | Sequence[str | Path] | None = None,
 ) -> FileAt:
     """Return a file as a session left it, or as it was after a turn: `file("app.py", "latest:3")`."""
-    place = SessionPlace.parse(at) if isinstance(at, str) else SessionPlace("")
-    session = open_session(place.name, root=root) if isinstance(at, str) else at
+    session, place = open_place(at, root)
     return file_at(session, find_file(session, os.fspath(path)), place)
+
+
+def open_place(
+    source: str | os.PathLike[str] | bytes | IO[bytes] | Session, root: str | Path | Sequence[str | Path] | None
+) -> tuple[Session, SessionPlace]:
+    """Open a session, and return the place in it that a text names; anything else means its end."""
+    place = SessionPlace.parse(source) if isinstance(source, str) else SessionPlace("")
+    return open_session(place.name if isinstance(source, str) else source, root=root), place
 
 
 def find_file(session: Session, path: str) -> FileHistory:

@@ -4,26 +4,32 @@ from __future__ import annotations
 
 import hmac
 import os
-import secrets
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from secrets import token_bytes
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from reread.catalog.resolve import STDIN, resolve_session
 from reread.disk import layout
 from reread.disk.layout import TOOL_RESULTS
-from reread.disk.regular import read_whole
 from reread.disk.sources import FileSource, MemorySource, Source, read_all
 from reread.errors import RereadError, naming_file
+from reread.records.decode import RecordOrigin
 from reread.redaction.findings import mask
 from reread.redaction.literals import Literals
 from reread.redaction.personal import Personal, own_names
 from reread.redaction.rewrite import FileRedaction
 from reread.redaction.scan import BINARY, SecretScanner
-from reread.redaction.spans import PERSONAL, SORTS, Span, leaves
+from reread.redaction.spans import LEVELS, PERSONAL, Span, leaves
+from reread.reports.usage_report import session_name
+from reread.storage.safe_open import read_whole
+
+if TYPE_CHECKING:
+    from reread.session.session import Session
 
 Progress = Callable[[int], None]
 
@@ -31,7 +37,7 @@ Progress = Callable[[int], None]
 class Secret(msgspec.Struct, frozen=True):
     """One place of a secret or a personal detail."""
 
-    sort: str
+    level: str
     """`certain`, `likely` or `personal`."""
     kind: str
     id: str
@@ -64,6 +70,24 @@ class SecretsReport(msgspec.Struct):
     """The files that could not be read, each with the reason."""
 
 
+def secrets(
+    *sources: str | os.PathLike[str] | Session,
+    personal: bool = False,
+    root: str | Path | Sequence[str | Path] | None = None,
+    progress: Progress = lambda _: None,
+) -> SecretsReport:
+    """Return the secrets in sessions, by file and line, masked.
+
+    Without sources, scan all sessions of this machine, or those below `root`. A source is a session or a folder;
+    agents' files and spilled results beside it are included. `personal` adds home folders, e-mail addresses, hosts,
+    authors and remotes.
+    """
+    names = list(map(session_name, sources))
+    if not sources:
+        names += map(str, layout.session_folders([root] if isinstance(root, str | Path) else root))
+    return secrets_report(names, root=root, personal=personal, progress=progress)
+
+
 def secrets_report(
     paths: Sequence[str | Path],
     *,
@@ -75,8 +99,8 @@ def secrets_report(
     users, hosts = own_names()
     known = Personal(b"", users=users, hosts=hosts) if personal else None
     scanner = SecretScanner(known, Literals(known.known()) if known is not None else None)
-    key = secrets.token_bytes(16)
-    report = SecretsReport([], 0, dict.fromkeys(SORTS, 0), [])
+    key = token_bytes(16)
+    report = SecretsReport([], 0, dict.fromkeys(LEVELS, 0), [])
     for path in _files(paths, root):
         try:
             with naming_file(path):
@@ -85,26 +109,33 @@ def secrets_report(
             report.faults.append(str(fault))
             continue
         report.scanned += 1
-        report.totals = dict(Counter(report.totals) + Counter(secret.sort for secret in found))
+        report.totals = dict(
+            Counter(report.totals) + Counter(secret.level for secrets in found.values() for secret in secrets)
+        )
         if found:
-            report.files.append(FileSecrets(str(path), found))
+            report.files += [FileSecrets(file, secrets) for file, secrets in found.items()]
         progress(1)
-    report.totals = {sort: report.totals.get(sort, 0) for sort in SORTS if sort != PERSONAL or personal}
+    report.totals = {level: report.totals.get(level, 0) for level in LEVELS if level != PERSONAL or personal}
     return report
 
 
-def _scan(path: Path, scanner: SecretScanner, key: bytes) -> list[Secret]:
-    found: list[Secret] = []
+def _scan(path: Path, scanner: SecretScanner, key: bytes) -> dict[str, list[Secret]]:
+    """Return what is in a file, by the file that has it: what it has dropped is in an earlier state of it."""
+    found: dict[str, list[Secret]] = {}
+    source = _open(path) if path.suffix == ".jsonl" or str(path) == STDIN else None
+    joined = source.joined if isinstance(source, FileSource) else None
 
     def report(span: Span, line: int, context: str) -> None:
         if span.kind != BINARY:
             id = hmac.new(key, span.value.encode("utf-8", "replace"), "sha256").hexdigest()[:8]
-            found.append(Secret(span.sort, span.kind, id, line, mask(span.value), context))
+            origin = joined.origin_of_line(line) if joined is not None and line else RecordOrigin(line, 0, None)
+            secret = Secret(span.level, span.kind, id, origin.line, mask(span.value), context)
+            found.setdefault(origin.state or str(path), []).append(secret)
 
     for span in leaves(scanner.find(path.name)):
         report(span, 0, "")
-    if path.suffix == ".jsonl" or str(path) == STDIN:
-        FileRedaction(_open(path), scanner, images=True).find(report)
+    if source is not None:
+        FileRedaction(source, scanner, images=True).find(report)
         return found
     text = read_whole(path).decode("utf-8", "replace")
     for span in leaves(scanner.find(text)):

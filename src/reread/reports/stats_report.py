@@ -6,12 +6,22 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import tzinfo
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
 from reread.accounting.billing import Usage
-from reread.accounting.group_by import MAIN, SUBAGENTS, TIME_KEYS, Timed, ZoneClock, ascending
+from reread.accounting.group_by import (
+    MAIN,
+    SUBAGENTS,
+    TIME_KEYS,
+    TimedEntry,
+    ZoneClock,
+    ascending,
+    is_timeline,
+    limit_rows,
+)
+from reread.base.choices import CallState, StatsGrouping
 from reread.base.paths import normalize_folder
 from reread.base.text import split_names
 from reread.base.times import TimeLike, parse_period_ms, parse_time_zone
@@ -20,8 +30,11 @@ from reread.disk import layout
 from reread.errors import Misuse
 from reread.reports.facts_cache import Progress, facts_of
 from reread.reports.session_facts import CallFact, ResponseFact, SessionFacts, TurnFact
-from reread.reports.usage_report import usage
+from reread.reports.usage_report import session_name, usage
 from reread.tools.outcome import DENIED, FAILED, INTERRUPTED
+
+if TYPE_CHECKING:
+    from reread.session.session import Session
 
 Fact = CallFact | ResponseFact | TurnFact
 F = TypeVar("F", TurnFact, ResponseFact, CallFact)
@@ -130,10 +143,14 @@ class StatsReport(msgspec.Struct, frozen=True):
     """What `reread.usage` counts for the same sessions and time; None if only some calls are counted."""
     unread: tuple[str, ...] = ()
     """Files that could not be read and are not included."""
+    hidden: tuple[StatsGroup, ...] = ()
+    """Rows that are more than were asked for; the totals include them."""
 
     @property
     def unplaced_cost_usd(self) -> float:
-        """Cost that is in no response of a transcript: the client's counters know of it, or a copy states more."""
+        """What `reread.usage` counts besides the cost here: the client's counters know of it, or a copy states more.
+
+        It is negative if a copy of a response states less."""
         return 0.0 if self.usage is None else (self.usage.cost_usd or 0.0) - self.totals.cost_usd
 
     def calls_of(self, row: StatsGroup) -> list[CallPlace]:
@@ -151,7 +168,7 @@ class _Filter(msgspec.Struct, frozen=True):
     tools: frozenset[str]
     states: frozenset[str]
 
-    def accepts_time(self, fact: Timed) -> bool:
+    def accepts_time(self, fact: TimedEntry) -> bool:
         if self.since is None and self.until is None:
             return True
         time = fact.time_ms
@@ -168,14 +185,15 @@ class _Filter(msgspec.Struct, frozen=True):
 
 
 def stats(
-    *sources: str | os.PathLike[str],
-    by: str | Sequence[str] = "tool",
+    *sources: str | os.PathLike[str] | Session,
+    by: StatsGrouping | Sequence[StatsGrouping] = "tool",
     since: TimeLike | None = None,
     until: TimeLike | None = None,
     tz: str | tzinfo | None = None,
     project: str | Path | Sequence[str | Path] | None = None,
     tool: str | Sequence[str] | None = None,
-    state: str | Sequence[str] | None = None,
+    state: CallState | Sequence[CallState] | None = None,
+    limit: int | None = None,
     root: str | Path | Sequence[str | Path] | None = None,
     cache: bool = True,
     progress: Progress | None = None,
@@ -185,8 +203,10 @@ def stats(
     Without sources, report on all sessions of this machine, or those below `root`. A source is a session by name, or
     a folder. `by` is tool, failure (the kind), state, file, agent, agent_type, thread (main or subagents), model,
     session, project, day, week, month, weekday or hour, or several of them. `tool` and `state` count only such calls.
-    What a fork copied from another session is counted once.
+    With `limit`, there are at most so many rows: the first ones, or the newest if they are in the order of time. What a
+    fork copied from another session is counted once.
     """
+    names = list(map(session_name, sources))
     zone = parse_time_zone(tz)
     groups = tuple(dict.fromkeys(split_names(by)))
     first, last = parse_period_ms(since, until, zone)
@@ -199,7 +219,7 @@ def stats(
     )
     folders = layout.expand_folders(project)
     unread: list[str] = []
-    found = facts_of(_session_files(sources, root), cache=cache, progress=progress, unread=unread)
+    found = facts_of(_session_files(names, root), cache=cache, progress=progress, unread=unread)
     sessions = [facts for facts in found if not folders or layout.is_within(facts.project, folders)]
     tally = _Tally(keys, keep, by_call=keep.is_on_calls or not CALL_GROUPS.isdisjoint(groups))
     for facts in sorted(sessions, key=_start):
@@ -211,8 +231,11 @@ def stats(
     ]
     used = None
     if not keep.is_on_calls:
-        used = usage(*sources, by=(), since=since, until=until, tz=tz, project=project, root=root, cache=cache).totals
-    return StatsReport(groups, rows, tally.totals, len(tally.counted), tally.calls, used, tuple(sorted(unread)))
+        used = usage(*names, by=(), since=since, until=until, tz=tz, project=project, root=root, cache=cache).totals
+    rows, hidden = limit_rows(rows, limit, newest=is_timeline(groups))
+    return StatsReport(
+        groups, rows, tally.totals, len(tally.counted), tally.calls, used, tuple(sorted(unread)), tuple(hidden)
+    )
 
 
 class _Tally:
@@ -339,15 +362,13 @@ def _start(facts: SessionFacts) -> tuple[int, str]:
     return (next((time for time in times if time is not None), 1 << 62), facts.path)
 
 
-def _session_files(
-    sources: Sequence[str | os.PathLike[str]], root: str | Path | Sequence[str | Path] | None
-) -> list[Path]:
-    if not sources:
+def _session_files(names: Sequence[str | Path], root: str | Path | Sequence[str | Path] | None) -> list[Path]:
+    if not names:
         return list(layout.session_files([root] if isinstance(root, str | Path) else root))
     found: list[Path] = []
-    for source in sources:
-        path = layout.expand_path(source if isinstance(source, str) else Path(source))
-        found += layout.sessions_below(path) if path.is_dir() else [resolve_session(str(source), root=root)]
+    for name in names:
+        path = layout.expand_path(name)
+        found += layout.sessions_below(path) if path.is_dir() else [resolve_session(name, root=root)]
     return list(dict.fromkeys(path.absolute() for path in found))
 
 

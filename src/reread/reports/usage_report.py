@@ -19,13 +19,15 @@ from reread.accounting.group_by import AGENT_TYPE, BLOCK, UsageFilter, UsageRepo
 from reread.accounting.prices import Prices, current_prices
 from reread.accounting.usage_cache import open_cache
 from reread.accounting.workers import Progress
+from reread.base.choices import UsageGrouping, UsageOrder
 from reread.base.gc_pause import gc_paused
 from reread.base.text import split_names
 from reread.base.times import TimeLike, parse_period_ms, parse_time_zone
 from reread.disk import layout
-from reread.disk.kept import is_kept_transcript
 from reread.disk.sources import read_all
-from reread.errors import Misuse
+from reread.errors import Misuse, NotFound
+from reread.storage.kept_file import is_kept_transcript
+from reread.storage.prompt_paths import is_prompts
 
 if TYPE_CHECKING:
     from reread.session.session import Session
@@ -37,7 +39,7 @@ STDIN = "-"
 
 def usage(
     *sources: Source | Iterable[Source],
-    by: str | Sequence[str] = "day",
+    by: UsageGrouping | Sequence[UsageGrouping] = "day",
     since: TimeLike | None = None,
     until: TimeLike | None = None,
     tz: str | tzinfo | None = None,
@@ -47,8 +49,9 @@ def usage(
     prices: str | Path | Prices | None = None,
     cache: bool = True,
     keep_deleted: bool = False,
-    sort: str = "group",
+    sort: UsageOrder = "group",
     min_cost: float | None = None,
+    limit: int | None = None,
     progress: Progress | None = None,
 ) -> UsageReport:
     """Return the tokens and cost of sessions, counting each response once, by group and in total.
@@ -57,7 +60,8 @@ def usage(
     agents are counted, too), a folder, a file with a stream, bytes or a binary file. `by` is day, week, month, weekday,
     hour (of the day), session, project, repository (projects with their worktrees and subfolders), model, branch,
     agent, agent_type, thread (main or subagents), block (five hours), or several of them. `sort` is group, cost, tokens
-    or responses; rows that cost less than `min_cost` dollars are left out.
+    or responses; rows that cost less than `min_cost` dollars are left out. With `limit`, there are at most so many
+    rows: the first ones, or the newest if they are in the order of time.
     """
     zone = parse_time_zone(tz)
     table = prices if isinstance(prices, Prices) else current_prices(prices)
@@ -74,12 +78,20 @@ def usage(
     inputs = _inputs(list(_flatten(sources)), root)
     with gc_paused(), open_cache(cache) as usage_cache:
         collection = Collection(inputs, usage_cache, table, keep_deleted=keep_deleted, progress=progress)
-        exact = BLOCK in groups or any((time_ms or 0) % SLOT_MS for time_ms in (keep.since, keep.until))
-        types = layout.agent_types(inputs.states) if AGENT_TYPE in groups else None
+        exact = not {BLOCK, AGENT_TYPE}.isdisjoint(groups) or any(
+            (time_ms or 0) % SLOT_MS for time_ms in (keep.since, keep.until)
+        )
+        types = _agent_types(inputs, cache=cache) if AGENT_TYPE in groups else None
         entries = collection.entries(exact=exact)
         report = group_entries(entries, groups, zone=zone, prices=table, keep=keep, agent_types=types)
         report = msgspec.structs.replace(report, unread=tuple(sorted(collection.unread)))
-        return arrange(report, sort=sort, min_cost=min_cost)
+        return arrange(report, sort=sort, min_cost=min_cost, limit=limit)
+
+
+def _agent_types(inputs: Inputs, *, cache: bool) -> dict[str, str]:
+    from reread.reports.facts_cache import known_agent_types  # opens sessions, which counting does not need
+
+    return known_agent_types(inputs.states, cache=cache)
 
 
 def _flatten(sources: Iterable[Any]) -> Iterator[Source]:
@@ -92,20 +104,31 @@ def _flatten(sources: Iterable[Any]) -> Iterator[Source]:
 
 def _is_session(source: object) -> TypeGuard[Session]:
     """True if this is an open session. Checks an attribute, because counting does not need to load sessions."""
-    return hasattr(source, "agent_files")
+    return hasattr(source, "permission_modes")
+
+
+def session_name(source: str | os.PathLike[str] | Session) -> str | Path:
+    """Return what to find the file of a session by; raise Misuse if it has none."""
+    if isinstance(source, str | os.PathLike):
+        return source if isinstance(source, str) else Path(source)
+    path = getattr(source, "path", None)
+    if path is None:
+        raise Misuse(f"This {type(source).__name__} has no file; write it to one, and name that.")
+    return path
 
 
 def _inputs(sources: list[Source], root: str | Path | Sequence[str | Path] | None) -> Inputs:
     """Return what the sources name; all sessions if there are none."""
     inputs = Inputs()
     if not sources:
-        for folder in layout.session_folders([root] if isinstance(root, str | Path) else root):
-            inputs.add_folder(folder)
+        inputs.add_folders(layout.session_folders([root] if isinstance(root, str | Path) else root))
     for source in sources:
         if isinstance(source, str | os.PathLike) and source != STDIN:
             _add_path(inputs, source if isinstance(source, str) else Path(source), root)
         elif _is_session(source):
-            inputs.add(source.usage_inputs)
+            from reread.session.session import threads_of
+
+            inputs.add(threads_of(source).usage_inputs)
         else:
             inputs.data.append(_read(source))
     return inputs
@@ -120,11 +143,11 @@ def _add_path(inputs: Inputs, name: str | Path, root: str | Path | Sequence[str 
         from reread.session.usage_inputs import add_session
 
         roots = [root] if isinstance(root, str | Path) else root
-        add_session(
-            inputs,
-            path if os.path.isfile(path) and not is_kept_transcript(path) else resolve_session(name, root=root),
-            roots,
-        )
+        is_plain = os.path.isfile(path) and not is_kept_transcript(path)
+        file = path if is_plain else resolve_session(name, root=root)
+        if is_prompts(file):
+            raise NotFound(f"Only the prompts of {file.stem} are left, so what it used is not known.", path=str(file))
+        add_session(inputs, file, roots)
 
 
 def _read(source: Any) -> bytes:

@@ -9,7 +9,7 @@ import msgspec
 
 from reread.base import jsontext
 from reread.disk.cache import FileState
-from reread.disk.derived import Derived, DerivedValues
+from reread.disk.derived_cache import DerivedValue, DerivedValues
 from reread.reader.row_counts import RowCounts
 
 TABLE, FORMAT = "session_counts", 3
@@ -38,7 +38,7 @@ class CountCache:
     def put(self, path: Path, states: tuple[FileState, ...], counts: RowCounts) -> None:
         """Store the counts of a session whose files have these states, its own first."""
         value = msgspec.json.encode(_StoredCounts(states, counts))
-        self._values.save([Derived(str(path), states[0], states[0].size, b"", value)])
+        self._values.save([DerivedValue(str(path), states[0], states[0].size, b"", value)])
 
     def forget(self, paths: list[Path]) -> None:
         """Forget files that are gone."""

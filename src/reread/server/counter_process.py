@@ -22,7 +22,7 @@ from reread.disk.sources import FileSource
 from reread.errors import RereadError
 from reread.reader.row_counts import RowCounts, count_session
 from reread.server.count_cache import CountCache
-from reread.session.session import Session
+from reread.session.session import Session, threads_of
 
 FileStates = tuple[FileState, ...]
 """The states of a session's file, and of all others that its counts depend on."""
@@ -160,8 +160,9 @@ def main() -> None:
             path = Path(os.fsdecode(msgspec.json.decode(line, type=bytes)))
             session = Session(FileSource(path))
             counted: RowCounts | None = count_session(session)
-            session.loader.read_endings()
-            session.save_fold()
+            threads = threads_of(session)
+            threads.loader.read_endings()
+            threads.save_fold()
         except (RereadError, OSError):
             counted = None
         sys.stdout.buffer.write(msgspec.json.encode(counted) + b"\n")

@@ -15,17 +15,19 @@ import msgspec
 from reread.base.coerce import as_dict
 from reread.catalog.annotations import Annotation, Annotations
 from reread.catalog.headers import Header, KeptMarks, read_headers, with_transcript
+from reread.catalog.resolve import found_by_record
 from reread.disk import layout
 from reread.disk.cache import FileState
 from reread.disk.file_set import FileSet, find_files
 from reread.disk.sources import LIVE_SECONDS
-from reread.errors import Misuse, NotFound
+from reread.errors import Ambiguous, Misuse, NotFound
 from reread.reader import library_schema
 from reread.reader.row_counts import RowCounts
 from reread.reader.session_keys import session_key
 from reread.server.counter_process import CounterProcess
 from reread.server.event_bus import EventBus
 from reread.session.follow import folder_ticks
+from reread.storage.prompt_paths import is_prompts
 
 REFRESH_SECONDS = 2.0
 """How old a listing may be."""
@@ -115,7 +117,8 @@ class SessionLibrary:
         rows = [entry.row(added.get(entry.header.id, NO_ANNOTATION), transcripts) for entry in entries]
         rows.sort(key=lambda row: (row.updated.timestamp() if row.updated else 0.0, row.id), reverse=True)
         roots = [str(path) for path in (self._roots or self._paths or layout.default_roots())]
-        pending = sum(row.turns is None for row in rows) if self._counter is not None else 0
+        uncounted = sum(row.turns is None and not row.prompts_only for row in rows)
+        pending = uncounted if self._counter is not None else 0
         return library_schema.Library(sessions=rows, roots=roots, pending=pending, demo=self._demo)
 
     def rows_by_session(self) -> dict[str, library_schema.LibraryRow]:
@@ -148,13 +151,22 @@ class SessionLibrary:
         return self._roots or None
 
     def find(self, key: str) -> Path:
-        """Return the file of the session with this key; raise NotFound if the library does not list it."""
+        """Return the file of the session with this key or id; raise NotFound if the library does not list it."""
         if key not in self._keys:
             self.refresh()
-        path = self._keys.get(key)
+        path = self._keys.get(key) or self._by_id(key)
         if path is None:
             raise NotFound(f"No session has the key {key!r}; reload the list of sessions.")
         return path
+
+    def _by_id(self, id: str) -> Path | None:
+        """Return the file of a session that is not called after it; others may be in the same file."""
+        with self._lock:
+            headers = [entry.header for entry in self._entries.values()]
+        try:
+            return found_by_record(id, headers)
+        except Ambiguous:
+            return None
 
     def annotation(self, key: str) -> Annotation:
         """Return the star and the note of a session."""
@@ -196,7 +208,7 @@ class SessionLibrary:
         with self._refresh_lock:
             before, old = self._entries.keys(), self._files
             files = self._files.restated(touched) if touched else None
-            files = files or find_files(self._roots or None, self._paths)
+            files = files or find_files(self._roots or None, self._paths, prompts=True)
             entries, changed = self._read_entries(files)
             with self._lock:
                 self._files, self._entries = files, entries
@@ -247,7 +259,7 @@ class SessionLibrary:
         groups: dict[str, list[FileState]] = {}
         agents: list[tuple[str, FileState]] = []
         for path, state in files.states.items():
-            owner = path if path in named else self._owner(path, files.folders)
+            owner = path if path in named or is_prompts(path) else self._owner(path, files.folders)
             identity = (state.device, state.inode)
             if owner is None or identity in seen:
                 continue
@@ -278,6 +290,8 @@ class SessionLibrary:
                 captures.setdefault(id, []).append(entry)
         for entry in sorted(entries.values(), key=lambda entry: str(entry.header.updated), reverse=True):
             header = entry.header
+            if header.prompts_only:  # there is nothing to count but prompts, and there may be thousands
+                continue
             others = [transcripts[id] for id in header.sessions if id in transcripts] if header.captured else []
             others = others or captures.get(header.id, [])
             yield entry.path, (*entry.states, *(state for other in others for state in other.states))

@@ -9,20 +9,17 @@ from collections.abc import Sequence
 
 import msgspec
 
-from reread.disk.cache import FileState
-from reread.disk.file_set import FileSet
 from reread.errors import Misuse
-from reread.index.build import BuildJob
-from reread.index.find import NEWEST, RELEVANCE, find
+from reread.index.build_process import BuildJob
 from reread.index.hits import Hit, group_by_session
-from reread.index.matching import pattern_of, wanted
-from reread.index.query import parse_query
-from reread.index.update import BEHIND, CURRENT, LEAST, NEARLY, Refreshed, pending_bytes, refresh
+from reread.index.matching import folded_pattern, lowered, wanted
+from reread.index.query import is_question_word, parse_query
+from reread.index.search_process import SearchProcesses, SearchRequest
 from reread.reader import library_schema
 from reread.server.library import SessionLibrary
 
 SMALL = 4 << 20
-"""Up to this many new bytes are indexed by the server itself, more by another process."""
+"""Up to this many new bytes are indexed before a search, more in the background."""
 COUNT = 20
 MOST = 200
 MOST_TITLES = 8
@@ -35,12 +32,7 @@ class SearchService:
 
     def __init__(self, library: SessionLibrary) -> None:
         self._library = library
-        self._lock = threading.Lock()
-        """Held while the index is brought up to date."""
-        self._index: Refreshed | None = None
-        self._states: dict[str, FileState] | None = None
-        """The states of all files that the index has; None if it is behind."""
-        self._pending = 0
+        self._processes = SearchProcesses()
         self._builder: subprocess.Popen[bytes] | None = None
         self._prepared = False
         self._closed = False
@@ -50,6 +42,7 @@ class SearchService:
         if not self._prepared:
             self._prepared = True
             self._build()
+            self._processes.prepare()
 
     def close(self) -> None:
         """Stop indexing; what is committed stays."""
@@ -57,6 +50,7 @@ class SearchService:
         builder = self._builder
         if builder is not None:
             builder.kill()
+        self._processes.close()
 
     def search(
         self, query: str, *, start: int = 0, count: int | None = None, newest: bool = False
@@ -65,45 +59,37 @@ class SearchService:
         if not query.strip():
             raise Misuse("Missing query parameter q; set it to the words to find.")
         limit = min(count or COUNT, MOST)
-        found = find(
-            query,
-            order=NEWEST if newest else RELEVANCE,
-            start=start,
-            limit=limit,
-            files=self._library.files(FRESH_SECONDS),
-            keys=self._library.keys(),
-            refresh=self._refresh,
+        files, keys = self._library.files(FRESH_SECONDS), self._library.keys()
+        found = self._processes.search(
+            SearchRequest(query, start, limit, newest, files, keys, SMALL, facets=start == 0, typing=True)
         )
-        hits = list(found)
+        if found.is_behind:
+            self._build()
         end = start + limit
         return library_schema.LibrarySearch(
             titles=self._titles(query) if start == 0 else [],
-            sessions=[_session(group) for group in group_by_session(hits).values()],
+            sessions=[_session(group) for group in group_by_session(found.hits).values()],
             total=found.total,
-            next=end if end < found.total else None,
+            with_all=found.with_all,
+            with_some=found.with_some,
+            facets=found.facets,
+            next=end if len(found.hits) == limit else None,
             note=found.note,
-            pending=self._pending,
+            pending=found.pending,
         )
 
     def _titles(self, query: str) -> list[library_schema.LibraryRow]:
-        """Return the sessions whose title, project or id has all the words of a query."""
-        patterns = [pattern_of(leaf, inside=True) for leaf in wanted(parse_query(query))]
-        if not patterns:
-            return []
-        rows = self._library.listing().sessions
-        names = ((row, f"{row.title}\n{row.project}\n{row.id}") for row in rows)
-        return [row for row, name in names if all(pattern.search(name) for pattern in patterns)][:MOST_TITLES]
-
-    def _refresh(self, files: FileSet) -> Refreshed:
-        with self._lock:
-            if self._index is not None and self._states == files.states:
-                return self._index
-            index = self._index = refresh(files, least=LEAST, most=SMALL)
-            self._states = files.states if index.state in (CURRENT, NEARLY) else None
-            self._pending = pending_bytes(index.reader, files) if index.state == BEHIND else 0
-        if index.state == BEHIND:
-            self._build()
-        return index
+        """Return the sessions whose title, project or id has most of the words of a query, all of them first."""
+        leaves = list(wanted(parse_query(query)))
+        counting = [leaf for leaf in leaves if not is_question_word(leaf)] or leaves
+        patterns = [folded_pattern(leaf, inside=True) for leaf in counting]
+        found: list[tuple[int, library_schema.LibraryRow]] = []
+        for row in self._library.listing().sessions if patterns else ():
+            name = lowered(f"{row.title}\n{row.project}\n{row.id}")
+            count = sum(pattern.search(name) is not None for pattern in patterns)
+            if 2 * count > len(patterns):
+                found.append((count, row))
+        return [row for _, row in sorted(found, key=lambda pair: -pair[0])][:MOST_TITLES]
 
     def _build(self) -> None:
         """Have another process index everything, unless one is at it."""
@@ -111,7 +97,7 @@ class SearchService:
             return
         job = BuildJob([str(root) for root in self._library.roots or ()], [str(path) for path in self._library.paths])
         self._builder = subprocess.Popen(
-            [sys.executable, "-m", "reread.index.build", msgspec.json.encode(job).decode()],
+            [sys.executable, "-m", "reread.index.build_process", msgspec.json.encode(job).decode()],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
@@ -135,6 +121,9 @@ def _session(hits: Sequence[Hit]) -> library_schema.FoundSession:
             before=hit.before,
             match=hit.match,
             after=hit.after,
+            marks=hit.marks,
+            stage=hit.stage,
+            copies=hit.copies,
         )
         for hit in hits
     ]

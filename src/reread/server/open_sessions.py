@@ -11,17 +11,19 @@ from pathlib import Path
 from typing import NamedTuple, TypeVar
 
 from reread.base import gc_pause
-from reread.disk.kept import file_exists, stat_file
 from reread.disk.sources import FileSource, file_fingerprint, is_being_written
+from reread.disk.transcript_file import stat_transcript
 from reread.errors import NotFound, RereadError
 from reread.reader import schema
 from reread.reader.session_view import SessionView
 from reread.reader.steps import Steps
 from reread.server.event_bus import EventBus, Listener
-from reread.server.threads import ThreadShare
+from reread.server.thread_limit import ThreadLimit
 from reread.session.changes import Change
 from reread.session.follower import HEARTBEAT_MS, Follower, ticks
 from reread.session.session import Session
+from reread.session.threads import SessionThreads
+from reread.storage.kept_file import file_exists
 
 MAX_IDLE = 4
 """How many sessions without listeners stay open."""
@@ -60,7 +62,7 @@ class OpenSession:
         self._pause_counting = pause_counting
         self.bus: EventBus[ThreadKey] = EventBus(self._stop_following)
         self.lock: AbstractContextManager[bool] = threading.RLock()
-        self.threads: ThreadShare = ThreadShare(THREADS)
+        self.threads: ThreadLimit = ThreadLimit(THREADS)
         """For requests about this session."""
         self.last_used: float = time.monotonic()
         self.bytes_read: int = 0
@@ -103,7 +105,7 @@ class OpenSession:
     def progress(self) -> schema.OpeningProgress:
         """How many bytes of the file have been read."""
         try:
-            size = stat_file(self.path).st_size
+            size = stat_transcript(self.path).st_size
         except OSError:
             size = self.bytes_read
         return schema.OpeningProgress(read=self.bytes_read, size=size)
@@ -121,13 +123,14 @@ class OpenSession:
             self._loaded.set()
 
     def _read(self) -> SessionView:
-        session = Session(FileSource(self.path), roots=self._roots)
-        session.restore_fold()
-        session.load_lines(self._set_progress)
+        threads = SessionThreads(FileSource(self.path), roots=self._roots)
+        threads.restore_fold()
+        threads.load_lines(self._set_progress)
         if not is_being_written(self.path):
-            session.load_rest()  # includes a torn last line, which nobody will complete now
+            threads.load_rest()  # includes a torn last line, which nobody will complete now
         self._file_state = file_fingerprint(self.path)
-        if not session.transcripts:
+        session = Session(threads)
+        if not threads.transcripts:
             self._follower = Follower(session)
         return SessionView(session, self.key, base_url=f"/api/sessions/{self.key}")
 

@@ -17,7 +17,6 @@ from starlette.responses import HTMLResponse, PlainTextResponse, Response, Strea
 from starlette.routing import Route
 
 from reread.base import jsontext
-from reread.disk.kept import file_exists
 from reread.errors import Misuse, NotFound, RereadError, Undecided
 from reread.index.find import NEWEST
 from reread.reader.file_view import list_changed_files, version_body
@@ -34,8 +33,9 @@ from reread.server.library_usage import library_usage
 from reread.server.open_sessions import OpenSession, OpenSessions, ThreadKey
 from reread.server.reader_settings import change_reader_settings, read_reader_settings
 from reread.server.sharing import ShareReviews
-from reread.server.threads import ThreadShare
+from reread.server.thread_limit import ThreadLimit
 from reread.session.session import open  # noqa: A004
+from reread.storage.kept_file import file_exists
 
 MEDIA_TYPES = {
     ".html": "text/html; charset=utf-8",
@@ -263,7 +263,7 @@ def make_app(library: SessionLibrary) -> Starlette:
     reviews = ShareReviews(library.find)
     open_sessions = OpenSessions(library.find, library.roots, library.pause_counting)
     library_search = SearchService(library)
-    library_threads, search_threads, usage_threads = ThreadShare(8), ThreadShare(4), ThreadShare(4)
+    library_threads, search_threads, usage_threads = ThreadLimit(8), ThreadLimit(4), ThreadLimit(4)
 
     def session_endpoint(handler: Handler) -> Callable[[Request], Any]:
         def handle(session: OpenSession, params: Parameters) -> Any:

@@ -20,10 +20,10 @@ from starlette.applications import Starlette
 
 from reread.base.struct_types import build_types
 from reread.errors import Misuse
+from reread.server.browser_launch import ShutdownRequested, ending_signals, open_page, private_page, raise_ended
 from reread.server.connections import MAX_HEAD, LimitedProtocol
 from reread.server.guard import Guard, new_token
 from reread.server.library import SessionLibrary
-from reread.server.opening import Ended, ending_signals, open_page, private_page, raise_ended
 from reread.server.routes import make_app
 from reread.tools import all_tools
 
@@ -83,7 +83,7 @@ def serve(
             server.run(sockets=[listener])
     except KeyboardInterrupt:
         pass
-    except Ended as end:
+    except ShutdownRequested as end:
         code = end.args[0]
     if server.timed_out:
         os._exit(code)  # a thread that still works for a request cannot be stopped, and a normal exit would wait for it

@@ -9,8 +9,9 @@ from typing import Any
 
 import msgspec
 
-from reread.base.coerce import as_dict
+from reread.base.coerce import as_dict, as_list
 from reread.errors import Misuse
+from reread.reader.export_formats import as_format
 from reread.reader.redacted_export import Redaction
 from reread.reader.share_schema import ShareChoices, ShareFinding, ShareReview
 from reread.redaction.findings import SensitiveText
@@ -92,7 +93,8 @@ class ShareReviews:
         with self._lock:
             if action == "decide":
                 everywhere = request.get("everywhere") is True
-                shared.redaction.decide(str(request.get("id")), str(request.get("decision")), everywhere=everywhere)
+                ids = [str(id) for id in as_list(request.get("ids"))]
+                shared.redaction.decide(ids, str(request.get("decision")), everywhere=everywhere)
             elif action == "text":
                 shared.replace_text(str(request.get("text") or ""))
             elif action == "choose":
@@ -107,7 +109,7 @@ class ShareReviews:
             raise Misuse(f"Unknown format {form!r}; use {', '.join(MEDIA_TYPES)}.")
         shared = self._shared(key)
         with self._lock:
-            document = shared.redaction.export(form, **shared.selection)
+            document = shared.redaction.export(as_format(form), **shared.selection)
         return document, MEDIA_TYPES[form], f"{key}-shared.{SUFFIXES.get(form, form)}"
 
     def _shared(self, key: str) -> SharedSession:

@@ -6,7 +6,7 @@ from rich.console import Console, ConsoleOptions, RenderResult
 from rich.text import Text
 
 
-class HangingText:
+class PrefixedText:
     """A text with something before its first line, and something as wide before each of the others."""
 
     def __init__(self, text: Text, *, first: Text, others: Text) -> None:

@@ -72,7 +72,7 @@ def _function(name: str, tool: dict[str, Any]) -> dict[str, Any]:
     return {"type": "function", "function": function}
 
 
-class Heard(NamedTuple):
+class ModelContext(NamedTuple):
     """One message, as the model heard or said it."""
 
     message: Message
@@ -85,7 +85,7 @@ class Heard(NamedTuple):
     """Results of calls that the transcript does not have."""
 
 
-def heard(messages: Iterable[Message], selection: Selection) -> Iterator[Heard]:
+def heard(messages: Iterable[Message], selection: Selection) -> Iterator[ModelContext]:
     """Yield messages with what they say; those that say nothing are left out."""
     for message in messages:
         one = _heard(message, selection)
@@ -93,7 +93,7 @@ def heard(messages: Iterable[Message], selection: Selection) -> Iterator[Heard]:
             yield one
 
 
-def _heard(message: Message, selection: Selection) -> Heard:
+def _heard(message: Message, selection: Selection) -> ModelContext:
     parts = list(p.message_parts(message))
     others = [block for part in parts if isinstance(part, p.MessageBlocks) for block in part.blocks]
     attached = [block for index in message.attached for block in message.bodies.content(index)]
@@ -102,9 +102,11 @@ def _heard(message: Message, selection: Selection) -> Heard:
     if message.kind == RESPONSE:
         texts = [part.text for part in parts if isinstance(part, p.MessageText)]
         thoughts = [part.text for part in parts if isinstance(part, p.MessageThinking)] if selection.thinking else []
-        return Heard(message, ASSISTANT, _paragraphs(texts + placed), _paragraphs(thoughts), message.calls, orphans)
+        return ModelContext(
+            message, ASSISTANT, _paragraphs(texts + placed), _paragraphs(thoughts), message.calls, orphans
+        )
     role = USER if message.role == USER else SYSTEM
-    return Heard(message, role, _paragraphs([message.full_text or message.text, *placed]), orphans=orphans)
+    return ModelContext(message, role, _paragraphs([message.full_text or message.text, *placed]), orphans=orphans)
 
 
 def _paragraphs(texts: Iterable[str]) -> str:

@@ -11,7 +11,7 @@ from starlette.concurrency import run_in_threadpool
 T = TypeVar("T")
 
 
-class ThreadShare:
+class ThreadLimit:
     """Threads for one purpose: more work than `most` waits, and work for other purposes does not wait for it."""
 
     def __init__(self, most: int) -> None:

@@ -16,7 +16,7 @@ from html import escape
 from pathlib import Path
 from types import FrameType
 
-from reread.disk.regular import open_regular
+from reread.storage.safe_open import open_regular
 
 PAGE = """<!doctype html>
 <meta charset="utf-8">
@@ -35,7 +35,7 @@ SignalHandler = Callable[[int, FrameType | None], object]
 ENDING_SIGNALS = ("SIGTERM", "SIGHUP")
 
 
-class Ended(BaseException):
+class ShutdownRequested(BaseException):
     """The process was asked to end; the argument is its exit code."""
 
 
@@ -71,7 +71,7 @@ def _remove_old_pages(folder: Path) -> None:
 
 def raise_ended(number: int, frame: FrameType | None) -> None:
     """Handle a signal that ends the process, so that what was left behind is cleaned up."""
-    raise Ended(128 + number)
+    raise ShutdownRequested(128 + number)
 
 
 @contextmanager

@@ -1,0 +1,34 @@
+"""The exit codes of the command line."""
+
+from __future__ import annotations
+
+OK, NOTHING_FOUND, FAILED, UNDECIDED, INTERRUPTED = 0, 1, 2, 3, 130
+
+EVERY_VERB = {
+    OK: "it is done, or the reader of a pipe has closed it",
+    FAILED: "an error, with a message that says what to do: a wrong option, no such session, an unreadable file",
+    INTERRUPTED: "Ctrl-C",
+}
+"""What the codes mean that every verb has."""
+_NO_PROJECT = "no session is in `--project`"
+_NO_CALLS = "no call fits `--tool`, `--file` and `--errors`"
+_UNDECIDED = "somebody has to decide about what may be a secret; nothing was written"
+BY_VERB: dict[str, dict[int | str, str]] = {
+    "ls": {1: "no session fits the options"},
+    "search": {1: "nothing matches"},
+    "show": {1: f"{_NO_PROJECT}, or {_NO_CALLS}"},
+    "tail": {1: _NO_PROJECT},
+    "files": {1: f"{_NO_PROJECT}, or the session did not change `--file`"},
+    "blame": {1: "no session wrote any of the lines"},
+    "check": {1: "there are errors"},
+    "usage": {1: "no response fits the options"},
+    "stats": {1: "no call or turn fits the options"},
+    "keep": {1: "a file could not be kept, or is damaged; or you said no"},
+    "capture": {"other": "that of the command, or 128 plus the signal that ended it; 74 if not all could be recorded"},
+    "resume": {1: _NO_PROJECT, "other": "that of Claude Code"},
+    "replay": {"other": "with `--as-claude`, that of the recorded run, or 3 if the recording does not fit"},
+    "export": {1: f"{_NO_PROJECT}, {_NO_CALLS}, or a page of several could not be written", 3: _UNDECIDED},
+    "share": {1: f"{_NO_PROJECT}, or {_NO_CALLS}", 3: _UNDECIDED},
+    "secrets": {1: "there are secrets"},
+}
+"""What other codes mean, by verb."""
