@@ -7,7 +7,7 @@ function confined(selector: string): string {
   return own === selector ? `:where(.reread) ${selector}` : own;
 }
 
-/** The components for other React applications: one module and one style sheet, both built for `npm pack`. */
+/** The components for other React applications: one module with its styles, built for `npm pack`. */
 export default defineConfig({
   publicDir: false,
   plugins: [react()],
@@ -28,8 +28,8 @@ export default defineConfig({
   build: {
     target: "es2023",
     minify: false,
-    cssCodeSplit: true,
-    lib: { entry: { index: "src/components/index.ts", style: "src/styles/components.css" }, formats: ["es"] },
-    rolldownOptions: { external: /^react(-dom)?(\/|$)/ },
+    lib: { entry: { index: "src/components/index.ts" }, formats: ["es"] },
+    // The directive is for frameworks that run components on the server unless told otherwise.
+    rolldownOptions: { external: /^react(-dom)?(\/|$)/, output: { banner: '"use client";' } },
   },
 });

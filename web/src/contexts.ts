@@ -1,10 +1,10 @@
 /** Values that any component can read without props. */
 
 import { createContext, use, type ComponentType } from "react";
-import type { Expanded } from "./expanded";
-import type { Source } from "./source";
-import type { ThreadStore } from "./threadStore";
-import type { TimelineItem } from "./values";
+import type { Expanded } from "./data/expanded";
+import type { Source } from "./data/source";
+import type { ThreadStore } from "./data/threadStore";
+import type { TimelineItem } from "./data/values";
 
 export const SourceContext = createContext<Source | null>(null);
 export const ThreadStoreContext = createContext<ThreadStore | null>(null);

@@ -1,4 +1,4 @@
-import { fileSource } from "./fileSource";
+import { fileSource } from "./data/fileSource";
 import { setWorker } from "./kit/offThread";
 import TextWorker from "./kit/textWorker?worker&inline";
 import { start } from "./start";

@@ -1,4 +1,4 @@
-import { httpSource } from "./httpSource";
+import { httpSource } from "./data/httpSource";
 import { setWorker } from "./kit/offThread";
 import { start } from "./start";
 

@@ -1,8 +1,9 @@
 /** Addresses of pages: the part after the `#`, which is the same on a server and in an exported file. */
 
 import { useSyncExternalStore } from "react";
+import { listen } from "./kit/listen";
 import { asDensity, type Density } from "./kit/settings";
-import { ORDERS, type Order, type Target, type ThreadRef } from "./source";
+import { ORDERS, type Order, type Target, type ThreadRef } from "./data/source";
 
 export type Route =
   | ListRoute
@@ -111,14 +112,7 @@ function whole(text: string | null): number | undefined {
   return text && /^\d{1,9}$/.test(text) ? Number(text) : undefined;
 }
 
-const subscribe = (changed: () => void) => {
-  addEventListener("hashchange", changed);
-  addEventListener("popstate", changed);
-  return () => {
-    removeEventListener("hashchange", changed);
-    removeEventListener("popstate", changed);
-  };
-};
+const subscribe = (changed: () => void) => listen({ hashchange: changed, popstate: changed });
 
 /** The current address. */
 export const useHash = (): string => useSyncExternalStore(subscribe, () => location.hash);

@@ -2,7 +2,7 @@ import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { applyTheme } from "./kit/theme";
 import { App } from "./shell/App";
-import type { Source } from "./source";
+import type { Source } from "./data/source";
 import "./styles/index.css";
 
 export function start(source: Source): void {

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import fixture from "../../tests/fixtures/clock.json";
-import { replayDelay } from "../src/clock";
+import { replayDelay } from "../src/data/clock";
 
 interface Case {
   name: string;

@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
 import fixture from "../../tests/fixtures/search.json";
-import { itemMarkdown } from "../src/exportMarkdown";
+import { itemMarkdown } from "../src/markdown/exportMarkdown";
 import shared from "../../tests/fixtures/markdown.json";
-import { guarded, inline } from "../src/markdownText";
-import type { TimelineItem } from "../src/values";
+import { guarded, inline, LANGUAGES } from "../src/markdown/markdownText";
+import type { TimelineItem } from "../src/data/values";
 
 const cases = shared as unknown as Record<"guarded" | "inline", [string, string][]>;
 const items = fixture.items as unknown as TimelineItem[];
@@ -22,6 +22,8 @@ test("thinking is collapsed, and text stays as it is", () => {
 
 test.each(cases.guarded)("guarded: %j", (text, markdown) => expect(guarded(text)).toBe(markdown));
 test.each(cases.inline)("inline: %j", (text, markdown) => expect(inline(text)).toBe(markdown));
+
+test("the names of languages are the same", () => expect([...LANGUAGES].sort()).toEqual((shared.languages as string[][])[0]));
 
 test("long texts take linear time", { timeout: 120_000 }, () => {
   for (const piece of ["`a", "``", "](https://", "[a](", "<a", "&a", "> ", "```\n", "- ```", "a\\`", "https://`"]) {

@@ -3,7 +3,7 @@ import { isEmptySession, listRows, matchesWords } from "../src/pages/groupSessio
 import { sumFigures } from "../src/pages/SessionRow";
 import { axisTicks, durationTicks, lastDays, periodsBetween } from "../src/pages/columns";
 import { chartOf } from "../src/pages/usageChart";
-import type { Figures, LibraryRow } from "../src/values";
+import type { Figures, LibraryRow } from "../src/data/values";
 
 const figures = (tokens: number, cost: number | null): Figures => ({
   tokens,
@@ -27,6 +27,7 @@ const session = (title: string, project: string, tokens: number | null): Library
   captured: false,
   kept: false,
   gone: false,
+  prompts_only: false,
   live: false,
   starred: false,
   note: "",

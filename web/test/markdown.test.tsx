@@ -1,8 +1,9 @@
 // @vitest-environment jsdom
 import { render } from "@testing-library/react";
 import { expect, test } from "vitest";
-import { Markdown } from "../src/kit/Markdown";
-import { cutTree, markdownTree, type MarkdownNode } from "../src/kit/markdownTree";
+import shared from "../../tests/fixtures/markdown.json";
+import { Markdown } from "../src/markdown/Markdown";
+import { cutTree, markdownTree, type MarkdownNode } from "../src/markdown/markdownTree";
 import { setPrinting } from "../src/kit/offThread";
 import { splitInvisible } from "../src/kit/PlainText";
 import { differentHost } from "../src/kit/SafeLink";
@@ -22,6 +23,14 @@ test.each([
 
 test("a table keeps its alignment", () => {
   expect(html("| a | b |\n|---|--:|\n| 1 | 2 |")).toContain('<td>1</td><td class="right">2</td>');
+});
+
+test.each(["", "> ", "- "])("%j before a table: cells that are more than its header has are shown", (before) => {
+  const rows = ["| a | b |", "|---|---|", "| 1 | 2 | *three* | 4\\|5 |", "| 6 |"];
+  const drawn = html(rows.map((row, n) => (before === "- " && n ? "  " : before) + row).join("\n"));
+  expect(drawn).toContain("<th>a</th><th>b</th><th></th><th></th>");
+  expect(drawn).toContain("<td>1</td><td>2</td><td><em>three</em></td><td>4|5</td>");
+  expect(drawn).toContain("<tr><td>6</td><td></td></tr>");
 });
 
 const depth = (nodes: MarkdownNode[]): number =>
@@ -61,4 +70,25 @@ test("a link whose text names another host says where it leads", () => {
 test("a long run of combining marks is counted, ordinary ones stay", () => {
   expect(splitInvisible(`e${"\u0301".repeat(50_000)}!`)).toEqual(["e", { code: "U+0301 × 50,000" }, "!"]);
   for (const text of ["e\u0301", "นี้", "Z̑͑̅ạl"]) expect(splitInvisible(text)).toEqual([text]);
+});
+
+test.each([
+  ["```TypeError: x is undefined\n  at foo\n```", "TypeError: x is undefined\n  at foo\n", ""],
+  ["~~~go // first\nx\n~~~", "go // first\nx\n", ""],
+  ["```ZEBRA\n```", "ZEBRA\n", ""],
+  ["```Python \nx\n```", "x\n", "Python"],
+])("what is more than a language on a fence is code: %j", (text, code, language) => {
+  expect(markdownTree(text)).toEqual([{ tag: "pre", language, children: [code] }]);
+});
+
+const drawn = (node: MarkdownNode): string =>
+  typeof node === "string" ? node : `${node.children.map(drawn).join(" ")} ${node.url ?? ""} ${node.language ?? ""}`;
+const words = (text: string): string[] => decodeURI(text).match(/\p{L}+/gu) ?? [];
+
+test("every word of a text is drawn", () => {
+  const texts = (shared.guarded as [string, string][]).map(([text]) => text).filter((text) => !/[&\ud800-\udfff]/.test(text));
+  for (const text of [...texts, '[a](/b "title") ![c](/d "other")', "[e]: /f 'hidden'\n\n[^g]: hidden", "<!-- hidden -->"]) {
+    const found = new Set(words(markdownTree(text).map(drawn).join(" ")));
+    expect(words(text).filter((word) => !found.has(word)), text).toEqual([]);
+  }
 });

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { placeAgents } from "../src/session/placeAgents";
-import type { AgentInfo } from "../src/values";
+import type { AgentInfo } from "../src/data/values";
 
 const agent = (id: string, parent: string | null = null) => ({ id, parent }) as AgentInfo;
 

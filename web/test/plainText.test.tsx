@@ -1,7 +1,7 @@
 // @vitest-environment jsdom
 import { render } from "@testing-library/react";
 import { expect, test } from "vitest";
-import { Markdown } from "../src/kit/Markdown";
+import { Markdown } from "../src/markdown/Markdown";
 import { PlainText, splitInvisible } from "../src/kit/PlainText";
 
 test("bidi overrides, zero-width and control characters are shown by their code", () => {

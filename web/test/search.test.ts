@@ -2,12 +2,12 @@
 
 import { expect, test } from "vitest";
 import fixture from "../../tests/fixtures/search.json";
-import type { SearchText } from "../src/embedded";
-import { itemHits } from "../src/exportSearch";
-import { matchesFilter } from "../src/filter";
-import type { Filter } from "../src/source";
-import { TextMatcher } from "../src/textMatcher";
-import type { SearchHit, TimelineItem } from "../src/values";
+import type { SearchText } from "../src/data/embedded";
+import { itemHits } from "../src/search/exportSearch";
+import { matchesFilter } from "../src/search/filter";
+import type { Filter } from "../src/data/source";
+import { TextMatcher } from "../src/search/textMatcher";
+import type { SearchHit, TimelineItem } from "../src/data/values";
 
 interface Cases {
   items: TimelineItem[];

@@ -1,8 +1,8 @@
 import { expect, test, vi } from "vitest";
-import { matchingParts, NO_FILTER } from "../src/filter";
-import type { Source } from "../src/source";
-import { PAGE, ThreadStore } from "../src/threadStore";
-import type { ItemPage, Overview, Part, TimelineItem, TimelineUpdate } from "../src/values";
+import { matchingParts, NO_FILTER } from "../src/search/filter";
+import type { Source } from "../src/data/source";
+import { PAGE, ThreadStore } from "../src/data/threadStore";
+import type { ItemPage, Overview, Part, TimelineItem, TimelineUpdate } from "../src/data/values";
 
 const makeItem = (index: number): TimelineItem => ({
   index,

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { layOut, nearest, Scale, ticks } from "../src/session/waterfallLayout";
-import type { WaterfallSpan } from "../src/values";
+import type { WaterfallSpan } from "../src/data/values";
 
 const HOUR = 3_600_000;
 const span = (kind: string, start: number, end: number, more: Partial<WaterfallSpan> = {}): WaterfallSpan => ({

@@ -1,58 +1,44 @@
 /** Who wrote a message, when, and what it cost. */
 
-import { Cost, Count } from "../kit/Figure";
+import type { Figures } from "../data/values";
+import { TokensAndCost } from "../kit/Figure";
 import { fullTime, model as shortModel, timeOfDay } from "../kit/format";
-import { PlainText, visible } from "../kit/PlainText";
-import { KIND_NAMES } from "../kinds";
-import { Root } from "./Root";
+import { PlainText } from "../kit/PlainText";
+import { KIND_NAMES } from "../parts/kinds";
+import { figuresOf } from "./jsonThread";
+import { Island } from "./Island";
 import type { Usage } from "./sessionJson";
 
-export interface MessageHeaderProps {
+interface Written {
   /** What kind of message it is, such as prompt or response. */
   kind?: string;
   model?: string | null;
   /** The time in ISO 8601. */
   timestamp?: string | null;
+}
+
+export interface MessageHeaderProps extends Written {
   usage?: Usage | null;
 }
 
-export function MessageHeader({ kind = "", model = null, timestamp = null, usage = null }: MessageHeaderProps) {
+export function MessageHeader({ usage = null, ...written }: MessageHeaderProps) {
   return (
-    <Root>
-      <p className="embedded-header">
-        {model ? (
-          <span title={visible(model)}>
-            <PlainText text={shortModel(model)} />
-          </span>
-        ) : (
-          kind && <span>{KIND_NAMES[kind] ?? kind}</span>
-        )}
-        {timestamp && (
-          <time dateTime={timestamp} title={fullTime(timestamp)}>
-            {timeOfDay(timestamp)}
-          </time>
-        )}
-        {usage && <Figures usage={usage} />}
-      </p>
-    </Root>
+    <Island plain={() => written.model ?? written.kind}>
+      <HeaderLine {...written} figures={usage && figuresOf(usage)} />
+    </Island>
   );
 }
 
-/** Tokens and cost, if there are any. */
-export function Figures({ usage }: { usage: Usage }) {
-  const tokens =
-    usage.input_tokens +
-    usage.output_tokens +
-    usage.cache_write_5m_tokens +
-    usage.cache_write_1h_tokens +
-    usage.cache_read_tokens;
-  if (!tokens) return null;
+export function HeaderLine({ kind = "", model = null, timestamp = null, figures }: Written & { figures: Figures | null }) {
   return (
-    <>
-      <span>
-        <Count value={tokens} unit="tokens" /> tokens
-      </span>
-      {usage.cost_usd !== null && <Cost figures={usage} />}
-    </>
+    <p className="embedded-header">
+      {model ? <PlainText title={model} text={shortModel(model)} /> : kind && <span>{KIND_NAMES[kind] ?? kind}</span>}
+      {timestamp && (
+        <time dateTime={timestamp} title={fullTime(timestamp)}>
+          {timeOfDay(timestamp)}
+        </time>
+      )}
+      {figures !== null && figures.tokens > 0 && <TokensAndCost figures={figures} />}
+    </p>
   );
 }

@@ -1,20 +1,22 @@
 /** A whole session: its header and the messages of a branch. */
 
 import { useMemo } from "react";
+import { TokensAndCost } from "../kit/Figure";
 import { day, folder, model, plural, timeOfDay } from "../kit/format";
-import { PlainText, visible } from "../kit/PlainText";
-import { branchMessages, callsById, ConversationContext } from "./conversation";
-import { Figures } from "./MessageHeader";
-import { MessageList } from "./MessageList";
+import { PlainText } from "../kit/PlainText";
+import { Conversation } from "./Conversation";
+import { branchMessages, figuresOf } from "./jsonThread";
+import { MessageRows } from "./MessageRows";
+import { plainMessages } from "./plainText";
 import { fromRecords, isRecord, type TranscriptRecord } from "./records";
-import { Root } from "./Root";
-import type { Session, SessionMessage } from "./sessionJson";
+import type { ImportedSession, Session, SessionMessage } from "./sessionJson";
+import type { StreamMessage } from "./streamValues";
 
 export interface SessionRendererProps {
-  /** What `reread show -f json` prints, parsed. */
-  session?: Session;
-  /** The messages alone, if there is no session: those of its JSON, or the records of a transcript. */
-  messages?: readonly (SessionMessage | TranscriptRecord)[];
+  /** What `reread show -f json` prints, parsed or imported. */
+  session?: Session | ImportedSession;
+  /** The messages alone, if there is no session: those of its JSON, or the records of a transcript or a stream. */
+  messages?: readonly (SessionMessage | TranscriptRecord | StreamMessage)[];
   /** The id of a branch; the active one if it is left out. */
   branch?: number;
   /** Light or dark; the choice of the system if it is left out. */
@@ -22,54 +24,44 @@ export interface SessionRendererProps {
   className?: string;
 }
 
-export function SessionRenderer({ session, messages, branch, theme, className }: SessionRendererProps) {
+export function SessionRenderer({ session: given, messages, branch, theme, className }: SessionRendererProps) {
+  const session = given as Session | undefined;
   const shown = useMemo(() => {
-    if (session) return { calls: session.calls, messages: branchMessages(session, branch) };
+    if (session) return { ...session, messages: branchMessages(session, branch) };
     const records = (messages ?? []).filter(isRecord);
     return records.length ? fromRecords(records) : { calls: [], messages: (messages ?? []) as SessionMessage[] };
   }, [session, messages, branch]);
-  const conversation = useMemo(
-    () => ({
-      calls: callsById(shown.calls),
-      agents: session?.agents ?? {},
-      project: session?.project ?? "",
-      messageList: MessageList,
-    }),
-    [shown, session],
-  );
+  const plain = () => [session?.title, plainMessages(shown.messages)].filter(Boolean).join("\n\n");
   return (
-    <Root theme={theme} className={className}>
-      <ConversationContext value={conversation}>
-        {session && <SessionHeader session={session} />}
-        <MessageList messages={shown.messages} />
-      </ConversationContext>
-    </Root>
+    <Conversation theme={theme} className={className} plain={plain} of={shown}>
+      {(items) => (
+        <>
+          {session && <SessionHeader session={session} />}
+          <MessageRows items={items} />
+        </>
+      )}
+    </Conversation>
   );
 }
 
 function SessionHeader({ session }: { session: Session }) {
-  const { title, project, models, started, usage, messages } = session;
+  const { title, project, models, started, messages } = session;
+  const figures = figuresOf(session.usage);
   return (
     <header className="session-head">
-      <h1 dir="auto">
-        <PlainText text={title || "(no title)"} />
-      </h1>
+      <PlainText as="h1" dir="auto" text={title || "(no title)"} />
       <p className="session-location">
-        <span title={visible(project)}>
-          <PlainText text={folder(project)} />
-        </span>
+        <PlainText title={project} text={folder(project)} />
         {started && (
           <time dateTime={started}>
             {day(started)} {timeOfDay(started)}
           </time>
         )}
         {models.map((name) => (
-          <span key={name} title={visible(name)}>
-            <PlainText text={model(name)} />
-          </span>
+          <PlainText key={name} title={name} text={model(name)} />
         ))}
         <span>{plural(messages.length, "message")}</span>
-        <Figures usage={usage} />
+        {figures.tokens > 0 && <TokensAndCost figures={figures} />}
       </p>
     </header>
   );

@@ -2,13 +2,15 @@
 
 import type { ContentBlock, SessionCall, SessionConversation, SessionMessage } from "./sessionJson";
 
-/** A line of a transcript, as Claude Code writes it. */
+/** A line of a transcript, as Claude Code writes it, or of a stream. */
 export interface TranscriptRecord {
   type: string;
   uuid?: string;
   timestamp?: string;
   isMeta?: boolean;
   isSidechain?: boolean;
+  /** In a stream, the call of the agent that wrote it. */
+  parent_tool_use_id?: string | null;
   message?: {
     id?: string;
     role?: string;
@@ -18,7 +20,7 @@ export interface TranscriptRecord {
   };
 }
 
-export const isRecord = (message: SessionMessage | TranscriptRecord): message is TranscriptRecord => "type" in message;
+export const isRecord = (message: object): message is TranscriptRecord => "type" in message;
 
 /** The conversation of these records. Responses are streamed in several records, which share an id: their blocks are joined. */
 export function fromRecords(records: readonly TranscriptRecord[]): SessionConversation {
@@ -27,7 +29,7 @@ export function fromRecords(records: readonly TranscriptRecord[]): SessionConver
   const calls = new Map<string, SessionCall>();
   for (const record of records) {
     const { message } = record;
-    if (!message || (record.type !== "user" && record.type !== "assistant") || record.isSidechain) continue;
+    if (!message || (record.type !== "user" && record.type !== "assistant") || record.isSidechain || record.parent_tool_use_id) continue;
     const blocks = toBlocks(message.content);
     for (const block of blocks) {
       if (block.type === "tool_use" && block.id && !calls.has(block.id)) calls.set(block.id, callOf(block));

@@ -1,6 +1,6 @@
 /** Blocks and values as nodes, for calls that reread has not drawn. */
 
-import type { Node } from "../values";
+import type { Node } from "../data/values";
 import { toBlocks } from "./records";
 import type { ContentBlock } from "./sessionJson";
 

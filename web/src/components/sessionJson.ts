@@ -35,7 +35,17 @@ export interface SessionConversation {
   branches?: SessionBranch[];
 }
 
-export type SessionAgent = SessionConversation & Pick<AgentValue, "type" | "prompt">;
+export type SessionAgent = SessionConversation & Pick<AgentValue, "type" | "prompt"> & { usage?: Usage };
 
 export type Session = SessionConversation &
   Pick<SessionValue, "title" | "project" | "models" | "started" | "usage"> & { agents: Record<string, SessionAgent> };
+
+/** The same as TypeScript sees it in an imported JSON file: it takes every name in it for any string. */
+export interface ImportedSession {
+  id: string;
+  title: string;
+  messages: readonly object[];
+  calls: readonly object[];
+  branches: readonly object[];
+  agents: object;
+}

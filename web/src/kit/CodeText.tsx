@@ -1,6 +1,7 @@
 /** Lines of source code, highlighted once the worker has done it. */
 
 import { memo, useMemo, type ReactNode } from "react";
+import { splitDirections } from "./directions";
 import type { Token } from "./highlighter";
 import { Lines } from "./Lines";
 import { LongText } from "./LongText";
@@ -52,7 +53,7 @@ export const CodeText = memo(function CodeText(props: Props) {
 
 function Line({ text, tokens, marked }: { text: string; tokens: Token[] | null | undefined; marked: RegExp | null }): ReactNode {
   if (text.length > LONGEST_LINE) return <LongText text={text} first={LONGEST_LINE} />;
-  if (!tokens) return <Marked text={text} pattern={marked} />;
+  if (!tokens || splitDirections(text).length > 1) return <Marked text={text} pattern={marked} />;
   return tokens.map((token, at) => (
     <span key={at} className={token.kind || undefined}>
       <Marked text={token.text} pattern={marked} />

@@ -1,6 +1,6 @@
 /** Token counts and costs: tokens, with the exact number as the tooltip. */
 
-import type { Figures } from "../values";
+import type { Figures } from "../data/values";
 import { visible } from "./PlainText";
 import { exact, exactMoney, money, plural, tokens } from "./format";
 
@@ -24,6 +24,16 @@ export function Cost({ figures }: { figures: Costs | null | undefined }) {
     </span>
   );
 }
+
+/** Tokens, and their cost if there is one. */
+export const TokensAndCost = ({ figures }: { figures: Figures }) => (
+  <>
+    <span>
+      <Count value={figures.tokens} unit="tokens" /> tokens
+    </span>
+    {figures.cost_usd !== null && <Cost figures={figures} />}
+  </>
+);
 
 export const isLowerBound = (figures: Bounds): boolean =>
   figures.unconfirmed_responses > 0 || figures.unpriced_models.length > 0;

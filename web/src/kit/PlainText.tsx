@@ -4,6 +4,7 @@
  */
 
 import type { ReactNode } from "react";
+import { splitDirections } from "./directions";
 
 const INVISIBLE =
   "\\u0000-\\u0008\\u000b\\u000c\\u000e-\\u001f\\u007f-\\u009f\\u00ad\\u061c\\u180e\\u200b\\u200e\\u200f\\u2028-\\u202e" +
@@ -48,7 +49,37 @@ const codePoint = (found: string): string => {
 export const visible = (text: string): string =>
   splitInvisible(text).map((piece) => (typeof piece === "string" ? piece : `⟨${piece.code}⟩`)).join("");
 
-export function PlainText({ text }: { text: string }): ReactNode {
+interface Props {
+  text: string;
+  /** The element around it; a span if it only has a class or a title. */
+  as?: "bdi" | "code" | "dd" | "h1" | "p" | "span" | "strong" | "td";
+  className?: string;
+  /** Shown like the text itself, with the codes of invisible characters. */
+  title?: string;
+  dir?: "auto";
+}
+
+export function PlainText({ text, as, className, title, dir }: Props): ReactNode {
+  const Element = as ?? (className !== undefined || title !== undefined ? "span" : null);
+  if (!Element) return <Directions text={text} />;
+  return (
+    <Element className={className} title={title && visible(title)} dir={dir}>
+      <Directions text={text} />
+    </Element>
+  );
+}
+
+function Directions({ text }: { text: string }): ReactNode {
+  const blocks = splitDirections(text);
+  if (blocks.length === 1) return <VisibleText text={text} />;
+  return blocks.map((block, index) => (
+    <span key={index} className="directions">
+      <VisibleText text={block} />
+    </span>
+  ));
+}
+
+function VisibleText({ text }: { text: string }): ReactNode {
   if (!hasInvisible(text)) return text;
   const pieces = splitInvisible(text);
   if (pieces.length > MOST_MARKS) return visible(text);

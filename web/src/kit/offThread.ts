@@ -2,7 +2,7 @@
 
 import type { Token } from "./highlighter";
 import { Lru } from "./lru";
-import { markdownTree, type MarkdownNode } from "./markdownTree";
+import { markdownTree, type MarkdownNode } from "../markdown/markdownTree";
 
 export type Task = { kind: "markdown"; text: string } | { kind: "highlight"; text: string; language: string };
 

@@ -18,8 +18,12 @@ export class Store {
 }
 
 /** Render again whenever the store changes. */
-export const useVersion = (store: Store): number => useSyncExternalStore(store.subscribe, () => store.version);
+export const useVersion = (store: Store): number => useSyncExternalStore(store.subscribe, () => store.version, () => store.version);
 
 /** Render again whenever the selected value changes. */
 export const useSelector = <S extends Store, T>(store: S, select: (store: S) => T): T =>
-  useSyncExternalStore(store.subscribe, () => select(store));
+  useSyncExternalStore(
+    store.subscribe,
+    () => select(store),
+    () => select(store),
+  );

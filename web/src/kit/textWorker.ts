@@ -1,7 +1,7 @@
 /** The worker that parses Markdown and highlights code, so that no text can freeze the page. */
 
 import { tokenLines } from "./highlighter";
-import { markdownTree, type MarkdownNode } from "./markdownTree";
+import { markdownTree, type MarkdownNode } from "../markdown/markdownTree";
 import type { Task } from "./offThread";
 
 /** Larger trees are not sent: unpacking them would take the page longer than it may. */

@@ -5,6 +5,7 @@
 
 import { useCallback, useLayoutEffect, useMemo, useReducer, useRef, useState, type RefCallback, type RefObject } from "react";
 import { flushSync } from "react-dom";
+import { listen } from "./listen";
 import { contentTop } from "./barHeight";
 import { Heights } from "./heights";
 
@@ -21,20 +22,28 @@ export interface WindowedRows {
   rowRef: RefCallback<HTMLElement>;
 }
 
-/** The rows of the list in `container`; a new `identity` means a new list. */
+/** The rows of the list in `container`; a new `identity` means a new list.
+ *
+ * What is on the screen stays there while rows above it are measured, unless `isHeld`: then someone else sees to it.
+ */
 export function useWindowedRows(
   container: RefObject<HTMLElement | null>,
   count: number,
   estimate: number,
   identity: unknown,
+  isHeld: () => boolean,
 ): WindowedRows {
   const heights = useMemo(() => new Heights(count, estimate), [identity]);
   heights.resize(count);
-  const margin = useTop(container);
+  const margin = useTop(container, isHeld);
   const [, render] = useReducer((times: number) => times + 1, 0);
   const { first, last } = nearScreen(heights, margin);
   const rendered = useRef({ first, last });
-  rendered.current = { first, last };
+  // Not while rendering: React throws away what was rendered for a state that turns out to be the same, and the rows on the
+  // page would be taken for others.
+  useLayoutEffect(() => {
+    rendered.current = { first, last };
+  });
 
   useLayoutEffect(() => {
     let frame = 0;
@@ -47,12 +56,10 @@ export function useWindowedRows(
     const scrolled = () => {
       frame ||= requestAnimationFrame(update);
     };
-    addEventListener("scroll", scrolled, { passive: true });
-    addEventListener("resize", scrolled);
+    const stop = listen({ scroll: scrolled, resize: scrolled }, { passive: true });
     return () => {
       cancelAnimationFrame(frame);
-      removeEventListener("scroll", scrolled);
-      removeEventListener("resize", scrolled);
+      stop();
     };
   }, [heights, margin]);
 
@@ -62,10 +69,9 @@ export function useWindowedRows(
         const above = measure(entries, heights, scrollY - margin + contentTop());
         if (above === null) return;
         flushSync(render);
-        // A change above the screen must not move what is on it.
-        if (above) scrollTo(0, scrollY + above);
+        if (above && !isHeld()) scrollTo(0, scrollY + above);
       }),
-    [heights, margin],
+    [heights, margin, isHeld],
   );
   useLayoutEffect(() => () => observer.disconnect(), [observer]);
   const rowRef = useCallback(
@@ -104,7 +110,7 @@ function measure(entries: ResizeObserverEntry[], heights: Heights, line: number)
 }
 
 /** The offset of an element from the top of the page. If the content above grows, the scroll position is corrected. */
-function useTop(container: RefObject<HTMLElement | null>): number {
+function useTop(container: RefObject<HTMLElement | null>, isHeld: () => boolean): number {
   const [top, setTop] = useState(0);
   useLayoutEffect(() => {
     const list = container.current;
@@ -112,7 +118,7 @@ function useTop(container: RefObject<HTMLElement | null>): number {
     let known: number | null = null;
     const update = () => {
       const now = Math.round(list.getBoundingClientRect().top + scrollY);
-      if (known !== null && now !== known && scrollY + contentTop() > known) scrollTo(0, scrollY + now - known);
+      if (known !== null && now !== known && scrollY + contentTop() > known && !isHeld()) scrollTo(0, scrollY + now - known);
       known = now;
       setTop(now);
     };
@@ -120,6 +126,6 @@ function useTop(container: RefObject<HTMLElement | null>): number {
     for (let above = list.previousElementSibling; above; above = above.previousElementSibling) observer.observe(above);
     update();
     return () => observer.disconnect();
-  }, [container]);
+  }, [container, isHeld]);
   return top;
 }

@@ -1,5 +1,5 @@
 import { PlainText } from "../kit/PlainText";
-import type { Checklist as ChecklistNode } from "../values";
+import type { Checklist as ChecklistNode } from "../data/values";
 import type { NodeProps } from "./nodeProps";
 
 const MARKS: Record<string, [string, string]> = {

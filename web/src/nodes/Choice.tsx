@@ -1,6 +1,6 @@
-import { Markdown } from "../kit/Markdown";
+import { Markdown } from "../markdown/Markdown";
 import { PlainText } from "../kit/PlainText";
-import type { Choice as ChoiceNode } from "../values";
+import type { Choice as ChoiceNode } from "../data/values";
 import type { NodeProps } from "./nodeProps";
 
 export function Choice({ node }: NodeProps<ChoiceNode>) {
@@ -8,11 +8,7 @@ export function Choice({ node }: NodeProps<ChoiceNode>) {
   return (
     <div className="choice">
       <div className="question">
-        {node.header && (
-          <span className="label">
-            <PlainText text={node.header} />
-          </span>
-        )}
+        {node.header && <PlainText className="label" text={node.header} />}
         <Markdown text={node.question} />
       </div>
       <ul>

@@ -1,4 +1,4 @@
-import type { Code as CodeNode } from "../values";
+import type { Code as CodeNode } from "../data/values";
 import { CodeText } from "../kit/CodeText";
 import { useCut, type NodeProps } from "./nodeProps";
 

@@ -2,7 +2,7 @@ import { useState } from "react";
 import { DisclosureButton } from "../kit/DisclosureButton";
 import { PlainText } from "../kit/PlainText";
 import { exact, plural } from "../kit/format";
-import type { Data as DataNode } from "../values";
+import type { Data as DataNode } from "../data/values";
 import type { NodeProps } from "./nodeProps";
 
 const FIRST = 50;
@@ -48,9 +48,7 @@ function Entries({ entries, list, depth }: { entries: [string, unknown][]; list:
         <ul>
           {entries.slice(0, shown).map(([name, value]) => (
             <li key={name}>
-              <span className="data-name">
-                <PlainText text={name} />
-              </span>{" "}
+              <PlainText className="data-name" text={name} />{" "}
               <Value value={value} depth={depth + 1} />
             </li>
           ))}

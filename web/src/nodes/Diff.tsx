@@ -6,7 +6,7 @@ import { useVersion } from "../kit/store";
 import { LongText } from "../kit/LongText";
 import { PlainText } from "../kit/PlainText";
 import { useTokens } from "../kit/useTokens";
-import type { Diff as DiffNode, Hunk } from "../values";
+import type { Diff as DiffNode, Hunk } from "../data/values";
 import { inlineRows, pairRows, sides, type DiffLine, type InlineRow, type PairRow } from "./diffRows";
 import { useCut, type NodeProps } from "./nodeProps";
 
@@ -133,11 +133,7 @@ function Piece({ text, tokens, from, to }: { text: string; tokens: Token[] | nul
     end += token.text.length;
     const shown = token.text.slice(Math.max(0, from - start), Math.max(0, to - start));
     return (
-      shown && (
-        <span key={at} className={token.kind || undefined}>
-          <PlainText text={shown} />
-        </span>
-      )
+      shown && <PlainText key={at} className={token.kind || undefined} text={shown} />
     );
   });
 }

@@ -1,5 +1,5 @@
 import { PlainText } from "../kit/PlainText";
-import type { Facts as FactsNode } from "../values";
+import type { Facts as FactsNode } from "../data/values";
 import type { NodeProps } from "./nodeProps";
 
 export function Facts({ node }: NodeProps<FactsNode>) {
@@ -10,9 +10,7 @@ export function Facts({ node }: NodeProps<FactsNode>) {
           <dt>
             <PlainText text={fact.name} />
           </dt>
-          <dd>
-            <PlainText text={fact.value} />
-          </dd>
+          <PlainText as="dd" text={fact.value} />
         </div>
       ))}
     </dl>

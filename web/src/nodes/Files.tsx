@@ -1,7 +1,7 @@
 import { useMemo } from "react";
 import { Lines } from "../kit/Lines";
 import { PlainText } from "../kit/PlainText";
-import type { Files as FilesNode } from "../values";
+import type { Files as FilesNode } from "../data/values";
 import { fileRows } from "./fileTree";
 import { useCut, type NodeProps } from "./nodeProps";
 
@@ -23,16 +23,10 @@ export function Files({ node, place }: NodeProps<FilesNode>) {
           <div className="line" key={index}>
             <code>
               {"  ".repeat(row.depth)}
-              <span className="muted">
-                <PlainText text={row.folder} />
-              </span>
+              <PlainText className="muted" text={row.folder} />
               <PlainText text={row.name} />
             </code>
-            {row.note && (
-              <span className="file-note">
-                <PlainText text={row.note} />
-              </span>
-            )}
+            {row.note && <PlainText className="file-note" text={row.note} />}
           </div>
         );
       }}

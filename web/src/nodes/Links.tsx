@@ -1,6 +1,6 @@
 import { SafeLink } from "../kit/SafeLink";
 import { PlainText } from "../kit/PlainText";
-import type { Links as LinksNode } from "../values";
+import type { Links as LinksNode } from "../data/values";
 import type { NodeProps } from "./nodeProps";
 
 export function Links({ node }: NodeProps<LinksNode>) {

@@ -2,7 +2,7 @@
 
 import type { ComponentType } from "react";
 import { ErrorBoundary } from "../kit/ErrorBoundary";
-import type { Node } from "../values";
+import type { Node } from "../data/values";
 import { Checklist } from "./Checklist";
 import { Choice } from "./Choice";
 import { Code } from "./Code";

@@ -2,7 +2,7 @@ import { use, useEffect, useState } from "react";
 import { PictureUrlContext } from "../contexts";
 import { size } from "../kit/format";
 import { PlainText, visible } from "../kit/PlainText";
-import type { Picture as PictureNode } from "../values";
+import type { Picture as PictureNode } from "../data/values";
 import type { NodeProps } from "./nodeProps";
 
 const RASTER = /^image\/(png|jpeg|gif|webp|bmp|avif)$/;

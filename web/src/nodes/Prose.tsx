@@ -1,5 +1,5 @@
-import { Markdown } from "../kit/Markdown";
-import type { Prose as ProseNode } from "../values";
+import { Markdown } from "../markdown/Markdown";
+import type { Prose as ProseNode } from "../data/values";
 import { useCut, type NodeProps } from "./nodeProps";
 import { exact } from "../kit/format";
 

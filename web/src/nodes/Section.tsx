@@ -3,7 +3,7 @@ import { useExpanded } from "../contexts";
 import { DisclosureButton } from "../kit/DisclosureButton";
 import { PlainText } from "../kit/PlainText";
 import { useSelector } from "../kit/store";
-import type { Section as SectionNode } from "../values";
+import type { Section as SectionNode } from "../data/values";
 import type { NodeProps } from "./nodeProps";
 
 interface Props extends NodeProps<SectionNode> {
@@ -18,9 +18,7 @@ export function Section({ node, place, children }: Props) {
   return (
     <section className="section-node">
       <DisclosureButton open={open} onToggle={() => expanded.toggle(key)}>
-        <span className="label">
-          <PlainText text={node.title} />
-        </span>
+        <PlainText className="label" text={node.title} />
       </DisclosureButton>
       {open && <div className="indented">{children()}</div>}
     </section>

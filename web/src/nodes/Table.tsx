@@ -2,7 +2,7 @@ import { useState } from "react";
 import { PlainText } from "../kit/PlainText";
 import { LongText } from "../kit/LongText";
 import { exact } from "../kit/format";
-import type { Table as TableNode } from "../values";
+import type { Table as TableNode } from "../data/values";
 import type { NodeProps } from "./nodeProps";
 
 /** How many rows and how many cells are shown at first, and with each step. */

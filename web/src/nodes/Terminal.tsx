@@ -2,7 +2,7 @@ import { useMemo } from "react";
 import { ansiLines, stripAnsi, type Run } from "../kit/ansi";
 import { Lines } from "../kit/Lines";
 import { LongText } from "../kit/LongText";
-import type { Terminal as TerminalNode } from "../values";
+import type { Terminal as TerminalNode } from "../data/values";
 import { useCut, type NodeProps } from "./nodeProps";
 
 /** A line with more styled runs shows the rest on request, without style. */

@@ -1,6 +1,6 @@
 /** A hunk as numbered rows, for one or two columns, with the changed part of each line. */
 
-import type { Hunk } from "../values";
+import type { Hunk } from "../data/values";
 
 export interface DiffLine {
   sign: " " | "-" | "+";

@@ -1,6 +1,6 @@
 /** Files as the rows of a tree; what is alone in its folder is on the folder's row. The terminal draws the same tree. */
 
-import type { FileEntry } from "../values";
+import type { FileEntry } from "../data/values";
 
 export interface FileRow {
   depth: number;

@@ -1,7 +1,7 @@
 /** The props of every node component, and access to the parts of a node that were not sent. */
 
 import { createContext, use } from "react";
-import type { CutNode } from "../values";
+import type { CutNode } from "../data/values";
 
 export interface NodeProps<N> {
   node: N;

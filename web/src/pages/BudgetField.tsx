@@ -3,7 +3,7 @@
 import { useEffect, useState } from "react";
 import { useSource } from "../contexts";
 import { toError } from "../kit/toError";
-import type { ReaderSettings } from "../values";
+import type { ReaderSettings } from "../data/values";
 
 interface Props {
   unit: keyof ReaderSettings;

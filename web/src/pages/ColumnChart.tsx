@@ -2,7 +2,7 @@
 
 import { useLayoutEffect, useRef, useState } from "react";
 import { day, month } from "../kit/format";
-import { PlainText, visible } from "../kit/PlainText";
+import { PlainText } from "../kit/PlainText";
 import { axisTicks, type Chart, type Column } from "./columns";
 
 const HEIGHT = 240;
@@ -99,9 +99,7 @@ export function ColumnChart({ chart, label, format, line = null, onChoose }: Pro
               <svg width="10" height="10" aria-hidden="true">
                 <rect className={colour(series)} width="10" height="10" />
               </svg>
-              <span className="legend-name" title={visible(name)}>
-                <PlainText text={name} />
-              </span>
+              <PlainText className="legend-name" title={name} text={name} />
               <span className="num muted">
                 {shown ? format.exact(shown.values[series] ?? 0) : format.short(chart.totals[series] ?? 0)}
               </span>

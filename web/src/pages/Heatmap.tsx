@@ -1,7 +1,7 @@
 /** When it was used: the days of the week by the hours of the day. */
 
 import { useState } from "react";
-import type { UsageRow } from "../source";
+import type { UsageRow } from "../data/source";
 import type { ValueFormat } from "./ColumnChart";
 import { HOURS } from "./columns";
 import { measureOf, type Measure } from "./usageChart";

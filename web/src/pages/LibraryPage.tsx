@@ -7,11 +7,11 @@ import { ChipGroup } from "../kit/ChipGroup";
 import { plural } from "../kit/format";
 import { SearchField } from "../kit/SearchField";
 import { useVersion } from "../kit/store";
-import { useKeys } from "../kit/useKeys";
 import { Bar } from "../shell/Bar";
+import { useShortcuts } from "../shell/shortcuts";
 import { Empty, LoadError, Loading } from "../shell/PageStates";
-import type { Order } from "../source";
-import type { Library } from "../values";
+import type { Order } from "../data/source";
+import type { Library } from "../data/values";
 import { isEmptySession, listRows, matchesWords, sortName, SORTS, type Sort } from "./groupSessions";
 import { LibrarySearcher } from "./librarySearch";
 import { listState, saveListState, useSavedScroll } from "./listState";
@@ -52,11 +52,11 @@ export function LibraryPage({ route }: { route: ListRoute }) {
   }, [searcher, captured, filter, order, count]);
   useEffect(() => searcher.close, [searcher]);
   useSavedScroll();
-  useKeys({
-    "/": () => document.querySelector<HTMLInputElement>(".bar input[type=search]")?.focus(),
-    j: () => focusRow(1),
-    k: () => focusRow(-1),
-    s: () => {
+  useShortcuts({
+    searchAll: () => document.querySelector<HTMLInputElement>(".bar input[type=search]")?.focus(),
+    nextRow: () => focusRow(1),
+    previousRow: () => focusRow(-1),
+    starRow: () => {
       const row = sessions.find(({ key }) => key === focusedKey());
       if (row) star(row);
     },
@@ -72,10 +72,13 @@ export function LibraryPage({ route }: { route: ListRoute }) {
   );
   const [unfolded, setUnfolded] = useState<ReadonlySet<string>>(new Set());
   const [showEmpty, setShowEmpty] = useState(false);
-  const empty = useMemo(() => sessions.filter(isEmptySession).length, [sessions]);
+  const [showPrompts, setShowPrompts] = useState(false);
+  const whole = useMemo(() => sessions.filter((row) => !row.prompts_only || row.starred), [sessions]);
+  const prompts = sessions.length - whole.length;
+  const empty = useMemo(() => whole.filter(isEmptySession).length, [whole]);
   const rows = useMemo(
-    () => listRows(showEmpty ? sessions : sessions.filter((row) => !isEmptySession(row)), sort, unfolded),
-    [sessions, sort, unfolded, showEmpty],
+    () => listRows((showPrompts ? sessions : whole).filter((row) => showEmpty || !isEmptySession(row)), sort, unfolded),
+    [sessions, whole, sort, unfolded, showEmpty, showPrompts],
   );
   return (
     <>
@@ -114,8 +117,9 @@ export function LibraryPage({ route }: { route: ListRoute }) {
                 onSort={setSort}
                 order={order}
                 onOrder={setOrder}
+                onQuery={setFilter}
               />
-            ) : rows.length || empty || starred ? (
+            ) : rows.length || empty || prompts || starred ? (
               <>
                 <p className="sort-by">
                   <ChipGroup label="Sort by" options={SORTS} value={sort} name={sortName} onChoose={setSort} />
@@ -126,19 +130,13 @@ export function LibraryPage({ route }: { route: ListRoute }) {
                   )}
                   {library.pending > 0 && <span className="muted num">Counting {plural(library.pending, "session")}…</span>}
                   <span className="library-count muted num">
-                    {plural(sessions.length, "session")} in {plural(new Set(sessions.map(({ project }) => project)).size, "project")}
+                    {plural(whole.length, "session")} in {plural(new Set(whole.map(({ project }) => project)).size, "project")}
                   </span>
                 </p>
                 {starred && !rows.length && <p className="note">No session is starred. Press <kbd>s</kbd> on a row, or the star beside it.</p>}
                 <SessionList rows={rows} onStar={star} onUnfold={(key) => setUnfolded(new Set([...unfolded, key]))} />
-                {empty > 0 && (
-                  <p className="muted">
-                    {showEmpty ? `${plural(empty, "session")} without a prompt shown` : `${plural(empty, "session")} without a prompt hidden`}{" "}
-                    <button type="button" className="link-button" onClick={() => setShowEmpty(!showEmpty)}>
-                      {showEmpty ? "Hide" : "Show"}
-                    </button>
-                  </p>
-                )}
+                <Hidden count={empty} what="without a prompt" shown={showEmpty} onShow={setShowEmpty} />
+                <Hidden count={prompts} what="of which only the prompts are left" shown={showPrompts} onShow={setShowPrompts} />
               </>
             ) : (
               <NoSessions library={library} filter={filter} captured={captured} />
@@ -147,6 +145,19 @@ export function LibraryPage({ route }: { route: ListRoute }) {
         )}
       </main>
     </>
+  );
+}
+
+/** How many sessions of a kind are hidden, and a button that shows them. */
+function Hidden({ count, what, shown, onShow }: { count: number; what: string; shown: boolean; onShow: (shown: boolean) => void }) {
+  if (!count) return null;
+  return (
+    <p className="muted">
+      {plural(count, "session")} {what} {shown ? "shown" : "hidden"}{" "}
+      <button type="button" className="link-button" onClick={() => onShow(!shown)}>
+        {shown ? "Hide" : "Show"}
+      </button>
+    </p>
   );
 }
 

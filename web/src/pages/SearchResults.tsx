@@ -1,13 +1,12 @@
 /** What a search over all sessions found: sessions by their titles, then texts by session. */
 
-import { useLayoutEffect, useRef, type KeyboardEvent, type ReactNode } from "react";
+import { Fragment, useLayoutEffect, useRef, type KeyboardEvent, type ReactNode } from "react";
 import { ChipGroup } from "../kit/ChipGroup";
-import { textAfter, textBefore } from "../kit/excerpt";
 import { ago, exact, folder, fullTime, inProject, plural, size } from "../kit/format";
 import { PlainText, visible } from "../kit/PlainText";
 import { parseRoute, sessionHref } from "../route";
-import { ORDERS, type Order } from "../source";
-import type { FoundSession, FoundText, LibraryRow, LibrarySearch } from "../values";
+import { ORDERS, type Order } from "../data/source";
+import type { FoundSession, FoundText, LibraryRow, LibrarySearch } from "../data/values";
 import { sortName, sortSessions, SORTS, type Sort } from "./groupSessions";
 import type { LibrarySearcher } from "./librarySearch";
 import { listState } from "./listState";
@@ -19,8 +18,6 @@ const FEW = 6;
 export const STEPS = [20, 100, 200] as const;
 /** Characters shown before a match: more would push it out of the two lines of a hit. */
 const BEFORE = 60;
-/** Characters of the text after a match that are sent. */
-const AFTER = 80;
 
 const KINDS: Record<string, string> = { text: "answer", input: "call" };
 /** The kinds of text that are code or output more often than prose. */
@@ -40,13 +37,15 @@ interface Props {
   onSort(sort: Sort): void;
   order: Order;
   onOrder(order: Order): void;
+  onQuery(query: string): void;
 }
 
 export function SearchResults(props: Props) {
-  const { searcher, query, count, onCount, order, onOrder } = props;
+  const { searcher, query, count, onCount, order, onOrder, onQuery } = props;
   const { found, error, waiting } = searcher;
   useScrollOnce(found !== null || error !== null);
   const sessions = withTitles(props.sessions, waiting ? null : found);
+  const guesses = found?.with_all ? found.sessions.findIndex(isGuess) : -1;
   return (
     <div className="search-results" onKeyDown={stepThroughLinks}>
       {sessions.length > 0 && <Sessions {...props} sessions={sessions} />}
@@ -60,8 +59,14 @@ export function SearchResults(props: Props) {
         </div>
         {error && !waiting && <Problem error={error} />}
         {found && <Limits found={found} />}
-        {found?.sessions.map((session) => <Found key={session.key} session={session} query={query} all={found.next === null} />)}
-        {found && found.total > count && <More found={found} count={count} onCount={onCount} />}
+        {found && <Facets facets={found.facets} query={query} onQuery={onQuery} />}
+        {found?.sessions.map((session, at) => (
+          <Fragment key={session.key}>
+            {at === guesses && <h3 className="guesses">{plural(found.with_some, "session")} with some of the words</h3>}
+            <Found session={session} query={query} all={found.next === null} />
+          </Fragment>
+        ))}
+        {found && found.next !== null && <More count={count} onCount={onCount} />}
       </section>
     </div>
   );
@@ -69,10 +74,43 @@ export function SearchResults(props: Props) {
 
 const ORDER_NAMES: Record<Order, string> = { relevance: "Best", newest: "Newest" };
 
-function summary({ total, sessions, next }: LibrarySearch, waiting: boolean, query: string): string {
+/** True for a session that has only some of the words. */
+const isGuess = ({ hits }: FoundSession): boolean => hits[0]?.stage !== "all";
+
+function summary({ total, with_all, with_some }: LibrarySearch, waiting: boolean, query: string): string {
   if (!total) return waiting ? "" : `Nothing says “${query.trim()}”`;
-  const where = next === null ? ` in ${plural(sessions.length, "session")}` : "";
-  return `${plural(total, "text")}${where}`;
+  if (with_some && !with_all) return `No session has all words near each other; ${plural(with_some, "session")} with some`;
+  const where = with_all ? ` in ${plural(with_all, "session")}` : "";
+  return `${plural(total, "text")}${where}${with_some ? " with all words" : ""}`;
+}
+
+const FACETS = ["project", "kind", "tool", "month"] as const;
+/** How many values of each are offered. */
+const MOST_VALUES = 5;
+
+/** What matches, counted: a click narrows the search to it. */
+function Facets({ facets, query, onQuery }: { facets: LibrarySearch["facets"]; query: string; onQuery(query: string): void }) {
+  const offered = FACETS.map((name) => [name, Object.entries(facets[name] ?? {})] as const).filter(([, values]) => values.length > 1);
+  if (!offered.length) return null;
+  return (
+    <div className="facets">
+      {offered.map(([name, values]) => (
+        <span key={name} role="group" aria-label={`Narrow by ${name}`}>
+          {values.slice(0, MOST_VALUES).map(([value, count]) => (
+            <button key={value} type="button" className="chip" title={visible(value)} onClick={() => onQuery(narrowed(query, name, value))}>
+              <PlainText text={name === "project" ? folder(value) : (KINDS[value] ?? value)} /> <span className="muted num">{exact(count)}</span>
+            </button>
+          ))}
+        </span>
+      ))}
+    </div>
+  );
+}
+
+/** A query that asks for this value, too. */
+function narrowed(query: string, name: string, value: string): string {
+  const field = name === "month" ? "on" : name;
+  return `${query.trim()} ${field}:${/[\s"]/.test(value) ? `"${value.replaceAll('"', "")}"` : value}`;
 }
 
 /** The sessions, and those that only the server finds, since it knows what the fields of a query mean. */
@@ -129,9 +167,7 @@ function Found({ session, query, all }: { session: FoundSession; query: string; 
     <section className="found" aria-label={visible(title)}>
       <p className="found-session">
         <a href={sessionHref({ session: key }, {}, query)}>
-          <bdi>
-            <PlainText text={title || "(no prompt yet)"} />
-          </bdi>
+          <PlainText as="bdi" text={title || "(no prompt yet)"} />
         </a>
         <span className="muted found-project" title={visible(project)}>
           {folder(project)}
@@ -157,9 +193,7 @@ function Hit({ hit, project, query }: { hit: FoundText; project: string; query: 
         <span>{[tool, KINDS[kind] ?? kind].filter(Boolean).join(" ")}</span>
         {file && (
           <span className="hit-file" title={visible(file)}>
-            <code>
-              <PlainText text={inProject(file, project)} />
-            </code>
+            <PlainText as="code" text={inProject(file, project)} />
           </span>
         )}
         {agent && <span>◇ agent</span>}
@@ -171,28 +205,45 @@ function Hit({ hit, project, query }: { hit: FoundText; project: string; query: 
         )}
       </span>
       <span className={PRINTED.has(kind) ? "hit-text printed" : "hit-text"} dir="auto">
-        <PlainText text={hit.match ? textBefore(hit.before, BEFORE) : textAfter(hit.before, 2 * AFTER)} />
-        <mark>
-          <PlainText text={hit.match} />
-        </mark>
-        <PlainText text={textAfter(hit.after, AFTER)} />
+        {markedPieces(hit).map(([text, isMarked], at) =>
+          isMarked ? (
+            <mark key={at}>
+              <PlainText text={text} />
+            </mark>
+          ) : (
+            <PlainText key={at} text={text} />
+          ),
+        )}
       </span>
     </a>
   );
 }
 
-function More({ found, count, onCount }: { found: LibrarySearch; count: number; onCount(count: number): void }) {
+/** The text of a hit in pieces, those that are marked and those between. Marks count characters, not UTF-16 units. */
+function markedPieces({ before, match, after, marks }: FoundText): [text: string, isMarked: boolean][] {
+  const characters = [...before, ...match, ...after];
+  const pieces: [string, boolean][] = [];
+  let at = Math.max(0, [...before].length - BEFORE);
+  if (at) pieces.push(["…", false]);
+  for (const [start = 0, end = 0] of marks.filter(([start = 0]) => start >= at)) {
+    pieces.push([characters.slice(at, start).join(""), false], [characters.slice(start, end).join(""), true]);
+    at = end;
+  }
+  return [...pieces, [characters.slice(at).join(""), false]];
+}
+
+function More({ count, onCount }: { count: number; onCount(count: number): void }) {
   const next = STEPS.find((step) => step > count);
   if (next === undefined)
     return (
       <p className="note">
-        These are the first {exact(count)} of {exact(found.total)}. Add words, or a field such as <code>tool:bash</code> or{" "}
+        These are the first {exact(count)}. Add words, or a field such as <code>tool:bash</code> or{" "}
         <code>since:7d</code>.
       </p>
     );
   return (
     <button type="button" className="show-more" onClick={() => onCount(next)}>
-      More of {plural(found.total, "text")}
+      More texts
     </button>
   );
 }

@@ -2,7 +2,7 @@
 
 import { useWindowVirtualizer } from "@tanstack/react-virtual";
 import { useLayoutEffect, useRef, useState } from "react";
-import type { LibraryRow } from "../values";
+import type { LibraryRow } from "../data/values";
 import { contentTop } from "../kit/barHeight";
 import { repeatKey, type ListRow, type ProjectGroup } from "./groupSessions";
 import { listState } from "./listState";

@@ -5,7 +5,7 @@ import { folder, fullTime, model, plural, when } from "../kit/format";
 import { LiveDot } from "../kit/LiveDot";
 import { PlainText, visible } from "../kit/PlainText";
 import { sessionHref } from "../route";
-import type { Figures, LibraryRow } from "../values";
+import type { Figures, LibraryRow } from "../data/values";
 import type { ProjectGroup, SessionEntry } from "./groupSessions";
 
 /** A link to a session; or, for sessions with the same title, a button that shows them one by one. */
@@ -43,9 +43,7 @@ function Cells({ entry: { session, showProject, repeats } }: { entry: SessionEnt
     <>
       <span className="row-live">{session.live && <LiveDot />}</span>
       <span className="row-title">
-        <bdi>
-          <PlainText text={session.title || "(no prompt yet)"} />
-        </bdi>
+        <PlainText as="bdi" text={session.title || "(no prompt yet)"} />
         {repeats > 1 && <span className="label num">× {repeats}</span>}
         {session.captured && <span className="label">captured</span>}
         {session.gone && (
@@ -53,16 +51,13 @@ function Cells({ entry: { session, showProject, repeats } }: { entry: SessionEnt
             kept, gone
           </span>
         )}
-        {session.note && (
-          <span className="row-note muted" title={visible(session.note)}>
-            <PlainText text={session.note} />
+        {session.prompts_only && (
+          <span className="label" title="Claude Code has deleted it; these are the prompts that it remembers">
+            prompts only
           </span>
         )}
-        {showProject && (
-          <span className="muted row-project">
-            <PlainText text={folder(session.project)} />
-          </span>
-        )}
+        {session.note && <PlainText className="row-note muted" title={session.note} text={session.note} />}
+        {showProject && <PlainText className="muted row-project" text={folder(session.project)} />}
       </span>
       <span className="row-branch" title={visible(session.git_branch ?? "") || undefined}>
         <PlainText text={session.git_branch ?? ""} />

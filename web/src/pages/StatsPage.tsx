@@ -9,10 +9,11 @@ import { useAsync } from "../kit/useAsync";
 import { reportHref, type ReportRoute } from "../route";
 import { Bar } from "../shell/Bar";
 import { Empty, LoadError, Loading } from "../shell/PageStates";
-import type { StatsReport, StatsRow } from "../source";
+import type { StatsReport, StatsRow } from "../data/source";
 import { ColumnChart, type ValueFormat } from "./ColumnChart";
 import { columnsOf, durationTicks, lastDays, periodOf, PERIODS, type Unit } from "./columns";
 import { StatsTable } from "./StatsTable";
+import { Total } from "./Total";
 
 export const GROUPS: [by: string, name: string][] = [
   ["tool", "Tool"],
@@ -140,15 +141,18 @@ function Overview({ report, days, unit, plot }: { report: StatsReport; days: num
         <Total value={money(total("cost_usd"), isLowerBound(totals))} name="cost" />
       </p>
       <Caveats figures={totals} />
+      <Unplaced cost={total("unplaced_cost_usd")} />
       <ColumnChart chart={chart} label={plot.name} format={plot.format} />
     </>
   );
 }
 
-function Total({ value, name }: { value: string; name: string }) {
+/** What the page of usage counts besides, so that nobody has to wonder about the difference. */
+function Unplaced({ cost }: { cost: number }) {
+  if (Math.abs(cost) < 0.005) return null;
   return (
-    <span>
-      <strong className="num">{value}</strong> {name}
-    </span>
+    <p className="note">
+      Usage counts {money(Math.abs(cost))} {cost > 0 ? "more" : "less"}: no response in a transcript states that.
+    </p>
   );
 }

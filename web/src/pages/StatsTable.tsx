@@ -1,11 +1,12 @@
 /** The figures of each group; a count opens the calls behind it. */
 
 import { useSource } from "../contexts";
+import { FigureHead } from "../kit/FigureHead";
 import { capitalized, duration, exact, folder, fullTime, model, money } from "../kit/format";
-import { PlainText, visible } from "../kit/PlainText";
+import { PlainText } from "../kit/PlainText";
 import { useAsync } from "../kit/useAsync";
 import { reportHref, sessionHref, type ReportRoute } from "../route";
-import type { CountedCall, StatsReport, StatsRow } from "../source";
+import type { CountedCall, StatsReport, StatsRow } from "../data/source";
 
 const NO_CALL = "(no call)";
 
@@ -27,16 +28,7 @@ export function StatsTable({ report, by, since, route }: Props) {
   return (
     <div className="scrolls" tabIndex={0} role="region" aria-label="Statistics table">
       <table className="figures">
-        <thead>
-          <tr>
-            <th scope="col">{capitalized(by.replace("_", " "))}</th>
-            {[...COUNTS.map(([name]) => name), "Retries", "Time", "Lines", "Cost"].map((name) => (
-              <th key={name} scope="col" className="num">
-                {name}
-              </th>
-            ))}
-          </tr>
-        </thead>
+        <FigureHead group={capitalized(by.replace("_", " "))} figures={[...COUNTS.map(([name]) => name), "Retries", "Time", "Lines", "Cost"]} />
         <tbody>
           {report.rows.map((row) => {
             const group = row[by] === null ? "" : String(row[by]);
@@ -68,9 +60,7 @@ function GroupRows({ row, by, group, since, route, state }: RowProps) {
   return (
     <>
       <tr>
-        <td className="group" title={visible(group)}>
-          <PlainText text={groupName(by, group)} />
-        </td>
+        <PlainText as="td" className="group" title={group} text={groupName(by, group)} />
         {COUNTS.map(([name, figure, wanted]) => {
           const count = Number(row[figure] ?? 0);
           const isOpen = state === wanted;
@@ -130,7 +120,7 @@ function CallLink({ call }: { call: CountedCall }) {
   const words = [call.tool, call.failure ?? call.state, call.file ? groupName("file", call.file) : ""].filter(Boolean).join(" · ");
   const name = (
     <>
-      <PlainText text={call.title || call.session} /> <span className="muted"><PlainText text={words} /></span>
+      <PlainText text={call.title || call.session} /> <PlainText className="muted" text={words} />
     </>
   );
   return (

@@ -3,7 +3,7 @@
 import { exactMoney, folder, money, tokens, exact } from "../kit/format";
 import { PlainText, visible } from "../kit/PlainText";
 import { sessionHref } from "../route";
-import type { SessionUsage } from "../source";
+import type { SessionUsage } from "../data/source";
 import { number, tokensOf } from "./usageChart";
 
 export function TopSessions({ rows }: { rows: SessionUsage[] }) {
@@ -24,9 +24,7 @@ export function TopSessions({ rows }: { rows: SessionUsage[] }) {
                 <PlainText text={name} />
               )}
             </span>
-            <span className="top-project muted" title={visible(project)}>
-              <PlainText text={project.split(/[\\/]/).at(-1) ?? ""} />
-            </span>
+            <PlainText className="top-project muted" title={project} text={project.split(/[\\/]/).at(-1) ?? ""} />
             <span className="num muted" title={`${exact(tokensOf(row))} tokens`}>
               {tokens(tokensOf(row))} tokens
             </span>

@@ -9,13 +9,14 @@ import { useAsync, useLastReady } from "../kit/useAsync";
 import { Bar } from "../shell/Bar";
 import { Empty, LoadError, Loading } from "../shell/PageStates";
 import { reportHref, type ReportRoute } from "../route";
-import type { Source, UsageReport } from "../source";
-import type { ReaderSettings } from "../values";
+import type { Source, UsageReport } from "../data/source";
+import type { ReaderSettings } from "../data/values";
 import { BudgetField } from "./BudgetField";
 import { ColumnChart, periodName, total, type ValueFormat } from "./ColumnChart";
 import { daysOf, fittingUnit, lastDays, periodOf, PERIODS, UNITS, type Chart, type Column, type Range, type Unit } from "./columns";
 import { Heatmap } from "./Heatmap";
 import { TopSessions } from "./TopSessions";
+import { Total } from "./Total";
 import { chartOf, groupName, GROUPS, measureOf, number, sumBy, sumByGroup, tokensOf, type Group, type Measure } from "./usageChart";
 import { UsageTable } from "./UsageTable";
 
@@ -225,25 +226,17 @@ function Totals({ usage, peak, unit }: { usage: UsageReport["totals"]; peak: Col
   return (
     <>
       <p className="usage-totals">
-        <span title={exactMoney(cost)}>
-          <strong className="num">{money(cost, usage.lower_bound)}</strong> at list prices
-        </span>
-        <span title={`${exact(tokensOf(usage))} tokens`}>
-          <strong className="num">{tokens(tokensOf(usage))}</strong> tokens
-        </span>
-        <span>
-          <strong className="num">{exact(number(usage, "responses"))}</strong> responses
-        </span>
+        <Total value={money(cost, usage.lower_bound)} name="at list prices" title={exactMoney(cost)} />
+        <Total value={tokens(tokensOf(usage))} name="tokens" title={`${exact(tokensOf(usage))} tokens`} />
+        <Total value={exact(number(usage, "responses"))} name="responses" />
         {input > 0 && (
-          <span title={`${exact(read)} of ${exact(input)} tokens of input`}>
-            <strong className="num">{Math.floor((read / input) * 100)} %</strong> of the input from the cache
-          </span>
+          <Total
+            value={`${Math.floor((read / input) * 100)} %`}
+            name="of the input from the cache"
+            title={`${exact(read)} of ${exact(input)} tokens of input`}
+          />
         )}
-        {peak && (
-          <span>
-            <strong className="num">{money(total(peak))}</strong> on the highest {unit}, {periodName(peak.period)}
-          </span>
-        )}
+        {peak && <Total value={money(total(peak))} name={`on the highest ${unit}, ${periodName(peak.period)}`} />}
       </p>
       <Caveats figures={usage} />
     </>

@@ -1,8 +1,9 @@
 /** The figures below the chart: by group, or by period. */
 
+import { FigureHead } from "../kit/FigureHead";
 import { capitalized, exact, exactMoney, money } from "../kit/format";
 import { PlainText, visible } from "../kit/PlainText";
-import type { UsageRow } from "../source";
+import type { UsageRow } from "../data/source";
 import { number } from "./usageChart";
 
 type Column = [name: string, value: (row: UsageRow) => number];
@@ -52,16 +53,7 @@ export function UsageTable({ label, rows, totals, calls = false, name, title, hr
   return (
     <div className="scrolls" tabIndex={0} role="region" aria-label={`Usage by ${label}`}>
       <table className="figures">
-        <thead>
-          <tr>
-            <th scope="col">{capitalized(label)}</th>
-            {["Cost", "Share", ...columns.map(([column]) => column)].map((column) => (
-              <th key={column} scope="col" className="num">
-                {column}
-              </th>
-            ))}
-          </tr>
-        </thead>
+        <FigureHead group={capitalized(label)} figures={["Cost", "Share", ...columns.map(([column]) => column)]} />
         <tbody>
           {rows.map((row, index) => {
             const address = href?.(row) ?? null;

@@ -1,6 +1,6 @@
 /** The rows of the library: grouped by project, or in one sorted list; repeats are folded. */
 
-import type { LibraryRow } from "../values";
+import type { LibraryRow } from "../data/values";
 
 export const SORTS = ["projects", "newest", "turns", "tokens", "cost", "title"] as const;
 export type Sort = (typeof SORTS)[number];

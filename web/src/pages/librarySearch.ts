@@ -2,8 +2,8 @@
 
 import { Store } from "../kit/store";
 import { toError } from "../kit/toError";
-import type { Order, Source } from "../source";
-import type { LibrarySearch } from "../values";
+import type { Order, Source } from "../data/source";
+import type { LibrarySearch } from "../data/values";
 
 /** How long to wait for more typing, in milliseconds. */
 const TYPING = 150;

@@ -1,7 +1,7 @@
 /** The usage report as the data of a stacked column chart, and its rows summed by group. */
 
 import { folder, model } from "../kit/format";
-import type { UsageRow } from "../source";
+import type { UsageRow } from "../data/source";
 import { columnsOf, type Chart, type Range, type Unit } from "./columns";
 
 export const GROUPS = ["model", "project", "agent_type", "tool"] as const;

@@ -3,7 +3,7 @@
 import { useEffect, useState } from "react";
 import { useSource } from "../contexts";
 import { toError } from "../kit/toError";
-import type { Library, LibraryRow } from "../values";
+import type { Library, LibraryRow } from "../data/values";
 
 /** The list of sessions; `onGrowth` is called if there are new texts. */
 export function useLibrary(onGrowth: () => void) {

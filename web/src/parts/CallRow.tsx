@@ -40,11 +40,7 @@ export function CallRow({ name, label, title, tooltip = title, detail = "", coun
       name={name}
       header={
         <>
-          {label && (
-            <span className="tool">
-              <PlainText text={label} />
-            </span>
-          )}
+          {label && <PlainText className="tool" text={label} />}
           <span className="call-title" title={visible(tooltip)}>
             <bdi>
               <Title text={stripAnsi(title)} counted={counted} />

@@ -4,7 +4,7 @@ import { useExpanded } from "../contexts";
 import { DisclosureButton } from "../kit/DisclosureButton";
 import { PlainText } from "../kit/PlainText";
 import { useVersion } from "../kit/store";
-import type { NodesPart, TimelineItem } from "../values";
+import type { NodesPart, TimelineItem } from "../data/values";
 import { detailsKey } from "./keys";
 import { NodesBlock } from "./NodesBlock";
 
@@ -23,9 +23,7 @@ export function CollapsedParts({ item, parts }: Props) {
           const key = detailsKey(item, at);
           return (
             <DisclosureButton key={at} small open={expanded.has(key)} onToggle={() => expanded.toggle(key)}>
-              <span className="muted">
-                <PlainText text={part.title} />
-              </span>
+              <PlainText className="muted" text={part.title} />
             </DisclosureButton>
           );
         })}

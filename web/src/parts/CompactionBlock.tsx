@@ -1,7 +1,7 @@
 import { Count } from "../kit/Figure";
-import { Markdown } from "../kit/Markdown";
+import { Markdown } from "../markdown/Markdown";
 import { PlainText } from "../kit/PlainText";
-import type { CompactionPart } from "../values";
+import type { CompactionPart } from "../data/values";
 import { Collapsible } from "./Collapsible";
 import { summaryKey } from "./keys";
 import type { PartProps } from "./partProps";

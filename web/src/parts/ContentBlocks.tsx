@@ -2,7 +2,7 @@
 
 import type { ComponentType } from "react";
 import { ErrorBoundary } from "../kit/ErrorBoundary";
-import type { NodesPart, Part, TimelineItem } from "../values";
+import type { NodesPart, Part, TimelineItem } from "../data/values";
 import { CollapsedParts } from "./CollapsedParts";
 import { CompactionBlock } from "./CompactionBlock";
 import { ForkBlock } from "./ForkBlock";

@@ -3,7 +3,7 @@ import { ForkIcon } from "../kit/ForkIcon";
 import { PlainText } from "../kit/PlainText";
 import { plural } from "../kit/format";
 import { sessionHref } from "../route";
-import type { ForkPart } from "../values";
+import type { ForkPart } from "../data/values";
 import type { PartProps } from "./partProps";
 
 export function ForkBlock({ part, item }: PartProps<ForkPart>) {
@@ -23,9 +23,7 @@ export function ForkBlock({ part, item }: PartProps<ForkPart>) {
                 aria-current={shown ? "true" : undefined}
               >
                 <span aria-hidden="true">{shown ? "◉" : "○"}</span>
-                <bdi>
-                  <PlainText text={branch.title || "(no prompt)"} />
-                </bdi>
+                <PlainText as="bdi" text={branch.title || "(no prompt)"} />
                 {mark && (
                   <span className="muted">
                     {plural(mark.turns, "turn")}

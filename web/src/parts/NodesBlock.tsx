@@ -1,7 +1,7 @@
 import { CutsContext } from "../nodes/nodeProps";
 import { NodeList } from "../nodes/NodeList";
 import { useThreadStore } from "../contexts";
-import type { NodesPart } from "../values";
+import type { NodesPart } from "../data/values";
 import type { PartProps } from "./partProps";
 
 export function NodesBlock({ part, item, at }: PartProps<NodesPart>) {

@@ -3,7 +3,7 @@
 import { useState } from "react";
 import { useThreadStore } from "../contexts";
 import { exact } from "../kit/format";
-import type { TimelineItem } from "../values";
+import type { TimelineItem } from "../data/values";
 
 export function ShowAll({ chars, item }: { chars: number | null; item: TimelineItem }) {
   const store = useThreadStore();

@@ -1,5 +1,5 @@
-import { Markdown } from "../kit/Markdown";
-import type { TextPart } from "../values";
+import { Markdown } from "../markdown/Markdown";
+import type { TextPart } from "../data/values";
 import { ShowAll } from "./ShowAll";
 import type { PartProps } from "./partProps";
 

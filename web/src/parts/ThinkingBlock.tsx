@@ -1,8 +1,8 @@
 import { useExpanded } from "../contexts";
 import { useSelector } from "../kit/store";
-import { Markdown } from "../kit/Markdown";
+import { Markdown } from "../markdown/Markdown";
 import { duration } from "../kit/format";
-import type { ThinkingPart } from "../values";
+import type { ThinkingPart } from "../data/values";
 import { Collapsible } from "./Collapsible";
 import { thinkingKey } from "./keys";
 import type { PartProps } from "./partProps";

@@ -8,7 +8,7 @@ import { NodeList } from "../nodes/NodeList";
 import { CutsContext } from "../nodes/nodeProps";
 import { CallActions } from "../session/Actions";
 import { AgentSummary, CollapsibleAgent, SingleAgent } from "../session/InlineAgent";
-import type { CallBody, CallPart } from "../values";
+import type { CallBody, CallPart } from "../data/values";
 import { CallRow } from "./CallRow";
 import { Collapsible } from "./Collapsible";
 import { callKey } from "./keys";

@@ -1,6 +1,6 @@
 /** The keys under which the store remembers what is expanded. */
 
-import type { CallPart, TimelineItem } from "../values";
+import type { CallPart, TimelineItem } from "../data/values";
 
 export const callKey = (call: Pick<CallPart, "index">): string => `call:${call.index}`;
 export const runKey = (item: TimelineItem): string => `run:${item.key}`;

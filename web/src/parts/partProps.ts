@@ -1,6 +1,6 @@
 /** The props of every part component. */
 
-import type { TimelineItem } from "../values";
+import type { TimelineItem } from "../data/values";
 
 export interface PartProps<P> {
   part: P;

@@ -3,11 +3,13 @@
 import { useState } from "react";
 import { useThreadStore } from "../contexts";
 import { Cost, Count } from "../kit/Figure";
+import { FigureHead } from "../kit/FigureHead";
 import { exact, plural } from "../kit/format";
 import { PlainText } from "../kit/PlainText";
+import { NodeList } from "../nodes/NodeList";
 import { useAsync } from "../kit/useAsync";
 import { sessionHref } from "../route";
-import type { Problem, UsageSummary } from "../values";
+import type { Problem, UsageSummary } from "../data/values";
 import { RawView } from "./RawView";
 
 const FORMATS: Record<string, string> = {
@@ -25,16 +27,12 @@ export function About({ usage }: { usage: UsageSummary | null }) {
       <dl className="facts">
         <div>
           <dt>ID</dt>
-          <dd>
-            <PlainText text={overview.id} />
-          </dd>
+          <PlainText as="dd" text={overview.id} />
         </div>
         {overview.path && (
           <div>
             <dt>File</dt>
-            <dd>
-              <PlainText text={overview.path} />
-            </dd>
+            <PlainText as="dd" text={overview.path} />
           </div>
         )}
         <div>
@@ -58,6 +56,7 @@ export function About({ usage }: { usage: UsageSummary | null }) {
           </div>
         )}
       </dl>
+      <NodeList nodes={overview.state} place="state" />
       {usage && Object.keys(usage.by_model).length > 0 && <UsageByModel usage={usage} />}
       {loaded.state === "ready" && loaded.value.problems.length > 0 && (
         <div className="problems">
@@ -100,20 +99,7 @@ function ProblemRow({ problem }: { problem: Problem }) {
 function UsageByModel({ usage }: { usage: UsageSummary }) {
   return (
     <table className="figures">
-      <thead>
-        <tr>
-          <th scope="col">Model</th>
-          <th scope="col" className="num">
-            Tokens
-          </th>
-          <th scope="col" className="num">
-            Output
-          </th>
-          <th scope="col" className="num">
-            Cost
-          </th>
-        </tr>
-      </thead>
+      <FigureHead group="Model" figures={["Tokens", "Output", "Cost"]} />
       <tbody>
         {Object.entries(usage.by_model).map(([name, figures]) => (
           <tr key={name}>

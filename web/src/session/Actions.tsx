@@ -4,11 +4,13 @@ import { useState } from "react";
 import { useThreadStore } from "../contexts";
 import { useCopy } from "../kit/CopyTextButton";
 import { sessionHref } from "../route";
-import type { Target } from "../source";
+import type { Target } from "../data/source";
 import { RawView } from "./RawView";
 
 export function CallActions({ target }: { target: Target }) {
+  const { can } = useThreadStore().source;
   const [raw, setRaw] = useState(false);
+  if (!can.link && !can.raw) return null;
   return (
     <>
       <span className="actions">
@@ -42,8 +44,9 @@ export function CopyButton({ target }: { target: Target }) {
 
 /** A link to a message or call, which also copies its address. */
 export function LinkButton({ target, title }: { target: Target; title: string }) {
-  const { thread } = useThreadStore();
+  const { source, thread } = useThreadStore();
   const [result, copy] = useCopy();
+  if (!source.can.link) return null;
   const href = sessionHref(thread, target);
   const address = () => {
     const url = new URL(href, location.href);

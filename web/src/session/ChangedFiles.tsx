@@ -7,7 +7,7 @@ import { PlainText } from "../kit/PlainText";
 import { useAsync } from "../kit/useAsync";
 import { NodeList } from "../nodes/NodeList";
 import { sessionHref } from "../route";
-import type { ChangedFile, ChangedVersion } from "../values";
+import type { ChangedFile, ChangedVersion } from "../data/values";
 
 const ACTIONS: Record<string, string> = {
   create: "created",
@@ -39,9 +39,7 @@ export function ChangedFiles() {
         {files.map((file, index) => (
           <li key={file.path}>
             <button type="button" className="changed-file" aria-expanded={chosen === index} onClick={() => setChosen(chosen === index ? null : index)}>
-              <span className="path">
-                <PlainText text={file.path} />
-              </span>
+              <PlainText className="path" text={file.path} />
               <span className="num">
                 <span className="added-lines">+{file.added}</span> <span className="removed-lines">−{file.removed}</span>
               </span>

@@ -3,7 +3,7 @@
 import { memo } from "react";
 import { useThreadStore } from "../contexts";
 import { exact, tokens } from "../kit/format";
-import type { ContextFill } from "../values";
+import type { ContextFill } from "../data/values";
 import { goToTurn } from "./navigation";
 
 const HEIGHT = 28;

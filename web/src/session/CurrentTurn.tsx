@@ -13,15 +13,11 @@ export function CurrentTurn() {
   const prompt = turnTitle(store, turn);
   return (
     <p className="current-turn">
-      <strong dir="auto">
-        <PlainText text={store.overview.title} />
-      </strong>
+      <PlainText as="strong" dir="auto" text={store.overview.title} />
       {prompt && prompt !== store.overview.title && (
         <a href={sessionHref(store.thread, { turn })} title="Go to the start of this turn">
           <span className="turn-number">{turn}</span>{" "}
-          <bdi>
-            <PlainText text={prompt} />
-          </bdi>
+          <PlainText as="bdi" text={prompt} />
         </a>
       )}
     </p>

@@ -1,7 +1,7 @@
 /** A line above a turn that begins on another day than what came before, or long after it. */
 
 import { plural, weekday } from "../kit/format";
-import type { TimelineItem } from "../values";
+import type { TimelineItem } from "../data/values";
 
 const HOUR_MS = 3_600_000;
 const TWO_DAYS_MS = 48 * HOUR_MS;

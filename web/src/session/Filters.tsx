@@ -2,12 +2,12 @@
 
 import { useLayoutEffect, useRef, useState, type RefObject } from "react";
 import { useThreadStore } from "../contexts";
-import { NO_FILTER, isEmpty } from "../filter";
+import { NO_FILTER, isEmpty } from "../search/filter";
 import { ChipGroup } from "../kit/ChipGroup";
 import { capitalized, exact, plural } from "../kit/format";
 import { visible } from "../kit/PlainText";
 import { DENSITIES, type Density } from "../kit/settings";
-import type { Filter } from "../source";
+import type { Filter } from "../data/source";
 import { CurrentTurn } from "./CurrentTurn";
 import type { FilteredItems } from "./useFiltered";
 

@@ -6,7 +6,7 @@ import { VirtualRows } from "../kit/VirtualRows";
 import { PlainText } from "../kit/PlainText";
 import { textAfter, textBefore } from "../kit/excerpt";
 import { exact, plural } from "../kit/format";
-import type { SearchHit } from "../values";
+import type { SearchHit } from "../data/values";
 import type { Search } from "./useSearch";
 
 /** Characters shown before a match: more would push it out of the two lines of a row. */
@@ -43,7 +43,8 @@ function HitRow({ hit, onHit }: { hit: SearchHit; onHit(hit: SearchHit): void })
   return (
     <button type="button" className="hit" onClick={() => onHit(hit)}>
       <span className="hit-place">
-        {hit.agent && "◇ "}Turn {exact(hit.turn)} · {hit.where}
+        {hit.agent && "◇ "}Turn {exact(hit.turn)} · {hit.tool && <PlainText text={`${hit.tool} `} />}
+        {hit.where}
       </span>
       <span className="hit-text">
         <PlainText text={textBefore(hit.before, BEFORE)} />

@@ -9,9 +9,9 @@ import { useVersion } from "../kit/store";
 import { useAsync } from "../kit/useAsync";
 import { Collapsible } from "../parts/Collapsible";
 import { sessionHref } from "../route";
-import { ThreadProvider } from "../ThreadProvider";
-import type { ThreadStore } from "../threadStore";
-import type { AgentInfo } from "../values";
+import { ThreadProvider } from "./ThreadProvider";
+import type { ThreadStore } from "../data/threadStore";
+import type { AgentInfo } from "../data/values";
 
 /** The number of items shown at first. */
 const FIRST = 30;
@@ -88,7 +88,8 @@ export function CollapsibleAgent({ agent }: { agent: AgentInfo }) {
 }
 
 function OpenAgentLink({ agent }: { agent: AgentInfo }) {
-  const { thread } = useThreadStore();
+  const { source, thread } = useThreadStore();
+  if (!source.can.link) return null;
   return (
     <a
       className="link-button open-agent"

@@ -1,17 +1,19 @@
 /** The messages. Only those near the screen are rendered, and only pages near them are kept. */
 
 import { useCallback, useEffect, useLayoutEffect, useRef, useState } from "react";
+import { listen } from "../kit/listen";
 import { useThreadStore } from "../contexts";
 import { contentTop } from "../kit/barHeight";
 import { exact, plural } from "../kit/format";
 import { useVersion } from "../kit/store";
 import { useWindowedRows, type WindowedRows } from "../kit/useWindowedRows";
-import type { Filter } from "../source";
-import type { Jump, ThreadStore } from "../threadStore";
+import type { Filter } from "../data/source";
+import type { ThreadStore } from "../data/threadStore";
 import { Divider } from "./Divider";
-import { Message } from "./Message";
+import { MessageRow } from "./MessageRow";
 import { usePrinting } from "./printing";
-import { savePosition, scrollToEnd, scrollToRow } from "./scrollTo";
+import { savePosition } from "./scrollPosition";
+import { useJumps } from "./useJumps";
 
 /** The height of a row that is not measured yet. */
 const ESTIMATE = 88;
@@ -35,21 +37,22 @@ export function MessageList({ rows, filter, until }: Props) {
   const printed = usePrinting(store);
   const count = rows ? rows.length : Math.min(until ?? store.total, store.total);
   const indexAt = useCallback((row: number) => (rows ? (rows[row] ?? 0) : row), [rows]);
-  const list = useWindowedRows(container, count, ESTIMATE, rows);
+  const isHeld = useCallback(() => store.jumps.current !== null, [store]);
+  const list = useWindowedRows(container, count, ESTIMATE, rows, isHeld);
   const { heights, first, last } = list;
 
   useEffect(() => {
     if (count) store.request(indexAt(first) - AHEAD, indexAt(last) + AHEAD);
   });
   usePosition(list, store, indexAt);
-  useJumps(list, store, rows);
+  useJumps(list, store.jumps, container, rows);
   const following = useFollowing(list, store, until);
 
   if (printed) {
     const shown = rows ? new Set(rows) : null;
     return (
       <div className="message-list" ref={container}>
-        {printed.map((item) => (!shown || shown.has(item.index)) && <Message key={item.index} item={item} filter={filter} />)}
+        {printed.map((item) => (!shown || shown.has(item.index)) && <MessageRow key={item.index} item={item} filter={filter} />)}
         {printed.length < store.total && (
           <p className="note">
             The first {exact(printed.length)} of {plural(store.total, "message")}.
@@ -67,7 +70,7 @@ export function MessageList({ rows, filter, until }: Props) {
             return (
               <div key={indexAt(first + at)} data-index={first + at} ref={list.rowRef} className="row">
                 {item && <Divider item={item} />}
-                {item ? <Message item={item} filter={filter} /> : <div className="message loading" />}
+                {item ? <MessageRow item={item} filter={filter} /> : <div className="message loading" />}
               </div>
             );
           })}
@@ -77,6 +80,8 @@ export function MessageList({ rows, filter, until }: Props) {
     </>
   );
 }
+
+const scrollToEnd = () => scrollTo(0, document.documentElement.scrollHeight);
 
 function NewMessages({ following }: { following: boolean }) {
   const store = useThreadStore();
@@ -90,82 +95,66 @@ function NewMessages({ following }: { following: boolean }) {
 
 /** Track the scroll position, and save it for reload, back and forward. */
 function usePosition({ heights, margin }: WindowedRows, store: ThreadStore, indexAt: (row: number) => number): void {
+  const update = useCallback(() => {
+    const offset = scrollY - margin + contentTop();
+    const row = heights.at(offset + 1); // a page cannot be scrolled by less than a pixel
+    const index = indexAt(row);
+    const item = store.item(index);
+    store.position.move(index, item?.turn ?? null);
+    return item && { index, key: item.key, offset: offset - heights.top(row) };
+  }, [heights, margin, store, indexAt]);
+  // Rows that are measured can change what is at the top without scrolling.
+  useEffect(() => void update());
   useEffect(() => {
     let timer = 0;
-    const current = () => {
-      const offset = scrollY - margin + contentTop();
-      const row = heights.at(offset);
-      return { index: indexAt(row), item: store.item(indexAt(row)), offset: offset - heights.top(row) };
-    };
     const save = () => {
-      const { index, item, offset } = current();
-      if (item) savePosition({ index, key: item.key, offset });
+      timer = 0;
+      const position = update();
+      if (position && !store.jumps.underWay) savePosition(position);
     };
-    const moved = () => {
-      const { index, item } = current();
-      store.position.move(index, item?.turn ?? null);
+    const saveNow = () => timer && save();
+    const scrolled = () => {
+      const { hash } = location;
+      update();
       clearTimeout(timer);
-      timer = window.setTimeout(save, 250);
+      // The position belongs to the address at which the page was scrolled.
+      timer = window.setTimeout(() => location.hash === hash && save(), 250);
     };
-    addEventListener("scroll", moved, { passive: true });
-    addEventListener("pagehide", save);
+    const stop = listen({ scroll: scrolled, pagehide: saveNow }, { passive: true });
     return () => {
       clearTimeout(timer);
-      removeEventListener("scroll", moved);
-      removeEventListener("pagehide", save);
+      stop();
     };
-  }, [heights, margin, store, indexAt]);
-}
-
-/** Scroll to the target of each jump, after its items are loaded and can be measured. */
-function useJumps(list: WindowedRows, store: ThreadStore, rows: number[] | null): void {
-  useVersion(store.jumps);
-  const jump = store.jumps.last;
-  const done = useRef<Jump | null>(null);
-  const latest = useRef(list);
-  latest.current = list;
-  const carryOut = useCallback(
-    async (jump: Jump) => {
-      const row = rows ? rows.findIndex((index) => index >= jump.index) : jump.index;
-      await Promise.all([
-        store.load(jump.index),
-        store.load(Math.max(0, jump.index - AHEAD)),
-        store.load(Math.min(store.total - 1, jump.index + AHEAD)),
-      ]);
-      if (store.jumps.last === jump && row >= 0) await scrollToRow(latest.current, row, jump);
-    },
-    [store, rows],
-  );
-  useEffect(() => {
-    if (jump && done.current !== jump) {
-      done.current = jump;
-      void carryOut(jump);
-    }
-  }, [jump, carryOut]);
+  }, [store, update]);
 }
 
 /** Stay at the end while the list grows, until the user scrolls up. */
 function useFollowing({ heights, margin }: WindowedRows, store: ThreadStore, until: number | null): boolean {
+  const { jumps } = store;
   const [following, setFollowing] = useState(false);
   const lastTop = useRef(0);
   const active = following && (store.overview.live || until !== null);
   useEffect(() => {
     const scrolled = () => {
       const atEnd = innerHeight + scrollY >= margin + heights.total - NEAR_END;
-      if (atEnd) setFollowing(true);
+      if (jumps.underWay) setFollowing(false);
+      else if (atEnd) setFollowing(true);
       else if (scrollY < lastTop.current - 1) setFollowing(false);
       lastTop.current = scrollY;
     };
     scrolled();
-    addEventListener("scroll", scrolled, { passive: true });
-    return () => removeEventListener("scroll", scrolled);
-  }, [heights, margin]);
+    return listen({ scroll: scrolled }, { passive: true });
+  }, [heights, margin, jumps, jumps.current, jumps.reached]);
   useEffect(() => {
-    if (until !== null) setFollowing(true);
+    if (until === null) return;
+    jumps.cancel();
+    setFollowing(true);
   }, [until !== null]);
   const height = heights.total;
   useLayoutEffect(() => {
-    if (active) scrollToEnd();
+    if (!active || jumps.underWay) return;
+    jumps.release();
+    scrollToEnd();
   }, [active, height, store.total, until]);
   useEffect(() => {
     if (following) store.markSeen();

@@ -9,7 +9,7 @@ import { VirtualRows } from "../kit/VirtualRows";
 import { PlainText } from "../kit/PlainText";
 import { exact, plural } from "../kit/format";
 import { sessionHref } from "../route";
-import type { OutlineTurn } from "../values";
+import type { OutlineTurn } from "../data/values";
 import { Marks } from "./Marks";
 import { OutlineAgents } from "./OutlineAgents";
 import { placeAgents, type PlacedAgent } from "./placeAgents";
@@ -128,9 +128,7 @@ function Turn({ mark, number, current, agents, onTurn }: TurnProps) {
       }}
     >
       <span className="turn-number">{number}</span>
-      <span className="turn-title">
-        <PlainText text={mark?.title ?? ""} />
-      </span>
+      <PlainText className="turn-title" text={mark?.title ?? ""} />
       {mark && (
         <span className="turn-marks">
           <Marks marks={mark.marks} />

@@ -5,7 +5,7 @@ import { LiveDot } from "../kit/LiveDot";
 import { exact, plural } from "../kit/format";
 import { PlainText, visible } from "../kit/PlainText";
 import { sessionHref } from "../route";
-import type { AgentInfo } from "../values";
+import type { AgentInfo } from "../data/values";
 import type { PlacedAgent } from "./placeAgents";
 
 const DEEPEST = 4;

@@ -2,7 +2,7 @@
 
 import { useEffect, useState } from "react";
 import { useThreadStore } from "../contexts";
-import { replayDelay } from "../clock";
+import { replayDelay } from "../data/clock";
 import { timeOfDay, exact } from "../kit/format";
 import { useVersion } from "../kit/store";
 

@@ -6,8 +6,8 @@ import { useAsync } from "../kit/useAsync";
 import { LongText } from "../kit/LongText";
 import { PlainText } from "../kit/PlainText";
 import { exact } from "../kit/format";
-import type { Target } from "../source";
-import type { RawLine } from "../values";
+import type { Target } from "../data/source";
+import type { RawLine } from "../data/values";
 
 export function RawView({ target }: { target: Target }) {
   const { source, thread } = useThreadStore();
@@ -18,11 +18,7 @@ export function RawView({ target }: { target: Target }) {
   const { path, lines } = loaded.value;
   return (
     <section className="raw" aria-label="Recorded lines">
-      {path && (
-        <p className="raw-path">
-          <PlainText text={path} />
-        </p>
-      )}
+      {path && <PlainText as="p" className="raw-path" text={path} />}
       {lines.map((line) => (
         <RawLineView key={`${line.line} ${line.offset}`} line={line} onShowAll={() => setWhole(true)} />
       ))}

@@ -1,9 +1,9 @@
 /** What is recorded of an item besides its parts: the model and tokens of each response, and all other fields. */
 
-import { Cost, Count } from "../kit/Figure";
+import { TokensAndCost } from "../kit/Figure";
 import { PlainText } from "../kit/PlainText";
 import { NodesBlock } from "../parts/NodesBlock";
-import type { ResponseInfo, TimelineItem } from "../values";
+import type { ResponseInfo, TimelineItem } from "../data/values";
 
 export const hasFields = (item: TimelineItem): boolean => item.fields !== null || item.responses.length > 0;
 
@@ -23,22 +23,11 @@ function Response({ response }: { response: ResponseInfo }) {
   const words = [stop_reason, stop_sequence, service_tier, request_id];
   return (
     <p className="turn-end">
-      {model && (
-        <span>
-          <PlainText text={model} />
-        </span>
-      )}
-      <span>
-        <Count value={figures.tokens} unit="tokens" /> tokens
-      </span>
-      {figures.cost_usd !== null && <Cost figures={figures} />}
+      {model && <PlainText as="span" text={model} />}
+      <TokensAndCost figures={figures} />
       {words.map(
         (word, at) =>
-          word && (
-            <span key={at}>
-              <PlainText text={word} />
-            </span>
-          ),
+          word && <PlainText as="span" key={at} text={word} />,
       )}
     </p>
   );

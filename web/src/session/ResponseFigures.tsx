@@ -2,8 +2,8 @@
 
 import { Count } from "../kit/Figure";
 import { model } from "../kit/format";
-import { PlainText, visible } from "../kit/PlainText";
-import type { TimelineItem } from "../values";
+import { PlainText } from "../kit/PlainText";
+import type { TimelineItem } from "../data/values";
 
 export function ResponseFigures({ item: { figures, responses } }: { item: TimelineItem }) {
   const name = responses.find((response) => response.model)?.model;
@@ -11,11 +11,7 @@ export function ResponseFigures({ item: { figures, responses } }: { item: Timeli
   if ((figures !== null && figures.tokens > 0) || (!name && !tokens)) return null;
   return (
     <p className="response-figures">
-      {name && (
-        <span title={visible(name)}>
-          <PlainText text={model(name)} />
-        </span>
-      )}
+      {name && <PlainText title={name} text={model(name)} />}
       {tokens > 0 && (
         <span>
           <Count value={tokens} unit="tokens" /> tokens

@@ -4,7 +4,7 @@ import { useThreadStore } from "../contexts";
 import { exact } from "../kit/format";
 import { SearchField } from "../kit/SearchField";
 import { useVersion } from "../kit/store";
-import type { SearchHit } from "../values";
+import type { SearchHit } from "../data/values";
 import type { Search } from "./useSearch";
 
 interface Props {

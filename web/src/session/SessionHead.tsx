@@ -2,20 +2,20 @@
 
 import { useState } from "react";
 import { useThreadStore } from "../contexts";
-import { Cost, Count, caveats } from "../kit/Figure";
+import { caveats, TokensAndCost } from "../kit/Figure";
 import { day, duration, folder, fullTime, model, plural, timeOfDay } from "../kit/format";
 import { LiveDot } from "../kit/LiveDot";
+import { nextFrame } from "../kit/nextFrame";
 import { PlainText, visible } from "../kit/PlainText";
 import { useVersion } from "../kit/store";
 import { useAsync } from "../kit/useAsync";
 import { sessionHref, timelineHref } from "../route";
 import { useActions, type Action } from "../shell/actions";
-import type { Overview, UsageSummary } from "../values";
+import type { Overview, UsageSummary } from "../data/values";
 import { About } from "./About";
 import { ChangedFiles } from "./ChangedFiles";
 import { ContextChart } from "./ContextChart";
 import { AgentFigures } from "./InlineAgent";
-import { nextFrame } from "./scrollTo";
 import { SharePane } from "./SharePane";
 import { StarAndNote } from "./StarAndNote";
 
@@ -41,7 +41,7 @@ export function SessionHead({ onPlay, playing, timeline }: Props) {
   const exportUrl = source.exportUrl(thread);
   const download: Action[] = exportUrl === null ? [] : [{ name: "Export as one HTML file", run: () => location.assign(exportUrl) }];
   const changes: Action[] = source.can.files ? [{ name: "Files that this session changed", run: () => setFiles(!files) }] : [];
-  useActions([...download, ...changes, { name: "Print", run: () => print() }, { name: "About this session", run: () => setAbout(!about) }]);
+  useActions([...download, ...changes, { name: "Print", also: "pdf paper", run: () => print() }, { name: "About this session", also: "info details model version tokens cost", run: () => setAbout(!about) }]);
   return (
     <header className={more ? "session-head" : "session-head short"}>
       {overview.agent && (
@@ -109,8 +109,10 @@ export function SessionHead({ onPlay, playing, timeline }: Props) {
 }
 
 /** On one line, because the usage comes late and nothing below may move. */
-function Totals({ overview, usage }: { overview: Overview; usage: UsageSummary | null }) {
+function Totals({ overview, usage: counted }: { overview: Overview; usage: UsageSummary | null }) {
   const { models, started, ended } = overview;
+  const promptsOnly = overview.dialects[0] === "history";
+  const usage = promptsOnly ? null : counted; // what it used is recorded nowhere
   const seconds = started && ended ? (Date.parse(ended) - Date.parse(started)) / 1000 : null;
   return (
     <p className="totals num">
@@ -122,12 +124,8 @@ function Totals({ overview, usage }: { overview: Overview; usage: UsageSummary |
       )}
       <span>{plural(overview.turns, "turn")}</span>
       {seconds !== null && <span>{duration(seconds)}</span>}
-      {usage && (
-        <span>
-          <Count value={usage.figures.tokens} unit="tokens" /> tokens
-        </span>
-      )}
-      {usage && usage.figures.cost_usd !== null && <Cost figures={usage.figures} />}
+      {promptsOnly && <span title="Claude Code has deleted the session; these are the prompts that it remembers">prompts only</span>}
+      {usage && <TokensAndCost figures={usage.figures} />}
       {usage &&
         caveats(usage.figures).map((caveat) => (
           <span key={caveat} className="caveat" title={caveat}>
@@ -146,11 +144,7 @@ function Location({ overview }: { overview: Overview }) {
         <PlainText text={folder(project)} />
         {project_guessed && "?"}
       </span>
-      {git_branches.length > 0 && (
-        <span title={visible(git_branches.join("\n"))}>
-          <PlainText text={git_branches.at(-1) ?? ""} />
-        </span>
-      )}
+      {git_branches.length > 0 && <PlainText title={git_branches.join("\n")} text={git_branches.at(-1) ?? ""} />}
       {started && (
         <time dateTime={started} title={fullTime(started)}>
           {day(started)} {timeOfDay(started)}

@@ -7,13 +7,13 @@ import { toError } from "../kit/toError";
 import { hasTarget, type SessionRoute } from "../route";
 import { Bar } from "../shell/Bar";
 import { LoadError, Loading } from "../shell/PageStates";
-import { NotFound } from "../source";
-import { ThreadProvider } from "../ThreadProvider";
-import { ThreadStore } from "../threadStore";
-import type { OpeningProgress, TimelineUpdate } from "../values";
-import { Message } from "./Message";
-import { savedPosition } from "./scrollTo";
-import { SessionRenderer } from "./SessionRenderer";
+import { NotFound } from "../data/source";
+import { ThreadProvider } from "./ThreadProvider";
+import { ThreadStore } from "../data/threadStore";
+import type { OpeningProgress, TimelineUpdate } from "../data/values";
+import { MessageRow } from "./MessageRow";
+import { savedPosition } from "./scrollPosition";
+import { SessionView } from "./SessionView";
 
 /** The overview of a growing session is loaded at most this often, in milliseconds. */
 const REFRESH = 2000;
@@ -87,8 +87,8 @@ export function SessionPage({ route, hash }: { route: SessionRoute; hash: string
   if (store) {
     return (
       <ThreadProvider store={store}>
-        <MessageContext value={Message}>
-          <SessionRenderer route={route} hash={hash} />
+        <MessageContext value={MessageRow}>
+          <SessionView route={route} hash={hash} />
         </MessageContext>
       </ThreadProvider>
     );

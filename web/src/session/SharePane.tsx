@@ -5,10 +5,10 @@ import { plural } from "../kit/format";
 import { PlainText } from "../kit/PlainText";
 import { toError } from "../kit/toError";
 import { sessionHref } from "../route";
-import { changeReview, FORMATS, loadReview, shareDocumentUrl, sharePreviewUrl, type ShareChange } from "../sharing";
-import type { ShareChoices, ShareFinding, ShareReview } from "../values";
+import { changeReview, FORMATS, loadReview, shareDocumentUrl, sharePreviewUrl, type ShareChange } from "../data/sharing";
+import type { ShareChoices, ShareFinding, ShareReview } from "../data/values";
 
-const SORTS: [sort: string, title: string, note: string][] = [
+const LEVELS: [level: string, title: string, note: string][] = [
   ["likely", "To decide", "These may be secrets. Replace or keep each of them."],
   ["certain", "Secrets", "In the format of a vendor, or texts of your own. They are replaced."],
   ["personal", "Personal details", "Names, folders, hosts, mail addresses, remotes. They get pseudonyms."],
@@ -38,9 +38,9 @@ export function SharePane({ session, onClose }: { session: string; onClose(): vo
       {review !== null && (
         <>
           <Choices choices={review.choices} onChoose={(choices) => void change({ action: "choose", choices })} />
-          {SORTS.map(([sort, title, note]) => (
-            <Findings key={sort} title={title} note={note} session={session} change={change}
-              findings={review.findings.filter((finding) => finding.sort === sort)} />
+          {LEVELS.map(([level, title, note]) => (
+            <Findings key={level} title={title} note={note} session={session} change={change}
+              findings={review.findings.filter((finding) => finding.level === level)} />
           ))}
           <OwnText onReplace={(text) => void change({ action: "text", text })} />
           <p className="share-actions">
@@ -119,19 +119,23 @@ function Findings({ title, note, session, findings, change }: FindingsProps) {
       </summary>
       <p className="share-note">{note}</p>
       <ul className="share-findings">
-        {findings.map((finding) => (
-          <li key={finding.id}>
-            <p className="share-what">
-              <b>{finding.kind}</b> <code>{finding.mask}</code>{" "}
-              {finding.line > 0 && <a href={sessionHref({ session }, { line: finding.line })}>line {finding.line}</a>}
-              {finding.count > 1 && ` and ${plural(finding.count - 1, "more place")}`}
-            </p>
-            {finding.context && (
-              <p className="share-context" dir="auto">
-                <PlainText text={finding.context} />
-              </p>
+        {alike(findings).map((group) => (
+          <li key={group[0]!.id}>
+            <Finding finding={group[0]!} session={session} others={group.length - 1} />
+            <Decision findings={group} change={change} />
+            {group.length > 1 && (
+              <details>
+                <summary>Decide about each of the {group.length} values</summary>
+                <ul>
+                  {group.map((finding) => (
+                    <li key={finding.id}>
+                      <Finding finding={finding} session={session} others={0} />
+                      <Decision findings={[finding]} change={change} />
+                    </li>
+                  ))}
+                </ul>
+              </details>
             )}
-            <Decision finding={finding} change={change} />
           </li>
         ))}
       </ul>
@@ -139,21 +143,53 @@ function Findings({ title, note, session, findings, change }: FindingsProps) {
   );
 }
 
-function Decision({ finding, change }: { finding: ShareFinding; change(wanted: ShareChange): Promise<unknown> }) {
+/** Findings in groups: those of one kind and name, of which a tool may print many, get the same answer. */
+function alike(findings: ShareFinding[]): ShareFinding[][] {
+  const groups = new Map<string, ShareFinding[]>();
+  for (const finding of findings) {
+    const key = finding.name ? `${finding.kind} ${finding.name}` : finding.id;
+    groups.set(key, [...(groups.get(key) ?? []), finding]);
+  }
+  return [...groups.values()];
+}
+
+function Finding({ finding, session, others }: { finding: ShareFinding; session: string; others: number }) {
+  return (
+    <>
+      <p className="share-what">
+        <b>{finding.kind}</b> {finding.name && finding.name !== finding.kind && `${finding.name} `}
+        <code>{finding.mask}</code>{" "}
+        {finding.line > 0 && <a href={sessionHref({ session }, { line: finding.line })}>line {finding.line}</a>}
+        {finding.count > 1 && ` and ${plural(finding.count - 1, "more place")}`}
+        {others > 0 && `, and ${plural(others, "other value")} of this name`}
+      </p>
+      {finding.context && (
+        <p className="share-context" dir="auto">
+          <PlainText text={finding.context} />
+        </p>
+      )}
+    </>
+  );
+}
+
+/** One decision for findings that are alike. */
+function Decision({ findings, change }: { findings: ShareFinding[]; change(wanted: ShareChange): Promise<unknown> }) {
+  const ids = findings.map((finding) => finding.id);
+  const all = (decision: string) => findings.every((finding) => finding.decision === decision);
   const decide = (decision: "replace" | "keep", everywhere = false) =>
-    void change({ action: "decide", id: finding.id, decision, everywhere });
+    void change({ action: "decide", ids, decision, everywhere });
   return (
     <p className="share-decision">
-      <button type="button" aria-pressed={finding.decision === "replace"} onClick={() => decide("replace")}>
+      <button type="button" aria-pressed={all("replace")} onClick={() => decide("replace")}>
         Replace
       </button>
-      <button type="button" aria-pressed={finding.decision === "keep"} onClick={() => decide("keep")}>
+      <button type="button" aria-pressed={all("keep")} onClick={() => decide("keep")}>
         Keep
       </button>
       <button type="button" onClick={() => decide("keep", true)}>
         Keep everywhere
       </button>
-      {finding.decision === "replace" && <code>{finding.replacement}</code>}
+      {findings.length === 1 && all("replace") && <code>{findings[0]!.replacement}</code>}
     </p>
   );
 }

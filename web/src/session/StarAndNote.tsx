@@ -4,9 +4,9 @@ import { useEffect, useState } from "react";
 import { useSource } from "../contexts";
 import { PlainText } from "../kit/PlainText";
 import { toError } from "../kit/toError";
-import { useKeys } from "../kit/useKeys";
 import { useActions } from "../shell/actions";
-import type { Annotation } from "../source";
+import { useShortcuts } from "../shell/shortcuts";
+import type { Annotation } from "../data/source";
 
 const LONGEST = 4000;
 
@@ -45,22 +45,15 @@ export function StarAndNote({ session }: { session: string }) {
     );
   };
   const edit = () => setDraft(draft ?? known?.note ?? "");
-  useKeys({ s: star });
-  useActions([
-    { name: known?.starred ? "Take the star away" : "Star this session", keys: "s", run: star },
-    { name: "Write a note about this session", run: edit },
-  ]);
   const starred = known?.starred ?? false;
+  useActions([{ name: "Write a note about this session", also: "comment annotate remark", run: edit }]);
+  useShortcuts({ [starred ? "unstar" : "star"]: star });
   return (
     <div className="star-and-note">
       <button type="button" className="link-button star" aria-pressed={starred} title="Star this session (s)" onClick={star}>
         {starred ? "★ Starred" : "☆ Star"}
       </button>
-      {known?.note && (draft === null || problem) && (
-        <p className="session-note" dir="auto">
-          <PlainText text={known.note} />
-        </p>
-      )}
+      {known?.note && (draft === null || problem) && <PlainText as="p" className="session-note" dir="auto" text={known.note} />}
       {draft === null ? (
         <button type="button" className="link-button" onClick={edit}>
           {known?.note ? "Edit note" : "Add a note"}

@@ -1,12 +1,12 @@
 /** The end of a turn: its commits and pull requests, then the model, the duration, tokens and cost. */
 
 import { useThreadStore } from "../contexts";
-import { Cost, Count } from "../kit/Figure";
+import { TokensAndCost } from "../kit/Figure";
 import { capitalized, duration, model } from "../kit/format";
 import { PlainText, visible } from "../kit/PlainText";
 import { SafeLink, isSafe } from "../kit/SafeLink";
 import { sessionHref } from "../route";
-import type { CommitInfo, PullRequestInfo, TimelineItem } from "../values";
+import type { CommitInfo, PullRequestInfo, TimelineItem } from "../data/values";
 
 /** Digits of a commit's hash that are shown. */
 const SHORT_SHA = 9;
@@ -27,16 +27,9 @@ export function TurnEnd({ item }: { item: TimelineItem }) {
       )}
       {figures !== null && figures.tokens > 0 && (
         <p className="turn-end">
-          {item.model && (
-            <span title={visible(item.model)}>
-              <PlainText text={model(item.model)} />
-            </span>
-          )}
+          {item.model && <PlainText title={item.model} text={model(item.model)} />}
           {seconds !== null && <span>{duration(seconds)}</span>}
-          <span>
-            <Count value={figures.tokens} unit="tokens" /> tokens
-          </span>
-          {figures.cost_usd !== null && <Cost figures={figures} />}
+          <TokensAndCost figures={figures} />
         </p>
       )}
     </>
@@ -53,9 +46,7 @@ function Commit({ commit }: { commit: CommitInfo }) {
       <a className="sha" href={sessionHref({ session: thread.session, agent: agent ?? undefined }, { call })} title={visible(`${sha}${where}: go to the call`)}>
         <PlainText text={sha.slice(0, SHORT_SHA)} />
       </a>
-      <bdi>
-        <PlainText text={subject} />
-      </bdi>
+      <PlainText as="bdi" text={subject} />
       <ByAgent agent={agent} />
     </li>
   );

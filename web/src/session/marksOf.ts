@@ -1,4 +1,4 @@
-import { TextMatcher } from "../textMatcher";
+import { TextMatcher } from "../search/textMatcher";
 
 /** A pattern that finds what a query marks; null if there is nothing to mark, or the query makes no sense. */
 export function marksOf(query: string): RegExp | null {

@@ -1,6 +1,6 @@
 /** Where agents are in the outline: under the turn that started them, each after the one that started it. */
 
-import type { AgentInfo, Overview } from "../values";
+import type { AgentInfo, Overview } from "../data/values";
 
 export interface PlacedAgent {
   agent: AgentInfo;

@@ -2,9 +2,10 @@
 
 import { useEffect, useState } from "react";
 import { flushSync } from "react-dom";
+import { listen } from "../kit/listen";
 import { setPrinting } from "../kit/offThread";
-import { PAGE, type ThreadStore } from "../threadStore";
-import type { TimelineItem } from "../values";
+import { PAGE, type ThreadStore } from "../data/threadStore";
+import type { TimelineItem } from "../data/values";
 
 /** More items are not printed at once. */
 const MOST_PRINTED = 5000;
@@ -21,12 +22,7 @@ export function usePrinting(store: ThreadStore): TimelineItem[] | null {
       setPrinting(false);
       setItems(null);
     };
-    addEventListener("beforeprint", before);
-    addEventListener("afterprint", after);
-    return () => {
-      removeEventListener("beforeprint", before);
-      removeEventListener("afterprint", after);
-    };
+    return listen({ beforeprint: before, afterprint: after });
   }, [store]);
   return items;
 }

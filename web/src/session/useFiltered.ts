@@ -1,11 +1,11 @@
 /** The items that match a filter, or make up the conversation, as they are found. */
 
 import { useEffect, useMemo, useState } from "react";
-import { isEmpty, NO_FILTER } from "../filter";
+import { isEmpty, NO_FILTER } from "../search/filter";
 import { toError } from "../kit/toError";
-import type { Filter } from "../source";
-import type { ThreadStore } from "../threadStore";
-import type { FilterResult } from "../values";
+import type { Filter } from "../data/source";
+import type { ThreadStore } from "../data/threadStore";
+import type { FilterResult } from "../data/values";
 
 export interface FilteredItems {
   indices: number[];

@@ -2,14 +2,16 @@
 
 import { useEffect, useState } from "react";
 import { toError } from "../kit/toError";
-import type { ThreadStore } from "../threadStore";
-import type { SearchHit, SearchHits } from "../values";
+import type { ThreadStore } from "../data/threadStore";
+import type { SearchHit, SearchHits } from "../data/values";
 
 const MOST_HITS = 500;
 /** How long to wait for more typing, in milliseconds. */
 const DEBOUNCE = 120;
 
 export interface Search {
+  /** What the hits are hits of. */
+  query: string;
   hits: SearchHit[];
   searched: number;
   total: number;
@@ -17,7 +19,7 @@ export interface Search {
   error: Error | null;
 }
 
-const EMPTY: Search = { hits: [], searched: 0, total: 0, done: true, error: null };
+const EMPTY: Search = { query: "", hits: [], searched: 0, total: 0, done: true, error: null };
 
 export function useSearch(store: ThreadStore, query: string): Search {
   const [search, setSearch] = useState(EMPTY);
@@ -37,7 +39,7 @@ export function useSearch(store: ThreadStore, query: string): Search {
         hits.push(...found.hits);
         start = hits.length >= MOST_HITS ? null : found.next;
         const { searched, total } = found;
-        if (current) setSearch({ hits: hits.slice(), searched, total, done: start === null, error: null });
+        if (current) setSearch({ query, hits: hits.slice(), searched, total, done: start === null, error: null });
       }
     };
     setSearch((before) => ({ ...before, done: false }));

@@ -1,6 +1,6 @@
 /** A session over time as rows of bars, on a scale on which long waits are short. */
 
-import type { Waterfall, WaterfallSpan } from "../values";
+import type { Waterfall, WaterfallSpan } from "../data/values";
 
 /** Waits longer than this many milliseconds are shortened. */
 const LONG_WAIT = 30_000;

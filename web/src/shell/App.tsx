@@ -1,23 +1,23 @@
 /** The reader: shows the page that the address names. */
 
-import { useEffect, useMemo } from "react";
+import { useMemo } from "react";
 import { PictureUrlContext, SourceContext, useSource } from "../contexts";
 import { settings } from "../kit/settings";
 import { useSelector } from "../kit/store";
 import { toggleTheme } from "../kit/theme";
-import { useKeys } from "../kit/useKeys";
 import { LibraryPage } from "../pages/LibraryPage";
 import { StatsPage } from "../pages/StatsPage";
 import { UsagePage } from "../pages/UsagePage";
 import { parseRoute, useHash, type Route } from "../route";
 import { SessionPage } from "../session/SessionPage";
-import type { Source } from "../source";
+import type { Source } from "../data/source";
 import { useActions } from "./actions";
 import { ConnectionNotice } from "./ConnectionNotice";
 import { KeyboardShortcuts } from "./KeyboardShortcuts";
 import { overlay } from "./overlay";
 import { Palette } from "./Palette";
 import { SessionsPane } from "./SessionsPane";
+import { useShortcuts } from "./shortcuts";
 import { UnknownPage } from "./UnknownPage";
 
 export function App({ source }: { source: Source }) {
@@ -27,13 +27,11 @@ export function App({ source }: { source: Source }) {
     return parsed.page === "session" || source.can.library ? parsed : parseRoute(source.onlySession ?? "");
   }, [hash, source]);
   const shown = useSelector(overlay, ({ shown }) => shown);
-  useKeys({ "?": () => overlay.toggle("shortcuts") });
-  usePaletteKey();
+  useShortcuts({ shortcuts: () => overlay.toggle("shortcuts"), palette: () => overlay.toggle("palette") });
   useActions([
-    { name: "Switch between light and dark", run: toggleTheme },
-    { name: "Switch between diffs side by side and inline", run: () => settings.toggleSideBySide() },
-    ...(source.can.library ? [{ name: "Show or hide the list of sessions beside a session", run: () => settings.toggleSessionsPane() }] : []),
-    { name: "Keyboard shortcuts", keys: "?", run: () => overlay.show("shortcuts") },
+    { name: "Switch between light and dark", also: "theme mode colours appearance night", run: toggleTheme },
+    { name: "Switch between diffs side by side and inline", also: "split unified changes view", run: () => settings.toggleSideBySide() },
+    ...(source.can.library ? [{ name: "Show or hide the list of sessions beside a session", also: "sidebar pane panel", run: () => settings.toggleSessionsPane() }] : []),
   ]);
   return (
     <SourceContext value={source}>
@@ -49,19 +47,6 @@ export function App({ source }: { source: Source }) {
 
 /** Unless the action of the palette showed something else. */
 const closePalette = () => overlay.shown === "palette" && overlay.show(null);
-
-/** Ctrl-K or Cmd-K, also while the user types. */
-function usePaletteKey(): void {
-  useEffect(() => {
-    const pressed = (event: KeyboardEvent) => {
-      if (event.key.toLowerCase() !== "k" || event.ctrlKey === event.metaKey || event.altKey || event.shiftKey) return;
-      event.preventDefault();
-      overlay.toggle("palette");
-    };
-    addEventListener("keydown", pressed);
-    return () => removeEventListener("keydown", pressed);
-  }, []);
-}
 
 function CurrentPage({ route, hash }: { route: Route; hash: string }) {
   const { can } = useSource();

@@ -1,5 +1,5 @@
 import { useSelector } from "../kit/store";
-import type { Connection, Fault } from "../source";
+import type { Connection, Fault } from "../data/source";
 
 const TEXTS: Record<Fault, string> = {
   gone: "No connection to the server; is reread still running? Trying again…",

@@ -1,27 +1,9 @@
 /** The list of keyboard shortcuts. */
 
-import { useKeys } from "../kit/useKeys";
-
-const SHORTCUTS: [keys: string, action: string][] = [
-  ["j / k", "Next / previous turn"],
-  ["n / p", "Next / previous call"],
-  ["o or Enter", "Open or close the current call"],
-  ["e", "Next failed, denied or interrupted call"],
-  ["t", "Show/hide all thinking"],
-  ["g then a number", "Go to a turn"],
-  ["gg / G", "Go to the start / end"],
-  ["v", "Show the timeline, or the messages again"],
-  ["[ / ]", "Previous / next branch"],
-  ["Space", "Play or pause"],
-  ["s", "Star this session, or the row"],
-  ["/", "Search"],
-  ["Ctrl K or ⌘ K", "Go to a session, a page or an action"],
-  ["Esc", "Close the search, the palette or this list"],
-  ["?", "Show this list"],
-];
+import { SHORTCUTS, useShortcuts } from "./shortcuts";
 
 export function KeyboardShortcuts({ onClose }: { onClose(): void }) {
-  useKeys({ Escape: onClose }, { first: true });
+  useShortcuts({ close: onClose }, { first: true });
   return (
     <aside className="shortcuts" aria-label="Keyboard shortcuts">
       <div className="shortcuts-header">
@@ -31,12 +13,12 @@ export function KeyboardShortcuts({ onClose }: { onClose(): void }) {
         </button>
       </div>
       <dl>
-        {SHORTCUTS.map(([keys, action]) => (
+        {SHORTCUTS.map(({ keys, help }) => (
           <div key={keys}>
             <dt>
               <kbd>{keys}</kbd>
             </dt>
-            <dd>{action}</dd>
+            <dd>{help}</dd>
           </div>
         ))}
       </dl>

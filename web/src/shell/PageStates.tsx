@@ -4,8 +4,8 @@ import { useEffect, useRef, type ReactNode } from "react";
 import { useSource } from "../contexts";
 import { size } from "../kit/format";
 import { Store, useSelector } from "../kit/store";
-import { NotFound, type Connection } from "../source";
-import type { OpeningProgress } from "../values";
+import { NotFound, type Connection } from "../data/source";
+import type { OpeningProgress } from "../data/values";
 
 export function Empty({ title, children }: { title: string; children?: ReactNode }) {
   return (

@@ -3,7 +3,7 @@
 import { useEffect, useId, useLayoutEffect, useRef, useState, type KeyboardEvent } from "react";
 import { useSource } from "../contexts";
 import { PlainText } from "../kit/PlainText";
-import type { LibraryRow } from "../values";
+import type { LibraryRow } from "../data/values";
 import { availableActions } from "./actions";
 import { entryGroups, type Entry } from "./entries";
 
@@ -91,7 +91,7 @@ export function Palette({ onClose }: { onClose(): void }) {
                 onClick={() => carryOut(entry)}
               >
                 <bdi className="palette-name">
-                  <PlainText text={entry.name} />
+                  <Marked text={entry.name} marks={entry.marks} />
                 </bdi>
                 <span className="muted palette-detail">{entry.detail}</span>
               </div>
@@ -104,6 +104,15 @@ export function Palette({ onClose }: { onClose(): void }) {
       </p>
     </dialog>
   );
+}
+
+/** A name with the letters marked that were typed. */
+function Marked({ text, marks }: { text: string; marks: Entry["marks"] }) {
+  const edges = [0, ...marks.flat(), text.length];
+  return edges.slice(1).map((end, at) => {
+    const piece = <PlainText key={at} text={text.slice(edges[at], end)} />;
+    return at % 2 ? <mark key={at}>{piece}</mark> : piece;
+  });
 }
 
 /** The sessions of the last time are shown at once. */

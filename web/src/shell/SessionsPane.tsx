@@ -10,7 +10,7 @@ import { useAsync, useLastReady } from "../kit/useAsync";
 import { VirtualRows } from "../kit/VirtualRows";
 import { isEmptySession, matchesWords } from "../pages/groupSessions";
 import { sessionHref } from "../route";
-import type { LibraryRow } from "../values";
+import type { LibraryRow } from "../data/values";
 
 const ROW = 52;
 
@@ -22,7 +22,7 @@ export function SessionsPane({ current }: { current: string }) {
   const [filter, setFilter] = useState(left.filter);
   const loaded = useLastReady(useAsync("library", () => source.library(), useVisits(current)));
   const sessions = useMemo(
-    () => (loaded.state === "ready" ? loaded.value.sessions : []).filter((row) => (row.key === current || !isEmptySession(row)) && matchesWords(row, filter)),
+    () => (loaded.state === "ready" ? loaded.value.sessions : []).filter((row) => (row.key === current || !(isEmptySession(row) || row.prompts_only)) && matchesWords(row, filter)),
     [loaded, filter, current],
   );
   const scroller = useRef<HTMLDivElement>(null);
@@ -61,9 +61,7 @@ function PaneRow({ row, isCurrent }: { row: LibraryRow; isCurrent: boolean }) {
     <a className="pane-row" href={sessionHref({ session: row.key })} aria-current={isCurrent ? "page" : undefined}>
       <span className="pane-title">
         {row.live && <LiveDot />} {row.starred && "★ "}
-        <bdi>
-          <PlainText text={row.title || "(no prompt yet)"} />
-        </bdi>
+        <PlainText as="bdi" text={row.title || "(no prompt yet)"} />
       </span>
       <span className="pane-facts">
         <PlainText text={row.project.split(/[\\/]/).filter(Boolean).at(-1) ?? ""} />

@@ -6,6 +6,8 @@ export interface Action {
   name: string;
   /** The keys that do the same. */
   keys?: string;
+  /** Other words that people look for it by. */
+  also?: string;
   run(): void;
 }
 

@@ -1,20 +1,24 @@
 /** The entries of the palette: sessions, pages and actions that match what was typed. */
 
 import { ago, folder } from "../kit/format";
-import { matchesWords } from "../pages/groupSessions";
 import { listHref, sessionHref } from "../route";
-import type { Source } from "../source";
-import type { LibraryRow } from "../values";
+import type { Source } from "../data/source";
+import type { LibraryRow } from "../data/values";
+import type { Span } from "../search/textMatcher";
 import type { Action } from "./actions";
 
 /** How many sessions are listed. */
 const SESSIONS = 7;
+/** Words of a question: they count only if there are no others. */
+const QUESTION_WORDS = new Set("a an and are did do for how i in is it of on or the to was we what when where which with".split(" "));
 
 export interface Entry {
   key: string;
   name: string;
   /** What tells it from others of the same name. */
   detail: string;
+  /** Where the words are in the name. */
+  marks: Span[];
   /** The address that it leads to, or what it does. */
   target: string | (() => void);
 }
@@ -34,28 +38,71 @@ const PAGES: [name: string, detail: string, href: string][] = [
 /** The groups that have entries, in order. */
 export function entryGroups(text: string, sessions: LibraryRow[], actions: Action[], { can }: Source): EntryGroup[] {
   const query = text.trim();
-  const words = query.toLowerCase().split(/\s+/);
-  const matches = (name: string) => words.every((word) => name.toLowerCase().includes(word));
   const pages = can.library ? PAGES : [];
   const groups: EntryGroup[] = [
-    { name: "Sessions", entries: sessions.filter((row) => matchesWords(row, query)).slice(0, SESSIONS).map(sessionEntry) },
-    {
-      name: "Pages",
-      entries: pages.flatMap(([name, detail, target]) => (matches(`${name} ${detail}`) ? [{ key: target, name, detail, target }] : [])),
-    },
+    { name: "Sessions", entries: ranked(query, sessions.map(sessionEntry)).slice(0, SESSIONS) },
+    { name: "Pages", entries: ranked(query, pages.map(([name, detail, target]) => ({ key: target, name, detail, target }))) },
     {
       name: "Actions",
-      entries: actions.flatMap(({ name, keys = "", run }) => (matches(name) ? [{ key: name, name, detail: keys, target: run }] : [])),
+      entries: ranked(query, actions.map(({ name, keys = "", also, run }) => ({ key: name, name, detail: keys, also, target: run }))),
     },
     { name: "Search", entries: can.library && query ? [searchEntry(query)] : [] },
   ];
   return groups.filter(({ entries }) => entries.length);
 }
 
-const sessionEntry = ({ key, title, project, updated }: LibraryRow): Entry => ({
+type Named = Omit<Entry, "marks"> & { also?: string };
+
+/** What has most of the words, the best first: all words before some, the name before the rest, whole words before parts. */
+function ranked(query: string, entries: Named[]): Entry[] {
+  const all = query.toLowerCase().split(/\s+/).filter(Boolean);
+  const counting = all.filter((word) => !QUESTION_WORDS.has(word));
+  const words = counting.length ? counting : all;
+  if (!words.length) return entries.map((entry) => ({ ...entry, marks: [] }));
+  const scored = entries.flatMap(({ also = "", ...entry }) => {
+    const marks = words.map((word) => wordAt(entry.name, word));
+    const rest = `${entry.detail} ${also}`;
+    const scores = words.map((word, at) => {
+      const span = marks[at];
+      if (span) return isWordStart(entry.name, span[0]) ? 3 : 2;
+      return wordAt(rest, word) ? 1 : 0;
+    });
+    const found = scores.filter(Boolean).length;
+    const score = found * 10 + scores.reduce<number>((sum, one) => sum + one, 0);
+    return 2 * found > words.length ? [{ score, entry: { ...entry, marks: joined(marks) } }] : [];
+  });
+  return scored.sort((a, b) => b.score - a.score).map(({ entry }) => entry);
+}
+
+/** Where a word is in a text, at the beginning of a word if it can be. */
+function wordAt(text: string, word: string): Span | null {
+  const lower = text.toLowerCase();
+  let first = -1;
+  for (let at = lower.indexOf(word); at >= 0; at = lower.indexOf(word, at + 1)) {
+    if (isWordStart(text, at)) return [at, at + word.length];
+    if (first < 0) first = at;
+  }
+  return first < 0 ? null : [first, first + word.length];
+}
+
+const isWordStart = (text: string, at: number): boolean => at === 0 || !/[\p{L}\p{N}]/u.test(text.charAt(at - 1));
+
+/** Places in order, those that overlap as one. */
+function joined(spans: (Span | null)[]): Span[] {
+  const out: Span[] = [];
+  for (const [start, end] of spans.filter((span) => span !== null).sort((a, b) => a[0] - b[0])) {
+    const last = out.at(-1);
+    if (last && start <= last[1]) last[1] = Math.max(last[1], end);
+    else out.push([start, end]);
+  }
+  return out;
+}
+
+const sessionEntry = ({ key, id, title, note, project, git_branch, version, models, updated }: LibraryRow): Named => ({
   key,
   name: title || "(no prompt yet)",
   detail: [folder(project), updated && ago(updated)].filter(Boolean).join(" · "),
+  also: [note, project, git_branch, id, version, ...models].join(" "),
   target: sessionHref({ session: key }),
 });
 
@@ -63,5 +110,6 @@ const searchEntry = (query: string): Entry => ({
   key: "search",
   name: `Search all sessions for “${query}”`,
   detail: "",
+  marks: [],
   target: listHref({ page: "library", filter: query }),
 });

@@ -1,0 +1,43 @@
+import { NotFound, type Source } from "./source";
+
+/** A source that has nothing, for those that have only some of it. */
+export function closedSource(reason: string): Source {
+  const unavailable = (): Promise<never> => Promise.reject(new NotFound(reason));
+  return {
+    can: { library: false, usage: false, raw: false, live: false, files: false, annotate: false, link: false },
+    connection: null,
+    home: "",
+    onlySession: null,
+    library: unavailable,
+    searchAll: unavailable,
+    overview: unavailable,
+    page: unavailable,
+    pageNow: () => {
+      throw new NotFound(reason);
+    },
+    outline: unavailable,
+    call: unavailable,
+    lines: unavailable,
+    place: unavailable,
+    search: unavailable,
+    filter: unavailable,
+    markdown: unavailable,
+    usage: unavailable,
+    waterfall: unavailable,
+    problems: unavailable,
+    files: unavailable,
+    fileVersion: unavailable,
+    usageReport: unavailable,
+    topSessions: unavailable,
+    statsReport: unavailable,
+    settings: unavailable,
+    changeSettings: unavailable,
+    annotation: unavailable,
+    annotate: unavailable,
+    countedCalls: unavailable,
+    pictureUrl: unavailable,
+    exportUrl: () => null,
+    watchSession: () => () => undefined,
+    watchLibrary: () => () => undefined,
+  };
+}

@@ -1,0 +1,175 @@
+/** Where the reader gets its data: a server, or the data inside an exported page. */
+
+import type { Store } from "../kit/store";
+import type {
+  AnnotationChange,
+  CallBody,
+  ChangedFiles,
+  FilterResult,
+  ItemPage,
+  Library,
+  LibraryRow,
+  LibrarySearch,
+  OpeningProgress,
+  Outline,
+  Overview,
+  Place,
+  Problems,
+  RawLines,
+  ReaderSettings,
+  SearchHits,
+  TimelineUpdate,
+  UsageSummary,
+  VersionBody,
+  Waterfall,
+} from "./values";
+
+/** One conversation of a session: the main thread or an agent's, on one branch. */
+export interface ThreadRef {
+  session: string;
+  agent?: string | undefined;
+  branch?: number | undefined;
+}
+
+/** What a link can point at: a message, a call, a line or a turn. */
+export interface Target {
+  message?: string;
+  call?: string;
+  line?: number;
+  turn?: number;
+}
+
+/** Which items to show; an empty list means all. */
+export interface Filter {
+  kinds: string[];
+  tools: string[];
+  errors: boolean;
+  /** With `errors`, also calls that were denied or interrupted. */
+  stopped: boolean;
+}
+
+/** The star and the note of a session. */
+export type Annotation = Pick<AnnotationChange, "starred" | "note">;
+
+/** A row of the usage report: groups and figures by name. */
+export type UsageRow = Record<string, string | number | null>;
+
+/** The usage of a session, and its row in the library; null if that does not list it. */
+export type SessionUsage = UsageRow & { listed: LibraryRow | null };
+
+/** What a report counts: groups with commas, the first and the last day. */
+export interface ReportQuery {
+  by: string;
+  since?: string | null;
+  until?: string | null;
+}
+
+export interface UsageReport {
+  rows: UsageRow[];
+  totals: UsageRow & { unconfirmed_responses: number; unpriced_models: string[]; lower_bound: boolean };
+}
+
+/** A row of the statistics: groups and figures by name. */
+export type StatsRow = Record<string, string | number | null>;
+
+export interface StatsReport {
+  sessions: number;
+  rows: StatsRow[];
+  totals: StatsRow & { unconfirmed_responses: number; unpriced_models: string[] };
+}
+
+/** A call that the statistics count, and the key of its session. */
+export interface CountedCall {
+  key: string | null;
+  session: string;
+  title: string;
+  id: string;
+  tool: string;
+  state: string;
+  failure: string | null;
+  line: number;
+  agent: string | null;
+  time_ms: number | null;
+  seconds: number | null;
+  file: string | null;
+}
+
+/** How the texts that a search finds are sorted. */
+export const ORDERS = ["relevance", "newest"] as const;
+export type Order = (typeof ORDERS)[number];
+
+export interface SessionEvents {
+  /** The stream was opened, for the first time or again: the session as it is now. */
+  opened?(state: TimelineUpdate): void;
+  update?(update: TimelineUpdate): void;
+  opening?(progress: OpeningProgress): void;
+}
+
+export interface LibraryEvents {
+  /** One row changed. */
+  row(row: LibraryRow): void;
+  /** Sessions were added or removed. */
+  changed(): void;
+  /** Something was written into the files of sessions, or of their agents. */
+  grown(): void;
+}
+
+/** Why the server does not answer: it is gone, or it wants another token. */
+export type Fault = "gone" | "token";
+
+/** Whether the server answers. */
+export type Connection = Store & { readonly fault: Fault | null };
+
+export interface Source {
+  /** What is available besides reading one session; `link`: whether messages have an address. */
+  can: { library: boolean; usage: boolean; raw: boolean; live: boolean; files: boolean; annotate: boolean; link: boolean };
+  /** Whether the server is gone; null if there is none. */
+  connection: Connection | null;
+  /** Where the logo links to. */
+  home: string;
+  /** The address of the session, if there is only one. */
+  onlySession: string | null;
+  library(): Promise<Library>;
+  /** The sessions and texts that match a query, at most `count` texts. */
+  searchAll(query: string, order: Order, count: number): Promise<LibrarySearch>;
+  /** `brief`: without what takes a while to count, if it does. */
+  overview(thread: ThreadRef, brief?: boolean): Promise<Overview>;
+  page(thread: ThreadRef, start: number, count: number, whole?: boolean): Promise<ItemPage>;
+  /** The same at once, without a promise: the browser waits for nothing before it prints. */
+  pageNow(thread: ThreadRef, start: number, count: number): ItemPage;
+  outline(thread: ThreadRef, start: number, count: number): Promise<Outline>;
+  call(thread: ThreadRef, index: number, whole?: boolean): Promise<CallBody>;
+  lines(thread: ThreadRef, target: Target, whole?: boolean): Promise<RawLines>;
+  place(thread: ThreadRef, target: Target): Promise<Place | null>;
+  search(thread: ThreadRef, text: string, start: number): Promise<SearchHits>;
+  filter(thread: ThreadRef, filter: Filter, start: number): Promise<FilterResult>;
+  markdown(thread: ThreadRef, target: Target): Promise<string>;
+  usage(thread: ThreadRef): Promise<UsageSummary>;
+  /** When the turns, the model, the tools and the agents were at work. */
+  waterfall(thread: ThreadRef): Promise<Waterfall>;
+  problems(thread: ThreadRef): Promise<Problems>;
+  /** The files that the session changed. */
+  files(thread: ThreadRef): Promise<ChangedFiles>;
+  /** What a version of a file changed, or the whole file after it. */
+  fileVersion(thread: ThreadRef, file: number, version: number, whole: boolean): Promise<VersionBody>;
+  usageReport(query: ReportQuery): Promise<UsageReport>;
+  /** The sessions that used the most dollars or tokens between two days. */
+  topSessions(since: string | null, until: string, sort: "cost" | "tokens", count: number): Promise<SessionUsage[]>;
+  statsReport(query: ReportQuery): Promise<StatsReport>;
+  /** The budgets of the reader, and a change of some of them; null removes one. */
+  settings(): Promise<ReaderSettings>;
+  changeSettings(change: Partial<ReaderSettings>): Promise<ReaderSettings>;
+  annotation(session: string): Promise<Annotation>;
+  /** Change a star or a note. `was` is the note that the new one is based on. */
+  annotate(session: string, change: { starred?: boolean; note?: string; was?: string }): Promise<AnnotationChange>;
+  /** The calls of one group of the statistics, newest first. */
+  countedCalls(by: string, group: string | null, state: string | null, since: string | null): Promise<{ calls: CountedCall[]; total: number }>;
+  /** An address that an img element can load. */
+  pictureUrl(url: string): Promise<string>;
+  exportUrl(thread: ThreadRef): string | null;
+  watchSession(thread: ThreadRef, events: SessionEvents): () => void;
+  watchLibrary(events: LibraryEvents): () => void;
+}
+
+/** The requested thing does not exist; the message is shown to the user. */
+export class NotFound extends Error {}

@@ -1,0 +1,13 @@
+/** The head of a table of figures: the name of the groups, then those of the figures. */
+export const FigureHead = ({ group, figures }: { group: string; figures: string[] }) => (
+  <thead>
+    <tr>
+      <th scope="col">{group}</th>
+      {figures.map((name) => (
+        <th key={name} scope="col" className="num">
+          {name}
+        </th>
+      ))}
+    </tr>
+  </thead>
+);

@@ -1,0 +1,41 @@
+/** The palette ranks what it lists, and finds actions by the words that people try. */
+
+import { expect, test } from "vitest";
+import type { Source } from "../src/data/source";
+import type { LibraryRow } from "../src/data/values";
+import { entryGroups } from "../src/shell/entries";
+
+const source = { can: { library: true } } as unknown as Source;
+const row = (title: string, project = "/home/me/shop"): LibraryRow =>
+  ({ key: title, id: title, title, note: "", project, git_branch: null, version: null, models: [], updated: null }) as unknown as LibraryRow;
+const actions = [
+  { name: "Switch between light and dark", also: "theme mode", run: () => undefined },
+  { name: "Print", run: () => undefined },
+];
+const names = (text: string, group: string, sessions: LibraryRow[] = []) =>
+  entryGroups(text, sessions, actions, source).find(({ name }) => name === group)?.entries.map(({ name }) => name) ?? [];
+
+test("sessions that have all words come first, then those that have most", () => {
+  const sessions = [row("Fix the retry"), row("Retry the flaky login"), row("Prefix of a login retry")];
+  expect(names("where did i retry login", "Sessions", sessions)).toEqual(["Retry the flaky login", "Prefix of a login retry"]);
+  expect(names("fix retry login", "Sessions", sessions)).toEqual(["Prefix of a login retry", "Fix the retry", "Retry the flaky login"]);
+});
+
+test("a word at the beginning of a word counts more than one inside", () => {
+  expect(names("fix", "Sessions", [row("Prefix"), row("A fix")])).toEqual(["A fix", "Prefix"]);
+});
+
+test("an action is found by the words that people try", () => {
+  expect(names("theme", "Actions")).toEqual(["Switch between light and dark"]);
+  expect(names("dark", "Actions")).toEqual(["Switch between light and dark"]);
+  expect(names("xyz", "Actions")).toEqual([]);
+});
+
+test("what was typed is marked in the name", () => {
+  const [group] = entryGroups("retry fix", [row("Fix the retry")], [], source);
+  expect(group?.entries[0]?.marks).toEqual([[0, 3], [8, 13]]);
+});
+
+test("nothing typed lists everything in order", () => {
+  expect(names("", "Actions")).toEqual(["Switch between light and dark", "Print"]);
+});
