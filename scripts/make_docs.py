@@ -10,26 +10,36 @@ import itertools
 import textwrap
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, get_args, get_origin
+from typing import Any, Literal, get_args, get_origin
 
 import click
 import msgspec
 
 import reread
 from reread import tool_types
+from reread.base import choices
 from reread.cli import VERBS
 from reread.cli import reread as group
+from reread.cli._exit_codes import BY_VERB, EVERY_VERB
 from reread.dataset.schema import TABLES
-from reread.records.blocks import union_members
+from reread.records.blocks import Block, union_members
 from reread.render.json_values import STRUCTS, VERSION, session_schema
 from reread.tools import all_tools
 
 DOCS = Path(__file__).parent.parent / "docs"
 
+PUBLIC = frozenset(dir(reread)) - {"__version__", "plugins", "tool_types", "types"}
 MODEL = ("Turn", "Message", "Call", "Agent", "Branch", "Compaction", "Conversation", "Fate", "Record", "Line")
+BLOCKS = sorted(
+    (thing for thing in vars(reread.types).values() if inspect.isclass(thing) and thing.__module__ == Block.__module__),
+    key=lambda struct: inspect.getsourcelines(struct)[1],
+)
+"""The content blocks and their parts, in the order in which they are defined."""
+CHOICES = sorted(name for name, thing in vars(choices).items() if get_origin(thing) is Literal)
+"""The closed choices of arguments."""
 ORDER = {
     "Reading": ("open", "Session", "sessions", "Header"),
-    "Searching": ("search", "types.Hit"),
+    "Searching": ("search", "types.Hits", "types.Hit"),
     "The model": MODEL,
     "Files": (
         "files",
@@ -46,9 +56,26 @@ ORDER = {
         "types.BlamedLine",
     ),
     "Tools": ("tool_types",),
+    "Blocks": tuple(f"types.{struct.__name__}" for struct in BLOCKS),
     "Live": ("follow", "types.ChangeStream", "Change", "Decoder"),
     "Checking": ("check", "Finding"),
-    "Counting": ("usage", "types.UsageReport", "types.UsageGroup", "types.CostComparison", "Usage", "types.UsageRow"),
+    "Counting": (
+        "usage",
+        "types.UsageReport",
+        "types.UsageGroup",
+        "types.CostComparison",
+        "Usage",
+        "types.UsageRow",
+        "types.UsageFields",
+        "types.CacheCreationFields",
+        "types.ServerToolFields",
+        "types.Prices",
+        "types.PricedModel",
+        "types.Price",
+        "types.Tier",
+        "types.Rates",
+        "types.ModelName",
+    ),
     "Statistics": (
         "stats",
         "types.StatsReport",
@@ -59,8 +86,23 @@ ORDER = {
         "types.Commit",
         "types.PullRequest",
     ),
-    "Tables": ("tables", "types.Tables", "types.TablesReport"),
-    "Sharing": ("export", "redact", "Redaction", "types.SensitiveText", "types.Occurrence", "types.RemovalManifest"),
+    "Tables": ("tables", "types.Tables", "types.TablesReport", "sql", "types.QueryRows"),
+    "Sharing": (
+        "export",
+        "redact",
+        "Redaction",
+        "types.SensitiveText",
+        "types.Occurrence",
+        "types.RemovalManifest",
+        "types.Removal",
+        "types.Omission",
+        "types.DropCounts",
+        "types.DecisionStore",
+        "secrets",
+        "types.SecretsReport",
+        "types.FileSecrets",
+        "types.Secret",
+    ),
     "Keeping": (
         "keep",
         "Archive",
@@ -69,8 +111,9 @@ ORDER = {
         "types.KeptEntry",
         "types.KeptProblem",
         "types.KeptVersion",
+        "types.PruneOutcome",
         "types.RestoredFile",
-        "types.Stake",
+        "types.AtRisk",
         "types.Retention",
         "capture",
         "types.Capture",
@@ -80,6 +123,8 @@ ORDER = {
         "types.ConversationWriter",
         "replay",
         "types.StoredLine",
+        "adopt",
+        "types.AdoptedSession",
     ),
     "Parts": (
         "types.PromptText",
@@ -92,22 +137,35 @@ ORDER = {
         "types.Ledger",
         "types.Records",
         "types.Lines",
+        "types.Entry",
+        "types.Node",
     ),
+    "Choices": ("types.SelectionOptions", *(f"types.{name}" for name in CHOICES)),
     "Errors": ("RereadError", "NotFound", "Ambiguous", "Misuse", "Undecided", "Unreadable", "Unwritable"),
 }
 """The public names by what they are for, and the types that they give."""
-INTERNAL = frozenset(
-    """
-    add add_call add_response add_turn agent_loaders answer bodies call_id calls_by_id change child code depth
-    envelope explain_agent explain_attached explain_call explain_message explain_record explain_repeat from_progress
-    inline_agents is_on last link_agents link_agents_with linked_agents load load_before load_lines load_rest loader
-    marks messages_by_id name_call note note_state partial place prints recorder reload restart result_place seen
-    set_agent set_agents set_call set_lines set_meta set_parent set_result start stats step stop_merging targets
-    tool_call tree unlink_agents usage_inputs
-    usage_records usage_rows use
-    """.split()
-)
-"""Members that only other modules of the package use."""
+INTERNAL = {
+    "Message": "bodies partial prints seen usage_records usage_rows",
+    "Call": "answer bodies linked_agents place result_place set_agents set_result tool_call use",
+    "Agent": "call_id depth from_progress name_call set_lines set_meta stats",
+    "Conversation": "bodies inline_agents is_on link_agents marks messages_by_id owner set_agents tool_call tree "
+    "usage_rows",
+    "Record": "envelope",
+    "FileHistory": "last",
+    "FileVersion": "load load_before step",
+    "ChangeStream": "start",
+    "Stats": "add_call add_response add_turn",
+    "Metadata": "note note_state",
+    "Ledger": "add change code explain_agent explain_attached explain_call explain_message explain_record "
+    "explain_repeat",
+    "Records": "add",
+}
+"""Members that only other modules of the package use, by class."""
+
+
+def is_internal(thing: type, member: str) -> bool:
+    """True if only other modules of the package use a member of a class."""
+    return any(member in INTERNAL.get(base.__name__, "").split() for base in thing.__mro__)
 
 
 def reference() -> str:
@@ -116,8 +174,8 @@ def reference() -> str:
         "# The library",
         "",
         "Made from the docstrings by `scripts/make_docs.py`. Every name is `reread.NAME`. `reread.types` has the types",
-        "that are only returned, for annotations and `isinstance`: those below, and one for each content block. Blocks",
-        "and records are described in [the format](format.md), nodes in [extending](extending.md).",
+        "that are only returned, for annotations and `isinstance`. Records are described in [the format](format.md),",
+        "nodes in [extending](extending.md). `from reread import *` leaves out `open`, to keep Python's own.",
         "",
     ]
     for title, names in ORDER.items():
@@ -129,7 +187,7 @@ def reference() -> str:
 
 def _named(name: str) -> Any:
     home, _, own = name.rpartition(".")
-    if not home and own not in reread.__all__:
+    if not home and own not in PUBLIC:
         return importlib.import_module(f"reread.{own}")
     return getattr(importlib.import_module(f"reread.{home}") if home else reread, own)
 
@@ -143,6 +201,12 @@ def _entry(name: str, thing: Any) -> Iterator[str]:
     if inspect.isclass(thing):
         yield from _class(thing)
         return
+    if get_origin(thing) is Literal:
+        nodes = itertools.pairwise(ast.parse(inspect.getsource(choices)).body)
+        said = {ast.unparse(node.targets[0]): _stated(after) for node, after in nodes if isinstance(node, ast.Assign)}
+        values = ", ".join(f"`{value}`" for value in get_args(thing))
+        yield f"{said[name.removeprefix('types.')]} One of {values}."
+        return
     yield "```python"
     yield _signature(thing)
     yield "```"
@@ -153,10 +217,10 @@ def _entry(name: str, thing: Any) -> Iterator[str]:
 def _class(thing: type) -> Iterator[str]:
     yield _doc(thing)
     above = thing.__bases__[0].__name__
-    rows = [row for row in _members(thing) if row[0].partition("(")[0] not in INTERNAL]
+    rows = [row for row in _members(thing) if not is_internal(thing, row[0].partition("(")[0])]
     if rows:
         yield ""
-        if above in reread.__all__:
+        if above in PUBLIC:
             yield f"What a [{above}](#{above.lower()}) has, and:"
             yield ""
         yield "| name | type | what it is |"
@@ -167,7 +231,7 @@ def _class(thing: type) -> Iterator[str]:
 def _members(thing: type) -> Iterator[tuple[str, str, str]]:
     """Yield fields, attributes, properties and methods, those of internal base classes included."""
     for base in thing.__bases__:
-        if base.__module__.startswith("reread.") and base.__name__ not in reread.__all__:
+        if base.__module__.startswith("reread.") and base.__name__ not in PUBLIC:
             yield from _members(base)
     tree = ast.parse(textwrap.dedent(inspect.getsource(thing))).body[0]
     assert isinstance(tree, ast.ClassDef)
@@ -257,7 +321,15 @@ def commands() -> str:
         command = group.get_command(click.Context(group), verb)
         assert command is not None
         lines += [f"## reread {verb}", "", "```", _help(command, f"reread {verb}"), "```", ""]
-    return "\n".join(lines).rstrip() + "\n"
+    return "\n".join([*lines, *_exit_codes()]).rstrip() + "\n"
+
+
+def _exit_codes() -> Iterator[str]:
+    yield from ("## Exit codes", "", "| verb | code | means |", "|---|---|---|")
+    yield from (f"| all | {code} | {meaning} |" for code, meaning in EVERY_VERB.items())
+    for verb, codes in BY_VERB.items():
+        yield from (f"| {verb} | {code} | {meaning} |" for code, meaning in codes.items())
+    yield from ("", "A verb that finds nothing still prints valid JSON with `--json`.")
 
 
 def _help(command: click.Command, path: str) -> str:

@@ -26,6 +26,7 @@ DEPENDENCIES = {
     "click": "BSD-3-Clause",
     "duckdb": "MIT",
     "kingfisher-bin": "Apache-2.0",
+    "markdown-it-py": "MIT",
     "mcp": "MIT",
     "msgspec": "BSD-3-Clause",
     "platformdirs": "MIT",

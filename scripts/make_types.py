@@ -1,6 +1,8 @@
 """Generate the TypeScript types of the web UI from the Python values: `python scripts/make_types.py [--check]`."""
 
 import inspect
+import json
+import re
 import sys
 import types
 import typing
@@ -13,6 +15,12 @@ import msgspec
 from reread.accounting.billing import Usage
 from reread.model.ledger import Fate
 from reread.reader import file_schema, library_schema, schema, share_schema
+from reread.records.dialects import stream_json
+from reread.records.types import stream, stream_system
+from reread.records.types.base import StreamRecord
+from reread.records.types.json_schema import json_schema
+from reread.records.types.messages import Assistant, User
+from reread.records.types.registry import RECORDS, SYSTEMS
 from reread.render import json_values
 from reread.session.context_window import ContextDrop, ContextFill
 from reread.session.results import TurnResult
@@ -29,8 +37,9 @@ UNIONS = {nodes.Node: "node", schema.Part: "part"}
 
 def main() -> int:
     files = {
-        SOURCES / "values.ts": HEADER + "\n".join(declarations()),
+        SOURCES / "data" / "values.ts": HEADER + "\n".join(declarations()),
         SOURCES / "components" / "jsonValues.ts": HEADER + "\n".join(json_declarations()),
+        SOURCES / "components" / "streamValues.ts": HEADER + "\n".join(stream_declarations()),
     }
     if "--check" not in sys.argv:
         for path, text in files.items():
@@ -54,8 +63,75 @@ def declarations() -> list[str]:
 
 def json_declarations() -> list[str]:
     """An interface for every value that `show -f json` prints."""
-    imported = 'import type { Node } from "../values";\n'
+    imported = 'import type { Node } from "../data/values";\n'
     return [imported, *map(interface, [Usage, Fate, Finding, TurnResult, *structs(json_values)])]
+
+
+def stream_declarations() -> list[str]:
+    """An interface for every message that `claude -p --output-format stream-json` prints, with its names there."""
+    schemas: dict[str, Any] = json_schema()["$defs"]
+    printed = [stream_system.__name__, stream.__name__]
+    systems = [
+        kind for name, kind in SYSTEMS.items() if kind.__module__ in printed or name in stream_json.PRINTED_SUBTYPES
+    ]
+    streamed = [kind for kind in RECORDS.values() if issubclass(kind, StreamRecord)]
+    messages: dict[str, dict[str, Any]] = {}
+    for kind in sorted({User, Assistant, *systems, *streamed}, key=lambda kind: kind.__name__):
+        [type_] = schemas[kind.__name__]["properties"]["type"]["enum"][-1:]
+        names = stream_json.RENAMED | stream_json.RENAMED_IN.get(type_, {})
+        written = {native: name for name, native in names.items()}
+        own = {*kind.__struct_fields__} if issubclass(kind, StreamRecord) else {*kind.__annotations__}
+        known = own | {*written, "type", *stream_json.COMMON_FIELDS}
+        fields = {written.get(name, name): field for name, field in properties(schemas, kind) if name in known}
+        messages[f"Stream{kind.__name__.removeprefix('Stream')}"] = schemas[kind.__name__] | {"properties": fields}
+    declared: dict[str, str] = {}
+    waiting = [*messages.items()]
+    while waiting:
+        name, shape = waiting.pop()
+        if name not in declared:
+            declared[name] = shape_declaration(name, shape)
+            waiting += [(other, schemas[other]) for other in re.findall(r"#/\$defs/(\w+)", json.dumps(shape))]
+    union = "\n".join(f"  | {name}" for name in messages)
+    summary = "/** One line of a stream: what `claude -p --output-format stream-json --verbose` prints. */"
+    return [*(declared[name] for name in sorted(declared)), f"{summary}\nexport type StreamMessage =\n{union};\n"]
+
+
+def properties(schemas: dict[str, Any], kind: type) -> list[tuple[str, Any]]:
+    return [*schemas[kind.__name__]["properties"].items()]
+
+
+def shape_declaration(name: str, shape: dict[str, Any]) -> str:
+    if "properties" not in shape:
+        return f"export type {name} = {shape_name(shape)};\n"
+    required = shape.get("required", [])
+    lines: list[str] = []
+    for field, value in shape["properties"].items():
+        key = field if field.isidentifier() else json.dumps(field)
+        lines.append(f"  {key}{'' if field in required else '?'}: {shape_name(value)};")
+    summary = shape.get("description", "").split("\n")[0]
+    return "\n".join([f"/** {summary} */", f"export interface {name} {{", *lines, "}", ""])
+
+
+def shape_name(shape: dict[str, Any]) -> str:
+    """The TypeScript spelling of a JSON Schema."""
+    if "$ref" in shape:
+        return str(shape["$ref"]).rpartition("/")[2]
+    if "enum" in shape:
+        return " | ".join(map(json.dumps, shape["enum"]))
+    if "anyOf" in shape:
+        return " | ".join(dict.fromkeys(shape_name(each) for each in shape["anyOf"])) or "unknown"
+    kind = shape.get("type")
+    if isinstance(kind, list):
+        return " | ".join(shape_name({"type": each}) for each in kind)
+    if kind == "array":
+        item = shape_name(shape.get("items", {}))
+        return f"({item})[]" if " | " in item else f"{item}[]"
+    if kind == "object":
+        values = shape.get("additionalProperties")
+        return f"Record<string, {shape_name(values) if isinstance(values, dict) else 'unknown'}>"
+    return {"string": "string", "integer": "number", "number": "number", "boolean": "boolean", "null": "null"}.get(
+        str(kind), "unknown"
+    )
 
 
 def structs(module: types.ModuleType) -> list[type[msgspec.Struct]]:
