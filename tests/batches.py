@@ -1,31 +1,36 @@
-"""Tests over many files: each file of this repository is a test, others are tested in batches.
+"""Tests over many files, in batches: a test for each of thousands of files would take longer to schedule than to run.
 
-A test for each of thousands of files would take longer to schedule than to run. Slow tests run for a part of the files,
-spread evenly over all; `REREAD_HYPOTHESIS=thorough` runs them for each.
+By default a test reads a sample. Of the files of this repository it takes all, and a slow test one of three. Of others
+it takes one of each kind, so that every scenario and every version is among them, and a slow test a part of these.
+`REREAD_TESTS=all` reads each file, or a part of the other files if the test is slow; `thorough` reads each.
 """
 
 import functools
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
+from effort import SAMPLE, THOROUGH, sampled
 
 HERE = Path(__file__).parent
-SIZE = 40
-THOROUGH = os.environ.get("REREAD_HYPOTHESIS") == "thorough"
-"""True if slow tests are to run for every file."""
+LARGER = Path(os.environ.get("REREAD_REAL_CLIENT") or "/nonexistent") / "data"
+SIZE, OWN_SIZE = 40, 8
+OWN_EVERY = 3
+"""One of so many files of this repository is read by a slow test."""
 
 
 def each(argument: str, cases: Sequence[Any], *, ids: Callable[[Any], str] = str, every: int = 1) -> Callable[..., Any]:
-    """Return a decorator that runs a test for each case; those outside of this folder in batches.
+    """Return a decorator that runs a test for each case, in batches.
 
     A case is a path, or a tuple that begins with one. A slow test takes one case of so many that are outside.
     """
     own = [case for case in cases if HERE in _path(case).parents]
     others = some([case for case in cases if HERE not in _path(case).parents], every)
-    batches = [[case] for case in own] + [others[start : start + SIZE] for start in range(0, len(others), SIZE)]
+    own = own[::OWN_EVERY] if SAMPLE and every > 1 else own
+    batches = [own[start : start + OWN_SIZE] for start in range(0, len(own), OWN_SIZE)]
+    batches += [others[start : start + SIZE] for start in range(0, len(others), SIZE)]
     names = [ids(batch[0]) + (f" and {len(batch) - 1} more" if len(batch) > 1 else "") for batch in batches]
 
     def decorate(test: Callable[..., None]) -> Callable[..., None]:
@@ -36,14 +41,34 @@ def each(argument: str, cases: Sequence[Any], *, ids: Callable[[Any], str] = str
             if len(skips) == len(batch):
                 raise skips[0]
 
-        return pytest.mark.parametrize(argument, batches, ids=names)(run)
+        return sampled(pytest.mark.parametrize(argument, batches, ids=names)(run))
 
     return decorate
 
 
-def some(cases: Sequence[Any], every: int) -> Sequence[Any]:
-    """Return one case of so many, or all if that was asked for."""
-    return cases if THOROUGH else cases[::every]
+def some(cases: Sequence[Any], every: int = 1) -> Sequence[Any]:
+    """Return one case of so many: of all, or of one of each kind, or every case, as the effort is."""
+    if THOROUGH:
+        return cases
+    return (_one_of_each_kind(cases) if SAMPLE else cases)[::every]
+
+
+def part(cases: Iterable[Any], every: int) -> list[Any]:
+    """Return one case of so many in a sample, else all: for slow tests that are much alike, marked with `sampled`."""
+    return list(cases)[:: every if SAMPLE else 1]
+
+
+def _one_of_each_kind(cases: Sequence[Any]) -> list[Any]:
+    """Return a case for each scenario, of another version for each."""
+    kinds: dict[str, list[Any]] = {}
+    for case in cases:
+        kinds.setdefault(_kind(_path(case)), []).append(case)
+    return [alike[number % len(alike)] for number, alike in enumerate(kinds.values())]
+
+
+def _kind(path: Path) -> str:
+    """The scenario of a file of the real client (below `data/VERSION/SCENARIO`); any other is a kind of its own."""
+    return path.relative_to(LARGER).parts[1] if LARGER in path.parents else str(path)
 
 
 def _run(test: Callable[..., None], arguments: dict[str, Any], name: str) -> BaseException | None:

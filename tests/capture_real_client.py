@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -73,13 +74,24 @@ def messages(prompt: str) -> bytes:
     return b"".join(json.dumps(sent).encode() + b"\n" for sent in (initialize, said))
 
 
+def wait_for_sleep() -> None:
+    """Wait until the command of the tool runs: before that, the client ends without a result if it is interrupted."""
+    for _ in range(600):
+        for folder in Path("/proc").glob("[0-9]*"):
+            with suppress(OSError):
+                if (folder / "cmdline").read_bytes().startswith(b"sleep\0"):
+                    return
+        time.sleep(0.1)
+
+
 def on_tool(do: Any) -> Any:
-    """Do something once, shortly after the client has called a tool."""
+    """Do something once, shortly after the tool that the client has called began."""
     done: list[int] = []
 
     def act(child: subprocess.Popen[bytes], line: bytes) -> None:
         if b'"tool_use"' in line and not done:
             done.append(1)
+            wait_for_sleep()
             time.sleep(1.2)
             do(child)
 

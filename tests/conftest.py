@@ -1,32 +1,50 @@
 """Settings that all tests share: their own store and cache, and signals that reach the processes they start.
 
-`making` is imported before any test because it configures the property tests.
+`bytecode` is imported before what is worth keeping compiled, and `effort` before any test because it configures the
+property tests.
 """
 
+import itertools
+import os
 import signal
-from pathlib import Path
 
-import making  # noqa: F401
+import bytecode  # noqa: F401
+import effort
 import pytest
 
 
 def pytest_configure() -> None:
-    """Let child processes receive the signals that this process was started to ignore.
+    """Leave other scanners out, and let child processes receive the signals that this process was started to ignore.
 
     A child inherits an ignored signal but not a handler, so a handler that does nothing replaces "ignore". Otherwise,
     under `nohup` or after `&` in a script, tests that interrupt a child would wait forever.
     """
+    os.environ["REREAD_KINGFISHER"] = "off"
     for name in ("SIGINT", "SIGQUIT", "SIGHUP"):
         number = getattr(signal, name, None)
         if number is not None and signal.getsignal(number) == signal.SIG_IGN:
             signal.signal(number, lambda *_: None)
 
 
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Mark the property tests: they take a sample."""
+    if getattr(getattr(item, "obj", None), "is_hypothesis_test", False):
+        item.add_marker(effort.sampled)
+
+
+_numbers = itertools.count()
+
+
 @pytest.fixture(autouse=True)
-def own_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Keep every test away from the store and the cache of this machine."""
-    monkeypatch.setenv("REREAD_HOME", str(tmp_path / "store"))
-    monkeypatch.setenv("REREAD_CACHE", str(tmp_path / "cache"))
+def own_store(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keep every test away from the store and the cache of this machine.
+
+    The folders are named and not made: most tests write to neither, and to make `tmp_path` for each takes longer than
+    most tests do.
+    """
+    own = tmp_path_factory.getbasetemp() / f"own-{next(_numbers)}"
+    monkeypatch.setenv("REREAD_HOME", str(own / "store"))
+    monkeypatch.setenv("REREAD_CACHE", str(own / "cache"))
 
 
 @pytest.fixture

@@ -2,20 +2,12 @@
 
 import copy
 import json
-import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from random import Random
 from typing import Any
 
-from hypothesis import HealthCheck, settings
-
 import reread
-
-COMMON: Any = {"deadline": None, "suppress_health_check": list(HealthCheck)}
-settings.register_profile("default", max_examples=100, **COMMON)
-settings.register_profile("thorough", max_examples=10_000, **COMMON)
-settings.load_profile(os.environ.get("REREAD_HYPOTHESIS", "default"))
 
 Object = dict[str, Any]
 
@@ -142,6 +134,9 @@ class GrowingSource:
     def identity(self) -> object:
         """Return a constant."""
         return None
+
+    def close(self) -> None:
+        """Do nothing."""
 
 
 DEPTH = 1100

@@ -8,6 +8,7 @@ from contextlib import closing, suppress
 from copy import deepcopy
 from pathlib import Path
 from random import Random
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from making import encode
@@ -22,6 +23,7 @@ from reread.disk.layout import NON_SESSION_FILES
 from reread.disk.sources import FileSource
 from reread.errors import Undecided
 from reread.history.line_trace import trace_lines
+from reread.index.answer import Answer
 from reread.index.hits import HitBuilder, hit_value
 from reread.index.matching import snippet
 from reread.index.query import And, Words
@@ -51,6 +53,7 @@ from reread.reports.usage_report import report_value
 from reread.session.follower import Follower
 from reread.session.session import Session
 from reread.tools import tool_names
+from reread.types import Hits
 
 NUMBERS: tuple[Any, ...] = (
     *(0, -1, 1, 0.5, -0.0, 2**31, 2**53 + 1, -(2**63), 2**64, 10**30, 10**400, 10**3999, -(10**3999)),
@@ -304,11 +307,11 @@ def search(path: Path) -> None:
     builder = HitBuilder()
     units = scan(And(()), unindexed(None, find_files(paths=[path])), [])
     with closing(builder):
-        hits = [builder.hit(found, snippet(found.unit.text, [WORD])) for found in units]
+        hits = [builder.hit(found, snippet(found.document.text, [WORD])) for found in units]
     found = [hit for hit in hits if hit is not None]
     assert len(found) == len(hits)
     jsontext.dumps([hit_value(hit) for hit in found])
-    list(result_lines(found, len(found)))
+    list(result_lines(found, Hits(iter(()), Answer(iter(()), len(found)))))
 
 
 def read_files(session: reread.Session) -> None:
@@ -352,16 +355,16 @@ def redact(path: Path) -> None:
 
 def read_while_it_grows(path: Path, whole: reread.Session) -> None:
     """Read the file in two halves, which gives what reading it at once does."""
-    data, growing = path.read_bytes(), path.with_name("growing.jsonl")
-    growing.write_bytes(data[: len(data) // 2])
-    follower = Follower(Session(FileSource(growing)), seen={})
-    changes = [change.record.offset for change in follower.changes(set()) if change.record is not None]
-    with growing.open("ab") as file:
-        file.write(data[len(data) // 2 :])
-    changes += [change.record.offset for change in follower.changes(set()) if change.record is not None]
-    changes += [change.record.offset for change in follower.finish() if change.record is not None]
-    assert changes == [record.offset for record in whole.records]
-    growing.unlink()
+    with TemporaryDirectory() as folder:
+        data, growing = path.read_bytes(), Path(folder, "growing.jsonl")
+        growing.write_bytes(data[: len(data) // 2])
+        follower = Follower(Session(FileSource(growing)), seen={})
+        changes = [change.record.offset for change in follower.changes(set()) if change.record is not None]
+        with growing.open("ab") as file:
+            file.write(data[len(data) // 2 :])
+        changes += [change.record.offset for change in follower.changes(set()) if change.record is not None]
+        changes += [change.record.offset for change in follower.finish() if change.record is not None]
+        assert changes == [record.offset for record in whole.records]
 
 
 def one_of_each_kind(paths: Sequence[Path]) -> list[Path]:

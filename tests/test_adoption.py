@@ -88,7 +88,7 @@ def test_a_foreign_run_is_listed_shown_searched_and_counted(tmp_path: Path, monk
     assert usage.reported_cost_usd == 0.5
     assert reread.usage(by="session").totals.tokens == 2 * usage.tokens
     assert {hit.session for hit in reread.search("quay")} == {"Run/7", "run8"}
-    adopt([file])
+    adopt(file)
     assert len(list(reread.sessions())) == len(headers)
 
 

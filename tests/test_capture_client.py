@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from effort import SAMPLE, sampled
 
 RIG = Path(os.environ.get("REREAD_REAL_CLIENT", "/nowhere")) / "rig"
 VERSION = "2.1.325"
@@ -24,6 +25,8 @@ ISOLATED = ["unshare", "-n", "-m", "-p", "--fork", "--mount-proc", "--kill-child
 
 
 def reason_to_skip() -> str:
+    if SAMPLE:
+        return "the real client is started by `make test-all`"
     if not (RIG / "stub_api.py").is_file():
         return "REREAD_REAL_CLIENT is not a folder with the rig"
     if not os.environ.get("REREAD_CLAUDE") and shutil.which("npm", path=PATH) is None:
@@ -34,6 +37,7 @@ def reason_to_skip() -> str:
 
 
 pytestmark = [
+    sampled,
     pytest.mark.skipif(bool(reason_to_skip()), reason=reason_to_skip() or "never"),
     pytest.mark.timeout(600),
 ]
@@ -110,8 +114,10 @@ def test_an_api_error_is_an_error_result(report: dict[str, Any]) -> None:
 
 
 def test_an_interrupt_is_forwarded(report: dict[str, Any]) -> None:
+    """The client never gets to its answer; how much it still prints depends on how busy the machine is."""
     lines = [json.loads(line) for line in report["interrupted"]["out"].splitlines()]
-    assert lines[-1]["type"] == "result"
+    calls = [at for at, line in enumerate(lines) if '"tool_use"' in json.dumps(line.get("message", {}).get("content"))]
+    assert calls and "assistant" not in [line["type"] for line in lines[calls[-1] + 1 :]]
 
 
 def test_a_killed_client_has_no_result(report: dict[str, Any]) -> None:

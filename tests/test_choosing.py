@@ -7,6 +7,7 @@ import pytest
 from command import run
 
 import reread
+from reread.cli import ALIASES, SYNONYMS, VERBS
 from reread.cli._options import SAMPLES
 from reread.model.conversation import Call
 from reread.render.selection import Selection, matches_tool, selected_turns
@@ -30,8 +31,9 @@ class TestSession:
         assert run("--demo", "show", "--project", "almanac").stdout == run("--demo", "show", "6a0f8d43").stdout
         done = run("--demo", "show", "--project", "nowhere")
         assert (done.returncode, done.stderr) == (
-            2,
-            "reread: No sessions of nowhere; run `reread ls` to list projects.\n",
+            1,
+            "reread: No sessions of nowhere; "
+            "there are /home/sam/code/almanac, /home/sam/code/harbor, /home/sam/code/lantern.\n",
         )
 
     def test_a_project_and_a_name_are_refused(self) -> None:
@@ -104,7 +106,7 @@ class TestCalls:
 
     def test_a_tool_that_was_not_used_says_so(self) -> None:
         done = run("--demo", "show", "8c1f", "--tool", "nonsense")
-        assert done.returncode == 0 and "No such calls" in done.stderr
+        assert done.returncode == 1 and "This session used no tool 'nonsense'; there are Bash, Edit" in done.stderr
 
     def test_tool_names_are_patterns_in_any_case(self) -> None:
         assert matches_tool("WebFetch", ["webfetch"]) and matches_tool("WebFetch", ["web*"])
@@ -169,7 +171,11 @@ class TestAnswers:
         ("capture --full -- true", "Cannot use --full without --pretty"),
         ("capture --pertty -- true", "No option --pertty; did you mean"),
         ("shwo", "No command 'shwo'; did you mean `reread show`?"),
-        ("list", "No command 'list'; did you mean `reread ls`?"),
+        ("cost", "No command 'cost'; did you mean `reread usage`?"),
+        ("restore", "No command 'restore'; did you mean `reread keep --restore`?"),
+        ("help shwo", "No command 'shwo'; did you mean `reread show`?"),
+        ("--demo diff 8c1f:9", "No turn 9; this session has 5 turns."),
+        ("--demo diff 8c1f:0 8c1f:7", "No turn 7; this session has 5 turns."),
         ("show --turnz 2", "No option --turnz; did you mean --turns?"),
         ("show --format pdf", "Run `reread show --help` for help."),
     ],
@@ -178,6 +184,28 @@ def test_what_would_be_ignored_is_refused_in_one_line(words: str, said: str, tmp
     done = run(*words.replace("HARBOR", str(HARBOR)).split(), home=tmp_path)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith("reread: ") and said in done.stderr and done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        ("grep jitter --json", "search jitter --json"),
+        ("log --flat", "ls --flat"),
+        ("list -n 2", "ls -n 2"),
+        ("help", "--help"),
+        ("help ls", "ls --help"),
+        ("help grep", "search --help"),
+    ],
+)
+def test_words_of_other_programs_run_the_verb(typed: str, meant: str) -> None:
+    done = run("--demo", *typed.split())
+    assert done.stdout and done.returncode == 0
+    assert done.stdout == run("--demo", *meant.split()).stdout
+
+
+def test_every_synonym_leads_to_a_verb() -> None:
+    assert {meant.split()[0] for meant in (*SYNONYMS.values(), *ALIASES.values())} <= {*VERBS, "--version"}
+    assert not {*SYNONYMS, *ALIASES} & {*VERBS}
 
 
 def test_a_short_option_prints_the_version() -> None:

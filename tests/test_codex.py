@@ -98,7 +98,8 @@ def test_every_line_of_every_rollout_is_accounted_for(tmp_path: Path) -> None:
             assert session.dialects == ["codex"] and len(session.records) == len(lines), path
             assert sum(session.ledger.fates.values()) == len(lines), path
             assert not {"malformed", "unknown"} & set(session.ledger.fates), path
-            assert {finding.code for finding in reread.check(source)} == {"foreign-dialect"}, path
+            codes = {finding.code for finding in reread.check(source)}
+            assert {"foreign-dialect"} <= codes <= {"foreign-dialect", "absent-agent"}, path  # an agent is a file apart
             for format in ("markdown", "json", "html", "atif", "otlp"):
                 assert reread.export(session, format), path
         assert b"".join(record.body for record in reread.open(path).records) == path.read_bytes()
@@ -200,7 +201,7 @@ def test_a_folder_of_rollouts_is_listed_searched_counted_and_kept(tmp_path: Path
         copied.write_bytes(path.read_bytes())
     (home / "history.jsonl").write_text('{"session_id":"x","ts":1,"text":"hi"}\n')
     assert len(list(reread.sessions(root=home))) == len(ROLLOUTS) + 1
-    assert {hit.session for hit in reread.search("quay tides", root=home)} == {
+    assert {hit.session for hit in reread.search("quay tides", root=home, strict=True)} == {
         path.stem[-36:] for path in ROLLOUTS if path.parts[-2] == "web-search"
     }
     by_path = reread.usage(root=home).totals

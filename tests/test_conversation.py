@@ -34,9 +34,11 @@ from making import (
 from walk import accounts, walk
 
 import reread
+from reread.model.compactions import compaction_of
 from reread.model.fold import DEEPEST
+from reread.model.parts import CompactionPoint, message_parts
 from reread.session.changes import change_of
-from reread.session.session import Session
+from reread.session.session import Session, threads_of
 
 
 def kinds(conversation: Any) -> list[str]:
@@ -336,7 +338,6 @@ class TestCalls:
             ({}, {"data": "Error: Exit code 1"}),
             ({}, {"data": "User rejected tool use"}),
             ({}, {"data": {"status": "failed"}}),
-            ({}, {"data": {"retrieval_status": "success", "task": {"status": "failed"}}}),
             ({}, {"data": {"success": False}}),
             ({"content": "<tool_use_error>No such tool</tool_use_error>"}, {}),
         ],
@@ -344,6 +345,17 @@ class TestCalls:
     def test_what_makes_a_call_fail(self, block: Object, record: Object) -> None:
         (call,) = read(reply(use("t1")), answer(result("t1", **block), **record)).calls
         assert call.ok is False
+
+    @pytest.mark.parametrize(
+        "data",
+        [
+            {"retrieval_status": "success", "task": {"status": "failed", "exitCode": 1}},
+            {"shellId": "b1", "status": "failed", "exitCode": 2},
+        ],
+    )
+    def test_a_call_that_fetched_a_failed_task_did_not_fail(self, data: Object) -> None:
+        (call,) = read(reply(use("t1")), answer(result("t1"), data=data)).calls
+        assert (call.ok, call.state) == (True, "done")
 
     @pytest.mark.parametrize(
         "data",
@@ -576,10 +588,10 @@ class TestAgents:
             )
         )
         session = Session(source)
-        session.restart()
+        threads_of(session).restart()
         for size in (source.data.index(b"look harder"), len(source.data)):
             source.size = size
-            session.load_lines()
+            threads_of(session).load_lines()
             called = session.calls[0].agent
         assert called is session.agents["ag"]
         assert (session.agents["ag"].call, session.agents["s1"].call) == (session.calls[0], None)
@@ -848,6 +860,16 @@ class TestCompactions:
         assert prompts(session) == ["a", "c"]
         assert len(session.branches) == 1
 
+    def test_every_mark_knows_its_own_of_many_compactions(self) -> None:
+        again = [self.boundary(uuid="b2"), self.summary("second", parentUuid="b2"), user("d"), reply("e", id="m2")]
+        session = read(user("a"), reply("b"), self.boundary(), self.summary("first"), user("c"), *again)
+        first, second = session.compactions
+        assert (first.summary.text, second.summary.text) == ("first", "second")
+        for compaction in (first, second):
+            assert compaction_of(compaction.boundary) is compaction_of(compaction.summary) is compaction
+        others = [one for one in session.messages if one.kind not in ("compaction", "summary")]
+        assert len(others) >= 4 and not any(map(compaction_of, others))
+
     def test_a_summary_without_a_boundary_is_a_compaction(self) -> None:
         session = read(user("a"), reply("b"), self.summary(), user("c"))
         (compaction,) = session.compactions
@@ -859,6 +881,8 @@ class TestCompactions:
         session = reread.open(jsonl(prelude, recap))
         (compaction,) = session.compactions
         assert (compaction.boundary.text, compaction.summary.text) == ("long story", "short")
+        (point,) = (part for part in message_parts(compaction.boundary) if isinstance(part, CompactionPoint))
+        assert point.summary == "long story\n\nshort"
 
     def test_a_microcompaction_has_no_summary(self) -> None:
         micro = system("microcompact_boundary", "Context cleared", microcompactMetadata={"preTokens": 7})
@@ -870,6 +894,26 @@ class TestCompactions:
     def test_each_compaction_has_its_own_summary(self) -> None:
         session = read(user("a"), self.boundary(), self.summary("one"), user("b"), self.boundary(), self.summary("two"))
         assert [(c.line, c.summary.text) for c in session.compactions] == [(2, "one"), (5, "two")]
+
+    def test_a_second_summary_is_a_compaction_of_its_own(self) -> None:
+        session = read(user("a"), self.boundary(), self.summary("one"), user("b"), self.summary("two"), user("c"))
+        assert [(c.line, c.summary.text) for c in session.compactions] == [(2, "one"), (5, "two")]
+        assert session.compactions[1].boundary is None
+        assert prompts(session) == ["a", "b", "c"]
+
+    def test_an_agent_that_begins_with_a_summary_was_compacted(self, tmp_path: Path) -> None:
+        (tmp_path / "s" / "subagents").mkdir(parents=True)
+        (tmp_path / "s.jsonl").write_bytes(jsonl(user("a")))
+        of_agent = {"isSidechain": True, "agentId": "a1"}
+        lines = [self.summary("so far", **of_agent), reply("on", **of_agent), user("more", **of_agent)]
+        lines += [self.boundary(**of_agent), self.summary("again", **of_agent), reply("done", id="msg_2", **of_agent)]
+        (tmp_path / "s" / "subagents" / "agent-a1.jsonl").write_bytes(jsonl(*lines))
+        (agent,) = reread.open(tmp_path / "s.jsonl").agents.values()
+        assert kinds(agent) == ["summary", "response", "prompt", "compaction", "summary", "response"]
+        assert [(c.line, c.boundary is None, c.summary.text) for c in agent.compactions] == [
+            (1, True, "so far"),
+            (4, False, "again"),
+        ]
 
     def test_preserved_messages_are_named(self) -> None:
         kept = {"preservedMessages": {"anchorUuid": "u5", "uuids": ["u2", "u3"], "allUuids": ["u2", "u3"]}}
@@ -1304,3 +1348,41 @@ def test_a_denial_in_a_stream_belongs_to_its_call_and_is_no_error() -> None:
     assert "error" not in {message.kind for message in session.messages}
     attached = [[session.records[index].native.get("subtype") for index in call.attached] for call in session.calls]
     assert attached == [["permission_denied"], ["permission_denied"]]
+
+
+@pytest.mark.parametrize("others", [["an okapi"], [{"odd": "an okapi"}], {"odd": "an okapi"}, "an okapi"])
+def test_what_stands_in_place_of_an_agents_messages_is_found_and_shown(tmp_path: Path, others: Any) -> None:
+    data = {"agentId": "a1", "message": {"uuid": "x1", **reply(text("on"))}, "normalizedMessages": others}
+    report = progress("agent_progress", data, parentToolUseID="toolu_1")
+    path = tmp_path / "projects" / "-p" / "s.jsonl"
+    path.parent.mkdir(parents=True)
+    path.write_bytes(jsonl(user("go"), reply(use("toolu_1", "Task", prompt="look around")), report))
+    assert "an okapi" in reread.export(path, "markdown", full=True).decode()
+    assert reread.search("okapi", root=tmp_path).total == 1
+
+
+@pytest.mark.parametrize("others", [None, {}, "x", [1, None]])
+def test_an_agent_in_progress_records_has_every_message_once(others: Any) -> None:
+    """`message` is the last block of those in `normalizedMessages`, which may repeat earlier ones."""
+    first = {"uuid": "x1", **user("look around")}
+    said = {"uuid": "x2", **reply(text("I look"), id="msg_9")}
+    called = {"uuid": "x3", **reply(use("toolu_9", "Read", file_path="/a"), id="msg_9")}
+    done = {"uuid": "x4", **answer(result("toolu_9", "shelves"))}
+    steps = [(first, [first]), (called, [said, called]), (done, [first, said, called, done]), (done, others)]
+    records = [
+        {
+            "type": "progress",
+            "uuid": f"p{n}",
+            "parentToolUseID": "toolu_1",
+            "data": {"type": "agent_progress", "agentId": "a1", "message": message, "normalizedMessages": all},
+        }
+        for n, (message, all) in enumerate(steps)
+    ]
+    session = reread.open(jsonl(user("go"), reply(use("toolu_1", "Task", prompt="look around")), *records))
+    agent = session.agents["a1"]
+    assert [(message.kind, message.text) for message in agent.messages] == [
+        ("prompt", "look around"),
+        ("response", "I look"),
+    ]
+    assert [(call.name, call.result.content) for call in agent.calls] == [("Read", "shelves")]
+    assert {"duplicate"}.isdisjoint(agent.ledger.fates)

@@ -8,20 +8,21 @@ from typing import Any
 
 import pyarrow
 import pytest
-from making import jsonl, reply, user
+from making import answer, jsonl, reply, result, use, user
 
 import reread
 from reread.cli._options import SAMPLES
 from reread.dataset.arrow import BATCH_BYTES, arrow_schema, batches
+from reread.dataset.freshness import transcript_states
 from reread.dataset.rows import month_of
 from reread.dataset.schema import PARTITIONS, PER_FILE, TABLES
-from reread.dataset.settled import settled_rows
-from reread.dataset.states import transcript_states
 from reread.dataset.transcripts import TranscriptFile
+from reread.dataset.usage_rows import settled_rows
 from reread.disk.file_set import find_files
 from reread.disk.machine import machine_id
 from reread.errors import Misuse
 from reread.reports.usage_report import FIGURES, figures
+from reread.session.session import threads_of
 
 REAL = Path(__file__).parent / "real"
 Rows = dict[str, list[dict[str, Any]]]
@@ -64,7 +65,7 @@ def test_rows_say_what_the_library_says(folder: Path) -> None:
         for row in rows:
             by_path.setdefault((name, row["path"]), []).append(row)
     for session in sessions_below(folder):
-        session.stop_merging()
+        threads_of(session).stop_merging()
         path = str(session.path)
         own = {path, *(agent.path for agent in session.agents.values() if agent.path)}
         rows = {name: [row for file in own for row in by_path.get((name, file), [])] for name in PER_FILE}
@@ -75,11 +76,13 @@ def test_rows_say_what_the_library_says(folder: Path) -> None:
         raw = [row["raw"] for row in by_path.get(("records", path), [])]
         assert raw == [record.raw.decode("utf-8", "replace") for record in session.records]
         calls = {(row["agent"], row["id"]): row for row in rows["calls"]}
-        assert Counter(row["id"] for row in rows["calls"]) == Counter(call.id for call in session.all_calls)
-        for call in session.all_calls:
+        made = [*session.calls, *(call for agent in session.agents.values() for call in agent.calls)]
+        assert Counter(row["id"] for row in rows["calls"]) == Counter(call.id for call in made)
+        for call in made:
             row = calls[getattr(call.conversation, "id", None), call.id]
             for name in ("name", "state", "line", "exit_code", "title", "error", "started", "ended", "duration"):
                 assert row[name] == getattr(call, name), name
+            assert (row["active"], row["branch"]) == (call.message.active, call.message.branch)
         threads = [session.conversation, *session.agents.values()]
         assert len(rows["messages"]) == sum(len(thread.messages) for thread in threads)
         said = Counter((row["id"], row["line"], row["text"], row["author"], row["active"]) for row in rows["messages"])
@@ -89,6 +92,8 @@ def test_rows_say_what_the_library_says(folder: Path) -> None:
         for row in by_path.get(("files", path), []):
             history = session.files[row["file"]]
             assert (row["added"], row["removed"], row["edits"]) == (history.added, history.removed, len(history.own))
+            times = sorted(version.time for version in history.own if version.time is not None)
+            assert (row["first"], row["last"]) == ((times[0], times[-1]) if times else (None, None))
         changed = [row for row in rows["edits"] if row["session"] == session.id]
         assert len(changed) == sum(len(history.versions) for history in session.files.values())
 
@@ -104,6 +109,20 @@ def test_usage_has_each_response_once_and_the_figures_of_the_report(folder: Path
     assert set(ids.values()) <= {1}
 
 
+def test_usage_of_an_agent_without_metadata_has_the_type_of_its_call(tmp_path: Path) -> None:
+    path = tmp_path / "projects" / "p" / "s.jsonl"
+    call = use("toolu_1", "Task", description="look", prompt="look around", subagent_type="Explore")
+    done = answer(result("toolu_1", "found"), data={"agentId": "a1", "status": "completed", "content": []})
+    agent = path.with_suffix("") / "subagents" / "agent-a1.jsonl"
+    agent.parent.mkdir(parents=True)
+    path.write_bytes(jsonl(user("go", sessionId="s"), reply(call, id="msg_1"), done))
+    lines = [user("look around"), reply("found", id="msg_2", requestId="req_2")]
+    agent.write_bytes(jsonl(*({**line, "sessionId": "s", "agentId": "a1", "isSidechain": True} for line in lines)))
+    names = TABLES["usage"].names(text=True)
+    rows = [dict(zip(names, row, strict=True)) for row in settled_rows(find_files([tmp_path]), "here", cache=False)]
+    assert {row["message_id"]: row["agent_type"] for row in rows} == {"msg_1": None, "msg_2": "Explore"}
+
+
 def test_the_copies_of_a_fork_count_once(tmp_path: Path) -> None:
     lines = [user("go"), reply("done", id="msg_1", requestId="req_1")]
     folder = tmp_path / "projects" / "p"
@@ -113,6 +132,32 @@ def test_the_copies_of_a_fork_count_once(tmp_path: Path) -> None:
     rows = list(settled_rows(find_files([tmp_path]), "here"))
     counted = sum(row[TABLES["usage"].names(text=True).index("responses")] for row in rows)
     assert counted == reread.usage(root=tmp_path, cache=False).totals.responses == 1
+
+
+def test_calls_that_were_abandoned_and_files_that_were_changed_at_odd_times(tmp_path: Path) -> None:
+    """Times run backwards in real files, and what came first is not what stands first."""
+
+    def wrote(n: int, second: int, parent: str | None) -> list[Any]:
+        more = {"timestamp": f"2026-03-02T10:00:{second:02}.000Z"}
+        data = {"type": "create" if n == 1 else "update", "filePath": "/a.txt", "content": f"{n}\n"}
+        call = use(f"toolu_{n}", "Write", file_path="/a.txt", content=f"{n}\n")
+        return [
+            {**user(f"prompt {n}", **more), "uuid": f"p{n}", "parentUuid": parent},
+            {**reply(call, id=f"msg_{n}", **more), "uuid": f"r{n}", "parentUuid": f"p{n}"},
+            {**answer(result(f"toolu_{n}"), data=data, **more), "uuid": f"a{n}", "parentUuid": f"r{n}"},
+        ]
+
+    path = tmp_path / "projects" / "p" / "s.jsonl"
+    path.parent.mkdir(parents=True)
+    path.write_bytes(jsonl(*wrote(1, 20, None), *wrote(2, 30, "a1"), *wrote(3, 10, "a1")))
+    found = rows_of(str(path))
+    assert [(row["id"], row["active"], row["turn"]) for row in found["calls"]] == [
+        ("toolu_1", True, 1),
+        ("toolu_2", False, None),
+        ("toolu_3", True, 2),
+    ]
+    [changed] = found["files"]
+    assert (changed["first"].second, changed["last"].second) == (10, 30)
 
 
 def test_text_is_left_out_unless_asked_for() -> None:

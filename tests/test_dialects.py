@@ -60,7 +60,7 @@ class TestContract:
                 assert isinstance(member.translate(changed), dict)
 
     def test_the_names(self) -> None:
-        assert [member.NAME for member in dialects.DIALECTS] == ["stored", "early", "stream-json"]
+        assert [member.NAME for member in dialects.DIALECTS] == ["stored", "early", "stream-json", "history"]
 
 
 class TestNative:

@@ -1,7 +1,8 @@
-"""Everything means everything: each recorded value of what the ledger calls shown is in every full view.
+"""Everything means everything: every text of every record is in every full view, and so is each value with its name.
 
-Files of `tests/real`, the samples and the findings go through every view. Of the larger collection that
-REREAD_REAL_CLIENT names, each file goes through one view, in turn; with REREAD_HYPOTHESIS=thorough through all.
+The texts are found with nothing but `json` (see `leaves.py`, which lists the few exceptions); numbers and flags are
+those of the records that the ledger calls shown. Files of `tests/real`, the samples and the fixtures go through every
+view, and of the larger collection that REREAD_REAL_CLIENT names a part; `batches.py` says how much.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ from typing import Any
 
 import msgspec
 import plain
-from batches import THOROUGH, each
+from batches import each
+from leaves import letters, pieces, spoken_leaves
 from test_html import page_of
 
 import reread
@@ -41,35 +43,27 @@ FILES = [
     *files_in(HERE / "real"),
     *sorted(path for path in SAMPLES.rglob("*.jsonl") if not path.name.startswith("agent-")),
     *sorted((HERE / "fixtures" / "findings").glob("*.jsonl")),
+    *sorted((HERE / "fixtures" / "seeds").glob("*.jsonl")),
 ]
 MORE_FILES = files_in(Path(LARGER) / "data") if LARGER else []
 FATES = ("shown", "merged", "paired", "attached", "orphan")
-STRUCTURE = frozenset(
-    {
-        *("type", "subtype", "role", "isSidechain", "isMeta", "userType", "timestamp"),
-        *("uuid", "parentUuid", "logicalParentUuid", "sessionId", "session_id", "agentId", "id", "tool_use_id"),
-        *("toolUseID", "parentToolUseID", "parent_tool_use_id", "messageId"),
-    }
-)
-"""Fields that are the shape of a session, and ids."""
-PER_SESSION = frozenset({"cwd", "version", "gitBranch", "slug", "entrypoint"})
-"""Fields of every record that views show once, at the top."""
-NOT_TEXT = frozenset({"signature", "base64", "data", "image_data"})
+STRUCTURE = frozenset({"isSidechain", "isMeta", "timestamp"})
+"""Flags and numbers that decide where a record is drawn."""
 WHOLE = Selection(full=True)
 
 Leaf = tuple[str, Any]
 
 
-def leaves(value: Any, key: str = "") -> Iterator[Leaf]:
-    """Every text, number and flag in a JSON value with the name of its field, but for ids, signatures and images."""
+def numbers(value: Any, key: str = "") -> Iterator[Leaf]:
+    """Every number and flag in a JSON value with the name of its field."""
     if isinstance(value, dict):
         for field, inner in value.items():
-            if field not in STRUCTURE and not (field in NOT_TEXT and isinstance(inner, str)):
-                yield from leaves(inner, field)
+            if field not in STRUCTURE:
+                yield from numbers(inner, field)
     elif isinstance(value, list):
         for inner in value:
-            yield from leaves(inner, "")
-    elif value not in (None, ""):
+            yield from numbers(inner, "")
+    elif isinstance(value, bool | int | float):
         yield key, value
 
 
@@ -79,14 +73,7 @@ def recorded(session: Any) -> Iterator[tuple[int, Leaf]]:
         for record, fate in zip(conversation.records, conversation.ledger, strict=True):
             said = fate.fate in FATES or (fate.fate == "abandoned" and "attached" not in fate.reason)
             if said and record.type != "stream_event":
-                for leaf in leaves(record.native):
-                    if leaf[0] not in PER_SESSION:
-                        yield record.line, leaf
-
-
-def letters(text: str) -> str:
-    """A text without what rendering changes: spaces, wrapping, punctuation."""
-    return "".join(filter(str.isalnum, text))
+                yield from ((record.line, leaf) for leaf in numbers(record.native))
 
 
 class View:
@@ -97,20 +84,13 @@ class View:
         self.letters = letters(text)
 
     def has(self, key: str, value: Any) -> bool:
-        """True if a leaf is shown: a number or flag with its name, a text with every line."""
-        if not isinstance(value, str):
-            shown = json.dumps(value)
-            return f"{key}:{shown}" in self.squeezed if key else shown in self.squeezed
-        return all(letters(piece) in self.letters for piece in pieces(plain_text(value)))
+        """True if a number or flag is shown with its name."""
+        shown = json.dumps(value)
+        return f"{key}:{shown}" in self.squeezed if key else shown in self.squeezed
 
-
-def pieces(text: str) -> Iterator[str]:
-    """What a text says: its lines without the client's line numbers and tags, and the values in these tags."""
-    for line in text.replace("\r", "\n").split("\n"):
-        bare = re.sub(r"^ *\d+(?:→|\t)|^\s*(?:```+|~~~+)\w*$", "", line)  # nor the languages of code, which are colours
-        for tag in re.findall(r"<[a-z][\w-]*(\s[^<>]*)>", bare):
-            yield from re.findall(r'"([^"]*)"', tag)
-        yield from re.split(r"</?[a-z][\w-]*(?:\s[^<>]*)?>", bare)
+    def says(self, words: str) -> bool:
+        """True if the view has these letters."""
+        return words in self.letters
 
 
 def terminal(session: Any) -> str:
@@ -146,7 +126,7 @@ def outline(value: Any) -> str:
 
 def reader(session: Any) -> str:
     view = SessionView(session, "key")
-    found: list[Any] = []
+    found: list[Any] = [view.overview().state]
     for agent in (None, *session.agents):
         thread = view.thread(agent)
         for branch in thread.conversation.branches:
@@ -157,8 +137,8 @@ def reader(session: Any) -> str:
 
 def html(session: Any) -> str:
     page = page_of(session, full=True)
-    found = [[page.items(thread), page.bodies(thread)] for thread in page.index["threads"]]
-    return outline(found)
+    threads = page.index["threads"]
+    return outline([[thread["overview"]["state"], page.items(thread), page.bodies(thread)] for thread in threads])
 
 
 def as_json(session: Any) -> str:
@@ -174,25 +154,28 @@ def between(session: Any, kind: str) -> Iterator[tuple[int, Leaf]]:
     setups = [index for found in marks.setups.values() for index in found]
     for index in [*setups, *(marks.ended if kind != "json" else ())]:
         record = conversation.records[index]
-        yield from ((record.line, leaf) for leaf in leaves(record.native) if leaf[0] not in PER_SESSION)
+        yield from ((record.line, leaf) for leaf in numbers(record.native))
 
 
-CASES = [
-    *((path, kind) for path in FILES for kind in VIEWS),
-    *(
-        (path, kind)
-        for at, path in enumerate(MORE_FILES)
-        for n, kind in enumerate(VIEWS)
-        if THOROUGH or n == at % len(VIEWS)
-    ),
-]
+def spoken(path: Path) -> dict[str, Leaf]:
+    """The letters of every line of every text of a session's file and its agents', each with where it stands."""
+    agents = plain.agent_files(path).values() if "projects" in path.parts else ()
+    return {
+        words: (f"{file.name}:{leaf.line} {'.'.join(leaf.path)}", piece)
+        for file in (path, *agents)
+        for leaf in spoken_leaves(file)
+        for piece in pieces(plain_text(leaf.text))
+        if (words := letters(piece))
+    }
 
 
-@each("case", CASES, ids=lambda case: "/".join((*case[0].parts[-5:], case[1])), every=8)
-def test_every_recorded_value_is_in_the_full_view(case: tuple[Path, str]) -> None:
-    path, kind = case
+@each("path", [*FILES, *MORE_FILES], ids=lambda path: "/".join(path.parts[-5:]), every=24)
+def test_every_recorded_value_is_in_every_full_view(path: Path) -> None:
     session = reread.open(path)
-    view = View(VIEWS[kind](session))
-    values = [*recorded(session), *between(session, kind)]
-    missing = {(line, key, str(value)[:200]) for line, (key, value) in values if not view.has(key, value)}
-    assert not missing
+    texts, missing = spoken(path), {}
+    for kind, draw in VIEWS.items():
+        view = View(draw(session))
+        values = [*recorded(session), *between(session, kind)]
+        missing[kind] = {(line, key, value) for line, (key, value) in values if not view.has(key, value)}
+        missing[kind] |= {leaf for words, leaf in texts.items() if not view.says(words)}
+    assert not {kind: found for kind, found in missing.items() if found}

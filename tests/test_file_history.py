@@ -8,6 +8,7 @@ from random import Random
 from typing import Any
 
 import pytest
+from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from making import Object, answer, attachment, reply, result, use, user
@@ -329,7 +330,7 @@ def edits(draw: st.DrawFn) -> tuple[list[Object], list[str]]:
     return records, texts
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @given(edits())
 def test_edits_applied_to_a_state_give_the_next(made: tuple[list[Object], list[str]]) -> None:
     records, texts = made
@@ -341,7 +342,7 @@ def test_edits_applied_to_a_state_give_the_next(made: tuple[list[Object], list[s
     assert [one.before and one.before.text for one in versions[1:]] == texts[:-1]
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(edits(), st.data())
 def test_an_edit_that_does_not_follow_is_never_called_known(
     made: tuple[list[Object], list[str]], data: st.DataObject
@@ -486,3 +487,81 @@ def test_a_backup_is_read_only_by_its_plain_name(tmp_path: Path) -> None:
     assert backups.read("0f@v1") == b"copy"
     for name in ("0e@v1", "0d@v1", "../../secret", "../abc/0f@v1", "/etc/passwd", "0f@v1\n", "0f@v2", ""):
         assert backups.read(name) is None
+
+
+def test_an_edit_keeps_the_quotes_of_the_file_if_its_patch_says_so() -> None:
+    def after(*lines: str) -> str | None:
+        given = edited("e", 'say "hi"', 'say "ho"', "say \u201chi\u201d\n", oldString="say \u201chi\u201d")
+        given[1]["toolUseResult"]["structuredPatch"] = [patch(1, *lines)] if lines else []
+        [one] = transcript(user("go"), *given).files["/w/f"].versions
+        return one.after.text if one.after is not None else None
+
+    assert after("-say \u201chi\u201d", "+say \u201cho\u201d") == "say \u201cho\u201d\n"
+    assert after("-say \u201chi\u201d", '+say "ho"') == 'say "ho"\n'
+    assert after() is None
+
+
+def test_an_edit_is_certain_only_if_nothing_speaks_against_it() -> None:
+    def is_whole(**more: Any) -> bool:
+        [one] = transcript(user("go"), *edited("e", "a", "c", "a\nb\n", **more)).files["/w/f"].versions
+        return one.whole
+
+    right = hashlib.sha256(b"c\nb\n").hexdigest()
+    shown = [patch(1, "-a", "+c", " b")]
+    assert is_whole() and is_whole(updatedFileSha256=right) and is_whole(userModified=True, structuredPatch=shown)
+    assert not is_whole(updatedFileSha256=right[::-1]) and not is_whole(userModified=True)
+    [one] = transcript(user("go"), *edited("e", "a", "c", "a\nb\n", appliedNewString="d")).files["/w/f"].versions
+    assert one.after and one.after.text == "d\nb\n"
+
+
+def patched(id: str, *lines: str) -> list[Object]:
+    """The records of a patch that was applied."""
+    text = "\n".join(["*** Begin Patch", *lines, "*** End Patch"])
+    return [reply(use(id, "apply_patch", patch=text), id=f"m{id}"), answer(result(id, "Success"), data={})]
+
+
+def test_a_patch_that_adds_a_file_creates_it_or_writes_it_anew() -> None:
+    add, delete = ("*** Add File: f", "+a"), ("*** Delete File: f",)
+    versions = transcript(user("go"), *patched("p", *add), *patched("q", *add), *patched("r", *delete)).files["/w/f"]
+    assert [one.action for one in versions.versions] == ["create", "write", "delete"]
+    again = transcript(user("go"), *patched("p", *add), *patched("r", *delete), *patched("q", *add)).files["/w/f"]
+    assert [one.action for one in again.versions] == ["create", "delete", "create"]
+    assert [one.after.text if one.after else None for one in again.versions] == ["a\n", None, "a\n"]
+
+
+def test_a_file_that_was_mentioned_is_known_by_what_was_attached() -> None:
+    file = {"filePath": "/w/f", "content": "a\nx", "numLines": 2, "startLine": 1, "totalLines": 2}
+    shown = attachment("file", {"filename": "/w/f", "content": {"type": "text", "file": file}})
+    versions = transcript(user("go"), *wrote("w", "a\n"), shown).files["/w/f"].versions
+    assert [(one.action, one.after and one.after.text) for one in versions] == [("create", "a\n"), ("outside", "a\nx")]
+    cut = attachment("file", {"filename": "/w/f", "content": {"type": "text", "file": file}, "truncated": True})
+    versions = transcript(user("go"), *wrote("w", "a\n"), cut).files["/w/f"].versions
+    assert [(one.action, one.whole) for one in versions] == [("create", True), ("outside", False)]
+
+
+def test_a_command_that_left_nothing_may_have_deleted_the_file() -> None:
+    def after(*lines: str) -> tuple[bool, str | None]:
+        data = {"stdout": "", "bashEditDiff": {"files": [{"filePath": "/w/f", "hunks": [patch(1, *lines)]}]}}
+        ran = [reply(use("b", "Bash", command="./change"), id="mb"), answer(result("b", ""), data=data)]
+        last = transcript(user("go"), *wrote("w", "a\n"), *ran).files["/w/f"].versions[-1]
+        return last.whole, last.after.text if last.after is not None else None
+
+    assert after("-a", "+b") == (True, "b\n")
+    assert after("-a") == (False, None)
+
+
+def test_what_an_agent_changed_stands_where_the_main_thread_was() -> None:
+    agent = {"isSidechain": True, "agentId": "a1"}
+    records = [
+        user("one"),
+        reply(use("t", "Task", prompt="write it", description="d"), id="mt"),
+        {**user("write it"), "parentUuid": None, **agent},
+        *({**record, **agent} for record in wrote("w", "a\n")),
+        {**answer(result("t")), "parentUuid": "u1"},
+        user("two"),
+        reply("done", id="m2"),
+    ]
+    history = transcript(*records).files["/w/f"]
+    [version] = history.versions
+    assert (version.agent is not None, version.record, version.turn) == (True, 1, 1)
+    assert history.at(0) is None and history.at(1) is version and history.at() is version

@@ -7,6 +7,7 @@ import io
 import os
 import re
 import select
+import signal
 import subprocess
 import sys
 import tempfile
@@ -17,6 +18,7 @@ from pathlib import Path
 import cmarkgfm
 import pytest
 from cmarkgfm.cmark import Options
+from command import fork_reread
 from making import answer, jsonl, reply, result, told, use, user
 from poison import poisoned_lines
 
@@ -106,21 +108,15 @@ def run(root: Path, *words: str) -> str:
     inner, outer = pty.openpty()
     environment = os.environ | {"HOME": str(root), "CLAUDE_CONFIG_DIR": str(root), "TERM": "xterm-256color"}
     environment |= {"COLORTERM": "truecolor", "COLUMNS": "100"}
-    with (
-        tempfile.TemporaryFile() as errors,
-        subprocess.Popen(
-            [sys.executable, "-m", "reread", *words],
-            stdin=subprocess.DEVNULL,
-            stdout=outer,
-            stderr=errors,
-            env=environment,
-        ) as process,
-    ):
+    with tempfile.TemporaryFile() as errors, open(os.devnull, "rb") as nothing:  # noqa: PTH123
+        child = fork_reread(words, (nothing.fileno(), outer, errors.fileno()), env=environment)
         os.close(outer)
-        out = b"".join(pieces(inner, QUIET_SECONDS if words[0] == ENDLESS else None))
-        if words[0] == ENDLESS:
-            process.terminate()
-        process.wait(60)
+        try:
+            out = b"".join(pieces(inner, QUIET_SECONDS if words[0] == ENDLESS else None))
+        finally:
+            if words[0] == ENDLESS or sys.exc_info()[0] is not None:
+                os.kill(child, signal.SIGTERM)
+            os.waitpid(child, 0)
         errors.seek(0)
         said = errors.read().decode()
     os.close(inner)

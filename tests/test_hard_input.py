@@ -11,11 +11,16 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from making import answer, attachment, jsonl, progress, reply, result, state, system, use, user
+from rich.console import Console
 from walk import holds_together, texts, types, walk
 
 import reread
+from reread.render.selection import Selection
+from reread.render.terminal import TerminalView
 
 HARD = Path(__file__).parent / "fixtures" / "hard"
 SEEDS = HARD.parent / "seeds"
@@ -334,7 +339,7 @@ def places(value: object) -> list[tuple[Any, Any]]:
 
 
 @given(data=st.data())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60))
 def test_any_value_may_be_anywhere(data: st.DataObject) -> None:
     rows = copy.deepcopy(data.draw(st.lists(st.sampled_from(SOUND), min_size=1, max_size=8)))
     for row in rows:
@@ -488,3 +493,29 @@ def test_misuse_is_refused_with_advice() -> None:
     for nonsense in (42, None, 1.5, object()):
         with pytest.raises((reread.RereadError, TypeError)):
             reread.open(nonsense)  # type: ignore[arg-type]
+
+
+ODD_TIMES = [
+    user("hello", timestamp="yesterday 1"),
+    reply(use("toolu_1", "Bash", command="ls"), timestamp="yesterday 2"),
+    answer(result("toolu_1"), timestamp="yesterday 3"),
+    system("informational", "note", timestamp="yesterday 4"),
+    attachment("file", {"filename": "x"}, timestamp="yesterday 5"),
+    progress("hook_progress", {"hookName": "x"}, timestamp="yesterday 6"),
+    state("mode", mode="plan", timestamp="yesterday 7"),
+    user("again", timestamp={"at": "yesterday 8"}),
+    {"type": "new", "uuid": "n", "sessionId": "s", "timestamp": "yesterday 9"},
+]
+
+
+@pytest.mark.parametrize("format", ["markdown", "terminal", "json"])
+def test_a_time_that_is_none_is_shown_as_written(format: str) -> None:
+    data = jsonl(*ODD_TIMES, reply("done", id="msg_2", timestamp="2026-01-02T03:04:05Z"))
+    if format == "terminal":
+        capture = io.StringIO()
+        Console(file=capture, width=200).print(*TerminalView(Selection(full=True)).session(reread.open(data)))
+        view = capture.getvalue()
+    else:
+        view = reread.export(data, format, **({"full": True} if format == "markdown" else {})).decode()
+    assert [number for number in range(1, 10) if f"yesterday {number}" not in view] == []
+    assert format == "json" or "2026-01-02T03" not in view

@@ -3,6 +3,8 @@
 import json
 import os
 import sys
+import time
+import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
 
@@ -15,14 +17,18 @@ from reread import Archive
 from reread.archive.retention import retention
 from reread.archive.verify import KeptEntry
 from reread.cli import reread as command
-from reread.disk import frames, kept, layout
-from reread.disk.frames import MAP_HEADING, ZstdFrame, pack
-from reread.disk.regular import open_regular
+from reread.disk import layout
 from reread.reader.redacted_site import write_redacted_site
 from reread.redaction.decisions import DecisionStore
 from reread.redaction.manifest import digest_of, undo
 from reread.render.selection import Selection
 from reread.reports.secrets_report import secrets_report
+from reread.storage import frames
+from reread.storage import kept_file as kept
+from reread.storage import kept_manifest as manifest
+from reread.storage.frames import MAP_HEADING, ZstdFrame, pack
+from reread.storage.safe_open import open_regular
+from reread.storage.zstd import ZstdCompressor
 
 ID = "11111111-1111-4111-8111-111111111111"
 SECRET = "the content of a file elsewhere"
@@ -255,6 +261,72 @@ def test_frames_that_are_none_are_refused(
     assert found and not [one for one in found if isinstance(one, KeptEntry)]
     assert all(file.damage for file in Archive().restore(to=home / "back"))
     assert not files_below(home / "back") if (home / "back").exists() else True
+
+
+def unsized(data: bytes) -> bytes:
+    """Return a frame that does not say how much is in it."""
+    compressor = ZstdCompressor()
+    return compressor.compress(data) + compressor.flush()
+
+
+@pytest.mark.parametrize("with_map", [False, True])
+@pytest.mark.parametrize("size", [1 << 20, 100 << 20])
+@pytest.mark.parametrize("make", [lambda data: pack(data, 3), unsized], ids=["sized", "unsized"])
+def test_frames_that_unpack_without_end_are_not_read(
+    home: Path, make: Callable[[bytes], bytes], size: int, with_map: bool
+) -> None:
+    path, frame = kept_session(home), make(bytes(size))
+    path.write_bytes(frame * 3000)
+    Path(f"{path}{kept.MAP_SUFFIX}").unlink()
+    if with_map:
+        written = (line(number * size, number * len(frame)) for number in range(1, 3001))
+        Path(f"{path}{kept.MAP_SUFFIX}").write_bytes(MAP_HEADING + b"".join(written))
+    began = time.process_time()
+    with pytest.raises(reread.Unreadable, match=r"no session does|has no whole frame"):
+        list(reread.open(path.with_suffix("")).records)
+    list(reread.sessions())
+    assert time.process_time() - began < 5
+
+
+def test_a_map_cannot_hide_how_much_there_is(home: Path) -> None:
+    path = kept_session(home)
+    frame = pack(bytes(1 << 20), 3)
+    path.write_bytes(frame * 3000)
+    written = (line(number, number * len(frame)) for number in range(1, 3000))
+    Path(f"{path}{kept.MAP_SUFFIX}").write_bytes(
+        MAP_HEADING + b"".join(written) + line(2999 + (1 << 20), path.stat().st_size)
+    )
+    with pytest.raises(reread.Unreadable, match="no session does"):
+        list(reread.open(path.with_suffix("")).records)
+
+
+def test_what_compresses_well_is_kept_read_and_restored(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = home / f"claude/projects/-p/{ID}.jsonl"
+    data = session() + b" " * (6 << 20) + b"\n"
+    path.write_bytes(data)
+    reread.keep()
+    path.unlink()
+    copy = home / f"kept/projects/-p/{ID}.jsonl.zst"
+    assert copy.stat().st_size < len(data) / frames.LARGEST_RATIO
+    with open_regular(copy) as file:
+        assert file.readall() == data
+    monkeypatch.setattr(frames.largest_raw, "__defaults__", (4 << 20,))
+    with pytest.raises(OSError, match="no session does"):
+        open_regular(copy)
+    Archive().restore(to=home / "back")  # whoever keeps something gets it back
+    assert (home / f"back/projects/-p/{ID}.jsonl").read_bytes() == data
+
+
+@pytest.mark.parametrize("size", [1 << 20, 16 << 20])
+@pytest.mark.parametrize("make", [lambda data: pack(data, 3), unsized], ids=["sized", "unsized"])
+def test_a_manifest_that_unpacks_without_end_is_damaged(make: Callable[[bytes], bytes], size: int) -> None:
+    frame = make(bytes(size))
+    tracemalloc.start()
+    try:
+        assert manifest.decode_manifest(frame * (125_000 // len(frame))) is None
+        assert tracemalloc.get_traced_memory()[1] < 100 << 20
+    finally:
+        tracemalloc.stop()
 
 
 def test_a_list_of_archives_of_any_form_is_read(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:

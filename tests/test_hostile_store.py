@@ -16,15 +16,17 @@ from damage import replace_bytes
 from making import answer, jsonl, reply, result, told, use, user
 
 import reread
-from reread.disk import cache, frames, regular
+from reread.disk import cache
 from reread.disk.cache import CacheFile, CacheTable, Statement
-from reread.disk.derived import decompressed
-from reread.disk.frames import BadFrame, pack, unpack
-from reread.disk.regular import NotRegular, make_own_folder, open_own, read_own
+from reread.disk.derived_cache import decompressed
 from reread.index import segments, store
 from reread.session import fold_columns, saved_fold
 from reread.session import loader as loading
 from reread.session.saved_fold import fold_path
+from reread.session.session import threads_of
+from reread.storage import frames, safe_open
+from reread.storage.frames import BadFrame, pack, unpack
+from reread.storage.safe_open import NotRegular, make_own_folder, open_own, read_own
 
 ID = "11111111-1111-4111-8111-111111111111"
 linux = pytest.mark.skipif(not hasattr(os, "geteuid") or sys.platform == "win32", reason="owners are those of Unix")
@@ -207,7 +209,7 @@ def test_what_another_user_put_there_is_not_used(home: Path, monkeypatch: pytest
     with pytest.raises(NotRegular, match="it is a link"):
         read_own(home / "link", 7)
     with monkeypatch.context() as patch:
-        patch.setattr(regular.os, "geteuid", lambda: os.getuid() + 1)
+        patch.setattr(safe_open.os, "geteuid", lambda: os.getuid() + 1)
         with pytest.raises(NotRegular, match="it belongs to another user"):
             open_own(home / "mine")
         with pytest.raises(OSError, match="it belongs to another user"):
@@ -219,7 +221,7 @@ def test_a_folder_of_another_user_is_done_without(home: Path, monkeypatch: pytes
     wanted = answers(home)
     shutil.rmtree(home / "cache")
     (home / "cache").mkdir()
-    monkeypatch.setattr(regular.os, "geteuid", lambda: os.getuid() + 1)
+    monkeypatch.setattr(safe_open.os, "geteuid", lambda: os.getuid() + 1)
     assert answers(home) == wanted
     assert list((home / "cache").iterdir()) == []
 
@@ -391,8 +393,8 @@ def saved(home: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(saved_fold, "SMALLEST", 1 << 16)
     path = home / f"claude/projects/-p/{ID}.jsonl"
     session = reread.open(path)
-    session.load_rest()
-    session.save_fold()
+    threads_of(session).load_rest()
+    threads_of(session).save_fold()
     assert fold_path(path).exists()
     return path
 
@@ -422,10 +424,10 @@ def test_a_bomb_in_place_of_a_fold_is_not_unpacked(saved: Path, monkeypatch: pyt
     monkeypatch.setattr(frames, "LARGEST_FRAME", 1 << 20)
     assert unpack(pack(bytes(1 << 20), 1)) == bytes(1 << 20)
     for size in ((1 << 20) + 1, 2 << 20):
-        with pytest.raises(BadFrame, match="a frame has more than 1 MB"):
+        with pytest.raises(BadFrame, match="has more than 1,048,576"):
             unpack(pack(bytes(size), 1))
     fold_path(saved).write_bytes(fold_of(head, [bytes(2 << 20), *sections[1:]]))
-    assert saved_fold.read_fold(saved, reread.open(saved).source.read) is None
+    assert saved_fold.read_fold(saved, threads_of(reread.open(saved)).source.read) is None
     assert len(reread.open(saved).messages) == 2
     with fold_path(saved).open("wb") as file:
         file.truncate(1 << 40)
@@ -436,8 +438,8 @@ def test_a_fold_that_could_not_be_read_again_is_not_saved(saved: Path, monkeypat
     fold_path(saved).unlink()
     monkeypatch.setattr(saved_fold, "LARGEST_FRAME", 10)
     session = reread.open(saved)
-    session.load_rest()
-    session.save_fold()
+    threads_of(session).load_rest()
+    threads_of(session).save_fold()
     assert not fold_path(saved).exists()
 
 
@@ -472,6 +474,6 @@ def test_a_fold_of_any_form_is_restored_or_read_again(saved: Path) -> None:
         for value in mutants(msgspec.msgpack.decode(sections[at]))[::7]:
             changed = [*sections[:at], msgspec.msgpack.encode(value), *sections[at + 1 :]]
             fold_path(saved).write_bytes(fold_of(head, changed))
-            assert len(reread.open(saved).loader.conversation.messages) <= 2
+            assert len(threads_of(reread.open(saved)).loader.conversation.messages) <= 2
             forms += 1
     assert forms > 40

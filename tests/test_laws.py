@@ -1,6 +1,6 @@
 """The laws of docs/reading.md, tested on arbitrary bytes, arbitrary JSON, and plausible and damaged transcripts.
 
-Set `REREAD_HYPOTHESIS=thorough` to search much longer.
+Set `REREAD_TESTS=thorough` to search much longer.
 """
 
 import copy
@@ -27,7 +27,7 @@ from reread.render.markdown import session_markdown
 from reread.render.selection import Selection
 from reread.render.terminal import TerminalView, make_console
 from reread.session.loader import Loader
-from reread.session.session import Session
+from reread.session.session import Session, threads_of
 
 WORDS = st.one_of(st.text(max_size=8), st.sampled_from(making.WORDS))
 NUMBERS = st.one_of(st.integers(), st.floats(), st.sampled_from(making.NUMBERS))
@@ -211,12 +211,12 @@ def test_law_3_a_prefix_and_the_rest_equal_the_whole(data: bytes, prefix: int) -
 def test_law_3_a_growing_session_equals_the_loaded_one(data: bytes, choice: st.DataObject) -> None:
     source = GrowingSource(data)
     session = Session(source)
-    session.restart()
+    threads_of(session).restart()
     for chunk in choice.draw(cut(data)):
         source.size += len(chunk)
-        session.load_lines()
+        threads_of(session).load_lines()
         session_contents(session)
-    session.load_rest()
+    threads_of(session).load_rest()
     assert session_contents(session) == session_contents(reread.open(data))
 
 
@@ -284,6 +284,19 @@ def test_law_5_translation_is_pure(record: Object) -> None:
 def test_law_5_native_records_are_not_changed(record: Object) -> None:
     _, native = dialects.translate(record)
     assert repr(dialects.translate(native)[1]) == repr(native)
+
+
+@pytest.mark.parametrize("time", [5, 1.7e12, 1e300, float("nan"), "2025-01-29T14:15:30Z", None, {}])
+@pytest.mark.parametrize("kind", ["user", "assistant", "system"])
+def test_law_5_the_time_at_which_a_record_was_stored_makes_it_no_other(kind: str, time: Any) -> None:
+    said = {"type": kind, "uuid": "u1", "content": "x"}
+    for stored in (
+        {"timestamp": time, "claudeMessage": said},
+        {"claudeMessage": {"claudeMessage": said}, "timestamp": time},
+    ):
+        _, native = dialects.translate(stored)
+        assert repr(dialects.translate(native)[1]) == repr(native)
+        assert native.get("timestamp") in (time, None, "1970-01-01T00:00:05.000Z", "2023-11-14T22:13:20.000Z")
 
 
 @given(RECORDS)

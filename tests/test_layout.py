@@ -165,11 +165,10 @@ def test_a_large_result_is_found_after_the_session_was_moved(home: Path) -> None
     spilled = path.with_suffix("") / "tool-results" / "b1.txt"
     spilled.parent.mkdir(parents=True)
     spilled.write_text("all of it")
-    session = reread.open(path)
-    assert session.spilled("/somewhere/else/s/tool-results/b1.txt") == spilled
-    assert session.spilled("C:\\Users\\x\\tool-results\\b1.txt") == spilled
-    assert session.spilled("../../etc/passwd") is None
-    assert session.spilled("..") is None
+    assert layout.tool_result_file(path, "/somewhere/else/s/tool-results/b1.txt") == spilled
+    assert layout.tool_result_file(path, "C:\\Users\\x\\tool-results\\b1.txt") == spilled
+    assert layout.tool_result_file(path, "../../etc/passwd") is None
+    assert layout.tool_result_file(path, "..") is None
 
 
 def test_only_the_sessions_own_agents_are_found_in_both_layouts(home: Path) -> None:

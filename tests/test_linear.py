@@ -5,21 +5,23 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from math import isqrt
 from pathlib import Path
 
 import pytest
+from effort import SAMPLE, sampled
 from making import Object, answer, jsonl, progress, reply, result, system, text, thinking, told, use, user
 
 import reread
 from reread.base.gc_pause import gc_paused
 from reread.disk.cache import FileState
+from reread.index.document import ParseState
 from reread.index.file_pass import FilePass
 from reread.index.store import Cursor
-from reread.index.unit import Carry
 from reread.render.selection import Selection
 from reread.render.terminal import TerminalView, make_console
+from reread.session.session import threads_of
 
 LIMIT = 2.5
 """Growth of the time for twice the input above which a test fails."""
@@ -42,8 +44,8 @@ def terminal(session: reread.Session, *, full: bool = True) -> None:
 
 def search(session: reread.Session) -> None:
     units: list[object] = []
-    cursor = Cursor(FileState(0, 0, 0, 0), 0, b"", Carry())
-    for _ in FilePass(session.source, cursor, lambda *unit: units.append(unit)).run():
+    cursor = Cursor(FileState(0, 0, 0, 0), 0, b"", ParseState())
+    for _ in FilePass(threads_of(session).source, cursor, lambda *unit: units.append(unit)).run():
         pass
 
 
@@ -325,17 +327,29 @@ def in_place(place: str, words: str) -> Callable[[int], bytes]:
     return lambda size: jsonl(*told(*PLACES[place](TEXTS[words](size))))
 
 
+@sampled
 @pytest.mark.parametrize(
     ("view", "place"),
     [*(("markdown", place) for place in PLACES), *(("terminal", place) for place in ("prompt", "answer", "Bash"))],
 )
 def test_texts(view: str, place: str) -> None:
-    for words in TEXTS:
+    first = list(PLACES).index(place) % 3  # a sample is another third of the texts in each place
+    for words in list(TEXTS)[first::3] if SAMPLE else TEXTS:
         check_growth(words, VIEWS[view], in_place(place, words), SIZE)
 
 
-@pytest.mark.parametrize("view", VIEWS)
-@pytest.mark.parametrize("structure", STRUCTURES)
+def spread(cases: Iterable[str]) -> list[tuple[str, str]]:
+    """Each case in each view; in a sample each case in one view, and each view with some cases."""
+    views = list(VIEWS)
+    return [
+        (view, case)
+        for number, case in enumerate(cases)
+        for view in (views[number % len(views) :][:1] if SAMPLE else views)
+    ]
+
+
+@sampled
+@pytest.mark.parametrize(("view", "structure"), spread(STRUCTURES))
 def test_structures(view: str, structure: str) -> None:
     def make(size: int) -> bytes:
         return jsonl(*told(*STRUCTURES[structure](size)))
@@ -343,8 +357,8 @@ def test_structures(view: str, structure: str) -> None:
     check_growth(structure, VIEWS[view], make, RECORDS.get(view, 150) * SCALE)
 
 
-@pytest.mark.parametrize("view", VIEWS)
-@pytest.mark.parametrize("content", BYTES)
+@sampled
+@pytest.mark.parametrize(("view", "content"), spread(BYTES))
 def test_bytes(view: str, content: str) -> None:
     check_growth(content, VIEWS[view], BYTES[content], 40_000)
 

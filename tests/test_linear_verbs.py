@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable
 from contextlib import closing
@@ -10,7 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from batches import part
 from click.testing import CliRunner
+from effort import THOROUGH, sampled
 from making import Object, answer, attachment, jsonl, reply, result, told, use, user
 from starlette.testclient import TestClient
 
@@ -23,7 +24,7 @@ from reread.server.routes import make_app
 
 LIMIT = 2.5
 """Growth of the time for twice the input above which a test fails."""
-SCALE = 10 if os.environ.get("REREAD_HYPOTHESIS") == "thorough" else 1
+SCALE = 10 if THOROUGH else 1
 """How many times larger the sessions are: some parts are so fast that only large ones show how they grow."""
 ENOUGH = 0.35
 """Seconds of CPU above which a measurement means something."""
@@ -232,7 +233,8 @@ def seconds(verb: Verb, folder: Path, records: list[Object], monkeypatch: pytest
     return time.process_time() - start
 
 
-@pytest.mark.parametrize("name", VERBS)
+@sampled
+@pytest.mark.parametrize("name", part(VERBS, 3))
 def test_verbs(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     size = SIZES.get(name, 150) * SCALE
     for kind, make in SESSIONS.items():

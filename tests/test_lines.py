@@ -1,4 +1,4 @@
-"""Splitting bytes into lines, forwards and backwards."""
+"""Splitting bytes into lines, forwards and reverse_lines."""
 
 import tempfile
 from io import BytesIO
@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reread.disk import backwards
-from reread.disk.backwards import lines_backwards
+from reread.disk import reverse_lines
+from reread.disk.reverse_lines import lines_backwards
 from reread.records.lines import IndexedLineSplitter, LineSplitter
 
 TEXT = st.lists(st.sampled_from([b"", b"a", b"bc", b"\n", b"\n\n", b"\r\n", b"d" * 9]), max_size=12).map(b"".join)
@@ -55,5 +55,5 @@ def test_backwards_are_the_lines_in_reverse(data: bytes, size: int) -> None:
     with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
         path = Path(folder, "file")
         path.write_bytes(data)
-        patch.setattr(backwards, "CHUNK", size)
+        patch.setattr(reverse_lines, "CHUNK", size)
         assert list(lines_backwards(path)) == data.split(b"\n")[::-1]

@@ -92,7 +92,7 @@ def test_an_impossible_filter_is_refused(words: str) -> None:
 )
 def test_an_empty_list_says_what_may_be_meant(words: str, advice: str) -> None:
     done = run("--demo", "ls", *words.split())
-    assert (done.returncode, done.stdout) == (0, "") and advice in done.stderr
+    assert (done.returncode, done.stdout) == (1, "") and advice in done.stderr
 
 
 def test_every_id_that_is_shown_opens_its_session(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ import os
 import random
 import re
 from collections.abc import Iterator
+from io import StringIO
 from pathlib import Path
 
 import cmarkgfm
@@ -15,7 +16,11 @@ import pytest
 from cmarkgfm.cmark import Options
 from markdown_it import MarkdownIt
 
-from reread.render.markdown_text import code, fenced, folded, guarded, inline
+from reread.render.highlight import rendered_markdown
+from reread.render.markdown_tables import table_parser
+from reread.render.markdown_text import LANGUAGES, code, fenced, folded, guarded, inline
+from reread.render.sanitize import safe
+from reread.render.terminal import make_console
 
 SPECIFICATION = Path(__file__).parent.parent / "web/node_modules/commonmark-spec/spec.txt"
 EXAMPLE = re.compile(r"^`{32} example\n(.*?)^\.\n", re.MULTILINE | re.DOTALL)
@@ -78,6 +83,8 @@ HOSTILE = [
     "text\n---\n***\n# heading\n===",
     "`" * 200 + "<x>" + "`" * 199,
     "~~~\n```\n<x>\n~~~\n<x>",
+    "a|b\n-|-\n`q|[x](javascript:1)`|`r|![x](https://tracker.example/p.png)`\n`q|&#x202e;`|`<https://e.x/|<x>`",
+    "```TypeError: <x> is undefined\nat a\n```\n~~~ ```js <x>",
 ]
 
 PIECES = """` `` ``` ```` ~~~ <x> </x> <!-- <x | - 1. 2) > \\ \\` ![ [ ] ]( ( ) https://e.x/ www.e.x javascript:1 <https://e.x>
@@ -101,7 +108,11 @@ def specification() -> list[str]:
 def shared_cases() -> dict[str, list[list[str]]]:
     """Texts and what becomes of them, for the browser, which has the same rules."""
     texts = [*HOSTILE, *soups(400), "a\x1b]0;t\x07\u202e", "c\r\nd\re", "\U000e0041 \ufeff"]
-    return {"guarded": [[text, guarded(text)] for text in texts], "inline": [[text, inline(text)] for text in texts]}
+    return {
+        "guarded": [[text, guarded(text)] for text in texts],
+        "inline": [[text, inline(text)] for text in texts],
+        "languages": [sorted(LANGUAGES)],
+    }
 
 
 def as_html(markdown: str) -> Iterator[str]:
@@ -163,6 +174,29 @@ def test_nothing_is_hidden() -> None:
             assert "hidden" in re.sub(r"<[^>]*>", "", page)
 
 
+def test_the_terminal_hides_nothing() -> None:
+    """Every word is drawn, but for the languages of code, which are its colours."""
+    for text in [*(text for text in specification() if "&" not in text), *HOSTILE, *soups(200), 'a [b](/c "title")']:
+        console = make_console(width=200, file=StringIO(), color_system=None)
+        console.print(rendered_markdown(safe(text)))
+        drawn = "".join(filter(str.isalpha, console.file.getvalue()))  # type: ignore[attr-defined]
+        words = set(re.findall(r"[^\W\d_]+", html.unescape(safe(text)))) - LANGUAGES
+        assert not {word for word in words if word not in drawn}, (text, drawn)
+
+
+def test_what_is_more_than_a_language_on_a_fence_is_code() -> None:
+    assert guarded("```TypeError: x\n  at foo\n```") == "```\nTypeError: x\n  at foo\n```"
+    assert guarded("- ```go // first\n  x\n  ```") == "- ```\n  go // first\n  x\n  ```"
+    assert guarded("```TypeError\nx\n```") == "```\nTypeError\nx\n```"
+    assert guarded("``` Python \nx\n```") == "```Python\nx\n```"
+    assert guarded("~~~ a ``` b") == "````\na ``` b\n````"
+
+
+def test_code_with_a_bar_is_readable() -> None:
+    assert guarded("`Map<K, V> | null` and `a*b`") == "<code>Map&lt;K, V> \\| null</code> and `a*b`"
+    assert guarded("`a && b | c`, `x[0]`") == "`a && b | c`, `x[0]`"
+
+
 def test_ordinary_markdown_stays_as_it_was() -> None:
     for text in (
         "# A title\n\nSome *emphasis*, `code`, `Map<K, V>` and a [link](https://e.example/a_(b)?c=1&d=2).",
@@ -178,7 +212,7 @@ def test_ordinary_markdown_stays_as_it_was() -> None:
 
 def test_code_is_fenced_anew() -> None:
     assert guarded("a\n```py\nopen <b>") == "a\n\n```py\nopen <b>\n```"
-    assert guarded("~~~ py title=x\na ``` b\n~~~") == "````py\na ``` b\n````"
+    assert guarded("~~~ py title=x\na ``` b\n~~~") == "````\npy title=x\na ``` b\n````"
     assert guarded("1. a\n\n   ```\n   b\n<x>\n   ```") == "1. a\n\n   ```\n   b\n   <x>\n   ```"
     assert fenced("a ```` b") == "`````\na ```` b\n`````"
     assert fenced("x", "py\n```\n<script>") == "```\nx\n```"
@@ -198,3 +232,20 @@ def test_short_texts_are_plain_text() -> None:
 def test_the_title_of_a_fold_is_one_line_of_text() -> None:
     first, *_ = folded("a\n</details><b>\u202e", ["x"])
     assert first == "<details><summary>a &lt;/details&gt;&lt;b&gt;\\u202e</summary>"
+
+
+@pytest.mark.parametrize("before", ["", "> ", "- "])
+def test_cells_that_are_more_than_a_header_has_are_shown(before: str) -> None:
+    rows = ["| a | b |", "|---|---|", "| 1 | 2 | *three* | 4\\|5 |", "| 6 |"]
+    text = "\n".join(("  " if before == "- " and n else before) + row for n, row in enumerate(rows))
+    console = make_console(file=StringIO(), width=60)
+    with console.capture() as captured:
+        console.print(rendered_markdown(text))
+    lines = [" ".join(line.split()) for line in captured.get().splitlines()]
+    assert any(line.endswith("1 2 three 4|5") for line in lines)
+
+
+@pytest.mark.parametrize("row", ["|" * 3000, "\\|" * 3000, "| a " * 2000, "|\n" * 2000])
+def test_a_hostile_table_is_parsed_in_one_pass(row: str) -> None:
+    tokens = table_parser().parse(f"| a |\n|---|\n{row}\n")
+    assert sum(token.type == "td_open" for token in tokens) <= len(row)

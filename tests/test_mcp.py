@@ -6,11 +6,13 @@ import re
 import sys
 import threading
 import time
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import anyio
 import pytest
+from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from limits import run_apart
@@ -23,6 +25,7 @@ from poison import POISON
 import reread
 from reread.cli._options import SAMPLES
 from reread.errors import Misuse, NotFound
+from reread.index.search_process import SearchProcesses
 from reread.mcp_server import answers
 from reread.mcp_server.asking_session import AskingSession
 from reread.mcp_server.pages import BYTES_PER_TOKEN, MOST_TOKENS, Passage, answer
@@ -52,14 +55,14 @@ def assert_quoted(text: str) -> None:
         assert line.startswith("│") or OWN.fullmatch(line), line
 
 
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 @given(st.text(alphabet=st.one_of(st.characters(), st.sampled_from("\r\n\x0b\x0c\x1c\x85\u2028│"))))
 def test_no_text_ends_its_quote(text: str) -> None:
     assert all(line.startswith("│") for line in "\n".join(quoted(text)).splitlines())
     assert re.fullmatch(r"[\w%.~-]*", word(text.encode("utf-8", "replace").decode()), re.ASCII)
 
 
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 @given(st.lists(st.integers(0, 3000), max_size=30), st.integers(500, 900))
 def test_pages_are_bounded_and_lose_nothing(sizes: list[int], tokens: int) -> None:
     passages = [Passage(f"cite {n}", list(quoted(f"{n}:" + "x" * size))) for n, size in enumerate(sizes)]
@@ -72,6 +75,16 @@ def test_pages_are_bounded_and_lose_nothing(sizes: list[int], tokens: int) -> No
     ]
     with pytest.raises(Misuse, match="No page"):
         answer("head", passages, tokens=tokens, page=len(pages) + 1)
+
+
+def test_a_regular_expression_that_runs_away_is_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_session(tmp_path, PAST, user("a" * 60 + "! needle"))
+    monkeypatch.setattr("reread.index.search_process.MATCHING_SECONDS", 0.3)
+    with closing(SearchProcesses()) as processes:
+        with pytest.raises(Misuse, match="took more than 0 seconds and was stopped"):
+            answers.search_answer("(a+)+$", regex=True, roots=[tmp_path], processes=processes)
+        monkeypatch.setattr("reread.index.search_process.MATCHING_SECONDS", 60.0)
+        assert "needle" in answers.search_answer("nee+dle", regex=True, roots=[tmp_path], processes=processes)
 
 
 def test_a_transcript_that_instructs_stays_quoted(tmp_path: Path) -> None:

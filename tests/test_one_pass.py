@@ -8,7 +8,7 @@ from making import jsonl, told, user
 
 import reread
 from reread.accounting import workers
-from reread.disk.derived import PROOF
+from reread.disk.derived_cache import PROOF
 from reread.disk.file_set import find_files
 from reread.disk.sources import FileSource
 from reread.index.store import index_folder

@@ -64,7 +64,7 @@ def test_the_parts_of_a_response_are_in_the_order_of_its_blocks() -> None:
         ("MessageThinking", "thinking"),
     ]
     assert texts(response)[2] == "web\nso\nhttps://docs.test"
-    assert texts(response)[3].split("\n") == ["Bash", "ls", "files"]
+    assert texts(response)[3].split("\n") == ["Bash", "ls", "files", "command"]
     assert "unknown" in texts(response)[4]
 
 
@@ -144,7 +144,7 @@ def test_the_records_of_a_compaction_add_boundary_and_summary_apart() -> None:
     session = read(
         user("go"), system("compact_boundary", "compacted"), user("what was", isCompactSummary=True), reply("on")
     )
-    assert [words[:2] for words in record_walk(session)] == [["go"], ["compacted", ""], ["what was"], ["on"]]
+    assert [words[:2] for words in record_walk(session)] == [["go"], ["compacted", "compacted"], ["what was"], ["on"]]
 
 
 def test_a_notification_without_a_summary_has_its_report_as_text() -> None:
@@ -224,3 +224,11 @@ def test_a_text_that_grows_from_chunk_to_chunk_is_said_once() -> None:
         "Bye",
     ]
     assert len(response.blocks) == 2 and len(response.records) == 4
+
+
+@pytest.mark.parametrize("wrong", [None, 5, True, ["a"], {"a": "b"}, "  "])
+@pytest.mark.parametrize("kind", ["text", "thinking"])
+def test_a_block_without_words_is_no_part_and_does_not_hide_others(kind: str, wrong: Any) -> None:
+    session = read(user("hi"), reply({"type": kind, kind: wrong}, text("said")))
+    assert "said" in texts(session.messages[1])
+    assert [part.text for part in p.message_parts(session.messages[1]) if isinstance(part, p.MessageText)] == ["said"]

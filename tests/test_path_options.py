@@ -51,7 +51,7 @@ def test_none_accepts_an_empty_name() -> None:
             pytest.fail(f"{name} accepts an empty name")
 
 
-@pytest.mark.parametrize("address", ["gs://team/x", "file:///tmp/x", "http://host/x"])
+@pytest.mark.parametrize("address", ["ftp://team/x", "file:///tmp/x", "http://host/x"])
 def test_none_takes_an_address_for_a_folder(address: str) -> None:
     for name, parameter in path_parameters().items():
         with pytest.raises(Misuse, match="Cannot use the address"):
@@ -68,7 +68,7 @@ def test_only_some_accept_a_bucket() -> None:
             assert "on this machine" in str(error)
         else:
             accepting.add(name)
-    others = {("keep", "to"), ("sql", "folder"), ("tables", "output"), ("tables", "warehouse")}
+    others = {("keep", "to"), ("keep", "forget"), ("sql", "folder"), ("tables", "output"), ("tables", "warehouse")}
     assert {(verb, name) for verb, name in accepting if name != "root"} == others
 
 

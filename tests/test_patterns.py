@@ -14,6 +14,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from batches import part
+from effort import sampled
 from modules import imported_modules
 
 from reread.redaction import vendors
@@ -37,14 +39,20 @@ parser: Any = import_module("re._parser")
 
 def patterns() -> Iterator[tuple[str, Pattern, set[str]]]:
     """All patterns, by name, with the methods that are called."""
-    for module in imported_modules():
-        tree = ast.parse(Path(str(module.__file__)).read_text())
+    trees = {module: ast.parse(Path(str(module.__file__)).read_text()) for module in imported_modules()}
+    elsewhere = {
+        (node.value.attr, node.attr)
+        for tree in trees.values()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Attribute)
+    }
+    for module, tree in trees.items():
         attributes = [node for node in ast.walk(tree) if isinstance(node, ast.Attribute)]
         for name, value in vars(module).items():
             if isinstance(value, re.Pattern):
                 called = {
                     node.attr for node in attributes if isinstance(node.value, ast.Name) and node.value.id == name
-                }
+                } | {method for pattern, method in elsewhere if pattern == name}
                 yield f"{module.__name__}.{name}", value, called & (AT_START | SCANNING) or {"search"}
         for node in ast.walk(tree):
             match node:
@@ -169,8 +177,12 @@ def slowness(pattern: Pattern, methods: set[str]) -> str:
         for method in sorted(methods):
             if seconds(pattern, method, case, SIZE) < SUSPICIOUS:
                 continue
-            once, twice = (min(seconds(pattern, method, case, size) for _ in range(3)) for size in LARGER)
-            if once > SUSPICIOUS and twice > LIMIT * once:
+            once = twice = 0.0
+            for _ in range(3):  # another program may have slowed one of them down
+                once, twice = (min(seconds(pattern, method, case, size) for _ in range(3)) for size in LARGER)
+                if once <= SUSPICIOUS or twice <= LIMIT * once:
+                    break
+            else:
                 return f"{method}: {case}: {once:.3f} s, then {twice:.3f} s for twice as much"
     return ""
 
@@ -180,6 +192,10 @@ def test_no_pattern_is_slow() -> None:
     assert not slow, "\n".join(slow)
 
 
-@pytest.mark.parametrize("text", [r"\s+$", r'\w+="', r"\\+n", r"[ \t]*\n", r"<a.*?>.*</a>", r"(?:a|b)*c"])
+SLOW = [r"\s+$", r'\w+="', r"\\+n", r"[ \t]*\n", r"<a.*?>.*</a>", r"(?:a|b)*c"]
+
+
+@sampled
+@pytest.mark.parametrize("text", part(SLOW, 5))
 def test_slow_patterns_are_found(text: str) -> None:
     assert slowness(re.compile(text), {"search"})

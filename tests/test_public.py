@@ -1,13 +1,16 @@
 """The public names, and how little importing them loads."""
 
 import ast
+import builtins
 import inspect
+import re
 import runpy
 import subprocess
 import sys
 import textwrap
 from collections.abc import Iterator
 from pathlib import Path
+from typing import get_args
 
 import pytest
 from modules import imported_modules
@@ -16,28 +19,85 @@ import reread
 import reread.plugins
 import reread.records.types
 import reread.types
+from reread.accounting import group_by
+from reread.base import choices
+from reread.cli import VERBS
+from reread.index import answer, query
+from reread.reader import export_formats
+from reread.render import selection
+from reread.reports import stats_report
+from reread.tools import outcome
 
 SAMPLES = Path(reread.__file__).parent / "samples"
 DOCS = runpy.run_path(str(Path(__file__).parent.parent / "scripts" / "make_docs.py"))
-DOCUMENTED = [*reread.__all__, *(f"types.{name}" for name in reread.types.__all__)]
-PUBLIC = {*reread.__all__, *reread.types.__all__, *reread.plugins.__all__, *vars(reread.records.types)}
+FUNCTIONS_AND_CLASSES = sorted([*reread.__all__, "open"])
+DOCUMENTED = [*FUNCTIONS_AND_CLASSES, *(f"types.{name}" for name in reread.types.__all__)]
+PUBLIC = {*FUNCTIONS_AND_CLASSES, *reread.types.__all__, *reread.plugins.__all__, *vars(reread.records.types)}
 
 
 def test_the_public_names_are_sorted_and_exist() -> None:
     assert reread.__all__ == sorted(reread.__all__)
-    for name in reread.__all__:
+    for name in FUNCTIONS_AND_CLASSES:
         assert getattr(reread, name) is not None
-    assert len(reread.__all__) <= 44
+    assert len(reread.__all__) <= 45
+
+
+TWINS = {"ls": "sessions", "show": "open", "tail": "follow", "share": "redact"}
+"""The functions that do what verbs of another name do."""
+PROGRAMS = {"serve", "mcp", "resume", "completion"}
+"""The verbs that start a program, a server or a shell, or speak to one."""
+
+
+def test_every_verb_has_a_function_and_every_function_a_verb() -> None:
+    functions = {name for name in FUNCTIONS_AND_CLASSES if inspect.isfunction(getattr(reread, name))}
+    assert functions == {TWINS.get(verb, verb) for verb in VERBS if verb not in PROGRAMS}
+
+
+def test_type_checkers_are_told_of_the_same_names() -> None:
+    source = Path(reread.__file__).read_text()
+    told = {
+        name: module for module, name in re.findall(r"^    from reread\.([\w.]+) import \w+ as (\w+)", source, re.M)
+    }
+    assert told == vars(reread)["_MODULES"], (
+        "a public name has a row in _MODULES and a line under TYPE_CHECKING, both in reread/__init__.py"
+    )
+
+
+def test_a_star_imports_everything_that_replaces_nothing_of_python() -> None:
+    names: dict[str, object] = {}
+    exec("from reread import *", names)
+    assert {*names} - {"__builtins__"} == {*reread.__all__}
+    assert not {*reread.__all__} & {*dir(builtins)}
+    assert {*dir(reread)} >= {*FUNCTIONS_AND_CLASSES, "types", "tool_types", "plugins"}
+
+
+def test_the_public_modules_need_no_import_of_their_own() -> None:
+    said = "import reread; print(reread.types.Hit.__name__, reread.plugins.__name__, reread.tool_types.__name__)"
+    done = subprocess.run([sys.executable, "-c", said], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["Hit", "reread.plugins", "reread.tool_types"]
+
+
+def test_every_public_name_and_every_field_is_in_the_reference() -> None:
+    page = (Path(__file__).parent.parent / "docs" / "reference.md").read_text()
+    sections = dict(re.findall(r"^### (\S+)\n(.*?)(?=^##|\Z)", page, re.MULTILINE | re.DOTALL))
+    assert {*DOCUMENTED} <= sections.keys()
+    for name in DOCUMENTED:
+        thing = DOCS["_named"](name)
+        fields = {field for field in getattr(thing, "__struct_fields__", ()) if not DOCS["is_internal"](thing, field)}
+        above = {field for base in getattr(thing, "__bases__", ()) if base.__name__ in PUBLIC for field in dir(base)}
+        stated = {field for field in fields - above if not field.startswith("_")}
+        missing = {field for field in stated if f"| `{field}` |" not in sections[name]}
+        assert not missing, name
 
 
 def test_every_public_name_has_a_docstring() -> None:
-    for name in reread.__all__:
+    for name in FUNCTIONS_AND_CLASSES:
         assert getattr(reread, name).__doc__, name
 
 
 def test_no_submodule_shadows_a_public_function() -> None:
     assert list(imported_modules())
-    for name in reread.__all__:
+    for name in FUNCTIONS_AND_CLASSES:
         assert callable(getattr(reread, name)), f"reread.{name} is shadowed by a module"
 
 
@@ -71,17 +131,18 @@ def test_verbs_load_only_what_they_need(words: str, unwanted: set[str]) -> None:
     assert unwanted.isdisjoint(modules_after(f"{run}try: cli.main()\nexcept SystemExit: pass"))
 
 
-def annotations(thing: object) -> Iterator[str]:
-    """Yield the names in the annotations of a function, or of the public members of a class."""
+def annotations(thing: object, owner: object = None) -> Iterator[str]:
+    """Yield the names in the annotations of a function, or of the public members of a class, or of one below it."""
+    owner = owner or thing
     (tree,) = ast.parse(textwrap.dedent(inspect.getsource(thing))).body
     if isinstance(tree, ast.ClassDef):
         for base in thing.__bases__:
             if base.__module__.startswith("reread."):
-                yield from annotations(base)
+                yield from annotations(base, owner)
     nodes = tree.body if isinstance(tree, ast.ClassDef) else [tree]
     for node in nodes:
         name = getattr(node, "name", None) or ast.unparse(getattr(node, "target", ast.Name("_")))
-        if name.startswith("_") or name in DOCS["INTERNAL"]:
+        if name.startswith("_") or (inspect.isclass(owner) and DOCS["is_internal"](owner, name)):
             continue
         found = [node.annotation] if isinstance(node, ast.AnnAssign) else []
         if isinstance(node, ast.FunctionDef):
@@ -90,7 +151,7 @@ def annotations(thing: object) -> Iterator[str]:
             yield from (part.id for part in ast.walk(annotation) if isinstance(part, ast.Name))
 
 
-@pytest.mark.parametrize("name", DOCUMENTED)
+@pytest.mark.parametrize("name", [name for name in DOCUMENTED if get_args(DOCS["_named"](name)) == ()])
 def test_every_type_that_a_public_name_mentions_is_public(name: str) -> None:
     thing = DOCS["_named"](name)
     module = sys.modules[thing.__module__]
@@ -99,9 +160,77 @@ def test_every_type_that_a_public_name_mentions_is_public(name: str) -> None:
     assert ours <= PUBLIC, "add it to reread.types, or to INTERNAL in scripts/make_docs.py"
 
 
+def test_the_closed_choices_are_those_that_are_accepted() -> None:
+    accepted = {
+        choices.CallState: outcome.STATES,
+        choices.ExportFormat: export_formats.FORMATS,
+        choices.SearchKind: query.KIND_WORDS,
+        choices.SearchOrder: (answer.RELEVANCE, answer.NEWEST),
+        choices.SelectedParts: selection.ONLY,
+        choices.StatsGrouping: stats_report.GROUPS,
+        choices.UsageGrouping: group_by.GROUPS,
+        choices.UsageOrder: group_by.SORTS,
+    }
+    for choice, values in accepted.items():
+        assert set(get_args(choice)) == set(values)
+    assert {name for name in vars(choices) if name[0].isupper()} - {"Literal", "TypedDict"} <= {*reread.types.__all__}
+    assert choices.SelectionOptions.__annotations__.keys() == {*selection.Selection.__struct_fields__}
+
+
 def test_types_are_sorted_and_do_not_repeat_the_public_names() -> None:
     assert sorted(reread.types.__all__) == reread.types.__all__
     assert set(reread.types.__all__).isdisjoint(reread.__all__)
+
+
+TAKES_A_SESSION = {
+    "open": lambda source: reread.open(source, root=SAMPLES).id,
+    "check": lambda source: list(reread.check(source, root=SAMPLES)),
+    "files": lambda source: [history.path for history in reread.files(source, root=SAMPLES)],
+    "file": lambda source: reread.file("backoff.py", source, root=SAMPLES).text,
+    "diff": lambda source: reread.diff(source, root=SAMPLES),
+    "diff of two": lambda source: reread.diff(source, "b90c6f28", root=SAMPLES),
+    "diff with it": lambda source: reread.diff("b90c6f28", source, root=SAMPLES),
+    "export": lambda source: reread.export(source, root=SAMPLES),
+    "redact": lambda source: len(reread.redact(source, root=SAMPLES).findings),
+    "replay": lambda source: [line.raw for line in reread.replay(source, speed=float("inf"), root=SAMPLES)],
+    "follow": lambda source: reread.follow(source, root=SAMPLES).close(),
+    "usage": lambda source: reread.usage(source, root=SAMPLES, cache=False).totals,
+    "stats": lambda source: reread.stats(source, root=SAMPLES, cache=False).totals,
+    "secrets": lambda source: reread.secrets(source, root=SAMPLES).totals,
+}
+"""What each public function gives for a session."""
+
+
+@pytest.mark.parametrize("name", TAKES_A_SESSION)
+def test_a_session_is_taken_however_it_is_given(name: str) -> None:
+    (header,) = [header for header in reread.sessions(root=SAMPLES) if header.id.startswith("8c1f0b52")]
+    given = ["8c1f0b52", header.path, Path(header.path), header, reread.open(header)]
+    results = [TAKES_A_SESSION[name](source) for source in given]
+    assert all(result == results[0] for result in results), name
+
+
+def test_a_session_without_a_file_is_refused_where_one_is_needed() -> None:
+    line = b'{"type":"user","uuid":"a"}'
+    for function in (reread.stats, reread.secrets):
+        for source in (line, reread.open(line)):
+            with pytest.raises(reread.Misuse, match="has no file"):
+                function(source)
+
+
+def test_sql_gives_rows_by_name() -> None:
+    pytest.importorskip("duckdb")
+    rows = reread.sql("select name, count(*) as n from calls group by all order by n desc, name", root=SAMPLES)
+    assert (rows.names, rows[0], rows[-1]) == (["name", "n"], {"name": "Bash", "n": 48}, list(rows)[-1])
+    assert len(rows) == len(list(rows)) == rows.arrow.num_rows and rows[1:3] == list(rows)[1:3]
+    assert list(reread.sql("select 1 where false", root=SAMPLES)) == []
+    with pytest.raises(reread.Misuse, match="2 queries"):
+        reread.sql("select 1; select 2", root=SAMPLES)
+
+
+def test_sql_without_its_extra_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "duckdb", None)
+    with pytest.raises(reread.Misuse, match=r"need duckdb; install it with .*reread\[tables\]"):
+        reread.sql("select 1", root=SAMPLES)
 
 
 def test_a_header_is_taken_wherever_a_path_is(tmp_path: Path) -> None:

@@ -6,11 +6,11 @@ from hypothesis import strategies as st
 
 from reread.cli.search import KIND_WORDS as HELP_WORDS
 from reread.errors import Misuse
-from reread.index.matching import UnitFacts, best_span, matches, pattern_of, snippet
-from reread.index.query import KIND_WORDS, And, InProject, Kinds, Named, Node, Not, Or, Words, parse_query
+from reread.index.document import SearchDocument
+from reread.index.matching import DocumentFacts, best_span, matches, pattern_of, snippet
+from reread.index.query import KIND_WORDS, And, Exact, InProject, Kinds, NamedFilter, Node, Not, Or, Words, parse_query
 from reread.index.regex import compile_pattern, required_words
-from reread.index.terms import camel_pieces, prepare, words
-from reread.index.unit import Unit
+from reread.index.terms import prepare, word_pieces, words
 
 
 def word(*words: str, **more: bool) -> Words:
@@ -30,8 +30,8 @@ QUERIES: dict[str, Node] = {
     "a (b OR c)": And((word("a"), Or((word("b"), word("c"))))),
     "(a OR b) -c": And((Or((word("a"), word("b"))), Not(word("c")))),
     "NOT a": Not(word("a")),
-    '"connection refused"': word("connection", "refused"),
-    '"unclosed phrase': word("unclosed", "phrase"),
+    '"connection  refused"': Exact("connection refused"),
+    '"unclosed phrase': Exact("unclosed phrase"),
     "handl*": word("handl", prefix=True),
     "*handler": word("handler", suffix=True),
     "parse_config": word("parse", "config"),
@@ -42,10 +42,10 @@ QUERIES: dict[str, Node] = {
     "std::vector": word("std", "vector"),
     "https://example.com": word("https", "example", "com"),
     "数据库": word("数", "据", "库"),
-    "tool:bash": Named("tool", ("bash",)),
-    "tool:Bash,Read": Or((Named("tool", ("bash",)), Named("tool", ("read",)))),
-    'file:"src/my app.py"': Named("path", ("src", "my", "app", "py")),
-    "model:opus": Named("model", ("opus",)),
+    "tool:bash": NamedFilter("tool", ("bash",)),
+    "tool:Bash,Read": Or((NamedFilter("tool", ("bash",)), NamedFilter("tool", ("read",)))),
+    'file:"src/my app.py"': NamedFilter("path", ("src", "my", "app", "py")),
+    "model:opus": NamedFilter("model", ("opus",)),
     "in:thinking,prompts": Kinds(frozenset({"thinking", "prompt"})),
     "project:shop": InProject(("shop",)),
     "tool: bash": And((word("tool"), word("bash"))),
@@ -79,11 +79,11 @@ def test_any_query_has_a_meaning_or_a_plain_message(text: str) -> None:
         node = parse_query(text)
     except Misuse:
         return
-    matches(node, Unit("text", "a b"), UnitFacts())
+    matches(node, SearchDocument("text", "a b"), DocumentFacts())
 
 
 FOUND: dict[str, list[str]] = {
-    "parse_config": ["parse", "parse_config", "PARSE_CONFIG", '"parse config"', "config", "pars*", "*onfig"],
+    "parse_config": ["parse", "parse_config", "PARSE_CONFIG", '"parse_config"', "config", "pars*", "*onfig"],
     "getUserName()": ["getusername", "getUserName", "user", "name", "getuser*"],
     "HTTPServer": ["http", "server", "httpserver"],
     "src/app/main.py:12": ["app", "main.py", "app/main.py", "src/app/main.py", "src/app/main.py:12"],
@@ -103,12 +103,12 @@ NOT_FOUND = {
 
 @pytest.mark.parametrize(("text", "query"), [(text, query) for text, queries in FOUND.items() for query in queries])
 def test_a_text_is_found_by(text: str, query: str) -> None:
-    assert matches(parse_query(query), Unit("text", text), UnitFacts())
+    assert matches(parse_query(query), SearchDocument("text", text), DocumentFacts())
 
 
 @pytest.mark.parametrize(("text", "query"), [(text, query) for text, queries in NOT_FOUND.items() for query in queries])
 def test_a_text_is_not_found_by(text: str, query: str) -> None:
-    assert not matches(parse_query(query), Unit("text", text), UnitFacts())
+    assert not matches(parse_query(query), SearchDocument("text", text), DocumentFacts())
 
 
 def test_words_are_letters_and_digits() -> None:
@@ -118,11 +118,11 @@ def test_words_are_letters_and_digits() -> None:
 
 @given(st.text(alphabet="aB9_ .é", max_size=40))
 def test_pieces_are_parts_of_the_text(text: str) -> None:
-    assert all(piece in text for piece in camel_pieces(text))
+    assert all(piece in text for piece in word_pieces(text))
 
 
 def test_pieces_of_a_long_run_take_linear_time() -> None:
-    assert camel_pieces("aB" * 1_000_000) == set()
+    assert word_pieces("aB" * 1_000_000) == set()
 
 
 def test_the_snippet_is_where_most_words_are() -> None:
@@ -134,7 +134,7 @@ def test_the_snippet_is_where_most_words_are() -> None:
 
 
 def test_a_pattern_ends_at_words() -> None:
-    assert best_span("scatter cat", [pattern_of(word("cat"))]) == (8, 11)
+    assert best_span("scatter cat", [pattern_of(word("cat"))]) == (8, 11, 11)
 
 
 PATTERNS: dict[str, Node] = {

@@ -7,6 +7,8 @@ printed, and it asks its caller what that one asked.
 import json
 import os
 import re
+import shlex
+import shutil
 import subprocess
 import sys
 from importlib.metadata import entry_points
@@ -242,12 +244,78 @@ def run_pytest(folder: Path, *words: str, **variables: str) -> str:
     return done.stdout + done.stderr
 
 
-def test_the_examples_of_the_fixture_in_the_docs_run(tmp_path: Path) -> None:
+ID = "11111111-1111-4111-8111-111111111111"
+SAID = {"id": "m1", "type": "message", "role": "assistant", "model": "claude-opus-5-5", "stop_reason": "end_turn"}
+PRINTED = [
+    {"type": "system", "subtype": "init", "cwd": "/w", "tools": [], "model": "claude-opus-5-5", "session_id": ID},
+    {"type": "assistant", "message": {**SAID, "content": [{"type": "text", "text": "Hello!"}]}, "session_id": ID},
+    {"type": "result", "subtype": "success", "is_error": False, "result": "Hello!", "session_id": ID},
+]
+"""What `claude -p "Say hello" --output-format stream-json --verbose` prints."""
+
+
+def printed_stream() -> str:
+    return "".join(json.dumps(value) + "\n" for value in PRINTED)
+
+
+def test_the_page_is_right_from_the_recording_to_the_test(tmp_path: Path) -> None:
+    """Do what the page says, in its own words, in an empty folder."""
     text = (ROOT / "docs" / "fake-claude.md").read_text()
+    (command,) = re.findall(r"^reread capture .*$", text, re.MULTILINE)
     (code,) = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
-    (tmp_path / "test_example.py").write_text(code)
-    (tmp_path / "pytest.ini").write_text(f"[pytest]\nclaude_recordings = {STORE}\n")
-    assert "3 passed" in (said := run_pytest(tmp_path)), said
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "stream.jsonl").write_text(printed_stream())
+    script(tmp_path / "bin" / "claude", f"exec cat '{tmp_path}/stream.jsonl'")
+    program, *words = shlex.split(command)
+    path = os.pathsep.join([str(tmp_path / "bin"), os.environ["PATH"]])
+    env = {**os.environ, "HOME": str(tmp_path), "PATH": path}
+    subprocess.run([Path(sys.executable).with_name(program), *words], cwd=tmp_path, env=env, check=True, timeout=60)
+    (tmp_path / "tests/test_example.py").write_text(code)
+    assert "3 passed" in (said := run_pytest(tmp_path, "tests")), said
+
+
+PLAIN_FILES = """
+import subprocess
+from pathlib import Path
+
+import pytest
+
+def ask(question):
+    return subprocess.run(["claude", "-p", question], capture_output=True, text=True)
+
+@pytest.mark.parametrize("name", ["greeting", "greeting.jsonl", "recordings/greeting.jsonl",
+                                  Path(__file__).parent / "recordings" / "greeting.jsonl"])
+def test_a_file(fake_claude, name):
+    fake_claude.replay(name)
+    assert ask("Say hello").stdout == "Hello!\\n"
+
+def test_all_files(fake_claude):
+    assert ask("Say hello").stdout == "Hello!\\n"
+
+def test_a_captured_file(fake_claude):
+    fake_claude.replay("copied")
+    assert ask("What is this?").stdout == "All done.\\n"
+
+def test_a_pattern(fake_claude):
+    fake_claude.replay("copied")
+    fake_claude.answer("What is *?", "copied")
+    assert ask("What is that?").stdout == "All done.\\n"
+
+def test_one_that_is_missing(fake_claude):
+    fake_claude.replay("greting")
+    asked = ask("Say hello")
+    assert asked.returncode != 0 and not asked.stdout
+    assert "No recording 'greting'; in " in asked.stderr and "there are copied, greeting." in asked.stderr
+"""
+
+
+def test_a_plain_file_beside_the_test_is_a_recording(tmp_path: Path) -> None:
+    recordings = tmp_path / "tests" / "recordings"
+    recordings.mkdir(parents=True)
+    (recordings / "greeting.jsonl").write_text(printed_stream())
+    shutil.copy(STORE / "conversations/default/default/plain.jsonl", recordings / "copied.jsonl")
+    (tmp_path / "tests/test_it.py").write_text(PLAIN_FILES)
+    assert "8 passed" in (said := run_pytest(tmp_path)), said
 
 
 RECORDING = """

@@ -58,7 +58,23 @@ TABLES: dict[str, Any] = {
 }
 MEMBERS = [(family, kind, struct) for family, table in TABLES.items() for kind, struct in table.items()]
 IDS = [f"{family}/{kind}".strip("/") for family, kind, _ in MEMBERS]
-members = pytest.mark.parametrize(("family", "kind", "struct"), MEMBERS, ids=IDS)
+
+
+def members(test: Any) -> Any:
+    """Run a test for every member, in batches: there are hundreds."""
+    batches = [MEMBERS[start : start + 50] for start in range(0, len(MEMBERS), 50)]
+
+    def run(batch: Any) -> None:
+        for family, kind, struct in batch:
+            try:
+                test(family, kind, struct)
+            except BaseException as error:
+                error.add_note(f"for {family}/{kind}")
+                raise
+
+    run.__name__, run.__doc__ = test.__name__, test.__doc__
+    return pytest.mark.parametrize("batch", batches, ids=IDS[::50])(run)
+
 
 CARRIERS = {
     "attachment": ("attachment", "attachment"),

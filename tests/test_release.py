@@ -28,7 +28,7 @@ def classified(topic: str) -> list[str]:
 
 def test_the_version_is_the_same_everywhere() -> None:
     plugin = json.loads((ROOT / "plugin" / ".claude-plugin" / "plugin.json").read_text())
-    changes = re.findall(r"^## (\d+\.\d+\.\d+)", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
+    changes = re.findall(r"^## (\d+\.\d+\.\d+)$", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
     compared = re.search(r"^\| reread \| (\S+) \|", (ROOT / "docs" / "comparison.md").read_text(), re.MULTILINE)
     assert {plugin["version"], changes[0], compared and compared[1]} == {reread.__version__}
 

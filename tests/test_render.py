@@ -12,6 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from batches import part
+from effort import sampled
+from limits import within
 from making import jsonl, printed, reply, use, user
 
 import reread
@@ -25,8 +28,8 @@ from reread.render.selection import Selection, parse_turns
 from reread.render.terminal import TerminalView, make_console
 from reread.render.terminal_changes import ChangePrinter
 from reread.session.changes import change_of
-from reread.tools.leftover import missed_fields
 from reread.tools.nodes import Picture
+from reread.tools.unshown_fields import missed_fields
 
 HERE = Path(__file__).parent
 GOLDEN = HERE / "golden"
@@ -87,8 +90,9 @@ def test_the_markdown_view_is_as_reviewed(path: Path) -> None:
     golden(f"{name_of(path)}.md", as_markdown(path))
 
 
+@sampled
 @pytest.mark.parametrize("path", SESSIONS, ids=name_of)
-@pytest.mark.parametrize("width", [20, 80, 140])
+@pytest.mark.parametrize("width", part([20, 140, 80], 2))
 def test_no_line_is_wider_than_the_terminal(path: Path, width: int) -> None:
     from rich.cells import cell_len
 
@@ -201,9 +205,8 @@ class TestSafety:
         assert plain_text("said\rnot lost") == "said\\x0dnot lost"
 
     def test_overwritten_lines_take_linear_time(self) -> None:
-        started = time.perf_counter()
-        assert plain_output("x" * 2_000_000 + "\r\n" + "y\r" * 500_000) == "x" * 2_000_000 + "\ny"
-        assert time.perf_counter() - started < 2
+        with within(2):
+            assert plain_output("x" * 2_000_000 + "\r\n" + "y\r" * 500_000) == "x" * 2_000_000 + "\ny"
 
     def test_a_hostile_session_prints_only_colour_codes(self, tmp_path: Path) -> None:
         path = hostile(tmp_path, self.HOSTILE)

@@ -412,7 +412,7 @@ def test_the_secrets_in_the_samples_are_found_and_made_up(tmp_path, monkeypatch)
     monkeypatch.setenv("REREAD_HOME", str(tmp_path))
     path = next(SAMPLES.glob("projects/*/c3e81f6d*.jsonl"))
     redaction = reread.redact(path)
-    kinds = {finding.kind for finding in redaction.findings if finding.sort != "personal"}
+    kinds = {finding.kind for finding in redaction.findings if finding.level != "personal"}
     assert {"aws-access-key-id", "aws-secret-key", "key-or-token", "url-password"} <= kinds
     redaction.replace_undecided()
     made_up = re.compile(rb"\w*EXAMPLE\w*|hbr_not_a_real_token|not-a-real-password")

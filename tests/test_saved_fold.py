@@ -18,7 +18,7 @@ from reread.session import loader as loading
 from reread.session import saved_fold
 from reread.session.loader import Loader
 from reread.session.saved_fold import fold_path, forget_folds
-from reread.session.session import Session
+from reread.session.session import Session, threads_of
 
 FOUND = [*SAMPLES.rglob("*.jsonl"), *(Path(__file__).parent / "real").rglob("*.jsonl")]
 FILES = sorted(path for path in FOUND if path.stat().st_size)
@@ -28,6 +28,7 @@ COMPUTED = {
     "_turns",
     "_branches",
     "_linked",
+    "owner",
     "_tool_call",
     "_rows",
     "prints",
@@ -49,17 +50,18 @@ def _any_size(monkeypatch: pytest.MonkeyPatch) -> None:
 def loaded(path: Path) -> Loader:
     """Read a file, whatever was saved of it."""
     session = Session(FileSource(path))
-    session.restart()
-    session.load_rest()
-    return session.loader
+    threads_of(session).restart()
+    threads_of(session).load_rest()
+    return threads_of(session).loader
 
 
 def restored(path: Path) -> Loader | None:
     """Restore what was saved of a file, and read the rest."""
     session = Session(FileSource(path))
-    session.restart()
-    found = session.loader if session._loader and session._loader.restore() else None
-    session.load_rest()
+    threads_of(session).restart()
+    loader = threads_of(session).loader
+    found = loader if loader.restore() else None
+    threads_of(session).load_rest()
     return found
 
 
@@ -268,5 +270,5 @@ def test_uuids_are_read_once_records_are_added(tmp_path: Path, monkeypatch: pyte
     assert session.turns and session.messages[-1].text and session.agents and not read
     with path.open("ab") as file:
         file.write(jsonl(*told(user("more", parentUuid="u1"))))
-    session.load_rest()
+    threads_of(session).load_rest()
     assert len(read) == 1

@@ -29,7 +29,7 @@ SCENARIOS = sorted(path.parent for root in ROOTS for path in root.glob("*/*/meta
 FILES = [
     *(path for scenario in SCENARIOS for path in (*plain.transcripts(scenario), *plain.streams(scenario))),
     *sorted(path for path in SAMPLES.rglob("*.jsonl") if not path.name.startswith("agent-")),
-    *sorted((HERE / "fixtures").rglob("*.jsonl")),
+    *sorted(path for path in (HERE / "fixtures").rglob("*.jsonl") if path.is_file()),
 ]
 HARBOR = next(SAMPLES.glob("projects/*/d2a94e17*.jsonl"))
 

@@ -27,7 +27,7 @@ from reread.reader.session_view import SessionView
 from reread.reader.steps import run_steps
 from reread.reader.thread_view import MAX_FILLS
 from reread.reader.timeline import MAX_MESSAGES, Timeline
-from reread.session.session import Session
+from reread.session.session import Session, threads_of
 from reread.tools import nodes
 
 BASE_URL = "/api/sessions/k"
@@ -496,17 +496,17 @@ def assert_live_equals_loaded(data: bytes, chunks: Iterable[bytes]) -> None:
     """A view that is updated chunk by chunk has the items of a loaded one, and says which items changed."""
     source = GrowingSource(data)
     session = Session(source)
-    session.restart()
+    threads_of(session).restart()
     view = session_view(session)
     before = everything(view)
     for chunk in chunks:
         source.size += len(chunk)
-        session.load_lines()
+        threads_of(session).load_lines()
         view.update()
         after = everything(view)
         assert_unchanged_before_first_changed(view, before, after)
         before = after
-    session.load_rest()
+    threads_of(session).load_rest()
     view.update()
     assert everything(view) == everything(session_view(reread.open(data)))
 

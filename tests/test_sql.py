@@ -11,7 +11,7 @@ import shutil
 import subprocess
 import sys
 import time
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
@@ -23,15 +23,16 @@ from making import jsonl, reply, use, user
 import reread
 from reread.cli._options import SAMPLES
 from reread.cli._sql_prompt import completions
+from reread.dataset.local_tables import own_tables
 from reread.dataset.manifest import newest_manifest
-from reread.dataset.own_tables import own_tables
-from reread.dataset.place import LocalPlace
 from reread.dataset.schema import TABLES
 from reread.dataset.sql import Database, duckdb
+from reread.dataset.table_files import TableFiles
 from reread.disk.machine import machine_id
 from reread.errors import Misuse, NotFound, Unreadable
 from reread.render.query_table import cell_text, json_rows, query_csv, query_lines
 from reread.reports.usage_report import FIGURES, figures
+from reread.session.session import threads_of
 
 DOCUMENT = (Path(__file__).parent.parent / "docs" / "tables.md").read_text()
 QUESTIONS = re.findall(r"^([^\n`]+\?[^\n]*)\n\n```sql\n((?:[^`]+))```$", DOCUMENT, re.MULTILINE)
@@ -50,7 +51,7 @@ def samples(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def ask(folder: Path, query: str, **options: Any) -> list[dict[str, Any]]:
-    with closing(Database(LocalPlace(folder), **options)) as database:
+    with closing(Database(TableFiles(folder), **options)) as database:
         [statement] = database.statements(query)
         result = database.query(statement)
         return list(json_rows(result.schema.names, result.rows))
@@ -80,7 +81,7 @@ def test_an_interrupted_query_ends_as_the_program_does(
     def interrupted(*_: object) -> None:
         raise error
 
-    with closing(Database(LocalPlace(samples))) as database:
+    with closing(Database(TableFiles(samples))) as database:
         monkeypatch.setattr(database, "_run", interrupted)
         with pytest.raises(KeyboardInterrupt):
             database.query("select 1")
@@ -91,7 +92,7 @@ def test_there_are_twenty_questions() -> None:
 
 
 def test_every_question_has_an_answer(samples: Path) -> None:
-    with closing(Database(LocalPlace(samples))) as database:
+    with closing(Database(TableFiles(samples))) as database:
         found = {question: list(database.query(query).rows) for question, query in QUESTIONS}
     empty = {question for question, rows in found.items() if not rows}
     assert len(empty) <= 2, empty
@@ -111,7 +112,7 @@ def test_the_figures_are_those_of_the_library(folder: Path, tmp_path: Path) -> N
 
 
 def _own_calls(session: reread.Session) -> list[reread.Call]:
-    session.stop_merging()
+    threads_of(session).stop_merging()
     return session.calls
 
 
@@ -164,6 +165,90 @@ def test_queries_only_read(samples: Path, query: str) -> None:
         ask(samples, query)
 
 
+HIDDEN = [
+    "explain analyze copy (select 1) to '{0}'",
+    "explain copy (select 1) to '{0}'",
+    "EXPLAIN (ANALYZE, FORMAT json) COPY (select 1) to '{0}' (format parquet, use_tmp_file false)",
+    "explain/* (select 1) */ analyze -- select 1\n copy (select 1) to '{0}'",
+    "explain analyse copy (pivot usage on model using count(*)) to '{0}'",
+    "copy (pivot usage on model using count(*)) to '{0}'",
+    "copy (from usage) to '{0}'",
+    "copy usage to '{0}'",
+    "copy usage to '/dev/stdout'",
+    "create table t as pivot usage on model using count(*)",
+    "explain analyze create table t as select 1",
+    "explain analyze analyze usage",
+    "explain explain analyze copy (select 1) to '{0}'",
+    "prepare p as copy usage to '{0}'",
+    "execute p",
+    "explain analyze execute p",
+    "export database '{1}'",
+    "import database '{1}'",
+    "attach '{1}/new.db'",
+    "install httpfs",
+    "load '{0}'",
+    "pragma enable_profiling",
+    "set profiling_output = '{0}'",
+    "reset enable_external_access",
+    "call enable_logging(storage_path = '{1}')",
+    "insert into usage select 1",
+    "select 1; copy usage to '{0}'",
+    "with q as (copy (select 1) to '{0}') from q",
+    "with q as materialized (copy (from usage) to '{0}' (format parquet, use_tmp_file false)) from usage, q",
+    "explain analyze with q as (copy (select 1) to '{0}') from q",
+    "from (with q as (copy (select 1) to '{1}/new.csv') from q)",
+    "with q as (copy (pivot usage on model using count(*)) to '{0}') from q",
+    "from read_parquet('{0}')",
+    "from '{0}'",
+    "from read_text('{0}')",
+    "from read_csv('{1}/*')",
+    "from glob('{1}/*')",
+    "select getenv('HOME')",
+    "from query('copy usage to $${0}$$')",
+    "from sniff_csv('{0}')",
+]
+
+
+@pytest.mark.parametrize("query", HIDDEN)
+@pytest.mark.parametrize("is_checked", [True, False], ids=["checked", "slipped through"])
+def test_no_statement_reaches_a_file(
+    query: str, is_checked: bool, samples: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def hashes() -> dict[Path, bytes]:
+        return {path: path.read_bytes() for path in samples.rglob("*") if path.is_file()}
+
+    monkeypatch.chdir(tmp_path)
+    before = hashes()
+    file = next(path for path in before if path.suffix == ".parquet" and "usage" in path.parts)
+    text = query.format(file, samples)
+    with closing(Database(TableFiles(samples))) as database, suppress(Misuse):
+        for statement in database.statements(text) if is_checked else [text]:
+            list(database.query(statement).rows)
+            assert "copy" not in text or not is_checked
+    assert hashes() == before and not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "explain select 1",
+        "explain analyze /* copy */ from usage",
+        "EXPLAIN (ANALYZE, FORMAT json) with q as (select 'é') from q",
+        "explain (select 1)",
+        "explain ((select 1 limit 1))",
+        "explain (format json) (values (1))",
+        "pivot usage on model using count(*)",
+        "with q as (pivot usage on model using count(*)) from q order by all limit 1 -- end",
+        "describe usage",
+        "summarize usage",
+        "show tables",
+        "from usage;",
+    ],
+)
+def test_whatever_reads_may_run(samples: Path, query: str) -> None:
+    assert ask(samples, query)
+
+
 def test_files_can_be_allowed(samples: Path, tmp_path: Path) -> None:
     target = tmp_path / "calls.csv"
     ask(samples, f"copy (select name from calls) to '{target}' (header)", allow_files=True)
@@ -211,13 +296,23 @@ def test_a_query_goes_on_if_its_files_are_replaced(tmp_path: Path) -> None:
     root, out = tmp_path / "claude", tmp_path / "out"
     shutil.copytree(SAMPLES / "projects", root / "projects")
     reread.tables(root=root).write(out)
-    with closing(Database(LocalPlace(out))) as database:
+    with closing(Database(TableFiles(out))) as database:
         for path in sorted(root.rglob("*.jsonl")):
             os.utime(path, (1, 1))
         reread.tables(root=root).write(out)
         [[count]] = database.query("select count(*) from calls").rows
-    manifest = newest_manifest(LocalPlace(out), machine_id())
+    manifest = newest_manifest(TableFiles(out), machine_id())
     assert manifest is not None and count == manifest.rows("calls")
+
+
+def test_own_tables_with_and_without_texts_are_kept_beside_each_other(tmp_path: Path) -> None:
+    shutil.copytree(SAMPLES / "projects", tmp_path / "projects", ignore=shutil.ignore_patterns("[a-bd-z]*.jsonl"))
+    for again in (False, True):
+        for text in (False, True):
+            read: list[int] = []
+            with own_tables([tmp_path], text=text, progress=read.append) as place:
+                assert ("text" in ask(place.folder, "from messages limit 1")[0]) is text
+            assert bool(sum(read)) is not again
 
 
 def test_own_tables_are_kept_and_brought_up_to_date(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,13 +12,15 @@ from command import run
 from making import answer, jsonl, read, reply, result, state, told, use, user
 
 import reread
+from reread.accounting.billing import Usage
 from reread.cli._options import SAMPLES
 from reread.errors import Misuse
 from reread.reader.session_view import SessionView
 from reread.render.markdown import session_markdown
 from reread.render.selection import EVERYTHING
+from reread.render.stats_table import stats_lines
 from reread.render.terminal import TerminalView, make_console
-from reread.reports.stats_report import GROUPS, stats_value
+from reread.reports.stats_report import GROUPS, Stats, StatsReport, stats_value
 from reread.server.library import SessionLibrary
 from reread.server.library_stats import library_calls, library_stats
 from reread.session.commits import GitOperationsByTurn
@@ -224,7 +226,7 @@ class TestCommandLine:
 
     @pytest.mark.parametrize("by", ["tool", "session", "project,week", "file", "failure"])
     def test_the_table_fits_eighty_columns(self, by: str, tmp_path: Path) -> None:
-        lines = run("--demo", "stats", "--by", by, home=tmp_path).stdout.splitlines()
+        lines = run("--demo", "stats", "--by", by, home=tmp_path, env={"COLUMNS": "80"}).stdout.splitlines()
         assert max(map(len, lines)) <= 80
         assert any(line.startswith("Total") for line in lines)
         assert "Lower bound: 1 of 150 responses has no final token count." in lines
@@ -355,3 +357,41 @@ class TestServer:
         assert library_calls(library, {"by": "failure"})["total"] == totals.calls - totals.failed
         with pytest.raises(Misuse, match="one of them"):
             library_calls(library, {"by": "tool,week"})
+
+
+def test_usage_knows_the_same_types_of_agents() -> None:
+    ours, theirs = stats(root=SAMPLES, by="agent_type"), reread.usage(root=SAMPLES, by="agent_type", cache=False)
+    costs = {row["agent_type"]: row["cost_usd"] for row in ours.rows}
+    types = {row["agent_type"] for row in theirs.rows if row["responses"]}
+    assert types == {row["agent_type"] for row in ours.rows if row["responses"]}
+    assert len(types) > 2
+    for row in theirs.rows:
+        assert row["cost_usd"] == pytest.approx(costs[row["agent_type"]], abs=0.001)
+
+
+def test_an_agent_without_metadata_has_the_type_of_its_call(tmp_path: Path) -> None:
+    inline = {"isSidechain": True, "parentUuid": None}
+    usage = {"input_tokens": 5, "output_tokens": 100}
+    records = told(
+        user("go"),
+        reply(use("toolu_1", "Task", description="look", prompt="look around", subagent_type="Explore")),
+        {**user("look around"), **inline},
+        {**reply("found", id="msg_2", usage=usage), "isSidechain": True, "parentUuid": "u3"},
+        answer(result("toolu_1", "found")),
+    )
+    path = tmp_path / "s.jsonl"
+    path.write_bytes(jsonl(*records))
+    assert {row["agent_type"] for row in stats(path, by="agent_type").rows} == {"main", "Explore"}
+    used = {row["agent_type"]: row["output_tokens"] for row in reread.usage(path, by="agent_type").rows}
+    assert used["Explore"] == 100
+
+
+@pytest.mark.parametrize(
+    "usage, words",
+    [(0.52, "counts $0.02 more"), (0.40, "counts $0.10 less"), (0.5, ""), (0.5001, "")],
+)
+def test_a_difference_to_usage_is_named(usage: float, words: str) -> None:
+    report = StatsReport(("tool",), [], Stats(cost_usd=0.5), 1, [], Usage(1, cost_usd=usage))
+    said = " ".join(line for _, line in stats_lines(report))
+    assert (words in said) if words else ("reread usage" not in said)
+    assert stats_value(report)["totals"]["unplaced_cost_usd"] == pytest.approx(usage - 0.5)

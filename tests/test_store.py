@@ -538,7 +538,7 @@ class TestConfiguration:
             (tmp_path / "config.json").write_text('{"workspaces": ["w"]}')
             return True
 
-        monkeypatch.setattr("reread.disk.locked.lock", lock_after_another_process)
+        monkeypatch.setattr("reread.storage.json_update.lock", lock_after_another_process)
         config.add_workspace(tmp_path, "w")
         assert json.loads((tmp_path / "config.json").read_text()) == {"workspaces": ["w"]}
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -306,6 +307,12 @@ BACKGROUND_ROWS: list[Row] = [
     (
         "a task that failed",
         answered("TaskOutput", {"task_id": "b1"}, data=task(status="failed", exitCode=1), is_error=True),
+        "TaskOutput Build · failed",
+        [("note", "error failed with exit code 1"), ("terminal", "out built"), ("facts", "local bash")],
+    ),
+    (
+        "a task that failed, fetched by a call that did not",
+        answered("TaskOutput", {"task_id": "b1"}, data=task(status="failed", exitCode=1)),
         "TaskOutput Build · failed",
         [("note", "error failed with exit code 1"), ("terminal", "out built"), ("facts", "local bash")],
     ),
@@ -1748,7 +1755,7 @@ def check(node: n.Node) -> None:
 
 
 @OWN_TOOLS
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=examples(20))
 @given(data=st.data())
 def test_no_content_of_a_call_makes_a_drawing_raise(module: ModuleType, tool: Any, data: st.DataObject) -> None:
     tool_call = data.draw(tool_calls(module, tool))

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 import pytest
+from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -783,6 +784,13 @@ GREP = [
         ["limited to 1 of 3,000, skipping the first 5"],
     ),
     Row(
+        "content, limited to more than was found",
+        tool_call("Grep", TODO, data={"mode": "content", "content": "a:TODO", "numLines": 1, "appliedLimit": 5}),
+        'Grep "TODO|fixme" in src → 1 line',
+        ["code", "note"],
+        ["limited to 5"],
+    ),
+    Row(
         "content, nothing",
         tool_call("Grep", TODO, data={"mode": "content", "content": "", "numLines": 0, "filenames": []}),
         'Grep "TODO|fixme" in src → no matches',
@@ -1208,7 +1216,7 @@ JSON = st.recursive(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300))
 @given(st.sampled_from(NAMES), JSON, JSON, JSON, st.sampled_from([None, *STATES]))
 def test_no_content_of_a_call_makes_a_drawing_raise(
     name: str, given: Any, content: Any, data: Any, state: str | None
@@ -1220,7 +1228,7 @@ def test_no_content_of_a_call_makes_a_drawing_raise(
     assert all(isinstance(node, Node) for node in draw(one))
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300))
 @given(st.sampled_from(ROWS), KEYS, LEAVES | st.lists(LEAVES, max_size=2), st.data())
 def test_a_field_of_another_type_never_raises(row: Row, key: str, value: Any, data: st.DataObject) -> None:
     def spoiled(original: Any) -> Any:

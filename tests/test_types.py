@@ -13,4 +13,4 @@ def test_the_types_are_up_to_date() -> None:
         pytest.skip("the source of the web UI is not here")
     script = runpy.run_path(str(ROOT / "scripts" / "make_types.py"))
     text = script["HEADER"] + "\n".join(script["declarations"]())
-    assert (ROOT / "web" / "src" / "values.ts").read_text() == text, "run `python scripts/make_types.py`"
+    assert (ROOT / "web" / "src" / "data" / "values.ts").read_text() == text, "run `python scripts/make_types.py`"

@@ -5,17 +5,15 @@ import io
 import json
 import os
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from command import forked
 
 import reread
 from reread.cli._options import SAMPLES
 from reread.reports.usage_report import FIGURES, report_value
-
-REREAD = [str(Path(sys.executable).with_name("reread"))]
 
 
 @pytest.fixture
@@ -30,7 +28,7 @@ def run(tmp_path: Path) -> Any:
         }
         own = {name: value for name, value in os.environ.items() if name != "COLUMNS"}
         environment = {**own, **home, "TZ": "UTC", **more}
-        done = subprocess.run([*REREAD, *words], input=stdin, capture_output=True, env=environment, check=False)
+        done = forked(words, stdin=stdin, env=environment)
         return subprocess.CompletedProcess(words, done.returncode, done.stdout.decode(), done.stderr.decode())
 
     return call
@@ -55,7 +53,7 @@ def test_the_table_fits_eighty_columns(run: Any) -> None:
         "block",
         "project,session,model,branch",
     ):
-        done = run("--demo", "usage", "--by", by)
+        done = run("--demo", "usage", "--by", by, COLUMNS="80")
         assert done.returncode == 0
         lines = done.stdout.splitlines()
         table = lines[: next(n for n, line in enumerate(lines) if line.startswith("Total")) + 1]
@@ -208,9 +206,38 @@ class TestTable:
         shown = run("--demo", "usage", "--by", "session", "--sort", "cost", "--min-cost", "0.1").stdout.splitlines()
         assert [line.split()[0] for line in shown[1:5]] == ["d2a94e17", "8c1f0b52", "c3e81f6d", "b90c6f28"]
         assert shown[5].startswith("Total") and " 150 " in shown[5]
-        assert "Not shown: 5 rows below the threshold, $0.31 in all." in shown
+        assert "Not shown: 5 rows, $0.31 in all." in shown
         done = run("--demo", "usage", "--by", "session", "--min-cost", "0.1", "--json")
         assert len(json.loads(done.stdout)["rows"]) == 4 and "Not shown: 5 rows" in done.stderr
+
+    @pytest.mark.parametrize("verb", ["usage", "stats"])
+    def test_a_limit_shows_the_newest_days_or_the_first_rows_and_counts_all(self, run: Any, verb: str) -> None:
+        def rows(*words: str) -> list[str]:
+            return [line.split()[0] for line in run("--demo", verb, *words).stdout.splitlines()[1:]]
+
+        days, sessions = rows("--by", "day"), rows("--by", "session")
+        some = rows("--by", "day", "-n", "2")
+        assert some[:3] == [*days[days.index("Total") - 2 : days.index("Total")], "Total"]
+        assert rows("--by", "session", "-n", "3")[:4] == [*sessions[:3], "Total"]
+        shown, whole = (run("--demo", verb, "--by", "day", *n).stdout.splitlines() for n in (["-n", "2"], []))
+        assert any(line.startswith("Not shown: ") for line in shown)
+        shown, whole = ([line.split() for line in lines if "Total" in line] for lines in (shown, whole))
+        assert shown == whole
+
+    @pytest.mark.parametrize("width", [40, 60, 80])
+    @pytest.mark.parametrize("verb", ["usage", "stats"])
+    def test_columns_give_way_before_a_time_or_an_id_is_cut(self, run: Any, verb: str, width: int) -> None:
+        for by, length in (("day", 10), ("week", 10), ("month", 7), ("session", 8), ("project,day", 10)):
+            shown = run("--demo", verb, "--by", by, COLUMNS=str(width)).stdout.splitlines()
+            table = shown[: next(n for n, line in enumerate(shown) if line.startswith("Total"))]
+            keys = {line.split()[by.count(",")] for line in table[1:]}
+            assert keys and all(len(key) == length and "…" not in key for key in keys), (by, keys)
+            if width > 40:
+                assert max(map(len, table)) <= width
+                named = [line for line in shown if line.startswith("Not shown in this width: ")]
+                assert bool(named) == (
+                    table[0].split() != run("--demo", verb, "--by", by).stdout.splitlines()[0].split()
+                )
 
     def test_session_rows_have_titles(self, run: Any) -> None:
         assert "d2a94e17 Dead-letter queue" in run("--demo", "usage", "--by", "session").stdout

@@ -66,3 +66,34 @@ def test_at_least_99_percent_of_the_public_types_are_known(tmp_path: Path) -> No
     found = re.search(r"Type completeness score: ([\d.]+)%", done.stdout)
     assert found, done.stdout + done.stderr
     assert float(found[1]) >= 99, "\n".join(line for line in done.stdout.splitlines() if "error:" in line)
+
+
+PROGRAM = """
+import reread
+from reread.types import ExportFormat, UsageGrouping
+
+def page(path: str, format: ExportFormat = "markdown") -> bytes:
+    with reread.open(path) as session:
+        done = [call for call in session.calls if call.state == "done"]
+        print(session.title, len(done), session.messages[0].turn.index)
+    return reread.export(path, format, turns=(1, 3), only="answers", full=True)
+
+groups: list[UsageGrouping] = ["day", "model"]
+print(reread.usage(by=groups, sort="cost").totals.cost_usd, list(reread.search("x", kinds=["prompts"], order="newest")))
+"""
+WRONG = (
+    'reread.export("x", "docx")',
+    'reread.export("x", turns="all")',
+    'reread.usage(by="dya")',
+    'reread.search("x", order="old")',
+)
+
+
+def test_a_type_checker_accepts_a_users_program_and_finds_wrong_choices(tmp_path: Path) -> None:
+    (tmp_path / "right.py").write_text(PROGRAM)
+    (tmp_path / "wrong.py").write_text("\n".join(["import reread", *WRONG]))
+    (tmp_path / "pyrightconfig.json").write_text('{"typeCheckingMode": "strict", "include": ["."]}')
+    checker = [Path(sys.executable).parent / "pyright", "--outputjson", "--pythonpath", sys.executable, "-p", tmp_path]
+    found = json.loads(subprocess.run(checker, capture_output=True, text=True).stdout)["generalDiagnostics"]
+    errors = {(Path(one["file"]).name, one["range"]["start"]["line"]) for one in found if one["severity"] == "error"}
+    assert errors == {("wrong.py", n) for n in range(1, len(WRONG) + 1)}, found

@@ -80,9 +80,11 @@ def test_the_list_beside_a_session_and_headings_that_stay(
     assert page.locator(".session").bounding_box()["x"] == 280
     pane.get_by_role("searchbox").fill("prompt 07")
     expect(pane.get_by_role("link")).to_have_count(12)  # 007, 070 to 079 and 107
+    title = page.locator("h1").inner_text()
     pane.get_by_role("link").first.click()
     expect(page.locator("h1")).to_contain_text("07")
     page.go_back()
+    expect(page.locator("h1")).to_have_text(title)
     expect(pane.get_by_role("searchbox")).to_have_value("prompt 07")
     assert axe(page) == []
     page.reload()

@@ -84,3 +84,29 @@ def test_findings_are_those_in_what_is_chosen(
     pane.get_by_label("Turns").fill("9")
     pane.get_by_label("Turns").press("Enter")
     expect(pane.get_by_role("alert")).to_contain_text("No turn 9")
+
+
+def test_values_of_one_name_get_one_decision(
+    tab: Tab, serve: Callable[..., str], axe: Callable[[Any], list[str]], tmp_path: Path
+) -> None:
+    made = planted.Planting()
+    path = tmp_path / f"{planted.ID}.jsonl"
+    prompts = [made.prompt(f"confirm_token: Qx7mP2kLw9ZtR4v{letter}") for letter in "abc"]
+    path.write_text("".join(json.dumps(prompt) + "\n" for prompt in prompts))
+    page = tab(serve("serve", path))
+    page.locator(".message").first.wait_for()
+    page.get_by_role("button", name="Share", exact=True).click()
+    pane = page.get_by_role("region", name="Share")
+    expect(pane).to_contain_text("confirm_token Qx7m… (16 characters) line 1, and 2 other values of this name")
+    pane.get_by_role("button", name="Replace").first.click()
+    expect(pane.get_by_role("link", name="Download")).to_be_visible()
+    pane.locator("summary").first.click()  # closed, as all is decided
+    pane.get_by_text("Decide about each of the 3 values").click()
+    pane.locator("li li").nth(1).get_by_role("button", name="Keep", exact=True).click()
+    expect(pane.locator("li li [aria-pressed=true]")).to_have_text(["Replace", "Keep", "Replace"])
+    assert axe(page) == []
+    pane.get_by_label("Format").select_option("markdown")
+    with page.expect_download() as download:
+        pane.get_by_role("link", name="Download").click()
+    document = Path(download.value.path()).read_text()
+    assert "Qx7mP2kLw9ZtR4vb" in document and "Qx7mP2kLw9ZtR4va" not in document

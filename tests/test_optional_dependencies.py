@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from reread.base.extras import install_command
+from reread.base.optional_dependencies import install_command
 
 
 @pytest.mark.parametrize(

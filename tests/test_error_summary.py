@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from reread.base.telling_line import telling_line
+from reread.base.error_summary import telling_line
 
 CASES = {
     "": "",
