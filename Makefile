@@ -1,41 +1,63 @@
-# Everything through two commands: `make run` and `make test`. Needs Python 3.11 or newer, and make.
+# Everything through two commands: `make run` and `make test`; `make test-all` takes longer. Needs Python 3.11 or newer, and make.
 # `make web` builds the reader again, and needs Node.
 
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+# Compiled modules are kept, also where the environment says otherwise, as it does in many containers.
+KEEP_BYTECODE := env -u PYTHONDONTWRITEBYTECODE PYTHONPYCACHEPREFIX=$(CURDIR)/build/bytecode
+PYTEST := $(KEEP_BYTECODE) $(BIN)/python -m pytest
 
-.PHONY: run test test-sdk test-share test-formats test-engines try-client fuzz mutants docs check-types lint web check-web package components chromium clean
+.PHONY: run test test-all test-whole test-sdk test-share test-formats test-engines try-client fuzz mutants mutation docs check-types lint web check-web package components chromium clean
 
 run: $(VENV)/.installed
 	@$(BIN)/reread --demo ls
 	@echo
 	@if [ -t 1 ]; then $(BIN)/reread --demo serve; else $(BIN)/reread --demo show latest; fi
 
-test: $(VENV)/.tested-with lint check-types check-web chromium
-	$(BIN)/python -m pytest -n auto
+test: $(VENV)/.tested-with chromium
+	@$(MAKE) --no-print-directory -j2 lint check-types check-web
+	$(PYTEST) -n auto --dist worksteal
+
+# What `make test` leaves out: all examples and files of the tests that take a sample, the SDK, Kingfisher, and the packages.
+# Large engines and programs have commands of their own: test-engines, test-formats.
+test-all: test-whole test-sdk test-share package
+
+test-whole: $(VENV)/.tested-with
+	REREAD_TESTS=all $(PYTEST) -n auto --dist worksteal -m sampled --ignore tests/browser
 
 # The official Agent SDK against the fake client and the session store; it is a large package.
-test-sdk: $(VENV)/.tested-with-sdk
-	$(BIN)/python -m pytest tests_sdk
-
-# Buckets, Iceberg and Spark as they really are: moto as an S3 server, pyiceberg, pyspark with Java. On Debian, as root, Java is installed.
-test-engines: $(VENV)/.tested-with
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[tables,spark,iceberg]' 'moto[server]>=5' 'boto3>=1.34'
-	@command -v java >/dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && \
-	  apt-get update -qq && apt-get install -y -qq default-jre-headless; } || echo "No Java here: the tests with Spark will be skipped."
-	$(BIN)/python -m pytest tests_engines --timeout 600
+test-sdk: $(VENV)/.tested-with
+	$(call other,'.[sdk]' trio)
+	$(OTHER_PYTEST) tests_sdk
 
 # Kingfisher, the second engine of redaction: 22 MB, and it takes seconds to start.
 test-share: $(VENV)/.tested-with
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[share]'
-	$(BIN)/python -m pytest tests/test_kingfisher.py tests/test_share.py
+	$(call other,'.[share]')
+	REREAD_KINGFISHER_TESTS=1 $(OTHER_PYTEST) tests/test_kingfisher.py tests/test_share.py
 
 # The programs that read what is exported, and the real client with the plug-in: Harbor, datasets, TRL and more, 1 GB.
 test-formats: $(VENV)/.tested-with
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --requirement tests_formats/requirements.txt
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps 'harbor>=0.25; python_version >= "3.12"' trl  # without torch
-	$(BIN)/python -m pytest tests_formats
+	$(call other,. --requirement tests_formats/requirements.txt)
+	$(OTHER)/python -m pip install --quiet --disable-pip-version-check --no-deps 'harbor>=0.25; python_version >= "3.12"' trl  # without torch
+	$(OTHER_PYTEST) tests_formats
+
+# Buckets, Iceberg and Spark as they really are: moto as an S3 server, one for GCS, Azurite, pyiceberg, pyspark with Java. On Debian, as root, Java is installed.
+test-engines: $(VENV)/.tested-with
+	$(call other,'.[tables$(comma)spark$(comma)iceberg]' 'moto[server]>=5' 'boto3>=1.34' gcp-storage-emulator)
+	@command -v npm >/dev/null && npm install --silent --prefix build/azurite azurite || echo "No npm here: the tests with Azure will be skipped."
+	@command -v java >/dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && \
+	  apt-get update -qq && apt-get install -y -qq default-jre-headless; } || echo "No Java here: the tests with Spark will be skipped."
+	$(OTHER_PYTEST) tests_engines --timeout 600
+
+# Other programs go into an environment of their own for each target, so that none changes what `make test` runs with.
+comma := ,
+OTHER = build/environments/$@/bin
+OTHER_PYTEST = $(KEEP_BYTECODE) $(OTHER)/python -m pytest
+define other
+@[ -x $(OTHER)/python ] || $(BIN)/python -m venv build/environments/$@
+$(OTHER)/python -m pip install --quiet --disable-pip-version-check hypothesis pytest pytest-timeout --editable $(1)
+endef
 
 # A version of the real client from npm, in a sandbox against a stub of the API: what do our types not know of it?
 try-client: $(VENV)/.tested-with
@@ -43,12 +65,17 @@ try-client: $(VENV)/.tested-with
 
 # 20,000 mutated transcripts through every verb and view, and large structures: for the night. RUNS and SEED choose others.
 fuzz: $(VENV)/.tested-with
-	REREAD_FUZZ=$(or $(RUNS),20000) REREAD_FUZZ_SEED=$(or $(SEED),1000) $(BIN)/python -m pytest tests/test_fuzz.py --timeout 0 -o faulthandler_timeout=0
-	REREAD_LINEAR=20 $(BIN)/python -m pytest tests/test_linear.py -k structures --timeout 0 -o faulthandler_timeout=0
+	REREAD_FUZZ=$(or $(RUNS),20000) REREAD_FUZZ_SEED=$(or $(SEED),1000) $(PYTEST) tests/test_fuzz.py --timeout 0 -o faulthandler_timeout=0
+	REREAD_LINEAR=20 $(PYTEST) tests/test_linear.py -k structures --timeout 0 -o faulthandler_timeout=0
 
 # Break each guard against hostile input in turn: a test has to notice.
 mutants: $(VENV)/.tested-with
-	$(BIN)/python scripts/mutants.py
+	$(BIN)/python scripts/mutation.py guards
+
+# Change one thing at a time in whole packages: is it noticed? PACKAGES and SAMPLE choose others; it takes an hour.
+mutation: $(VENV)/.tested-with
+	$(BIN)/python scripts/mutation.py map
+	$(BIN)/python scripts/mutation.py try $(or $(PACKAGES),accounting model history archive redaction index dataset) --sample $(or $(SAMPLE),60)
 
 # The documents as a site in build/site; a link that leads nowhere fails.
 docs: $(VENV)/.installed
@@ -72,8 +99,8 @@ package: $(VENV)/.tested-with
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check build twine
 	rm -rf dist
 	$(BIN)/python -m build --outdir dist . >/dev/null
-	$(BIN)/python -m pytest tests_package --timeout 600
 	@if command -v npm >/dev/null; then $(MAKE) --no-print-directory components; else echo "No Node here: no npm package."; fi
+	$(PYTEST) tests_package --timeout 600
 
 # The React components as an npm package: dist/reread-react-VERSION.tgz.
 components: web/node_modules/.installed
@@ -120,10 +147,6 @@ $(VENV)/.installed: $(BIN)/python pyproject.toml
 
 $(VENV)/.tested-with: $(VENV)/.installed requirements-dev.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --requirement requirements-dev.txt
-	@touch $@
-
-$(VENV)/.tested-with-sdk: $(VENV)/.tested-with
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[sdk]' trio
 	@touch $@
 
 clean:

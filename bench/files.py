@@ -15,7 +15,7 @@ from measure import Row
 from reread.disk.sources import FileSource
 from reread.history.session_files import file_histories
 from reread.reports.blame_report import blame
-from reread.session.session import Session
+from reread.session.session import Session, threads_of
 
 DATA = measure.data()
 CACHE = DATA.root / "files-cache"
@@ -34,8 +34,8 @@ class Plan(measure.Plan):
 def opened(path: Path) -> Session:
     """Read a session without what was saved of it."""
     session = Session(FileSource(path))
-    session.restart()
-    session.load_rest()
+    threads_of(session).restart()
+    threads_of(session).load_rest()
     return session
 
 

@@ -46,10 +46,10 @@ def scan_code() -> None:
             spans = scanner.find(text)
             spent += time.process_time() - start
             size += len(text)
-            found.update(span.sort for span in leaves(spans) if span.kind != "binary")
+            found.update(span.level for span in leaves(spans) if span.kind != "binary")
             if size > CODE_MB * 1e6:
                 break
-        rates = ", ".join(f"{found[sort] / size * 1e6:.2f} {sort}" for sort in ("certain", "likely", "personal"))
+        rates = ", ".join(f"{found[level] / size * 1e6:.2f} {level}" for level in ("certain", "likely", "personal"))
         print(f"{name:18} {size / 1e6:6.1f} MB  {size / spent / 1e6:5.1f} MB/s  a MB: {rates}")
 
 

@@ -38,7 +38,7 @@ def bare(folder: Path, table: str) -> float:
     """Return the CPU seconds of the same batches in one process without Spark."""
     from reread.dataset.arrow import batches
     from reread.dataset.schema import TABLES as SCHEMAS
-    from reread.dataset.settled import settled_rows
+    from reread.dataset.usage_rows import settled_rows
     from reread.disk.file_set import find_files
     from reread.spark.files import FilePart
 
