@@ -1,5 +1,6 @@
 """Search that forgives: half-remembered words, typos and beginnings; and exact characters when they are asked for."""
 
+import time
 from pathlib import Path
 from typing import Any
 
@@ -236,6 +237,25 @@ def test_facets_count_what_matches(root: Path, monkeypatch: pytest.MonkeyPatch) 
     assert facets["kind"] == {"prompt": 2, "input": 1}
     assert facets["tool"] == {"bash": 1}
     assert facets["month"]["2026-11"] == 1 and facets["month"]["2026-10"] >= 1
+
+
+def test_months_are_those_of_the_local_clock_whatever_time_a_text_claims(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(update, "LEAST", 0)
+    monkeypatch.setenv("TZ", "UTC+7")  # west of UTC
+    time.tzset()
+    claimed = [f"{year:04}-07-0{day}T10:00:00.000Z" for year in range(1, 10_000, 111) for day in (1, 2)]
+    late = ["2026-11-01T06:30:00.000Z", "2026-11-01T07:00:00.000Z", "1970-01-01T00:00:00.001Z"]
+    write(root, "a", *(user(f"needle {n}", timestamp=stamp) for n, stamp in enumerate([*claimed, *late])))
+    try:
+        found = search(root, "needle")
+        months = {"2887-07": 2, "2776-07": 2, "2026-11": 1, "2026-10": 1, "1999-07": 2, "1970-01": 1}
+        assert {month: count for month, count in found.facets["month"].items() if month in months} == months
+        assert not found.note and list(found.facets["month"]) == sorted(found.facets["month"], reverse=True)
+    finally:
+        monkeypatch.undo()
+        time.tzset()
 
 
 def test_nothing_that_has_a_word_is_left_out(root: Path, how: str) -> None:

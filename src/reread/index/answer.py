@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from datetime import datetime
+from functools import cached_property
 from itertools import islice
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from reread.disk import layout
 from reread.index.compile import IndexScope
-from reread.index.document import KINDS, PROMPT
+from reread.index.document import PROMPT
 from reread.index.engine import tantivy
 from reread.index.matching import is_confirmed
 from reread.index.query import And, Exact, InProject, InSession, Kinds, Node, Not, Period
@@ -30,8 +29,6 @@ MOST_VERIFIED, BATCH = 4000, 500
 """How many texts that may match are read, newest first, if enough of them do; and how many at once."""
 MOST_READ = 300
 """So many texts that may have exact characters are read before they are ranked; more as they are shown."""
-MOST_VALUES = 20
-"""How many projects, months or tools are counted."""
 
 
 class Answer(NamedTuple):
@@ -179,6 +176,14 @@ class Answering:
         texts = (text for session in order for text in self._session_texts(session, groups.get(session, []), is_whole))
         return Answer(texts, len(order) if is_whole else total, with_all=len(order))
 
+    @cached_property
+    def _files(self) -> dict[str, list[str]]:
+        """The files of each session in the index."""
+        files: dict[str, list[str]] = {}
+        for path in self._scope.reader.cursors if self._scope is not None else ():
+            files.setdefault(layout.session_file(path), []).append(path)
+        return files
+
     def _session_texts(
         self, session: str, scanned: Sequence[DocumentLocation | FoundDocument], is_whole: bool
     ) -> Iterator[RankedText]:
@@ -186,13 +191,14 @@ class Answering:
         texts = list(scanned)
         if self._scope is not None:
             reader = self._scope.reader
-            files = [path for path in reader.cursors if layout.session_file(path) == session]
             prompts = self._scope.every([Kinds(frozenset((PROMPT,)))], [session])
             found: list[Any] = []
             if is_whole:
                 found = reader.search(prompts, 1, order_by_field="time", order=tantivy.Order.Asc).hits
             if not found:
-                found = reader.search(self._scope.every([], files), PER_SESSION, order_by_field="time").hits
+                found = reader.search(
+                    self._scope.every([], self._files[session]), PER_SESSION, order_by_field="time"
+                ).hits
             texts += reader.places([address for _, address in found])
         for text in islice(sorted(texts, key=_text_order), 1 if is_whole else PER_SESSION):
             yield RankedText(text)
@@ -201,6 +207,8 @@ class Answering:
         """Count what is in the index by project, kind, tool and month."""
         if self._scope is None:
             return {}
+        from reread.index.facets import count_facets  # most searches do not ask for them
+
         words = self._question.words
         query = (
             self._scope.every(words)
@@ -208,26 +216,6 @@ class Answering:
             else self._scope.some(words, [1.0] * len(words))
         )
         return count_facets(self._scope, query)
-
-
-def count_facets(scope: IndexScope, query: Any) -> dict[str, dict[str, int]]:
-    """Return how many documents of a query there are by project, kind, tool and month, the most first."""
-    projects: Counter[str] = Counter()
-    for path, count in scope.count_by_file(query).items():
-        main = layout.session_file(path)
-        known = scope.reader.cursors.get(main) or scope.reader.cursors[path]
-        projects[known.cwd or layout.guess_project(Path(main))] += count
-    months: Counter[str] = Counter()
-    for day_ms, count in scope.reader.count_days(query):
-        months[datetime.fromtimestamp(day_ms / 1000).strftime("%Y-%m")] += count
-    kinds = {KINDS[int(one["key"])]: int(one["doc_count"]) for one in scope.reader.count(query, "kind", len(KINDS))}
-    tools = scope.reader.searcher.terms_with_prefix("tool", "", query, MOST_VALUES)
-    return {
-        "project": dict(projects.most_common(MOST_VALUES)),
-        "kind": kinds,
-        "tool": dict(tools),
-        "month": dict(sorted(months.items(), reverse=True)[:MOST_VALUES]),
-    }
 
 
 def _selects_sessions(node: Node) -> bool:

@@ -11,8 +11,9 @@ import os
 import shutil
 import stat
 import time
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -43,7 +44,6 @@ MOST_DELETED = 0.34
 FEW_DOCUMENTS = 1000
 MOST_VALUES = 65_000
 """How many values of a field the engine counts at once."""
-DAY_MS = 86_400_000
 REQUEST_SECONDS = 60.0
 """A request for one's turn that is older is no longer of interest."""
 LOCK_SECONDS = 10.0
@@ -226,10 +226,18 @@ class IndexReader:
         values = {"terms": {"field": field, "size": max(1, min(most, MOST_VALUES))}}
         return self._aggregate(query, {**values, "aggs": {"last": {"max": {"field": "time"}}}} if last else values)
 
-    def count_days(self, query: Any) -> list[tuple[float, int]]:
-        """Return how many documents of a query there are on each day that has some, by its first millisecond."""
-        by_day = {"histogram": {"field": "time", "interval": DAY_MS, "min_doc_count": 1}}
-        return [(day["key"], int(day["doc_count"])) for day in self._aggregate(query, by_day) if day["key"] > 0]
+    def count_between(self, query: Any, bounds: Sequence[int]) -> list[int]:
+        """Return how many documents of a query are of a time between each of some bounds and the next."""
+        ranges = [{"from": start, "to": end} for start, end in pairwise(bounds)]
+        found = self._aggregate(query, {"range": {"field": "time", "ranges": ranges}})
+        counts = {(one.get("from"), one.get("to")): int(one["doc_count"]) for one in found}
+        return [counts[span] for span in pairwise(bounds)]
+
+    def time_span(self, query: Any) -> tuple[int, int] | None:
+        """Return the times of the oldest and the newest document of a query; None if it finds none."""
+        orders = (tantivy.Order.Asc, tantivy.Order.Desc)
+        ends = [self.search(query, 1, order_by_field="time", order=order).hits for order in orders]
+        return (ends[0][0][0], ends[1][0][0]) if all(ends) else None
 
     def _aggregate(self, query: Any, by: dict[str, Any]) -> list[dict[str, Any]]:
         with _raising(BrokenIndex):
