@@ -11,7 +11,7 @@ from reread.disk.file_set import find_files
 from reread.index.find import find
 from reread.records.types import ATTACHMENTS, RECORDS, SYSTEMS
 from reread.reports.check_report import check_report, drift_report
-from reread.tools.drift import input_deviations, result_deviations
+from reread.session.checked_file import input_deviations, result_deviations
 
 STATES = {
     "ended-by-model": {},

@@ -15,11 +15,10 @@ from making import Object, answer, attachment, reply, result, use, user
 
 import reread
 from reread.disk.backups import BackupFiles
-from reread.history.changes import KEEPS_ENDINGS
+from reread.history.changes import KEEPS_ENDINGS, with_quotes_of
 from reread.history.file_text import FileText
 from reread.history.patches import apply_patch, fits, hunks_of
 from reread.history.paths import absolute_path
-from reread.history.quotes import with_quotes_of
 from reread.history.shell import ShellAction, shell_actions
 from reread.history.versions import FileHistory, FileVersion
 

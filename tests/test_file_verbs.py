@@ -17,7 +17,7 @@ from reread import cli
 from reread.errors import Ambiguous, Misuse, NotFound, Unreadable
 from reread.history.blame_lines import LineBlame
 from reread.history.line_trace import differing_ranges, line_changes, line_numbers
-from reread.render.blame_table import blame_lines
+from reread.render.file_listing import blame_lines
 from reread.reports.blame_report import BlamedLine, parse_lines
 from reread.reports.file_report import SessionPlace
 

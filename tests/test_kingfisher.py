@@ -17,8 +17,7 @@ from planting import made_from
 import reread
 from reread.reader.redacted_export import Redaction
 from reread.redaction.decisions import DecisionStore
-from reread.redaction.engines import installed_engines
-from reread.redaction.kingfisher import OFFLINE, find_kingfisher, kingfisher_secrets
+from reread.redaction.kingfisher import OFFLINE, find_kingfisher, installed_engines, kingfisher_secrets
 from reread.redaction.scan import SecretScanner
 
 FLOOR = 0.38
@@ -50,7 +49,7 @@ def test_nothing_leaves_the_machine():
 
 
 def test_without_it_nothing_is_asked(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("reread.redaction.engines.find_kingfisher", lambda: None)
+    monkeypatch.setattr("reread.redaction.kingfisher.find_kingfisher", lambda: None)
     assert installed_engines() == []
 
 

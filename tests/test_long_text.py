@@ -13,9 +13,8 @@ from rich.padding import Padding
 from rich.text import Text
 
 from reread.render.long_text import BEGINNING, END, LONG, LongText, excerpt, wrap_text
-from reread.render.prefixed_text import PrefixedText
 from reread.render.selection import Selection
-from reread.render.terminal import TerminalView, make_console
+from reread.render.terminal import PrefixedText, TerminalView, make_console
 from reread.render.terminal_nodes import NodeView
 from reread.session.session import Session
 from reread.tools import nodes

@@ -28,8 +28,7 @@ from reread.errors import Misuse, NotFound
 from reread.index.search_process import SearchProcesses
 from reread.mcp_server import answers
 from reread.mcp_server.asking_session import AskingSession
-from reread.mcp_server.pages import BYTES_PER_TOKEN, MOST_TOKENS, Passage, answer
-from reread.mcp_server.quoting import NOTE, quoted, word
+from reread.mcp_server.pages import BYTES_PER_TOKEN, MOST_TOKENS, NOTE, Passage, answer, quoted, word
 
 OWN = re.compile(
     r"|reread://session/[\w%.~-]+(/turn/\d+)?( · [\w:.,+%() -]+)*( \(continued\))?"

@@ -13,7 +13,7 @@ from making import answer, read, reply, result, use
 
 import reread
 from reread import tool_types, tools
-from reread.tool_types import BashInput, BashResult, EditResult, ReadResult, TodoItem
+from reread.tool_types import BashInput, BashResult, Edit, EditResult, ReadResult, TodoItem
 
 HERE = Path(__file__).parent
 json_values = st.recursive(
@@ -31,7 +31,8 @@ def called(name: str, input: Any, data: Any) -> reread.Call:
 
 
 def test_every_struct_of_a_tool_is_public() -> None:
-    modules = [importlib.import_module(f"reread.tools.{name}") for name in (*tools.FAMILIES, "_diff", "tool")]
+    names = {tool.input.__module__ for tool in tools.all_tools().values() if tool.input} | {Edit.__module__}
+    modules = [importlib.import_module(name) for name in names if name.startswith("reread.")]
     lines = {
         f"from {module.__name__} import {name} as {name}"
         for module in modules

@@ -28,7 +28,7 @@ from reread.model.titles import REACH, TitleSearch
 from reread.records import dialects
 from reread.records.decode import Record
 from reread.storage.kept_file import kept_path, stat_file
-from reread.storage.prompt_paths import is_prompts
+from reread.storage.prompt_history import is_prompts
 from reread.storage.safe_open import OpenFile, status_of
 
 PEEK = 1 << 14

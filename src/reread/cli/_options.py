@@ -395,7 +395,7 @@ def open_session(ctx: click.Context, name: str, root: tuple[Path, ...], project:
 def _note_rest(session: Session) -> None:
     """Say so if only the prompts of a session are left."""
     from reread.cli._output import print_notice
-    from reread.storage.prompt_paths import is_prompts
+    from reread.storage.prompt_history import is_prompts
 
     if session.path is not None and is_prompts(session.path):
         print_notice("Claude Code has deleted this session; these are its prompts, from history.jsonl.")

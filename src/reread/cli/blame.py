@@ -36,7 +36,7 @@ def blame(ctx: click.Context, path: str, recorded_as: str | None, as_json: bool,
     reread blame src/app.py --as harbor/backoff.py
     reread blame src/app.py --json
     """
-    from reread.render.blame_table import blame_lines
+    from reread.render.file_listing import blame_lines
     from reread.reports.blame_report import blame as find
     from reread.reports.blame_report import line_value
 

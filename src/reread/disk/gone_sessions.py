@@ -15,14 +15,15 @@ from reread.disk.cache import FileState
 from reread.disk.derived_cache import DerivedValue, DerivedValues, encoded, proof_at
 from reread.storage.kept_file import opened
 from reread.storage.prompt_history import (
+    HISTORY,
     PromptHistory,
     history_state,
     known_history,
+    prompts_path,
     prompts_state,
     read_history,
     remember_history,
 )
-from reread.storage.prompt_paths import HISTORY, prompts_path
 from reread.storage.user_paths import expand_path
 
 TABLE, FORMAT = "histories", 1

@@ -21,7 +21,7 @@ from reread.storage.bucket_mirror import is_mirror, mirrored_folders
 from reread.storage.kept_file import MAP_SUFFIX as KEPT_MAP
 from reread.storage.kept_file import SUFFIX as KEPT_SUFFIX
 from reread.storage.kept_file import is_file, original_names, stat_file, superseded_name
-from reread.storage.prompt_paths import PASTES, is_prompts
+from reread.storage.prompt_history import PASTES, is_prompts
 from reread.storage.safe_open import open_regular, read_settings
 from reread.storage.user_paths import expand_path, typed_path
 

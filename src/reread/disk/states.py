@@ -31,7 +31,7 @@ from reread.storage.kept_file import (
     stat_file,
     superseded_name,
 )
-from reread.storage.prompt_paths import is_prompts
+from reread.storage.prompt_history import is_prompts
 from reread.storage.user_paths import mirrors_folder
 
 REMEMBERED = 4096

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from reread.disk.states import earlier_states
 from reread.storage.kept_file import stat_file
 from reread.storage.pooled_file import PooledFile
-from reread.storage.prompt_paths import is_prompts
+from reread.storage.prompt_history import is_prompts
 from reread.storage.read_at_file import ReadAtFile
 from reread.storage.safe_open import open_regular
 

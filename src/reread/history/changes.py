@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 from reread.base.coerce import as_dict, as_list, as_str
 from reread.history.file_text import BOM, CRLF, UTF8, UTF16, FileText, normalized_text
 from reread.history.patches import PatchHunk, fits, hunks_of, line_counts
-from reread.history.quotes import with_quotes_of
 from reread.model.bodies import written_blocks
 from reread.model.conversation import Call
 from reread.tools.outcome import DONE
@@ -27,6 +26,10 @@ MODIFIED = "modified your proposed"
 MAX_ADDED = 10**8
 """Characters that replacements may add; no file that a person edits grows by more."""
 _TRAILING = re.compile(r"[^\S\n](?=\n|$)")
+DOUBLE = ("\u201c", "\u201d")
+SINGLE = ("\u2018", "\u2019")
+OPENERS = " \t\n\r([{\u2014\u2013"
+"""A quote after one of these, or at the beginning, is an opening one."""
 
 
 class TextEdit(NamedTuple):
@@ -228,3 +231,27 @@ def _edit_counts(edits: tuple[TextEdit, ...]) -> tuple[int, int]:
 
 def _line_count(text: str | None) -> int:
     return (text or "").count("\n") + (not (text or "\n").endswith("\n"))
+
+
+def with_quotes_of(asked: str, found: str, new: str) -> str:
+    """Return a replacement with typographic quotes, if the found text has them and the one asked for has not."""
+    if asked == found:
+        return new
+    if any(quote in found for quote in DOUBLE):
+        new = "".join(_double(new, place) if char == '"' else char for place, char in enumerate(new))
+    if any(quote in found for quote in SINGLE):
+        new = "".join(_single(new, place) if char == "'" else char for place, char in enumerate(new))
+    return new
+
+
+def _opens(text: str, place: int) -> bool:
+    return place == 0 or text[place - 1] in OPENERS
+
+
+def _double(text: str, place: int) -> str:
+    return DOUBLE[0] if _opens(text, place) else DOUBLE[1]
+
+
+def _single(text: str, place: int) -> str:
+    inside = 0 < place < len(text) - 1 and text[place - 1].isalpha() and text[place + 1].isalpha()
+    return SINGLE[0] if not inside and _opens(text, place) else SINGLE[1]

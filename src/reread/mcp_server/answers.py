@@ -22,8 +22,7 @@ from reread.history.versions import FileVersion
 from reread.index.find import search_filters
 from reread.index.hits import Hit
 from reread.index.search_process import SearchProcesses, SearchRequest
-from reread.mcp_server.pages import TOKENS, Passage, answer
-from reread.mcp_server.quoting import quoted, word
+from reread.mcp_server.pages import TOKENS, Passage, answer, quoted, word
 from reread.render.file_listing import diff_lines
 from reread.render.markdown import sequence_markdown
 from reread.render.search_results import result_count

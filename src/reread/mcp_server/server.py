@@ -19,8 +19,7 @@ from reread.errors import RereadError
 from reread.index.search_process import SearchProcesses
 from reread.mcp_server import answers
 from reread.mcp_server.asking_session import CALL_KEY, AskingSession
-from reread.mcp_server.pages import MOST_TOKENS, TOKENS
-from reread.mcp_server.quoting import NOTE, quoted
+from reread.mcp_server.pages import MOST_TOKENS, NOTE, TOKENS, quoted
 from reread.tools import all_tools
 
 INSTRUCTIONS = f"""Past sessions of Claude Code on this machine, read-only. Search them, list them, read turns of one,

@@ -46,8 +46,7 @@ from reread.model.record_kinds import (
     own_fields,
     response_kind,
 )
-from reread.model.repeats import BLOCK_BITS, MANY_BIT, OTHER_BIT, find_holder
-from reread.model.retold import retold_records
+from reread.model.repeats import BLOCK_BITS, MANY_BIT, OTHER_BIT, find_holder, retold_records
 from reread.records.decode import Record
 from reread.records.envelope import (
     AttachmentEnvelope,

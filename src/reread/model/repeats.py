@@ -1,11 +1,14 @@
-"""Records of a response that repeat an earlier one: some versions write a block again, under another uuid."""
+"""Records that say again what others said: of one response, and of an agent in the progress records of its parent."""
 
 from __future__ import annotations
+
+from collections.abc import Iterator
 
 from reread.model.conversation import Message
 from reread.model.partial import BlockPrints
 from reread.model.record_kinds import CALL_BLOCKS
-from reread.records.envelope import BlockEnvelope
+from reread.records.decode import Record, inner_record
+from reread.records.envelope import BlockEnvelope, ProgressEnvelope, written_progress
 
 TEXT_BIT, THINKING_BIT, OTHER_BIT, MANY_BIT = 1, 2, 4, 8
 BLOCK_BITS = {"text": TEXT_BIT, "thinking": THINKING_BIT, "redacted_thinking": THINKING_BIT}
@@ -32,3 +35,21 @@ def find_holder(message: Message, index: int, content: list[BlockEnvelope] | str
     if holder < 0:
         message.prints.add(native, index)
     return holder
+
+
+def retold_records(outer: Record, payload: ProgressEnvelope) -> Iterator[Record]:
+    """Yield the messages in a progress record, in order; earlier ones may be retold again.
+
+    `normalizedMessages` has all of them; `message` is the last one, with its time.
+    """
+    payload = written_progress(outer.body) or payload
+    last = inner_record(outer, bytes(payload.message)) if payload.message else None
+    named = last.envelope.uuid if last is not None else None
+    at = max(0, outer.body.find(b'"normalizedMessages"'))
+    for raw in payload.others:
+        one = inner_record(outer, bytes(raw), at)
+        at = max(at, one.offset - outer.offset)
+        if last is None or named is None or one.envelope.uuid != named:
+            yield one
+    if last is not None:
+        yield last

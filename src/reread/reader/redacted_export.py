@@ -17,8 +17,8 @@ from reread.base.text import plural
 from reread.errors import Misuse, Undecided, Unwritable
 from reread.reader.export_formats import FORMATS, as_format, write_companions, write_document
 from reread.redaction.decisions import DecisionStore
-from reread.redaction.engines import installed_engines
 from reread.redaction.findings import KEEP, REPLACE, SensitiveText, alike
+from reread.redaction.kingfisher import installed_engines
 from reread.redaction.manifest import RemovalManifest, keep_private_map, make_manifest
 from reread.redaction.omissions import Omission
 from reread.redaction.output_scan import clean_document, finished_texts

@@ -11,7 +11,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ import msgspec
 from reread.base import jsontext
 from reread.base.coerce import as_dict
 from reread.errors import Unreadable
+from reread.redaction.redactor import Engine
 from reread.redaction.spans import CERTAIN, LIKELY, Span
 
 PROGRAM = "kingfisher"
@@ -98,3 +99,8 @@ def _span(line: bytes) -> Span | None:
     name = "".join(c if c.isalnum() else "-" for c in str(rule.get("name", PROGRAM)).lower()).strip("-")
     is_sure = finding.get("confidence") == "high" and "generic" not in name
     return Span(0, 0, value, name[:60] or PROGRAM, CERTAIN if is_sure else LIKELY)
+
+
+def installed_engines() -> Sequence[Engine]:
+    """Return the other scanners of this machine."""
+    return [kingfisher_secrets] if find_kingfisher() is not None else []

@@ -12,11 +12,16 @@ from reread.history.paths import is_below
 from reread.history.versions import FileHistory, FileVersion
 from reread.render.listings import NAME, PLAIN, QUIET, STRONG, Span
 from reread.render.sanitize import safe
+from reread.reports.blame_report import BlamedLine
 from reread.tools.nodes import Hunk
 
 ADDED, REMOVED = "added", "removed"
 MOST_TURNS = 4
 """So many turns are named one by one."""
+ID, PROMPT = 8, 32
+"""How much of an id and of a prompt is shown."""
+SAME = "│"
+"""Stands in front of a line of the same session and turn as the one above."""
 
 
 def project_path(path: str, project: str) -> str:
@@ -105,3 +110,30 @@ def diff_lines(path: str, hunks: Iterable[Hunk], *, old: bool = True, new: bool 
         yield [(QUIET, f"@@ -{hunk.old_start},{before} +{hunk.new_start},{after} @@")]
         for line in hunk.lines:
             yield [(styles.get(line[:1], PLAIN), safe(line))]
+
+
+def blame_lines(lines: Sequence[BlamedLine], *, width: int | None = None) -> Iterator[list[Span]]:
+    """Yield each line with the session, turn, day and prompt that wrote it: once for lines in a row, then a bar."""
+    number = len(str(lines[-1].number)) if lines else 1
+    turn_width = max((len(str(line.turn)) for line in lines if line.turn is not None), default=1)
+    blank = " " * (ID + turn_width + 10 + PROMPT + 9)
+    before: BlamedLine | None = None
+    for line in lines:
+        same = before is not None and (before.session, before.turn) == (line.session, line.turn)
+        if line.session is None or same:
+            head: list[Span] = [(QUIET, blank if line.session is None else f"{SAME:{len(blank)}}")]
+        else:
+            day = date_text(line.time)[:10] if line.time is not None else ""
+            prompt = pad(truncate(safe(line.prompt or ""), PROMPT), PROMPT)
+            head = [
+                (NAME, f"{safe(line.session)[:ID]:{ID}}"),
+                (PLAIN, f" turn {line.turn if line.turn is not None else '?':<{turn_width}}"),
+                (QUIET, f" {day:10} {prompt} "),
+            ]
+        text = safe(line.text)
+        yield [
+            *head,
+            (QUIET, f"{line.number:>{number}} "),
+            (PLAIN, truncate(text, width - len(blank) - number - 1) if width else text),
+        ]
+        before = line

@@ -6,7 +6,10 @@ new field keeps VERSION; a field that is removed, or means something else, needs
 
 from __future__ import annotations
 
+import ast
 import inspect
+import itertools
+import textwrap
 from datetime import datetime
 from typing import Annotated, Any, Literal, TypeAlias
 
@@ -14,7 +17,6 @@ import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from reread.accounting.billing import Usage
-from reread.base.struct_docs import field_docs
 from reread.model.ledger import Fate
 from reread.session.results import TurnResult
 from reread.session.rules import Finding
@@ -396,3 +398,26 @@ def _describe(definition: dict[str, Any], struct: type[Struct]) -> None:
     definition["properties"] = dict(sorted(properties.items(), key=lambda item: item[0] not in own))
     optional = {field.name for field in msgspec.structs.fields(struct) if field.default is UNSET}
     definition["required"] = [name for name in properties if name not in optional]
+
+
+def field_docs(struct: type) -> dict[str, str]:
+    """Return what the source of a class and of its bases says of each field, as one line."""
+    found: dict[str, str] = {}
+    for base in reversed(struct.__mro__):
+        if base.__module__.startswith("reread."):
+            found |= _own_docs(base)
+    return found
+
+
+def _own_docs(struct: type) -> dict[str, str]:
+    tree = ast.parse(textwrap.dedent(inspect.getsource(struct))).body[0]
+    body = tree.body if isinstance(tree, ast.ClassDef) else []
+    return {
+        node.target.id: " ".join(after.value.value.split())
+        for node, after in itertools.pairwise(body)
+        if isinstance(node, ast.AnnAssign)
+        and isinstance(node.target, ast.Name)
+        and isinstance(after, ast.Expr)
+        and isinstance(after.value, ast.Constant)
+        and isinstance(after.value.value, str)
+    }

@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from rich.console import Console, RenderableType
+from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.rule import Rule
 from rich.text import Text
 from rich.theme import Theme
@@ -35,7 +35,6 @@ from reread.render.format import (
 from reread.render.highlight import rendered_markdown
 from reread.render.long_text import LONG, LongText, excerpt, indented
 from reread.render.part_nodes import call_nodes, mark_details, missed_call_fields, part_nodes, part_title
-from reread.render.prefixed_text import PrefixedText
 from reread.render.sanitize import plain_text, safe, safe_line
 from reread.render.selection import Selection
 from reread.render.sequence import (
@@ -367,3 +366,18 @@ def _totals(session: Session) -> Iterator[RenderableType]:
         yield Text("\n" + " · ".join(word for word in words if word), style="quiet")
     if lines := session.ledger.fates.get("malformed", 0):
         yield Text(f"\n{unread_text(lines)}", style="odd")
+
+
+class PrefixedText:
+    """A text with something before its first line, and something as wide before each of the others."""
+
+    def __init__(self, text: Text, *, first: Text, others: Text) -> None:
+        self.text = text
+        self.first = first
+        self.others = others
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """Yield the lines that the text is wrapped into."""
+        lines = self.text.wrap(console, max(1, options.max_width - self.others.cell_len))
+        for n, line in enumerate(lines):
+            yield Text.assemble(self.others if n else self.first, line)

@@ -27,7 +27,7 @@ from reread.disk import layout
 from reread.disk.sources import read_all
 from reread.errors import Misuse, NotFound
 from reread.storage.kept_file import is_kept_transcript
-from reread.storage.prompt_paths import is_prompts
+from reread.storage.prompt_history import is_prompts
 
 if TYPE_CHECKING:
     from reread.session.session import Session

@@ -27,7 +27,7 @@ from reread.reader.session_keys import session_key
 from reread.server.counter_process import CounterProcess
 from reread.server.event_bus import EventBus
 from reread.session.follow import folder_ticks
-from reread.storage.prompt_paths import is_prompts
+from reread.storage.prompt_history import is_prompts
 
 REFRESH_SECONDS = 2.0
 """How old a listing may be."""

@@ -33,7 +33,7 @@ from reread.records.types import (
     EarlyRecord,
     deviations,
 )
-from reread.tools.drift import input_deviations, result_deviations
+from reread.tools import is_known, tool_for
 
 STRICT = dialects.early.NAME
 """The dialect that was specified as rules: a record of it that breaks one is an error."""
@@ -436,3 +436,23 @@ def shown(value: str) -> str:
 def printable(text: str) -> str:
     """Return a text with everything unprintable escaped."""
     return text if text.isprintable() else ascii(text)[1:-1]
+
+
+def input_deviations(name: str, value: Any) -> list[Deviation]:
+    """Return how the input of a call differs from its type; an unknown tool is one difference.
+
+    Fields of which the type knows nothing are none: a model may invent them.
+    """
+    if not is_known(name):
+        return [Deviation(TOOL, f"tool/{name}")]
+    found = _compare(value, tool_for(name).input, f"tool/{name}.input")
+    return [one for one in found if one.kind != FIELD]
+
+
+def result_deviations(name: str, value: Any) -> list[Deviation]:
+    """Return how a structured result differs from its type; a text is the result of a call that failed."""
+    return _compare(value, tool_for(name).result, f"tool/{name}.result") if not isinstance(value, str) else []
+
+
+def _compare(value: Any, hint: Any, path: str) -> list[Deviation]:
+    return deviations(value, hint, path) if hint is not None else []

@@ -30,7 +30,7 @@ from reread.storage.frames import (
     reader,
     unpack,
 )
-from reread.storage.prompt_paths import is_prompts
+from reread.storage.prompt_history import is_prompts
 from reread.storage.read_at_file import ReadAtFile, open_no_link
 from reread.storage.stub import HEADING, Stub, is_stub
 

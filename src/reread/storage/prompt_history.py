@@ -18,9 +18,12 @@ from pathlib import Path
 import msgspec
 
 from reread.base import jsontext
-from reread.storage.prompt_paths import SUFFIX, is_prompts
 from reread.storage.read_at_file import ReadAtFile, open_no_link
 
+HISTORY = "history.jsonl"
+PASTES = "paste-cache"
+"""The folder beside a history with long texts that were pasted into prompts."""
+SUFFIX = ".jsonl"
 LARGEST = 1 << 29
 """A history with more bytes is not read."""
 UNNAMED = "prompts"
@@ -101,6 +104,17 @@ class PromptsFile(ReadAtFile):
         if self.closed:
             raise ValueError("I/O operation on closed file")
         return self._data[offset : offset + length]
+
+
+def is_prompts(path: str | os.PathLike[str]) -> bool:
+    """True if a path is that of a session of which only the prompts are left."""
+    above, name = os.path.split(str(path))
+    return name.endswith(SUFFIX) and os.path.basename(above) == HISTORY
+
+
+def prompts_path(history: str, name: str) -> str:
+    """Return the path of a session in a history."""
+    return os.path.join(history, f"{name}{SUFFIX}")
 
 
 def history_state(history: str) -> HistoryState | None:

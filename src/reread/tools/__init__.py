@@ -1,6 +1,6 @@
 """Title and draw tool calls.
 
-A tool is one module (or a few related tools in one) with a row in `FAMILIES`, or a plug-in of the entry point group
+A tool is a module of this folder that defines `TOOLS` (related tools share one), or a plug-in of the entry point group
 `reread.tools`; it draws nodes and knows no view. `generic` draws the calls of unknown tools, and whatever a tool fails
 to draw.
 """
@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib import import_module
+from pkgutil import iter_modules
 from typing import Any, TypeAlias, cast, get_origin
 
 from msgspec import Struct
@@ -19,39 +20,9 @@ from reread.base.entry_points import load_plugins
 from reread.records.blocks import to_struct, to_type, union_members
 from reread.tools import generic
 from reread.tools.nodes import Node, Note
-from reread.tools.title_badges import marks
 from reread.tools.tool import Tool
-from reread.tools.tool_call import ToolCall
+from reread.tools.tool_call import ToolCall, marks
 from reread.tools.unshown_fields import ShownText, leftover, leftover_nodes
-
-FAMILIES = (
-    "agent",
-    "background",
-    "bash",
-    "claude_ai",
-    "user_messages",
-    "edit",
-    "lsp",
-    "mcp",
-    "notebook",
-    "patch",
-    "plan",
-    "question",
-    "read",
-    "schedule",
-    "search",
-    "tool_search",
-    "server_tools",
-    "skill",
-    "tasks",
-    "team",
-    "todo",
-    "web",
-    "workflow",
-    "worktree",
-    "write",
-)
-"""The modules of this folder that define `TOOLS`."""
 
 ENTRY_POINTS = "reread.tools"
 MCP = "mcp__"
@@ -63,8 +34,9 @@ TypedResult: TypeAlias = Struct | list[Struct] | None
 def all_tools() -> dict[str, Tool]:
     """Return every tool by each of its names; a plug-in replaces a built-in tool of the same name."""
     found: list[Tool] = []
-    for family in FAMILIES:
-        found += import_module(f"reread.tools.{family}").TOOLS
+    for module in iter_modules(__path__):
+        if not module.name.startswith("_"):
+            found += getattr(import_module(f"{__name__}.{module.name}"), "TOOLS", ())
     for plugin in load_plugins(ENTRY_POINTS, _tools_of):
         found += plugin
     return {name: tool for tool in found for name in tool.names}

@@ -16,9 +16,8 @@ from reread.tools._result_text import parse_numbered_lines
 from reread.tools._values import first_nonblank, join_parts, list_of
 from reread.tools.nodes import Hunk, Node, Note
 from reread.tools.outcome import DONE
-from reread.tools.title_badges import replaces_all
 from reread.tools.tool import Tool
-from reread.tools.tool_call import ToolCall
+from reread.tools.tool_call import ToolCall, replaces_all
 
 MULTI = "MultiEdit"
 

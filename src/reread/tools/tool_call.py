@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import Any, TypeVar
 
 import msgspec
 
-from reread.base.coerce import as_dict
+from reread.base.coerce import as_dict, as_list
 from reread.records import blocks as b
 from reread.records.blocks import to_struct
-from reread.tools.outcome import RUNNING, Outcome, content_text, outcome_of
+from reread.tools.outcome import INTERRUPTED, RUNNING, Outcome, content_text, outcome_of
 
 S = TypeVar("S", bound=msgspec.Struct)
+BACKGROUND = "in the background"
+MODIFIED = "changed by the user"
+EVERYWHERE = "every occurrence"
 
 
 class AgentStats(msgspec.Struct, frozen=True, kw_only=True):
@@ -93,3 +96,22 @@ class ToolCall:
             return self._outcome
         is_running = self.result is None and self.data is None
         return Outcome(state=RUNNING) if is_running else outcome_of(self.result, self.data)
+
+
+def marks(call: ToolCall) -> Iterator[str]:
+    """Yield how a call was made and ended: everywhere, in the background, changed by the user, interrupted."""
+    args, data = call.arguments, as_dict(call.data)
+    if replaces_all(args) or replaces_all(data):
+        yield EVERYWHERE
+    if args.get("run_in_background") is True or data.get("backgroundTaskId") or data.get("status") == "async_launched":
+        yield BACKGROUND
+    if data.get("userModified") is True:
+        yield MODIFIED
+    if call.outcome.state == INTERRUPTED or data.get("wasInterrupted") is True:
+        yield INTERRUPTED
+
+
+def replaces_all(fields: dict[str, Any]) -> bool:
+    """True if an input or a result says that an edit replaces every occurrence of its text."""
+    edits = (fields, *map(as_dict, as_list(fields.get("edits"))))
+    return any(edit.get("replace_all") is True or edit.get("replaceAll") is True for edit in edits)
