@@ -15,7 +15,7 @@ from reread.index.find import find
 from reread.index.hits import Hit
 from reread.index.matching import snippet
 from reread.index.query import Words
-from reread.index.spelling import is_spelled_like
+from reread.index.spelling import is_spelled_like, one_off
 from reread.types import Hits
 
 
@@ -271,6 +271,7 @@ def test_the_distance_of_words_is_the_same_both_ways(left: str, right: str, dist
     assert is_spelled_like(left, right, distance) == is_spelled_like(right, left, distance)
     assert is_spelled_like(left, left, distance)
     assert not (is_spelled_like(left, right, 1) and not is_spelled_like(left, right, 2))
+    assert (right in one_off(left)) == (left != right and is_spelled_like(left, right, 1))
 
 
 @given(st.text(max_size=300), st.lists(st.text("aé日 ß", min_size=1, max_size=3), min_size=1, max_size=3))

@@ -13,7 +13,7 @@ from reread.index.compile import IndexScope
 from reread.index.document import PROMPT
 from reread.index.engine import tantivy
 from reread.index.matching import is_confirmed
-from reread.index.query import And, Exact, InProject, InSession, Kinds, Node, Not, Period
+from reread.index.query import And, Exact, InProject, InSession, Kinds, Node, Not, Period, Words
 from reread.index.ranking import ALL, ANY, PER_SESSION, RankedText, Ranker, location_order
 from reread.index.regex import required_literals
 from reread.index.search_question import SearchQuestion
@@ -27,8 +27,9 @@ EXTRA = 200
 """How many more of the newest texts are asked for than are wanted: texts of the same time may be in any order."""
 MOST_VERIFIED, BATCH = 4000, 500
 """How many texts that may match are read, newest first, if enough of them do; and how many at once."""
-MOST_READ = 300
-"""So many texts that may have exact characters are read before they are ranked; more as they are shown."""
+MOST_READ, MOST_READ_OF_WORDS = 300, 40
+"""So many texts that may have exact characters are read before they are ranked; more as they are shown. Fewer if the
+characters are words with spaces between them: texts that have the words in this order mostly have these, too."""
 
 
 class Answer(NamedTuple):
@@ -83,7 +84,8 @@ class Answering:
         confirm = None
         if question.has_exact:
             confirm = self._needed()
-            if scope is not None and scope.reader.search(scope.every(confirm.nodes), 1).count > MOST_READ:
+            most = MOST_READ_OF_WORDS if all(map(_is_of_words, question.leaves)) else MOST_READ
+            if scope is not None and scope.reader.search(scope.every(confirm.nodes), 1).count > most:
                 note = "Texts are counted by their words; those that lack the exact characters are left out."
             else:
                 read, note = self._verified()
@@ -216,6 +218,10 @@ class Answering:
             else self._scope.some(words, [1.0] * len(words))
         )
         return count_facets(self._scope, query)
+
+
+def _is_of_words(leaf: Words | Exact) -> bool:
+    return not isinstance(leaf, Exact) or all(map(str.isalnum, leaf.text.split()))
 
 
 def _selects_sessions(node: Node) -> bool:

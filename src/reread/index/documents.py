@@ -143,9 +143,12 @@ def _with_others(
     for document in documents:
         said.append(document.text)
         yield document
-    others = {name: native[name] for name in native.keys() - MESSAGE_FIELDS if native[name]}
-    message = as_dict(native.get("message"))
-    others |= {f"message.{name}": message[name] for name in message.keys() - CONTENT_FIELDS if message[name]}
+    others = {name: value for name, value in native.items() if name not in MESSAGE_FIELDS and value}
+    for name, value in as_dict(native.get("message")).items():
+        if name not in CONTENT_FIELDS and value:
+            others[f"message.{name}"] = value
+    if not others:
+        return
     texts = [text for text in strings([others[name] for name in sorted(others)]) if text.strip()]
     if texts:
         yield SearchDocument(NOTICE, joined_text(text for text in texts if not any(text in one for one in said)))

@@ -37,7 +37,7 @@ from reread.records.lines import LineSplitter
 CHUNK = 1 << 20
 
 SNAPSHOT = b'{"type":"file-history-snapshot"'
-PROGRESS, AGENT_PROGRESS = (b'"type":"progress"', b'"type": "progress"'), b'"agent_progress"'
+PROGRESS, AGENT_PROGRESS = b'"progress"', b'"agent_progress"'
 
 
 MOST_QUEUED, MOST_REPORTS = 64, 64
@@ -137,8 +137,7 @@ class FilePass:
         number = self._cursor.carry.line + 1
         if line.startswith(SNAPSHOT):
             return
-        is_report = any(mark in line for mark in PROGRESS) and AGENT_PROGRESS not in line
-        if is_report and self._has_report(line, offset, number):
+        if PROGRESS in line and AGENT_PROGRESS not in line and self._has_report(line, offset, number):
             return
         try:
             value = jsontext.decode_strict(line)
@@ -235,7 +234,8 @@ class FilePass:
                 )
                 if document.text or document.files:
                     self._add(document, position)
-                self._add_spilled(document, position)
+                if document.spilled:
+                    self._add_spilled(document, position)
 
     def _add_spilled(self, document: SearchDocument, position: DocumentPosition) -> None:
         """Index the files that a result was written to, in pieces."""

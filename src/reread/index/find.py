@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from reread.base.choices import SearchKind, SearchOrder
 from reread.base.times import TimeLike, parse_period_ms
 from reread.disk.file_set import FileSet, find_files
+from reread.disk.states import one_moment
 from reread.errors import Misuse
 from reread.index import update
 from reread.index.answer import NEWEST, RELEVANCE, Answer, Answering
@@ -34,12 +35,14 @@ NOTES = {
     update.UNWRITABLE: "The search index cannot be written, so files that are not in it were searched one by one.",
 }
 """What limits an answer, by the state of the index."""
+TOGETHER = 20
+"""How many hits are read at a time."""
 DAMAGED = "The search index was damaged; it is built anew."
 UNSEARCHED = "This answer is incomplete: {} of {} files are still being indexed and were not searched; try again later."
 
 
 class Hits(Iterator["Hit"]):
-    """The hits of a search; each is read from its session when it is taken."""
+    """The hits of a search; they are read from their sessions as they are taken, some at a time."""
 
     def __init__(self, hits: Iterator[Hit], answer: Answer, note: str = "", unsearched: int = 0) -> None:
         self.total: int = answer.total
@@ -234,10 +237,11 @@ def _find(
     scanned = _scan(question.joined(changed), rest, files) if rest else []  # moves the cursors of the rest
     question = changed if scope is None or not scanned else question.corrected(scope, scanned)
     enough = None if limit is None else start + limit
-    answer = Answering(question, scope, scanned, order, enough).answer()
+    with one_moment():
+        answer = Answering(question, scope, scanned, order, enough).answer()
     texts = islice(answer.texts, start, None)
     documents = _documents(reader, texts, answer.confirm)
-    hits = _hits(keys, documents, question.marker(), limit)
+    hits = _taken_together(_hits(keys, documents, question.marker(), limit))
     return Hits(hits, answer, " ".join(filter(None, [answer.note, _note(state, files, unsearched)])), unsearched)
 
 
@@ -288,6 +292,16 @@ def refresh_waiting(progress: update.Progress | None = None) -> Callable[[FileSe
     return lambda files: update.refresh(
         files, wait=WAIT_SECONDS, progress=progress, least=update.LEAST, scanned=update.SCANNED
     )
+
+
+def _taken_together(hits: Iterator[Hit]) -> Iterator[Hit]:
+    """Yield hits that are read some at a time: the folders around their files are looked at once for all of them."""
+    while True:
+        with one_moment():
+            group = list(islice(hits, TOGETHER))
+        if not group:
+            return
+        yield from group
 
 
 def _hits(

@@ -10,6 +10,7 @@ from reread.accounting.file_scan import DigestUpdate
 from reread.disk.cache import FileState
 from reread.disk.file_set import FileSet
 from reread.disk.sources import FileSource
+from reread.disk.states import one_moment
 from reread.errors import NotFound, Unreadable, naming_file
 from reread.index.document import ParseState
 from reread.index.file_pass import FilePass
@@ -71,8 +72,9 @@ def index_file(update: IndexUpdate, digests: DigestUpdate, path: str, failures: 
 
 
 def _index_lines(update: IndexUpdate, digests: DigestUpdate, path: str) -> Iterator[int]:
-    source = FileSource(Path(path))
-    state = FileState.at(path)
+    with one_moment():
+        source = FileSource(Path(path))
+        state = FileState.at(path)
     cursor = continued(update.cursors.get(path), path, state, source)
     update.delete(file_id(path), tail_only=cursor is not None)
     cursor = cursor or Cursor(state, 0, b"", ParseState())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from string import ascii_lowercase, digits
 
 from reread.index.compile import IndexScope
 from reread.index.document import SearchDocument
@@ -18,6 +19,7 @@ SHORTEST = 4
 """Shorter words have too many neighbours."""
 LONG = 8
 """From so many letters on, two of them may be wrong."""
+LETTERS = ascii_lowercase + digits
 EXAMPLES = 10
 """How many texts are read to see which words are meant."""
 
@@ -82,8 +84,11 @@ def nearest(word: str, scope: IndexScope) -> str:
 
 def _within(word: str, distance: int, scope: IndexScope) -> str:
     """Return the most common word that differs in so many letters; a swap of two neighbours is one."""
-    found: Counter[str] = Counter()
     reader = scope.reader
+    if distance == 1 and word.isascii():  # asking for each is faster than reading texts
+        common = sorted(((_frequency(other, reader), other) for other in one_off(word)), reverse=True)
+        return next((other for count, other in common if count and scope.has(Words((other,)))), "")
+    found: Counter[str] = Counter()
     for field in ("text", "pieces"):
         query = tantivy.Query.fuzzy_term_query(reader.schema, field, word, distance=distance)
         hits = reader.search(scope.in_any_text(query), EXAMPLES).hits
@@ -94,6 +99,15 @@ def _within(word: str, distance: int, scope: IndexScope) -> str:
         if found:
             break
     return max(found, key=lambda other: (_frequency(other, reader), other), default="")
+
+
+def one_off(word: str) -> set[str]:
+    """Return everything that is spelled like a word but for one letter, or two that are swapped."""
+    halves = [(word[:at], word[at:]) for at in range(len(word) + 1)]
+    fewer = {start + end[1:] for start, end in halves if end}
+    swapped = {start + end[1] + end[0] + end[2:] for start, end in halves if len(end) > 1}
+    others = {start + new + end[cut:] for start, end in halves for new in LETTERS for cut in (0, 1)}
+    return (fewer | swapped | others) - {word}
 
 
 def _frequency(word: str, reader: IndexReader) -> int:

@@ -12,7 +12,7 @@ import shutil
 import stat
 import time
 from collections.abc import Callable, Generator, Sequence
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -25,7 +25,7 @@ from reread.errors import Unwritable
 from reread.index.document import KINDS, ParseState, SearchDocument
 from reread.index.engine import tantivy
 from reread.index.segments import META, damaged_file, deleted_share, make_private, remove_orphans
-from reread.index.terms import LONGEST, fold, prepare, word_pieces
+from reread.index.terms import LONGEST, prepare, word_pieces
 from reread.storage.lock import lock
 from reread.storage.safe_open import PRIVATE_FOLDER, is_own, make_own_folder, open_own
 
@@ -37,6 +37,7 @@ HEAP = 48 << 20
 TAIL_BIT = 1 << 62
 """Marks the documents of what follows the last whole line of a file; they are replaced whenever the file grows."""
 LEDGER = "ledger"
+KIND_NUMBERS = {kind: number for number, kind in enumerate(KINDS)}
 PLACE_FIELDS = ("file", "offset", "length", "line", "place", "kind", "time")
 """The fields that say where a document is; they are read by column."""
 MOST_DELETED = 0.34
@@ -151,17 +152,24 @@ PANIC = "PanicException"
 """The engine's error for what should not happen, which is no Exception; it has no other name."""
 
 
-@contextmanager
-def _raising(kind: Callable[[BaseException], Exception]) -> Generator[None]:
-    """Raise another error for those of the engine."""
-    try:
-        yield
-    except (ValueError, OSError, *jsontext.DECODE_ERRORS) as error:
-        raise kind(error) from error
-    except BaseException as error:
-        if type(error).__name__ != PANIC:
-            raise
-        raise kind(error) from error
+class _Raising:
+    """Raises another error for those of the engine; a class, since a text is added in less time than a generator."""
+
+    def __init__(self, kind: Callable[[BaseException], Exception]) -> None:
+        self._kind = kind
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, type: object, error: BaseException | None, traceback: object) -> None:
+        if isinstance(error, _ENGINE_ERRORS) or error.__class__.__name__ == PANIC:
+            assert error is not None
+            raise self._kind(error) from error
+
+
+_ENGINE_ERRORS = (ValueError, OSError, *jsontext.DECODE_ERRORS)
+_reading = _Raising(BrokenIndex)
+_writing = _Raising(lambda error: Unwritable(f"Cannot write the search index: {error}.", path=str(index_folder())))
 
 
 def _is_own(folder: Path) -> bool:
@@ -180,7 +188,7 @@ class IndexReader:
     def __init__(self, folder: Path) -> None:
         if not _is_own(folder):
             raise BrokenIndex(f"{folder} is not a folder of files that belong to this user")
-        with _raising(BrokenIndex):
+        with _reading:
             damaged = damaged_file(folder)
             if damaged is not None:
                 raise BrokenIndex(f"{folder / damaged} is not as it was written")
@@ -209,7 +217,7 @@ class IndexReader:
         """Return where some documents are."""
         if not addresses:
             return []
-        with _raising(BrokenIndex):
+        with _reading:
             columns = [self.searcher.fast_field_values(name, addresses) for name in PLACE_FIELDS]
             places = [DocumentLocation(*values) for values in zip(*columns, strict=True)]
         if max(place.kind for place in places) >= len(KINDS):
@@ -218,7 +226,7 @@ class IndexReader:
 
     def search(self, query: Any, count: int, **options: Any) -> Any:
         """Return the documents that a query finds."""
-        with _raising(BrokenIndex):
+        with _reading:
             return self.searcher.search(query, max(1, min(count, self.searcher.num_docs)), **options)
 
     def count(self, query: Any, field: str, most: int, *, last: bool = False) -> list[dict[str, Any]]:
@@ -240,7 +248,7 @@ class IndexReader:
         return (ends[0][0][0], ends[1][0][0]) if all(ends) else None
 
     def _aggregate(self, query: Any, by: dict[str, Any]) -> list[dict[str, Any]]:
-        with _raising(BrokenIndex):
+        with _reading:
             return self.searcher.aggregate(query, {"values": by})["values"]["buckets"]
 
 
@@ -271,10 +279,6 @@ def _remove(folder: Path) -> None:
             folder.unlink(missing_ok=True)
 
 
-def _writing() -> AbstractContextManager[None]:
-    return _raising(lambda error: Unwritable(f"Cannot write the search index: {error}.", path=str(index_folder())))
-
-
 class IndexUpdate:
     """A change of the index: documents are added and deleted, and all of it is committed at once.
 
@@ -291,15 +295,16 @@ class IndexUpdate:
     def writer(self) -> Any:
         """The writer, opened when first needed."""
         if self._writer is None:
-            with _writing():
+            with _writing:
                 self._writer = self.reader.index.writer(HEAP, 1)
         return self._writer
 
     def add(self, file: int, document: SearchDocument, position: DocumentPosition) -> None:
         """Add a document of a file."""
         entry = tantivy.Document()
-        entry.add_text("text", prepare(document.text))
-        pieces = word_pieces(fold(document.text))
+        text = prepare(document.text)
+        entry.add_text("text", text)
+        pieces = word_pieces(text)
         if pieces:
             entry.add_text("pieces", " ".join(pieces))
         for name, value in (("tool", document.tool), ("model", position.model), ("branch", position.branch)):
@@ -310,13 +315,13 @@ class IndexUpdate:
         if document.error:
             entry.add_unsigned("error", 1)
         entry.add_unsigned("file", file | TAIL_BIT if position.in_tail else file)
-        entry.add_unsigned("kind", KINDS.index(document.kind))
+        entry.add_unsigned("kind", KIND_NUMBERS[document.kind])
         entry.add_unsigned("offset", position.offset)
         entry.add_unsigned("length", position.length)
         entry.add_unsigned("line", position.line)
         entry.add_unsigned("place", position.place)
         entry.add_integer("time", position.time_ms)
-        with _writing():
+        with _writing:
             self.writer.add_document(entry)
 
     def delete(self, file: int, *, tail_only: bool = False) -> None:
@@ -324,7 +329,7 @@ class IndexUpdate:
         for number in (file | TAIL_BIT,) if tail_only else (file | TAIL_BIT, file):
             # deleting by term does nothing for numbers (tantivy-py 0.27)
             query = tantivy.Query.term_query(self.reader.schema, "file", number)
-            with _writing():
+            with _writing:
                 self.writer.delete_documents_by_query(query)
 
     def commit(self) -> None:
@@ -333,7 +338,7 @@ class IndexUpdate:
         entry.add_text("role", LEDGER)
         ledger = {os.fsencode(path): cursor for path, cursor in self.cursors.items()}
         entry.add_bytes(LEDGER, msgspec.msgpack.encode(ledger))
-        with _writing():
+        with _writing:
             self.writer.delete_documents_by_term("role", LEDGER)
             self.writer.add_document(entry)
             self.writer.commit()
@@ -341,7 +346,7 @@ class IndexUpdate:
     def close(self) -> None:
         """Finish merging and release the writer."""
         if self._writer is not None:
-            with _writing():
+            with _writing:
                 self._writer.wait_merging_threads()
             self._writer = None
             remove_orphans(self._folder)
@@ -361,7 +366,7 @@ def open_update(wait: float = LOCK_SECONDS) -> Generator[IndexUpdate | None]:
     folder = index_folder()
     if tantivy is None:
         raise Unwritable("Cannot write the search index: there is no search engine for this platform.")
-    with _writing():
+    with _writing:
         make_own_folder(folder.parent)
         descriptor = open_own(folder.with_suffix(".lock"), os.O_RDWR | os.O_CREAT)
     try:
@@ -384,7 +389,7 @@ def _waiting_file() -> Path:
 
 def _ask_for_turn() -> None:
     """Say that this process waits: whoever updates the index for long lets others go first in between."""
-    with _writing():
+    with _writing:
         os.close(open_own(_waiting_file(), os.O_RDWR | os.O_CREAT))
         os.utime(_waiting_file())
 
@@ -417,6 +422,6 @@ def _begin(folder: Path) -> IndexUpdate:
 
 
 def _opened(folder: Path) -> IndexUpdate:
-    with _writing(), suppress(FileExistsError):
+    with _writing, suppress(FileExistsError):
         folder.mkdir(mode=PRIVATE_FOLDER)
     return IndexUpdate(folder)

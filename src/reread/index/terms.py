@@ -53,7 +53,7 @@ SCRIPTS = ((0x591, 0xDFF), (0x1AB0, 0x1CFF), (0x20D0, 0x20FF), (0xFE00, 0xFE2F))
 """The first and the last of characters that have marks among them: vowel points, tones, variants."""
 ESCAPES = r"\\[nrtbfv0]", r"\\x[0-9A-Fa-f]{2}", r"\\u[0-9A-Fa-f]{4}"
 """Escapes of strings, which stay in texts that quote code: their letters are no part of the word after them."""
-FEW = 12
+FEW = 120
 """So many different characters are replaced one after the other, which is fastest."""
 _ASCII_WORD = re.compile("[0-9a-z]+")
 _ESCAPED_WORD = re.compile(rf"(?:{'|'.join(ESCAPES)})([0-9A-Za-z]+)")

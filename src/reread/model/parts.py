@@ -8,12 +8,12 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, cast
+from typing import Any
 
 import msgspec
 
 from reread.base import jsontext
-from reread.base.coerce import as_dict
+from reread.base.coerce import LIST, OBJECT, as_dict
 from reread.base.joined_text import joined_text
 from reread.base.text import plural
 from reread.model.authors import COMMAND, PERSON, user_author
@@ -490,13 +490,10 @@ def strings(value: Any) -> Iterator[str]:
         item = stack.pop()
         if isinstance(item, str):
             yield item
-        elif isinstance(item, dict):
-            fields = cast(dict[str, Any], item)
-            stack += [
-                inner for name, inner in reversed(fields.items()) if name not in NOT_TEXT or is_text(name, fields)
-            ]
-        elif isinstance(item, list):
-            stack += reversed(cast(list[Any], item))
+        elif isinstance(item, OBJECT):
+            stack += [inner for name, inner in reversed(item.items()) if name not in NOT_TEXT or is_text(name, item)]
+        elif isinstance(item, LIST):
+            stack += reversed(item)
         elif isinstance(item, msgspec.Struct):
             stack.append(msgspec.structs.asdict(item))
 
@@ -508,10 +505,10 @@ def keys_and_numbers(input: Any) -> Iterator[str]:
     while stack:
         name, item = stack.pop()
         lines += [name] if name else []
-        if isinstance(item, dict):
-            stack += reversed(cast(dict[str, Any], item).items())
-        elif isinstance(item, list):
-            stack += [("", inner) for inner in reversed(cast(list[Any], item))]
+        if isinstance(item, OBJECT):
+            stack += reversed(item.items())
+        elif isinstance(item, LIST):
+            stack += [("", inner) for inner in reversed(item)]
         elif isinstance(item, int | float):
             lines.append(jsontext.dumps(item).decode())
     if lines:

@@ -13,6 +13,8 @@ import msgspec
 from msgspec import Meta, Struct, field
 from msgspec.structs import FieldInfo
 
+from reread.base.coerce import LIST, OBJECT
+
 Number: TypeAlias = int | float
 
 Content: TypeAlias = Annotated[
@@ -504,7 +506,7 @@ def to_blocks(content: Any) -> list[Block]:
     """Return the content of a message or result as blocks, whatever shape it has."""
     if content is None:
         return []
-    values = cast(list[Any], content) if isinstance(content, list) else [content]
+    values = content if isinstance(content, LIST) else [content]
     return [to_block(value) for value in values]
 
 
@@ -512,14 +514,11 @@ def to_block(value: Any) -> Block:
     """Return one value as a block; a bare string is a text."""
     if isinstance(value, str):
         return Text(text=value)
-    if not isinstance(value, dict):
-        return UnknownBlock(value=value)
-    block = cast(dict[str, Any], value)
-    kind = block.get("type")
+    kind = value.get("type") if isinstance(value, OBJECT) else None
     if not isinstance(kind, str):
-        return UnknownBlock(value=block)
+        return UnknownBlock(value=value)
     struct = BLOCKS.get(kind)
-    return to_struct(block, struct) if struct else UnknownBlock(type=kind, value=block)
+    return to_struct(value, struct) if struct else UnknownBlock(type=kind, value=value)
 
 
 def to_struct(value: dict[str, Any], struct: type[StructT]) -> StructT:
