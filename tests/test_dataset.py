@@ -1,5 +1,11 @@
-"""The rows of the tables: every column has its value, and they say what the library says."""
+"""The rows of the tables: every column has its value, and they say what the library says.
 
+`fixtures/table_rows.json` has all columns of a session with something for each. Run with REREAD_GOLDEN=update to
+rewrite it, and review the difference before you commit it.
+"""
+
+import json
+import os
 import shutil
 from collections import Counter
 from collections.abc import Iterator
@@ -8,7 +14,7 @@ from typing import Any
 
 import pyarrow
 import pytest
-from making import answer, jsonl, reply, result, use, user
+from making import answer, jsonl, reply, result, system, thinking, told, use, user
 
 import reread
 from reread.cli._options import SAMPLES
@@ -56,6 +62,74 @@ def test_columns_are_documented_and_text_comes_last() -> None:
         assert all(column.doc.endswith((".", "…")) for column in table.columns)
         assert [column.text for column in table.columns] == sorted(column.text for column in table.columns)
         assert arrow_schema(table, text=True).names == table.names(text=True)
+
+
+def write_a_session_with_everything(folder: Path) -> tuple[Path, Path]:
+    """Write a session that was forked, branched, compacted, changed and deleted a file, and its agent."""
+    client = {"cwd": "/work", "gitBranch": "topic", "version": "2.1.0", "entrypoint": "cli"}
+    counts = {
+        "input_tokens": 1,
+        "output_tokens": 20,
+        "cache_read_input_tokens": 300,
+        "cache_creation_input_tokens": 9000,
+    }
+    split = {"ephemeral_5m_input_tokens": 4000, "ephemeral_1h_input_tokens": 5000}
+    usage = {**counts, "cache_creation": split, "server_tool_use": {"web_search_requests": 6}}
+    change = {"file_path": "/work/a.txt", "old_string": "two", "new_string": "2"}
+    hunk = {"oldStart": 1, "oldLines": 2, "newStart": 1, "newLines": 2, "lines": [" one", "-two", "+2"]}
+    edited = {"filePath": "/work/a.txt", "originalFile": "one\ntwo\n", "structuredPatch": [hunk]}
+    wrote = {"type": "create", "filePath": "/work/a.txt", "content": "one\ntwo\n", "structuredPatch": []}
+    write = use("toolu_1", "Write", file_path="/work/a.txt", content="one\ntwo\n")
+    main = told(
+        user("first", **client, forkedFrom={"sessionId": "origin", "messageUuid": "x"}),
+        reply(
+            thinking("hm"), "so", write, requestId="req_1", costUSD=0.5, stop_reason="tool_use", usage=usage, **client
+        ),
+        answer(result("toolu_1"), data=wrote),
+        reply(use("toolu_2", command="false"), id="msg_2", requestId="req_2", version="2.1.1", cwd="/work/below"),
+        answer(result("toolu_2", "Exit code 3\nno", is_error=True), data="Error: Exit code 3\nno"),
+        reply(use("toolu_3", "Agent", description="d", prompt="look", subagent_type="Explore"), id="msg_3"),
+        answer(result("toolu_3", "found"), data={"agentId": "a1", "status": "completed", "content": []}),
+        system("compact_boundary", "Conversation compacted", compactMetadata={"trigger": "manual", "preTokens": 9}),
+        user("summary", isCompactSummary=True),
+        user("second, left", uuid="left"),
+        user("second", parentUuid="u9"),
+        reply(use("toolu_4", "Edit", **change), id="msg_4", timestamp="2025-01-29T14:00:11.500Z"),
+        answer(result("toolu_4"), data={**edited, "oldString": "two", "newString": "2"}),
+        reply(use("toolu_5", command="rm a.txt"), id="msg_5", cwd="/work"),
+        answer(result("toolu_5", ""), data={"stdout": "", "stderr": "", "interrupted": False}, cwd="/work"),
+    )
+    found = reply("found", id="msg_9", requestId="req_9", stop_reason="end_turn", usage={**counts, "output_tokens": 7})
+    found["message"]["model"] = "claude-opus-4-6"
+    path = folder / "projects" / "-work" / "s.jsonl"
+    agent = path.with_suffix("") / "subagents" / "agent-a1.jsonl"
+    agent.parent.mkdir(parents=True)
+    path.write_bytes(jsonl(*({**line, "sessionId": "s"} for line in main)) + b"nope")
+    own = {"sessionId": "s", "agentId": "a1", "isSidechain": True}
+    agent.write_bytes(jsonl(*({**line, **own} for line in told(user("look"), found))))
+    return path, agent
+
+
+def test_every_column_has_its_value(tmp_path: Path) -> None:
+    found = rows_of(*write_a_session_with_everything(tmp_path))
+    usage = settled_rows(find_files([tmp_path]), "here", cache=False)
+    found["usage"] = [row for batch in batches(TABLES["usage"], usage) for row in batch.to_pylist()]
+    made = {
+        table: {name: [json.loads(_plain(row[name], tmp_path)) for row in rows] for name in rows[0]}
+        for table, rows in found.items()
+    }
+    lines = [
+        f'"{table}": {{\n' + ",\n".join(f'"{name}": {json.dumps(values)}' for name, values in columns.items()) + "}"
+        for table, columns in made.items()
+    ]
+    expected = Path(__file__).parent / "fixtures" / "table_rows.json"
+    if os.environ.get("REREAD_GOLDEN") == "update":
+        expected.write_text("{" + ",\n".join(lines) + "}\n")
+    assert made == json.loads(expected.read_text())
+
+
+def _plain(value: Any, folder: Path) -> str:
+    return json.dumps(value, default=str).replace(str(folder), "")
 
 
 def test_rows_say_what_the_library_says(folder: Path) -> None:
