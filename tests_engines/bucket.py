@@ -47,8 +47,3 @@ def run(*arguments: str, code: int = 0, **variables: str) -> str:
         out, errors = process.communicate(timeout=120)
     assert process.returncode == code, (arguments, out.decode(), errors.decode())
     return out.decode() + errors.decode()
-
-
-def tree(folder: Path) -> dict[str, bytes]:
-    """Return the files below a folder."""
-    return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}

@@ -11,7 +11,8 @@ from pathlib import Path
 
 import clouds
 import pytest
-from bucket import run, start, tree
+from bucket import run, start
+from folder_bucket import tree
 
 import reread
 from reread.archive.verify import KeptEntry, KeptProblem
