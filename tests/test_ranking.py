@@ -1,6 +1,7 @@
 """The order of what a search finds: kind, age and fit; each place once; and what the index does not have yet."""
 
 import json
+import math
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,11 @@ from test_index import locked_index
 
 import reread
 from reread.index import update
+from reread.index.document import SearchDocument
+from reread.index.document_reader import FoundDocument
 from reread.index.find import find
+from reread.index.query import as_words
+from reread.index.ranking import Ranker, Ranking
 
 NOW = datetime.now(UTC)
 
@@ -86,6 +91,78 @@ def test_a_record_that_was_written_twice_is_found_once_and_takes_no_place_of_the
 def test_the_same_words_in_two_records_are_two_hits(tmp_path: Path) -> None:
     write(tmp_path, "s", user("the zebra"), user("the zebra"))
     assert len(found(tmp_path)) == 2
+
+
+def text(session: str, words: str, kind: str = "text", *, days: float = -1, line: int = 1, uuid: str = "") -> Any:
+    document, time_ms = SearchDocument(kind, words), int((NOW - timedelta(days=days)).timestamp() * 1000)
+    return FoundDocument(f"/projects/p/{session}.jsonl", 100 * line, 9, line, document, time_ms, uuid=uuid)
+
+
+def ranked(query: str, *texts: FoundDocument, strict: bool = False) -> Ranking:
+    leaves = [leaf for word in query.split() for leaf in as_words(word)]
+    return Ranker(None, leaves, texts, strict=strict).rank()
+
+
+def scores(ranking: Ranking) -> list[tuple[str, int, str, float]]:
+    """Return session, line, stage and score of each text."""
+    found = ((one, one.text) for one in ranking.texts)
+    return [(Path(where.path).stem, where.line, one.stage, one.score) for one, where in found if hasattr(where, "path")]
+
+
+def test_a_session_counts_as_one_long_text_and_by_its_best_text() -> None:
+    """BM25: ln(1 + (sessions - having + 0.5) / (having + 0.5)) is the weight of a word, 1.2 its saturation."""
+    said = [
+        text("both", "alpha beta"),
+        text("both", "alpha", line=2),
+        text("one", "alpha", "prompt"),
+        text("rare", "beta"),
+        text("none", "gamma"),
+    ]
+    alpha = math.log(1 + (4 - 2 + 0.5) / (2 + 0.5))
+    both, one = alpha * 2 * 2.2 / (2 + 1.2) + alpha, alpha  # beta weighs the same: two sessions of four have it
+    best, prompt, answer = 1.2 * 2 * alpha, 1.6 * alpha, 1.2 * alpha
+    ranking = ranked("alpha beta", *said)
+    assert (ranking.total, ranking.with_all, ranking.with_some) == (1, 1, 2)
+    assert scores(ranking) == [
+        ("both", 1, "all", 2.0),
+        ("both", 2, "all", 2.0),
+        ("one", 1, "any", round(one / both + prompt / best, 4)),
+        ("rare", 1, "any", round(one / both + answer / best, 4)),
+    ]
+    strict = ranked("alpha beta", *said, strict=True)
+    assert (strict.total, strict.with_all, strict.with_some) == (1, 1, 0)
+    assert [row[:2] for row in scores(strict)] == [("both", 1)]
+
+
+def test_a_session_with_the_heavier_half_of_the_words_has_most_of_them() -> None:
+    said = [text("a", "alpha"), text("b", "alpha"), text("c", "alpha"), text("rare", "beta"), text("x", "gamma")]
+    ranking = ranked("alpha beta", *said)
+    assert (ranking.total, ranking.with_all, ranking.with_some) == (4, 0, 4), "none has all, so those with one count"
+    assert {row[0]: row[2] for row in scores(ranking)} == {"rare": "most", "a": "any", "b": "any", "c": "any"}
+
+
+def test_kind_and_age_weigh_as_documented() -> None:
+    kinds = {"title": 2.0, "prompt": 1.6, "text": 1.2, "thinking": 1.0, "input": 1.0, "result": 0.8, "notice": 0.6}
+    found = scores(ranked("alpha", *(text(kind, "alpha", kind) for kind in kinds)))
+    assert {row[0]: row[3] for row in found} == {kind: round(1 + weight / 2, 4) for kind, weight in kinds.items()}
+    ages = {"future": (-9, 1.0), "now": (0, 1.0), "sixty": (60, 0.75), "hundred-twenty": (120, 0.625)}
+    found = scores(ranked("alpha", *(text(name, "alpha", days=days) for name, (days, _) in ages.items())))
+    assert {row[0]: row[3] for row in found} == pytest.approx(
+        {name: 1 + left for name, (_, left) in ages.items()}, abs=1e-3
+    )
+
+
+def test_three_texts_of_a_session_come_before_the_next_session_and_the_rest_last() -> None:
+    many = [text("many", "alpha beta", line=line, days=line) for line in range(1, 6)]
+    found = scores(ranked("alpha beta", *many, text("other", "alpha beta", days=500)))
+    assert [row[:2] for row in found] == [("many", 1), ("many", 2), ("many", 3), ("other", 1), ("many", 4), ("many", 5)]
+
+
+def test_a_text_that_other_sessions_repeat_is_one_with_its_copies() -> None:
+    same = [text(name, "alpha", days=1, uuid="u") for name in ("a", "b", "c")]
+    others = [text("d", "alpha", days=1, uuid="v"), text("e", "alpha", days=1), text("f", "alpha", days=2, uuid="u")]
+    found = [(one.text.path, one.copies) for one in ranked("alpha", *same, *others).texts]  # type: ignore[union-attr]
+    assert [(Path(path).stem, copies) for path, copies in found] == [("a", 2), ("d", 0), ("e", 0), ("f", 0)]
 
 
 @pytest.fixture

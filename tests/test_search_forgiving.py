@@ -65,11 +65,13 @@ def test_words_near_each_other_count_as_found_together(root: Path, monkeypatch: 
     filler = [user(f"filler {n}") for n in range(40)]
     write(root, "near", user("the telescope"), reply("a mirror"), *filler)
     write(root, "far", user("a telescope"), *filler, user("the mirror"))
+    write(root, "edge", user("a telescope"), *filler[:11], user("the mirror"))  # twelve lines below
+    write(root, "beyond", user("a telescope"), *filler[:12], user("the mirror"))
     write(root, "one", user("telescope telescope telescope"))
     found = search(root, "telescope mirror")
     stages = {hit.key: hit.stage for hit in found}
-    assert stages == {"near": "all", "far": "most", "one": "any"}
-    assert (found.with_all, found.with_some) == (1, 2)
+    assert stages == {"near": "all", "edge": "all", "far": "most", "beyond": "most", "one": "any"}
+    assert (found.with_all, found.with_some) == (2, 3)
 
 
 def test_rare_words_weigh_more_than_common_ones(root: Path, how: str) -> None:
