@@ -3,6 +3,7 @@
     python scripts/mutation.py map [tests/test_x.py ...]      # which test runs which function, and how long it takes
     python scripts/mutation.py try accounting model           # mutants of packages, 60 of each, the same for a seed
     python scripts/mutation.py try index/query.py --sample 0  # every mutant of one file
+    python scripts/mutation.py try model --tests tests/test_x.py ...  # against these tests only
     python scripts/mutation.py guards [WORD ...]              # each guard of `guards.py` whose row has one of the words
 
 `map` runs the tests once and writes `build/mutation.json`; run it again when tests have changed much. `try` imports the
@@ -46,14 +47,15 @@ APART = ("browser", "test_fuzz.py", "test_linear.py", "test_linear_verbs.py", "t
 """Tests that take too long for each mutant, or say nothing of a function."""
 ELSEWHERE = ("dataset/iceberg.py",)
 """What `make test-engines` tests."""
-MOST = 10.0
-"""Seconds of tests that a mutant has to survive."""
+MOST = 40.0
+"""Seconds of tests that a mutant has to survive, as `map` measured them, which makes them several times as slow."""
 HANGING = 60
 """Seconds after which the tests of a mutant hang: then, too, they notice. It is ten times as long for a new start."""
 ANY = "*"
 """Instead of a function: the test may run any."""
-ASKED = 2
-"""How many of the parametrized tests of one function say what all of them run, about."""
+ASKED, ASKED_SECONDS = 200, 4.0
+"""How many of the parametrized tests of one function are run to see what each runs, and for how long; those that are
+not run count as tests of whatever the others run."""
 WORKERS = 2
 
 COMPARED = {
@@ -78,6 +80,8 @@ COMPUTED = {
     ast.BitOr: ast.BitAnd,
     ast.BitAnd: ast.BitOr,
 }
+ONE_WAY = ("isinstance", "issubclass", "getattr", "setattr", "hasattr", "cast", "min", "max")
+"""Functions whose arguments have one order, without which nothing would run, or none."""
 
 
 STATEMENTS = ("pass", "yield")
@@ -116,6 +120,8 @@ class Maker(ast.NodeVisitor):
         self.file = file
         self.data = text.encode()
         self.found: list[Mutant] = []
+        self._is_start = False
+        """True in what sets the first value of each attribute."""
         self._starts = [0]
         for row in self.data.split(b"\n"):
             self._starts.append(self._starts[-1] + len(row) + 1)
@@ -195,6 +201,25 @@ class Maker(ast.NodeVisitor):
         self._add(node, "pass")
         self.generic_visit(node)
 
+    def visit_Assign(self, node: ast.Assign) -> None:
+        """Leave out a change of something that is there already; without a new name, nothing would run."""
+        if all(isinstance(target, ast.Attribute | ast.Subscript) for target in node.targets) and not self._is_start:
+            self._add(node, "pass")
+        self.generic_visit(node)
+
+    def visit_Delete(self, node: ast.Delete) -> None:
+        """Leave out a deletion."""
+        self._add(node, "pass")
+
+    def visit_Call(self, node: ast.Call) -> None:
+        """Swap the first two arguments."""
+        given = node.args[:2]
+        if len(given) == 2 and not any(isinstance(one, ast.Starred) for one in given):
+            swapped = ast.Call(node.func, [given[1], given[0], *node.args[2:]], node.keywords)
+            if ast.unparse(node.func) not in ONE_WAY:
+                self._add(node, ast.unparse(swapped))
+        self.generic_visit(node)
+
     def visit_Continue(self, node: ast.Continue) -> None:
         """Go on below instead of with the next."""
         self._add(node, "pass")
@@ -224,8 +249,10 @@ class Maker(ast.NodeVisitor):
         """Change defaults and the body, but no decorator and no type."""
         for default in (*node.args.defaults, *(one for one in node.args.kw_defaults if one)):
             self.visit(default)
+        self._is_start = node.name == "__init__"
         for statement in node.body:
             self.visit(statement)
+        self._is_start = False
 
     def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> None:
         """Like a function."""
@@ -255,17 +282,19 @@ class Tests:
 
     def __init__(self, items: list[pytest.Item]) -> None:
         known = read_map()
+        by_id = {item.nodeid: item for item in items}
         self._functions: dict[str, list[tuple[float, list[pytest.Item]]]] = defaultdict(list)
         self._files: dict[str, list[tuple[float, list[pytest.Item]]]] = defaultdict(list)
         alike: dict[str, list[pytest.Item]] = defaultdict(list)
         for item in items:
-            alike[test_of(item)].append(item)
+            if item.nodeid not in known:
+                alike[test_of(item)].append(item)
         for test, (seconds, functions) in known.items():
-            if test in alike:
+            if meant := [by_id[test]] if test in by_id else alike.get(test):
                 for function in functions:
-                    self._functions[function].append((seconds, alike[test]))
+                    self._functions[function].append((seconds, meant))
                 for file in {function.partition(":")[0] for function in functions}:
-                    self._files[file].append((seconds, alike[test]))
+                    self._files[file].append((seconds, meant))
 
     def of_function(self, function: str) -> list[pytest.Item]:
         """The tests that run a function, as many as there is time for."""
@@ -292,7 +321,7 @@ def _within(found: list[tuple[float, list[pytest.Item]]]) -> Iterator[pytest.Ite
 
 
 def read_map() -> dict[str, tuple[float, list[str]]]:
-    """How long each test takes and which functions it runs, by its name without parameters."""
+    """How long each test takes and which functions it runs, by its name; without parameters, of all of its kind."""
     return json.loads(MAP.read_text()) if MAP.exists() else {}
 
 
@@ -349,19 +378,22 @@ def passes(item: pytest.Item, following: pytest.Item | None) -> bool:
 
 
 def make_map(items: list[pytest.Item]) -> None:
-    """Run the tests and write down which functions each runs; of many parametrized ones, a few speak for all."""
+    """Run the tests and write down which functions each runs; of many parametrized ones, some speak for the others."""
     alike: dict[str, list[pytest.Item]] = defaultdict(list)
     for item in items:
         alike[test_of(item)].append(item)
-    asked = [item for same in alike.values() for item in same[:: max(1, len(same) // ASKED)]]
-    known = {test: row for test, row in read_map().items() if test not in alike}
+    asked = [item for same in alike.values() for item in same[:: -(-len(same) // ASKED)]]
+    known = {test: row for test, row in read_map().items() if test.partition("[")[0] not in alike}
     with tempfile.TemporaryDirectory() as folder:
         children = [_start(asked[number::WORKERS], Path(folder) / str(number)) for number in range(WORKERS)]
         for number, child in enumerate(children):
             os.waitpid(child, 0)
             for test, seconds, functions in json.loads((Path(folder) / f"{number}.json").read_text()):
-                before, others = known.get(test, (0.0, []))
-                known[test] = (max(before, seconds), sorted({*others, *functions}))
+                known[test] = (seconds, functions)
+                general = test.partition("[")[0]
+                if general != test:
+                    before, others = known.get(general, (0.0, []))
+                    known[general] = (max(before, seconds), sorted({*others, *functions}))
     MAP.parent.mkdir(exist_ok=True)
     MAP.write_text(json.dumps(known))
     say(f"{len(alike)} tests, {sum(known[test][0] for test in alike if test in known):.0f} s")
@@ -382,8 +414,12 @@ def _trace(items: list[pytest.Item], folder: Path) -> list[tuple[str, float, lis
     """Run tests, and return for each that passes how long it took and which functions it ran."""
     found: list[tuple[str, float, list[str]]] = []
     inside = f"{SOURCE}{os.sep}"
+    spent: dict[str, float] = defaultdict(float)
     use_temporary_folder(items[0], folder)
     for item, following in zip(items, [*items[1:], None], strict=True):
+        if spent[test_of(item)] > ASKED_SECONDS / WORKERS:
+            continue
+        item.session._setupstate.teardown_exact(item)  # of one that was left out after it was announced
         ran: set[CodeType] = set()
 
         def called(frame: FrameType, event: str, argument: Any, ran: set[CodeType] = ran) -> None:
@@ -396,9 +432,10 @@ def _trace(items: list[pytest.Item], folder: Path) -> list[tuple[str, float, lis
         finally:
             lost = sys.gettrace() is not called  # Python stops tracing when there is no room left on the stack
             sys.settrace(None)
+            spent[test_of(item)] += time.process_time() - start
         if passed:
             own = {name_of(code) for code in ran if code.co_filename.startswith(inside)} | ({ANY} if lost else set())
-            found.append((test_of(item), round(time.process_time() - start, 4), sorted(own)))
+            found.append((item.nodeid, round(time.process_time() - start, 4), sorted(own)))
     return found
 
 
@@ -541,7 +578,7 @@ class Sources:
 # The command line
 
 
-def try_mutants(items: list[pytest.Item], places: list[str], *, sample: int, seed: int) -> bool:
+def try_mutants(items: list[pytest.Item], places: list[str], *, sample: int, seed: int, only: list[str]) -> bool:
     """Try the mutants of packages, and print a figure for each; True if none survived."""
     equivalent = read_equivalent()
     alive = 0
@@ -549,6 +586,7 @@ def try_mutants(items: list[pytest.Item], places: list[str], *, sample: int, see
         found = mutants_of(place)
         known = [one for one in found if one.change in equivalent]
         found = [one for one in found if one.change not in equivalent]
+        found = [one for one in found if not only or any(text in one.change for text in only)]
         chosen = sorted(random.Random(seed).sample(found, min(sample or len(found), len(found))))
         start, counts = time.monotonic(), Counter[str]()
         with tempfile.TemporaryDirectory() as folder:
@@ -611,6 +649,8 @@ def main() -> int:
     trying.add_argument("places", nargs="+", help="packages or modules below src/reread")
     trying.add_argument("--sample", type=int, default=60, help="how many of each; 0 for all")
     trying.add_argument("--seed", type=int, default=1)
+    trying.add_argument("--only", action="append", default=[], metavar="TEXT", help="only changes that contain this")
+    trying.add_argument("--tests", nargs="+", default=[], help="collect only these test files: it starts sooner")
     verbs.add_parser("guards").add_argument("words", nargs="*")
     chosen = parser.parse_args()
     if chosen.verb == "guards":
@@ -621,9 +661,9 @@ def main() -> int:
         if chosen.verb == "map":
             make_map(items)
         else:
-            outcome.append(try_mutants(items, chosen.places, sample=chosen.sample, seed=chosen.seed))
+            outcome.append(try_mutants(items, chosen.places, sample=chosen.sample, seed=chosen.seed, only=chosen.only))
 
-    with_tests(work, chosen.tests if chosen.verb == "map" else [])
+    with_tests(work, chosen.tests)
     return 0 if all(outcome) else 1
 
 
