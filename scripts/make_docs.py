@@ -57,7 +57,7 @@ ORDER = {
     ),
     "Tools": ("tool_types",),
     "Blocks": tuple(f"types.{struct.__name__}" for struct in BLOCKS),
-    "Live": ("follow", "types.ChangeStream", "Change", "Decoder"),
+    "Live": ("follow", "types.ChangeStream", "Change", "Decoder", "now", "types.LiveSession"),
     "Checking": ("check", "Finding"),
     "Counting": (
         "usage",

@@ -43,3 +43,11 @@ def run_apart(work: Callable[[], T]) -> T:
 def run_async(work: Coroutine[Any, Any, T]) -> T:
     """Run a coroutine in a thread of its own."""
     return run_apart(lambda: asyncio.run(work))
+
+
+def wait_until(true: Callable[[], bool]) -> None:
+    """Wait for a condition."""
+    until = time.monotonic() + PATIENCE
+    while not true():
+        assert time.monotonic() < until
+        time.sleep(0.02)

@@ -24,7 +24,7 @@ from unittest.mock import Mock
 from urllib.request import url2pathname
 
 import pytest
-from limits import PATIENCE, child_process
+from limits import PATIENCE, child_process, wait_until
 from making import image, jsonl, printed, reply, result, text, told, use, user
 
 import reread
@@ -276,14 +276,6 @@ def test_nothing_is_counted_while_a_session_is_opened(tmp_path: Path, monkeypatc
         assert len(counted) == 1
     wait_until(lambda: len(counted) == 4)
     counter.close()
-
-
-def wait_until(true: Callable[[], bool]) -> None:
-    """Wait for a condition."""
-    until = time.monotonic() + PATIENCE
-    while not true():
-        assert time.monotonic() < until
-        time.sleep(0.02)
 
 
 def test_long_work_lets_other_requests_use_the_session(live: tuple[Site, Path]) -> None:

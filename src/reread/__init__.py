@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from reread.reports.blame_report import blame as blame
     from reread.reports.diff_report import diff as diff
     from reread.reports.file_report import file as file
+    from reread.reports.now_report import now as now
     from reread.reports.secrets_report import secrets as secrets
     from reread.reports.stats_report import stats as stats
     from reread.reports.usage_report import usage as usage
@@ -95,6 +96,7 @@ _MODULES = {
     "files": "session.session",
     "follow": "session.follow",
     "keep": "archive.archive",
+    "now": "reports.now_report",
     "open": "session.session",
     "redact": "reader.redacted_export",
     "replay": "recording.player",

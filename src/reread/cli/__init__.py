@@ -26,6 +26,7 @@ OUTPUT_ERRORS = (errno.ENOSPC, errno.EFBIG, errno.EIO, errno.EDQUOT)
 
 HEADINGS = {
     "Read": ("serve", "ls", "search", "show", "tail"),
+    "Now": ("now",),
     "Files": ("files", "file", "diff", "blame"),
     "Check and count": ("check", "usage", "stats", "sql", "tables"),
     "Keep and share": ("keep", "adopt", "capture", "resume", "replay", "export", "share", "secrets"),
@@ -56,6 +57,9 @@ SYNONYMS = {
     "web": "serve",
     "follow": "tail",
     "watch": "tail",
+    "status": "now",
+    "ps": "now",
+    "top": "now",
     "annotate": "blame",
     "compare": "diff",
     "validate": "check",
@@ -154,6 +158,7 @@ def reread(ctx: click.Context, root: tuple[Path, ...]) -> None:
     reread show                    read the newest session
     reread show --project .        read the newest one of this folder
     reread tail                    follow it live
+    reread now                     see what runs, and who waits for you
     reread files                   list the files that it changed
     reread blame src/app.py        see which session wrote each line
     reread export -o it.md         write it to a file

@@ -18,6 +18,7 @@ BY_VERB: dict[str, dict[int | str, str]] = {
     "search": {1: "nothing matches"},
     "show": {1: f"{_NO_PROJECT}, or {_NO_CALLS}"},
     "tail": {1: _NO_PROJECT},
+    "now": {0: "a session waits for somebody", 1: "none does"},
     "files": {1: f"{_NO_PROJECT}, or the session did not change `--file`"},
     "blame": {1: "no session wrote any of the lines"},
     "check": {1: "there are errors"},

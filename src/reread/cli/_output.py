@@ -84,7 +84,8 @@ STYLES: dict[str, dict[str, Any]] = {
 """The styles of listings."""
 
 
-def _styled(spans: Iterable[tuple[str, str]]) -> str:
+def styled(spans: Iterable[tuple[str, str]]) -> str:
+    """Return texts with their styles as one line."""
     texts = [(STYLES.get(style), text) for style, text in spans if text]
     plain = bool(os.environ.get("NO_COLOR"))
     return "".join(click.style(text, **style) if style and not plain else text for style, text in texts).rstrip()
@@ -92,7 +93,7 @@ def _styled(spans: Iterable[tuple[str, str]]) -> str:
 
 def print_lines(lines: Iterable[str | Iterable[tuple[str, str]]]) -> None:
     """Print lines of texts with their styles, or of plain text; on a terminal through a pager."""
-    print_pages(f"{line if isinstance(line, str) else _styled(line)}\n" for line in lines)
+    print_pages(f"{line if isinstance(line, str) else styled(line)}\n" for line in lines)
 
 
 def print_pages(pages: Iterable[str], *, colour: bool | None = None) -> None:

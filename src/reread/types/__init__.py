@@ -118,6 +118,7 @@ from reread.reports.diff_report import DiffSide as DiffSide
 from reread.reports.diff_report import FileDifference as FileDifference
 from reread.reports.diff_report import SessionDiff as SessionDiff
 from reread.reports.file_report import FileAt as FileAt
+from reread.reports.now_report import LiveSession as LiveSession
 from reread.reports.secrets_report import FileSecrets as FileSecrets
 from reread.reports.secrets_report import Secret as Secret
 from reread.reports.secrets_report import SecretsReport as SecretsReport

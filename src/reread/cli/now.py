@@ -1,0 +1,102 @@
+"""`reread now`."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from reread.cli._exit_codes import NOTHING_FOUND, OK
+from reread.cli._options import json_option, merged_roots, refuse_with, root_options
+from reread.cli._output import print_json, print_lines, terminal_width
+
+if TYPE_CHECKING:
+    from reread.reports.now_report import LiveSession, NowWatch
+
+
+@click.command()
+@click.option("--once", is_flag=True, help="Print what runs now and exit; so it does if the output is no terminal.")
+@click.option("--notify", is_flag=True, help="Notify the desktop when a session waits, is done or died.")
+@click.option("--exec", "command", metavar="CMD", help="Run a command whenever the state of a session changes.")
+@json_option
+@root_options
+@click.pass_context
+def now(
+    ctx: click.Context, once: bool, notify: bool, command: str | None, as_json: bool, root: tuple[Path, ...]
+) -> None:
+    """Show which sessions run, which wait for you, and what they cost.
+
+    On a terminal, the list stays up to date until Ctrl-C. A session works, waits for a permission or an answer, is idle
+    (it waits for the next prompt), has ended in the last ten minutes, or died in the last day. What Claude Code itself
+    does not say is inferred from the transcript, and marked. Of a bucket, it shows the newest states of all machines.
+
+    Exits with 0 if a session waits, and with 1 if none does.
+
+    --exec runs CMD in a shell. The values are in its environment, and nowhere else: REREAD_STATE, REREAD_WAITING_FOR,
+    REREAD_SESSION, REREAD_TITLE, REREAD_PROJECT, REREAD_CALL, REREAD_COST_USD.
+
+    \b
+    reread now
+    reread now --once && echo "someone waits for me"
+    reread now --json
+    reread now --notify
+    reread now --exec 'test "$REREAD_STATE" != waiting || say "$REREAD_TITLE"'
+    reread --root s3://team/sessions now
+    """
+    from reread.reports.now_report import NowWatch, live_value
+
+    acts = notify or command is not None
+    if acts:
+        refuse_with(ctx, "--notify" if notify else "--exec", ("--once", "--json"), "it runs until it is stopped")
+    tellers = _tellers(notify, command)
+    watch = NowWatch(merged_roots(ctx, root) or None)
+    if not acts and (once or as_json or not sys.stdout.isatty()):
+        live = watch.update()
+        if as_json:
+            print_json([live_value(one) for one in live])
+        else:
+            _print(live)
+        ctx.exit(OK if any(one.waits for one in live) else NOTHING_FOUND)
+    _follow(watch, tellers)
+
+
+def _tellers(notify: bool, command: str | None) -> list[Callable[[LiveSession], None]]:
+    """Return what to call with each session whose state has changed."""
+    from reread.cli._notices import desktop_notifier, run_command
+
+    found: list[Callable[[LiveSession], None]] = [desktop_notifier()] if notify else []
+    if command is not None:
+        found.append(lambda one: run_command(command, one))
+    return found
+
+
+def _print(live: Sequence[LiveSession]) -> None:
+    from reread.render.now_table import now_lines
+
+    print_lines(now_lines(live, width=terminal_width()))
+
+
+def _follow(watch: NowWatch, tellers: Sequence[Callable[[LiveSession], None]]) -> None:
+    """Show what runs until Ctrl-C, and tell of each change of a state after the first look."""
+    from contextlib import ExitStack
+
+    from reread.cli._screen import Screen
+    from reread.render.now_table import now_lines
+    from reread.reports.now_report import ticks_of
+
+    before: dict[str, str] | None = None
+    with ExitStack() as stack:
+        screen = stack.enter_context(Screen()) if sys.stdout.isatty() else None
+        for touched in ticks_of(watch, threading.Event()):
+            live = watch.update(touched)
+            if screen is not None:
+                screen.draw(now_lines(live, width=terminal_width()))
+            for one in live if before is not None else [one for one in live if one.waits]:
+                if (before or {}).get(one.session) != one.state:
+                    for tell in tellers:
+                        tell(one)
+            before = {one.session: one.state for one in live}

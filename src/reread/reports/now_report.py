@@ -1,0 +1,408 @@
+"""What runs now: the sessions of this machine that work, wait, are idle or have just ended.
+
+The registry of the client names what runs; sessions that it does not name are found by the processes of clients, or,
+where the system does not tell those, by what was written lately. Each is read once and then followed, and while nothing
+changes only the registry's folders and the processes are looked at.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from reread.accounting.prices import current_prices
+from reread.base.paths import normalize_folder
+from reread.disk import layout
+from reread.disk.processes import ClientProcesses, Process
+from reread.disk.registry import FOLDER, RunningSession, running_sessions
+from reread.disk.sources import FileSource
+from reread.errors import NotFound, Unreadable
+from reread.session.activity import DIED, ENDED, STATES, WAITING, Activity, activity_of
+from reread.session.context_window import ContextFill, ContextGauge
+from reread.session.follow import folder_ticks
+from reread.session.follower import Follower
+from reread.session.session import Session, threads_of
+from reread.storage.bucket_mirror import is_mirror
+from reread.storage.kept_file import stat_file
+
+SHOWN = {ENDED: timedelta(minutes=10), DIED: timedelta(days=1)}
+"""How long sessions are shown that no longer run."""
+ELSEWHERE = timedelta(days=1)
+"""How old the newest state of another machine's session may be."""
+SUFFIX = ".jsonl"
+HOUR = timedelta(hours=1)
+LEAST_TIME = timedelta(minutes=5)
+"""A session is not taken to go on as it did in less time than this."""
+TICK_MS, STEP_MS = 700, 50
+"""How often processes are looked at, and how long changes of files are gathered."""
+SWEEP_SECONDS = 60.0
+"""How often all folders are searched, even if the system reported nothing; without reports from the system, too."""
+
+_NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9]")
+"""What the client replaces in the path of a folder to name that of its sessions."""
+
+
+class LiveSession(msgspec.Struct, frozen=True, kw_only=True):
+    """A session that runs, or has just ended."""
+
+    session: str
+    """Its id."""
+    path: str | None
+    """Its transcript; None if there is none yet."""
+    state: str
+    """working, waiting, idle, ended or died."""
+    since: datetime | None
+    """Since when."""
+    waiting_for: str | None = None
+    """permission, answer, or the client's own words."""
+    call: str | None = None
+    """The call that it works on, or that waits, in one line."""
+    tool: str | None = None
+    """The tool of that call."""
+    inferred: bool = False
+    """True if the client does not say so, and the end of the transcript does."""
+    title: str = ""
+    project: str = ""
+    git_branch: str | None = None
+    model: str | None = None
+    turn: int | None = None
+    """The number of the last turn."""
+    context_tokens: int | None = None
+    context_window: int | None = None
+    """Tokens in the context, and how many it can hold."""
+    cost_usd: float | None = None
+    """Dollars so far; None if it has no price."""
+    cost_per_hour_usd: float | None = None
+    """Dollars in the last hour; of a session that is younger, at that rate."""
+    pid: int | None = None
+    machine: str | None = None
+    """The machine that it ran on, if it comes from a bucket."""
+
+    @property
+    def waits(self) -> bool:
+        """True if it waits for a person."""
+        return self.state == WAITING
+
+
+def now(*, root: str | Path | Sequence[str | Path] | None = None) -> list[LiveSession]:
+    """Return the sessions that run now or have just ended, those that wait for someone first.
+
+    With `root`, look into these folders or buckets instead. Of a bucket, there are the newest states of the sessions
+    of each machine. What the client itself does not say is `inferred` from the end of the transcript.
+    """
+    return NowWatch(root).update()
+
+
+def ticks_of(watch: NowWatch, stop: threading.Event) -> Iterator[set[str]]:
+    """Yield the files that changed whenever something may be new, at least every second, until `stop` is set."""
+    return folder_ticks(watch.folders, stop, heartbeat=TICK_MS, step=STEP_MS)
+
+
+def live_value(one: LiveSession) -> dict[str, Any]:
+    """Return a running session as JSON values."""
+    return msgspec.to_builtins(one)
+
+
+class NowWatch:
+    """Keeps what runs now up to date."""
+
+    def __init__(self, root: str | Path | Sequence[str | Path] | None = None) -> None:
+        roots = [root] if isinstance(root, str | Path) else root
+        self._roots = [layout.expand_path(one).absolute() for one in roots] if roots else None
+        self._open: dict[Path, _OpenSession] = {}
+        self._seen: dict[str, RunningSession] = {}
+        """What the registry said of each session when it last named it."""
+        self._ended: dict[str, datetime] = {}
+        """When sessions left the registry."""
+        self._paths: dict[str, Path] = {}
+        """The transcript of each session id that was looked for."""
+        self._recent: dict[Path, float] = {}
+        """When each transcript was written, of those that may matter."""
+        self._swept = -SWEEP_SECONDS
+        self._processes = ClientProcesses()
+
+    def folders(self) -> list[str]:
+        """Return the folders to watch: those of sessions, and the registries."""
+        registries = (config / FOLDER for config in self._configs())
+        return [str(folder) for folder in (*self._session_folders(), *registries) if os.path.isdir(folder)]
+
+    def update(self, touched: set[str] | None = None) -> list[LiveSession]:
+        """Return what runs now; `touched` are the files that changed since, None if that is unknown."""
+        clock = datetime.now(UTC)
+        self._sweep(touched)
+        entries = {
+            one.session: one
+            for config in self._configs()
+            for one in running_sessions(config)
+            if one.alive is not None or _is_recent(one, clock)
+        }
+        for id in self._seen.keys() - entries.keys():
+            self._ended.setdefault(id, clock)
+        self._seen |= entries
+        found = [self._named(one, clock) for one in entries.values()]
+        found += self._unnamed(entries, clock)
+        shown = [one for one in found if _is_shown(one, clock)]
+        kept = {Path(one.path) for one in shown if one.path is not None}
+        for path in self._open.keys() - kept:
+            self._open.pop(path).close()
+        return sorted(shown, key=_order)
+
+    def _configs(self) -> list[Path]:
+        return self._roots if self._roots is not None else layout.config_folders()
+
+    def _session_folders(self) -> list[Path]:
+        with suppress(NotFound):
+            return list(layout.session_folders(self._configs()))
+        return [config / layout.PROJECTS for config in self._configs()]
+
+    def _sweep(self, touched: set[str] | None) -> None:
+        """Find the transcripts that were written lately: all of them at times, else those that were touched."""
+        whole = touched is None or time.monotonic() - self._swept >= SWEEP_SECONDS
+        if whole:
+            self._swept = time.monotonic()
+            self._recent.clear()
+        for folder in self._session_folders() if whole or touched else ():
+            oldest = time.time() - (ELSEWHERE if _machine(folder) else SHOWN[ENDED]).total_seconds()
+            start = os.path.join(folder, "")
+            for path in _sessions_in(folder) if whole else (p for p in touched or () if p.startswith(start)):
+                self._note(Path(path), folder, oldest)
+
+    def _note(self, path: Path, folder: Path, oldest: float) -> None:
+        with suppress(OSError):
+            session = path if path.parent.parent == folder else layout.session_of(path, folder)
+            if session is not None and session.suffix == SUFFIX:
+                modified = stat_file(session).st_mtime
+                if modified >= oldest:
+                    self._recent[session] = modified
+                if session in self._open:
+                    self._open[session].stale = True
+
+    def _named(self, entry: RunningSession, clock: datetime) -> LiveSession:
+        """Return a session that the registry names."""
+        self._ended.pop(entry.session, None)
+        session = self._session(self._find(entry))
+        activity = _activity(session, entry, entry.alive, entry.pid, clock)
+        return self._live(entry.session, session, activity, clock, entry=entry)
+
+    def _unnamed(self, entries: dict[str, RunningSession], clock: datetime) -> Iterator[LiveSession]:
+        """Yield the sessions that clients write and the registry does not name, and those written lately."""
+        named = {self._paths.get(id) for id in entries}
+        clients = self._processes.by_folder()
+        pids = {entry.pid for entry in entries.values()}
+        written = dict(self._written_by(clients or {}, pids, named))
+        for path in (*written, *(self._recent.keys() - written.keys() - named)):
+            machine, process = _machine(path.parent.parent), written.get(path)
+            session = self._session(path)
+            if session is None:
+                continue
+            alive = None if machine or clients is None else process is not None
+            pid = process.pid if process is not None else None
+            activity = _activity(session, None, alive, pid, clock)
+            if path.stem in self._ended:
+                activity = Activity(ENDED, self._ended[path.stem])
+            yield self._live(path.stem, session, activity, clock, pid=pid, machine=machine)
+
+    def _written_by(
+        self, clients: dict[str, list[Process]], pids: set[int], named: set[Path | None]
+    ) -> Iterator[tuple[Path, Process]]:
+        """Yield the transcripts that clients write: the newest ones of the folder that each was started in."""
+        for folder, processes in clients.items():
+            left = [process for process in processes if process.pid not in pids]
+            project = _NOT_IN_NAMES.sub("-", folder)
+            for path in self._newest(project) if left else ():
+                modified = path.stat().st_mtime
+                writer = next((process for process in left if process.started <= modified), None)
+                if writer is not None and path not in named:
+                    left.remove(writer)
+                    yield path, writer
+
+    def _newest(self, project: str) -> list[Path]:
+        found = [path for folder in self._session_folders() for path in (folder / project).glob(f"*{SUFFIX}")]
+        return sorted(found, key=lambda path: path.stat().st_mtime, reverse=True)
+
+    def _find(self, entry: RunningSession) -> Path | None:
+        known = self._paths.get(entry.session)
+        if known is None or not os.path.exists(known):
+            known = next((path for path in self._recent if path.stem == entry.session), None)
+            known = known or layout.find_transcript(entry.session, self._configs())
+            if known is not None:
+                self._paths[entry.session] = known
+        return known
+
+    def _session(self, path: Path | None) -> _OpenSession | None:
+        """Return a session that is up to date with its files."""
+        if path is None:
+            return None
+        known = self._open.get(path)
+        try:
+            if known is None:
+                known = self._open[path] = _OpenSession(path)
+            known.read()
+        except (Unreadable, NotFound, OSError):  # gone again, or not readable
+            self._open.pop(path, None)
+            return None
+        return known
+
+    def _live(
+        self,
+        id: str,
+        session: _OpenSession | None,
+        activity: Activity,
+        clock: datetime,
+        *,
+        entry: RunningSession | None = None,
+        pid: int | None = None,
+        machine: str | None = None,
+    ) -> LiveSession:
+        call = activity.call
+        facts: dict[str, Any] = session.facts(clock) if session is not None else {}
+        project = normalize_folder(entry.cwd) if entry is not None and entry.cwd else facts.get("project", "")
+        name = entry.name if entry is not None else None
+        facts |= {"title": facts.get("title") or name or "", "project": project}
+        return LiveSession(
+            session=id,
+            path=str(session.path) if session is not None else None,
+            state=activity.state,
+            since=activity.since,
+            waiting_for=activity.waiting_for,
+            call=call.title if call is not None else None,
+            tool=call.name if call is not None else None,
+            inferred=activity.inferred,
+            pid=entry.pid if entry is not None else pid,
+            machine=machine,
+            **facts,
+        )
+
+
+class _OpenSession:
+    """A session that is followed, and what was computed from its files."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.stale = True
+        """True if one of its files may have changed."""
+        self._session = Session(FileSource(path))
+        threads_of(self._session).restore_fold()
+        threads_of(self._session).load_lines()  # a last line without an end is still being written
+        self._follower = Follower(self._session)
+        self._gauge = ContextGauge(self.conversation)
+        self.started: set[str] = set()
+        """The calls of shells that were seen to run."""
+        self._facts: dict[str, Any] = {}
+        self._spent: list[tuple[float, float]] = []
+        """When responses came, in seconds since 1970, and what each cost."""
+
+    @property
+    def conversation(self) -> Any:
+        return self._session.conversation
+
+    @property
+    def project(self) -> str:
+        return self._session.project
+
+    def close(self) -> None:
+        self._session.close()
+
+    def read(self) -> None:
+        """Read what was written since."""
+        if self.stale:
+            self.stale = False
+            before = self.conversation
+            for _ in self._follower.changes({self.path}):
+                pass
+            if before is not self.conversation:
+                self._gauge = ContextGauge(self.conversation)
+            self._facts.clear()
+
+    def facts(self, clock: datetime) -> dict[str, Any]:
+        """Return what does not depend on the client's state."""
+        if not self._facts:
+            session = self._session
+            fill = self._fill()
+            usage = session.usage
+            self._spent = list(self._costs(clock))
+            self._facts = {
+                "title": session.title,
+                "project": session.project,
+                "git_branch": session.git_branches[-1] if session.git_branches else None,
+                "model": fill.model if fill is not None else None,
+                "turn": session.turns[-1].index if session.turns else None,
+                "context_tokens": fill.tokens if fill is not None else None,
+                "context_window": fill.window if fill is not None else None,
+                "cost_usd": None if usage.cost_usd is None else float(usage.cost_usd),
+            }
+        return {**self._facts, "cost_per_hour_usd": self._rate(clock)}
+
+    def _fill(self) -> ContextFill | None:
+        """Return the context after the last turn that has a response."""
+        if not self._session.turns:
+            return None
+        for _ in self._gauge.measure():
+            pass
+        self._gauge.remeasure(self.conversation.messages[-2:])
+        fills = self._gauge.fills(self._session.turns[-2:], current_prices())
+        return next((fill for fill in reversed(fills) if fill.tokens is not None), None)
+
+    def _costs(self, clock: datetime) -> Iterator[tuple[float, float]]:
+        """Yield what the responses of the last hour cost, in all threads."""
+        for thread in (self.conversation, *self._session.agents.values()):
+            for message in reversed(thread.messages):
+                when = message.timestamp
+                if when is not None and clock - when > HOUR:
+                    break
+                cost = message.usage.cost_usd if when is not None and message.kind == "response" else None
+                if when is not None and cost:
+                    yield when.timestamp(), float(cost)
+
+    def _rate(self, clock: datetime) -> float | None:
+        if self._facts.get("cost_usd") is None:
+            return None
+        started = self._session.started
+        age = min(HOUR, max(LEAST_TIME, clock - started)) if started is not None else HOUR
+        oldest = (clock - HOUR).timestamp()
+        return round(sum(cost for when, cost in self._spent if when >= oldest) * (HOUR / age), 2)
+
+
+def _activity(
+    session: _OpenSession | None, entry: RunningSession | None, alive: bool | None, pid: int | None, clock: datetime
+) -> Activity:
+    if session is None:
+        return activity_of(None, entry, alive=alive, pid=pid, now=clock)
+    return activity_of(session.conversation, entry, alive=alive, pid=pid, now=clock, started=session.started)
+
+
+def _sessions_in(folder: Path) -> Iterator[str]:
+    """Yield the transcripts of sessions, without those of agents."""
+    with suppress(OSError), os.scandir(folder) as projects:
+        for project in projects:
+            with suppress(OSError), os.scandir(project.path) as files:
+                yield from (file.path for file in files if file.name.endswith(SUFFIX))
+
+
+def _machine(folder: Path) -> str | None:
+    """Return the machine whose sessions a folder mirrors."""
+    return folder.parent.name if is_mirror(folder.parent.parent) else None
+
+
+def _is_recent(entry: RunningSession, clock: datetime) -> bool:
+    """True if a client that cannot be asked from here has said something lately."""
+    said = entry.updated or entry.since or entry.started
+    return said is not None and clock - said <= ELSEWHERE
+
+
+def _is_shown(one: LiveSession, clock: datetime) -> bool:
+    longest = SHOWN.get(one.state)
+    return longest is None or one.since is None or clock - one.since <= longest
+
+
+def _order(one: LiveSession) -> tuple[int, float, str]:
+    return STATES.index(one.state), -(one.since.timestamp() if one.since is not None else 0), one.session

@@ -1,0 +1,276 @@
+"""What runs now: the states that the real client went through, with and without its registry, and hostile registries.
+
+`fixtures/now` has the transcript of an interactive session of two versions, and the last entry of their registries: a
+prompt was answered, a shell command waited for a permission and ran, a file was written, a question was asked, and the
+client was killed while a command waited.
+"""
+
+import itertools
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from command import run
+from limits import wait_until
+
+import reread
+from reread.disk import processes
+from reread.render.now_table import now_lines, summary_text
+from reread.reports.now_report import NowWatch
+from reread.session.activity import STATES
+
+FIXTURES = Path(__file__).parent / "fixtures" / "now"
+NEW, OLD = "2.1.325", "2.1.76"
+CLIENT = "import subprocess, sys\nfor line in sys.stdin: subprocess.Popen(['sleep', '600']) if line.strip() else None"
+"""A process that starts another one for each line that it is sent."""
+needs_proc = pytest.mark.skipif(not processes.HAS_PROC, reason="the system does not tell of processes")
+
+
+class Machine:
+    """A configuration folder, and a process that stands for the client."""
+
+    def __init__(self, folder: Path, version: str) -> None:
+        self.config, self.version, self.project = folder / "config", version, folder / "demo"
+        self.project.mkdir()
+        self.client = subprocess.Popen(
+            ["claude", "-c", CLIENT], executable=sys.executable, cwd=self.project, stdin=subprocess.PIPE, text=True
+        )
+        wait_until(lambda: not processes.HAS_PROC or self.client.pid in self.clients())
+        self.registry: dict[str, Any] = json.loads((FIXTURES / f"{version}.registry.json").read_text())
+        self.id = self.registry["sessionId"]
+        slug = re.sub("[^A-Za-z0-9]", "-", str(self.project))
+        self.transcript = self.config / "projects" / slug / f"{self.id}.jsonl"
+        self.transcript.parent.mkdir(parents=True)
+        (self.config / "sessions").mkdir()
+
+    def clients(self) -> set[int]:
+        found = processes.ClientProcesses().by_folder() or {}
+        return {process.pid for process in found.get(str(self.project), [])}
+
+    def write(self, lines: int) -> None:
+        """Write the first lines of the transcript, as if it were now."""
+        text = (FIXTURES / f"{self.version}.jsonl").read_text().replace("/work/demo", str(self.project))
+        stamp = (datetime.now(UTC) - timedelta(seconds=1)).isoformat()
+        text = re.sub(r'"timestamp":"[^"]*"', f'"timestamp":"{stamp}"', text)
+        self.transcript.write_text("".join(text.splitlines(keepends=True)[:lines]))
+
+    def register(self, **changes: Any) -> None:
+        process = processes.process(self.client.pid) if processes.HAS_PROC else None
+        stamp = int(datetime.now(UTC).timestamp() * 1000)
+        times = {name: stamp for name in ("startedAt", "updatedAt", "statusUpdatedAt") if name in self.registry}
+        start = {"procStart": process.start} if process is not None and "procStart" in self.registry else {}
+        value = {**self.registry, "pid": self.client.pid, **start, **times, "cwd": str(self.project), **changes}
+        (self.config / "sessions" / f"{self.client.pid}.json").write_text(json.dumps(value))
+
+    def now(self) -> tuple[str, str | None, str | None, bool]:
+        (one,) = reread.now(root=self.config)
+        assert one.session == self.id
+        return one.state, one.waiting_for, one.tool, one.inferred
+
+    def kill(self) -> None:
+        self.client.kill()
+        self.client.communicate()
+
+
+@pytest.fixture(name="machines")
+def _machines(tmp_path: Path) -> Iterator[Any]:
+    made: list[Machine] = []
+
+    def make(version: str = NEW) -> Machine:
+        folder = tmp_path / str(len(made))
+        folder.mkdir()
+        made.append(Machine(folder, version))
+        return made[-1]
+
+    yield make
+    for machine in made:
+        for child in processes.children(machine.client.pid) if processes.HAS_PROC else ():
+            os.kill(child.pid, 9)
+        machine.kill()
+
+
+SAID = [
+    (0, "idle", None, ("idle", None, None)),
+    (3, "busy", None, ("working", None, None)),
+    (8, "idle", None, ("idle", None, None)),
+    (12, "waiting", "permission prompt", ("waiting", "permission", None)),
+    (14, "waiting", "permission prompt", ("waiting", "permission", "Bash")),
+    (14, "busy", None, ("working", None, "Bash")),
+    (15, "busy", None, ("working", None, None)),
+    (20, "waiting", "permission prompt", ("waiting", "permission", "Write")),
+    (25, "waiting", "input needed", ("waiting", "answer", "AskUserQuestion")),
+    (25, "waiting", "a sandbox", ("waiting", "a sandbox", "AskUserQuestion")),
+    (28, "idle", None, ("idle", None, None)),
+]
+"""Lines of the transcript, what the registry says then, and what the session does."""
+INFERRED = [
+    (NEW, 3, ("working", None, None)),
+    (NEW, 8, ("idle", None, None)),
+    (NEW, 15, ("working", None, None)),
+    (NEW, 17, ("idle", None, None)),
+    (NEW, 20, ("waiting", "permission", "Write")),
+    (NEW, 25, ("waiting", "answer", "AskUserQuestion")),
+    (NEW, 28, ("idle", None, None)),
+    (OLD, 1, ("working", None, None)),
+    (OLD, 2, ("idle", None, None)),
+    (OLD, 10, ("waiting", "permission", "Write")),
+    (OLD, 14, ("waiting", "answer", "AskUserQuestion")),
+    (OLD, 16, ("idle", None, None)),
+]
+"""The same without what the registry says."""
+
+
+def test_what_the_client_says_is_believed(machines: Any) -> None:
+    machine = machines()
+    for lines, status, waiting_for, expected in SAID:
+        machine.write(lines)
+        machine.register(status=status, waitingFor=waiting_for)
+        assert machine.now() == (*expected, False), (lines, status)
+
+
+@needs_proc
+@pytest.mark.parametrize("registered", [True, False])
+def test_without_a_status_the_transcript_tells(machines: Any, registered: bool) -> None:
+    for version, steps in itertools.groupby(INFERRED, key=lambda step: step[0]):
+        machine = machines(version)
+        for _, lines, expected in steps:
+            machine.write(lines)
+            if registered:
+                machine.register(status=None)
+            assert machine.now() == (*expected, True), (version, lines)
+
+
+@needs_proc
+def test_a_command_that_was_allowed_is_a_process_of_the_client(machines: Any) -> None:
+    machine = machines(OLD)
+    machine.write(5)
+    watch = NowWatch(machine.config)
+    assert [(one.state, one.waiting_for) for one in watch.update()] == [("waiting", "permission")]
+    machine.client.stdin.write("start\n")
+    machine.client.stdin.flush()
+    wait_until(lambda: any(processes.children(machine.client.pid)))
+    assert [(one.state, one.tool) for one in watch.update(set())] == [("working", "Bash")]
+    for child in processes.children(machine.client.pid):
+        os.kill(child.pid, 9)
+    wait_until(lambda: not any(processes.children(machine.client.pid)))
+    assert [one.state for one in watch.update(set())] == ["working"], "its result is not written yet"
+
+
+@needs_proc
+@pytest.mark.parametrize(
+    ("registered", "lines", "state"), [(True, 31, "died"), (False, 31, "died"), (False, 28, "ended")]
+)
+def test_a_client_that_was_killed_is_seen(machines: Any, registered: bool, lines: int, state: str) -> None:
+    machine = machines()
+    machine.write(lines)
+    if registered:
+        machine.register()
+    assert machine.now()[0] in ("waiting", "idle")
+    machine.kill()
+    assert machine.now()[0] == state
+
+
+@needs_proc
+def test_another_process_with_the_same_number_is_not_the_client(machines: Any) -> None:
+    machine = machines()
+    machine.write(31)
+    machine.register(procStart="1")
+    assert machine.now() == ("died", None, "Bash", False)
+    machine.register(procStart="1", pidDomain="linux:another:pid:[1]")
+    assert machine.now() == ("waiting", "permission", "Bash", True), "its number is that of another container"
+
+
+def test_a_session_that_leaves_the_registry_has_ended(machines: Any) -> None:
+    machine = machines()
+    machine.write(28)
+    machine.register(status="idle")
+    watch = NowWatch(machine.config)
+    assert [one.state for one in watch.update()] == ["idle"]
+    (machine.config / "sessions" / f"{machine.client.pid}.json").unlink()
+    machine.kill()
+    assert [one.state for one in watch.update(set())] == ["ended"]
+
+
+def test_a_watch_follows_what_is_written(machines: Any) -> None:
+    machine = machines()
+    machine.write(3)
+    machine.register(status="busy")
+    watch = NowWatch(machine.config)
+    (first,) = watch.update()
+    machine.write(20)
+    machine.register(status="waiting", waitingFor="permission prompt")
+    (then,) = watch.update({str(machine.transcript)})
+    assert (first.turn, first.state, then.turn, then.tool) == (1, "working", 3, "Write")
+    assert (then.git_branch, then.project, then.title) == ("main", str(machine.project), "Slow [[SCN:now_slow]]")
+    assert then.cost_usd is not None and then.cost_usd > 0 and then.cost_per_hour_usd
+    assert then.context_tokens is not None and then.context_window
+    assert then.cost_usd == float(reread.usage(machine.transcript).totals.cost_usd)
+
+
+@pytest.mark.parametrize("junk", [None, 7, -1, 1e400, 10**30, "", "\x1b]0;x\x07", [], {}, True, "\ud800"])
+def test_no_field_of_the_registry_can_do_harm(machines: Any, junk: Any) -> None:
+    machine = machines()
+    machine.write(14)
+    fields = [*machine.registry, "tempo", "needs", "pidDomain", "name"]
+    for field in fields:
+        machine.register(**{field: junk})
+        for one in reread.now(root=machine.config):
+            assert one.state in STATES
+            for line in now_lines([one], width=80):
+                assert "\x1b" not in "".join(text for _, text in line)
+    for text in (b"", b"{", b"\xff", b"[]", b"[" * 100_000, b'{"sessionId": "../../x", "status": "busy"}'):
+        (machine.config / "sessions" / f"{machine.client.pid}.json").write_bytes(text)
+        reread.now(root=machine.config)
+
+
+def test_the_exit_code_says_whether_somebody_is_waited_for(machines: Any) -> None:
+    machine = machines()
+    machine.write(14)
+    machine.register(status="busy")
+    assert run("now", "--root", str(machine.config)).returncode == 1
+    machine.register(status="waiting", waitingFor="permission prompt")
+    done = run("now", "--root", str(machine.config))
+    assert done.returncode == 0
+    assert "1 running, 1 waits for you" in done.stdout
+    assert "waits for a permission: Bash Touch a file" in done.stdout
+    (value,) = json.loads(run("now", "--json", "--root", str(machine.config)).stdout)
+    assert (value["state"], value["waiting_for"], value["inferred"]) == ("waiting", "permission", False)
+    nothing = run("now", "--once", home=machine.project)
+    assert (nothing.returncode, nothing.stdout) == (1, "No session runs on this machine.\n")
+
+
+def test_what_a_transcript_says_is_no_part_of_a_command(machines: Any, tmp_path: Path) -> None:
+    machine = machines()
+    machine.write(14)
+    text = machine.transcript.read_text().replace(
+        "Slow [[SCN:now_slow]]", "$(touch pwned); `touch pwned`\\u0000\\u001b[31m"
+    )
+    machine.transcript.write_text(text)
+    machine.register(status="waiting", waitingFor="permission prompt")
+    told = tmp_path / "told"
+    command = f'printf "%s|" "$REREAD_STATE" "$REREAD_WAITING_FOR" "$REREAD_TITLE" > {told}.new; mv {told}.new {told}'
+    words = [sys.executable, "-m", "reread", "now", "--root", str(machine.config), "--exec", command]
+    watching = subprocess.Popen(words, stdout=subprocess.DEVNULL, cwd=tmp_path)
+    try:
+        wait_until(told.exists)
+    finally:
+        watching.kill()
+        watching.wait()
+    assert told.read_text() == "waiting|permission|$(touch pwned); `touch pwned`  [31m|"
+    assert not (tmp_path / "pwned").exists()
+
+
+def test_states_are_counted_in_words(machines: Any) -> None:
+    machine = machines()
+    machine.write(14)
+    machine.register(status="busy")
+    live = reread.now(root=machine.config)
+    assert summary_text([]) == "0 running"
+    assert summary_text(live) == "1 running"
