@@ -149,6 +149,8 @@ def _commit_month(
     before = table.properties.get(key)
     if before == state:
         return 0
+    # pyiceberg would append to whatever others committed meanwhile, be it the same rows: this has to be decided anew.
+    table.metadata.properties["commit.retry.num-retries"] = "0"
     is_month = expressions.IsNull("month") if month == NO_MONTH else expressions.EqualTo("month", month)
     with warnings.catch_warnings(), table.transaction() as transaction:
         warnings.simplefilter("ignore")  # of rows that a commit before the last has removed
