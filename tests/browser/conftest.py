@@ -116,6 +116,26 @@ def until(page: Any, expression: str) -> None:
     raise AssertionError(f"never true: {expression}")
 
 
+AFTER_FRAMES = "new Promise(done => setTimeout(() => requestAnimationFrame(() => requestAnimationFrame(done)), 100))"
+"""A promise that is kept when the page has been drawn again."""
+NOTE_CLICKS = """addEventListener("click", ({ target }) => {
+  const link = target.closest("a");
+  sessionStorage.clicked = JSON.stringify([link.getAttribute("href"), link.getBoundingClientRect().y]);
+}, { capture: true })"""
+IS_WHERE_IT_WAS = """(([address, y]) =>
+  [...document.querySelectorAll("a")].some(
+    (link) => link.getAttribute("href") === address && Math.abs(link.getBoundingClientRect().y - y) < 2,
+  )
+)(JSON.parse(sessionStorage.clicked))"""
+
+
+def is_where_it_was_clicked(page: Any) -> None:
+    """Wait until the link that was clicked after NOTE_CLICKS is in the same place of the screen, and stays there."""
+    until(page, IS_WHERE_IT_WAS)
+    page.evaluate(AFTER_FRAMES)
+    assert page.evaluate(IS_WHERE_IT_WAS)
+
+
 def _is_own(address: str, origin: str) -> bool:
     return address.startswith((origin, "blob:", "data:"))
 

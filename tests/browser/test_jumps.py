@@ -8,7 +8,7 @@ import pytest
 from making import answer, jsonl, reply, result, text, told, use, user
 from playwright.sync_api import expect
 
-from browser.conftest import serving, until
+from browser.conftest import AFTER_FRAMES, serving, until
 from browser.test_navigation import TOP_MESSAGE
 from browser.test_reading import is_at_top
 
@@ -68,9 +68,6 @@ class Late:
         self.late = False
         for route in self.held:
             route.continue_()
-
-
-AFTER_FRAMES = "new Promise(done => setTimeout(() => requestAnimationFrame(() => requestAnimationFrame(done)), 100))"
 
 
 def in_place(page: Any, selector: str) -> None:

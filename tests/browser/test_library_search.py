@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +11,9 @@ from making import answer, jsonl, reply, result, text, thinking, told, use, user
 from playwright.sync_api import expect
 
 import reread
-from browser.conftest import DEMO, until
+from browser.conftest import DEMO, NOTE_CLICKS, is_where_it_was_clicked, serving, until
 from browser.test_appearance import PHONE, SCROLLS_SIDEWAYS
+from browser.test_jumps import Late
 from browser.test_reading import session_url
 from reread.reader.html_export import session_html
 
@@ -27,6 +28,19 @@ def write_session(root: Path, number: int, *records: Any) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(jsonl(*told(*({**record, "sessionId": id, "cwd": "/home/dev"} for record in records))))
     return path
+
+
+@pytest.fixture(scope="module")
+def forty(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of forty sessions that say “walrus”, call a tool and cost something."""
+    root = tmp_path_factory.mktemp("forty")
+    for n in range(40):
+        used = {"input_tokens": 1000 + n, "output_tokens": 10}
+        call = reply(f"The walrus answers {n}.", use(f"a{n}", "Bash", command="ls"), id=f"msg_{n}", usage=used)
+        call["message"]["model"] = "claude-opus-4-6"
+        write_session(root, n, user(f"question {n}"), call, answer(result(f"a{n}", "done")))
+    with serving(root / "home", "--root", str(root), "serve") as address:
+        yield address
 
 
 def search(page: Any, query: str) -> Any:
@@ -117,26 +131,48 @@ class TestSearch:
         texts = search(page, "walrus in:text")
         page.get_by_role("button", name="More texts").click()
         expect(texts).to_have_count(40)
-        page.get_by_role("button", name="Newest").click()
-        until(page, "location.hash.includes('order=newest')")
-        expect(texts).to_have_count(40)
+        with page.expect_response("**/api/search*order=newest*"):
+            page.get_by_role("button", name="Newest").click()
         hit = texts.nth(33)
-        hit.scroll_into_view_if_needed()
-        until(page, "scrollY > 100 && history.state?.list?.top === scrollY")
-        shown, top = hit.inner_text(), hit.bounding_box()["y"]
+        page.evaluate(NOTE_CLICKS)
         hit.click()
         expect(page.locator(".message.selected")).to_be_in_viewport()
         page.go_back()
-        expect(texts).to_have_count(40)
-        assert hit.inner_text() == shown
-        until(page, "scrollY > 100")
-        assert abs(hit.bounding_box()["y"] - top) < 2
+        is_where_it_was_clicked(page)
+        shown = hit.inner_text()
         page.reload()
         expect(texts).to_have_count(40)
         expect(page.get_by_role("searchbox")).to_have_value("walrus in:text")
         expect(page.get_by_role("button", name="Newest")).to_have_attribute("aria-pressed", "true")
+        is_where_it_was_clicked(page)
+        assert hit.inner_text() == shown
+
+    @pytest.mark.parametrize(
+        ("address", "link"),
+        [
+            ("#/", ".session-row"),
+            ("#/?sort=title", ".session-row"),
+            ("#/?q=walrus", ".found-text"),
+            ("#/usage?period=All+time", ".top-sessions a"),
+            ("#/stats?period=All+time&open=Bash", ".counted-calls a"),
+        ],
+    )
+    def test_back_returns_to_the_place_however_late_the_page_is_filled(
+        self, tab: Tab, forty: str, address: str, link: str
+    ) -> None:
+        page = tab(f"{forty}{address}", viewport={"width": 1280, "height": 400})
+        page.locator(link).first.wait_for()
+        page.mouse.move(700, 200)
+        page.mouse.wheel(0, 700)
         until(page, "scrollY > 100")
-        assert abs(hit.bounding_box()["y"] - top) < 2
+        page.evaluate(NOTE_CLICKS)
+        page.locator(link).nth(8).click()
+        expect(page.locator(".message").first).to_be_visible()
+        answers = Late(page, "/api/(library|search|usage|stats)")
+        page.go_back()
+        answers.wait(500)
+        answers.release()
+        is_where_it_was_clicked(page)
 
     def test_what_is_written_appears_among_the_results(self, tab: Tab, serve: Serve, tmp_path: Path) -> None:
         path = write_session(tmp_path, 1, user("Where is the walrus?"), reply("On the ice.", id="msg_1"))

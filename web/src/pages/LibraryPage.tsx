@@ -14,7 +14,7 @@ import type { Order } from "../data/source";
 import type { Library } from "../data/values";
 import { isEmptySession, listRows, matchesWords, sortName, SORTS, type Sort } from "./groupSessions";
 import { LibrarySearcher } from "./librarySearch";
-import { listState, saveListState, useSavedScroll } from "./listState";
+import { listState, saveListState, useKeptScroll } from "./listState";
 import { firstResult, SearchResults, STEPS } from "./SearchResults";
 import { SessionList } from "./SessionList";
 import { useLibrary } from "./useLibrary";
@@ -51,7 +51,7 @@ export function LibraryPage({ route }: { route: ListRoute }) {
     searcher.ask({ query: captured ? "" : filter, order, count });
   }, [searcher, captured, filter, order, count]);
   useEffect(() => searcher.close, [searcher]);
-  useSavedScroll();
+  useKeptScroll();
   useShortcuts({
     searchAll: () => document.querySelector<HTMLInputElement>(".bar input[type=search]")?.focus(),
     nextRow: () => focusRow(1),
@@ -62,6 +62,7 @@ export function LibraryPage({ route }: { route: ListRoute }) {
     },
   });
   const change = (text: string) => {
+    scrollTo(0, 0);
     setFilter(text);
     setCount(STEPS[0]);
     setAllSessions(false);

@@ -1,6 +1,6 @@
 /** What a search over all sessions found: sessions by their titles, then texts by session. */
 
-import { Fragment, useLayoutEffect, useRef, type KeyboardEvent, type ReactNode } from "react";
+import { Fragment, type KeyboardEvent, type ReactNode } from "react";
 import { ChipGroup } from "../kit/ChipGroup";
 import { ago, exact, folder, fullTime, inProject, plural, size } from "../kit/format";
 import { PlainText, visible } from "../kit/PlainText";
@@ -9,7 +9,6 @@ import { ORDERS, type Order } from "../data/source";
 import type { FoundSession, FoundText, LibraryRow, LibrarySearch } from "../data/values";
 import { sortName, sortSessions, SORTS, type Sort } from "./groupSessions";
 import type { LibrarySearcher } from "./librarySearch";
-import { listState } from "./listState";
 import { SessionList } from "./SessionList";
 
 /** How many sessions are shown before the texts. */
@@ -43,7 +42,6 @@ interface Props {
 export function SearchResults(props: Props) {
   const { searcher, query, count, onCount, order, onOrder, onQuery } = props;
   const { found, error, waiting } = searcher;
-  useScrollOnce(found !== null || error !== null);
   const sessions = withTitles(props.sessions, waiting ? null : found);
   const guesses = found?.with_all ? found.sessions.findIndex(isGuess) : -1;
   return (
@@ -252,17 +250,6 @@ function More({ count, onCount }: { count: number; onCount(count: number): void 
 function withQuery(link: string, query: string): string {
   const route = parseRoute(link);
   return route.page === "session" ? sessionHref(route.thread, route.target, query.trim()) : link;
-}
-
-/** Go back to the scroll position as soon as there is something to scroll. */
-function useScrollOnce(ready: boolean): void {
-  const done = useRef(false);
-  useLayoutEffect(() => {
-    if (!ready || done.current) return;
-    done.current = true;
-    const { top } = listState();
-    if (top && !scrollY) scrollTo(0, top);
-  }, [ready]);
 }
 
 /** Arrow keys go from one result to the next. */

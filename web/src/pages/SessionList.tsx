@@ -5,7 +5,6 @@ import { useLayoutEffect, useRef, useState } from "react";
 import type { LibraryRow } from "../data/values";
 import { contentTop } from "../kit/barHeight";
 import { repeatKey, type ListRow, type ProjectGroup } from "./groupSessions";
-import { listState } from "./listState";
 import { ProjectRow, SessionRow } from "./SessionRow";
 
 /** The height of a row that is not measured yet; on a phone it has two lines. */
@@ -27,7 +26,7 @@ export function SessionList({ rows, onUnfold, onStar }: Props) {
     estimateSize: rowHeight,
     overscan: 12,
     scrollMargin: margin,
-    initialOffset: () => listState().top,
+    initialOffset: () => scrollY,
   });
   const heading = headingAt(rows, list.getVirtualItemForOffset((list.scrollOffset ?? 0) + contentTop())?.index ?? 0);
   return (

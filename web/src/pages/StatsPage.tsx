@@ -12,6 +12,7 @@ import { Empty, LoadError, Loading } from "../shell/PageStates";
 import type { StatsReport, StatsRow } from "../data/source";
 import { ColumnChart, type ValueFormat } from "./ColumnChart";
 import { columnsOf, durationTicks, lastDays, periodOf, PERIODS, type Unit } from "./columns";
+import { useKeptScroll } from "./listState";
 import { StatsTable } from "./StatsTable";
 import { Total } from "./Total";
 
@@ -64,6 +65,7 @@ const PLOTS: Plot[] = [
 
 export function StatsPage({ route }: { route: ReportRoute }) {
   const source = useSource();
+  useKeptScroll();
   const choose = (changes: Record<string, string | null>) => location.replace(reportHref(route, changes));
   const period = periodOf(route.choices.period);
   const group = GROUPS.find(([by]) => by === route.choices.by) ?? (GROUPS[0] as (typeof GROUPS)[number]);

@@ -15,6 +15,7 @@ import { BudgetField } from "./BudgetField";
 import { ColumnChart, periodName, total, type ValueFormat } from "./ColumnChart";
 import { daysOf, fittingUnit, lastDays, periodOf, PERIODS, UNITS, type Chart, type Column, type Range, type Unit } from "./columns";
 import { Heatmap } from "./Heatmap";
+import { useKeptScroll } from "./listState";
 import { TopSessions } from "./TopSessions";
 import { Total } from "./Total";
 import { chartOf, groupName, GROUPS, measureOf, number, sumBy, sumByGroup, tokensOf, type Group, type Measure } from "./usageChart";
@@ -55,6 +56,7 @@ function viewOf({ choices }: ReportRoute): View {
 
 export function UsagePage({ route }: { route: ReportRoute }) {
   const source = useSource();
+  useKeptScroll();
   const view = viewOf(route);
   const [attempt, setAttempt] = useState(0);
   const latest =

@@ -1,6 +1,7 @@
 /** What a list shows besides what its address names, kept with the entry of the browser's history. */
 
-import { useEffect } from "react";
+import { useLayoutEffect } from "react";
+import { listen } from "../kit/listen";
 
 interface ListState {
   /** The scroll position. */
@@ -19,21 +20,43 @@ export function saveListState(change: Partial<ListState>): void {
   history.replaceState({ ...(history.state as object | null), list: { ...listState(), ...change } }, "");
 }
 
-/** Keep the scroll position. */
-export function useSavedScroll(): void {
-  useEffect(() => {
+/** Keep the scroll position, and return to it.
+ *
+ * A return is in force until the person does something: what the page shows may arrive late and piece by piece, and while it is
+ * too short the browser scrolls it elsewhere. There is no time after which it is given up, and until then nothing is saved.
+ */
+export function useKeptScroll(): void {
+  useLayoutEffect(() => {
+    let wanted: number | null = null;
     let timer = 0;
-    const save = () => saveListState({ top: scrollY });
+    const hold = () => wanted !== null && scrollTo(0, wanted);
+    const release = () => (wanted = null);
+    const returnToSaved = () => {
+      clearTimeout(timer);
+      wanted = listState().top || null;
+      hold();
+    };
+    const save = () => {
+      clearTimeout(timer);
+      if (wanted === null) saveListState({ top: scrollY });
+    };
     const scrolled = () => {
       clearTimeout(timer);
       timer = window.setTimeout(save, 100);
     };
-    addEventListener("scroll", scrolled, { passive: true });
-    addEventListener("click", save, { capture: true }); // before a link is followed
+    returnToSaved();
+    const observer = new ResizeObserver(hold);
+    observer.observe(document.body);
+    const gestures = { wheel: release, touchmove: release, pointerdown: release, keydown: release, input: release };
+    const stops = [
+      listen({ scroll: scrolled, pagehide: save, popstate: returnToSaved }, { passive: true }),
+      // Before anyone acts on them, and before a link is followed.
+      listen({ ...gestures, click: save }, { passive: true, capture: true }),
+    ];
     return () => {
       clearTimeout(timer);
-      removeEventListener("scroll", scrolled);
-      removeEventListener("click", save, { capture: true });
+      observer.disconnect();
+      for (const stop of stops) stop();
     };
   }, []);
 }
