@@ -6,7 +6,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 # Compiled modules are kept, also where the environment says otherwise, as it does in many containers.
 KEEP_BYTECODE := env -u PYTHONDONTWRITEBYTECODE PYTHONPYCACHEPREFIX=$(CURDIR)/build/bytecode
-PYTEST := $(KEEP_BYTECODE) $(BIN)/python -m pytest
+# AGAIN=scripts/again.sh, as in CI, runs the tests that failed once more.
+AGAIN :=
+PYTEST := $(KEEP_BYTECODE) $(AGAIN) $(BIN)/python -m pytest
 
 .PHONY: run test test-all test-whole test-sdk test-share test-formats test-engines try-client fuzz mutants mutation docs check-types lint web check-web package components chromium clean
 
@@ -53,7 +55,7 @@ test-engines: $(VENV)/.tested-with
 # Other programs go into an environment of their own for each target, so that none changes what `make test` runs with.
 comma := ,
 OTHER = build/environments/$@/bin
-OTHER_PYTEST = $(KEEP_BYTECODE) $(OTHER)/python -m pytest
+OTHER_PYTEST = $(KEEP_BYTECODE) $(AGAIN) $(OTHER)/python -m pytest
 define other
 @[ -x $(OTHER)/python ] || $(BIN)/python -m venv build/environments/$@
 $(OTHER)/python -m pip install --quiet --disable-pip-version-check hypothesis pytest pytest-timeout --editable $(1)
