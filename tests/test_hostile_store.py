@@ -19,7 +19,9 @@ import reread
 from reread.disk import cache
 from reread.disk.cache import CacheFile, CacheTable, Statement
 from reread.disk.derived_cache import decompressed
+from reread.disk.file_set import find_files
 from reread.index import segments, store
+from reread.index.update import refresh
 from reread.session import fold_columns, saved_fold
 from reread.session import loader as loading
 from reread.session.saved_fold import fold_path
@@ -347,13 +349,22 @@ def test_a_bit_that_changed_on_the_disk_loses_no_hits(home: Path) -> None:
 
 
 @pytest.mark.skipif(not store.is_available(), reason="needs the search engine")
+def test_a_file_that_is_damaged_before_the_first_search_is_noticed(home: Path) -> None:
+    refresh(find_files([home / "claude/projects"]))
+    folder = store.index_folder()
+    path = next(folder.glob("*.term"))
+    flip(path, 9)
+    assert segments.damaged_file(folder) == path.name
+
+
+@pytest.mark.skipif(not store.is_available(), reason="needs the search engine")
 def test_a_file_of_the_index_is_read_again_if_it_changed_or_after_a_day(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     totals()
     read: list[Path] = []
-    is_intact = segments._is_intact  # pyright: ignore[reportPrivateUsage]
-    monkeypatch.setattr(segments, "_is_intact", lambda path: read.append(path) or is_intact(path))
+    checksum = segments._checksum  # pyright: ignore[reportPrivateUsage]
+    monkeypatch.setattr(segments, "_checksum", lambda path: read.append(path) or checksum(path))
     assert segments.damaged_file(store.index_folder()) is None and not read
     path = next(store.index_folder().glob("*.term"))
     os.utime(path)

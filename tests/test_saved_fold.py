@@ -16,6 +16,7 @@ from reread.cli._options import SAMPLES
 from reread.disk.sources import FileSource
 from reread.session import loader as loading
 from reread.session import saved_fold
+from reread.session.fold_schema import PARTS, saved_attributes
 from reread.session.loader import Loader
 from reread.session.saved_fold import fold_path, forget_folds
 from reread.session.session import Session, threads_of
@@ -113,6 +114,18 @@ def test_a_session_that_was_counted_is_restored(path: Path) -> None:
     if whole.save():
         again = restored(path)
         assert again is not None and again.conversation.usage == usage
+
+
+@pytest.mark.parametrize("agent", [False, True])
+def test_every_attribute_is_saved_or_listed_as_one_that_is_not(tmp_path: Path, agent: bool) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(conversation())
+    fold = loaded(path)._fold  # pyright: ignore[reportPrivateUsage]
+    fold = next(iter(fold.agents.values())) if agent else fold
+    for row, (part, _) in zip(PARTS, saved_attributes(fold), strict=True):
+        known = {*row.saved.split(), *row.not_saved.split()}
+        assert vars(part).keys() - known == set(), f"add to the row {row.path!r} of session/fold_schema.py"
+        assert agent or row.path == "conversation" or known - vars(part).keys() <= {"uuids"}, row.path
 
 
 def has_partial(loader: Loader) -> bool:

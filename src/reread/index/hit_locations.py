@@ -25,7 +25,7 @@ from reread.errors import RereadError
 from reread.model.content import content_blocks
 from reread.model.ledger import AGENT, ATTACHED, DUPLICATE, MERGED, PAIRED, REAPPENDED, SHOWN, call_target
 from reread.records.decode import Record
-from reread.session.fold_version import code_format
+from reread.session.fold_schema import code_format
 
 if TYPE_CHECKING:
     from reread.model.conversation import Conversation

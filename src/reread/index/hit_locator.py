@@ -22,7 +22,7 @@ from reread.index.hit_locations import (
     session_states,
 )
 from reread.model.conversation import Agent, Call, Conversation, Message
-from reread.session.fold_version import code_format
+from reread.session.fold_schema import code_format
 from reread.session.loader import Loader
 from reread.session.threads import SessionThreads
 

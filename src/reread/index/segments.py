@@ -1,13 +1,12 @@
 """The engine's files: which of them the last commit consists of, and whether they are as they were written.
 
-Each ends with a checksum of what comes before, which the engine does not compare when it opens the file: a bit that
-changed on the disk would lose hits, and nobody would know.
+The engine does not compare checksums when it opens a file: a bit that changed on the disk would lose hits, and nobody
+would know. So the checksum of each file is noted when it is first seen, just after its commit; a file never changes.
 """
 
 from __future__ import annotations
 
 import os
-import struct
 import time
 import zlib
 from contextlib import suppress
@@ -21,15 +20,11 @@ from reread.storage.atomic import write_atomic
 from reread.storage.safe_open import LARGEST_SETTINGS, PRIVATE_FILE, own_reader, read_own, read_settings
 
 META = "meta.json"
-CHECKED = "checked"
-"""The file that says which files were intact, and when."""
+CHECKED = "checksums"
+"""The file with the checksums of the others, and when they were right."""
 CHECK_SECONDS = 86_400.0
 """A file that did not change since it was intact is read again after so long."""
 CHUNK = 1 << 20
-ENDING = struct.Struct("<II")
-"""What follows the footer: its length, and the engine's mark."""
-MARK = 1337
-LARGEST_FOOTER = 1 << 12
 
 
 class Deletes(msgspec.Struct):
@@ -51,12 +46,8 @@ class _Meta(msgspec.Struct):
     segments: list[Segment]
 
 
-class _Footer(msgspec.Struct):
-    crc: int
-
-
-CheckedFiles = dict[str, tuple[FileState, float]]
-"""The states in which files were intact, and the times at which that was seen, by name."""
+CheckedFiles = dict[str, tuple[int, FileState, float]]
+"""The checksums of files by name, the states in which they were last right, and when that was."""
 
 
 def read_segments(folder: Path) -> dict[str, Segment] | None:
@@ -122,11 +113,13 @@ def damaged_file(folder: Path) -> str | None:
             continue
         with suppress(FileNotFoundError):  # another process has just merged the segment into another
             state = FileState.at(folder / name)
-            before, seen = known.get(name, (None, 0.0))
-            is_known = before == state and 0 <= now - seen < CHECK_SECONDS
-            if not is_known and not _is_intact(folder / name):
-                return name
-            checked[name] = (state, seen if is_known else now)
+            checksum, before, seen = known.get(name, (None, None, 0.0))
+            if checksum is None or before != state or not 0 <= now - seen < CHECK_SECONDS:
+                found = _checksum(folder / name)
+                if checksum not in (None, found):
+                    return name
+                checksum, seen = found, now
+            checked[name] = (checksum, state, seen)
     if checked != known:
         with suppress(OSError):
             write_atomic(folder / CHECKED, [msgspec.msgpack.encode(checked)])
@@ -140,25 +133,9 @@ def _read_checked(folder: Path) -> CheckedFiles:
         return {}
 
 
-def _is_intact(path: Path) -> bool:
-    """True if a file ends with a footer that has the checksum of everything before."""
+def _checksum(path: Path) -> int:
+    checksum = 0
     with own_reader(path) as file:
-        size = file.seek(0, os.SEEK_END)
-        file.seek(max(0, size - LARGEST_FOOTER))
-        tail = file.read(LARGEST_FOOTER)
-        if len(tail) < ENDING.size:
-            return False
-        length, mark = ENDING.unpack(tail[-ENDING.size :])
-        left = size - ENDING.size - length
-        if mark != MARK or left < 0 or length + ENDING.size > len(tail):
-            return False
-        try:
-            footer = msgspec.json.decode(tail[-ENDING.size - length : -ENDING.size], type=_Footer)
-        except jsontext.DECODE_ERRORS:
-            return False
-        checksum = 0
-        file.seek(0)
-        while left > 0 and (piece := file.read(min(CHUNK, left))):
+        while piece := file.read(CHUNK):
             checksum = zlib.crc32(piece, checksum)
-            left -= len(piece)
-    return checksum == footer.crc
+    return checksum

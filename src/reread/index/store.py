@@ -350,6 +350,7 @@ class IndexUpdate:
                 self._writer.wait_merging_threads()
             self._writer = None
             remove_orphans(self._folder)
+            damaged_file(self._folder)  # notes the checksums of what was just written
             make_private(self._folder)
 
     def abandon(self) -> None:

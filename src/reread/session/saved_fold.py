@@ -1,8 +1,9 @@
 """Saved folds: a large session that was opened once opens again without being read.
 
-A fold is saved as columns, with the identity of its file, how far it was read and the bytes before that place. It is
-used only if the file is unchanged or was appended to; then the rest is read as if the session had been followed. Folds
-that another version of the code or another user made are never used.
+Its messages and calls are saved as columns, the rest of its state as `fold_schema` says, with the identity of the file,
+how far it was read and the bytes before that place. A fold is used only if the file is unchanged or was appended to;
+then the rest is read as if the session had been followed. Folds that another version of the code or another user made
+are never used.
 """
 
 from __future__ import annotations
@@ -22,11 +23,11 @@ from typing import Any, cast
 import msgspec
 
 from reread.disk.cache import FileState, cache_folder
-from reread.model.conversation import Agent, Call, Compaction, Conversation, Message
+from reread.model.conversation import Call, Compaction, Conversation, Message
 from reread.model.fold import Fold
 from reread.model.metadata import UniqueList
 from reread.session.fold_columns import ConversationObjects, pack_objects, unpack_objects
-from reread.session.fold_version import code_format
+from reread.session.fold_schema import code_format, saved_attributes
 from reread.storage.atomic import write_atomic
 from reread.storage.frames import LARGEST_FRAME, pack, unpack
 from reread.storage.safe_open import make_own_folder, read_own
@@ -40,15 +41,6 @@ SUFFIX = ".fold"
 LEVEL = 1
 MESSAGE, CALL, FOLD = 1, 2, 3
 """The codes of references to objects."""
-NOT_STATE = frozenset(
-    {
-        *("messages", "calls", "calls_by_id", "messages_by_id", "compactions", "inline_agents", "_agents"),
-        *("_linked", "owner", "_branches", "_turns", "_tool_call", "_limits", "_leads", "_rows"),
-        *("read", "call", "parent", "path", "meta", "_lines_of_file", "_made", "uuids"),
-    }
-)
-"""Attributes that are restored by themselves, can be computed again, or belong to the source."""
-PART_MODULES = ("reread.model.", "reread.records.decode")
 HEAD = struct.Struct(">I")
 """The size of the head, at the beginning of a file."""
 
@@ -166,7 +158,13 @@ def _states(folds: Sequence[Fold]) -> States:
             places.extend((numbers[id(value.conversation)], 0 if isinstance(value, Fold) else value.index))
         return msgspec.msgpack.Ext(kind, msgspec.msgpack.encode((places.tobytes(), keys)))
 
-    return [[*(_state(part, one, refer) for part in _parts(one)), _compactions(one, refer)] for one in folds]
+    return [
+        [
+            *({name: _plain(value, refer) for name, value in state.items()} for _, state in saved_attributes(one)),
+            _compactions(one, refer),
+        ]
+        for one in folds
+    ]
 
 
 def _without_repeats(states: States, new: States) -> States:
@@ -176,58 +174,6 @@ def _without_repeats(states: States, new: States) -> States:
             for name in [name for name, value in part.items() if name in other and other[name] == value]:
                 del part[name]
     return states
-
-
-def _parts(fold: Fold) -> list[Any]:
-    """Return the objects that make up a fold and its conversation, always in the same order."""
-    parts: list[Any] = [fold, fold.conversation]
-    for owner, name in _part_names(type(fold.conversation)):
-        parts.append(_attributes(parts[owner])[name])
-    return parts
-
-
-@cache
-def _part_names(kind: type[Conversation]) -> list[tuple[int, str]]:
-    """Return where the parts of a fold are: the part that has each as an attribute, and the attribute's name."""
-    fold = Fold(Agent("", _read_nothing) if issubclass(kind, Agent) else Conversation(_read_nothing))
-    parts: list[Any] = [fold, fold.conversation]
-    names: list[tuple[int, str]] = []
-    for owner, part in enumerate(parts):
-        for name, value in _attributes(part).items():
-            if _is_part(cast(type[Any], type(value))) and all(value is not other for other in parts):
-                parts.append(value)
-                names.append((owner, name))
-    return names
-
-
-def _is_part(kind: type[Any]) -> bool:
-    """True if objects of a type are parts of a fold."""
-    is_ours = kind.__module__.startswith(PART_MODULES) and bool(kind.__dictoffset__)
-    return is_ours and not issubclass(kind, Fold | Conversation | Message | Call | list | dict)
-
-
-def _attributes(part: Any) -> dict[str, Any]:
-    return cast(dict[str, Any], vars(part))
-
-
-def _state(part: Any, fold: Fold, refer: Refer) -> dict[str, Any]:
-    """Return the attributes of a part that hold its state; containers that another part owns are left out."""
-    conversation = fold.conversation
-    shared = (conversation.messages, conversation.calls, conversation.calls_by_id, conversation.messages_by_id)
-    found: dict[str, Any] = {}
-    for name, value in _attributes(part).items():
-        if name in NOT_STATE or callable(value) or any(value is one for one in shared):
-            continue
-        if isinstance(value, Fold | Conversation) and name not in FOLD_REFERENCES:
-            continue
-        if type(value).__module__.startswith(PART_MODULES) and not isinstance(value, Message | Call | Fold | list):
-            continue
-        found[name] = _plain(value, refer)
-    return found
-
-
-FOLD_REFERENCES = frozenset({"_latest_agent"})
-"""Attributes that refer to the fold of an agent."""
 
 
 def _plain(value: Any, refer: Refer) -> Any:
@@ -331,9 +277,9 @@ def _fill(saved: SavedFold, fold: Fold) -> None:
     states: States = msgspec.msgpack.Decoder(ext_hook=resolve).decode(saved.states)
     uuids = cache(lambda: _decode_uuids(unpack(saved.uuids)))
     for number, ((*parts, compactions), one) in enumerate(zip(states, folds, strict=True)):
-        for state, part in zip(parts, _parts(one), strict=True):
+        for state, (part, known) in zip(parts, saved_attributes(one), strict=True):
             for name, value in state.items():
-                _restore(part, name, value)
+                _restore(part, name, known[name], value)
         conversation = one.conversation
         conversation.tree.restore_uuids(partial(_uuids_of, uuids, number))
         conversation.compactions += [
@@ -361,9 +307,8 @@ def _with_agents(fold: Fold, objects: ConversationObjects, rest: Iterator[Conver
         yield from _with_agents(fold.add_agent(id, parent_uuid=parent_uuid), inner, rest)
 
 
-def _restore(part: Any, name: str, value: Any) -> None:
+def _restore(part: Any, name: str, current: Any, value: Any) -> None:
     """Set an attribute, in place if it is a container: other parts may hold it too."""
-    current = getattr(part, name)
     match current:
         case UniqueList():
             for item in value:
