@@ -113,7 +113,7 @@ _PUBLIC_MODULES = ("plugins", "tool_types", "types")
 """The modules with more public names."""
 
 __all__ = [name for name in _MODULES if name != "open"]  # pyright: ignore[reportUnsupportedDunderAll]
-"""What `from reread import *` imports: all public names but `open`, which would replace Python's own."""
+"""The names that `from reread import *` imports: all public ones but `open`, which would replace Python's own."""
 
 
 def __getattr__(name: str) -> Any:

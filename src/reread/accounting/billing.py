@@ -1,4 +1,4 @@
-"""What one usage row is billed as, in tokens and money. Money is integers inside: pico-dollars and nano-dollars."""
+"""The tokens and the money of one usage row. Money is integers inside: pico-dollars and nano-dollars."""
 
 from __future__ import annotations
 

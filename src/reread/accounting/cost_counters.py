@@ -68,7 +68,7 @@ class CounterReading(msgspec.Struct, gc=False, array_like=True):
     after: int
     """Number of responses in the file before this reading."""
     since_last: Models | None = None
-    """What the client states was counted since its last reading."""
+    """The amounts that the client counted since its last reading."""
     turn: Charge | None = None
     """The usage of the main thread in the turn that ended."""
     by_model: bool = True

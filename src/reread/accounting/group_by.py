@@ -51,7 +51,7 @@ class UsageGroup(msgspec.Struct, frozen=True):
 
 
 class CostComparison(msgspec.Struct, frozen=True):
-    """What the client reported and what was computed for the same sessions, and the cost of all others."""
+    """The cost that the client reported and the one computed for the same sessions, and the cost of all others."""
 
     sessions: int
     """The sessions for which the client reported a cost."""
@@ -227,7 +227,7 @@ SORTS: dict[str, Callable[[Usage], float]] = {
     "tokens": lambda usage: usage.tokens,
     "responses": lambda usage: usage.responses,
 }
-"""What the rows of a report can be sorted by."""
+"""The orders of the rows of a report."""
 
 
 WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
@@ -327,7 +327,7 @@ _KEYS: dict[str, Key] = {
 BLOCK, AGENT_TYPE = "block", "agent_type"
 TIMELINE = ("day", "week", "month", BLOCK)
 GROUPS = (*TIME_KEYS, *_KEYS, AGENT_TYPE, BLOCK)
-"""What usage can be grouped by: `repository` joins worktrees and subfolders, `thread` is the main thread or subagents,
+"""The groups of usage: `repository` joins worktrees and subfolders, `thread` is the main thread or subagents,
 `block` is five hours."""
 
 

@@ -55,7 +55,7 @@ class ResponseIndex:
         self._run_markers = 0
         """Number of starts and ends of captured runs."""
         self._unnamed: list[PendingResponse | CounterReading] = []
-        """What the stream stated before it named its session."""
+        """The entries of the stream before it named its session."""
         for response in digest.responses() if digest is not None else ():
             key = (response.id, response.request or self.partial.origins[response.origin_index].session)
             self.responses[key] = pending_from_cache(response)

@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from reread.records.decode import Decoder, Record
 
 USAGE, USAGE_OBJECT = b'"usage"', b'"usage":{'
-"""What every line with usage contains, and what it contains if it is written without spaces."""
+"""A part of every line with usage, and the same if the line is written without spaces."""
 TOTAL = b'"total'
-"""What the records of cost counters contain, and hardly any other line."""
+"""A part of the records of cost counters, which hardly any other line has."""
 INIT = b'"init"'
 RUN_MARKER = b'"claudeMessage":null,"run":'
-"""What a line contains that marks the start or end of a captured run."""
+"""A part of a line that marks the start or end of a captured run."""
 STOP_REASON, MESSAGE, CONTENT = b'"stop_reason"', b'"message":', b'"content"'
 ASSISTANT, USER = b'"type":"assistant"', b'"type":"user","message":'
 TYPE_START = len(b'"type":"')

@@ -30,7 +30,7 @@ Source = str | os.PathLike[str]
 
 
 class KeepReport(msgspec.Struct, frozen=True):
-    """What a run kept, or with `dry_run` would keep."""
+    """The files that a run kept, or with `dry_run` would keep."""
 
     folder: str
     dry_run: bool

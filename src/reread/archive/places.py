@@ -36,7 +36,7 @@ class FolderPlace:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        """What this machine keeps: the files, or their stubs."""
+        """The files that this machine keeps, or their stubs."""
         self.name: str = str(folder)
         """The place as a person names it."""
         self._states: Path = folder
@@ -110,7 +110,7 @@ class FolderPlace:
 
 
 class BucketPlace(FolderPlace):
-    """What this machine keeps in a bucket, and what others do, to be read; the folder is a mirror with stubs."""
+    """The files that this machine and others keep in a bucket; the folder is a mirror with stubs, to read them."""
 
     def __init__(self, mirror: Path, url: str) -> None:
         self._mirror, self._machine = mirror, machine_id()

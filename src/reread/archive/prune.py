@@ -35,7 +35,7 @@ _UTF8_MARK = b"\xef\xbb\xbf"
 
 
 class PruneOutcome(msgspec.Struct, frozen=True):
-    """What becomes of a kept file."""
+    """The outcome for a kept file."""
 
     path: str
     """The kept file."""
@@ -95,7 +95,7 @@ class _Generation:
 
     @cached_property
     def damage(self) -> str:
-        """What is wrong with it, as `--verify` says."""
+        """Its fault, as `--verify` says."""
         try:
             return next((one.text for one in copy_problems(self.copy) if one.level == "error"), "")
         except FileNotFoundError:

@@ -88,13 +88,13 @@ def _managed_settings() -> list[Path]:
 
 
 class AtRisk(msgspec.Struct, frozen=True):
-    """What a configuration folder is about to lose."""
+    """The sessions that a configuration folder is about to lose."""
 
     folder: str
     retention: Retention
     sessions: int
     sooner: tuple[Retention, ...]
-    """What projects with shorter times have in their own settings."""
+    """The shorter times of projects, from their own settings."""
     unkept: tuple[str, ...]
     """Sessions that are deleted within a week and are not kept as they are now."""
     due: int = 0

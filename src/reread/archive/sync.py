@@ -38,7 +38,7 @@ Outcome = Literal["new", "grown", "rewritten", "unchanged", "skipped", "failed"]
 
 
 class FileOutcome(msgspec.Struct, frozen=True):
-    """What became of a file."""
+    """The outcome for a file."""
 
     path: str
     name: str

@@ -1,4 +1,4 @@
-"""What the last run saw of each file, so that an unchanged file is not read again; it can be thrown away.
+"""The state of each file at the last run, so that an unchanged file is not read again; it can be thrown away.
 
 Each machine has a file of its own in the archive, because inodes of one machine mean nothing on another.
 """

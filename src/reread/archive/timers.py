@@ -24,7 +24,7 @@ from reread.storage.services import SERVICES
 NAME = "reread-keep"
 LABEL = "dev.reread.keep"
 MARK = "Made by `reread keep --install`"
-"""What every file of ours contains."""
+"""A part of every file of ours."""
 VARIABLES = (
     *("CLAUDE_CONFIG_DIR", "REREAD_HOME", "REREAD_ARCHIVE", "REREAD_MACHINE", "XDG_DATA_HOME"),
     *(variable for service in SERVICES for variable in service.variables),

@@ -17,7 +17,7 @@ SearchOrder = Literal["relevance", "newest"]
 """The order of the hits of a search."""
 
 SelectedParts = Literal["prompts", "answers", "text", "tools"]
-"""What a view or an export can be limited to: prompts, prompts and final answers, prompts and all answers, or tools."""
+"""The limits of a view or an export: prompts, prompts and final answers, prompts and all answers, or tools."""
 
 StatsGrouping = Literal[
     "tool",
@@ -36,7 +36,7 @@ StatsGrouping = Literal[
     "weekday",
     "hour",
 ]
-"""What statistics can be grouped by."""
+"""The groups of statistics."""
 
 UsageGrouping = Literal[
     "day",
@@ -54,14 +54,14 @@ UsageGrouping = Literal[
     "agent_type",
     "block",
 ]
-"""What usage can be grouped by."""
+"""The groups of usage."""
 
 UsageOrder = Literal["group", "cost", "tokens", "responses"]
-"""What the rows of a usage report can be sorted by."""
+"""The orders of the rows of a usage report."""
 
 
 class SelectionOptions(TypedDict, total=False):
-    """What to export of a session, as keywords: the same as in every view."""
+    """The selection of an export, as keywords: the same as in every view."""
 
     turns: tuple[int, int | None]
     """The first and last turn, counted from 1; None for the end. A negative first turn counts from the end."""

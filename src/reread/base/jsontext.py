@@ -12,7 +12,7 @@ from typing import Any, cast
 import msgspec
 
 DECODE_ERRORS = (msgspec.DecodeError, UnicodeError, RecursionError)
-"""What msgspec raises on bad content; anything else is a bug."""
+"""The errors of msgspec on bad content; anything else is a bug."""
 
 _scan_string = cast("Callable[[str, int, bool], tuple[str, int]]", cast(Any, json.decoder).scanstring)
 _quote = cast("Callable[[str], str]", cast(Any, json.encoder).encode_basestring)

@@ -69,7 +69,7 @@ def plural(count: object, noun: str) -> str:
 
 
 _NARROW = re.compile("[ -~\xa1-\xac\xae-\u02ff…–—“”]*")
-"""What surely takes one column a character: letters of the West, and signs of our own."""
+"""Characters that surely take one column: letters of the West, and signs of our own."""
 
 
 def cell_width(text: str) -> int:

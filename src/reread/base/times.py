@@ -26,7 +26,7 @@ _UNITS = {
     "months": ("mo", "mos", "month"),
     "years": ("y", "yr", "yrs", "year"),
 }
-"""What units of time are called besides their own name."""
+"""Other names of the units of time."""
 _UNIT_NAMES = {word: unit for unit, words in _UNITS.items() for word in (unit, *words)}
 _CALENDAR_UNITS = {"months": 1, "years": 12}
 """The units that are not always as long, in months."""
@@ -46,7 +46,7 @@ _DURATION = re.compile(r"(?:(\d+(?:\.\d+)?)h)?(?:(\d+(?:\.\d+)?)m)?(?:(\d+(?:\.\
 
 
 class TimeSpan(NamedTuple):
-    """What a text means: a point in time, or a period from its start to before its end."""
+    """The meaning of a text: a point in time, or a period from its start to before its end."""
 
     start: datetime
     end: datetime | None = None

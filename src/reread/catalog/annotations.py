@@ -21,7 +21,7 @@ LONGEST_NOTE = 4000
 
 
 class Annotation(msgspec.Struct, frozen=True):
-    """What a person added to a session."""
+    """The additions of a person to a session."""
 
     starred: bool = False
     note: str = ""

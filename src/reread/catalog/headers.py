@@ -39,11 +39,11 @@ LONGEST = 1 << 23
 """A line that begins within `REACH` is read if it ends within this many bytes."""
 NO_TITLE = ("(empty)", "(no prompt)")
 TITLES = (b'"custom-title"', b'"ai-title"', b'"summary"')
-"""What every line with a title contains."""
+"""A part of every line with a title."""
 NODE = b'{"parentUuid":'
 """How nearly every line of the tree begins; such a line has no title."""
 STAMP = b'"timestamp"'
-"""What every line with a time contains."""
+"""A part of every line with a time."""
 FARTHEST = 1 << 26
 """How many bytes before the end of a file the last record with a time is looked for."""
 TABLE, FORMAT = "headers", 5
@@ -79,7 +79,7 @@ class Header(msgspec.Struct, frozen=True):
     """True if only that copy is left."""
     starred: bool = False
     note: str = ""
-    """What a person noted about it, in the reader."""
+    """The notes of a person about it, made in the reader."""
     prompts_only: bool = False
     """True if only its prompts are left, in the history of what was typed."""
 
@@ -151,7 +151,7 @@ def _header(path: str | Path, size: int, modified: float, first: _HeaderScan, la
 
 
 class _HeaderScan:
-    """What a few lines say; the first value of each field counts."""
+    """The content of a few lines; the first value of each field counts."""
 
     def __init__(self) -> None:
         self.conversation: str | None = None

@@ -37,7 +37,7 @@ class Candidate(NamedTuple, Generic[T]):
 
     value: T
     ids: Sequence[str]
-    """What it can be called; the first one is its own id."""
+    """The names it can be given by; the first one is its own id."""
     path: Path
 
 

@@ -46,7 +46,7 @@ class ConversationWriter:
             raise Misuse(f"Invalid fsync mode {fsync!r}; use {', '.join(FSYNC_MODES[:-1])} or {FSYNC_MODES[-1]}.")
         self.path = path
         self.repair: str | None = None
-        """What was repaired when the file was opened, as a sentence."""
+        """The repair that was made when the file was opened, as a sentence."""
         self.line_count: int = 0
         """The number of lines written."""
         self._workspace = workspace

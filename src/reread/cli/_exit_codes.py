@@ -9,7 +9,7 @@ EVERY_VERB = {
     FAILED: "an error, with a message that says what to do: a wrong option, no such session, an unreadable file",
     INTERRUPTED: "Ctrl-C",
 }
-"""What the codes mean that every verb has."""
+"""The codes that every verb has, and their meaning."""
 _NO_PROJECT = "no session is in `--project`"
 _NO_CALLS = "no call fits `--tool`, `--file` and `--errors`"
 _UNDECIDED = "somebody has to decide about what may be a secret; nothing was written"
@@ -32,4 +32,4 @@ BY_VERB: dict[str, dict[int | str, str]] = {
     "share": {1: f"{_NO_PROJECT}, or {_NO_CALLS}", 3: _UNDECIDED},
     "secrets": {1: "there are secrets"},
 }
-"""What other codes mean, by verb."""
+"""Other codes by verb, and their meaning."""

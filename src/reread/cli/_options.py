@@ -28,7 +28,7 @@ DEMO_KEY = "reread.demo"
 """The key in a context's `meta` that is set by --demo."""
 LATEST = "latest"
 ONLY = ("prompts", "answers", "text", "tools")
-"""What --only takes; `render.selection` knows the same words."""
+"""The values of --only; `render.selection` knows the same words."""
 MAX_COMPLETIONS = 50
 """How many session ids shell completion offers."""
 

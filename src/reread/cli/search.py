@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 LIMIT = 20
 NO_MATCH = "No matches."
 KEYWORDS = {"tool": "tools"}
-"""What the search calls the names of a field, if not like the field."""
+"""The name that the search has for a field, if it is another."""
 KIND_WORDS = ("prompts", "text", "thinking", "inputs", "results", "notices", "titles")
 
 

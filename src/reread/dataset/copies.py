@@ -26,7 +26,7 @@ class CopyRule(NamedTuple):
     """Which rows of a table are copies of each other, in SQL."""
 
     key: tuple[str, ...]
-    """What copies agree in."""
+    """The fields that copies agree in."""
     best: tuple[str, ...]
     """The machine that counts has the row that comes first in this order."""
 

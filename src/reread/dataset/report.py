@@ -1,4 +1,4 @@
-"""What bringing tables up to date did."""
+"""The outcome of an update of tables."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Progress = Callable[[int], None]
 
 
 class TablesReport(msgspec.Struct, frozen=True):
-    """What bringing tables up to date did."""
+    """The outcome of an update of tables."""
 
     machine: str
     rows: dict[str, int]

@@ -30,7 +30,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class FileOrigin(NamedTuple):
-    """What the rows of one file share."""
+    """The values that the rows of one file share."""
 
     machine: str
     month: str | None

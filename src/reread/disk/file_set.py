@@ -28,7 +28,7 @@ class FileSet(msgspec.Struct):
     folders: list[str] = []
     """Folders of which all transcripts are among the files."""
     failures: list[str] = []
-    """What is wrong with files whose content makes reading fail, and with links that are not followed."""
+    """The problems of files whose content makes reading fail, and of links that are not followed."""
 
     def add_folder(self, folder: str | Path) -> None:
         """Add all transcripts below a folder."""

@@ -76,7 +76,7 @@ class JoinPlan(msgspec.Struct, frozen=True, array_like=True):
 
     @property
     def mark(self) -> bytes:
-        """What tells this plan from any other of the same file."""
+        """A value that tells this plan from any other of the same file."""
         shown = ([state.path for state in self.states], self.pieces, self.rest, self.fixed_size)
         return hashlib.blake2b(msgspec.msgpack.encode(shown), digest_size=8).digest()
 

@@ -46,7 +46,7 @@ _WINDOWS_DRIVE = re.compile(r"[A-Za-z]--")
 """How the folder name of a project on Windows starts."""
 AGENT_PREFIX = "agent-"
 _PATH_MARK = re.compile(r"[/\\:~]|^\.+$")
-"""What a path has and the name of a project has not."""
+"""The characters of a path that the name of a project has not."""
 _SESSION_ID = re.compile(r"[\w-]+")
 
 

@@ -35,7 +35,7 @@ Status = tuple[int, ...]
 
 
 class SavedPrefixes(msgspec.Struct, frozen=True, array_like=True):
-    """What is remembered on disk."""
+    """The values remembered on disk."""
 
     format: int
     found: dict[bytes, bool]

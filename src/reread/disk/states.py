@@ -56,7 +56,7 @@ class EarlierState(NamedTuple):
 
 
 class _Candidate(NamedTuple):
-    """What may be another state of a transcript."""
+    """A file that may be another state of a transcript."""
 
     state: EarlierState
     written: int
@@ -64,7 +64,7 @@ class _Candidate(NamedTuple):
 
 
 class _Listing(NamedTuple):
-    """What a project's folder has of sessions."""
+    """The sessions in a project's folder."""
 
     ids: frozenset[str]
     """The ids that names begin with."""
@@ -85,7 +85,7 @@ class _Surroundings(NamedTuple):
     below: str
     """The path of the folder below that."""
     beside: dict[str, tuple[int, ...]]
-    """What is kept in the folder itself."""
+    """The kept files in the folder itself."""
     archives: list[tuple[str, dict[str, tuple[int, ...]]]]
     """The same folder in other places, as far as it is there, and what is kept in it."""
     superseded: list[dict[str, list[str]]]
@@ -111,7 +111,7 @@ class _Surroundings(NamedTuple):
 
 
 class _Moment(threading.local):
-    """What a thread that looks at many files has seen of folders."""
+    """The folders that a thread has seen while it looked at many files."""
 
     def __init__(self) -> None:
         self.depth = 0

@@ -1,4 +1,4 @@
-"""What the model was told and what it answered, as far as a transcript has it: the common ground of all formats."""
+"""The input and the answers of the model, as far as a transcript has them: the common ground of all formats."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from reread.render.selection import Selection, selected_turns
 SYSTEM, USER, ASSISTANT = "system", "user", "assistant"
 RESPONSE = "response"
 PICTURE = "[image]"
-"""What stands for a picture: formats of text have no place for it."""
+"""The text for a picture: formats of text have no place for one."""
 
 
 class Setup(NamedTuple):
-    """What the model was set up with."""
+    """The setup of the model."""
 
     system: str = ""
     """The system prompt; empty if the transcript does not have it."""

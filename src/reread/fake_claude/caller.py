@@ -58,7 +58,7 @@ class CallerMessages:
         self.answered: list[str] = []
         """The ids of the requests that were answered."""
         self._lines: list[bytes] = []
-        """What was read so far."""
+        """The bytes read so far."""
         self._reader = LineReader(descriptor)
         self._reply = reply
 

@@ -41,7 +41,7 @@ class UnknownSession(NotFound):
 
 @dataclass(frozen=True, slots=True)
 class FakeClaudeSettings:
-    """What the fake client plays, how strictly and how fast."""
+    """The script of the fake client, how strictly it is followed and how fast."""
 
     sources: tuple[str, ...] = ()
     """Files, folders and names of captured conversations; empty for everything in the store."""

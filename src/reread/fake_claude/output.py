@@ -1,4 +1,4 @@
-"""What the client prints: messages of its own, text and JSON output, exit codes."""
+"""The output of the client: messages of its own, text and JSON output, exit codes."""
 
 from __future__ import annotations
 
@@ -124,4 +124,4 @@ FORMATTERS: dict[str, Callable[[Invocation, Sequence[Frame]], bytes]] = {
     "json": _as_json,
     STREAM_JSON: lambda invocation, frames: b"",
 }
-"""What is printed at the end of a turn; a stream has been printed by then."""
+"""The output at the end of a turn; a stream has been printed by then."""

@@ -1,1 +1,1 @@
-"""What happened to files: their versions, from the calls, reads and backups that a session recorded. Does no I/O."""
+"""The history of files: their versions, from the calls, reads and backups that a session recorded. Does no I/O."""

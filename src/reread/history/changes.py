@@ -1,4 +1,4 @@
-"""What a call did to a file, as its input and its result state it."""
+"""The change that a call made to a file, as its input and its result state it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ PATHS = ("filePath", "notebook_path", "file_path", "path")
 KEEPS_ENDINGS = (2, 1, 220)
 """Before this version, Write gave a file the line ends that it or other files of the project had."""
 MODIFIED = "modified your proposed"
-"""What the text of a result says if the user changed the proposal."""
+"""The text of a result if the user changed the proposal."""
 MAX_ADDED = 10**8
 """Characters that replacements may add; no file that a person edits grows by more."""
 _TRAILING = re.compile(r"[^\S\n](?=\n|$)")
@@ -43,7 +43,7 @@ class TextEdit(NamedTuple):
 
 
 class FileChange(NamedTuple):
-    """What a call did to a file."""
+    """The change that a call made to a file."""
 
     path: str
     action: str

@@ -55,7 +55,7 @@ ANYONE = "*"
 
 
 class TrackedFile:
-    """What is known of a file at one moment of the fold."""
+    """The state of a file at one moment of the fold."""
 
     def __init__(self, path: str) -> None:
         self.history: FileHistory = FileHistory(path, [])

@@ -14,7 +14,7 @@ from reread.tools.patch import BEGIN, END, PatchedFile, patched_files
 
 APPLY_PATCH = "apply_patch"
 APPLIED_TEXT = "Success. Updated the following files:"
-"""What is printed once a patch is applied, also if a later part of the command fails."""
+"""The line printed once a patch is applied, also if a later part of the command fails."""
 _PLACE = re.compile(r"(?:^|[;&|\n]) *cd +(?:'([^'\n]+)'|\"([^\"$`\n]+)\"|([^\s;&|'\"$`]+)) *(?:&&|;|\n)")
 _READS = frozenset("cat cd cut echo grep head ls nl pwd rg stat tail true wc which".split())
 _GIT_READS = frozenset("blame diff log ls-files rev-parse show status".split())
@@ -34,7 +34,7 @@ class CallPatch(NamedTuple):
 
     @property
     def files(self) -> list[PatchedFile]:
-        """What it does to each file."""
+        """The changes to each file."""
         return patched_files(self.text)
 
 

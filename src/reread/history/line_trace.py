@@ -44,7 +44,7 @@ class TracedVersion(msgspec.Struct, frozen=True, array_like=True):
     after: bytes | None
     """A hash of the text after; None if that is not known."""
     changes: list[LineChange]
-    """What it changed; of a version whose text is not known, the lines that it added."""
+    """The lines that it changed; of a version whose text is not known, those that it added."""
     base: bytes | None = None
     """The lines before it, if they are not the ones after the version before."""
     origin: str | None = None

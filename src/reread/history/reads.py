@@ -1,4 +1,4 @@
-"""What results and attachments show of a file: the whole text, or some of its lines."""
+"""The text of a file that results and attachments show: all of it, or some of its lines."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LIMIT = 2000
 
 
 class FileExcerpt(NamedTuple):
-    """What was shown of a file."""
+    """The shown text of a file."""
 
     path: str
     text: str

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from reread.base.paths import path_name
 
 UNPLAIN = re.compile(r"[*?\[\]{}$;|<>()~!#`\n\\]|(?<!&)&(?!&)|&&&")
-"""What makes a command more than words: patterns, variables, pipes, other commands."""
+"""Characters that make a command more than words: patterns, variables, pipes, other commands."""
 RENAME, DELETE = "rename", "delete"
 LONGEST = 4000
 _WORDS = re.compile(r"[\w.-]+")

@@ -1,4 +1,4 @@
-"""What a session recorded of files, in the order in which it happened: calls of all threads, backups, attachments."""
+"""The records of a session about files, in the order of events: calls of all threads, backups, attachments."""
 
 from __future__ import annotations
 

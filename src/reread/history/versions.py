@@ -15,7 +15,7 @@ from reread.tools.nodes import Diff, Hunk
 CREATE, EDIT, WRITE, SHELL, RENAME, DELETE = "create", "edit", "write", "shell", "rename", "delete"
 OUTSIDE, REWIND = "outside", "rewind"
 ACTIONS = (CREATE, EDIT, WRITE, SHELL, RENAME, DELETE, OUTSIDE, REWIND)
-"""What makes a version: a call, a command, a change from outside the session, or a rewind of the client."""
+"""The causes of a version: a call, a command, a change from outside the session, or a rewind of the client."""
 NOT_OWN = frozenset({OUTSIDE, REWIND})
 """Versions that no call of the session made."""
 STATED, APPLIED, BACKUP = "stated", "applied", "backup"

@@ -33,7 +33,7 @@ characters are words with spaces between them: texts that have the words in this
 
 
 class Answer(NamedTuple):
-    """What matches, in order."""
+    """The matches, in order."""
 
     texts: Iterator[RankedText]
     total: int = 0
@@ -41,7 +41,7 @@ class Answer(NamedTuple):
     with_some: int = 0
     note: str = ""
     confirm: Node | None = None
-    """What each text must match once it is read; None if all do."""
+    """The condition on each text once it is read; None if there is none."""
     words: list[str] = []
     corrected: dict[str, str] = {}
     facets: Callable[[], dict[str, dict[str, int]]] = dict

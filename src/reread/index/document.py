@@ -59,7 +59,7 @@ class CarriedCall(msgspec.Struct, gc=False, array_like=True):
     texts: tuple[int, ...] = ()
     """Prints of the long texts of its input, which its result may repeat."""
     report: WaitingText | None = None
-    """What it reported last while it ran."""
+    """Its last report while it ran."""
 
 
 class PartialBlock(msgspec.Struct, gc=False, array_like=True):
@@ -74,7 +74,7 @@ class PartialBlock(msgspec.Struct, gc=False, array_like=True):
 
 
 class ParseState(msgspec.Struct, array_like=True):
-    """What the records so far mean for those that follow."""
+    """The state that the records so far leave for those that follow."""
 
     calls: dict[str, CarriedCall] = {}
     partial: dict[int, PartialBlock] = {}

@@ -35,7 +35,7 @@ OPEN_FILES = 64
 VERBATIM = frozenset(KINDS.index(kind) for kind in (TEXT, THINKING, INPUT, RESULT))
 """The kinds of document whose text is written in the record as it is, apart from JSON's escapes."""
 ESCAPED, STREAMED = b"\\u00", b'"stream_event"'
-"""What a line contains that may hide literal text: escaped ASCII, or a piece of a response."""
+"""A part of a line that may hide literal text: escaped ASCII, or a piece of a response."""
 
 
 class FoundDocument(NamedTuple):

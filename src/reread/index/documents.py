@@ -1,4 +1,4 @@
-"""What one record says, as documents of search: a prompt, text, thinking, a call's input or result, a notice, a title.
+"""One record as documents of search: a prompt, text, thinking, a call's input or result, a notice, a title.
 
 A record is read by itself, so that appended lines can be indexed without the lines before them. What a result needs
 of its call, and the pieces of a response that is still streamed, are carried along in `ParseState`.

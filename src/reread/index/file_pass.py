@@ -47,7 +47,7 @@ OUTPUT_REPORTS = ("bash_progress", "powershell_progress")
 
 
 class _Report(msgspec.Struct, gc=False):
-    """What tells the type of a report."""
+    """The field that tells the type of a report."""
 
     type: str = ""
 

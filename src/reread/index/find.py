@@ -34,7 +34,7 @@ NO_ENGINE = "There is no search engine for this platform, so the files were sear
 NOTES = {
     update.UNWRITABLE: "The search index cannot be written, so files that are not in it were searched one by one.",
 }
-"""What limits an answer, by the state of the index."""
+"""The limits of an answer, by the state of the index."""
 TOGETHER = 20
 """How many hits are read at a time."""
 DAMAGED = "The search index was damaged; it is built anew."
@@ -56,7 +56,7 @@ class Hits(Iterator["Hit"]):
         self.corrected: dict[str, str] = answer.corrected
         """For each word that no text has, what was searched for instead; empty if nothing was."""
         self.note = " ".join(filter(None, [_said(self.corrected), note]))
-        """What limits the answer, in words; empty if nothing does."""
+        """The limits of the answer, in words; empty if there are none."""
         self.unsearched = unsearched
         """How many files were not searched as they are now, since the index does not have them yet."""
         self._hits = hits

@@ -58,7 +58,7 @@ class HitLocation(NamedTuple):
 
 
 class RecordTarget(NamedTuple):
-    """What a record belongs to: one of these by number, or nothing."""
+    """The owner of a record: one of these by number, or none."""
 
     message: int | None = None
     call: int | None = None

@@ -39,9 +39,9 @@ MOST_MATCHES = 200
 """How many matches of each word are compared to find the best place."""
 _END = r"(?![^\W_])"
 Leaf = Words | Exact
-"""What is looked for in a text."""
+"""The words to look for in a text."""
 _ESCAPES = [escape.replace("A-F", "") for escape in ESCAPES]
-"""What may stand before a word, too, unless it is part of a phrase; without capitals."""
+"""Characters that may stand before a word, too, unless it is part of a phrase; without capitals."""
 
 
 class Snippet(msgspec.Struct, frozen=True):
@@ -60,7 +60,7 @@ class Snippet(msgspec.Struct, frozen=True):
 
 
 class DocumentFacts(msgspec.Struct, frozen=True):
-    """What a query may ask of a document besides its text."""
+    """The fields of a document that a query may ask for besides its text."""
 
     time_ms: int = 0
     model: str = ""

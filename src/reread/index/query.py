@@ -20,7 +20,7 @@ _HASH = re.compile(r"(?=[a-z]*\d)(?=\d*[a-f])[0-9a-f]{7,40}")
 """A word that looks like the beginning of a hash."""
 
 KIND_WORDS = ("prompts", "text", "thinking", "inputs", "results", "notices", "titles")
-"""What help and errors call the kinds of document."""
+"""The kinds of document, as help and errors name them."""
 KIND_NAMES = {
     **dict(zip(KIND_WORDS, KINDS, strict=True)),
     **{kind: kind for kind in KINDS},
@@ -323,4 +323,4 @@ FIELDS: dict[str, Callable[[str], Node]] = {
     "before": lambda text: Period(until=parse_bound_ms(text, None)),
     "on": lambda text: Period(*parse_days_ms(text, None)),
 }
-"""What each field means; a word with any other before a colon is just text."""
+"""The fields and their meaning; a word with any other before a colon is just text."""

@@ -54,19 +54,19 @@ class MatchingText(NamedTuple):
 
     @property
     def kind(self) -> str:
-        """What kind of text it is."""
+        """The kind of its text."""
         return KINDS[self.text.kind] if isinstance(self.text, DocumentLocation) else self.text.document.kind
 
     @property
     def position(self) -> tuple[int, ...]:
-        """What orders equal matches, the newest first; the engine's order depends on when they were indexed."""
+        """The order of equal matches, the newest first; the engine's depends on when they were indexed."""
         if isinstance(self.text, DocumentLocation):
             return location_order(self.text)
         return -self.text.time_ms, file_id(self.text.path), self.text.offset, 0
 
     @property
     def copy_key(self) -> tuple[object, ...]:
-        """What copies of a text in forks and resumed sessions share: their records keep the time, and match as well."""
+        """A value that copies of a text in forks and resumed sessions share: their records keep the time."""
         return self.text.time_ms, self.kind, round(self.score, 3)
 
 

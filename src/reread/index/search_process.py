@@ -33,7 +33,7 @@ MOST_IDLE = 2
 MATCHING_SECONDS = 20.0
 """How long texts may be matched with a regular expression, besides the time that indexing takes."""
 MATCHING = True
-"""What a child says when it begins with that."""
+"""The message of a child that begins with that."""
 TOO_SLOW = (
     "The regular expression took more than {:.0f} seconds and was stopped; repeat nothing within a repetition, as "
     "(a+)+ does, or begin it with a word that all matches have."
@@ -43,7 +43,7 @@ PROTOCOL = pickle.HIGHEST_PROTOCOL
 
 
 class SearchRequest(msgspec.Struct):
-    """What to find, and in which files."""
+    """The question, and the files to search."""
 
     query: str
     start: int
@@ -62,7 +62,7 @@ class SearchRequest(msgspec.Struct):
 
 
 class SearchReply(msgspec.Struct):
-    """What was found."""
+    """The findings."""
 
     hits: list[Hit]
     total: int

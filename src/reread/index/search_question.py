@@ -1,4 +1,4 @@
-"""What is asked: the words of a query, which may be missing, and what every answer must have."""
+"""The question: the words of a query, which may be missing, and the conditions on every answer."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ class SearchQuestion(msgspec.Struct, frozen=True):
     """A query, taken apart."""
 
     words: tuple[Node, ...] = ()
-    """What is looked for; a text may lack some of it unless the question is strict."""
+    """The words to look for; a text may lack some unless the question is strict."""
     filters: tuple[Node, ...] = ()
-    """What every text must match besides."""
+    """The other conditions on every text."""
     strict: bool = False
     pattern: re.Pattern[str] | None = None
     goes_on: bool = False
@@ -72,7 +72,7 @@ class SearchQuestion(msgspec.Struct, frozen=True):
 
     @property
     def scanned(self) -> Node:
-        """What a text must match to be of use."""
+        """The condition on a text to be of use."""
         if self.strict:
             return And((*self.words, *self.filters))
         some = (Or(self.words),) if self.words and not self.has_exact else ()  # exact characters are enough

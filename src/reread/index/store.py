@@ -81,7 +81,7 @@ class DocumentLocation(NamedTuple):
 
 
 class DocumentPosition(NamedTuple):
-    """What the index has of a document besides its text."""
+    """The fields of a document in the index besides its text."""
 
     offset: int
     length: int

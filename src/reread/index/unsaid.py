@@ -1,4 +1,4 @@
-"""What a record holds that is no text to search for, with the reason: everything else is found."""
+"""The fields of a record that are no text to search for, with the reason: everything else is found."""
 
 from __future__ import annotations
 

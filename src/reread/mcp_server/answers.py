@@ -1,4 +1,4 @@
-"""What the server answers: text with citations, in which everything from transcripts is quoted."""
+"""The answers of the server: text with citations, in which everything from transcripts is quoted."""
 
 from __future__ import annotations
 

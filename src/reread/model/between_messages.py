@@ -1,4 +1,4 @@
-"""What a file says between messages: how the client was set up, how a turn ended, that another session begins.
+"""The records between messages: how the client was set up, how a turn ended, that another session begins.
 
 Here are also the prompts that were queued and not sent, and the state of the session, each at the message before it."""
 

@@ -21,7 +21,7 @@ CACHED = 16
 
 
 PLAINLY_DONE, SUSPECT = 1, 2
-"""What the results in a record say at a glance: that no call failed, or that one may have."""
+"""The results in a record at a glance: no call failed, or one may have."""
 
 T = TypeVar("T")
 
@@ -80,7 +80,7 @@ class Bodies:
         self._natives = _Recent(lambda index: self.records[index].native)
         self._contents = _Recent(self._content)
         self._endings = bytearray()
-        """What is known of the results in each record: nothing yet, PLAINLY_DONE or SUSPECT."""
+        """For each record, 0 if its results were not looked at yet, else PLAINLY_DONE or SUSPECT."""
         self._written = _Recent(lambda index: _written_results(self.native(index)))
         self._results = _Recent(lambda index: RecordResults.of(self.content(index)))
         self._diffs = _Recent(lambda index: b'"bashEditDiff"' in self.records.body(index))
@@ -150,7 +150,7 @@ def written_blocks(native: dict[str, Any]) -> list[Any]:
 
 
 class _Recent(Generic[T]):
-    """What was made of the records asked for last."""
+    """The values made of the records asked for last."""
 
     def __init__(self, make: Callable[[int], T]) -> None:
         self._make = make

@@ -1,4 +1,4 @@
-"""What a call asked for and what came of it, read from its records."""
+"""The input and the result of a call, read from its records."""
 
 from __future__ import annotations
 
@@ -166,7 +166,7 @@ class CallContent(msgspec.Struct, eq=False):
 
     @property
     def error(self) -> str | None:
-        """What the result says if the call failed, was denied or interrupted; None otherwise."""
+        """The message of a call that failed, was denied or interrupted; None otherwise."""
         outcome = self.outcome
         return None if outcome.state in (RUNNING, DONE) else outcome.message
 

@@ -1,4 +1,4 @@
-"""What one reads of a conversation: messages, calls, turns, branches, compactions and agents.
+"""A conversation as one reads it: messages, calls, turns, branches, compactions and agents.
 
 These types refer to each other, so they share a module. `fold` fills them, one record at a time.
 """
@@ -33,7 +33,7 @@ from reread.tools.tool_call import AgentStats, ToolCall
 
 
 class ThreadOwner(Protocol):
-    """What a conversation belongs to: the main thread and the agents of one session."""
+    """The owner of conversations: the main thread and the agents of one session."""
 
     @property
     def conversation(self) -> Conversation: ...
@@ -105,12 +105,12 @@ class Call(CallContent, eq=False, kw_only=True):
 
     @property
     def title(self) -> str:
-        """What it does, in one line, in the tool's own words."""
+        """The call in one line, in the tool's own words."""
         return tools.title(self.tool_call)
 
     @property
     def nodes(self) -> list[Node]:
-        """What it did and what came of it, as nodes to draw."""
+        """The call and its result, as nodes to draw."""
         return self.draw()
 
     def draw(self, *, full: bool = False) -> list[Node]:
@@ -130,7 +130,7 @@ class Turn(msgspec.Struct, eq=False):
 
     index: int
     prompt: Message | None
-    """What a person typed; None if the file does not say (a stream leaves it out)."""
+    """The prompt that a person typed; None if the file does not say (a stream leaves it out)."""
     messages: list[Message]
 
     @property
@@ -251,13 +251,13 @@ class Conversation:
         self.compactions: list[Compaction] = []
         """Where it was summarised."""
         self.metadata: Metadata = Metadata()
-        """What its records say of the session as a whole."""
+        """The fields of its records that are about the session as a whole."""
         self.ledger: Ledger = Ledger(self.records, self.tree, self.messages, self.calls)
-        """What became of every record."""
+        """The fate of every record."""
         self.inline_agents: dict[str, Agent] = {}
         """The agents whose records are in this very file."""
         self.marks: BetweenMessages = BetweenMessages()
-        """What the file says between messages."""
+        """The records between messages."""
         self.messages_by_id: dict[str, Message] = {}
         """Responses by the API's id."""
         self._linked: Mapping[str, Agent] | None = None
@@ -445,7 +445,7 @@ class Agent(Conversation):
 
     @property
     def prompt(self) -> str | None:
-        """What it was asked to do."""
+        """The task it was given."""
         first = next((m for m in self.messages[:8] if m.kind in TURN_STARTERS), None)
         if first is not None:
             return first.text
@@ -460,7 +460,7 @@ class Agent(Conversation):
 
     @property
     def stats(self) -> AgentStats:
-        """What a tool is told of the agent that its call started."""
+        """The figures that a tool gets of the agent that its call started."""
         return AgentStats(id=self.id, type=self.type, calls=len(self.calls), tokens=self.usage.tokens)
 
     @property

@@ -1,4 +1,4 @@
-"""What a hook did: whether it said something to the person, failed or blocked, or can be passed over."""
+"""The outcome of a hook: it said something to the person, failed or blocked, or can be passed over."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ QUIET_TYPES = frozenset(
 )
 """Attachments by hooks that are passed over unless their output says more."""
 REFUSALS = ("block", "deny", "ask")
-"""What a hook decides if it does not let a call pass."""
+"""The decisions of a hook that does not let a call pass."""
 SUCCESS = (None, "", "success")
 OUTCOMES = {
     "hook_blocking_error": "blocked",

@@ -45,7 +45,7 @@ NO_TARGET = -1
 
 
 class Fate(msgspec.Struct, frozen=True):
-    """What became of one record, and why."""
+    """The fate of one record, and the reason."""
 
     line: int
     """The line of the record."""
@@ -66,7 +66,7 @@ class Fate(msgspec.Struct, frozen=True):
 
 
 class LedgerMessage(Protocol):
-    """What the ledger says of a message."""
+    """The entries of a message."""
 
     @property
     def id(self) -> str: ...
@@ -75,7 +75,7 @@ class LedgerMessage(Protocol):
 
 
 class LedgerCall(Protocol):
-    """What the ledger says of a call."""
+    """The entries of a call."""
 
     @property
     def id(self) -> str: ...

@@ -1,4 +1,4 @@
-"""What a message says, read from its records."""
+"""The content of a message, read from its records."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ LONGEST_MS = 1e12
 
 
 class ApiFacts(msgspec.Struct, frozen=True):
-    """What is recorded of the API request behind a response; None if unknown."""
+    """The fields recorded of the API request behind a response; None if unknown."""
 
     request_id: str | None = None
     stop_sequence: str | None = None
@@ -120,7 +120,7 @@ class MessageContent(msgspec.Struct, eq=False):
 
     @property
     def text(self) -> str:
-        """What it says; of a person's message, without the client's additions."""
+        """Its text; of a person's message, without the client's additions."""
         if self.has_prompt_text:
             return "\n\n".join(part.text for part in self.prompt_texts if part.text)
         return self.full_text
@@ -151,7 +151,7 @@ class MessageContent(msgspec.Struct, eq=False):
 
     @property
     def asides(self) -> list[Aside]:
-        """What the client added to the text."""
+        """The client's additions to the text."""
         return [aside for part in self.prompt_texts for aside in part.asides]
 
     @property
@@ -171,7 +171,7 @@ class MessageContent(msgspec.Struct, eq=False):
 
     @property
     def api_facts(self) -> ApiFacts:
-        """What its records say of the API request behind a response."""
+        """The fields that its records have of the API request behind a response."""
         found: dict[str, str] = {}
         for index in self.records:
             native = self.bodies.native(index)

@@ -1,4 +1,4 @@
-"""What the records say of a session as a whole."""
+"""The fields of records that are about a session as a whole."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ class PartialResponse:
     def __init__(self) -> None:
         self._blocks: dict[int, dict[str, Any]] = {}
         self._pieces: dict[int, dict[str, list[str]]] = {}
-        """What was appended to the fields of each block; there can be thousands of pieces."""
+        """The pieces appended to the fields of each block; there can be thousands."""
         self._complete: set[int] = set()
 
     def apply(self, event: dict[str, Any]) -> None:

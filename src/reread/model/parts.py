@@ -47,12 +47,12 @@ QUIET_TYPES = {
     "permission_denied": "denial",
     "selected_lines_in_ide": SELECTION,
 }
-"""What attached records are counted as by their type; those of hooks are hooks, all others context."""
+"""How attached records are counted, by type; those of hooks are hooks, all others context."""
 QUIET_TAGS = {"ide_opened_file": SELECTION, "ide_selection": SELECTION, "pasted_content": "pasted text"}
-"""What additions to a text are counted as by their tag."""
+"""How additions to a text are counted, by tag."""
 ORIGINAL = "originalFile"
 BOUNDARY_WORDS = ("Conversation compacted", "Context microcompacted")
-"""What the client always writes at the boundary of a compaction; the first versions wrote a text of their own."""
+"""The text at the boundary of every compaction; the first versions wrote a text of their own."""
 
 
 class MessagePart(msgspec.Struct, frozen=True):
@@ -70,7 +70,7 @@ class MessageText(MessagePart, frozen=True):
 
 
 class TextPiece(MessagePart, frozen=True):
-    """What a record adds to a text or a thought of which the record before has the beginning."""
+    """The addition of a record to a text or a thought that the record before begins."""
 
     text: str
 
@@ -155,7 +155,7 @@ class SessionStart(MessagePart, frozen=True):
 
 
 class QueuedPrompt(MessagePart, frozen=True):
-    """What was queued after the message and, as far as the file says, never sent."""
+    """A prompt that was queued after the message and, as far as the file says, never sent."""
 
     text: str
     author: str
@@ -192,7 +192,7 @@ def message_parts(message: Message) -> Iterator[MessagePart]:
 
 
 def record_parts(message: Message, record: Record) -> Iterator[MessagePart]:
-    """What one record adds to a message: to a response, what is new in its blocks; else everything with the first one.
+    """The part of a message that one record adds: to a response, the new blocks; else everything, with the first one.
 
     A result adds how the turn ended.
     """
@@ -244,7 +244,7 @@ def _queued(message: Message, native: dict[str, Any], taken: str) -> QueuedPromp
 
 
 def _marks_before(message: Message) -> Iterator[MessagePart]:
-    """What stands before a message: that another session begins, how the client was set up."""
+    """Parts that stand before a message: another session begins, the client was set up."""
     conversation, marks = message.conversation, message.conversation.marks
     if message.index in marks.sessions:
         yield SessionStart(message, NOTICES, marks.sessions[message.index])
@@ -279,7 +279,7 @@ def quick_kinds(message: Message) -> set[str]:
 
 
 def quiet_noun(part: MessagePart) -> str | None:
-    """What to count a part as where views fold it away: a hook, a file, other context; None if it is no context."""
+    """Return how views count a part that they fold away: a hook, a file, other context; None if it is no context."""
     match part:
         case MessageAside():
             return QUIET_TAGS.get(part.tag, CONTEXT)
@@ -300,7 +300,7 @@ def quiet_noun(part: MessagePart) -> str | None:
 
 
 def payload_noun(payload: Mapping[str, Any]) -> str:
-    """What to count an attached record as."""
+    """Return how an attached record is counted."""
     if has_failed(payload):
         return FAILED_HOOK
     kind = payload.get("type") or payload.get("subtype")
@@ -318,7 +318,7 @@ def quiet_text(nouns: Iterable[str]) -> str:
 
 
 def attached_nouns(call: Call) -> list[str]:
-    """What to count the records attached to a call as."""
+    """Yield how each record attached to a call is counted."""
     return [payload_noun(payload_of(call.conversation.bodies.native(index))) for index in call.attached]
 
 

@@ -57,7 +57,7 @@ _HOOK_WORDS = re.compile(r"[A-Z][A-Za-z]{2,40} (?:hook feedback:|operation block
 _UNKNOWN = re.compile(r"Unknown (?:skill|slash command|command): \S+(?:(?<=\.) .*)?")
 """How the client answers a command that it does not know; it may go on with a suggestion."""
 _SKILL_RUNNING = re.compile(r'The "[^"<]*" skill is (?:running|loading)')
-"""What 2.0 writes for a skill that the model started."""
+"""The text that 2.0 writes for a skill that the model started."""
 _TYPED_COMMAND = re.compile(r"/(?:compact(?: [^\n]*)?|[a-z][a-z0-9:_-]{0,60})")
 """A command as typed, without tags."""
 
@@ -90,7 +90,7 @@ class PromptText(msgspec.Struct, frozen=True):
 
     kind: str
     text: str
-    """What remains to read: the typed text, the command line, the output."""
+    """The rest to read: the typed text, the command line, the output."""
     command: PromptCommand | None = None
     asides: tuple[Aside, ...] = ()
     fields: dict[str, str] = {}

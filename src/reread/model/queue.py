@@ -16,7 +16,7 @@ from reread.model.content import first_text
 
 REMOVED, TAKEN_BACK = "removed", "taken back"
 TAKING = {"remove": REMOVED, "popAll": TAKEN_BACK}
-"""What the operations that take prompts out of the queue did to them; `dequeue` sends one."""
+"""The fate of prompts that an operation takes out of the queue; `dequeue` sends one."""
 MOST_LINES = 50
 """Lines of a queued text up to which it is found as a part of a prompt; a longer one only alone."""
 

@@ -1,4 +1,4 @@
-"""What each type of record becomes in a conversation: one row a type.
+"""The kind of message that each type of record becomes: one row a type.
 
 A type that has a struct and no row here still works: below `Node` it is shown as a notice in the tree, and any
 other is session state.

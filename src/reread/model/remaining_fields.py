@@ -1,4 +1,4 @@
-"""What the records of a message say that its parts do not, and what the session state after it says."""
+"""The fields of a message's records that its parts do not show, and those of the session state after it."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def _state_name(conversation: Conversation, index: int) -> str:
 
 
 def _texts(part: MessagePart) -> Iterable[str]:
-    """What a view shows of a part; calls show themselves, and of the boundary of a compaction only its figures."""
+    """Return the fields of a part that views show; calls show themselves, a compaction's boundary only its figures."""
     if isinstance(part, CompactionPoint):
         return [part.summary]
     return () if isinstance(part, MessageCall) else part_texts(part)

@@ -15,11 +15,11 @@ REACH = 1 << 18
 PLAN = "Implement the following plan:"
 """How the prompt begins with which the client has a plan carried out."""
 REQUEST = "Primary Request and Intent:"
-"""What precedes the gist of a compaction's summary."""
+"""The text before the gist of a compaction's summary."""
 QUEUED, BLOCKED = ("queue-operation", None), ("system", "informational")
 """The type and subtype of the records that keep a prompt that was not sent."""
 ORIGINAL_PROMPT = "\nOriginal prompt: "
-"""What precedes a prompt that a hook blocked."""
+"""The text before a prompt that a hook blocked."""
 
 
 class TitleSearch:
@@ -27,13 +27,13 @@ class TitleSearch:
 
     def __init__(self) -> None:
         self.prompt: str | None = None
-        """What a person typed first; nothing better can follow."""
+        """The first prompt that a person typed; nothing better can follow."""
         self._command: str | None = None
         self._local_command: str | None = None
         self._answer: str | None = None
         self._summary: str | None = None
         self._unsent: str | None = None
-        """What a person typed and no record of theirs repeats: a hook blocked it, or the client ended first."""
+        """A prompt that no record of the person repeats: a hook blocked it, or the client ended first."""
         self._task: str | None = None
         """The prompt of an agent."""
         self._report: str | None = None
@@ -46,7 +46,7 @@ class TitleSearch:
 
     @property
     def rest(self) -> str | None:
-        """What names a session in which nobody typed anything."""
+        """The title of a session in which nobody typed anything."""
         return self._unsent or self._answer or self._summary or self._task or self._report
 
     def read(self, record: Record) -> None:

@@ -36,7 +36,7 @@ DETAIL, TITLE_START = 240, 40
 ATTACHED_SHOWN = 20
 """How many of the records attached to a call are shown."""
 FOLDED = (p.HOOK, p.FAILED_HOOK, p.CONTEXT)
-"""What is folded into one part of an item."""
+"""The parts that are folded into one part of an item."""
 
 PictureUrl = Callable[[str, int, n.Picture], str | None]
 """The URL of a picture, from the message or call it belongs to, its number among that one's pictures, and itself."""
@@ -93,7 +93,7 @@ class PartBuilder:
         return filter(self.shows, shown_parts(message))
 
     def fields(self, messages: Sequence[Message]) -> schema.NodesPart | None:
-        """What the records of some messages say besides their parts; None without `full`."""
+        """Return the fields of some messages' records that their parts do not show; None without `full`."""
         if not self._full:
             return None
         left = (other_fields(message, list(self._selected(message))) for message in messages)

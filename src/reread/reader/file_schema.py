@@ -47,6 +47,6 @@ class ChangedFiles(Value, frozen=True):
 
 
 class VersionBody(Value, frozen=True):
-    """What a version changed, or the whole file after it, as nodes."""
+    """The change of a version, or the whole file after it, as nodes."""
 
     nodes: list[Node]

@@ -281,7 +281,7 @@ class PageEntry(msgspec.Struct):
     bodies: dict[str, schema.CallBody]
     """The bodies of its calls, by call index."""
     texts: list[ItemText]
-    """What a search reads."""
+    """The texts that a search reads."""
 
 
 class _PagePartBuilder(PartBuilder):

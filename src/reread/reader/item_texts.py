@@ -15,7 +15,7 @@ from reread.reader.schema import Value
 from reread.tools.outcome import FAILED
 
 PLACES = {PROMPTS: "prompt", TEXT: "text", THINKING: "thinking", TOOLS: "call", NOTICES: "notice"}
-"""What a hit calls the kind of part it is in."""
+"""The name that a hit has for the kind of part it is in."""
 UNIT_KINDS = {
     "prompt": (PROMPT,),
     "text": (ANSWER,),
@@ -23,7 +23,7 @@ UNIT_KINDS = {
     "call": (INPUT, RESULT),
     "notice": (NOTICE,),
 }
-"""What a query calls it; a call is one text here, and its input and its result there."""
+"""The name that a query has for it; a call is one text here, and its input and its result there."""
 
 
 class ItemText(Value, frozen=True, omit_defaults=True):

@@ -35,7 +35,7 @@ class LibraryRow(Value, frozen=True):
     """Whether it is being written."""
     starred: bool = False
     note: str = ""
-    """What a person noted about it."""
+    """The notes of a person about it."""
     models: list[str] = []
     turns: int | None = None
     agents: int | None = None
@@ -127,7 +127,7 @@ class FoundSession(Value, frozen=True):
 
 
 class LibrarySearch(Value, frozen=True):
-    """What a search over all sessions found."""
+    """The hits of a search over all sessions."""
 
     titles: list[LibraryRow]
     """Sessions whose title, project or id matches; only with the first hits."""
@@ -144,6 +144,6 @@ class LibrarySearch(Value, frozen=True):
     next: int | None
     """Where to continue; None if these are all."""
     note: str
-    """What limits the answer, in words; empty if nothing does."""
+    """The limits of the answer, in words; empty if there are none."""
     pending: int
     """About how many bytes are not indexed yet."""

@@ -119,7 +119,7 @@ class Overview(Value, frozen=True):
     replaced: bool = False
     """Whether the file has vanished; what was read is still shown."""
     state: list[Node] = []
-    """What a file without messages says."""
+    """The texts of a file without messages."""
 
 
 class UsageSummary(Value, frozen=True):
@@ -174,7 +174,7 @@ class CallPart(Part, frozen=True, tag="call"):
     label: str
     """The tool's name, shown before the title; empty if the title contains a name of its own."""
     title: str
-    """What the call does, without the tool's name."""
+    """The title of the call, without the tool's name."""
     category: str
     """read, search, edit, run, agent, web, plan or other."""
     state: str
@@ -188,7 +188,7 @@ class CallPart(Part, frozen=True, tag="call"):
     agents: list[AgentInfo] = []
     """The agents it started."""
     quiet: str = ""
-    """What is attached to it and folded away, counted: 2 hooks."""
+    """The records attached to it and folded away, counted: 2 hooks."""
 
 
 class NodesPart(Part, frozen=True, tag="nodes"):
@@ -299,7 +299,7 @@ class TimelineItem(Value, frozen=True):
     responses: list[ResponseInfo] = []
     """The responses in it."""
     fields: NodesPart | None = None
-    """What its records say besides these parts."""
+    """The fields of its records that these parts do not show."""
     figures: Figures | None = None
     """The usage of the whole turn, if this is its last item."""
     seconds: float | None = None

@@ -422,7 +422,7 @@ def in_call_order(agents: Iterable[Agent]) -> list[Agent]:
 
 
 def _state(conversation: Conversation) -> list[Node]:
-    """What the first records of a conversation without messages say."""
+    """Return the texts of the first records of a conversation without messages."""
     fields = state_fields(conversation, range(min(len(conversation.records), ITEMS)))
     return Trimmer(lambda _: None).nodes(leftover_nodes(fields, SESSION_STATE))
 
@@ -461,7 +461,7 @@ def _problems(session: Session) -> schema.Problems:
 
 
 def _agent_state(agent: Agent) -> tuple[int, Call | None]:
-    """What an agent's entry depends on."""
+    """Return the values that an agent's entry depends on."""
     return len(agent.records), agent.call
 
 

@@ -46,7 +46,7 @@ class ShareFinding(Value, frozen=True):
 
 
 class ShareChoices(Value, frozen=True):
-    """What of a session is shared."""
+    """The parts of a session that are shared."""
 
     turns: str = ""
     """A range such as `3-9`; empty for all."""
@@ -56,7 +56,7 @@ class ShareChoices(Value, frozen=True):
 
 
 class ShareReview(Value, frozen=True):
-    """What was found in a session that is to be shared."""
+    """The findings in a session that is to be shared."""
 
     findings: list[ShareFinding]
     """The findings in what is chosen."""

@@ -54,7 +54,7 @@ class Manifest(msgspec.Struct):
 
 
 class SiteResult(msgspec.Struct, frozen=True):
-    """What `write_site` did."""
+    """The outcome of `write_site`."""
 
     index: str
     written: int

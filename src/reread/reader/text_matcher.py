@@ -1,4 +1,4 @@
-"""What a query means inside one session: the text as typed, or the words and fields of a search over all sessions.
+"""A query inside one session: the text as typed, or the words and fields of a search over all sessions.
 
 An exported page, which has no server, follows the same rules (`web/src/search/textMatcher.ts`);
 `tests/fixtures/search.json` tests both.
@@ -19,7 +19,7 @@ AROUND = 60
 ESCAPE = b"\\u"
 """How JSON writes characters that may be accents, or begin the escape codes of terminals, which may split a word."""
 SPILLED = b"tool-results"
-"""What a record names whose result was written to another file."""
+"""The field of a record whose result was written to another file."""
 _PLAIN = re.compile(r"[A-Za-z0-9 _.,:;=+*()\[\]{}!?@#$%^~|-]+")
 """Characters that every JSON writer writes unescaped."""
 

@@ -49,7 +49,7 @@ UNKNOWN_MODEL = "unknown model"
 
 
 class BranchFigures(NamedTuple):
-    """What the head of a page says of a branch."""
+    """The head of a page, of a branch."""
 
     models: list[str]
     started: datetime | None
@@ -181,7 +181,7 @@ class ThreadView:
         return branch is not None and branch != self.conversation.active_branch
 
     def branch_figures(self, timeline: Timeline) -> BranchFigures:
-        """What the head of a page says: of the whole conversation, or of a branch that was left."""
+        """Return the head of a page: of the whole conversation, or of a branch that was left."""
         if self.is_left(timeline.branch):
             return _branch_figures(timeline.messages)
         metadata = self.conversation.metadata

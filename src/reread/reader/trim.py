@@ -19,7 +19,7 @@ DEPTH = 40
 TAIL_LINES, TAIL_CHARS = 12, 4000
 """How many of the last lines of an output that is cut, and how many of their characters, are sent."""
 HUNK_LINE = 20
-"""What a line of a diff counts in addition to its characters."""
+"""The weight of a line of a diff, in addition to its characters."""
 
 PictureUrl = Callable[[nodes.Picture], str | None]
 """The URL of a picture; None if the browser must not load it."""

@@ -28,7 +28,7 @@ FIRST_LINE = 1 << 20
 _PLAIN_ID = re.compile(r"\w[\w-]*", re.ASCII)
 _CMD_SPECIAL = re.compile(r'[()%!^"<>&|]')
 _PRINTABLE = re.compile(r"[ -~]|[^\W_]")
-"""What stands for itself between quotes: ASCII, and the letters and digits of any script."""
+"""Characters that stand for themselves between quotes: ASCII, and the letters and digits of any script."""
 
 
 class Resumption(msgspec.Struct, frozen=True):

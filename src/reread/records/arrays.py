@@ -10,7 +10,7 @@ from reread.base.jsontext import ValueScanner
 BOM = b"\xef\xbb\xbf"
 
 _FIRST_CHARACTERS = b'{["-0123456789tfn]'
-"""What follows the opening bracket of an array; a log line that starts with a bracket has other characters."""
+"""The characters after the opening bracket of an array; a log line that starts with a bracket has other characters."""
 _ELEMENT = re.compile(r"[^ \t\r\n,]")
 _SCALAR_END = re.compile(r"[,\[\]{}]")
 

@@ -39,7 +39,7 @@ Name: TypeAlias = Annotated[str, Meta(min_length=1, extra={"needed": True})]
 """A field that a healthy record has, and that is not empty."""
 
 CONVERT_ERRORS = (msgspec.MsgspecError, ValueError, TypeError, OverflowError, RecursionError)
-"""What a strict conversion may raise; a lone surrogate in a key, for example, raises UnicodeError."""
+"""The errors of a strict conversion; a lone surrogate in a key, for example, raises UnicodeError."""
 
 StructT = TypeVar("StructT", bound=Struct)
 
@@ -216,7 +216,7 @@ class McpToolListing(Block, frozen=True, kw_only=True):
 
 
 class ImageTransformations(BlockPart, frozen=True, kw_only=True):
-    """What the API may do with an image that is too large."""
+    """The changes that the API may make to an image that is too large."""
 
     oversized_image: str | None = None
 

@@ -352,7 +352,7 @@ def _decode_slowly(body: bytes) -> Decoded:
 
 
 class _Recent:
-    """What was decoded last of long records: views ask for it again and again, and it may be made to be slow."""
+    """The long records decoded last: views ask for them again and again, and one may be made to be slow."""
 
     def __init__(self) -> None:
         self._decoded: dict[bytes, Decoded] = {}

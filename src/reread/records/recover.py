@@ -13,7 +13,7 @@ BLOCK_TYPES = frozenset({"tool_use", "tool_result"})
 """Types that a record and a content block share."""
 
 _PADDING = r"[ \t\r\n\x00]*+(?:\xef\xbb\xbf[ \t\r\n\x00]*+)*+"
-"""What may surround a record: white space, runs of NUL, a byte order mark (decoded as Latin-1)."""
+"""Bytes that may surround a record: white space, runs of NUL, a byte order mark (decoded as Latin-1)."""
 _SKIP_PADDING = re.compile(_PADDING)
 _OBJECT_OR_END = re.compile(_PADDING + r"(?:\{|\Z)")
 _RECORD_START = re.compile(r'\{\s*"\w+"\s*:')

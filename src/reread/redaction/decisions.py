@@ -102,7 +102,7 @@ class ReviewGroup(msgspec.Struct):
     count: int
     """The number of these findings."""
     decision: str | None = None
-    """What holds for each of them that has no decision of its own."""
+    """The decision for each of them that has none of its own."""
 
 
 class Review(msgspec.Struct):

@@ -34,7 +34,7 @@ _CONTROLS = bytes(byte for byte in range(32) if byte not in b"\t\n\r\x1b")
 
 
 class DecodedText(NamedTuple):
-    """What an encoded text says."""
+    """The content of an encoded text."""
 
     text: str
     encode: Callable[[str], str]

@@ -1,4 +1,4 @@
-"""What was found in a session: each value once, with its places; shown masked, never whole."""
+"""The findings in a session: each value once, with its places; shown masked, never whole."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ MAX_PLACES = 200
 """How many places of one value are kept; the others are counted."""
 CONTEXT = 48
 FIELD_END = "\x1f"
-"""What separates the strings of a record in its text."""
+"""The separator of the strings of a record in its text."""
 REPLACE, KEEP = "replace", "keep"
 
 
@@ -35,11 +35,11 @@ class SensitiveText(msgspec.Struct):
     level: str
     """`certain`, `likely` or `personal`."""
     kind: str
-    """What it is: `github-token`, `password`, `email` …"""
+    """The class of it: `github-token`, `password`, `email` …"""
     mask: str
     """The value with nearly all of it hidden."""
     replacement: str
-    """What it is replaced by."""
+    """The text that replaces it."""
     count: int = 0
     """In how many places it was found."""
     places: list[Occurrence] = []

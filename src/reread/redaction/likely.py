@@ -55,7 +55,7 @@ class LikelyMatch(NamedTuple):
     end: int
     kind: str
     name: str
-    """What it is called."""
+    """Its name."""
 
 
 def find_likely(text: str) -> Iterator[LikelyMatch]:

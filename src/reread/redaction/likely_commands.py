@@ -180,7 +180,7 @@ COMMAND_PLACES: dict[bytes, tuple[Place, ...]] = {
     **dict.fromkeys(_READERS, (_piped,)),
     **dict.fromkeys((word for word in _COMMANDS if word in _RARE), (_words,)),
 }
-"""What is looked for at each keyword."""
+"""The search at each keyword."""
 _OPTIONS = (b" -p", b" -u", b" -a", b" -w", b" -k", b" -n", b" -x", b" --user", b" --auth", b" --proxy-user")
 """An option of one of the commands; these are looked for on its line only, as there are many."""
 _COMMAND = re.compile(

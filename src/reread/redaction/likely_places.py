@@ -26,7 +26,7 @@ _USERINFO = {
 _PORT = re.compile(r"\d{1,5}(?:[/?#]|\Z)")
 _TOKEN_USER = re.compile(r"([\w.~%-]{16,200})@(?=[A-Za-z0-9\[])", re.ASCII)
 _TOKEN_MARKS = ("x-oauth-basic", "x-oauth-token", "x")
-"""What stands for a password where the name is the secret."""
+"""The word for a password where the name is the secret."""
 _SCHEME_QUOTE = re.compile(r"([\"'])[A-Za-z][\w+.-]{1,24}\Z")
 
 
@@ -355,7 +355,7 @@ PLACES: dict[bytes, tuple[Place, ...]] = {
     b"log in with": (_account,),
     **dict.fromkeys(_CALLS, (_call,)),
 }
-"""What is looked for at each keyword, beside what commands get."""
+"""The search at each keyword, besides that for commands."""
 
 
 _BY_PART: dict[bytes, list[tuple[int, bytes, tuple[Place, ...]]]] = {}

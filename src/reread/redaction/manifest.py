@@ -1,4 +1,4 @@
-"""What a shared document says about what was removed, and the private map that undoes it."""
+"""The list of what was removed from a shared document, and the private map that undoes it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Removal(msgspec.Struct, frozen=True):
 
 
 class RemovalManifest(msgspec.Struct, frozen=True):
-    """What was removed from a session before it was shared."""
+    """The values removed from a session before it was shared."""
 
     reread: str
     session: str
@@ -38,7 +38,7 @@ class RemovalManifest(msgspec.Struct, frozen=True):
     """The SHA-256 of the document, or of all files of a folder."""
     removed: list[Removal]
     kept: list[Removal]
-    """What was found and kept because someone decided so."""
+    """The findings that were kept because someone decided so."""
     omitted: Omission
     """Pictures, signatures and ids that were left out."""
     dropped: DropCounts

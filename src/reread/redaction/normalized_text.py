@@ -55,7 +55,7 @@ _INVISIBLE = re.compile(
     f"|\x1b[ -/]{{1,4}}[0-~]|\x1b[0-~]|[\x00-\x08\x0b\x0c\x0e-\x1b\x7f-\x9f{_IGNORABLE}{_COMBINING}])+)"
     "|(?P<space>[\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000])|(?P<wide>[\uff01-\uff5e])"
 )
-"""What a terminal does not print (colours, links, other commands), and what has no width; spaces and wide letters."""
+"""Text that a terminal does not print (colours, links, other commands) or that has no width; spaces, wide letters."""
 _OVERSTRUCK = re.compile("[^\n\x08\x1e\x1f]\x08")
 _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1b\x7f]")
 _FULL_WIDTH = 0xFEE0
@@ -63,7 +63,7 @@ _LINE_END = r"[ \t\"'`\\+|│=]{0,6}(?:\r?\n|(?:(?<!\\)\\++r)?(?<!\\)\\++n)[ \t]
 _QUOTES = r"(?:[ \t\"'`]|\\+[\"'])*+"
 _NEXT = r"(?=[\w+/=.:~$-])"
 _BREAK = re.compile(rf"{_LINE_END}{_QUOTES}{_NEXT}")
-"""What stands between two parts of a word that a terminal or a listing broke over lines."""
+"""The text between two parts of a word that a terminal or a listing broke over lines."""
 _MARKED_BREAK = re.compile(rf"{_LINE_END}[ \t]*+[+<>|│#*-]{_QUOTES}{_NEXT}")
 """The same in a diff, a quotation or a comment, where each line begins with a mark."""
 

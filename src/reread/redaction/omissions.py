@@ -1,4 +1,4 @@
-"""What is left out of a shared session unless it is asked for: pictures, signatures, ids of accounts."""
+"""Parts left out of a shared session unless they are asked for: pictures, signatures, ids of accounts."""
 
 from __future__ import annotations
 

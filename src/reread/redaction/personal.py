@@ -45,7 +45,7 @@ _DOMAIN = re.compile(
 _AUTHOR = re.compile(
     r"(?:[Aa]uthor|Commit|[Cc]ommitter|From|To|Cc|-[Bb]y|Tagger):[ \t]{1,8}([^<>\r\n\x1e\x1f@:]{2,60}?)[ \t]{1,4}$"
 )
-"""What stands before an address in a commit or a message."""
+"""The words before an address in a commit or a message."""
 _UNAME = re.compile(r"Linux ([A-Za-z0-9][\w.-]{2,63}) \d+\.\d+\.\d", re.ASCII)
 _SSH_REMOTE = re.compile(r"git@([A-Za-z0-9.-]{1,80})[:/]([\w.~/-]{1,160})", re.ASCII)
 _BEFORE_REMOTE = re.compile(r"(?:(?:origin|upstream)\s{1,8}|(?:^|\n)(?:To|From) |url ?= ?)(?:https?|ssh)$")

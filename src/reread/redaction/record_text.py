@@ -10,7 +10,7 @@ from reread.redaction.secret_names import read_name
 from reread.redaction.spans import Replacement, Span, new_text
 
 BETWEEN, AFTER_KEY, LINE = "\x1f", "\x1e", "\n"
-"""What separates strings, a key from its value, and the strings of a list, which are often the lines of a text."""
+"""The separators of strings, of a key and its value, and of the strings of a list, often the lines of a text."""
 LARGE = 10_000
 """A smaller number is no secret, unless its key says so."""
 

@@ -39,7 +39,7 @@ Engine = Callable[[Iterable[str]], Iterator[Span]]
 
 
 class Redactor:
-    """What was found in one session, what was decided, and the copy without it."""
+    """The findings in one session, the decisions, and the copy without them."""
 
     def __init__(
         self,
@@ -64,10 +64,10 @@ class Redactor:
         self._found = Findings()
         self._values: dict[tuple[str, str], SensitiveText] = {}
         self._spans: dict[str, Span] = {}
-        """What each finding is, by id."""
+        """The findings by id."""
         self._numbers: Counter[str] = Counter()
         self.written: WrittenTexts = WrittenTexts()
-        """What this or another session of the same export was given instead of something."""
+        """The replacements in this and the other sessions of the same export."""
         self._discover(engines)
 
     # Findings

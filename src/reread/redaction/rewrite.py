@@ -30,7 +30,7 @@ Report = Callable[[Span, int, str], None]
 
 
 class DropCounts(msgspec.Struct):
-    """What could not be read, and was left out."""
+    """The lines that could not be read, and were left out."""
 
     lines: int = 0
     texts: int = 0

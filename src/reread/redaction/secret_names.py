@@ -40,9 +40,9 @@ _NO_PASSWORD_BEFORE = frozenset(
     compiler optimizer optimization analysis lint num max min did does will can should must opt forward backward back
     1 2 3 one per the a this that every another to fail build dry""".split()
 )
-"""What stands before "pass" where it is a run through something."""
+"""The words before "pass" where it is a run through something."""
 _OWNERS = frozenset("root admin user db my ftp ssh mail smtp sql pg db2 ldap bind sudo login".split())
-"""What stands before "pw" in one word."""
+"""The letters before "pw" in one word."""
 _TOKENS = ("secret", "apikey", "accesskey", "privatekey", "authkey", "signingkey", "secretkey", "authtoken")
 _SECRETS = frozenset("secret secrets token credential credentials creds cred jwt bearer passkey mnemonic".split())
 _KEYS = frozenset(
@@ -52,7 +52,7 @@ _KEYS = frozenset(
     validator instrumentation cookie csrf cipher aes des rsa ecdsa totp otp personal developer sas bot fernet
     preshared""".split()
 )
-"""What stands before "key" in the name of a secret one."""
+"""The words before "key" in the name of a secret one."""
 _OTHER_SECRETS = frozenset(
     (
         ("connection", "string"),
@@ -113,7 +113,7 @@ _HARMLESS_BEFORE = frozenset(
 )
 """Words right before the name of a secret with which it is none."""
 _NO_SECRET_KEYS = frozenset("map object dict index data idx sort order group config json item node event".split())
-"""What stands before "KEY" in the name of a constant that is no secret, beside what is harmless before all of them."""
+"""The words before "KEY" in the name of a constant that is no secret, besides those that are harmless anywhere."""
 _PROSE_KEYS = re.compile(
     r"(?i)(?:\b(api|access|private|secret|encryption|signing|license|master|account|auth)[ _]){1}\Z"
 )

@@ -1,4 +1,4 @@
-"""What can be the value of a secret: not a reference to one, a placeholder, a type, a name in code or a sentence."""
+"""The test for the value of a secret: not a reference to one, a placeholder, a type, a name in code or a sentence."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ _PREDICATE = re.compile(
     r"|non|un\w+|re\w+|over|under|like|about|equal|ready|the|an?|and|or|but|so|if|stored|data|bytes|hash"
     r"|base64|open|done|fresh)"
 )
-"""What is said of a password in a sentence."""
+"""The words about a password in a sentence."""
 
 
 def is_reference(value: str) -> bool:

@@ -20,17 +20,17 @@ class Span(msgspec.Struct, frozen=True):
     value: str
     """The secret itself, decoded."""
     kind: str
-    """What it is: `github-token`, `password`, `email` …"""
+    """The class of it: `github-token`, `password`, `email` …"""
     level: str
     """`certain`, `likely` or `personal`."""
     decoded: str = ""
     """If this is an encoded text, what it says."""
     inner: tuple[Span, ...] = ()
-    """What was found in that."""
+    """The secret in that."""
     encode: Callable[[str], str] = str
     """Encodes such a text again."""
     name: str = ""
-    """What a likely secret is called."""
+    """The name of a likely secret."""
 
 
 Replacement = Callable[[Span], str | None]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 CLOSING = r"(?:\\{0,8}[\"'`”’]|[)\]*]){0,5}[ \t]{0,12}"
-"""What may stand between a name and what assigns its value: the end of a string, an index, emphasis."""
+"""Text between a name and the sign that assigns its value: the end of a string, an index, emphasis."""
 OPERATOR = re.compile(
     CLOSING + r"(?:"
     r"(?P<typed>:[ \t]{0,2}(?:&'static )?[A-Za-z_&][\w.\[\]<>?&',]{0,30}(?: \| [\w.\[\]]{1,20}){0,2}"
@@ -20,21 +20,21 @@ OPERATOR = re.compile(
     re.ASCII,
 )
 DEFAULT = re.compile(r"(?::?[-=]|:)(?=[^\s}?+])")
-"""What leads to the default of a variable: ${PASSWORD:-…} in a shell, ${db.password:…} in Spring."""
+"""The text before the default of a variable: ${PASSWORD:-…} in a shell, ${db.password:…} in Spring."""
 FALLBACK = re.compile(r"[\"'\])]{0,3}[ \t]{1,3}(?:\|\||\?\?|or)[ \t]{1,3}(?=\\{0,8}[\"'`])")
-"""What leads to the string that stands for a missing value: process.env.JWT_SECRET || "…"."""
+"""The text before the string for a missing value: process.env.JWT_SECRET || "…"."""
 GLUE = re.compile(
     r"[ \t\\\r\n]{0,40}(?:\+|\.{1,2}|&)[ \t\\\r\n]{0,40}(?=[\"'])|[ \t]{1,4}(?=[\"'])"
     r"|[ \t\\]{0,4}\r?\n[ \t]{1,40}(?=[\"'])"
 )
-"""What stands between the strings of which one value is made."""
+"""The text between the strings that make up one value."""
 BLOCK_DEFAULT = re.compile(r"[\"'][ \t]{0,4}\{[^{}]{0,300}?\bdefault[ \t]{0,20}=[ \t]{0,4}(?=[\"'])")
-"""What leads to the default of a variable of Terraform."""
+"""The text before the default of a variable of Terraform."""
 FILLED = re.compile(
     r"(?:\\{0,8}[\"'`\]]){1,4}\)\.(?:fill|type|send_?[kK]eys|set_?[vV]alue|press_?[sS]equentially|input)\([ \t]{0,2}"
     r"(?=\\{0,8}[\"'`])"
 )
-"""What leads to the text that a script types into a field of this name."""
+"""The text before the one that a script types into a field of this name."""
 TARGETS = re.compile(r"(?:\A|[\n\x1e\x1f])[ \t]{0,40}(?P<names>(?:[\w.]{1,40},[ \t]{0,4}){0,4})\Z")
 """The names before this one in an assignment to several."""
 MORE_TARGETS = re.compile(r"(?:,[ \t]{0,4}[\w.]{1,40}){1,4}[ \t]{0,4}:?=[ \t]{0,4}(?!=)")
@@ -61,7 +61,7 @@ VALUE_FIELD = re.compile(
     r"(?:\\{0,8}[\"'`])?)?"
     r"(?:\w{0,16}[vV]alue|content(?==))(?:\\{0,8}[\"'`])?[ \t]{0,4}[=:\x1e][ \t]{0,4}(?=(?P<next>\S))"
 )
-"""What leads to the value where the name is one itself: `name="password" value="…"`, also on the next line."""
+"""The text before the value where the name is one itself: `name="password" value="…"`, also on the next line."""
 PAIR = re.compile(r"\\{0,8}[\"'`](?:\]\\{0,8}[\"'`])?[ \t]{0,4},[ \t]{0,4}(?=\\{0,8}[\"'`])")
 BLOCK = re.compile(r":[ \t]{0,4}[|>][+-]?[ \t]*\r?\n[ \t]{1,40}(?P<value>[^\s\x1e\x1f][^\r\n\x1e\x1f]{0,400})")
 """A value of YAML that begins on the next line."""
@@ -88,7 +88,7 @@ LINE_LEAD = re.compile(
     r"(?:[\w./-]{1,120}:\d{1,7}[:-])?[ \t0-9→:|+<>│#*\"'`_\\-]{0,40}"
     r"(?:[A-Za-z][\w-]{0,39}[ \t/]{1,4}){0,3}(?:\$(?:env:|\{?))?"
 )
-"""What may stand before the name on a line that has nothing but it and its value."""
+"""Text before the name on a line that has nothing but it and its value."""
 SETTING = re.compile(
     r"(?:export|set|setx|setenv|declare|local|readonly|ENV|ARG|env|SET|-e|--env|--build-arg"
     r"|--from-literal)[ \t=](?:-\w[ \t])?[\"']?\Z|\$env:\Z|(?:\A|[\s;&\"'])\Z"
@@ -96,7 +96,7 @@ SETTING = re.compile(
 SET_BEFORE = re.compile(
     r"(?:ENV|ARG|setx|setenv|SetEnv|set -x|config set|proxy_set_header|add_header)[ \t]{1,2}(?:-\w )?\Z"
 )
-"""What gives the name behind it the value behind that."""
+"""A command that gives the name behind it the value behind that."""
 SETTER = re.compile(
     r"(?i)(?:set|put|add|append|header|env|fetch|get|property|insert|define|item|var|type|fill|with|basic"
     r"|of)\w{0,16}[\"'\])]{0,2}\([^()\n]{0,60}\Z"
@@ -114,7 +114,7 @@ CALLED = re.compile(
     r"(?i)(?:set|with|use)?_?(?:\w{1,12}_)?(?:password|passwd|pwd|passphrase|secret|api_?key|client_?secret"
     r"|secret_?key|access_?token|auth_?token)"
 )
-"""What a call is named that gets a secret."""
+"""The name of a call that gets a secret."""
 WORD_BEFORE = re.compile(r"[^\s,(\[{=:][ \t]{1,4}\Z")
 """The end of another word of the same line, which is no argument of a call."""
 MNEMONIC = re.compile(r"(?:[a-z]{3,8} ){11,23}[a-z]{3,8}")

@@ -38,7 +38,7 @@ _BOUNDARY = (
 )
 """Where a secret may begin: after anything but a letter or digit, or after an escape or a colour."""
 _ESCAPED_START = r"(?:\\(?:[nrtbf]|u[0-9A-Fa-f]{4}|x[0-9A-Fa-f]{2})|%[0-9A-Fa-f]{2}|[\[;][0-9]{0,3}m)"
-"""What ends with a letter or digit, and is an escape or a colour."""
+"""Escapes and colours that end with a letter or digit."""
 _UUID = r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
 _ANY = rf",{LONGEST}}}"
 

@@ -1,4 +1,4 @@
-"""What the redactor itself wrote in one export, known by its exact text, so that it is never taken for a secret.
+"""The text that the redactor wrote in one export, known by its exact text, so that it is never taken for a secret.
 
 Replacing has to end: `password = [redacted-password-1]` still has a value after a name for a secret, and a token that
 was replaced inside base64 is base64 behind the same name again. A text that only looks like a replacement is not
@@ -22,7 +22,7 @@ _PSEUDONYM = re.compile(
 )
 
 _SIGNS = " \t\r\n\"'`\\,.;:!?()[]{}<>|=&/*_-+@#$%~^"
-"""What may stand between two replacements and says nothing."""
+"""Text between two replacements that says nothing."""
 
 
 class WrittenTexts:

@@ -40,7 +40,7 @@ def drift_lines(report: CheckReport) -> Iterator[str]:
 
 
 def secret_lines(report: SecretsReport) -> Iterator[list[Span]]:
-    """What must not be shared, file by file, in the format of compiler messages, and the totals."""
+    """Yield the secrets, file by file, in the format of compiler messages, and the totals."""
     for file in report.files:
         by_value: dict[tuple[int, str], list[Secret]] = {}
         for secret in sorted(file.secrets, key=lambda secret: (LEVELS.index(secret.level), secret.line)):

@@ -313,7 +313,7 @@ def compaction_value(compaction: Compaction) -> CompactionValue:
 
 
 def change_value(change: Change) -> ChangeValue:
-    """What one record changed, with the current state of the message or call."""
+    """Return the change that one record made, with the current state of the message or call."""
     return ChangeValue(
         kind=change.kind,
         line=change.line,

@@ -56,7 +56,7 @@ class MessageValue(Struct, frozen=True, kw_only=True):
     stop_reason: str | None
     """Why a response ended; null if it did not."""
     text: str
-    """What it says; of a person's message, without the client's additions."""
+    """Its text; of a person's message, without the client's additions."""
     blocks: list[ContentBlock]
     """Its selected blocks, without results that have a call."""
     calls: list[str]
@@ -80,11 +80,11 @@ class MessageValue(Struct, frozen=True, kw_only=True):
     attached: list[JsonObject]
     """The records that belong to it, as recorded: files mentioned, context added, hooks."""
     fields: JsonObject
-    """What else is recorded of it, by path."""
+    """Its other recorded fields, by path."""
     setups: list[JsonObject]
     """The `init` records before it that changed something, as recorded: tools, MCP servers, permission mode."""
     queued: list[QueuedValue]
-    """What was queued after it and, as far as the file says, never sent."""
+    """The prompts queued after it and, as far as the file says, never sent."""
     session: str | None
     """The id of the session that begins with it, if another one came before in the same file."""
 
@@ -97,13 +97,13 @@ class CallValue(Struct, frozen=True, kw_only=True):
     name: str
     """The name of the tool."""
     title: str
-    """What it does, in one line."""
+    """Its title, in one line."""
     state: str
     """running, done, failed, denied or interrupted."""
     exit_code: int | None
     """The exit code of the program it ran; null if the result does not say."""
     error: str | None
-    """What the result says if the call failed, was denied or interrupted."""
+    """The message of a call that failed, was denied or interrupted."""
     input: Any
     """The input as written."""
     result: ContentBlock | None
@@ -117,7 +117,7 @@ class CallValue(Struct, frozen=True, kw_only=True):
     attached: list[JsonObject]
     """The records that belong to it, as recorded: progress, hooks, notices."""
     fields: JsonObject
-    """What else is recorded of it, by where it stands."""
+    """Its other recorded fields, by where they stand."""
     agent: str | None
     """The id of the agent that it started or resumed."""
     absent_agent: str | None
@@ -166,7 +166,7 @@ class TurnValue(Struct, frozen=True, kw_only=True):
     index: int
     """Its number, from 1."""
     prompt: MessageValue | None
-    """What a person typed; null if the file does not say."""
+    """The prompt that a person typed; null if the file does not say."""
     messages: list[str]
     """The ids of its messages, the prompt included."""
     calls: list[str]
@@ -222,10 +222,10 @@ class CompactionValue(Struct, frozen=True, kw_only=True):
 
 
 class QueuedValue(Struct, frozen=True, kw_only=True):
-    """What was queued while a turn ran and, as far as the file says, never sent."""
+    """A prompt that was queued while a turn ran and, as far as the file says, never sent."""
 
     text: str
-    """What it says."""
+    """Its text."""
     author: str
     """Who wrote it: person, command, peer, task or client."""
     taken: str
@@ -242,11 +242,11 @@ class StateValue(Struct, frozen=True, kw_only=True):
     type: str
     """Its type; `malformed` if it cannot be read."""
     fields: JsonObject
-    """What it says, as recorded; of a record that cannot be read, its text."""
+    """Its content, as recorded; of a record that cannot be read, its text."""
 
 
 class ConversationValue(Struct, frozen=True, kw_only=True):
-    """What a session and an agent have in common."""
+    """The fields that a session and an agent have in common."""
 
     messages: list[MessageValue]
     """Every message, all branches, in file order; or those of the selected turns."""
@@ -261,7 +261,7 @@ class ConversationValue(Struct, frozen=True, kw_only=True):
     state: list[StateValue] | UnsetType = UNSET
     """The records that are no messages and belong to none, in file order; absent if only some turns are selected."""
     ledger: list[Fate] | UnsetType = UNSET
-    """What became of every record; absent if only some turns are selected."""
+    """The fate of every record; absent if only some turns are selected."""
 
 
 class AgentValue(ConversationValue, frozen=True, kw_only=True):
@@ -272,7 +272,7 @@ class AgentValue(ConversationValue, frozen=True, kw_only=True):
     type: str | None
     """general-purpose, Explore …"""
     prompt: str | None
-    """What it was asked to do."""
+    """The task it was given."""
     call: str | None
     """The id of the call that started it, if the files say which."""
     parent: str | None
@@ -325,22 +325,22 @@ class SessionValue(ConversationValue, frozen=True, kw_only=True):
     results: list[TurnResult]
     """How its turns ended, if a stream says so."""
     usage: Usage | None
-    """What it used, its agents included; null if only its prompts are left."""
+    """Its usage, its agents included; null if only its prompts are left."""
     problems: list[Finding]
-    """What `reread check` finds in its file."""
+    """The findings of `reread check` in its file."""
     agents: dict[str, AgentValue]
     """The agents by id: all, or those that the selected turns started."""
 
 
 class ChangeValue(Struct, frozen=True, kw_only=True):
-    """What one record changed, with the current state of the message or call: a line of `tail --format json`."""
+    """The change of one record, with the current state of the message or call: a line of `tail --format json`."""
 
     kind: str
     """record, or rewritten if the file was."""
     line: int
     """The line of the record, or the first one that was rewritten."""
     fate: Fate | None
-    """What became of the record."""
+    """The fate of the record."""
     type: str | None
     """The type of the record."""
     message: MessageValue | None

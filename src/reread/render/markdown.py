@@ -59,7 +59,7 @@ LONG_NOTICE = 400
 SHORT_NOTICE = 3
 """Lines of a notice above which it is folded."""
 SPEAKERS = {PERSON: "You", MODEL: "Task", COMMAND: "Command"}
-"""What a prompt is headed with, by its author."""
+"""The heading of a prompt, by its author."""
 
 
 def session_markdown(session: Session, selection: Selection) -> Iterator[str]:

@@ -31,7 +31,7 @@ LANGUAGES = frozenset(
     tsql tsv tsx twig txt typescript vb vba vbnet verilog vhdl vim viml vimscript vue wasm wast wat wgsl wsdl
     xhtml xml xsd xslt yaml yml zig zsh""".split()
 )
-"""What the opening line of a fence may name besides code; any other word there is shown, since views may hide it."""
+"""Words in the opening line of a fence besides code; any other word there is shown, since views may hide it."""
 _LANGUAGE = re.compile(r"[A-Za-z0-9_+.#-]{1,40}")
 _AUTOLINK = re.compile(r"<https?://[^\s<>`|]+>")
 _ENTITY = re.compile(r"&(?!(?:lt|gt|amp|quot|nbsp);)(?:#\w{1,10}|\w{1,40});")
@@ -44,7 +44,7 @@ _URL = re.compile(r"://|www\.|mailto:|xmpp:", re.IGNORECASE)
 _SPECIAL = re.compile(r"[\\`<&!\]]|\[(?=\^)")
 _ACTIVE = re.compile(r"[\\`*_\[\]<>#|~]")
 _LIVE = re.compile(rf"<|\]\(|!\[|\[\^|{_ENTITY.pattern}")
-"""What acts outside of code: HTML, links, pictures, footnotes, invisible characters."""
+"""Text that acts outside of code: HTML, links, pictures, footnotes, invisible characters."""
 _IN_ELEMENT = re.compile(r"[\\`*_\[\]<&|~]")
 _ENTITIES = {"<": "&lt;", "&": "&amp;", "`": "&#96;", "\\": "&#92;"}
 """Signs that a backslash does not guard: in an address it is a letter, and `<` behind it is live."""

@@ -9,7 +9,7 @@ import unicodedata
 from reread.render.colours import readable_colours
 
 FORMULA_STARTS = ("=", "+", "-", "@", "|", "%")
-"""What a spreadsheet takes for the beginning of a formula; wide forms of these characters, too."""
+"""Characters that a spreadsheet takes for the beginning of a formula; wide forms of these characters, too."""
 _ESCAPES = re.compile(
     r"\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?"  # operating system commands: titles, links, clipboard
     r"|\x1b[PX^_][^\x1b]*(?:\x1b\\)?"  # device control and application program commands

@@ -19,7 +19,7 @@ from reread.tools.outcome import FAILED
 
 ANSWERS = "answers"
 ONLY = (PROMPTS, ANSWERS, TEXT, TOOLS)
-"""What a selection can be limited to."""
+"""The parts that a selection can be limited to."""
 PATH_ARGUMENTS = ("file_path", "notebook_path", "path", "filePath", "file_paths", "target_file", "relative_path")
 """The arguments of tools that name a file."""
 
@@ -27,7 +27,7 @@ _RANGE = re.compile(r"(\d{1,9})?(-)?(\d{1,9})?", re.ASCII)
 
 
 class Selection(msgspec.Struct, frozen=True, kw_only=True):
-    """What to show of a session."""
+    """A choice of what to show of a session."""
 
     turns: tuple[int, int | None] = (1, None)
     """The first and last turn, counted from 1; None for the end. A negative first turn counts from the end."""

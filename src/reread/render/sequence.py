@@ -66,7 +66,7 @@ class ResponseEnd(msgspec.Struct, frozen=True):
 
 
 class RecordFields(msgspec.Struct, frozen=True):
-    """What the records of a message say besides its parts, or what the session state after it says."""
+    """The fields of a message's records that its parts do not show, or of the session state after it."""
 
     fields: Mapping[str, Any]
     title: str = OTHER_FIELDS
@@ -80,7 +80,7 @@ class ForkChoice(msgspec.Struct, frozen=True):
     """Its first words."""
     shown: bool
     command: str = ""
-    """What to type to see it; empty if no command shows it alone."""
+    """The command to see it; empty if no command shows it alone."""
 
 
 class ForkList(msgspec.Struct, frozen=True):
@@ -102,7 +102,7 @@ class DroppedStart(msgspec.Struct, frozen=True):
 
     @property
     def text(self) -> str:
-        """What views say."""
+        """The words of views."""
         return "dropped from the file, in an earlier state of it only" if self.dropped else "in the file again"
 
 
@@ -203,7 +203,7 @@ def compaction_title(compaction: Compaction) -> str:
 
 
 def _fork_lists(conversation: Conversation, shown: int, command: str) -> dict[int, Callable[[], ForkList]]:
-    """What makes the forks of a conversation, by the index of the message after which they are."""
+    """Return the causes of a conversation's forks, by the index of the message after which they are."""
     found: dict[int, Callable[[], ForkList]] = {}
     forks = conversation.forks
     if not forks:

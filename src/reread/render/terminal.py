@@ -220,7 +220,7 @@ class TerminalView:
         yield from self._nodes.indented(part_nodes(part)[2:])
 
     def record_fields(self, item: RecordFields) -> Iterator[RenderableType]:
-        """What records say besides the parts of their message."""
+        """Yield the fields of records that the parts of their message do not show."""
         yield from self._nodes.indented(leftover_nodes(item.fields, item.title))
 
     def call(self, part: p.MessageCall) -> Iterator[RenderableType]:
@@ -254,7 +254,7 @@ class TerminalView:
                 yield Text(safe_line(f"  {choice.command}"), style="quiet")
 
     def quiet(self, item: QuietMark) -> Iterator[RenderableType]:
-        """What was folded away, counted."""
+        """Return the parts that were folded away, counted."""
         yield Text(f"  + {item.text}", style="quiet")
 
     def commits(self, item: TurnCommits) -> Iterator[RenderableType]:

@@ -1,4 +1,4 @@
-"""What each record of a growing session changes, printed as it comes."""
+"""The change that each record of a growing session makes, printed as it comes."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ OPTIONAL = ("write", "read", "resp")
 """The columns that give way first."""
 MIN_LABEL_WIDTH = 7
 TELLING_WIDTH, TELLING_WIDTHS = 12, 24
-"""What is left to each label, and to all of a row, before columns give way."""
+"""The width left to each label, and to all of a row, before columns give way."""
 SHORT_ID = 8
 WHOLE = (*TIME_KEYS, BLOCK)
 """Groups whose labels are never cut."""

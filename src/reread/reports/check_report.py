@@ -35,7 +35,7 @@ RULES = (
     Rule("unlinked-agent", INFO, "No call is known to have started an agent."),
     Rule("copied-records", INFO, "Records of another file stand in this one as well."),
 )
-"""What can be found only if files are checked together."""
+"""Rules that need several files."""
 
 _NEVER = datetime.max.replace(tzinfo=UTC)
 

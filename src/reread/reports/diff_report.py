@@ -1,4 +1,4 @@
-"""What changed between two places: of a session, or of two sessions or branches side by side."""
+"""The changes between two places: of a session, or of two sessions or branches side by side."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ NO_DIFFERENCE, CHANGED, CREATED, DELETED = "same", "changed", "created", "delete
 
 
 class FileDifference(msgspec.Struct, frozen=True, kw_only=True):
-    """What became of a file."""
+    """The outcome for a file."""
 
     path: str
     """Below the project's folder, or from the root."""
@@ -64,7 +64,7 @@ class DiffSide(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SessionDiff(msgspec.Struct, frozen=True, kw_only=True):
-    """What changed, and the two sides if two sessions or branches are compared."""
+    """The changes, and the two sides if two sessions or branches are compared."""
 
     files: list[FileDifference]
     sides: tuple[DiffSide, DiffSide] | None = None

@@ -44,7 +44,7 @@ class SessionFiles(msgspec.Struct, array_like=True):
 
 
 class FileIndex(NamedTuple):
-    """What sessions did to files."""
+    """The changes that sessions made to files."""
 
     paths: dict[str, list[str]]
     """The paths of files that each session changed, by the session's path."""

@@ -1,4 +1,4 @@
-"""What must not be shared, over many sessions: by class, file and line."""
+"""The secrets in many sessions: by class, file and line."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Secret(msgspec.Struct, frozen=True):
 
 
 class FileSecrets(msgspec.Struct):
-    """What was found in one file."""
+    """The findings in one file."""
 
     path: str
     secrets: list[Secret]

@@ -1,4 +1,4 @@
-"""What statistics need of one session: its turns, responses and calls, each with the line it stands on."""
+"""The facts of one session for statistics: its turns, responses and calls, each with the line it stands on."""
 
 from __future__ import annotations
 

@@ -140,7 +140,7 @@ class StatsReport(msgspec.Struct, frozen=True):
     calls: list[CallPlace]
     """Every call that is counted, in the order of their sessions."""
     usage: Usage | None = None
-    """What `reread.usage` counts for the same sessions and time; None if only some calls are counted."""
+    """The count of `reread.usage` for the same sessions and time; None if only some calls are counted."""
     unread: tuple[str, ...] = ()
     """Files that could not be read and are not included."""
     hidden: tuple[StatsGroup, ...] = ()
@@ -148,7 +148,7 @@ class StatsReport(msgspec.Struct, frozen=True):
 
     @property
     def unplaced_cost_usd(self) -> float:
-        """What `reread.usage` counts besides the cost here: the client's counters know of it, or a copy states more.
+        """The cost that only `reread.usage` counts: the client's counters know of it, or a copy states more.
 
         It is negative if a copy of a response states less."""
         return 0.0 if self.usage is None else (self.usage.cost_usd or 0.0) - self.totals.cost_usd
@@ -337,7 +337,7 @@ _KEYS: dict[str, Key] = {
     "project": lambda facts, _: normalize_folder(facts.project) if facts.project else None,
 }
 GROUPS = (*_KEYS, *TIME_KEYS)
-"""What statistics can be grouped by."""
+"""The groups of statistics."""
 
 
 def _key(name: str, clock: ZoneClock) -> Key:

@@ -19,7 +19,7 @@ class Listener(Generic[T]):
 
     def __init__(self, topic: T) -> None:
         self.topic = topic
-        """What the listener wants to hear about."""
+        """The topics that the listener wants to hear about."""
         self.queue: asyncio.Queue[tuple[str, object] | None] = asyncio.Queue()
         self._loop = asyncio.get_running_loop()
 

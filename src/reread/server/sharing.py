@@ -38,7 +38,7 @@ class SharedSession:
 
     @property
     def selection(self) -> dict[str, Any]:
-        """What is chosen, as an export takes it."""
+        """The selection, as an export takes it."""
         turns = {"turns": parse_turns(self.choices.turns)} if self.choices.turns.strip() else {}
         return {"thinking": self.choices.thinking, "images": self.choices.images, **turns}
 

@@ -27,7 +27,7 @@ _AGENT_ID = re.compile(r"\bagentId: ?([\w-]+)")
 
 
 class AgentEvidence(msgspec.Struct, eq=False):
-    """What a call says of the agent it started; read once, for a result does not change."""
+    """The words of a call about the agent it started; read once, for a result does not change."""
 
     call: Call
     answered: bool = False

@@ -1,4 +1,4 @@
-"""What one record changed in a session, for whoever follows it."""
+"""The change that one record makes in a session, for those who follow it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from reread.session.session import Session
 
 
 class Change(msgspec.Struct, frozen=True):
-    """What one record changed; or, of kind `rewritten`, the first line from which the file differs."""
+    """The change that one record made; of kind `rewritten`, the first line from which the file differs."""
 
     kind: str
     line: int

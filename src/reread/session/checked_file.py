@@ -52,7 +52,7 @@ Spot = tuple[int, str]
 
 
 class FileTally(msgspec.Struct, frozen=True):
-    """What a file holds, counted."""
+    """The content of a file, counted."""
 
     types: Counter[str]
     tools: Counter[str]

@@ -19,13 +19,13 @@ LONGEST_OUTPUT = 1 << 20
 """How much of a program's output is searched."""
 LONGEST_SUBJECT = 200
 _COMMIT = re.compile(r"^\[([^\s\]]{1,255})(?: \(root-commit\))? ([0-9a-f]{7,40})\] ([^\n]*)", re.MULTILINE)
-"""What `git commit` prints: `[main 1a2b3c4] Subject`."""
+"""The output of `git commit`: `[main 1a2b3c4] Subject`."""
 _LOGGED = re.compile(r"^([0-9a-f]{7,40})(?: ([^\n]*))?$", re.MULTILINE)
-"""What `git log --oneline` and `git rev-parse` print."""
+"""The output of `git log --oneline` and `git rev-parse`."""
 _SHOWS_HEAD = re.compile(r"\bgit (?:log\b[^\n;&|]{0,80} -1\b|rev-parse\b[^\n;&|]{0,40} HEAD\b)")
 """A command that shows the newest commit."""
 _PULL = re.compile(r"^https://([^\s/]{1,255}/[^\s/]{1,255}/[^\s/]{1,255})/pull/(\d{1,9})\s*$", re.MULTILINE)
-"""What `gh pr create` prints."""
+"""The output of `gh pr create`."""
 
 
 class Commit(msgspec.Struct, frozen=True, kw_only=True):
@@ -52,13 +52,13 @@ class PullRequest(msgspec.Struct, frozen=True, kw_only=True):
     repository: str | None = None
     """Owner and name."""
     action: str | None = None
-    """What was done to it: created, merged, commented …; None if it was only linked."""
+    """The action on it: created, merged, commented …; None if it was only linked."""
     call: Call | None = None
     """The call that did it; None if the client linked the session to it."""
 
     @property
     def key(self) -> tuple[str | None, int]:
-        """What tells it from others: its repository and its number."""
+        """The values that tell it from others: its repository and its number."""
         return self.repository, self.number
 
 

@@ -127,7 +127,7 @@ class AllFollower:
     def __init__(self, roots: Sequence[str | Path] | None = None, *, fresh: bool = False) -> None:
         self._roots = [layout.expand_path(root).absolute() for root in roots] if roots else None
         self._followers: dict[Path, Follower] = {}
-        """What follows each open session, the one that changed last at the end."""
+        """The followers of open sessions, that of the session that changed last at the end."""
         self._sizes = {} if fresh else self._scan()
         """How many bytes of each file were seen."""
         self._ticks = 0

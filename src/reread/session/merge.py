@@ -26,7 +26,7 @@ RULES = (
     Rule("not-captured", INFO, "The transcript has messages that were not captured."),
     Rule("capture-differs", INFO, "A message reads otherwise in the transcript."),
 )
-"""What can be found only if there is both a capture and a transcript of the same session."""
+"""Rules that need both a capture and a transcript of the same session."""
 
 
 class Transcript(msgspec.Struct):

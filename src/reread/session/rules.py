@@ -1,4 +1,4 @@
-"""What `check` finds in a file: one generator function and one row of RULES for each rule.
+"""The findings of `check` in a file: one generator function and one row of RULES for each rule.
 
 A rule looks at a line, at a record or, once all have been read, at the whole file, and yields what it finds.
 """
@@ -48,7 +48,7 @@ class Finding(msgspec.Struct, frozen=True):
     line: int
     """From 1; 0 if it is about the file as a whole."""
     text: str
-    """What is wrong."""
+    """The fault, as a sentence."""
 
 
 def byte_order_mark(file: CheckedFile, line: Line, seen: list[CheckedRecord]) -> Iterator[str]:
@@ -395,7 +395,7 @@ _FILE_RULES = [(n, rule.file) for n, rule in enumerate(RULES) if rule.file]
 
 
 class FileCheck(NamedTuple):
-    """What one pass over a file found."""
+    """The findings of one pass over a file."""
 
     findings: list[Finding]
     """In the order of their lines."""

@@ -45,7 +45,7 @@ HEAD = struct.Struct(">I")
 """The size of the head, at the beginning of a file."""
 
 BROKEN = (AssertionError, AttributeError, LookupError, RuntimeError, StopIteration, TypeError, ValueError)
-"""What goes wrong if a fold has another form."""
+"""The errors that a fold of another form raises."""
 
 ReadAt = Callable[[int, int], bytes]
 Refer = Callable[..., msgspec.msgpack.Ext]
@@ -63,7 +63,7 @@ class BrokenFold(Exception):
 
 
 class FoldHead(msgspec.Struct, array_like=True):
-    """What a saved fold was made of."""
+    """The head of a saved fold: the file it was made of."""
 
     format: str
     path: str

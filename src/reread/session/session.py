@@ -151,7 +151,7 @@ class Session:
 
     @property
     def ledger(self) -> Ledger:
-        """What became of every record of the main file and its earlier states."""
+        """The fate of every record of the main file and its earlier states."""
         return self._threads.loader.conversation.ledger
 
     @property
@@ -161,7 +161,7 @@ class Session:
 
     @property
     def problems(self) -> list[Finding]:
-        """What `check` finds in the main file, with the line of each."""
+        """The findings of `check` in the main file, each with its line."""
         relatives = list(self.agents.values())
         if self._problems[0] != len(self.records):
             own = self._threads.loader.alone()
@@ -183,7 +183,7 @@ class Session:
 
     @property
     def usage(self) -> Usage:
-        """What it used, its agents included: exactly what `reread.usage` counts for it."""
+        """Its usage, its agents included: exactly what `reread.usage` counts for it."""
         if self._usage is not None and self.closed:
             return self._usage[1]
         inputs = self._threads.usage_inputs
@@ -198,7 +198,7 @@ class Session:
 
     @property
     def metadata(self) -> Metadata:
-        """What the records say of the session as a whole."""
+        """The fields of records that are about the session as a whole."""
         return self.conversation.metadata
 
     @property

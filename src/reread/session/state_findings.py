@@ -1,4 +1,4 @@
-"""What is found of the earlier states of a file: what it dropped, and what of them cannot be read."""
+"""Findings in the earlier states of a file: the records it dropped, and those that cannot be read."""
 
 from __future__ import annotations
 

@@ -61,7 +61,7 @@ class FileRewritten(Unreadable):
 
 
 class FolderProgress:
-    """What is new in a folder since an offset."""
+    """The news in a folder since an offset."""
 
     def __init__(self, root: str, *, fail_on_loss: bool = False) -> None:
         self.root: str = root

@@ -1,4 +1,4 @@
-"""What a query asks for: a table, its columns, and filters that tasks apply before rows go to Spark."""
+"""A query: a table, its columns, and filters that tasks apply before rows go to Spark."""
 
 from __future__ import annotations
 

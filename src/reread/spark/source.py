@@ -19,7 +19,7 @@ from reread.spark.ranges import TASK_BYTES, head_origin, split_ranges
 
 
 class SessionPartition(datasource.InputPartition):
-    """What one task reads: some files or ranges of them, or for `usage` everything below a root."""
+    """The input of one task: some files or ranges of them, or for `usage` everything below a root."""
 
     def __init__(self, machine: str, parts: Sequence[FilePart], root: str | None = None) -> None:
         self.machine: str = machine

@@ -26,7 +26,7 @@ FAIL = "failOnDataLoss"
 
 
 class NewLines(datasource.InputPartition):
-    """What one task reads: ranges of files, each with how far the file was read when they were found."""
+    """The input of one task: ranges of files, each with how far the file was read when they were found."""
 
     def __init__(self, machine: str, parts: Sequence[tuple[FilePart, FileOffset]]) -> None:
         self.machine: str = machine

@@ -18,7 +18,7 @@ class StoreError(OSError):
 
 
 class ObjectState(NamedTuple):
-    """What a listing says of an object."""
+    """An object in a listing."""
 
     name: str
     size: int

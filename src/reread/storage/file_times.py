@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 COARSE_WINDOW, FINE_WINDOW = 2_000_000_000, 50_000_000
-"""What changed so many nanoseconds ago may change again without a new time: on file systems that count whole
+"""A file that changed so many nanoseconds ago may change again without a new time: on file systems that count whole
 seconds, and on others."""
 
 

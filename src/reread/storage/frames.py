@@ -90,7 +90,7 @@ class ZstdFrame(NamedTuple):
 
 
 class FrameShape(NamedTuple):
-    """What a frame's header and the headers of its blocks say."""
+    """The header of a frame and those of its blocks."""
 
     packed_size: int
     raw_size: int | None

@@ -50,7 +50,7 @@ class KeptCopy(NamedTuple):
     map_is_right: bool
     """True if the map says exactly this."""
     damage: str = ""
-    """What is wrong with the frames: nothing is appended to them."""
+    """The fault of the frames, if any: nothing is appended to them then."""
     doubt: str = ""
     """Why the frames, although they can be read, may not be those that were kept."""
     map_is_behind: bool = False

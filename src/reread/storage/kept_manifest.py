@@ -57,7 +57,7 @@ class ManifestFile(msgspec.Struct, frozen=True, array_like=True):
 
     @property
     def key(self) -> tuple[bytes, int]:
-        """What tells it from all others."""
+        """The value that tells it from all others."""
         return self.name, self.generation
 
 

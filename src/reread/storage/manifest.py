@@ -20,7 +20,7 @@ LARGEST_MANIFEST = 1 << 28
 
 
 class OwnManifest(Protocol):
-    """What every manifest says."""
+    """The fields of every manifest."""
 
     @property
     def machine(self) -> str:

@@ -35,7 +35,7 @@ class BashInput(Struct, frozen=True, kw_only=True):
 
 
 class BashResult(Struct, frozen=True, kw_only=True):
-    """What the command printed, and what the client did with it."""
+    """The output of the command, and how the client handled it."""
 
     stdout: str = ""
     stderr: str = ""

@@ -66,7 +66,7 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     state: CallState
     """running, done, failed, denied or interrupted."""
     message: str = ""
-    """What the result says of a call that is not done, without its wrapping."""
+    """The result's message about a call that is not done, without its wrapping."""
     exit_code: int | None = None
 
 

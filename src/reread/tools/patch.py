@@ -39,7 +39,7 @@ class PatchChunk:
 
 
 class PatchedFile:
-    """What a patch does to a file."""
+    """The change that a patch makes to a file."""
 
     def __init__(self, action: str, path: str) -> None:
         self.action = action

@@ -80,7 +80,7 @@ class NotebookCell(Struct, frozen=True, kw_only=True):
 
 
 class ReadContent(Struct, frozen=True, kw_only=True):
-    """What was read, for every kind of file."""
+    """The content that was read, for every kind of file."""
 
     filePath: str | None = None
     content: str | None = None

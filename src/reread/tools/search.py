@@ -97,7 +97,7 @@ class LsInput(Struct, frozen=True, kw_only=True):
 
 
 class SearchMatches(NamedTuple):
-    """What a search found, from the structured result or from its text."""
+    """The matches of a search, from the structured result or from its text."""
 
     mode: str
     files: list[str]

@@ -1,4 +1,4 @@
-"""What is recorded and not shown: the one place from which full views draw whatever a drawing leaves out."""
+"""Fields that are recorded and not shown: the one place from which full views draw whatever a drawing leaves out."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ class WriteInput(Struct, frozen=True, kw_only=True):
 
 
 class WriteFile(Struct, frozen=True, kw_only=True):
-    """What was written, in the shape of Read's result."""
+    """The written file, in the shape of Read's result."""
 
     filePath: str | None = None
     content: str | None = None
@@ -33,7 +33,7 @@ class WriteFile(Struct, frozen=True, kw_only=True):
 
 
 class WriteResult(Struct, frozen=True, kw_only=True):
-    """What was written, and the file before."""
+    """The written file, and the file before."""
 
     type: str | None = None
     """create, update, or text if there is a `file`."""

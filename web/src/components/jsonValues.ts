@@ -16,7 +16,7 @@ export interface Usage {
   unpriced_models: string[];
 }
 
-/** What became of one record, and why. */
+/** The fate of one record, and the reason. */
 export interface Fate {
   line: number;
   fate: string;
@@ -153,7 +153,7 @@ export interface CompactionValue {
   summary: string | null;
 }
 
-/** What was queued while a turn ran and, as far as the file says, never sent. */
+/** A prompt that was queued while a turn ran and, as far as the file says, never sent. */
 export interface QueuedValue {
   text: string;
   author: string;
@@ -168,7 +168,7 @@ export interface StateValue {
   fields: Record<string, unknown>;
 }
 
-/** What a session and an agent have in common. */
+/** The fields that a session and an agent have in common. */
 export interface ConversationValue {
   messages: MessageValue[];
   calls: CallValue[];
@@ -230,7 +230,7 @@ export interface SessionValue {
   agents: Record<string, AgentValue>;
 }
 
-/** What one record changed, with the current state of the message or call: a line of `tail --format json`. */
+/** The change of one record, with the current state of the message or call: a line of `tail --format json`. */
 export interface ChangeValue {
   kind: string;
   line: number;

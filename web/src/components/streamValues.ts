@@ -36,7 +36,7 @@ export interface ApiUsage {
   fallback_credit?: FallbackCredit | null;
 }
 
-/** What the API removed from the context. */
+/** The content that the API removed from the context. */
 export interface AppliedEdit {
   type?: string | null;
   cleared_input_tokens?: number | null;
@@ -261,7 +261,7 @@ export interface ContextShare {
   tokens?: number | null;
 }
 
-/** What fills the context window. */
+/** The content of the context window, in tokens. */
 export interface ContextUsage {
   model?: string | null;
   total_tokens?: number | null;
@@ -289,7 +289,7 @@ export interface DeferredToolUse {
   input?: Record<string, unknown> | null;
 }
 
-/** What was added to a block or message. */
+/** An addition to a block or message. */
 export interface Delta {
   type?: string | null;
   text?: string | null;
@@ -378,7 +378,7 @@ export interface Image {
   transformations?: ImageTransformations | null;
 }
 
-/** What the API may do with an image that is too large. */
+/** The changes that the API may make to an image that is too large. */
 export interface ImageTransformations {
   oversized_image?: string | null;
 }
@@ -522,7 +522,7 @@ export interface OutputFile {
   file_id?: string | null;
 }
 
-/** What the output tokens were used for. */
+/** The uses of output tokens. */
 export interface OutputTokensDetails {
   thinking_tokens?: number | null;
 }
@@ -1410,7 +1410,7 @@ export interface StreamSystemSessionWritesLost {
   transcript_session_ids?: string[] | null;
 }
 
-/** What the client is doing. */
+/** The state of the client. */
 export interface StreamSystemStatus {
   type: "system";
   uuid?: string | null;

@@ -588,7 +588,7 @@ export interface FoundSession {
   hits: FoundText[];
 }
 
-/** What a search over all sessions found. */
+/** The hits of a search over all sessions. */
 export interface LibrarySearch {
   titles: LibraryRow[];
   sessions: FoundSession[];
@@ -616,7 +616,7 @@ export interface ShareFinding {
   name: string;
 }
 
-/** What of a session is shared. */
+/** The parts of a session that are shared. */
 export interface ShareChoices {
   turns: string;
   thinking: boolean;
@@ -624,7 +624,7 @@ export interface ShareChoices {
   images: boolean;
 }
 
-/** What was found in a session that is to be shared. */
+/** The findings in a session that is to be shared. */
 export interface ShareReview {
   findings: ShareFinding[];
   undecided: number;
@@ -662,7 +662,7 @@ export interface ChangedFiles {
   files: ChangedFile[];
 }
 
-/** What a version changed, or the whole file after it, as nodes. */
+/** The change of a version, or the whole file after it, as nodes. */
 export interface VersionBody {
   nodes: Node[];
 }

@@ -36,7 +36,7 @@ class Container(BlockPart, frozen=True, kw_only=True):
 
 
 class AppliedEdit(BlockPart, frozen=True, kw_only=True):
-    """What the API removed from the context."""
+    """The content that the API removed from the context."""
 
     type: str | None = None
     cleared_input_tokens: int | None = None

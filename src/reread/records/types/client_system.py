@@ -24,7 +24,7 @@ class ToolHost(BlockPart, frozen=True, kw_only=True):
 
 
 class SystemCloudSessionStatus(System, frozen=True, kw_only=True):
-    """What became of a session in the cloud."""
+    """The fate of a session in the cloud."""
 
     subtype: str | None = "cloud_session_status"
     content: str | None = None
@@ -51,7 +51,7 @@ class SystemModelConsentFallback(System, frozen=True, kw_only=True):
 
 
 class SystemVoiceCallTalk(System, frozen=True, kw_only=True):
-    """What was said in a voice call."""
+    """The words of a voice call."""
 
     subtype: str | None = "voice_call_talk"
     content: str | None = None
@@ -103,7 +103,7 @@ class SystemPeerMessageHold(System, frozen=True, kw_only=True):
 
 
 class SystemToolHostResult(System, frozen=True, kw_only=True):
-    """What another computer said about a call that ran on it."""
+    """The report of another computer about a call that ran on it."""
 
     subtype: str | None = "tool_host_result"
     tool_use_id: str | None = None
@@ -140,14 +140,14 @@ class SystemSessionTitleChanged(System, frozen=True, kw_only=True):
 
 
 class SystemSessionMetadata(System, frozen=True, kw_only=True):
-    """What a host shows of a session."""
+    """A session as a host shows it."""
 
     subtype: str | None = "session_metadata"
     metadata: dict[str, Any] | None = None
 
 
 class SystemTaskSummary(System, frozen=True, kw_only=True):
-    """What the session is doing, in a few words."""
+    """The session's current work, in a few words."""
 
     subtype: str | None = "task_summary"
     detail: str | None = None

@@ -41,7 +41,7 @@ class WithheldFile(BlockPart, frozen=True, kw_only=True):
 
 
 class AccountMemoryRecall(AttachmentPayload, frozen=True, kw_only=True):
-    """What the account remembers that fits a prompt."""
+    """The memories of the account that fit a prompt."""
 
     type: str = "account_memory_recall"
     content: str | None = None
@@ -59,7 +59,7 @@ class AdvisorTool(AttachmentPayload, frozen=True, kw_only=True):
 
 
 class ArtifactOpeningPrefetch(AttachmentPayload, frozen=True, kw_only=True):
-    """What is known about an artifact that a session opens with."""
+    """An artifact that a session opens with."""
 
     type: str = "artifact_opening_prefetch"
     content: str | None = None
@@ -92,7 +92,7 @@ class ContextSections(AttachmentPayload, frozen=True, kw_only=True):
 
 
 class CoordinatorContext(AttachmentPayload, frozen=True, kw_only=True):
-    """What a coordinating session is told; empty once it no longer coordinates."""
+    """The instructions of a coordinating session; empty once it no longer coordinates."""
 
     type: str = "coordinator_context"
     content: str | None = None
@@ -207,7 +207,7 @@ class PlanFileReference(AttachmentPayload, frozen=True, kw_only=True):
 
 
 class PrefixDelta(AttachmentPayload, frozen=True, kw_only=True):
-    """What changed in the context that comes first."""
+    """A change of the context that comes first."""
 
     type: str = "prefix_delta"
     text: str | None = None
@@ -312,7 +312,7 @@ class TokenUsage(AttachmentPayload, frozen=True, kw_only=True):
 
 
 class ToolHostsCorrection(AttachmentPayload, frozen=True, kw_only=True):
-    """What changed about the computers on which tools run."""
+    """A change of the computers on which tools run."""
 
     type: str = "tool_hosts_correction"
     lines: list[str] | None = None
@@ -358,7 +358,7 @@ class ElapsedTimeReminder(AttachmentPayload, frozen=True, kw_only=True):
 
 
 class LinkedPluginToolsNote(AttachmentPayload, frozen=True, kw_only=True):
-    """What to know about a plug-in's tools on another computer."""
+    """Instructions for a plug-in's tools on another computer."""
 
     type: str = "linked_plugin_tools_note"
     text: str | None = None

@@ -15,7 +15,7 @@ from reread.records.types.early import EarlyRecord
 from reread.records.types.registry import FAMILIES, RECORDS, SYSTEMS
 
 TYPE, SUBTYPE, BLOCK, FIELD, TOOL = ("type", "subtype", "block", "field", "tool")
-"""What can be unknown."""
+"""The kinds of things that can be unknown."""
 MISSING, WRONG, CHANGED = ("missing", "wrong", "changed")
 """A field that must be there, a value of another type, and the same deep inside a record."""
 
@@ -24,7 +24,7 @@ _COMMON = ("uuid", "parentUuid", "sessionId", "isSidechain", "isMeta", "cwd", "v
 _SIGNS = frozenset({"uuid", "parentUuid", "sessionId", "message"})
 """The fields by which a record without a type is known to be one."""
 EMPTY = "is empty"
-"""What is wrong with the empty name of something."""
+"""The fault of an empty name."""
 
 _WORDS: dict[type, str] = {
     str: "a string",
@@ -43,7 +43,7 @@ class Deviation(NamedTuple):
     """One difference between a value and its type."""
 
     kind: str
-    """What is unknown, or `missing`, `wrong` or `changed`."""
+    """The kind of thing that is unknown, or `missing`, `wrong` or `changed`."""
     path: str
     """Where it is, such as `user.newField` or `block/text.newField`."""
     text: str = ""
@@ -58,7 +58,7 @@ class _Type(NamedTuple):
     words: str = ""
     """The same in words."""
     shape: type[Struct] | str | None = None
-    """What its objects are: a struct, or a member of a family (by its name)."""
+    """The type of its objects: a struct, or a member of a family (by its name)."""
     values: _Type | None = None
     """The type of the values of an object whose keys are data."""
     items: _Type | None = None

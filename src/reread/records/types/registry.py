@@ -33,7 +33,7 @@ FAMILIES: dict[str, Mapping[str, type[Struct]]] = {
     "event": EVENTS,
     "progress": PROGRESS,
 }
-"""What a field may contain besides records, by the name used in `contains` and in the paths of unknown fields."""
+"""Other objects in fields than records, by the name used in `contains` and in the paths of unknown fields."""
 
 
 def register_structs() -> None:

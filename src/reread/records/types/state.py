@@ -152,7 +152,7 @@ class Mode(StateRecord, frozen=True, kw_only=True):
 
 
 class PermissionMode(StateRecord, frozen=True, kw_only=True):
-    """What is allowed without asking."""
+    """The actions allowed without asking."""
 
     type: str = "permission-mode"
     permissionMode: str | None = None
@@ -388,7 +388,7 @@ class MemoryMode(StateRecord, frozen=True, kw_only=True):
 
 
 class DataFlowRecord(BlockPart, frozen=True, kw_only=True):
-    """What one call read or changed."""
+    """The files that one call read or changed."""
 
     tool_name: str | None = None
     tool_use_id: str | None = None
@@ -404,7 +404,7 @@ class DataFlowRecord(BlockPart, frozen=True, kw_only=True):
 
 
 class DataFlowRecords(StateRecord, frozen=True, kw_only=True):
-    """What calls read and changed, as the client follows it."""
+    """The files that calls read and changed, as the client follows them."""
 
     type: str = "data-flow-records"
     v: int | None = None

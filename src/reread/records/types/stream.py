@@ -86,7 +86,7 @@ class Goal(BlockPart, frozen=True, kw_only=True):
 
 
 class Delta(BlockPart, frozen=True, kw_only=True):
-    """What was added to a block or message."""
+    """An addition to a block or message."""
 
     type: str | None = None
     text: str | None = None

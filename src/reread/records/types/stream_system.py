@@ -203,7 +203,7 @@ class SystemHookResponse(System, frozen=True, kw_only=True):
 
 
 class SystemStatus(System, frozen=True, kw_only=True):
-    """What the client is doing."""
+    """The state of the client."""
 
     subtype: str | None = "status"
     status: str | None = None

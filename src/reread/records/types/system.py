@@ -19,13 +19,13 @@ class CodexState(System, frozen=True, kw_only=True):
 
 
 class CodexNotice(System, frozen=True, kw_only=True):
-    """What the Codex CLI says itself: errors, warnings, interruptions."""
+    """A message of the Codex CLI itself: an error, a warning, an interruption."""
 
     subtype: str | None = "codex_notice"
 
 
 class MicrocompactMetadata(BlockPart, frozen=True, kw_only=True):
-    """What a microcompaction removed."""
+    """The content that a microcompaction removed."""
 
     trigger: str | None = None
     preTokens: int | None = None
@@ -143,7 +143,7 @@ class SystemApiError(System, frozen=True, kw_only=True):
 
 
 class SystemAwaySummary(System, frozen=True, kw_only=True):
-    """What happened while the user was away."""
+    """A summary of the time while the user was away."""
 
     subtype: str | None = "away_summary"
 

@@ -22,7 +22,7 @@ class ServerToolUsage(BlockPart, frozen=True, kw_only=True):
 
 
 class OutputTokensDetails(BlockPart, frozen=True, kw_only=True):
-    """What the output tokens were used for."""
+    """The uses of output tokens."""
 
     thinking_tokens: int | None = None
 
@@ -119,7 +119,7 @@ class OverLimit(BlockPart, frozen=True, kw_only=True):
 
 
 class ContextUsage(BlockPart, frozen=True, kw_only=True):
-    """What fills the context window."""
+    """The content of the context window, in tokens."""
 
     model: str | None = None
     total_tokens: int | None = None

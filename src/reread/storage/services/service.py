@@ -1,4 +1,4 @@
-"""What reread has to know of a service that has buckets."""
+"""A service that has buckets, as far as reread has to know it."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ ATTEMPTS = 3
 """How often a request is tried."""
 
 Failure = tuple[tuple[str, ...], int, str]
-"""What an error of the service says, its number, and what to do."""
+"""The text of an error of the service, its number, and the advice."""
 
 
 class Service(NamedTuple):
     """How the buckets of a service are named and reached."""
 
     schemes: tuple[str, ...]
-    """What addresses begin with; the first is how reread writes them."""
+    """How addresses begin; the first is how reread writes them."""
     bucket: re.Pattern[str]
-    """What an address has for a bucket."""
+    """The part of an address that is the bucket."""
     example: str
     """The address of a bucket, for messages."""
     connect: Callable[[Any, str], Any]
