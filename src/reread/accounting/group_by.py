@@ -83,6 +83,8 @@ class UsageReport(msgspec.Struct, frozen=True):
     """None if the client reported no cost."""
     hidden: tuple[UsageGroup, ...] = ()
     """Rows that cost too little, or are more than were asked for; the totals include them."""
+    known: dict[str, set[str]] = {}
+    """If only some projects or models are counted, all that there are: by `project` and by `model`."""
 
     def __getitem__(self, name: str) -> Any:
         return getattr(self, name)
@@ -166,7 +168,13 @@ def group_entries(
         totals.add(subtotal)
         rows.append(UsageGroup(dict(zip(by, group, strict=True)), subtotal.to_usage()))
     report = UsageReport(tuple(by), rows if by else [], totals.to_usage(), prices.table.as_of)
-    return msgspec.structs.replace(report, comparison=_compare(kept))
+    known = _known(entries) if keep is not None and (keep.projects or keep.models) else {}
+    return msgspec.structs.replace(report, comparison=_compare(kept), known=known)
+
+
+def _known(entries: Sequence[UsageEntry]) -> dict[str, set[str]]:
+    projects = {entry.project for entry in entries if entry.project}
+    return {"project": set(map(normalize_folder, projects)), "model": {entry.model for entry in entries if entry.model}}
 
 
 def _compare(entries: Sequence[UsageEntry]) -> CostComparison | None:

@@ -13,7 +13,8 @@ import click
 from click.core import ParameterSource
 from click.shell_completion import CompletionItem
 
-from reread.cli._output import NO_PAGER
+from reread.cli._exit_codes import NOTHING_FOUND
+from reread.cli._output import NO_PAGER, print_notice
 from reread.cli._paths import FolderName
 from reread.cli._unmatched import exit_unmatched, unknown_projects
 from reread.errors import Misuse, NotFound, RereadError
@@ -362,6 +363,22 @@ def no_sessions_text(roots: Sequence[Path], verb: str) -> str:
 
     where = ", ".join(map(typed_path, roots)) or "CLAUDE_CONFIG_DIR, ~/.claude and ~/.config/claude"
     return f"No sessions in {where}. Run `reread --demo {verb}` to try it on the samples."
+
+
+def end_report(
+    ctx: click.Context, roots: Sequence[Path], *, of_all: bool, filters: bool | None, notices: Iterable[str], text: str
+) -> None:
+    """Say which filters match nothing, and exit with 1 if nothing is left; `filters` is None unless a report is empty.
+
+    An empty report of all sessions says so if there are none; `text` is for filters that match, but not together.
+    """
+    if filters is not None and of_all and have_no_sessions(roots):
+        print_notice(no_sessions_text(roots, ctx.info_name or "usage"))
+        ctx.exit(NOTHING_FOUND if filters else 0)
+    if filters:
+        exit_unmatched(ctx, notices, text)
+    for notice in notices:
+        print_notice(notice)
 
 
 def find_session(ctx: click.Context, name: str, root: tuple[Path, ...], project: tuple[str, ...]) -> str | Path:

@@ -7,15 +7,13 @@ from typing import Any
 
 import click
 
-from reread.cli._exit_codes import NOTHING_FOUND
 from reread.cli._options import (
     SESSION,
     STATS_GROUPS,
-    have_no_sessions,
+    end_report,
     json_option,
     limit_option,
     merged_roots,
-    no_sessions_text,
     pager_option,
     project_option,
     root_options,
@@ -24,7 +22,7 @@ from reread.cli._options import (
     until_option,
 )
 from reread.cli._output import print_json, print_lines, print_notice, progress, terminal_width
-from reread.cli._unmatched import exit_unmatched, unknown_projects, unknown_tools
+from reread.cli._unmatched import unknown_projects, unknown_tools
 from reread.errors import Misuse
 
 FILTERS = ("since", "until", "project", "tool", "state")
@@ -108,15 +106,7 @@ def stats(
     else:
         titles = {place.session: place.title for place in report.calls}
         print_lines([line] for line in stats_lines(report, width=terminal_width(), titles=titles))
-    if found_nothing and not sessions and have_no_sessions(roots):
-        print_notice(no_sessions_text(roots, "stats"))
-        ctx.exit(NOTHING_FOUND if unmatched else 0)
-    several = any(len(options[name]) > 1 for name in ("project", "tool"))
-    if unmatched or several:
-        everything = report_on(*sessions, by="project", root=roots or None, cache=not no_cache)
-        unknown = unknown_projects(options["project"], {str(row["project"]) for row in everything.rows})
-        notices = [*unknown, *unknown_tools(options["tool"], {place.call.tool for place in everything.calls})]
-        if unmatched:
-            exit_unmatched(ctx, notices, NO_CALLS)
-        for notice in notices:
-            print_notice(notice)
+    unknown = unknown_projects(options["project"], report.known.get("project", ()))
+    notices = [*unknown, *unknown_tools(options["tool"], report.known.get("tool", ()))]
+    filters = unmatched if found_nothing else None
+    end_report(ctx, roots, of_all=not sessions, filters=filters, notices=notices, text=NO_CALLS)

@@ -7,16 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from reread.cli._exit_codes import NOTHING_FOUND
 from reread.cli._options import (
     MODEL,
     SESSION,
     USAGE_GROUPS,
-    have_no_sessions,
+    end_report,
     json_option,
     limit_option,
     merged_roots,
-    no_sessions_text,
     pager_option,
     project_option,
     refuse_with,
@@ -26,7 +24,7 @@ from reread.cli._options import (
 )
 from reread.cli._output import print_json, print_lines, print_notice, progress, terminal_width
 from reread.cli._paths import PathName
-from reread.cli._unmatched import exit_unmatched, unknown_models, unknown_projects
+from reread.cli._unmatched import unknown_models, unknown_projects
 from reread.errors import Misuse
 
 STDIN = "-"
@@ -139,25 +137,10 @@ def usage(
     elif not unmatched:
         titles = _titles(sessions, roots) if "session" in report.by else None
         print_lines([line] for line in usage_lines(report, width=terminal_width(), titles=titles))
-    if found_nothing and not sessions and have_no_sessions(roots):
-        print_notice(no_sessions_text(roots, "usage"))
-        ctx.exit(NOTHING_FOUND if unmatched else 0)
-    several = any(len(options[name]) > 1 for name in ("project", "model"))
-    if unmatched or several:
-        everything = count(
-            *sessions,
-            by=("project", "model"),
-            root=roots or None,
-            cache=not no_cache,
-            keep_deleted=options["keep_deleted"],
-        )
-        known = {name: {str(row[name]) for row in everything.rows if row[name]} for name in everything.by}
-        unknown = unknown_projects(options["project"], known["project"])
-        notices = [*unknown, *unknown_models(options["model"], known["model"])]
-        if unmatched:
-            exit_unmatched(ctx, notices, NO_RESPONSES)
-        for notice in notices:
-            print_notice(notice)
+    unknown = unknown_projects(options["project"], report.known.get("project", ()))
+    notices = [*unknown, *unknown_models(options["model"], report.known.get("model", ()))]
+    filters = unmatched if found_nothing else None
+    end_report(ctx, roots, of_all=not sessions, filters=filters, notices=notices, text=NO_RESPONSES)
 
 
 def _titles(names: tuple[str, ...], roots: list[Path]) -> dict[str, str]:

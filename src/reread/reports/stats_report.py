@@ -145,6 +145,8 @@ class StatsReport(msgspec.Struct, frozen=True):
     """Files that could not be read and are not included."""
     hidden: tuple[StatsGroup, ...] = ()
     """Rows that are more than were asked for; the totals include them."""
+    known: dict[str, set[str]] = {}
+    """All projects and tools that there are, also those that are not counted: by `project` and by `tool`."""
 
     @property
     def unplaced_cost_usd(self) -> float:
@@ -219,8 +221,13 @@ def stats(
     )
     folders = layout.expand_folders(project)
     unread: list[str] = []
-    found = facts_of(_session_files(names, root), cache=cache, progress=progress, unread=unread)
-    sessions = [facts for facts in found if not folders or layout.is_within(facts.project, folders)]
+    known: dict[str, set[str]] = {"project": set(), "tool": set()}
+    sessions: list[SessionFacts] = []
+    for facts in facts_of(_session_files(names, root), cache=cache, progress=progress, unread=unread):
+        known["project"].update([normalize_folder(facts.project)] if facts.project else ())
+        known["tool"].update(call.tool for call in facts.calls)
+        if not folders or layout.is_within(facts.project, folders):
+            sessions.append(facts)
     tally = _Tally(keys, keep, by_call=keep.is_on_calls or not CALL_GROUPS.isdisjoint(groups))
     for facts in sorted(sessions, key=_start):
         tally.add(facts)
@@ -233,9 +240,8 @@ def stats(
     if not keep.is_on_calls:
         used = usage(*names, by=(), since=since, until=until, tz=tz, project=project, root=root, cache=cache).totals
     rows, hidden = limit_rows(rows, limit, newest=is_timeline(groups))
-    return StatsReport(
-        groups, rows, tally.totals, len(tally.counted), tally.calls, used, tuple(sorted(unread)), tuple(hidden)
-    )
+    counted = (groups, rows, tally.totals, len(tally.counted), tally.calls)
+    return StatsReport(*counted, used, tuple(sorted(unread)), tuple(hidden), known)
 
 
 class _Tally:
