@@ -1,4 +1,4 @@
-"""Of which state of the files tables were made: what tells whether they are up to date, without reading a file."""
+"""The state of the files that tables were made of: it tells whether they are up to date, without reading a file."""
 
 from __future__ import annotations
 
