@@ -16,7 +16,7 @@ from typing import NamedTuple
 PROC = Path("/proc")
 HAS_PROC = sys.platform == "linux"
 CLIENT_NAMES = ("claude", "cli.js", "cli-wrapper.cjs")
-"""What the first or the second word of a client's command line ends with."""
+"""The ending of the first or the second word of a client's command line."""
 STILL_ACTIVE, QUERY = 259, 0x1000
 
 

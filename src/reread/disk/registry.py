@@ -26,7 +26,7 @@ BLOCKED = "blocked"
 
 
 class RunningSession(msgspec.Struct, frozen=True):
-    """What the registry says of a session; anything may be missing."""
+    """The entry of a session in the registry; anything may be missing."""
 
     pid: int
     session: str
@@ -40,7 +40,7 @@ class RunningSession(msgspec.Struct, frozen=True):
     cwd: str | None = None
     name: str | None = None
     start: str | None = None
-    """What tells the process from a later one with the same number."""
+    """A value that tells the process from a later one with the same number."""
     domain: str | None = None
     """Where the number is valid: a machine, and on Linux a namespace."""
 

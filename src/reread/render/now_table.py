@@ -1,4 +1,4 @@
-"""What runs now, as lines of styled text."""
+"""The sessions that run now, as lines of styled text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What runs now: the sessions of this machine that work, wait, are idle or have just ended.
+"""The sessions that run now: those of this machine that work, wait, are idle or have just ended.
 
 The registry of the client names what runs; sessions that it does not name are found by the processes of clients, or,
 where the system does not tell those, by what was written lately. Each is read once and then followed, and while nothing
@@ -48,7 +48,7 @@ SWEEP_SECONDS = 60.0
 """How often all folders are searched, even if the system reported nothing; without reports from the system, too."""
 
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9]")
-"""What the client replaces in the path of a folder to name that of its sessions."""
+"""Characters that the client replaces in the path of a folder to name that of its sessions."""
 
 
 class LiveSession(msgspec.Struct, frozen=True, kw_only=True):
@@ -120,7 +120,7 @@ class NowWatch:
         self._roots = [layout.expand_path(one).absolute() for one in roots] if roots else None
         self._open: dict[Path, _OpenSession] = {}
         self._seen: dict[str, RunningSession] = {}
-        """What the registry said of each session when it last named it."""
+        """The last entry of each session in the registry."""
         self._ended: dict[str, datetime] = {}
         """When sessions left the registry."""
         self._paths: dict[str, Path] = {}

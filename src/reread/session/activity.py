@@ -1,4 +1,4 @@
-"""What a session does at this moment: from the client's registry, and from the end of its transcript.
+"""The activity of a session at this moment: from the client's registry, and from the end of its transcript.
 
 A client that says what it does is believed. For one that does not, the end of the transcript tells: a call without a
 result runs or waits for a permission, which the records do not say. Two things decide it: a tool that changes one file
@@ -22,7 +22,7 @@ STATES = (WAITING, WORKING, IDLE, DIED, ENDED)
 BY_STATUS = {BUSY: WORKING, IDLE: IDLE, WAITING: WAITING}
 PERMISSION, ANSWER = "permission", "answer"
 REASONS = {"permission prompt": PERMISSION, "input needed": ANSWER}
-"""What the client calls the things that it waits for."""
+"""The client's names of the things that it waits for."""
 ASKING = frozenset({"AskUserQuestion", "ExitPlanMode"})
 """Tools whose result is what a person answers."""
 QUICK = frozenset({"Edit", "MultiEdit", "Write", "NotebookEdit"})
@@ -38,7 +38,7 @@ OVER = ("interrupt", "error", "compaction", "output")
 
 
 class Activity(msgspec.Struct, frozen=True):
-    """What a session does, and since when."""
+    """The activity of a session, and since when."""
 
     state: str
     """working, waiting, idle, ended or died."""
