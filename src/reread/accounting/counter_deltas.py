@@ -1,4 +1,9 @@
-"""Differences between the readings of a client's cost counter, along the lineage of a session."""
+"""Differences between the readings of a client's cost counter, along the lineage of a session.
+
+A reading is a running total, so what it adds is its difference to the reading before. That one may be in the same file,
+in an earlier file of the session, or in a session that this one was forked from: with a wrong one, costs are counted
+twice or not at all. A reading that follows none is the beginning of a counter, and counts whole.
+"""
 
 from __future__ import annotations
 
@@ -98,7 +103,7 @@ class CounterDeltas:
                 known = reading.prompt is not None and earlier.prompt is not None
                 if not known or (earlier.prompt or 0) + own_prompt <= (reading.prompt or 0):
                     found.append((other, earlier))
-        return max(found, key=_cost_of)[1] if found else None
+        return max(found, key=_cost_of)[1] if found else None  # the latest, because a counter only grows
 
     def _lineage(self, file: FileDigest, reading: CounterReading) -> Iterator[tuple[FileDigest, CounterReading]]:
         """Yield the readings from which a counter may have continued."""

@@ -1,4 +1,9 @@
-"""Find the rows that are copies of one API response, in any number of files."""
+"""Find the rows that are copies of one API response, in any number of files.
+
+A message id proves nothing by itself, because gateways reuse them; a request id does, but not every row has one. So
+rows with a request id are joined by it, the others by what they share with each other, and then each set of these joins
+at most one request. That needs disjoint sets: a row can tie two others together that have nothing in common.
+"""
 
 from __future__ import annotations
 
@@ -127,7 +132,11 @@ def _drop_replays(groups: list[list[ResponseCopy]]) -> list[list[ResponseCopy]]:
 
 
 class ForkPoints:
-    """The times at which sessions with common responses diverged. A set of sessions is a bit mask."""
+    """The times at which sessions with common responses diverged. A set of sessions is a bit mask.
+
+    Many forks of one session share many responses. Times are kept by the set of sessions that share a response, not by
+    pairs of sessions: there are few different sets.
+    """
 
     def __init__(self, shared: Iterable[list[ResponseCopy]] = (), single: Iterable[ResponseCopy] = ()) -> None:
         self._bits: dict[str | None, int] = {}

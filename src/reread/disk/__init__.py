@@ -1,4 +1,4 @@
-"""The file system: the folders of Claude Code and reread, and safe ways to read, write and lock files.
+"""Where the files of Claude Code and reread are, which belong together, and what was derived from each.
 
 Of the contents of a transcript, only the first records are read here.
 """

@@ -1,4 +1,8 @@
-"""Secrets in a vendor's format, also if they are broken over lines."""
+"""Secrets in a vendor's format, also if they are broken over lines.
+
+Nearly all text has none, so it must be passed over fast: a few regular expressions find the keywords of all vendors at
+once, and only the rules of a keyword that is there are tried, at its place.
+"""
 
 from __future__ import annotations
 
@@ -113,6 +117,7 @@ def _find_joined(view: NormalizedText) -> Iterator[Span]:
             if match is None:
                 continue
             start, end = match.span(rule.group)
+            # No secret begins within a word, unless a line was broken just there; `\n` before it is an escape.
             is_within = _ALNUM.match(text[start - 1 : start]) and text[max(0, start - 2) : start - 1] != "\\"
             if is_within and not view.is_joint(start):
                 continue

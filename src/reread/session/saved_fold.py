@@ -104,7 +104,7 @@ def save_fold(path: Path, fold: Fold, starts: array[int], size: int, proof: byte
         if any(message.partial is not None for one in folds for message in one.conversation.messages):
             raise NotSavable("a response that is still streamed")
         for agent in fold.conversation.inline_agents.values():
-            fold.conversation.tree.first(agent.parent_uuid)
+            fold.conversation.tree.first(agent.parent_uuid)  # asked now, while the uuids are there
         objects = [pack_objects(one) for one in folds]
         states = _without_repeats(_states(folds), _states(_new_folds(objects, Fold(Conversation(_read_nothing)))))
         uuids = [(list(found), array("I", found.values()).tobytes()) for found in map(_uuids, folds)]
@@ -168,7 +168,7 @@ def _states(folds: Sequence[Fold]) -> States:
 
 
 def _without_repeats(states: States, new: States) -> States:
-    """Return the attributes that differ from those of new folds."""
+    """Return the attributes that differ from those of new folds: most are empty, and each one costs time to restore."""
     for (*parts, _), (*others, _) in zip(states, new, strict=True):
         for part, other in zip(parts, others, strict=True):
             for name in [name for name, value in part.items() if name in other and other[name] == value]:

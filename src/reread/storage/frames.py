@@ -139,6 +139,8 @@ def unpack_session(frame: bytes) -> bytes:
 
 def measure_frame(read: ReadAt, offset: int) -> FrameShape | None:
     """Return the sizes of the frame at an offset; None at the end of the file."""
+    # The library tells where a frame ends only by unpacking it. The headers tell it, too (RFC 8878, 3.1.1), so the
+    # frames of a file that has lost its map are found without unpacking them.
     head = read(offset, 18)
     if not head:
         return None
@@ -175,11 +177,11 @@ def _blocks_end(read: ReadAt, at: int) -> int:
         head = read(at, 3)
         if len(head) < 3:
             raise TornFrame("a frame ends too early")
-        value = int.from_bytes(head, "little")
+        value = int.from_bytes(head, "little")  # 1 bit: the last block; 2 bits: its type; 21 bits: its size
         kind = value >> 1 & 3
         if kind == _RESERVED:
             raise BadFrame("a block of another kind")
-        at += 3 + (1 if kind == _RLE else value >> 3)
+        at += 3 + (1 if kind == _RLE else value >> 3)  # of a repeated byte, the size is how often
         if value & 1:
             return at
 
