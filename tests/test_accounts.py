@@ -13,8 +13,10 @@ from typing import Any
 import pytest
 
 import reread
+from reread.accounting.billing import Usage
 from reread.accounting.dedupe import ForkPoints, ResponseCopy
 from reread.accounting.digest import Digest, FileDigest, FileResponse, ResponseOrigin
+from reread.accounting.group_by import UsageGroup, UsageReport, arrange
 from reread.reports.usage_report import FIGURES, report_value
 
 CASES = sorted((Path(__file__).parent / "fixtures" / "accounts").glob("*.case"))
@@ -242,6 +244,42 @@ class TestSelection:
     def test_by_time_model_and_project(self, tree: Path, options: dict[str, Any], responses: int) -> None:
         assert reread.usage(root=tree, **options).totals.responses == responses
 
+    @pytest.mark.parametrize(
+        ("by", "expected"),
+        {
+            "day": ["2026-11-10", "2026-11-11", "2026-11-12"],
+            "week": ["2026-11-09"],
+            "month": ["2026-11"],
+            "weekday": ["Tue", "Wed", "Thu"],
+            "hour": ["10:00"],
+            "block": ["2026-11-10T10:00:00+00:00", "2026-11-11T10:00:00+00:00", "2026-11-12T10:00:00+00:00"],
+            "session": ["a", "b"],
+            "project": ["/w/one", "/w/one/sub", "/w/onetwo"],
+            "model": ["claude-opus-5", "claude-opus-5-5", "claude-sonnet-5-5"],
+            "branch": [None],
+            "agent": ["main"],
+            "agent_type": ["main"],
+            "thread": ["main"],
+        }.items(),
+    )
+    def test_groups_have_names_and_an_order(self, tree: Path, by: str, expected: list[str | None]) -> None:
+        report = reread.usage(root=tree, by=by, tz="UTC")
+        assert [row[by] for row in report.rows] == expected
+        assert sum(row["responses"] for row in report.rows) == 3 and report.by == (by,)
+
+    def test_a_worktree_belongs_to_its_repository(self, tmp_path: Path) -> None:
+        (tmp_path / "work" / ".git").mkdir(parents=True)
+        message = {"id": "m", "model": "x", "usage": {"output_tokens": 1}}
+        row = {
+            "type": "assistant",
+            "sessionId": "s",
+            "cwd": f"{tmp_path}/work/below",
+            "requestId": "r",
+            "message": message,
+        }
+        (tmp_path / "s.jsonl").write_text(json.dumps(row) + "\n")
+        assert reread.usage(tmp_path / "s.jsonl", by="repository").rows[0]["repository"] == f"{tmp_path}/work"
+
     def test_a_session_by_path_or_id(self, tree: Path) -> None:
         assert reread.usage(tree / "projects/p/a.jsonl").totals.responses == 2
         assert reread.usage("b", root=tree).totals.responses == 1
@@ -277,6 +315,41 @@ class TestSelection:
         assert report["rows"][0]["session"] == "a"
         assert report.rows[0]["responses"] == report.rows[0].usage.responses == 2
         assert report["totals"]["output_tokens"] == report.totals.output_tokens == 3
+
+
+def grouped(name: str, responses: int, tokens: int, cost: float | None, reported: float | None = None) -> UsageGroup:
+    return UsageGroup({"day": name}, Usage(responses, tokens, cost_usd=cost, reported_cost_usd=reported))
+
+
+@pytest.mark.parametrize(
+    ("options", "shown", "hidden"),
+    [
+        ({}, "abcd", ""),
+        ({"sort": "cost"}, "cabd", ""),
+        ({"sort": "tokens"}, "bcad", ""),
+        ({"sort": "responses"}, "dcba", ""),
+        ({"min_cost": 1.0}, "abc", "d"),
+        ({"min_cost": 1.1}, "ac", "bd"),
+        ({"limit": 4}, "abcd", ""),
+        ({"limit": 1}, "d", "abc"),
+        ({"limit": 3, "sort": "cost"}, "cab", "d"),
+        ({"limit": 1, "min_cost": 1.0}, "c", "dab"),
+    ],
+)
+def test_rows_are_sorted_and_hidden(options: dict[str, Any], shown: str, hidden: str) -> None:
+    """Of a timeline without another order, the newest rows are shown; a reported cost goes before a computed one."""
+    rows = [grouped("a", 1, 10, 3.0), grouped("b", 2, 30, 1.0), grouped("c", 3, 20, 0.5, 5.0), grouped("d", 4, 5, None)]
+    report = arrange(UsageReport(("day",), rows, Usage(), "2026-11-11"), **options)
+    assert ["".join(row["day"] for row in found) for found in (report.rows, report.hidden)] == [shown, hidden]
+    if options == {"limit": 1}:
+        models = arrange(UsageReport(("model", "day"), rows, Usage(), ""), limit=1)
+        assert [row["day"] for row in models.rows] == ["a"] and len(models.hidden) == 3
+
+
+@pytest.mark.parametrize("options", [{"sort": "colour"}, {"limit": 0}])
+def test_rows_cannot_be_arranged_in_any_way(options: dict[str, Any]) -> None:
+    with pytest.raises(reread.Misuse):
+        arrange(UsageReport(("day",), [], Usage(), ""), **options)
 
 
 def test_without_sources_all_sessions_are_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

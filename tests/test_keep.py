@@ -19,11 +19,12 @@ from effort import sampled
 
 import reread
 from reread import Archive
-from reread.archive import sync
+from reread.archive import retention, sync
+from reread.archive.archive import KeepReport
 from reread.archive.places import FolderPlace
 from reread.archive.source_files import files_below
 from reread.archive.sync_state import SourceState
-from reread.archive.verify import KeptProblem
+from reread.archive.verify import KeptEntry, KeptProblem
 from reread.catalog.headers import read_header
 from reread.cli import reread as command
 from reread.disk import layout
@@ -34,7 +35,7 @@ from reread.server.library import SessionLibrary
 from reread.storage import file_times as times
 from reread.storage import frames
 from reread.storage.kept_copy import KeptFolder
-from reread.storage.kept_file import kept_path
+from reread.storage.kept_file import generation_path, kept_path
 from reread.storage.safe_open import open_regular
 
 REAL = Path(__file__).parent / "real"
@@ -97,6 +98,96 @@ def test_all_that_belongs_to_sessions_is_kept_and_restored(claude: Path, tmp_pat
     assert files_in(tmp_path / "out") == files_in(claude)
     for path in claude.rglob("*.jsonl"):
         assert (tmp_path / "out" / path.relative_to(claude)).stat().st_mtime_ns == path.stat().st_mtime_ns
+
+
+def test_every_outcome_has_its_figures(claude: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a run would do and what it did: outcome, size, raw bytes added, packed bytes added, generation."""
+    for name in ("FINE_WINDOW", "COARSE_WINDOW"):
+        monkeypatch.setattr(times, name, -1)  # what was written just now is taken as it is
+    root, archive = claude / "projects" / "-p", Archive(tmp_path / "kept")
+    path = root / f"{TWO}.jsonl"
+    first = path.read_bytes()
+
+    def figures(report: KeepReport) -> tuple[Any, ...]:
+        (file,) = (file for file in report.files if file.path == str(path))
+        assert (file.name, file.session, file.note) == (f"projects/-p/{TWO}.jsonl", TWO, "")
+        assert (report.added, report.packed) == (
+            sum(f.added for f in report.files),
+            sum(f.packed for f in report.files),
+        )
+        return file.outcome, file.size, file.added, file.packed, file.generation
+
+    def kept(generation: int = 1) -> int:
+        name = tmp_path / "kept" / "projects" / "-p" / f"{TWO}.jsonl"
+        return Path(generation_path(name, generation)).stat().st_size
+
+    would, sizes = archive.keep(dry_run=True), {name: len(data) for name, data in files_in(claude).items()}
+    assert figures(would) == ("new", len(first), len(first), 0, 0) and not (tmp_path / "kept").exists()
+    assert (would.dry_run, would.sessions, would.added, archive.size()) == (True, 2, sum(sizes.values()), (0, 0))
+    assert archive.pending_bytes() == sum(sizes.values())
+    report = archive.keep()
+    assert figures(report) == ("new", len(first), len(first), kept(), 1)
+    assert (report.dry_run, report.count("new", "grown"), report.problems) == (False, 11, [])
+    assert archive.size() == (2, report.packed) and archive.pending_bytes() == 0
+    for report in (archive.keep(dry_run=True), archive.keep()):
+        assert figures(report) == ("unchanged", len(first), 0, 0, 0)
+    append(path, b'{"more":1}\n')
+    size, before = len(first) + 11, kept()
+    assert figures(archive.keep(dry_run=True)) == ("grown", size, 11, 0, 0) and archive.pending_bytes() == size
+    assert figures(archive.keep()) == ("grown", size, 11, kept() - before, 1)
+    path.write_bytes(first[:-9])
+    assert figures(archive.keep(dry_run=True)) == ("rewritten", len(first) - 9, len(first) - 9, 0, 0)
+    assert figures(archive.keep()) == ("rewritten", len(first) - 9, len(first) - 9, kept(2), 2)
+    found = [one for one in archive.verify() if one.name == f"projects/-p/{TWO}.jsonl"]  # type: ignore[union-attr]
+    assert sorted(found, key=lambda one: one.generation) == [  # type: ignore[union-attr]
+        KeptEntry(f"projects/-p/{TWO}.jsonl", 1, size, kept()),
+        KeptEntry(f"projects/-p/{TWO}.jsonl", 2, len(first) - 9, kept(2)),
+    ]
+    restored = archive.restore(TWO, to=tmp_path / "out")
+    assert [(one.path, one.size, one.generation, one.damage) for one in restored] == [
+        (str(tmp_path / "out" / "projects" / "-p" / f"{TWO}.jsonl"), len(first) - 9, 2, ""),
+        (str(tmp_path / "out" / "tasks" / TWO / "1.json"), 2, 1, ""),
+    ]
+
+
+@pytest.mark.parametrize(
+    "written, days",
+    [
+        ('{"cleanupPeriodDays": 0}', 0),
+        ('{"cleanupPeriodDays": 1e9}', 1e6),
+        ('{"cleanupPeriodDays": true}', 30),
+        ('{"cleanupPeriodDays": -0.5}', 30),
+        ("{}", 30),
+    ],
+)
+def test_retention_is_a_number_of_days(written: str, days: float, claude: Path) -> None:
+    (claude / "settings.json").write_text(written)
+    assert retention.retention(claude).days == days
+    assert retention.retention(claude).source == (str(claude / "settings.json") if days != 30 else "")
+
+
+def test_an_administrators_retention_goes_before_all_others(
+    claude: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    managed, path = tmp_path / "managed.json", claude / "projects" / "-p" / f"{ONE}.jsonl"
+    monkeypatch.setattr(retention, "_managed_settings", lambda: [managed])
+    write(tmp_path / "work" / ".claude" / "settings.json", b'{"cleanupPeriodDays": 8}')
+    path.write_bytes(making.jsonl(*making.told({**making.user("a"), "cwd": str(tmp_path / "work")})))
+    (claude / "settings.json").write_text('{"cleanupPeriodDays": 20}')
+    stake = retention.at_stake(claude, [str(path)], [])
+    assert [one.days for one in stake.sooner] == [8]
+    assert (stake.folder, stake.retention.days, stake.sessions, stake.due) == (str(claude), 20, 1, 0)
+    managed.write_text('{"cleanupPeriodDays": 50}')
+    stake = retention.at_stake(claude, [str(path)], [])
+    assert (stake.retention, stake.sooner) == (retention.Retention(50, str(managed)), ())
+
+
+def test_what_is_older_than_all_but_a_week_of_the_retention_is_due(claude: Path) -> None:
+    paths = [str(path) for path in sorted((claude / "projects" / "-p").glob("*.jsonl"))]
+    for path, age in zip(paths, (23 * 86400 + 600, 23 * 86400 - 600), strict=True):
+        os.utime(path, (time.time() - age, time.time() - age))
+    stake = retention.at_stake(claude, paths, [*reversed(paths), "/gone"])
+    assert (stake.sessions, stake.due, stake.unkept) == (2, 1, (paths[0],))
 
 
 def test_one_session_is_kept_and_restored_with_what_belongs_to_it(claude: Path, tmp_path: Path) -> None:

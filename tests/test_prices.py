@@ -2,6 +2,7 @@
 
 import importlib.util
 import json
+import os
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from pathlib import Path
@@ -211,6 +212,20 @@ def test_a_price_file_overrides_the_bundled_prices(tmp_path: Path, monkeypatch: 
     assert prices.rates("claude-opus-5", TODAY) == bundled_prices().rates("claude-opus-5", TODAY)
     monkeypatch.setenv("REREAD_PRICES", str(path))
     assert current_prices().table.as_of == "2027-01-01"
+
+
+def test_a_price_file_that_changes_is_read_again(tmp_path: Path) -> None:
+    path = tmp_path / "prices.json"
+    for time, day in enumerate(("2027-01-01", "2027-01-02"), 1):
+        path.write_text(json.dumps({"as_of": day}))
+        os.utime(path, (time, time))
+        assert current_prices(path).table.as_of == day
+    path.unlink()
+    with pytest.raises(Misuse, match="Cannot read price file"):
+        current_prices(path)
+    path.write_text("[]")
+    with pytest.raises(Misuse, match="expected a JSON object"):
+        current_prices(path)
 
 
 def test_an_id_that_is_not_of_claude_is_unchanged() -> None:
