@@ -6,17 +6,22 @@ reports (`>> totals`, `>> by=day tz=UTC`), one JSON line for each row. Only the 
 
 import json
 import os
+import threading
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 import reread
+from reread.accounting import workers
 from reread.accounting.billing import Usage
 from reread.accounting.dedupe import ForkPoints, ResponseCopy
 from reread.accounting.digest import Digest, FileDigest, FileResponse, ResponseOrigin
 from reread.accounting.group_by import UsageGroup, UsageReport, arrange
+from reread.accounting.rows import AnyLine
+from reread.accounting.slow_lines import fit, peek_line
 from reread.reports.usage_report import FIGURES, report_value
 
 CASES = sorted((Path(__file__).parent / "fixtures" / "accounts").glob("*.case"))
@@ -315,6 +320,46 @@ class TestSelection:
         assert report["rows"][0]["session"] == "a"
         assert report.rows[0]["responses"] == report.rows[0].usage.responses == 2
         assert report["totals"]["output_tokens"] == report.totals.output_tokens == 3
+
+
+def test_fields_of_the_wrong_type_are_left_out_at_any_depth() -> None:
+    usage = {"input_tokens": "x", "output_tokens": 5}
+    odd = {"type": "assistant", "uuid": {"a": 1}, "cwd": "/w", "isSidechain": "yes", "message": {"id": 7, "model": "m"}}
+    line = fit({**odd, "message": {**odd["message"], "usage": usage}}, AnyLine)  # type: ignore[dict-item]
+    assert (line.type, line.uuid, line.cwd, line.isSidechain) == ("assistant", None, "/w", None)
+    assert (line.message.id, line.message.model) == (None, "m")
+    assert (line.message.usage.input_tokens, line.message.usage.output_tokens) == (None, 5)
+    assert fit([], AnyLine) == fit({}, AnyLine) == AnyLine()
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        (b'{"type":"user","sessionId":"a","timestamp":"1970-01-01T00:00:01Z"}', (1000, False)),
+        (
+            b'{"type":"user","session_id":"a","timestamp":"1970-01-01T00:00:01Z","parent_tool_use_id":null}',
+            (1000, True),
+        ),
+        (b'{"type":"user","sessionId":"a"}{"type":"user","timestamp":"1970-01-01T00:00:02Z"}', (2000, False)),
+        (b" \x00\t", (None, False)),
+    ],
+)
+def test_a_first_look_at_a_line(line: bytes, expected: tuple[int | None, bool]) -> None:
+    assert peek_line(line) == expected
+
+
+def test_work_is_shared_among_as_many_processes_as_it_is_worth(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: range(3), raising=False)
+    monkeypatch.setattr(workers, "has_connected", lambda: False)
+    monkeypatch.setattr(threading, "active_count", lambda: 1)
+    share = workers.BYTES_PER_PROCESS
+    sizes = (0, share - 1, share, 2 * share - 1, 2 * share, 9 * share)
+    assert [workers.process_count(size) for size in sizes] == [1, 1, 1, 1, 2, 3]
+    monkeypatch.setattr(threading, "active_count", lambda: 2)
+    assert workers.process_count(9 * share) == 1, "a fork would copy the locks of other threads"
+    jobs: list[Any] = [SimpleNamespace(remaining=size) for size in (1, 2, 3, 4, 5)]
+    shares = [[job.remaining for job in part] for part in workers._split_jobs(jobs, 2)]
+    assert shares == [[5, 2, 1], [4, 3]]
 
 
 def grouped(name: str, responses: int, tokens: int, cost: float | None, reported: float | None = None) -> UsageGroup:
