@@ -79,6 +79,11 @@ def test_sessions_take_turns_in_the_order_of_time() -> None:
     assert blamed("a\nb\n", {"f": {"B": second, "A": first[:1]}}) == ["A:c1", "B:c2"]
 
 
+def test_sessions_of_one_time_are_in_the_order_that_they_are_given_in() -> None:
+    first, second = [version("", "a\n", call="c1", based=True)], [version("a\n", "a\nb\n", call="c2", based=True)]
+    assert blamed("a\nb\n", {"f": {"B": first, "A": second}}) == ["B:c1", "A:c2"]
+
+
 def test_a_file_that_was_deleted_and_is_back_has_its_lines_from_before() -> None:
     own = [version("", "a\nb\n", call="c1", time=10, based=True), version("a\nb\n", "", call="c2", time=20)]
     assert blamed("a\nb\n", {"f": {"A": own}}) == ["A:c1", "A:c1"]

@@ -15,7 +15,7 @@ from making import Object, answer, attachment, reply, result, use, user
 
 import reread
 from reread.disk.backups import BackupFiles
-from reread.history.changes import KEEPS_ENDINGS, with_quotes_of
+from reread.history.changes import KEEPS_ENDINGS, TextEdit, _replaced, with_quotes_of
 from reread.history.file_text import FileText
 from reread.history.patches import apply_patch, fits, hunks_of
 from reread.history.paths import absolute_path
@@ -406,6 +406,41 @@ def test_a_file_that_changed_on_disk_is_not_known_until_it_is_seen_again() -> No
     assert len(transcript(user("go"), *wrote("w", "a\nb\n"), same).files["/w/f"].versions) == 1
 
 
+def test_a_file_that_is_there_again_was_made_by_something_else() -> None:
+    gone = [reply(use("x", "Bash", command="rm f"), id="mx"), answer(result("x", ""), data={"stdout": ""})]
+    back = transcript(user("go"), *wrote("w", "a\n"), *gone, *edited("e", "z", "y", "z\n")).files["/w/f"].versions
+    assert [(one.action, one.source) for one in back] == [
+        ("create", "stated"),
+        ("delete", None),
+        ("outside", "stated"),
+        ("edit", "applied"),
+    ]
+    again = transcript(user("go"), *wrote("w", "a\n"), *wrote("v", "b\n")).files["/w/f"].versions
+    assert [(one.action, one.whole) for one in again] == [("create", True), ("outside", False), ("create", True)]
+    empty = transcript(user("go"), *wrote("w", ""), *wrote("v", "b\n")).files["/w/f"].versions
+    assert [one.action for one in empty] == ["create", "create"], "an empty file may be taken for none"
+
+
+@pytest.mark.parametrize(
+    ("text", "edits", "after"),
+    [
+        ("a\nb\n", [("a", "c")], "c\nb\n"),
+        ("a a", [("a", "b")], "b a"),
+        ("a a", [("a", "b", True)], "b b"),
+        ("a\nb\n", [("a", "")], "b\n"),
+        ("a\nb\n", [("a\n", "")], "b\n"),
+        ("ab", [("a", "")], "b"),
+        (" \n", [("", "x")], "x"),
+        ("a", [("", "x")], None),
+        ("a", [("z", "x")], None),
+        ("a", [("a", "b"), ("b", "c")], "c"),
+        ("a", [("a", "b"), ("a", "c")], None),
+    ],
+)
+def test_replacements_are_made_as_the_client_makes_them(text: str, edits: list[Any], after: str | None) -> None:
+    assert _replaced(text, tuple(TextEdit(*edit) for edit in edits)) == after
+
+
 def test_failed_and_denied_calls_change_nothing() -> None:
     given = {"file_path": "/w/f", "old_string": "a", "new_string": "b"}
     failed = [reply(use("e", "Edit", **given)), answer(result("e", "no", is_error=True), data="Error: no")]
@@ -539,14 +574,15 @@ def test_a_file_that_was_mentioned_is_known_by_what_was_attached() -> None:
 
 
 def test_a_command_that_left_nothing_may_have_deleted_the_file() -> None:
-    def after(*lines: str) -> tuple[bool, str | None]:
+    def after(*lines: str) -> tuple[bool, str | None, str | None]:
         data = {"stdout": "", "bashEditDiff": {"files": [{"filePath": "/w/f", "hunks": [patch(1, *lines)]}]}}
         ran = [reply(use("b", "Bash", command="./change"), id="mb"), answer(result("b", ""), data=data)]
         last = transcript(user("go"), *wrote("w", "a\n"), *ran).files["/w/f"].versions[-1]
-        return last.whole, last.after.text if last.after is not None else None
+        assert (last.action, last.added, last.removed) == ("shell", sum(one[0] == "+" for one in lines), 1)
+        return last.whole, last.source, last.after.text if last.after is not None else None
 
-    assert after("-a", "+b") == (True, "b\n")
-    assert after("-a") == (False, None)
+    assert after("-a", "+b") == (True, "applied", "b\n")
+    assert after("-a") == (False, None, None)
 
 
 def test_what_an_agent_changed_stands_where_the_main_thread_was() -> None:

@@ -20,6 +20,7 @@ REMARK = "\n\n<system-reminder>\nMind this.\n</system-reminder>\n"
         ("1\ta\nand more", False, ("a", 1, False)),
         (f"1\ta{REMARK}", False, ("a", 1, True)),
         (f"1\ta{REMARK}{REMARK}", False, ("a", 1, False)),
+        (f"1\ta\nand more{REMARK}", False, ("a", 1, False)),
         ("1\t" + "x" * (LIMIT - 1), False, ("x" * (LIMIT - 1), 1, True)),
         ("1\t" + "x" * LIMIT, False, None),
         ("no number", False, None),

@@ -1,0 +1,207 @@
+"""The parts of redaction, each by itself: masks, places, decisions, reviews and pictures."""
+
+import json
+import zlib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from reread.errors import Misuse, Unreadable
+from reread.redaction import findings as findings_module
+from reread.redaction.decisions import DecisionStore, read_review, write_review
+from reread.redaction.findings import Findings, Occurrence, SensitiveText, alike, mask, masked_context
+from reread.redaction.personal import HOST, USER, home_users, is_host, is_name
+from reread.redaction.pictures import without_metadata
+from reread.redaction.scan import BINARY
+from reread.redaction.spans import CERTAIN, LIKELY, PERSONAL, Span, SpanSet
+
+HERE, THERE = Occurrence("a", 1), Occurrence("b", 2)
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [("", ""), ("seven77", "s"), ("eight888", "ei"), ("x" * 15, "xx"), ("x" * 16, "xxxx"), (" a \n b ", "a")],
+)
+def test_of_a_value_at_most_four_characters_are_shown(value: str, shown: str) -> None:
+    assert mask(value) == f"{shown}… ({len(value)} characters)"
+
+
+def span(start: int, end: int, level: str = CERTAIN, value: str = "", kind: str = "k", **more: Any) -> Span:
+    return Span(start, end, value or "x" * (end - start), kind, level, **more)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "context"),
+    [
+        ("a" * 60, "b" * 60, "{}".join(("a" * 48, "b" * 48))),
+        ("a", "b", "a{}b"),
+        ("other\x1fname\x1ea ", " b\x1frest", "name: a {} b"),
+        ("\x1f", "\x1f", "{}"),
+    ],
+)
+def test_the_text_around_a_finding_ends_at_its_field(before: str, after: str, context: str) -> None:
+    found = span(len(before), len(before) + 6, value="SECRET")
+    assert masked_context(f"{before}SECRET{after}", found, [found]) == context.format("⟦S… (6 characters)⟧")
+
+
+def test_other_findings_around_one_are_masked() -> None:
+    text = "first SECRET-last " + "c" * 60
+    first, found, last, far = span(0, 5), span(6, 12, value="SECRET"), span(11, 17), span(70, 75)
+    assert masked_context(text, found, [first, found, last, far]) == "••• ⟦S… (6 characters)⟧••• " + "c" * 42
+    found = span(100, 104)
+    context = masked_context("ab" * 60, found, [span(0, 52), found])
+    assert context == "ab" * 24 + "⟦x… (4 characters)⟧" + "ab" * 8
+
+
+def test_a_value_is_one_finding_of_the_most_certain_level(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(findings_module, "MAX_PLACES", 2)
+    found = Findings()
+    added = [
+        found.add(span(0, 1, LIKELY, "v", "password"), HERE),
+        found.add(span(0, 1, CERTAIN, "v", "token"), THERE),
+        found.add(span(0, 1, LIKELY, "v", "password"), HERE),
+        found.add(span(0, 1, PERSONAL, "v", USER), HERE),
+        found.add(span(0, 1, PERSONAL, "v", HOST), HERE),
+        found.add(span(0, 1, CERTAIN, "w", BINARY), HERE),
+    ]
+    assert added == [True, False, False, True, True, False] and len(found) == 3
+    assert [(one.kind, one.level, places, count) for one, places, count in found] == [
+        ("token", CERTAIN, [HERE, THERE], 3),
+        (USER, PERSONAL, [HERE], 1),
+        (HOST, PERSONAL, [HERE], 1),
+    ]
+
+
+def finding(id: str, name: str = "", kind: str = "password", decision: str | None = None) -> SensitiveText:
+    return SensitiveText(id, LIKELY, kind, "m", "r", name=name, decision=decision)
+
+
+def test_findings_of_one_kind_and_name_are_alike() -> None:
+    given = [finding("1", "a"), finding("2"), finding("3", "a"), finding("4", "a", "token"), finding("5")]
+    assert [[one.id for one in group] for group in alike(given)] == [["1", "3"], ["2"], ["4"], ["5"]]
+
+
+def test_decisions_are_kept_by_a_key_of_this_machine(tmp_path: Path) -> None:
+    store, other = DecisionStore(tmp_path / "store"), DecisionStore(tmp_path / "other")
+    assert len(store.id_of("secret")) == 24 and store.id_of("secret") == DecisionStore(store.folder).id_of("secret")
+    assert len({store.id_of("secret"), store.id_of("Secret"), other.id_of("secret")}) == 3
+    assert len({store.key_for("a"), store.key_for("b"), other.key_for("a"), store.key}) == 4
+    assert store.decision("i") is None and store.read_map("m") is None
+    store.decide_everywhere(["i", "j"], "keep")
+    store.decide_everywhere(["j"], "replace")
+    again = DecisionStore(store.folder)
+    assert [again.decision(id) for id in "ijk"] == ["keep", "replace", None]
+    path = store.keep_map("m", b"{}")
+    assert again.read_map("m") == b"{}" and path == store.folder / "maps" / "m.json"
+    assert {one.stat().st_mode & 0o777 for one in store.folder.rglob("*") if one.is_file()} == {0o600}
+    (store.folder / "key").write_bytes(b"x" * 31)
+    with pytest.raises(Unreadable, match="not a key"):
+        DecisionStore(store.folder)
+    (other.folder / "decisions.json").write_text("[]")
+    with pytest.raises(Unreadable, match="delete it to decide anew"):
+        DecisionStore(other.folder)
+
+
+def test_a_review_decides_by_finding_and_else_by_group(tmp_path: Path) -> None:
+    path = tmp_path / "review.json"
+    assert read_review(path) == {}
+    write_review(path, "s", [finding("1", "a"), finding("2", "a", decision="keep"), finding("3"), finding("4", "b")])
+    assert read_review(path) == {"2": "keep"} and path.stat().st_mode & 0o777 == 0o600
+    review = json.loads(path.read_bytes())
+    assert review["session"] == "s"
+    assert [(one["name"], one["count"]) for one in review["groups"]] == [("a", 2), ("", 1), ("b", 1)]
+    review["groups"][0]["decision"] = "replace"
+    path.write_text(json.dumps(review))
+    assert read_review(path) == {"1": "replace", "2": "keep"}
+    review["groups"][2]["decision"] = "burn"
+    path.write_text(json.dumps(review))
+    with pytest.raises(Misuse, match="Unknown decision 'burn'"):
+        read_review(path)
+    path.write_text("{")
+    with pytest.raises(Unreadable, match="delete it to begin anew"):
+        read_review(path)
+
+
+def test_names_that_say_nothing_of_anyone() -> None:
+    assert [is_host(name) for name in ("abc", "abcd", "localhost", "host-12ab34", "Workshop")] == [
+        False,
+        True,
+        False,
+        False,
+        True,
+    ]
+    assert [is_name(name) for name in ("maria", "root", "user-12ab34", "")] == [True, False, False, False]
+    folders = ["/home/maria/x", "/srv/home/none", r"C:\Users\Tom\x", "/Users/kim"]
+    assert set(home_users(folders)) == {"maria", "Tom", "kim"}
+
+
+@pytest.mark.parametrize(
+    ("added", "left"),
+    [
+        ([(5, 9, CERTAIN), (0, 5, CERTAIN)], [(0, 5), (5, 9)]),
+        ([(2, 6, CERTAIN), (4, 9, CERTAIN)], [(2, 6), (6, 9)]),
+        ([(4, 9, CERTAIN), (2, 6, CERTAIN)], [(2, 4), (4, 9)]),
+        ([(4, 6, CERTAIN), (2, 9, CERTAIN)], [(2, 4), (4, 6), (6, 9)]),
+        ([(4, 6, LIKELY), (2, 9, CERTAIN)], [(2, 9)]),
+        ([(4, 6, LIKELY), (5, 9, CERTAIN)], [(4, 6), (6, 9)]),
+        ([(4, 6, CERTAIN), (2, 9, LIKELY)], [(4, 6)]),
+        ([(4, 6, PERSONAL), (5, 9, PERSONAL)], [(4, 6)]),
+        ([(4, 6, LIKELY), (6, 9, LIKELY), (2, 4, PERSONAL)], [(2, 4), (4, 6), (6, 9)]),
+        ([(4, 4, CERTAIN), (5, 3, CERTAIN)], []),
+    ],
+)
+def test_spans_do_not_overlap_and_what_is_certain_is_covered(added: list[Any], left: list[tuple[int, int]]) -> None:
+    spans = SpanSet()
+    for one in added:
+        spans.add(span(*one))
+    assert [(one.start, one.end) for one in spans.ordered()] == left
+
+
+def chunk(name: bytes, body: bytes) -> bytes:
+    return len(body).to_bytes(4) + name + body + zlib.crc32(name + body).to_bytes(4)
+
+
+def riff(name: bytes, body: bytes) -> bytes:
+    return name + len(body).to_bytes(4, "little") + body + b"\0" * (len(body) % 2)
+
+
+def webp(*parts: bytes) -> bytes:
+    body = b"WEBP" + b"".join(parts)
+    return b"RIFF" + len(body).to_bytes(4, "little") + body
+
+
+PNG, END = b"\x89PNG\r\n\x1a\n", chunk(b"IEND", b"")
+PIXELS = [chunk(name, name * 2) for name in (b"IHDR", b"PLTE", b"tRNS", b"acTL", b"fcTL", b"IDAT", b"fdAT")]
+GIF, LOOP, DELAY = b"GIF89a\1\0\1\0\x80\0\0" + b"rgbRGB", b"\x21\xff\x0bNETSCAPE2.0\3\1\0\0\0", b"\x21\xf9\4\0\0\0\0\0"
+FRAME = b"\x2c" + bytes(8) + b"\x81" + b"c" * 12 + b"\2\3abc\0"
+
+
+@pytest.mark.parametrize(
+    ("noted", "plain"),
+    [
+        (PNG + b"".join([PIXELS[0], chunk(b"tEXt", b"secret"), *PIXELS[1:], END]), PNG + b"".join([*PIXELS, END])),
+        (PNG + PIXELS[0] + END + b"secret", PNG + PIXELS[0] + END),
+        (PNG + PIXELS[0] + END[:4] + b"IDAT", None),
+        (
+            b"\xff\xd8\xff\xe0\0\4ab\xff\xe1\0\4ab\xff\xee\0\4ab\xff\xef\0\4ab\xff\xfe\0\4ab\xff\xda\0\2z\xff\xd9secret",
+            b"\xff\xd8\xff\xe0\0\4ab\xff\xee\0\4ab\xff\xda\0\2z\xff\xd9",
+        ),
+        (b"\xff\xd8\xff\xda\0\2z", None),
+        (GIF + LOOP + b"\x21\xfe\6secret\0" + DELAY + FRAME + b";secret", GIF + LOOP + DELAY + FRAME + b";"),
+        (GIF + b"\x21\xff\x0bXMP DataXMP\3abc\0" + FRAME + b";", GIF + FRAME + b";"),
+        (GIF + b"\x77", None),
+        (
+            webp(
+                riff(b"VP8X", b"\x3e" + bytes(9)), riff(b"ICCP", b"odd"), riff(b"VP8 ", b"pixel"), riff(b"EXIF", b"x")
+            ),
+            webp(riff(b"VP8X", b"\x12" + bytes(9)), riff(b"VP8 ", b"pixel")),
+        ),
+        (b"RIFF\4\0\0\0WAVE", None),
+        (b"BM", None),
+    ],
+    ids=lambda data: data[:4].hex() if data else "broken",
+)
+def test_a_picture_keeps_its_pixels_and_nothing_else(noted: bytes, plain: bytes | None) -> None:
+    assert without_metadata(noted) == plain
+    assert plain is None or without_metadata(plain) == plain
