@@ -132,6 +132,20 @@ def _plain(value: Any, folder: Path) -> str:
     return json.dumps(value, default=str).replace(str(folder), "")
 
 
+def test_a_session_that_goes_back_to_a_model_and_a_client_has_these(tmp_path: Path) -> None:
+    def answered(model: str, **client: str) -> dict[str, Any]:
+        record = reply("ok", id=f"msg_{len(said)}", **client)
+        return {**record, "message": {**record["message"], "model": model}}
+
+    said: list[dict[str, Any]] = [user("go", version="2.1.9", entrypoint="cli")]
+    for model, version, start in (("a", "2.1.9", "cli"), ("b", "2.2.0", "sdk-py"), ("a", "2.1.9", "cli")):
+        said.append(answered(model, version=version, entrypoint=start))
+    said += [answered("<synthetic>"), user("more")]
+    (tmp_path / "s.jsonl").write_bytes(jsonl(*told(*said)))
+    [row] = rows_of(tmp_path / "s.jsonl")["sessions"]
+    assert (row["model"], row["version"], row["entrypoint"]) == ("a", "2.1.9", "cli")
+
+
 def test_rows_say_what_the_library_says(folder: Path) -> None:
     found = rows_of(*find_files([folder]).states)
     by_path: dict[tuple[str, str], list[dict[str, Any]]] = {}

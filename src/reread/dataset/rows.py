@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 
@@ -15,6 +15,7 @@ from reread.base.times import timestamp_ms
 from reread.dataset.schema import Row
 from reread.history.versions import FileHistory, FileVersion
 from reread.model.conversation import Agent, Call, Conversation, Message
+from reread.model.record_kinds import SYNTHETIC
 from reread.records.blocks import Thinking
 from reread.records.decode import Record
 from reread.reports.session_facts import failure_kind
@@ -68,9 +69,9 @@ def session_row(session: Session, origin: FileOrigin, size: int) -> Row:
         session.title,
         session.project,
         _last(metadata.git_branches),
-        _last(metadata.versions),
-        _last(metadata.models),
-        _last(metadata.entrypoints),
+        _stated_last(conversation, "version", metadata.versions),
+        next((one.model for one in reversed(conversation.messages) if one.model not in (None, SYNTHETIC)), None),
+        _stated_last(conversation, "entrypoint", metadata.entrypoints),
         _time(metadata.first_stamp),
         _time(metadata.last_stamp),
         size,
@@ -297,6 +298,13 @@ def _milliseconds(time: datetime | None) -> int | None:
 def _known(time_ms: int | None) -> int | None:
     """Return a time, or None if it lies before the year 1, as a time zone can make it."""
     return time_ms if time_ms is None or time_ms >= EARLIEST_MS else None
+
+
+def _stated_last(conversation: Conversation, name: str, values: Sequence[str]) -> str | None:
+    """Return what the last record with a field states; `values` has each value once, in the order they first came."""
+    records = conversation.records if len(values) > 1 else ()
+    stated = (as_str(getattr(records[index].envelope, name)) for index in range(len(records) - 1, -1, -1))
+    return next(filter(None, stated), None) or _last(values)
 
 
 def _last(values: Any) -> str | None:
