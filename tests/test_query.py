@@ -7,8 +7,33 @@ from hypothesis import strategies as st
 from reread.cli.search import KIND_WORDS as HELP_WORDS
 from reread.errors import Misuse
 from reread.index.document import SearchDocument
-from reread.index.matching import DocumentFacts, best_span, matches, pattern_of, snippet
-from reread.index.query import KIND_WORDS, And, Exact, InProject, Kinds, NamedFilter, Node, Not, Or, Words, parse_query
+from reread.index.matching import (
+    AROUND,
+    DocumentFacts,
+    Snippet,
+    best_span,
+    cut,
+    is_confirmed,
+    matches,
+    pattern_of,
+    snippet,
+)
+from reread.index.query import (
+    KIND_WORDS,
+    And,
+    Errors,
+    Exact,
+    InProject,
+    InSession,
+    Kinds,
+    NamedFilter,
+    Node,
+    Not,
+    Or,
+    Period,
+    Words,
+    parse_query,
+)
 from reread.index.regex import compile_pattern, required_words
 from reread.index.terms import prepare, word_pieces, words
 
@@ -109,6 +134,77 @@ def test_a_text_is_found_by(text: str, query: str) -> None:
 @pytest.mark.parametrize(("text", "query"), [(text, query) for text, queries in NOT_FOUND.items() for query in queries])
 def test_a_text_is_not_found_by(text: str, query: str) -> None:
     assert not matches(parse_query(query), SearchDocument("text", text), DocumentFacts())
+
+
+FACTS = DocumentFacts(1000, "claude-opus-5", "fix/retry-loop", "/w/one", "ABCD-1")
+RESULT = SearchDocument("result", "alpha beta", tool="mcp__git__log", files=("/w/one/src/app.py", "b"), error=True)
+
+
+@pytest.mark.parametrize(
+    ("node", "found"),
+    [
+        (Kinds(frozenset({"result", "text"})), True),
+        (Kinds(frozenset({"text"})), False),
+        (Errors(), True),
+        (NamedFilter("tool", ("git", "log")), True),
+        (NamedFilter("tool", ("log", "git")), False),
+        (NamedFilter("tool", ("mcp", "log")), False),
+        (NamedFilter("path", ("app", "py")), True),
+        (NamedFilter("path", ("b",)), True),
+        (NamedFilter("path", ("app", "py", "b")), False),
+        (NamedFilter("model", ("opus",)), True),
+        (NamedFilter("model", ("sonnet",)), False),
+        (NamedFilter("branch", ("retry", "loop")), True),
+        (Period(), True),
+        (Period(since=1000), True),
+        (Period(since=1001), False),
+        (Period(until=1001), True),
+        (Period(until=1000), False),
+        (Period(since=1000, until=1000), False),
+        (InProject(("/w",)), True),
+        (InProject(("/v", "/w/one")), True),
+        (InProject(("/w/on",)), False),
+        (InSession("abcd"), True),
+        (InSession("bcd"), False),
+        (And(()), True),
+        (Or(()), False),
+        (And((word("alpha"), Errors())), True),
+        (And((word("gamma"), Errors())), False),
+        (Or((word("gamma"), word("beta"))), True),
+        (Not(word("gamma")), True),
+        (Not(Errors()), False),
+    ],
+)
+def test_a_filter_lets_a_text_pass(node: Node, found: bool) -> None:
+    assert matches(node, RESULT, FACTS) is found
+
+
+@pytest.mark.parametrize(
+    ("node", "found"),
+    [
+        (Errors(), True),
+        (Not(Errors()), True),
+        (And((word("alpha"), Errors())), True),
+        (And((word("gamma"), Errors())), False),
+        (Or((word("gamma"), Not(word("alpha")))), False),
+        (Not(And((word("alpha"), Errors()))), True),
+        (Not(word("alpha")), False),
+    ],
+)
+def test_of_what_the_index_has_found_only_the_words_are_confirmed(node: Node, found: bool) -> None:
+    assert is_confirmed(node, SearchDocument("text", "alpha")) is found
+
+
+def test_what_is_shown_around_a_match_ends_between_words() -> None:
+    assert cut("abc def ghi", 4, 7) == Snippet("abc ", "def", " ghi")
+    text = "word " * 200
+    found = cut(text, 500, 504)
+    assert (found.before, found.match, found.after) == (" " + "word " * 15, "word", " word" * 15 + " ")
+    assert found.text in text and len(found.before) <= AROUND >= len(found.after)
+    run = "x" * 1000
+    assert [len(part) for part in (cut(run, 500, 510).before, cut(run, 500, 510).after)] == [AROUND, AROUND]
+    assert len(cut(run, 500, 510, 700).after) == 190 + AROUND // 4, "up to the last word that was looked for"
+    assert cut(text, 0, 4).before == "" and cut(text, 995, 999).after == " "
 
 
 def test_words_are_letters_and_digits() -> None:
