@@ -183,6 +183,15 @@ class TestPartials:
         assert [(m.id, m.role, m.text) for m in session.messages] == [("msg_1", "assistant", "Hello")]
         assert fates(session) == ["shown", "merged", "merged", "merged"]
 
+    def test_each_start_begins_or_continues_a_message_of_its_own(self) -> None:
+        other = event("message_start", message={"id": "msg_2", "role": "assistant", "model": "n", "content": []})
+        nameless = event("message_start", message={"role": "assistant", "content": []})
+        first = [self.START, self.OPEN, self.delta("one"), other, self.OPEN, self.delta("two"), self.START]
+        session = self.grown(*first, self.delta("!"), nameless, self.OPEN, self.delta("three"))
+        said = [(message.text, message.model) for message in session.messages]
+        assert said == [("one!", "m"), ("two", "n"), ("three", None)]
+        assert [message.id for message in session.messages][:2] == ["msg_1", "msg_2"]
+
     def test_the_whole_line_replaces_its_pieces(self) -> None:
         session = self.grown(self.START, self.OPEN, self.delta("Hel"), reply("Hello"), self.delta("lo"))
         assert texts(session) == ["Hello"]
