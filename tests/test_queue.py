@@ -46,6 +46,7 @@ def unsent(session: Any) -> list[tuple[str, str, str]]:
         ([queue("enqueue", "more"), queue("remove", "more")], [("more", "removed", "person")]),
         ([queue("enqueue", "more"), queue("popAll", "more")], [("more", "taken back", "person")]),
         ([queue("remove", "lost")], [("lost", "removed", "person")]),
+        ([queue("remove"), queue("popAll"), queue("enqueue")], []),
         ([queue("enqueue", "/review it"), queue("remove")], [("/review it", "removed", "person")]),
         ([queue("enqueue", NOTIFICATION), queue("remove")], [(NOTIFICATION, "removed", "task")]),
         ([queue("enqueue", [text("blocks")])], [("blocks", "", "person")]),
