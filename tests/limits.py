@@ -1,4 +1,7 @@
-"""Limits on the CPU time of a block and the lifetime of a child process."""
+"""Limits on CPU time, its growth, and the lifetime of a child process.
+
+They are for what would take minutes or grow without end. How fast something is, `bench/` measures.
+"""
 
 import asyncio
 import subprocess
@@ -11,17 +14,47 @@ from typing import Any, TypeVar
 from reread.base.gc_pause import gc_paused
 
 T = TypeVar("T")
-PATIENCE = 60.0
+PATIENCE = 120.0
 """How many seconds a test waits for what takes a moment on a machine that is not busy."""
+
+
+SLOW = 6
+"""How many times slower a busy machine may be, in CPU time too."""
+GROWTH, TRIES = 8, 5
+"""Four times the input may take so many times the CPU time, where linear is 4 and quadratic 16, in one try of some."""
 
 
 @contextmanager
 def within(seconds: float) -> Generator[None]:
-    """Fail if the block takes more CPU time; the garbage of other tests is not collected meanwhile."""
+    """Fail if the block takes much more CPU time; the garbage of other tests is not collected meanwhile."""
     with gc_paused():
         start = time.process_time()
         yield
-        assert time.process_time() - start < seconds
+        assert time.process_time() - start < SLOW * seconds
+
+
+def cpu_seconds(work: Callable[[], object]) -> float:
+    """The CPU time of a function, without collections, which grow with all that this process holds."""
+    with gc_paused():
+        start = time.process_time()
+        work()
+        return time.process_time() - start
+
+
+def assert_linear(prepare: Callable[[int], Callable[[], object]], size: int, *, enough: float, what: str = "") -> None:
+    """Fail if the time of what `prepare(size)` returns grows much faster than the size, from half of it to its double.
+
+    Less than `enough` seconds for the double are little, however they grow.
+    """
+    small = large = 0.0
+    for _ in range(TRIES):
+        large = cpu_seconds(prepare(2 * size))
+        if large < enough:
+            return
+        small = cpu_seconds(prepare(size // 2))
+        if large < GROWTH * small:
+            return
+    raise AssertionError(f"{what}: {small:.3f} s, then {large:.3f} s for four times as much")
 
 
 @contextmanager

@@ -129,7 +129,7 @@ def test_the_server_changes_nothing_but_its_own_files(home: Path) -> None:
 
         def ask(method: str, path: str, body: Any = None, **headers: str) -> tuple[int, Any]:
             own = {"origin": f"http://127.0.0.1:{port}", "content-type": "application/json"} if body is not None else {}
-            with closing(HTTPConnection("127.0.0.1", port, timeout=30)) as connection:
+            with closing(HTTPConnection("127.0.0.1", port, timeout=150)) as connection:
                 sent = None if body is None else json.dumps(body)
                 connection.request(method, path, sent, {**own, **headers})
                 answer = connection.getresponse()

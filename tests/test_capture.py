@@ -47,7 +47,7 @@ def command(*words: Any) -> list[str]:
 def run(*words: Any, **options: Any) -> subprocess.CompletedProcess[bytes]:
     if options.keys() <= {"input", "cwd"}:
         return forked(list(map(str, words)), stdin=options.get("input"), env=os.environ, cwd=options.get("cwd"))
-    return subprocess.run(command(*words), capture_output=True, timeout=60, **options)
+    return subprocess.run(command(*words), capture_output=True, timeout=150, **options)
 
 
 def python(program: str) -> list[str]:
@@ -116,7 +116,7 @@ class TestCommand:
         assert child.stdout is not None
         assert os.read(child.stdout.fileno(), 100) == b"half"
         go.touch()
-        assert child.communicate(timeout=30)[0] == b" and whole\n"
+        assert child.communicate(timeout=150)[0] == b" and whole\n"
         assert recorded() == b"half and whole\n"
 
     def test_reads_a_pipe_to_its_end(self) -> None:
@@ -149,11 +149,11 @@ class TestCommand:
         assert child.stdout is not None and child.stderr is not None
         child.stdout.readline()
         child.stdout.close()
-        assert child.wait(timeout=30) != 0
+        assert child.wait(timeout=150) != 0
         child.stderr.close()
 
     def test_does_not_wait_for_a_grandchild_that_keeps_the_pipe_open(self) -> None:
-        program = "import subprocess, sys; subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(90)'])"
+        program = "import subprocess, sys; subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(600)'])"
         began = time.monotonic()
         assert run("capture", "--", *python(f"{program}; print('done')")).stdout == b"done\n"
         assert time.monotonic() - began < PATIENCE
@@ -175,7 +175,7 @@ class TestSignals:
         assert child.stdout.readline() == b"ready\n"
         time.sleep(0.2)
         child.send_signal(getattr(signal, name))
-        out, _ = child.communicate(timeout=30)
+        out, _ = child.communicate(timeout=150)
         assert (out, child.returncode) == (b"got it\n", 42)
         assert recorded() == b"ready\ngot it\n"
 
@@ -502,7 +502,7 @@ class TestResume:
         place.mkdir()
         run("capture", "--conversation", "c", "--", "claude", "-p", "hi", cwd=place)
         shown = run("resume", "c", "--print", "it's $HOME").stdout.decode()
-        output = subprocess.run(["sh", "-c", shown], capture_output=True, timeout=30).stdout.splitlines()
+        output = subprocess.run(["sh", "-c", shown], capture_output=True, timeout=150).stdout.splitlines()
         assert json.loads(output[0])["cwd"] == str(place)
         assert json.loads(output[1])["argv"][-1] == "it's $HOME"
         assert len(stored("c").runs) == 1
@@ -523,7 +523,7 @@ def test_ten_concurrent_captures_record_all_lines() -> None:
     program = "for n in range(300): print('{\"n\":%d}' % n)"
     children = [start("capture", "--conversation", f"c{n}", "--", *python(program)) for n in range(10)]
     for child in children:
-        out, _ = child.communicate(timeout=60)
+        out, _ = child.communicate(timeout=150)
         assert child.returncode == 0 and len(out.splitlines()) == 300
     for n in range(10):
         lines = list(stored(f"c{n}").lines())
@@ -587,10 +587,10 @@ def test_a_cancelled_capture_ends_its_command_and_keeps_what_it_printed(tmp_path
     endless = 'import time; print(\'{"type": "system"}\', flush=True); time.sleep(600)'
 
     async def main() -> recorder.Capture:
-        with anyio.move_on_after(1):
+        with anyio.CancelScope() as scope:
             async with reread.capture([sys.executable, "-c", endless], root=tmp_path) as run:
                 async for _ in run:
-                    pass
+                    scope.cancel()
         return run
 
     began = time.monotonic()

@@ -406,15 +406,15 @@ def test_tail_prints_changes_as_json_lines_and_ends_on_interrupt(tmp_path: Path)
     with child_process(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         reader = threading.Thread(target=lambda: changes.extend(map(json.loads, process.stdout)))
         reader.start()
-        for line in lines[1:40]:  # until the process has started and printed a few, however slow the machine
+        for n, line in enumerate(lines[1:40]):  # until the process has started and printed a few, however slowly
             with path.open("ab") as file:
                 file.write(line)
-            time.sleep(0.3)
+            time.sleep(0.1 * n)
             if len(changes) >= 3:
                 break
         process.send_signal(signal.SIGINT)
-        assert process.wait(30) == 130
-        reader.join(30)
+        assert process.wait(150) == 130
+        reader.join(150)
         assert process.stderr.read().strip() == ""
     numbers = [change["line"] for change in changes]
     assert len(changes) >= 3 and numbers == list(range(numbers[0], numbers[0] + len(numbers)))

@@ -1,12 +1,12 @@
 """Decoding lines into records: nothing valid is lost, whatever else a line contains."""
 
 import json
-import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
-from limits import within
+from limits import assert_linear, within
 from making import BOM, DEEP, SESSION, Object, encode, jsonl, printed, reply, state, told, use, user
 
 import reread
@@ -320,19 +320,8 @@ JUNK: dict[str, Callable[[int], bytes]] = {
 
 @pytest.mark.parametrize("first", [b"{}\n", b"["], ids=["line", "array"])
 @pytest.mark.parametrize("junk", JUNK.values(), ids=JUNK)
-def test_twice_the_junk_takes_twice_the_time(junk: Callable[[int], bytes], first: bytes) -> None:
-    def cost(size: int) -> float:
-        data = first + junk(size)
-        with within(30):
-            start = time.process_time()
-            assert [record.fault for record in decoded(data)]
-            return time.process_time() - start
-
-    for _ in range(4):  # a busy machine may disturb a measurement, but not each of them
-        once, twice = cost(30_000), cost(60_000)
-        if twice < max(2.5 * once, 0.01):
-            return
-    pytest.fail(f"30 kB took {once:.3f} s, and 60 kB {twice:.3f} s")
+def test_junk_takes_time_in_proportion(junk: Callable[[int], bytes], first: bytes) -> None:
+    assert_linear(lambda size: partial(decoded, first + junk(size)), 30_000, enough=0.02)
 
 
 @pytest.mark.parametrize("name", ["nested objects", "deep objects that are not JSON", "deep objects that are spliced"])

@@ -198,7 +198,7 @@ def test_every_example_of_the_help_works_as_it_stands(example: str, newcomer: di
         forked(["keep", "-q", "--to", f"{home}/backup"], env=newcomer, cwd=home)
     if FOR_A_SHELL.search(example):
         script = ["bash", "-c", f"set -o pipefail; {example}"]
-        done = subprocess.run(script, env=newcomer, cwd=home, capture_output=True, timeout=60)
+        done = subprocess.run(script, env=newcomer, cwd=home, capture_output=True, timeout=150)
     else:
         done = forked(shlex.split(example)[1:], env=newcomer, cwd=home)
     # The samples have secrets, and not everything that an example looks for.

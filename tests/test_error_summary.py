@@ -1,8 +1,7 @@
 """The line of an error text that is shown on a call's row."""
 
-import time
-
 import pytest
+from limits import within
 
 from reread.base.error_summary import telling_line
 
@@ -29,6 +28,5 @@ def test_the_line_that_says_why(text: str, line: str) -> None:
 
 @pytest.mark.parametrize("piece", ["a", "error", "E ", "\n", "x\n", "Error:\n", "=", "A.", "no such"])
 def test_any_text_takes_little_time(piece: str) -> None:
-    began = time.process_time()
-    telling_line(piece * 300_000)
-    assert time.process_time() - began < 2
+    with within(2):
+        telling_line(piece * 300_000)

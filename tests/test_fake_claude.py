@@ -72,7 +72,7 @@ def process(environment: dict[str, str], tmp_path: Path) -> Any:
     def call(*words: str, stdin: bytes = b"", **settings: str) -> Done:
         named = {f"REREAD_{key.upper()}": value for key, value in settings.items()}
         command, variables = [*FAKE_CLAUDE, *words], {**environment, **named}
-        return subprocess.run(command, input=stdin, capture_output=True, env=variables, cwd=tmp_path, timeout=60)
+        return subprocess.run(command, input=stdin, capture_output=True, env=variables, cwd=tmp_path, timeout=150)
 
     return call
 
@@ -318,7 +318,7 @@ class Conversation:
         return lines
 
     def close(self) -> tuple[int, bytes, bytes]:
-        out, err = self.process.communicate(timeout=30)
+        out, err = self.process.communicate(timeout=150)
         return self.process.returncode, out, err
 
 
@@ -584,7 +584,7 @@ def test_a_client_that_was_killed_ends_after_its_last_turn(environment: dict[str
     home = record(tmp_path, TALK, ("in", prompt("Hi")), INIT)
     conversation = Conversation(environment, home=home)
     conversation.send(prompt("Hi"))
-    assert conversation.process.wait(timeout=30) == 1
+    assert conversation.process.wait(timeout=150) == 1
     conversation.close()
 
 
@@ -631,15 +631,15 @@ def slow_store(folder: Path, seconds: float) -> str:
 
 
 def test_speed_is_relative_to_the_recorded_pace(claude: Any, tmp_path: Path) -> None:
-    home = slow_store(tmp_path / "store", 20)
+    home = slow_store(tmp_path / "store", 200)
 
     def seconds(speed: str) -> float:
         began = time.monotonic()
         assert claude("-p", "Wait", home=home, speed=speed).stdout == b"At last.\n"
         return time.monotonic() - began
 
-    assert seconds("20") >= 1
-    assert seconds("") < 20
+    assert seconds("200") >= 1
+    assert seconds("") < 200
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals")

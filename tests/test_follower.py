@@ -24,12 +24,9 @@ class Watcher:
     def __init__(self, source: Any) -> None:
         self.changes: list[reread.Change] = []
         self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._run, args=(source,))
+        stream = reread.follow(source, stop=self._stop, heartbeat=100)  # what is written from here on is told
+        self._thread = threading.Thread(target=lambda: self.changes.extend(stream))
         self._thread.start()
-
-    def _run(self, source: Any) -> None:
-        for change in reread.follow(source, stop=self._stop, heartbeat=100):
-            self.changes.append(change)
 
     def wait(self, holds: Callable[[list[reread.Change]], bool]) -> None:
         end = time.monotonic() + PATIENCE
@@ -105,7 +102,6 @@ def test_half_a_line_is_not_told_until_it_is_whole(tmp_path: Path, watch: Any) -
     path = tmp_path / "s.jsonl"
     path.write_bytes(line(1))
     watcher = watch(path)
-    time.sleep(0.3)
     append(path, line(2)[:30])
     time.sleep(0.3)
     assert watcher.changes == []
@@ -130,7 +126,6 @@ def test_a_rewritten_tail_is_told_with_the_line_it_begins_at(tmp_path: Path, wat
     path.write_bytes(line(1) + line(2) + line(3))
     session = reread.open(path)
     watcher = watch(session)
-    time.sleep(0.2)
     os.truncate(path, len(line(1)))
     append(path, line(2, extra="another") + line(3))
     watcher.wait(lambda changes: any(c.kind == "rewritten" for c in changes))
@@ -145,7 +140,6 @@ def test_a_replaced_file_is_read_anew(tmp_path: Path, watch: Any) -> None:
     path.write_bytes(line(1))
     session = reread.open(path)
     watcher = watch(session)
-    time.sleep(0.2)
     (tmp_path / "new").write_bytes(line(1) + line(2) + line(3))
     (tmp_path / "new").replace(path)
     watcher.heard(2, 3)
@@ -156,7 +150,6 @@ def test_a_replaced_file_is_read_anew(tmp_path: Path, watch: Any) -> None:
 def test_a_file_that_appears_later_is_waited_for(tmp_path: Path, watch: Any) -> None:
     path = tmp_path / "later" / "s.jsonl"
     watcher = watch(path)
-    time.sleep(0.2)
     path.parent.mkdir()
     path.write_bytes(line(1))
     watcher.heard(1)
@@ -169,7 +162,6 @@ def test_a_new_agent_file_is_found_and_followed(tmp_path: Path, watch: Any) -> N
     path.write_bytes(line(1))
     session = reread.open(path)
     watcher = watch(session)
-    time.sleep(0.2)
     agent = tmp_path / "s" / "subagents" / "agent-abc.jsonl"
     agent.parent.mkdir(parents=True)
     agent.write_bytes(line(1, isSidechain=True, agentId="abc"))
@@ -273,7 +265,6 @@ def test_a_last_line_without_end_is_told_at_a_clean_stop(tmp_path: Path, watch: 
     path.write_bytes(line(1))
     session = reread.open(path)
     watcher = watch(session)
-    time.sleep(0.3)
     append(path, line(2).rstrip(b"\n"))
     time.sleep(0.3)
     assert watcher.changes == []
@@ -289,7 +280,6 @@ def test_every_split_of_a_real_session_follows_to_the_same_end(tmp_path: Path, w
     path.write_bytes(b"")
     session = reread.open(path)
     watcher = watch(session)
-    time.sleep(0.2)
     for start in range(0, len(data), 7001):
         append(path, data[start : start + 7001])
         time.sleep(0.002)
@@ -309,7 +299,6 @@ def test_a_header_can_be_followed(tmp_path: Path, watch: Any) -> None:
     path.write_bytes(line(1))
     (header,) = reread.sessions(root=tmp_path)
     watcher = watch(header)
-    time.sleep(0.3)
     append(path, line(2))
     watcher.heard(2)
 
@@ -318,7 +307,6 @@ def test_a_line_that_is_only_completed_is_no_rewrite(tmp_path: Path, watch: Any)
     path = tmp_path / "s.jsonl"
     path.write_bytes(line(1) + line(2)[:-20])
     watcher = watch(path)
-    time.sleep(0.3)
     append(path, line(2)[-20:])
     watcher.heard(2)
     assert [c.kind for c in watcher.changes] == ["record"]
@@ -350,7 +338,6 @@ def heard_of(changes: list[reread.Change]) -> list[tuple[str, int, str | None]]:
 
 def test_without_a_name_all_sessions_are_followed_new_ones_too(project: Path, watch: Any) -> None:
     watcher = watch(None)
-    time.sleep(0.4)
     append(project / "old.jsonl", line(2))
     watcher.wait(lambda changes: heard_of(changes) == [("old", 2, None)])
     other = project.parent / "-q" / "new.jsonl"
@@ -425,7 +412,6 @@ def test_changes_can_be_awaited_and_cancelled(project: Path, backend: str) -> No
     async def main() -> None:
         async with anyio.create_task_group() as group:
             group.start_soon(listen)
-            await anyio.sleep(0.3)
             append(path, line(2))
             with anyio.fail_after(PATIENCE):
                 while told != [2]:

@@ -47,7 +47,7 @@ def run(*words: str | bytes, timeout: float = 60, **options: Any) -> subprocess.
 
 def shell(command: str, **options: Any) -> subprocess.CompletedProcess[bytes]:
     return subprocess.run(
-        ["sh", "-c", command.replace("reread", REREAD, 1)], capture_output=True, timeout=60, **options
+        ["sh", "-c", command.replace("reread", REREAD, 1)], capture_output=True, timeout=150, **options
     )
 
 
@@ -147,7 +147,7 @@ class TestStreams:
             time.sleep(1)
             with os.fdopen(read, "rb") as pipe:
                 assert pipe.read() == HARBOR.read_bytes()
-            assert child.communicate(timeout=30) == (None, b"") and child.returncode == 0
+            assert child.communicate(timeout=150) == (None, b"") and child.returncode == 0
 
 
 @POSIX
@@ -167,7 +167,7 @@ class TestExits:
             os.close(slave)
             assert b"here" in os.read(master, 1024)
             os.close(master)
-            child.wait(30)
+            child.wait(150)
         assert b"Traceback" not in (tmp_path / "said").read_bytes()
         run_info = Store().open("c").runs[0]
         assert run_info.ended is not None and run_info.exit_code == child.returncode
@@ -390,7 +390,7 @@ class TestExports:
             child_process(words, stderr=subprocess.PIPE) as other,
         ):
             for child in (one, other):
-                _, said = child.communicate(timeout=60)
+                _, said = child.communicate(timeout=150)
                 assert child.returncode == 0, said
         names = {path.name for path in (tmp_path / "site").iterdir()}
         assert names == {"assets", "index.html", "one.html", "two.html", "site.json"}

@@ -407,7 +407,7 @@ def run(*arguments: str) -> subprocess.CompletedProcess[str]:
         "import sys, pathlib; from reread.reader import html_export; from reread import cli\n"
         f"html_export.STATIC = pathlib.Path({str(html_export.STATIC)!r})\ncli.main()"
     )
-    return subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, timeout=60)
+    return subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, timeout=150)
 
 
 def test_the_export_command_writes_pages_and_sites(sessions: list[Path], tmp_path: Path) -> None:

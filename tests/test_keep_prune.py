@@ -285,7 +285,7 @@ def test_two_prunes_at_once_leave_one_copy(archive: Archive, root: Path) -> None
     both = [subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) for _ in range(2)]
     time.sleep(1.0)  # long enough for both to make up their minds, if they did so before they have the lock
     os.close(held)
-    said = sorted(process.communicate(timeout=100)[0] for process in both)
+    said = sorted(process.communicate(timeout=150)[0] for process in both)
     assert said[0] == "Deleted 2 files.\n" and "No earlier states" in said[1]
     assert contents(archive) == {3: b"\n" + records(0, 1)} and errors(archive) == []
 
@@ -299,7 +299,7 @@ def test_a_prune_that_waited_decides_by_what_is_there_then(archive: Archive, roo
     time.sleep(1.0)
     flip(archive.folder / f"{NAME}.gen2.zst")
     os.close(held)
-    assert "generation 2 is damaged" in process.communicate(timeout=100)[0]
+    assert "generation 2 is damaged" in process.communicate(timeout=150)[0]
     assert numbers(archive) == (1, 2)
 
 
@@ -342,7 +342,7 @@ class Servant:
                 time.sleep(0.01)
 
     def end(self) -> None:
-        self._process.communicate(timeout=100)
+        self._process.communicate(timeout=150)
 
 
 @pytest.fixture

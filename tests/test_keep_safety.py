@@ -37,7 +37,7 @@ def start(program: str, archive: Path, source: Path) -> subprocess.Popen[str]:
 
 
 def finish(process: subprocess.Popen[str]) -> list[int]:
-    out, err = process.communicate(timeout=100)
+    out, err = process.communicate(timeout=150)
     assert process.returncode == 0, err
     return [int(word) for word in out.split()]
 

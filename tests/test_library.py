@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
+from limits import PATIENCE
 from making import SESSION, jsonl, told, user
 
 from reread.disk.cache import FileState
@@ -25,7 +26,7 @@ class Events:
     def send(self, event: str, value: Any) -> None:
         self.events.append((event, value))
 
-    def wait(self, name: str, seconds: float = 5.0) -> bool:
+    def wait(self, name: str, seconds: float = PATIENCE) -> bool:
         """Wait for an event with this name."""
         deadline = time.monotonic() + seconds
         while time.monotonic() < deadline:
@@ -207,7 +208,7 @@ def test_nothing_is_watched_if_nobody_listens(
         assert library._watching is not None
         library.bus.listeners.clear()
         library._stop_watching()
-        deadline = time.monotonic() + 5
+        deadline = time.monotonic() + PATIENCE
         while library._watching is not None and time.monotonic() < deadline:
             time.sleep(0.02)
         assert library._watching is None

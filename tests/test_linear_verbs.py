@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from contextlib import closing
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +12,12 @@ import pytest
 from batches import part
 from click.testing import CliRunner
 from effort import THOROUGH, sampled
+from limits import assert_linear
 from making import Object, answer, attachment, jsonl, reply, result, told, use, user
 from starlette.testclient import TestClient
 
 import reread
 from reread import cli
-from reread.base.gc_pause import gc_paused
 from reread.mcp_server.answers import turns_answer
 from reread.server.library import SessionLibrary
 from reread.server.routes import make_app
@@ -222,30 +222,18 @@ def laid_out(folder: Path, records: list[Object]) -> Path:
     return path
 
 
-def seconds(verb: Verb, folder: Path, records: list[Object], monkeypatch: pytest.MonkeyPatch) -> float:
-    """Return how long a verb takes on a session that nothing is known of."""
-    session = laid_out(folder, records)
-    monkeypatch.setenv("REREAD_HOME", str(folder / "home"))
-    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(folder / "claude"))
-    start = time.process_time()
-    with gc_paused():
-        verb(session)
-    return time.process_time() - start
-
-
 @sampled
 @pytest.mark.parametrize("name", part(VERBS, 3))
 def test_verbs(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    size = SIZES.get(name, 150) * SCALE
+    numbers = count()
     for kind, make in SESSIONS.items():
-        once = twice = 0.0
-        for attempt in range(4):  # another program may have slowed one of them down
-            folder = tmp_path / f"{kind} {attempt}"
-            twice = seconds(VERBS[name], folder / "twice", make(2 * size), monkeypatch)
-            if twice < ENOUGH:
-                break
-            once = seconds(VERBS[name], folder / "once", make(size), monkeypatch)
-            if twice < LIMIT * once:
-                break
-        else:
-            pytest.fail(f"{kind}: {once:.2f} s, then {twice:.2f} s for twice as much")
+
+        def prepare(size: int, make: Callable[[int], list[Object]] = make) -> Callable[[], object]:
+            """A verb on a session that nothing is known of."""
+            folder = tmp_path / str(next(numbers))
+            session = laid_out(folder, make(size))
+            monkeypatch.setenv("REREAD_HOME", str(folder / "home"))
+            monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(folder / "claude"))
+            return lambda: VERBS[name](session)
+
+        assert_linear(prepare, SIZES.get(name, 150) * SCALE, enough=ENOUGH, what=kind)

@@ -91,7 +91,7 @@ def screen(*words: str, **environment: str) -> str:
             if not piece:
                 break
             out += piece
-        process.wait(60)
+        process.wait(150)
     os.close(leader)
     return out.decode().replace("\r\n", "\n")
 

@@ -20,11 +20,11 @@ from modules import imported_modules
 
 from reread.redaction import vendors
 
-SIZE, LARGER = 2_000, (8_000, 16_000)
+SIZE, LARGER = 2_000, (4_000, 16_000)
 """Characters of the text that each pattern is tried on, and of those that a suspicious one is measured with."""
 SUSPICIOUS = 0.002
 """Seconds of CPU; most patterns take a hundredth of it."""
-LIMIT = 3.0
+LIMIT = 8.0
 """Growth for twice the text above which a pattern is slow."""
 MANY = 50
 """A repeat up to this often costs a constant."""
@@ -183,7 +183,7 @@ def slowness(pattern: Pattern, methods: set[str]) -> str:
                 if once <= SUSPICIOUS or twice <= LIMIT * once:
                     break
             else:
-                return f"{method}: {case}: {once:.3f} s, then {twice:.3f} s for twice as much"
+                return f"{method}: {case}: {once:.3f} s, then {twice:.3f} s for four times as much"
     return ""
 
 

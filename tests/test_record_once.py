@@ -55,7 +55,7 @@ def claude(environment: dict[str, str], tmp_path: Path) -> Any:
     def call(*words: str, stdin: bytes = b"", **settings: str) -> Done:
         named = {f"REREAD_{key.upper()}": value for key, value in settings.items()}
         return subprocess.run(
-            [*FAKE, *words], input=stdin, capture_output=True, env={**environment, **named}, cwd=tmp_path, timeout=60
+            [*FAKE, *words], input=stdin, capture_output=True, env={**environment, **named}, cwd=tmp_path, timeout=150
         )
 
     return call
@@ -239,7 +239,7 @@ def run_pytest(folder: Path, *words: str, **variables: str) -> str:
         env={**clean, "HOME": str(folder), **variables},
         capture_output=True,
         text=True,
-        timeout=100,
+        timeout=150,
     )
     return done.stdout + done.stderr
 
@@ -269,7 +269,7 @@ def test_the_page_is_right_from_the_recording_to_the_test(tmp_path: Path) -> Non
     program, *words = shlex.split(command)
     path = os.pathsep.join([str(tmp_path / "bin"), os.environ["PATH"]])
     env = {**os.environ, "HOME": str(tmp_path), "PATH": path}
-    subprocess.run([Path(sys.executable).with_name(program), *words], cwd=tmp_path, env=env, check=True, timeout=60)
+    subprocess.run([Path(sys.executable).with_name(program), *words], cwd=tmp_path, env=env, check=True, timeout=150)
     (tmp_path / "tests/test_example.py").write_text(code)
     assert "3 passed" in (said := run_pytest(tmp_path, "tests")), said
 

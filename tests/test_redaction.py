@@ -6,6 +6,7 @@ import json
 import random
 import re
 import sysconfig
+from collections.abc import Callable
 from pathlib import Path
 
 import planted
@@ -13,9 +14,9 @@ import pytest
 from batches import part
 from command import run
 from effort import sampled
+from limits import assert_linear
 from planting import HIDING_PLACES, WRAPPINGS, example, secrets
 
-from reread.base.gc_pause import gc_paused
 from reread.redaction.literals import Literals
 from reread.redaction.normalized_text import unescape
 from reread.redaction.personal import EMAIL, HOST, PERSON, REMOTE, USER, Personal
@@ -223,18 +224,12 @@ HARD_PIECES += ["-----BEGIN PRIVATE KEY-----\n-----END X"]
 @sampled
 @pytest.mark.parametrize("piece", part(HARD_PIECES, 3))
 def test_time_is_linear_on_any_text(piece: str):
-    import time
-
-    def cost(size: int) -> float:
+    def prepare(size: int) -> Callable[[], object]:
         text = piece * (size // len(piece))
-        start = time.process_time()
-        with gc_paused():  # a collection grows with all that this process holds
-            SecretScanner(Personal(b"", users=["brigitte"])).find(text)
-        return time.process_time() - start
+        return lambda: SecretScanner(Personal(b"", users=["brigitte"])).find(text)
 
-    cost(1000)
-    small, large = (min(cost(size) for _ in range(2)) for size in (10_000, 80_000))
-    assert large < 24 * small + 0.2
+    prepare(1000)()
+    assert_linear(prepare, 40_000, enough=0.2)
 
 
 def test_secrets_lists_them_masked_and_says_so_by_its_exit(tmp_path: Path):

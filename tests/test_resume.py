@@ -63,7 +63,13 @@ class Home:
     def run(self, *words: object, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
         command = [*REREAD, "resume", *map(str, words)]
         return subprocess.run(
-            command, capture_output=True, text=True, env=self.environment, cwd=cwd, timeout=60, stdin=subprocess.DEVNULL
+            command,
+            capture_output=True,
+            text=True,
+            env=self.environment,
+            cwd=cwd,
+            timeout=150,
+            stdin=subprocess.DEVNULL,
         )
 
     def conversations(self) -> list[list[str]]:
@@ -110,7 +116,7 @@ def test_the_answer_can_be_printed_as_text(home: Home) -> None:
 def test_every_id_that_completion_offers_can_be_resumed(home: Home) -> None:
     shutil.copytree(SAMPLES, home.folder / "claude")
     request = {"_REREAD_COMPLETE": "zsh_complete", "COMP_WORDS": "reread resume ", "COMP_CWORD": "2"}
-    offered = subprocess.run(REREAD, capture_output=True, text=True, env={**home.environment, **request}, timeout=60)
+    offered = subprocess.run(REREAD, capture_output=True, text=True, env={**home.environment, **request}, timeout=150)
     ids = [line for line in offered.stdout.splitlines() if len(line) == 36]
     assert len(ids) == 8
     for id in ids:
@@ -163,7 +169,7 @@ class TestTrust:
                 command, stdin=slave, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=home.environment
             ) as asked:
                 os.write(master, answer)
-                out, err = asked.communicate(timeout=60)
+                out, err = asked.communicate(timeout=150)
         finally:
             os.close(master)
             os.close(slave)

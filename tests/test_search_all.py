@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
+from limits import PATIENCE
 from making import answer, jsonl, reply, result, told, use, user
 from test_server import running
 
@@ -126,7 +127,7 @@ def test_much_is_indexed_by_another_process(tmp_path: Path, monkeypatch: pytest.
     path.write_bytes(jsonl(*told(user("a needle"))))
     service = SearchService(SessionLibrary([tmp_path / "root"], count=False))
     assert service.search("needle").pending > 0
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + PATIENCE
     while (found := service.search("needle")).pending and time.monotonic() < deadline:
         time.sleep(0.1)
     assert (found.total, found.pending, found.note) == (1, 0, "")

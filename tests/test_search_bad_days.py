@@ -5,7 +5,6 @@ import os
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import Any
 
 import pytest
 from damage import replace_bytes
+from limits import within
 from making import SESSION, jsonl, told, user
 
 import reread
@@ -134,11 +134,10 @@ def test_a_line_of_twenty_megabytes(root: Path) -> None:
     text = "hay " * 2_500_000 + "x" * 10_000_000 + " lastneedle"
     path = root / "projects/p/huge.jsonl"
     path.write_bytes(jsonl({**huge, "message": {"role": "user", "content": text}}, *told(user("after it"))))
-    began = time.process_time()
-    (hit,) = reread.search("lastneedle", root=root)
-    assert hit.line == 1 and hit.match == "lastneedle"
-    assert [hit.line for hit in reread.search('"after it"', root=root)] == [2]
-    assert time.process_time() - began < 30
+    with within(20):
+        (hit,) = reread.search("lastneedle", root=root)
+        assert hit.line == 1 and hit.match == "lastneedle"
+        assert [hit.line for hit in reread.search('"after it"', root=root)] == [2]
 
 
 HOSTILE = (

@@ -14,6 +14,7 @@ from pathlib import Path
 import planted
 import pytest
 from command import run
+from limits import PATIENCE
 
 import reread
 from reread.reader.redacted_export import Redaction
@@ -319,7 +320,7 @@ def in_terminal(home: Path, words: list[str], keys: list[str]) -> tuple[str, int
     os.close(follower)
     ready = select.poll()  # `select` refuses large descriptors
     ready.register(leader, select.POLLIN)
-    shown, end, pressed = "", time.monotonic() + 60, 0.0
+    shown, end, pressed = "", time.monotonic() + PATIENCE, 0.0
     try:
         while time.monotonic() < end:
             if ready.poll(200):
@@ -335,7 +336,7 @@ def in_terminal(home: Path, words: list[str], keys: list[str]) -> tuple[str, int
             if is_waiting and time.monotonic() - pressed > 1:  # what is typed before it listens is lost
                 os.write(leader, keys[len(asked) - 1].encode())
                 pressed = time.monotonic()
-        return shown, process.wait(timeout=20)
+        return shown, process.wait(timeout=150)
     finally:
         process.kill()
         process.wait()

@@ -18,6 +18,7 @@ from typing import Any
 import pyarrow.parquet
 import pytest
 from command import run
+from limits import PATIENCE
 from making import jsonl, reply, use, user
 
 import reread
@@ -400,7 +401,7 @@ def test_the_prompt_completes_and_answers(tmp_path: Path) -> None:
         os.write(parent, b"select nothing;\n")
         assert b"not found" in _until(parent, b"reread> ")
         os.write(parent, b"\x04")
-        assert process.wait(60) == 0
+        assert process.wait(150) == 0
     finally:
         process.kill()
         process.wait()
@@ -411,7 +412,7 @@ def test_the_prompt_completes_and_answers(tmp_path: Path) -> None:
 
 def _until(descriptor: int, expected: bytes) -> bytes:
     """Return what a terminal shows, up to some text."""
-    shown, deadline = b"", time.monotonic() + 90
+    shown, deadline = b"", time.monotonic() + PATIENCE
     while expected not in shown:
         ready, _, _ = select.select([descriptor], [], [], max(0.0, deadline - time.monotonic()))
         assert ready, shown

@@ -120,12 +120,12 @@ def test_the_reader_serves_a_bucket(bucket: Bucket) -> None:
             line = next(line.decode() for line in server.stdout if b"http://" in line)
             address = line[line.index("http://") :].split()[0]
             browser = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())
-            browser.open(address, timeout=60).close()
-            with browser.open(f"{address.partition('?')[0].rstrip('/')}/api/library", timeout=60) as answer:
+            browser.open(address, timeout=150).close()
+            with browser.open(f"{address.partition('?')[0].rstrip('/')}/api/library", timeout=150) as answer:
                 listing = answer.read().decode()
         finally:
             server.send_signal(signal.SIGINT)
-            server.communicate(timeout=60)
+            server.communicate(timeout=150)
     assert "Make the time axis readable" in listing
     assert bucket.objects() == before
 
@@ -142,5 +142,5 @@ def test_what_is_wrong_is_said(bucket: Bucket, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(sys, "argv", ["x"])
     import subprocess
 
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=150, check=False)
     assert "pip install 'reread[tables]'" in done.stderr

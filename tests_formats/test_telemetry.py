@@ -41,7 +41,7 @@ def posted(listening: Receiver, session: reread.Session) -> ResourceSpans:
     """Send a session's document as it is, and return what arrived."""
     document = reread.export(session, "otlp")
     request = urllib.request.Request(listening.address, document, {"content-type": JSON})
-    with urllib.request.urlopen(request, timeout=60) as answer:
+    with urllib.request.urlopen(request, timeout=150) as answer:
         assert answer.status == 200 and answer.read() == b"{}"
     (arrived,) = listening.take()
     return arrived
@@ -105,7 +105,7 @@ def check_nested(spans: list[Span]) -> None:
 
 @pytest.mark.timeout(1800)
 def test_every_trace_arrives(listening: Receiver) -> None:
-    exporter = OTLPSpanExporter(endpoint=listening.address, timeout=60)
+    exporter = OTLPSpanExporter(endpoint=listening.address, timeout=150)
     traces: dict[bytes, str] = {}
     for session in every_session():
         arrived = posted(listening, session)
@@ -128,5 +128,5 @@ def test_what_is_no_trace_is_refused(listening: Receiver) -> None:
     for body in (b"{", b'{"resourceSpans": [{"scopeSpans": [{"spans": [{"spanID": "x"}]}]}]}'):
         request = urllib.request.Request(listening.address, body, {"content-type": JSON})
         with pytest.raises(urllib.error.HTTPError, match="400"):
-            urllib.request.urlopen(request, timeout=60)
+            urllib.request.urlopen(request, timeout=150)
     assert listening.take() == []

@@ -145,7 +145,7 @@ def run(*command: str, cwd: Path) -> str:
 def shown_json(*arguments: str) -> Any:
     """What `reread show -f json` prints."""
     command = [sys.executable, "-m", "reread", "--demo", "show", "-f", "json", *arguments]
-    return json.loads(subprocess.run(command, capture_output=True, timeout=60, check=True).stdout)
+    return json.loads(subprocess.run(command, capture_output=True, timeout=150, check=True).stdout)
 
 
 def install(tarball: Path, modules: Path) -> None:
