@@ -19,7 +19,7 @@ from typing import NoReturn
 from reread.__main__ import main
 
 REREAD = [str(Path(sys.executable).with_name("reread"))]
-LIMIT_SECONDS = 60
+LIMIT_SECONDS = 150
 STARTING = ("PYTHON", "LC_", "LANG")
 """What Python reads when it starts: a call that sets one is not forked."""
 

@@ -20,12 +20,12 @@ from modules import imported_modules
 
 from reread.redaction import vendors
 
-SIZE, LARGER = 2_000, (4_000, 16_000)
+SIZE, LARGER = 2_000, (2_000, 8_000)
 """Characters of the text that each pattern is tried on, and of those that a suspicious one is measured with."""
 SUSPICIOUS = 0.002
 """Seconds of CPU; most patterns take a hundredth of it."""
 LIMIT = 8.0
-"""Growth for twice the text above which a pattern is slow."""
+"""Growth for four times the text above which a pattern is slow."""
 MANY = 50
 """A repeat up to this often costs a constant."""
 ENDS = ("", "\0", "\n", "!")

@@ -83,28 +83,56 @@ def tab(browser: Any, serve: object) -> Iterator[Callable[..., Any]]:
         yield lambda address, **options: stack.enter_context(open_tab(browser, address, **options))
 
 
+_left: dict[str, list[Any]] = {}
+"""Pages that tests have left empty, by the options of their contexts: to open one takes longer than most tests do."""
+
+
 @contextmanager
 def open_tab(browser: Any, address: str, *, ignored: str | None = None, **options: Any) -> Iterator[Any]:
-    """A tab at an address, checked when it is closed; faults that match `ignored` are expected."""
-    context = browser.new_context(**{"viewport": {"width": 1280, "height": 800}, **options})
-    context.set_default_timeout(TIMEOUT)
+    """A tab at an address, checked when it is left; faults that match `ignored` are expected.
+
+    It shares nothing with the tab of another test but the files that the browser has cached.
+    """
+    options = {"viewport": {"width": 1280, "height": 800}, **options}
+    left = _left.setdefault(repr(options), [])
+    page = left.pop() if left else browser.new_context(**options).new_page()
     origin = re.split("[?#]", address)[0]
     faults: list[str] = []
-    page = context.new_page()
-    page.on(
-        "console",
-        lambda log: faults.append(f"console: {log.text}") if log.type == "error" and "404" not in log.text else None,
-    )
-    page.on("pageerror", lambda error: faults.append(f"error: {error}"))
-    page.on("dialog", lambda dialog: (faults.append(f"dialog: {dialog.message}"), dialog.dismiss()))
-    page.on(
-        "request", lambda request: None if _is_own(request.url, origin) else faults.append(f"requested {request.url}")
-    )
-    context.on("page", lambda other: faults.append(f"opened {other.url}"))
-    page.goto(address)
-    yield page
-    context.close()
+    listeners: list[tuple[Any, str, Callable[[Any], Any]]] = [
+        (page, "console", lambda log: faults.append(f"console: {log.text}") if _is_fault(log) else None),
+        (page, "pageerror", lambda error: faults.append(f"error: {error}")),
+        (page, "dialog", lambda dialog: (faults.append(f"dialog: {dialog.message}"), dialog.dismiss())),
+        (page, "request", lambda sent: None if _is_own(sent.url, origin) else faults.append(f"requested {sent.url}")),
+        (page.context, "page", lambda other: faults.append(f"opened {other.url}")),
+    ]
+    for emitter, event, listener in listeners:
+        emitter.on(event, listener)
+    page.context.set_default_timeout(TIMEOUT)
+    try:
+        page.goto(address)
+        yield page
+    except BaseException:
+        page.context.close()
+        raise
+    is_alone = page.context.pages == [page] and page.url.startswith(origin)
+    if is_alone:
+        page.unroute_all(behavior="ignoreErrors")
+        page.evaluate("localStorage.clear(), sessionStorage.clear()")
+        page.goto("about:blank")
+    for emitter, event, listener in listeners:
+        emitter.remove_listener(event, listener)
+    if is_alone:
+        page.context.clear_cookies()
+        page.set_viewport_size(options["viewport"])
+        page.mouse.move(0, 0)
+        left.append(page)
+    else:
+        page.context.close()
     assert [fault for fault in faults if ignored is None or not re.search(ignored, fault)] == []
+
+
+def _is_fault(log: Any) -> bool:
+    return log.type == "error" and "404" not in log.text
 
 
 def until(page: Any, expression: str) -> None:

@@ -148,7 +148,8 @@ def test_a_jump_that_the_person_no_longer_waits_for_does_not_happen(tab: Tab, ad
 def test_many_jumps_on_a_slow_machine(tab: Tab, address: str) -> None:
     page = tab(f"{address}#/s/{ID}")
     page.locator(".message").first.wait_for()
-    page.context.new_cdp_session(page).send("Emulation.setCPUThrottlingRate", {"rate": 4})
+    machine = page.context.new_cdp_session(page)
+    machine.send("Emulation.setCPUThrottlingRate", {"rate": 4})
     page.route("**/api/**", lambda route: (page.wait_for_timeout(30), route.continue_()))
     for turn in (40, 3, 50, 20, 48, 12, 33):
         page.evaluate(f"location.hash = '#/s/{ID}?turn={turn}'")
@@ -162,3 +163,4 @@ def test_many_jumps_on_a_slow_machine(tab: Tab, address: str) -> None:
     page.go_back()
     expect(page.locator(".current-turn")).to_contain_text("question 11")
     expect(page.locator(".message.prompt", has_text="question 11")).to_be_in_viewport()
+    machine.detach()
