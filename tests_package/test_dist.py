@@ -51,14 +51,32 @@ def test_it_stays_small(path: Path) -> None:
     assert path.stat().st_size < LARGEST[path]
 
 
-def test_at_least_99_percent_of_the_public_types_are_known(tmp_path: Path) -> None:
-    venv.create(tmp_path, with_pip=True)
-    programs = tmp_path / ("Scripts" if os.name == "nt" else "bin")
-    quiet = ["--quiet", "--disable-pip-version-check"]
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The programs of an environment with only the wheel and its dependencies, installed without a compiler."""
+    home = tmp_path_factory.mktemp("environment")
+    venv.create(home, with_pip=True)
+    programs = home / ("Scripts" if os.name == "nt" else "bin")
+    quiet = ["--quiet", "--disable-pip-version-check", "--only-binary", ":all:"]
     subprocess.run([programs / "python", "-m", "pip", "install", *quiet, str(WHEEL)], check=True)
+    return programs
+
+
+@pytest.mark.parametrize(
+    ("words", "said"), [("ls", "Dead-letter queue"), ("show d2a9", "Dead-letter queue"), ("usage", "Total")]
+)
+def test_the_installed_program_works_with_no_other_on_its_path(installed: Path, words: str, said: str) -> None:
+    environment = {"PATH": str(installed), "HOME": str(installed), "CLAUDE_CONFIG_DIR": str(installed)}
+    environment |= {name: os.environ[name] for name in ("SYSTEMROOT", "TEMP") if name in os.environ}
+    command = [str(installed / "reread"), "--demo", *words.split()]
+    done = subprocess.run(command, env=environment, capture_output=True, check=True, encoding="utf-8")
+    assert said in done.stdout
+
+
+def test_at_least_99_percent_of_the_public_types_are_known(installed: Path, tmp_path: Path) -> None:
     done = subprocess.run(
         [Path(sys.executable).parent / "pyright", "--verifytypes", "reread", "--ignoreexternal"],
-        env={**os.environ, "PYTHONPATH": "", "PATH": os.pathsep.join([str(programs), os.environ["PATH"]])},
+        env={**os.environ, "PYTHONPATH": "", "PATH": os.pathsep.join([str(installed), os.environ["PATH"]])},
         cwd=tmp_path,
         capture_output=True,
         text=True,
