@@ -11,9 +11,6 @@ from making import answer, attachment, image, jsonl, reply, result, system, thin
 from playwright.sync_api import expect
 from poison import poisoned
 
-import reread
-from reread.reader.html_export import session_html
-
 Tab = Callable[..., Any]
 
 REMOTE = "https://far.example/"
@@ -205,28 +202,3 @@ def test_names_show_what_is_invisible_and_links_say_where_they_lead(
     page.locator(".brand").click()
     expect(page.locator(".session-row")).to_contain_text("U+202E")
     assert "\u202e" not in page.locator("body").inner_text()
-
-
-BUSY = """new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => {
-    let busy = 0;
-    const add = tasks => tasks.getEntries().forEach(({ duration }) => (busy += duration));
-    new PerformanceObserver(add).observe({ type: "longtask", buffered: true });
-    setTimeout(() => done(busy), 300);
-})))"""
-"""The milliseconds that a page was busy and did not answer."""
-
-
-def test_text_that_changes_its_direction_at_each_letter_does_not_freeze_the_page(tab: Tab, tmp_path: Path) -> None:
-    def busy(letters: str) -> float:
-        text = letters * 30_000
-        path = tmp_path / "session.jsonl"
-        path.write_bytes(jsonl(*told(user(text), reply(text, id="msg_1"))))
-        page_file = tmp_path / "page.html"
-        page_file.write_bytes(b"".join(session_html(reread.open(path))))
-        page = tab(page_file.as_uri())
-        page.locator(".message .prose").first.wait_for()
-        return page.evaluate(BUSY)
-
-    latin = busy("ab")
-    mixed = busy("\N{ARABIC LETTER ALEF}b")
-    assert mixed < 6 * max(latin, 250), (latin, mixed)

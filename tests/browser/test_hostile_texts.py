@@ -31,6 +31,7 @@ TEXTS = {
     "one long line": "word " * 60_000,
     "no space": "W" * 300_000,
     "many paragraphs": "a *b* `c`\n\n" * 5000,
+    "two directions": "\N{ARABIC LETTER ALEF}b" * 30_000,
 }
 HTML = "<div class='a' data-b=\"c\"><p>text <b>bold</b> <script>let a = '<p>' + `${1}`</script></p>\n" * 1100
 CODES = {
@@ -69,7 +70,7 @@ def read_through(page: Any) -> None:
 CASES = {**{name: ([text], []) for name, text in TEXTS.items()}, **{name: ([], [code]) for name, code in CODES.items()}}
 
 
-EXPORTED = ["a wide table", "combining marks", "one long line", "many paragraphs", "html", "escapes"]
+EXPORTED = ["a wide table", "combining marks", "one long line", "many paragraphs", "two directions", "html", "escapes"]
 
 
 def exported(folder: Path, name: str) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import expect
 
-from browser.test_reading import is_at_top
+from browser.test_jumps import in_place
 
 Tab = Callable[..., Any]
 TURNS = 3000
@@ -66,8 +66,7 @@ def test_links_in_a_long_session_are_exact_and_the_page_stays_small(
     selected = page.locator(".message.selected")
     expect(selected).to_contain_text("prompt 1777 ")
     expect(page.get_by_role("button", name="1 error")).to_be_visible()
-    page.wait_for_timeout(500)
-    assert is_at_top(page, ".message.selected")
+    in_place(page, ".message.selected")
     page.mouse.move(700, 400)
     for _ in range(40):
         page.mouse.wheel(0, 4000)

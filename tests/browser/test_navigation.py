@@ -144,8 +144,7 @@ class TestLinks:
         before = page.evaluate(TOP_MESSAGE)
         page.reload()
         page.locator(f'[data-key="{before}"]').wait_for()
-        page.wait_for_timeout(500)
-        assert page.evaluate(TOP_MESSAGE) == before
+        until(page, f"{TOP_MESSAGE} === {before!r}")
 
     def test_a_link_to_a_missing_message(self, browser: Any, demo: str) -> None:
         page = browser.new_page()
