@@ -34,6 +34,7 @@ def in_box(client: Path, scratch: Path, runs: Sequence[dict[str, Any]], keep: Se
     """Run commands of the client one after the other, and return the exit code, output and errors of each.
 
     A run has `words`, and may have `environment` and `timeout`. Its project is `scratch/proj`, its home `scratch/home`.
+    What the client asks the API is in `scratch/requests.jsonl`.
     """
     plan = {"client": str(client), "scratch": str(scratch), "runs": list(runs), "keep": [str(path) for path in keep]}
     (scratch / "plan.json").write_text(json.dumps(plan))
@@ -150,7 +151,7 @@ def _main(plan_file: Path) -> None:
     approved = {"approved": [KEY[-20:]], "rejected": []}
     state = {"hasCompletedOnboarding": True, "projects": trusted, "customApiKeyResponses": approved}
     (config / ".claude.json").write_text(json.dumps(state))
-    StubApi(scripts(str(scratch / "proj")), scratch / "truth.jsonl").serve(PORT)
+    StubApi(scripts(str(scratch / "proj")), scratch / "truth.jsonl", scratch / "requests.jsonl").serve(PORT)
     command = ["node", str(client)] if client.suffix == ".js" else [str(client)]
     done = [_run(scratch, command, run) for run in plan["runs"]]
     (scratch / "done.json").write_text(json.dumps(done))

@@ -16,7 +16,7 @@ def think(words: str) -> Object:
     return {"type": "thinking", "thinking": words, "signature": "ErUBCkYIBxgCIkDsignature=="}
 
 
-def use(name: str | list[str], **input: Any) -> Object:
+def use(name: str | list[str], /, **input: Any) -> Object:
     return {"type": "tool_use", "name": name, "input": input}
 
 
@@ -64,6 +64,10 @@ def scripts(project: str) -> dict[str, list[Object]]:
             turn(use("TaskCreate", subject="One", description="Do one")),
             END,
         ],
+        "image": [turn(use("Read", file_path=f"{project}/pic.png")), END],
+        "big": [turn(use("Bash", command="seq 1 20000", description="Print much")), END],
+        "plan": [turn(use("EnterPlanMode")), turn(use("ExitPlanMode", plan="# Plan\n1. Do it")), END],
+        "worktree": [turn(use("EnterWorktree", name="wt")), turn(use("Bash", command="pwd")), END],
         "agent": [turn(text("I ask."), use(AGENT, **agent)), END],
         "inner": [turn(use("Bash", command="ls", description="List")), turn(text("I looked around."))],
         "skill": [turn(use("Skill", skill="demo")), END],

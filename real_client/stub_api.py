@@ -20,11 +20,12 @@ Object = dict[str, Any]
 
 
 class StubApi:
-    """The server, the scripts that it answers from, and the file with the truth."""
+    """The server, the scripts that it answers from, and the files with the truth and with what was asked."""
 
-    def __init__(self, scripts: dict[str, list[Object]], truth: Path) -> None:
+    def __init__(self, scripts: dict[str, list[Object]], truth: Path, requests: Path) -> None:
         self.scripts = scripts
         self.truth = truth
+        self.requests = requests
         self.failed: set[tuple[str, int]] = set()
         self._numbers = itertools.count(1)
         self._lock = threading.Lock()
@@ -41,8 +42,15 @@ class StubApi:
 
     def note(self, answer: Object) -> None:
         """Write down an answer."""
-        with self._lock, self.truth.open("a") as file:
-            file.write(json.dumps(answer) + "\n")
+        self._append(self.truth, answer)
+
+    def note_request(self, name: str, body: Object) -> None:
+        """Write down a request, and the script that it plays."""
+        self._append(self.requests, {"script": name, "body": body})
+
+    def _append(self, path: Path, value: Object) -> None:
+        with self._lock, path.open("a") as file:
+            file.write(json.dumps(value) + "\n")
 
     def turn(self, body: Object) -> tuple[str, int, Object]:
         """Return the script that a request plays, its turn, and the answer to give."""
@@ -103,6 +111,7 @@ class _Handler(BaseHTTPRequestHandler):
             return self.do_GET()
         body = json.loads(raw)
         name, number, turn = self.api.turn(body)
+        self.api.note_request(name, body)
         error = turn.get("error")
         if error and (name, number) not in self.api.failed:
             self.api.failed.add((name, number))

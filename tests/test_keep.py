@@ -268,8 +268,7 @@ def test_a_kept_session_is_listed_found_and_counted_once(claude: Path, tmp_path:
     assert reread.open(ONE[:8]).messages[0].text == text == "the first needle"
     assert [agent.id for agent in reread.open(ONE).agents.values()] == ["a1"]
     assert "kept, gone" in cli("ls").output
-    with pytest.raises(Misuse, match=f"reread keep --restore {ONE} -o {claude}"):
-        cli("resume", ONE)
+    assert reread.resume(ONE, dry_run=True).written
 
 
 def test_a_kept_session_is_found_by_path_and_in_another_folder(claude: Path, tmp_path: Path) -> None:

@@ -44,7 +44,7 @@ def test_the_public_names_are_sorted_and_exist() -> None:
 
 TWINS = {"ls": "sessions", "show": "open", "tail": "follow", "share": "redact"}
 """The functions that do what verbs of another name do."""
-PROGRAMS = {"serve", "mcp", "resume", "completion"}
+PROGRAMS = {"serve", "mcp", "completion"}
 """The verbs that start a program, a server or a shell, or speak to one."""
 
 

@@ -13,10 +13,8 @@ import pytest
 from command import REREAD
 from limits import child_process
 
-import reread
 from reread.catalog.store import Store
 from reread.cli._options import SAMPLES
-from reread.errors import Misuse
 from reread.recording.resume_command import quote_command, resumption
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="a script stands for claude")
@@ -118,40 +116,19 @@ def test_every_id_that_completion_offers_can_be_resumed(home: Home) -> None:
     request = {"_REREAD_COMPLETE": "zsh_complete", "COMP_WORDS": "reread resume ", "COMP_CWORD": "2"}
     offered = subprocess.run(REREAD, capture_output=True, text=True, env={**home.environment, **request}, timeout=150)
     ids = [line for line in offered.stdout.splitlines() if len(line) == 36]
-    assert len(ids) == 8
+    assert len(ids) == 9 and KEPT_SAMPLE in ids
     for id in ids:
-        done = home.run(id, "--print")
-        assert done.stdout.startswith("cd /home/sam/code/") and " && claude --resume " in done.stdout
-    assert KEPT_SAMPLE not in ids
-    assert f"restore it with `reread keep --restore {KEPT_SAMPLE}" in home.run(KEPT_SAMPLE, "--print").stderr
-
-
-def test_the_way_to_a_session_that_is_gone_names_its_archive(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
-    home.write(home.folder / "claude")
-    monkeypatch.setenv("REREAD_ARCHIVE", str(home.folder / "own"))
-    for archive, option in ((home.folder / "own", ""), (home.folder / "a b", f"--to '{home.folder / 'a b'}' ")):
-        reread.keep(to=archive, root=home.folder / "claude")
-        path = next(archive.rglob("*.jsonl.zst")).with_suffix("")
-        with pytest.raises(Misuse) as raised:
-            resumption(path)
-        assert f"`reread keep {option}--restore {SESSION} -o " in str(raised.value)
+        done = home.run(id, "--print", cwd=home.project)
+        where = "/home/sam/code/" if id != KEPT_SAMPLE else quote_command([str(home.project)])
+        assert done.stdout.splitlines()[-1].startswith(f"cd {where}") and " && claude --resume " in done.stdout
 
 
 class TestTrust:
     """A file from elsewhere can name any folder: nothing runs there before someone agrees."""
 
-    @pytest.mark.parametrize("place", ["file", "root", "chorus"])
-    def test_nothing_is_run_for_a_foreign_session_without_asking(self, place: str, home: Home) -> None:
+    def test_nothing_is_run_for_a_foreign_conversation_without_asking(self, home: Home) -> None:
         repository = home.folder / "cloned"
-        if place == "chorus":
-            with Store(repository / ".chorus").writer("c") as writer:
-                writer.start_run(["claude", "-p", "hi"], cwd=str(home.project))
-                writer.append(json.dumps({"type": "system", "subtype": "init", "session_id": SESSION}).encode())
-            words: list[object] = ["c"]
-        else:
-            path = home.write(repository)
-            words = [path] if place == "file" else [SESSION, "--root", repository]
-        repository.mkdir(exist_ok=True)
+        words = self.captured(home, repository)
         done = home.run(*words, cwd=repository)
         assert (done.returncode, done.stdout) == (2, "")
         assert "not one of your own sessions" in done.stderr and "use --yes" in done.stderr
@@ -159,11 +136,28 @@ class TestTrust:
         assert home.run(*words, "--yes", cwd=repository).returncode == 0
         assert home.run(*words, "--print", cwd=repository).returncode == 0
 
+    def captured(self, home: Home, repository: Path) -> list[str]:
+        with Store(repository / ".chorus").writer("c") as writer:
+            writer.start_run(["claude", "-p", "hi"], cwd=str(home.project))
+            writer.append(json.dumps({"type": "system", "subtype": "init", "session_id": SESSION}).encode())
+        return ["c"]
+
+    @pytest.mark.parametrize("place", ["file", "root"])
+    def test_a_transcript_from_elsewhere_chooses_no_folder(self, place: str, home: Home) -> None:
+        here = home.folder / "here"
+        here.mkdir()
+        path = home.write(home.folder / "cloned")
+        words: list[object] = [path] if place == "file" else [SESSION, "--root", home.folder / "cloned"]
+        done = home.run(*words, cwd=here)
+        assert done.returncode == 0, done.stderr
+        assert json.loads(done.stdout.splitlines()[0])["cwd"] == str(here)
+        assert f"the session ran in {home.project}; use --in" in done.stderr
+
     @pytest.mark.parametrize(("answer", "runs"), [(b"y\n", True), (b"n\n", False), (b"\n", False)])
     def test_a_person_is_asked(self, answer: bytes, runs: bool, home: Home) -> None:
-        path = home.write(home.folder / "elsewhere")
+        words = self.captured(home, home.folder / "elsewhere")
         master, slave = pty.openpty()
-        command = [*REREAD, "resume", str(path), "--no-capture"]
+        command = [*REREAD, "--root", str(home.folder / "elsewhere" / ".chorus"), "resume", *words, "--no-capture"]
         try:
             with child_process(
                 command, stdin=slave, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=home.environment
@@ -194,7 +188,7 @@ def test_a_folder_that_is_gone_is_an_error(home: Home) -> None:
     home.write(home.folder / "claude", cwd="/no/such/folder")
     done = home.run("latest")
     assert done.returncode == 2 and "No such folder: /no/such/folder" in done.stderr
-    assert "--print" in done.stderr
+    assert "--in" in done.stderr and "--print" in done.stderr
 
 
 def test_a_fork_is_resumed_by_its_own_id(tmp_path: Path) -> None:

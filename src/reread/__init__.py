@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from reread.errors import Undecided as Undecided
     from reread.errors import Unreadable as Unreadable
     from reread.errors import Unwritable as Unwritable
+    from reread.handover.resuming import resume as resume
     from reread.index.find import search as search
     from reread.model.conversation import Agent as Agent
     from reread.model.conversation import Branch as Branch
@@ -100,6 +101,7 @@ _MODULES = {
     "open": "session.session",
     "redact": "reader.redacted_export",
     "replay": "recording.player",
+    "resume": "handover.resuming",
     "search": "index.find",
     "secrets": "reports.secrets_report",
     "sessions": "catalog.headers",

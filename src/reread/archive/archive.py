@@ -11,6 +11,7 @@ import msgspec
 
 from reread.archive import restore as restoring
 from reread.archive.places import BucketPlace, FolderPlace, Waiting
+from reread.archive.plans import PLANS, plan_slug, plans_of, shared_slugs
 from reread.archive.prune import PruneOutcome, chosen, decide
 from reread.archive.retention import AtRisk, at_stake
 from reread.archive.source_files import BESIDE_PROJECTS, SourceFile, files_below, files_of_session
@@ -163,10 +164,20 @@ class Archive:
         """Return what becomes of files by what is there now."""
         if sessions:
             with suppress(NotFound):  # deleted while this process waited for the lock
-                return chosen(self.versions(*sessions))
+                return chosen(self._without_shared_plans(self.versions(*sessions)))
             return []
         own = [one for one in self.versions() if Path(one.path).is_relative_to(self.folder)]
         return decide(own, self._place.origins())
+
+    def _without_shared_plans(self, versions: Sequence[restoring.KeptVersion]) -> list[restoring.KeptVersion]:
+        """Return files without the plans that the transcripts of other kept sessions name, too."""
+        slugs = {plan_slug(os.path.basename(one.name)) for one in versions if PLANS in Path(one.name).parts}
+        if not slugs:
+            return list(versions)
+        mine = {one.path for one in versions}
+        others = (one.path for one in self.versions() if _is_session(one.name) and one.path not in mine)
+        shared = set(shared_slugs({slug for slug in slugs if slug}, others))
+        return [one for one in versions if plan_slug(os.path.basename(one.name)) not in shared]
 
     def stakes(self, report: KeepReport | None = None) -> list[AtRisk]:
         """Return what Claude Code is about to delete that is not kept, for each of its folders.
@@ -254,8 +265,10 @@ class Archive:
         agents |= {os.path.splitext(agent)[0] + ".meta.json" for agent in agents}  # noqa: PTH122
         own = [os.path.splitext(main)[0] + os.sep for main in mains]  # noqa: PTH122
         beside = (os.path.join(name, id) + end for name in BESIDE_PROJECTS for end in (os.sep, "-agent-"))
+        plans = {os.path.join(PLANS, name) for name in plans_of(top, path)}
         starts = (*own, *beside, *(f"{main}.superseded-" for main in mains))
-        return lambda folder, name: folder == top and (name in mains or name in agents or name.startswith(starts))
+        single = mains | agents | plans
+        return lambda folder, name: folder == top and (name in single or name.startswith(starts))
 
     def _source_files(
         self, sources: Sequence[Source], root: str | Path | Sequence[str | Path] | None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import secrets
 from collections.abc import Callable, Iterable
@@ -16,6 +15,7 @@ from reread.storage.atomic import write_all
 from reread.storage.frames import BadFrame, read_frames
 from reread.storage.kept_copy import TEMPORARY, examine
 from reread.storage.kept_file import opened
+from reread.storage.link_name import name_unless_taken
 from reread.storage.read_at_file import open_no_link
 from reread.storage.safe_open import make_private_folder
 
@@ -76,20 +76,10 @@ def _restore_one(version: KeptVersion, target: Path, progress: Callable[[int], N
             finally:
                 os.close(out)
         os.utime(temporary, ns=(status.st_atime_ns, status.st_mtime_ns))
-        _name(temporary, target)
+        name_unless_taken(temporary, target)
     except BadFrame as error:
         return RestoredFile(str(target), 0, version.generation, str(error))
     finally:
         with suppress(OSError):
             temporary.unlink()
     return RestoredFile(str(target), copy.raw_size, version.generation)
-
-
-def _name(temporary: Path, target: Path) -> None:
-    """Give a file its name, unless another one has it."""
-    try:
-        os.link(temporary, target)  # the only way that cannot overwrite
-    except OSError as error:
-        if error.errno == errno.EEXIST or os.path.lexists(target):
-            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(target)) from error
-        temporary.rename(target)  # a file system without hard links

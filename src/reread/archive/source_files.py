@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from reread.archive.plans import PLANS, plan_slug, plans_of
 from reread.disk import layout
 from reread.disk.layout import AGENT_PREFIX, PROJECTS, SESSION_FOLDERS, SESSION_SUBFOLDERS
 from reread.storage.kept_file import superseded_name
@@ -72,7 +73,10 @@ def files_of_session(path: Path) -> Iterator[SourceFile]:
     if os.path.isdir(own) and not own.is_symlink():
         yield from _session_folder(str(own), os.path.join(name, own.name))
     if at is not None and above[at] == PROJECTS:
-        yield from _beside_projects(Path(*above[:at]), "", path.stem)
+        top = Path(*above[:at])
+        yield from _beside_projects(top, "", path.stem)
+        for plan in plans_of(top, path):
+            yield _checked(str(top / PLANS / plan), os.path.join(PLANS, plan), path.stem)
 
 
 def _config_folder(folder: str, name: str, seen: set[str]) -> Iterator[SourceFile]:
@@ -80,6 +84,10 @@ def _config_folder(folder: str, name: str, seen: set[str]) -> Iterator[SourceFil
         if os.path.isdir(os.path.join(folder, inner)):
             yield from _container(os.path.join(folder, inner), os.path.join(name, inner), seen)
     yield from _beside_projects(Path(folder), name, None)
+    plans = os.path.join(folder, PLANS)
+    for entry in _entries(plans) if not Path(plans).is_symlink() else ():
+        if plan_slug(entry.name) is not None:  # only its session's records tell whose it is
+            yield _checked(entry.path, os.path.join(name, PLANS, entry.name), "")
 
 
 def _beside_projects(folder: Path, name: str, session: str | None) -> Iterator[SourceFile]:

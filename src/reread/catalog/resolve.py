@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import re
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from difflib import get_close_matches
 from pathlib import Path
@@ -17,11 +17,12 @@ from reread.catalog.headers import Header, captures_of, read_header, sessions
 from reread.disk import layout
 from reread.disk.filenames import filename_for, id_from_filename
 from reread.disk.gone_sessions import prompt_paths
+from reread.disk.moved_files import is_moved
 from reread.disk.sources import require_regular_file
 from reread.disk.transcript_file import open_transcript
 from reread.errors import Ambiguous, Misuse, NotFound, Unreadable
 from reread.records.decode import Record
-from reread.storage.kept_file import file_exists, own_path
+from reread.storage.kept_file import file_exists, own_path, stat_file
 
 LATEST = "latest"
 STDIN = "-"
@@ -92,9 +93,28 @@ def resolve_session(name: str | Path, *, root: str | Path | Sequence[str | Path]
         return next((file for file in layout.session_files(roots) if file.stem == filename_for(name)), path)
     if name == LATEST:
         return latest_session(root=root)
-    files = [Candidate(file, _ids(file, name), file) for file in layout.session_files(roots)]
+    files = [Candidate(file, _ids(file, name), file) for file in _without_left_behind(layout.session_files(roots))]
     found = choose(name, files, "session") or next(iter(captures_of(name, roots)), None)
     return found if found is not None else _session_by_record(name, root)
+
+
+def _without_left_behind(files: Iterable[Path]) -> list[Path]:
+    """Return files without those of sessions that were continued in another project, and have a newer file there."""
+    found: dict[str, list[Path]] = {}
+    for file in files:
+        found.setdefault(file.name, []).append(file)
+    lead: list[Path] = []
+    for name, several in found.items():
+        if len(several) > 1 and _UUID.fullmatch(name.removesuffix(".jsonl")):
+            archives = layout.archive_folders()
+            newest: list[Path] = []
+            for file in sorted(several, key=lambda one: stat_file(one).st_mtime_ns, reverse=True):
+                beside = (one for one in newest if one.parent.parent == file.parent.parent)
+                if not any(is_moved(str(file), str(one), archives) for one in beside):
+                    newest.append(file)
+            several = newest
+        lead += several
+    return lead
 
 
 def latest_session(

@@ -59,14 +59,14 @@ class SessionName(Name):
 
     name = "session"
 
-    def __init__(self, *, gone: bool = True) -> None:
-        """Without `gone`, complete only sessions that Claude Code still has."""
-        self._gone = gone
+    def __init__(self, *, prompts_only: bool = True) -> None:
+        """Without `prompts_only`, complete only sessions of which more than the prompts is left."""
+        self._prompts_only = prompts_only
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
         from reread.render.sanitize import safe
 
-        known = (header for header in _known_sessions(ctx) if self._gone or not header.gone)
+        known = (header for header in _known_sessions(ctx) if self._prompts_only or not header.prompts_only)
         matching = (header for header in known if header.id.startswith(incomplete))
         ids = [
             CompletionItem(header.id, help=safe(" ".join(header.title.split()))[:60])
@@ -99,8 +99,8 @@ def session_argument(command: Callable[..., Any], type: SessionName = SESSION) -
 
 
 def resumable_argument(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the session to continue; the shell completes only those that Claude Code has."""
-    return session_argument(command, SessionName(gone=False))
+    """Add the session to continue; the shell completes only those that can be continued."""
+    return session_argument(command, SessionName(prompts_only=False))
 
 
 class ProjectName(Name):

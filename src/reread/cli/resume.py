@@ -10,14 +10,25 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from reread.cli._options import check_pretty_options, find_session, merged_roots, refuse_with, resumable_argument
+from reread.base.format import size_text
+from reread.cli._options import (
+    SAMPLES,
+    check_pretty_options,
+    find_session,
+    json_option,
+    merged_roots,
+    refuse_with,
+    resumable_argument,
+)
+from reread.cli._output import print_json, print_notice
+from reread.cli._paths import FolderName
 from reread.cli._runs import capture_options, chosen_store, open_recorder, run_and_record
 from reread.errors import Misuse, NotFound
 
 if TYPE_CHECKING:
     from reread.catalog.store import Store
+    from reread.handover.resuming import Continuation
     from reread.recording.recorder import Recorder
-    from reread.recording.resume_command import Resumption
 
 CAPTURE_OPTIONS = ("--title", "--pretty", "--text", "--full", "--fsync", "--pty", "--quiet")
 
@@ -25,7 +36,13 @@ CAPTURE_OPTIONS = ("--title", "--pretty", "--text", "--full", "--fsync", "--pty"
 @click.command()
 @resumable_argument
 @click.argument("prompt", nargs=-1, type=click.UNPROCESSED)
-@click.option("--print", "only_print", is_flag=True, help="Print the command instead of running it.")
+@click.option("--at", type=click.IntRange(min=1), metavar="TURN", help="Make a new session that ends after this turn.")
+@click.option("--branch", type=click.IntRange(min=0), metavar="N", help="The turn is one of this branch.")
+@click.option("--in", "into", type=FolderName(), metavar="DIR", help="Continue it in this folder.")
+@click.option("--generation", type=click.IntRange(min=1), metavar="N", help="Take an earlier state of a kept session.")
+@click.option("--print", "only_print", is_flag=True, help="Print what would be written and run, and do neither.")
+@click.option("--no-start", is_flag=True, help="Put the session where Claude Code looks for it, and print the command.")
+@json_option
 @click.option("--no-capture", is_flag=True, help="Run Claude Code without recording what it prints.")
 @click.option("-y", "--yes", is_flag=True, help="Do not ask, even if the session is not from your own folders.")
 @click.option("--title", metavar="TEXT", help="Give the conversation a title.")
@@ -36,7 +53,13 @@ def resume(
     name: str,
     project: tuple[str, ...],
     prompt: tuple[str, ...],
+    at: int | None,
+    branch: int | None,
+    into: Path | None,
+    generation: int | None,
     only_print: bool,
+    no_start: bool,
+    as_json: bool,
     no_capture: bool,
     yes: bool,
     title: str | None,
@@ -48,59 +71,111 @@ def resume(
     """Continue a session in Claude Code.
 
     Runs `claude --resume` with the session's id, in its folder: with a prompt `claude -p`, without one Claude Code in
-    the terminal. What it prints is captured into a conversation, the same one each time. Asks first if the session
-    comes from a file that is neither in Claude Code's folders nor in your own store.
+    the terminal. What it prints is captured into a conversation, the same one each time.
+
+    A session that is not in Claude Code's folder (kept, in a bucket, of another machine, deleted) is put there first,
+    byte for byte, for the directory you are in or for --in DIR; never over anything newer.
+
+    --at TURN leaves the session as it is, and continues a new one that ends after that turn.
 
     \b
     reread resume latest "Now add a test"
     reread resume latest --text "What is left to do?"
+    reread resume 8c1f --in .
+    reread resume 8c1f --in . --at 2 "Try it another way"
+    reread resume --root s3://team/sessions 8c1f
     reread resume latest --no-capture
     reread resume latest --print
     """
-    from reread.catalog.resolve import resolve_session
-    from reread.recording.resume_command import quote_command, resumption
+    from reread.handover.resuming import resume as resume_session
 
     check_pretty_options(ctx)
-    refuse_with(ctx, "--print", ("--no-capture", "--yes", *CAPTURE_OPTIONS), "it runs nothing")
+    for option in ("--print", "--no-start"):
+        refuse_with(ctx, option, ("--no-capture", "--yes", *CAPTURE_OPTIONS), "it runs nothing")
+    refuse_with(ctx, "--print", ("--no-start",), "it writes nothing")
     refuse_with(ctx, "--no-capture", CAPTURE_OPTIONS, "they are about the capture")
-    path = resolve_session(find_session(ctx, name, root, project), root=merged_roots(ctx, root) or None)
-    found = resumption(path)
-    argv = found.command(" ".join(prompt))
-    if only_print:
-        click.echo(quote_command(argv, found.cwd))
+    if as_json and not (only_print or no_start):
+        raise Misuse("Cannot use --json without --print or --no-start: Claude Code prints what it prints.")
+    roots, session = merged_roots(ctx, root), find_session(ctx, name, root, project)
+    if SAMPLES in roots and not only_print:
+        raise Misuse("Cannot continue a bundled sample; use --print to see what would be done, or leave out --demo.")
+    found = resume_session(
+        session,
+        at=at,
+        branch=branch,
+        into=into,
+        prompt=" ".join(prompt),
+        generation=generation,
+        root=roots or None,
+        dry_run=only_print,
+    )
+    if only_print or no_start:
+        _print(found, as_json=as_json, done=no_start)
         return
+    _say_what_was_written(found)
     if found.cwd is None or not os.path.isdir(found.cwd):
         where = f"No such folder: {found.cwd}, where the session ran" if found.cwd else "The session names no folder"
-        raise Misuse(f"{where}; run `reread resume --print` for the command.")
+        raise Misuse(f"{where}; name another with --in, or run `reread resume --print` for the command.")
     if not found.trusted and not yes:
-        _ask(path, argv, found.cwd)
+        _ask(found)
     if no_capture:
-        ctx.exit(_run(argv, found.cwd))
-    recorder = _recorder(chosen_store(ctx, root), path, found, fsync, quiet)
-    ctx.exit(run_and_record(argv, recorder, title=title, cwd=found.cwd, **options))
+        ctx.exit(_run(found.command, found.cwd))
+    store = chosen_store(ctx, root) if not found.files else _own_store()
+    recorder = _recorder(store, found, fsync, quiet)
+    ctx.exit(run_and_record(found.command, recorder, title=title, cwd=found.cwd, **options))
 
 
-def _ask(path: Path, argv: Sequence[str], cwd: str) -> None:
+def _print(found: Continuation, *, as_json: bool, done: bool) -> None:
+    """Print what was written or would be, and the command; all but the command as comments of a shell."""
+    from reread.recording.resume_command import quote_command
+    from reread.render.sanitize import safe
+
+    if as_json:
+        print_json(found)
+        return
+    for file in found.files:
+        said = {"new": "write", "grown": "write", "same": "already there:", "left": "left as it is:"}[file.outcome]
+        said = "wrote" if done and said == "write" else said
+        click.echo(safe(f"# {said} {file.path} ({size_text(file.size)})"))
+    click.echo(quote_command(found.command, found.cwd))
+
+
+def _say_what_was_written(found: Continuation) -> None:
+    if found.files:
+        there = Path(found.files[0].path).parent
+        said = f"{len(found.written)} of {len(found.files)} files written" if found.written else "it is there already"
+        print_notice(f"continuing {found.session} in {found.cwd}: {said}, in {there}")
+        if found.ran_in is not None and os.path.isdir(found.ran_in):
+            print_notice(f"the session ran in {found.ran_in}; use --in to continue it there")
+
+
+def _ask(found: Continuation) -> None:
     """Ask whether to run a command in a folder that a file from elsewhere names; raise Misuse if nobody can answer."""
     from reread.recording.resume_command import quote_command
     from reread.render.sanitize import safe
 
-    said = f"{path} is not one of your own sessions. It names the folder in which this would run:"
-    click.echo(safe(f"{said}\n  {quote_command(argv, cwd)}"), err=True)
+    said = f"{found.session} is not one of your own sessions. It names the folder in which this would run:"
+    click.echo(safe(f"{said}\n  {quote_command(found.command, found.cwd)}"), err=True)
     if not sys.stdin.isatty():
         raise Misuse("Nothing was run; check the folder, then use --yes.")
     if not click.confirm("Run it?", err=True):
         raise click.Abort
 
 
-def _recorder(store: Store, path: Path, found: Resumption, fsync: str | None, quiet: bool) -> Recorder:
+def _own_store() -> Store:
+    from reread.catalog.store import Store
+
+    return Store()
+
+
+def _recorder(store: Store, found: Continuation, fsync: str | None, quiet: bool) -> Recorder:
     """Open the conversation that the session was captured into, or a new one."""
     from reread.catalog.headers import captures_of
     from reread.catalog.store import Store
     from reread.catalog.stored_conversation import StoredConversation
     from reread.recording.recorder import new_id
 
-    captures = [path] if found.captured else captures_of(found.session, [store.root])
+    captures = [Path(found.captured)] if found.captured else captures_of(found.session, [store.root])
     if not captures:
         return open_recorder(store, new_id(), "default", "default", fsync, quiet=quiet)
     stored = StoredConversation(captures[0])

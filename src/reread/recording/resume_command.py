@@ -18,9 +18,7 @@ from reread.disk import layout
 from reread.errors import Misuse
 from reread.records import dialects
 from reread.records.decode import Record
-from reread.storage.bucket_mirror import is_mirror
 from reread.storage.safe_open import open_regular
-from reread.storage.user_paths import typed_path
 
 CLAUDE = "claude"
 CLAUDE_DIALECTS = (dialects.NATIVE, *(dialect.NAME for dialect in dialects.DIALECTS))
@@ -62,10 +60,6 @@ def resumption(path: Path) -> Resumption:
         raise Misuse(
             f"Cannot resume {header.id!r}: only its prompts are left; read them with `reread show {header.id}`."
         )
-    if not os.path.lexists(path):
-        target = layout.config_folders()[0]
-        words = ["reread", "keep", *_archive_option(path), "--restore", header.id, "-o", str(target)]
-        raise Misuse(f"Cannot resume {header.id!r}: Claude Code has deleted it; restore it with `{shlex.join(words)}`.")
     if _is_of_another_agent(path):
         raise Misuse(f"Cannot resume {header.id!r}: Claude Code did not write it.")
     stored = StoredConversation(path)
@@ -88,13 +82,6 @@ def resumption(path: Path) -> Resumption:
         trusted=own or _is_below(path, layout.config_folders()),
         captured=header.captured,
     )
-
-
-def _archive_option(path: Path) -> list[str]:
-    """Return the option that names the archive of a kept session, if it is not this machine's own."""
-    archive = next((folder for folder in path.parents if layout.is_archive(folder) or is_mirror(folder)), None)
-    own = archive is None or os.path.realpath(archive) == os.path.realpath(layout.default_archive())
-    return [] if archive is None or own else ["--to", typed_path(archive)]
 
 
 def _is_of_another_agent(path: Path) -> bool:

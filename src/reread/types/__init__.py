@@ -38,6 +38,8 @@ from reread.catalog.writer import ConversationWriter as ConversationWriter
 from reread.dataset.query import QueryRows as QueryRows
 from reread.dataset.report import TablesReport as TablesReport
 from reread.dataset.tables import Tables as Tables
+from reread.handover.placement import PlacedFile as PlacedFile
+from reread.handover.resuming import Continuation as Continuation
 from reread.history.file_text import FileText as FileText
 from reread.history.versions import FileHistory as FileHistory
 from reread.history.versions import FileVersion as FileVersion

@@ -1,0 +1,194 @@
+"""Put the files of a session where this machine's Claude Code looks for them, and never over anything newer.
+
+Under the lock, each file is compared with what is there. The transcript is put last, so the client does not see the
+session before it is whole; what a killed run left is the same as what the next one puts.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+import unicodedata
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Protocol
+
+import msgspec
+
+from reread.archive.plans import PLANS
+from reread.archive.source_files import TASKS, TODOS
+from reread.base.format import size_text
+from reread.disk import layout
+from reread.errors import Misuse, Unwritable
+from reread.handover.running import running
+from reread.storage.atomic import write_all
+from reread.storage.kept_copy import TEMPORARY
+from reread.storage.link_name import name_unless_taken
+from reread.storage.lock import lock
+from reread.storage.read_at_file import open_no_link
+from reread.storage.safe_open import make_private_folder, open_descriptor
+
+LOCK_NAME = "handover.lock"
+LOCK_SECONDS = 60.0
+LONGEST_NAME = 200
+"""Characters of a path that the name of a project's folder has; a hash stands for the rest."""
+OF_THE_END = (TODOS, TASKS, PLANS)
+"""Folders of which the files are rewritten as a session goes on: what is there is left, if it is another."""
+_OTHER = re.compile(r"[^A-Za-z0-9]")
+
+
+class PlaceableFile(Protocol):
+    """A file of a session, wherever its bytes come from."""
+
+    @property
+    def path(self) -> str: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def in_project(self) -> bool: ...
+    def pieces(self) -> Iterator[bytes]: ...
+
+
+class PlacedFile(msgspec.Struct, frozen=True):
+    """A file of a session, and what becomes of it."""
+
+    path: str
+    """Where the client looks for it."""
+    source: str
+    size: int
+    outcome: str
+    """`new`, `same`, `grown`: it begins with what is there; `left`: what is there is newer, or another."""
+
+
+@contextmanager
+def writing() -> Generator[None]:
+    """Be the only process of this user that hands over or deletes sessions."""
+    folder = layout.default_store()
+    try:
+        make_private_folder(folder)
+        descriptor = open_descriptor(folder / LOCK_NAME, os.O_RDWR | os.O_CREAT)
+    except OSError as error:
+        raise Unwritable.at(error.filename or folder, error) from error
+    try:
+        if not lock(descriptor, wait=LOCK_SECONDS):
+            raise Unwritable("Another process is moving or deleting sessions; try again later.")
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def project_folder(folder: str, config: Path) -> Path:
+    """Return where Claude Code looks for the sessions of a folder."""
+    name = _OTHER.sub("-", unicodedata.normalize("NFC", os.path.realpath(folder)))
+    projects = config / layout.PROJECTS
+    if len(name) <= LONGEST_NAME:
+        return projects / name
+    found = sorted(projects.glob(f"{name[:LONGEST_NAME]}-*"))
+    if len(found) != 1:
+        raise Misuse(f"Cannot tell how Claude Code calls {folder}: its path is too long; start `claude` there once.")
+    return found[0]
+
+
+def place(
+    files: Sequence[PlaceableFile], session: str, project: Path, config: Path, *, dry_run: bool = False
+) -> list[PlacedFile]:
+    """Put files where the client looks for them; the first one is the transcript.
+
+    Raise Misuse, and write nothing, if a file is there that must not be replaced.
+    """
+    stem = Path(files[0].name).stem
+    targets = [(file, _target(file.name, stem, session, project if file.in_project else config)) for file in files]
+    if dry_run:
+        return [_decide(file, target, session, config) for file, target in targets]
+    with writing():
+        placed = [_decide(file, target, session, config) for file, target in targets]
+        todo = [(file, one) for (file, _), one in zip(targets, placed, strict=True) if one.outcome in ("new", "grown")]
+        try:
+            for file, one in reversed(todo):
+                put(file.pieces(), Path(one.path), grown=one.outcome == "grown")
+        except OSError as error:
+            raise Unwritable.at(error.filename or project, error) from error
+    return placed
+
+
+def _target(name: str, stem: str, session: str, folder: Path) -> Path:
+    """Return where a file belongs; names have the session's id, whatever the transcript was called."""
+    if stem != session:
+        name = re.sub(rf"(?<![\w-]){re.escape(stem)}(?![\w-])|^{re.escape(stem)}(?=-agent-)", session, name)
+    return folder / name
+
+
+def _decide(file: PlaceableFile, target: Path, session: str, config: Path) -> PlacedFile:
+    found, size = _compare(file.pieces(), target)
+    placed = PlacedFile(str(target), file.path, size, found)
+    if found in ("new", "same"):
+        return placed
+    if found == "grown":
+        busy = running(session, config, [target])
+        if busy:
+            raise Misuse(f"Cannot put {target}: {busy}; end it and try again.", path=str(target))
+        return placed
+    if not file.in_project and Path(file.name).parts[0] in OF_THE_END:
+        return msgspec.structs.replace(placed, outcome="left")
+    if found == "behind" and target.stem != session:
+        return msgspec.structs.replace(placed, outcome="left")
+    status = os.lstat(target)
+    then = time.strftime("%Y-%m-%d %H:%M", time.localtime(status.st_mtime))
+    there = f"{target} is there, {size_text(status.st_size)}, last written {then}"
+    if found == "behind":
+        raise Misuse(
+            f"{there}: the session has gone on there. Resume that with `reread resume {target}`, or use --at TURN for "
+            "a new session.",
+            path=str(target),
+        )
+    raise Misuse(
+        f"{there}, and is another one; nothing is overwritten. Use another folder with --in, or --at TURN for a new "
+        "session.",
+        path=str(target),
+    )
+
+
+def _compare(pieces: Iterable[bytes], target: Path) -> tuple[str, int]:
+    """Say how bytes relate to those of a file: new, same, grown, behind or other; and how many they are."""
+    try:
+        descriptor = open_no_link(target)
+    except FileNotFoundError:
+        return "new", sum(map(len, pieces))
+    size, same = 0, True
+    with open(descriptor, "rb") as file:  # noqa: PTH123
+        for piece in pieces:
+            there = file.read(len(piece)) if same else b""
+            same = same and piece.startswith(there)
+            size += len(piece)
+            if len(there) < len(piece):
+                same = same and not file.read(1)
+        rest = os.fstat(descriptor).st_size - size
+    if not same:
+        return "other", size
+    return ("same" if rest == 0 else "grown" if rest < 0 else "behind"), size
+
+
+def put(pieces: Iterator[bytes], target: Path, *, grown: bool = False) -> None:
+    """Write a file under another name, then give it its own: no other file's, or that of its beginning."""
+    make_private_folder(target.parent)
+    temporary = target.with_name(TEMPORARY + os.urandom(6).hex())
+    try:
+        out = open_no_link(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
+        try:
+            for piece in pieces:
+                write_all(out, piece)
+            os.fsync(out)
+        finally:
+            os.close(out)
+        if grown:
+            with temporary.open("rb") as file:
+                found, _ = _compare(iter(lambda: file.read(1 << 20), b""), target)
+            if found not in ("grown", "same"):
+                raise Misuse(f"{target} has changed meanwhile; nothing was overwritten, try again.", path=str(target))
+            temporary.replace(target)
+        else:
+            name_unless_taken(temporary, target)
+    finally:
+        temporary.unlink(missing_ok=True)

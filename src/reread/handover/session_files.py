@@ -1,0 +1,168 @@
+"""The files of a session wherever it is: in Claude Code's folder, in an archive, a bucket, or beside any transcript.
+
+Kept files are named and read as if they were there. What lies in Claude Code's folder below `projects` has a name in
+its project; file history, todos, tasks and plans have one in the folder itself.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from reread.archive.plans import PLANS, plans_of
+from reread.archive.source_files import FILE_HISTORY, KEPT_SUBFOLDERS, NEVER, TASKS, TODOS
+from reread.disk import layout
+from reread.disk.moved_files import SESSION_UUID
+from reread.errors import Unreadable
+from reread.storage.frames import BadFrame, read_frames
+from reread.storage.kept_copy import examine
+from reread.storage.kept_file import (
+    MAP_SUFFIX,
+    SUFFIX,
+    generation_path,
+    generations,
+    is_kept_transcript,
+    opened,
+    original_names,
+    parse_kept_name,
+    stand_in,
+    superseded_name,
+)
+from reread.storage.safe_open import open_descriptor
+
+CHUNK = 1 << 20
+
+
+class LocatedFile(NamedTuple):
+    """A file of a session."""
+
+    path: str
+    """Where it is, or where it was before it was kept."""
+    name: str
+    """Its path in its project's folder, or in Claude Code's."""
+    in_project: bool
+    generation: int | None = None
+    """The generation that is wanted of a kept file; the last one that is not later."""
+
+    def pieces(self) -> Iterator[bytes]:
+        """Yield its bytes; raise Unreadable if they are not those that were kept."""
+        try:
+            yield from self._pieces()
+        except (OSError, BadFrame) as error:
+            reason = error if isinstance(error, OSError) else OSError(0, f"{error}; run `reread keep --verify`")
+            raise Unreadable.at(self.path, reason) from error
+
+    def _pieces(self) -> Iterator[bytes]:
+        kept = self.kept_as()
+        if not kept.endswith(SUFFIX) or parse_kept_name(os.path.basename(kept)) is None:
+            with io.FileIO(open_descriptor(kept), "rb") as file:
+                while data := file.read(CHUNK):
+                    yield data
+            return
+        copy = examine(kept, 1)
+        if copy.damage or copy.doubt:
+            raise BadFrame(copy.damage or copy.doubt)
+        with opened(kept) as (read, _):
+            for raw, _ in read_frames(read, copy.packed_size):
+                yield raw
+
+    def kept_as(self) -> str:
+        """Return the file that has its bytes."""
+        if self.generation is not None:
+            wanted = [number for number in generations(self.path) if number <= self.generation]
+            if wanted:
+                return generation_path(self.path, wanted[-1])
+        if is_kept_transcript(self.path) or os.path.lexists(self.path):
+            return self.path
+        return stand_in(self.path) or self.path
+
+
+def files_of(transcript: Path, generation: int | None = None) -> list[LocatedFile]:
+    """Return the files of a session, its transcript first."""
+    transcript = Path(os.path.abspath(transcript))  # noqa: PTH100
+    original = transcript.with_name(original_name(transcript.name))
+    stem = original.stem
+    files = [LocatedFile(str(transcript), original.name, True, generation)]
+    for agent in layout.agent_files(original, [stem]).values():
+        if agent.parent == original.parent:
+            files += (
+                LocatedFile(str(file), file.name, True, generation)
+                for file in (agent, agent.with_suffix(".meta.json"))
+                if os.path.lexists(file) or stand_in(file)
+            )
+    top = config_of(original)
+    own = [original.with_suffix("")]
+    if top is not None and SESSION_UUID.fullmatch(stem):  # what it left behind when it moved to another project
+        own += sorted(folder for folder in (top / layout.PROJECTS).glob(f"*/{stem}") if folder != own[0])
+    seen: set[str] = set()
+    for folder in own:
+        for name in _session_folder(folder):
+            if name not in seen:
+                seen.add(name)
+                files.append(LocatedFile(str(folder / name), os.path.join(stem, name), True, generation))
+    if top is not None:
+        for name in _beside_projects(top, stem, transcript):
+            files.append(LocatedFile(str(top / name), name, False, generation))
+    return files
+
+
+def original_name(name: str) -> str:
+    """Return the name that a transcript had before it was kept or superseded."""
+    kept = parse_kept_name(name) if name.endswith(SUFFIX) else None
+    name = kept[0] if kept is not None else name
+    then = superseded_name(name)
+    return then[0] if then is not None else name
+
+
+def config_of(transcript: Path) -> Path | None:
+    """Return the folder that a transcript's `projects` lies in; None if it lies elsewhere."""
+    return next((above.parent for above in transcript.parents if above.name == layout.PROJECTS), None)
+
+
+def _session_folder(folder: Path) -> Iterator[str]:
+    """Yield the files of a session's own folder, by their paths in it."""
+    for name, is_folder in names_in(folder):
+        if not is_folder:
+            if name.endswith((".json", ".jsonl")):
+                yield name
+        elif name in KEPT_SUBFOLDERS:
+            yield from all_below(folder / name, name)
+
+
+def _beside_projects(top: Path, session: str, transcript: Path) -> Iterator[str]:
+    for inner in (FILE_HISTORY, TASKS):
+        yield from all_below(top / inner / session, os.path.join(inner, session))
+    for name, _ in names_in(top / TODOS):
+        if name.startswith(f"{session}-agent-"):
+            yield os.path.join(TODOS, name)
+    yield from (os.path.join(PLANS, name) for name in plans_of(top, transcript))
+
+
+def all_below(folder: Path, name: str) -> Iterator[str]:
+    """Yield the files below a folder, each by its path after the name."""
+    for inner, is_folder in names_in(folder):
+        if is_folder:
+            yield from all_below(folder / inner, os.path.join(name, inner))
+        else:
+            yield os.path.join(name, inner)
+
+
+def names_in(folder: Path) -> Iterator[tuple[str, bool]]:
+    """Yield the names of files and folders (True) in a folder, kept files by their own; no links, no hidden ones."""
+    try:
+        entries = {entry.name: entry for entry in os.scandir(folder)} if not folder.is_symlink() else {}
+    except OSError:
+        return
+    kept = original_names(name for name in entries if name.endswith(SUFFIX))
+    own = {name for name in entries if name.removesuffix(MAP_SUFFIX).removesuffix(SUFFIX) not in kept}
+    for name in sorted(own | kept):
+        entry = entries.get(name)
+        if name.startswith(".") or name.lower() in NEVER:
+            continue
+        if entry is None or entry.is_file(follow_symlinks=False):
+            yield name, False
+        elif entry.is_dir(follow_symlinks=False):
+            yield name, True
