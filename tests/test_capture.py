@@ -22,13 +22,13 @@ from limits import PATIENCE, run_apart
 
 import reread
 from reread.base.claude_argv import takes_stream_json, wants_terminal, with_stream_json
+from reread.base.shell_words import quote_command
 from reread.catalog.store import Store
 from reread.catalog.stored_conversation import StoredConversation
 from reread.catalog.writer import ConversationWriter
 from reread.errors import Unwritable
 from reread.recording import recorder
 from reread.recording.recorder import Recorder
-from reread.recording.resume_command import quote_command
 
 POSIX = pytest.mark.skipif(os.name != "posix", reason="POSIX signals and terminals")
 INIT = b'{"type":"system","subtype":"init","session_id":"s-1","claude_code_version":"2.1.325"}\n'

@@ -14,6 +14,7 @@ import reread
 from reread.base import jsontext
 from reread.model import parts as p
 from reread.model.conversation import Message
+from reread.model.value_texts import strings
 from reread.reader import schema
 from reread.reader.drawing import PartBuilder, shown_parts
 from reread.records import blocks as b
@@ -161,7 +162,7 @@ def test_details_contain_only_what_the_text_does_not() -> None:
 
 def test_strings_skip_signatures_and_the_bytes_of_pictures() -> None:
     value = {"a": ["x", {"signature": "s", "b": "y"}], "base64": "z", "block": b.Text(text="w")}
-    assert list(p.strings(value)) == ["x", "y", "text", "w"]
+    assert list(strings(value)) == ["x", "y", "text", "w"]
 
 
 # Laws

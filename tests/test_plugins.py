@@ -16,6 +16,7 @@ from making import jsonl, printed, reply
 
 import reread
 from reread import plugins, tools
+from reread.base.entry_points import may_offer
 from reread.plugins import Data, Node, Note, Tool, ToolCall
 from reread.records import dialects
 from reread.records.dialects import atif
@@ -122,6 +123,16 @@ class TestOwn:
             assert dialects.translate({"atif": {}, "observation": {}})[0] == "atif"
         finally:
             dialects.plugins.cache_clear()
+
+
+def test_folders_without_plug_ins_are_told_from_others(tmp_path: Path) -> None:
+    (tmp_path / "site/a-1.dist-info").mkdir(parents=True)
+    (tmp_path / "site/b-1.dist-info").mkdir()
+    (tmp_path / "site/a-1.dist-info/entry_points.txt").write_text("[reread.tools]\na = a\n")
+    (tmp_path / "archive.zip").touch()
+    offers = {name: may_offer(str(tmp_path / name), "reread.tools") for name in ("site", "archive.zip", "none")}
+    assert offers == {"site": True, "archive.zip": True, "none": False}
+    assert not may_offer(str(tmp_path / "site"), "reread.dialects")
 
 
 def test_every_public_name_is_documented() -> None:

@@ -13,9 +13,10 @@ import pytest
 from command import REREAD
 from limits import child_process
 
+from reread.base.shell_words import quote_command
 from reread.catalog.store import Store
 from reread.cli._options import SAMPLES
-from reread.recording.resume_command import quote_command, resumption
+from reread.recording.resume_command import resumption
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="a script stands for claude")
 

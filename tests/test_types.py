@@ -14,3 +14,5 @@ def test_the_types_are_up_to_date() -> None:
     script = runpy.run_path(str(ROOT / "scripts" / "make_types.py"))
     text = script["HEADER"] + "\n".join(script["declarations"]())
     assert (ROOT / "web" / "src" / "data" / "values.ts").read_text() == text, "run `python scripts/make_types.py`"
+    names = (ROOT / "src" / "reread" / "records" / "type_names.py").read_text()
+    assert names == script["type_names"](), "run `python scripts/make_types.py`"

@@ -7,7 +7,6 @@ import re
 import shlex
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Generic, NamedTuple, TypeVar
 
@@ -188,6 +187,8 @@ def _advice(name: str, headers: Sequence[Header]) -> str:
     """Say which session may have been meant: by a word of its title, or by an id that is nearly the same."""
     titled = [header for header in headers if name.casefold() in header.title.casefold()]
     starts = {header.id[: len(name)]: header for header in headers}
+    from difflib import get_close_matches  # loaded late: most names are right
+
     close = titled or [starts[id] for id in get_close_matches(name, starts, n=1, cutoff=0.75)]
     if not close:
         return "run `reread ls` to list sessions."

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
 import sys
 from collections.abc import Callable, Generator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -12,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from reread.base.claude_argv import takes_stream_json, wants_terminal
 from reread.base.stdio import discard_output
 from reread.cli._options import SAMPLES, merged_roots, pretty_options
 from reread.cli._output import print_notice
@@ -102,6 +100,7 @@ def run_and_record(
     keep_input: bool | None = None,
 ) -> int:
     """Run a command, or read standard input for `-`, and return the exit code."""
+    from reread.base.claude_argv import takes_stream_json, wants_terminal
     from reread.recording.recorder import Capture
 
     if list(command) == [STDIN]:
@@ -164,6 +163,8 @@ def make_printer(*, text: bool, full: bool) -> PrettyPrinter | AnswerPrinter:
 @contextmanager
 def _ignore_first_interrupt() -> Generator[None]:
     """Ignore the first Ctrl-C: it ends the program that writes to us, whose last output is still to come."""
+
+    import signal
 
     def restore_default(number: int, frame: object) -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -127,7 +127,7 @@ def resume(
 
 def _print(found: Continuation, *, as_json: bool, done: bool) -> None:
     """Print what was written or would be, and the command; all but the command as comments of a shell."""
-    from reread.recording.resume_command import quote_command
+    from reread.base.shell_words import quote_command
     from reread.render.sanitize import safe
 
     if as_json:
@@ -151,7 +151,7 @@ def _say_what_was_written(found: Continuation) -> None:
 
 def _ask(found: Continuation) -> None:
     """Ask whether to run a command in a folder that a file from elsewhere names; raise Misuse if nobody can answer."""
-    from reread.recording.resume_command import quote_command
+    from reread.base.shell_words import quote_command
     from reread.render.sanitize import safe
 
     said = f"{found.session} is not one of your own sessions. It names the folder in which this would run:"

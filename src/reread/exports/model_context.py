@@ -10,6 +10,7 @@ from reread.base.text import as_text
 from reread.errors import Misuse
 from reread.model import parts as p
 from reread.model.conversation import Call, Conversation, Message
+from reread.model.value_texts import block_text
 from reread.records import blocks as b
 from reread.render.selection import Selection, selected_turns
 
@@ -135,7 +136,7 @@ def block_content(block: b.Block) -> str:
 def _piece(block: b.Block) -> str:
     if isinstance(block, b.Text):
         return as_text(block.text)
-    return PICTURE if isinstance(block, b.Image) else p.block_text(block)
+    return PICTURE if isinstance(block, b.Image) else block_text(block)
 
 
 def chosen_messages(conversation: Conversation, selection: Selection) -> list[Message]:

@@ -33,7 +33,6 @@ from reread.index.unsaid import SILENT_TYPES, UNSAID_FIELDS, UNSAID_MESSAGE, UNS
 from reread.model.authors import HUMAN, user_kind
 from reread.model.bodies import RecordResults
 from reread.model.content import content_blocks, first_text, system_text
-from reread.model.parts import block_text, keys_and_numbers, strings, without_original
 from reread.model.prompt_text import parse_prompt
 from reread.model.record_kinds import (
     CALL_BLOCKS,
@@ -43,6 +42,7 @@ from reread.model.record_kinds import (
     TURN_STARTERS,
     payload_of,
 )
+from reread.model.value_texts import block_text, keys_and_numbers, strings, without_original
 from reread.records import blocks as b
 from reread.records.decode import Record
 from reread.records.dialects import stored

@@ -12,8 +12,6 @@ from typing import Any
 
 import msgspec
 
-from reread.base import jsontext
-from reread.base.coerce import LIST, OBJECT, as_dict
 from reread.base.joined_text import joined_text
 from reread.base.text import plural
 from reread.model.authors import COMMAND, PERSON, user_author
@@ -26,9 +24,9 @@ from reread.model.partial import new_blocks
 from reread.model.prompt_text import PromptText, prompt_kind
 from reread.model.record_kinds import TURN_STARTERS, payload_of
 from reread.model.repeats import BLOCK_BITS
+from reread.model.value_texts import block_text, keys_and_numbers, strings, without_original
 from reread.records import blocks as b
 from reread.records.decode import Record
-from reread.tools.unshown_fields import NOT_TEXT, is_text
 
 KINDS = PROMPTS, TEXT, THINKING, TOOLS, NOTICES = "prompts", "text", "thinking", "tools", "notices"
 """The kinds of part, by the words that selections and filters use."""
@@ -50,7 +48,6 @@ QUIET_TYPES = {
 """How attached records are counted, by type; those of hooks are hooks, all others context."""
 QUIET_TAGS = {"ide_opened_file": SELECTION, "ide_selection": SELECTION, "pasted_content": "pasted text"}
 """How additions to a text are counted, by tag."""
-ORIGINAL = "originalFile"
 BOUNDARY_WORDS = ("Conversation compacted", "Context microcompacted")
 """The text at the boundary of every compaction; the first versions wrote a text of their own."""
 
@@ -461,55 +458,3 @@ def part_texts(part: MessagePart) -> Iterator[str]:
             return
         case _:
             raise TypeError(f"Unknown part: {type(part).__name__}")
-
-
-def without_original(data: Any) -> Any:
-    """Return a structured result without the whole file before an edit, which nobody looks for there."""
-    return {**as_dict(data), ORIGINAL: None} if as_dict(data).get(ORIGINAL) else data
-
-
-def block_text(block: b.Block) -> str:
-    """The text of a block that is neither text, thinking nor a call."""
-    match block:
-        case b.Image():
-            texts = strings(getattr(block.picture, "url", None))
-        case b.Document():
-            source = as_dict(msgspec.structs.asdict(block.source)) if isinstance(block.source, msgspec.Struct) else {}
-            texts = strings(
-                [block.title, block.context, {name: source.get(name) for name in ("url", "data", "content")}]
-            )
-        case _:
-            texts = strings({name: value for name, value in msgspec.structs.asdict(block).items() if value is not None})
-    return "\n".join(texts)
-
-
-def strings(value: Any) -> Iterator[str]:
-    """Every string in a JSON value or struct, in order, except signatures and the bytes of pictures."""
-    stack: list[Any] = [value]
-    while stack:
-        item = stack.pop()
-        if isinstance(item, str):
-            yield item
-        elif isinstance(item, OBJECT):
-            stack += [inner for name, inner in reversed(item.items()) if name not in NOT_TEXT or is_text(name, item)]
-        elif isinstance(item, LIST):
-            stack += reversed(item)
-        elif isinstance(item, msgspec.Struct):
-            stack.append(msgspec.structs.asdict(item))
-
-
-def keys_and_numbers(input: Any) -> Iterator[str]:
-    """The keys and numbers of a call's input as one text, each number after its key; nothing if there are none."""
-    lines: list[str] = []
-    stack: list[tuple[str, Any]] = [("", input)]
-    while stack:
-        name, item = stack.pop()
-        lines += [name] if name else []
-        if isinstance(item, OBJECT):
-            stack += reversed(item.items())
-        elif isinstance(item, LIST):
-            stack += [("", inner) for inner in reversed(item)]
-        elif isinstance(item, int | float):
-            lines.append(jsontext.dumps(item).decode())
-    if lines:
-        yield "\n".join(lines)

@@ -12,7 +12,8 @@ from typing import Any
 from reread.base.coerce import as_dict
 from reread.base.times import timestamp_ms
 from reread.records.envelope import MessageEnvelope, RecordEnvelope
-from reread.records.types import RECORDS, TreeRecord
+from reread.records.type_names import OTHER_TYPES
+from reread.records.type_names import TREE_TYPES as TREE_TYPES
 
 TURN_STARTERS = frozenset({"prompt", "command"})
 """The kinds of message with which a person starts a turn."""
@@ -20,10 +21,7 @@ TURN_STARTERS = frozenset({"prompt", "command"})
 BOOKKEEPING = frozenset({"command", "output", "meta"})
 """The kinds of user message that do not tell where a session continues; only a command sent to the model does."""
 
-TREE_TYPES = frozenset(name for name, struct in RECORDS.items() if issubclass(struct, TreeRecord))
-"""Types that hang in the tree of parents."""
-
-STATE_TYPES = frozenset(RECORDS) - TREE_TYPES - {"stream_event"}
+STATE_TYPES = OTHER_TYPES - {"stream_event"}
 """Types that describe the session and are no message."""
 
 STATE = None

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import shlex
-import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -24,9 +22,6 @@ CLAUDE = "claude"
 CLAUDE_DIALECTS = (dialects.NATIVE, *(dialect.NAME for dialect in dialects.DIALECTS))
 FIRST_LINE = 1 << 20
 _PLAIN_ID = re.compile(r"\w[\w-]*", re.ASCII)
-_CMD_SPECIAL = re.compile(r'[()%!^"<>&|]')
-_PRINTABLE = re.compile(r"[ -~]|[^\W_]")
-"""Characters that stand for themselves between quotes: ASCII, and the letters and digits of any script."""
 
 
 class Resumption(msgspec.Struct, frozen=True):
@@ -94,53 +89,3 @@ def _is_of_another_agent(path: Path) -> bool:
 def _is_below(path: Path, folders: Sequence[Path]) -> bool:
     real = Path(os.path.realpath(path))
     return any(real.is_relative_to(os.path.realpath(folder)) for folder in folders)
-
-
-def quote_command(argv: Sequence[str], cwd: str | None = None, *, windows: bool = os.name == "nt") -> str:
-    """Quote a command, with a change to its folder, for a POSIX shell or for `cmd`; the text is safe to print."""
-    quote = _quote_for_cmd if windows else _quote_for_shell
-    command = quote(argv)
-    if cwd is None:
-        return command
-    folder = f"./{cwd}" if cwd.startswith("-") else cwd  # `cd -` goes elsewhere
-    return f"{'cd /d' if windows else 'cd'} {quote([folder])} && {command}"
-
-
-def _quote_for_shell(words: Sequence[str]) -> str:
-    """Quote words; characters that could act on a terminal are written as escapes."""
-    return " ".join(shlex.quote(word) if _is_printable(word) else _escaped(word) for word in words)
-
-
-def _escaped(word: str) -> str:
-    """Quote a word as bash, zsh and ksh read it, with everything unusual as bytes."""
-    pieces = (
-        f"\\{character}"
-        if character in "\\'"
-        else character
-        if _PRINTABLE.fullmatch(character)
-        else "".join(f"\\x{byte:02x}" for byte in os.fsencode(character))
-        for character in word
-    )
-    return f"$'{_apart(list(pieces))}'"
-
-
-def _apart(pieces: Sequence[str]) -> str:
-    """Join pieces; a byte before a hexadecimal digit ends its quotes, as ksh would read on."""
-    out: list[str] = []
-    for piece in pieces:
-        if out and out[-1].startswith("\\x") and piece[0] in "0123456789abcdefABCDEF":
-            out.append("'$'")
-        out.append(piece)
-    return "".join(out)
-
-
-def _is_printable(word: str) -> bool:
-    return all(_PRINTABLE.fullmatch(character) for character in word)
-
-
-def _quote_for_cmd(words: Sequence[str]) -> str:
-    """Quote for the program, then escape for `cmd`, which interprets its special characters even between quotes."""
-    for word in words:
-        if not word.isprintable():
-            raise Misuse(f"Cannot write {word!r} as a command for cmd; it contains characters that cannot be quoted.")
-    return _CMD_SPECIAL.sub(r"^\g<0>", subprocess.list2cmdline(words))

@@ -7,7 +7,7 @@ import re
 import threading
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, NamedTuple, cast, overload
+from typing import TYPE_CHECKING, Any, NamedTuple, cast, overload
 
 import msgspec
 
@@ -18,7 +18,10 @@ from reread.records.arrays import ArraySplitter, is_array
 from reread.records.envelope import RecordEnvelope, decode_envelope, to_envelope
 from reread.records.lines import IndexedLineSplitter, ReadAt
 from reread.records.recover import split_line
-from reread.records.types import RECORDS, Entry, Malformed, to_entry
+from reread.records.type_names import RECORD_TYPES
+
+if TYPE_CHECKING:
+    from reread.records.types import Entry
 
 NOT_AN_OBJECT = "not a JSON object"
 """The fault of a record that is JSON of another kind."""
@@ -26,7 +29,7 @@ LONG = 4096
 """Records of so many bytes are decoded only once on the slow path, as long as they are remembered."""
 REMEMBERED = 8 << 20
 """How many bytes of such records are remembered."""
-NATIVE_TYPES = frozenset(RECORDS) - dialects.stream_json.TYPES
+NATIVE_TYPES = RECORD_TYPES - dialects.stream_json.TYPES
 
 _NOT_BLANK = re.compile(rb"[^ \t\r\n]")
 
@@ -110,6 +113,8 @@ class Record(msgspec.Struct, gc=False, eq=False):
     @property
     def entry(self) -> Entry:
         """The typed value in the native format."""
+        from reread.records.types import Malformed, to_entry  # loaded late: most readers need no structs
+
         if self.fault:
             return Malformed(reason=self.fault, text=self.raw.decode("utf-8", "replace"))
         return to_entry(self.native)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from reread.base import jsontext
 from reread.records import dialects
-from reread.records.types import RECORDS
+from reread.records.type_names import RECORD_TYPES
 
 BLOCK_TYPES = frozenset({"tool_use", "tool_result"})
 """Types that a record and a content block share."""
@@ -93,6 +93,6 @@ def _is_record(data: bytes) -> bool:
     except ValueError:
         return False
     kind = dialects.translate(value)[1].get("type")
-    if not isinstance(kind, str) or kind not in RECORDS:
+    if not isinstance(kind, str) or kind not in RECORD_TYPES:
         return False
     return value.get("type") not in BLOCK_TYPES or "uuid" in value or "message" in value

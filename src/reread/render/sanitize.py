@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import unicodedata
 
@@ -44,7 +43,9 @@ def safe_line(text: str) -> str:
 
 def safe_json(text: str) -> str:
     """The same JSON, with control characters and direction overrides escaped."""
-    return _CONTROL.sub(lambda found: json.dumps(found[0])[1:-1], text)
+    from json import dumps  # loaded late: most of what is printed is no JSON
+
+    return _CONTROL.sub(lambda found: dumps(found[0])[1:-1], text)
 
 
 def strip_escapes(text: str) -> str:

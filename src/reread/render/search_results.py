@@ -7,12 +7,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from reread.base.format import date_text, number_text
+from reread.base.shell_words import quote_command
 from reread.base.text import cell_width, plural, truncate
 from reread.index.find import Hits
 from reread.index.hits import Hit, group_by_session
 from reread.index.matching import AROUND
 from reread.index.ranking import ALL
-from reread.recording.resume_command import quote_command
 from reread.render.listings import PLAIN, QUIET, STRONG, Span
 from reread.render.sanitize import plain_output
 

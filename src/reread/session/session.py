@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path
-from typing import IO, Any, Self
+from typing import IO, TYPE_CHECKING, Any, Self
 
 from reread.accounting.billing import Usage
 from reread.accounting.collect import total_usage
@@ -23,8 +23,6 @@ from reread.disk import layout
 from reread.disk.backups import BackupFiles
 from reread.disk.sources import FileSource, MemorySource, Source, read_all
 from reread.errors import Misuse
-from reread.history.session_files import file_histories
-from reread.history.versions import FileHistory
 from reread.model.conversation import Agent, Branch, Call, Compaction, Conversation, Message, Turn
 from reread.model.ledger import Ledger
 from reread.model.metadata import Metadata
@@ -33,12 +31,15 @@ from reread.records.decode import Records
 from reread.records.dialects import stored
 from reread.records.lines import Lines
 from reread.session import merge, rules
-from reread.session.commits import Commit, PullRequest, find_commits, find_pull_requests
 from reread.session.context_window import ContextFill, context_of
 from reread.session.loader import Progress
 from reread.session.results import TurnResult, turn_results
 from reread.session.rules import Finding
 from reread.session.threads import SessionThreads
+
+if TYPE_CHECKING:
+    from reread.history.versions import FileHistory
+    from reread.session.commits import Commit, PullRequest
 
 
 class Session:
@@ -178,6 +179,8 @@ class Session:
         if self._files[0] != state:
             self._threads.require_open()
             owners = [(one.path, one.ids) for one in (self, *self.transcripts) if one.path is not None]
+            from reread.history.session_files import file_histories  # loaded late: few views need them
+
             self._files = (state, file_histories(main, agents, BackupFiles(owners).read))
         return self._files[1]
 
@@ -301,11 +304,15 @@ class Session:
     @property
     def commits(self) -> list[Commit]:
         """The commits that it and its agents made, as git printed them or the client noted them."""
+        from reread.session.commits import find_commits
+
         return find_commits(self._all_calls())
 
     @property
     def pull_requests(self) -> list[PullRequest]:
         """The pull requests that it and its agents worked on, and those it was linked to."""
+        from reread.session.commits import find_pull_requests
+
         return find_pull_requests(self._all_calls(), self.pr_links)
 
     @property

@@ -13,7 +13,6 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
-from reread.storage.bucket import store_at
 from reread.storage.frames import ReadAt, ZstdFrame
 from reread.storage.user_paths import is_bucket_url, mirrors_folder
 
@@ -126,6 +125,8 @@ class Stub:
         start = self._ends[index - 1] if index else 0
         wanted = min(max(length, self._window), self._ends[index] - offset)
         name = self.pieces[index].name
+        from reread.storage.bucket import store_at  # loaded late: few keep in a bucket
+
         self._buffer, self._buffer_start = store_at(self._url).read(name, offset - start, wanted), offset
         if len(self._buffer) < min(length, wanted):
             raise OSError(errno.EIO, "the object is shorter than when it was kept", f"{self._url}/{name}")
