@@ -103,6 +103,7 @@ package: $(VENV)/.tested-with
 	$(BIN)/python -m build --outdir dist . >/dev/null
 	@if command -v npm >/dev/null; then $(MAKE) --no-print-directory components; else echo "No Node here: no npm package."; fi
 	$(PYTEST) tests_package --timeout 600
+	$(BIN)/python bench/regress.py --quick --rounds 3
 
 # The React components as an npm package: dist/reread-react-VERSION.tgz.
 components: web/node_modules/.installed
