@@ -1,5 +1,8 @@
-"""What it takes to start and to install: CPU of `import reread` and `--help`, size of the wheel, time to install."""
+"""What it takes to start and to install: CPU of `import reread` and `--help`, wall time of the status line with 2,000
+sessions on disk, size of the wheel, time to install."""
 
+import json
+import os
 import resource
 import subprocess
 import sys
@@ -15,6 +18,8 @@ from measure import Row
 measure.data()
 ROOT = Path(__file__).parent.parent
 ROUNDS = 7
+STATUS_ROUNDS = 20
+SESSIONS = 2000
 
 
 def children_cpu() -> float:
@@ -48,6 +53,42 @@ def start_rows() -> list[Row]:
     return rows
 
 
+def status_rows() -> list[Row]:
+    """The status line, warm, with 2,000 sessions on disk: what today costs has been counted."""
+    with tempfile.TemporaryDirectory() as scratch:
+        for number in range(SESSIONS):
+            file = Path(scratch) / f"claude/projects/-p{number % 100}/{number:08}-0000-4000-8000-000000000000.jsonl"
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(json.dumps({"type": "user", "message": {"role": "user", "content": "Hello"}}) + "\n")
+        given = Path(scratch) / "input.json"
+        given.write_text(json.dumps({"cost": {"total_cost_usd": 1.5}, "context_window": {"used_percentage": 40}}))
+        home = {"CLAUDE_CONFIG_DIR": f"{scratch}/claude", "REREAD_CACHE": f"{scratch}/cache", "REREAD_HOME": scratch}
+        environment = {**os.environ, **home}
+        count = "from reread.reports.spending import write_spending; write_spending()"
+        subprocess.run([sys.executable, "-c", count], env=environment, check=True)
+        program = str(Path(sys.executable).with_name("reread"))
+
+        def wall(*command: str) -> float:
+            took: list[float] = []
+            for _ in range(STATUS_ROUNDS):
+                with given.open() as file:
+                    before = time.perf_counter()
+                    subprocess.run(command, stdin=file, stdout=subprocess.DEVNULL, env=environment, check=True)
+                    took.append(time.perf_counter() - before)
+            return min(took)
+
+        bare, own = wall(sys.executable, "-c", "pass"), wall(program, "statusline")
+        return [
+            Row(
+                "`reread statusline`",
+                f"{own * 1000:.0f} ms wall",
+                f"bare Python {bare * 1000:.0f} ms",
+                f"+{(own - bare) * 1000:.0f} ms",
+                "≤ 50 ms more",
+            )
+        ]
+
+
 def install_rows() -> list[Row]:
     with tempfile.TemporaryDirectory() as scratch:
         wheels, home = Path(scratch) / "wheels", Path(scratch) / "environment"
@@ -66,4 +107,4 @@ def install_rows() -> list[Row]:
 
 
 if __name__ == "__main__":
-    measure.report([*start_rows(), *install_rows()])
+    measure.report([*start_rows(), *status_rows(), *install_rows()])

@@ -58,6 +58,18 @@ ORDER = {
     "Tools": ("tool_types",),
     "Blocks": tuple(f"types.{struct.__name__}" for struct in BLOCKS),
     "Live": ("follow", "types.ChangeStream", "Change", "Decoder", "now", "types.LiveSession"),
+    "Every morning": (
+        "budgets",
+        "types.BudgetState",
+        "digest",
+        "types.Digest",
+        "types.DigestProject",
+        "types.DigestSession",
+        "types.DigestFile",
+        "types.DigestCommit",
+        "types.DigestPull",
+        "types.DigestTest",
+    ),
     "Checking": ("check", "Finding"),
     "Counting": (
         "usage",

@@ -55,6 +55,10 @@ FOUND = {
     "check": "torn.jsonl",
     "secrets": "secret.jsonl",
     "keep": "tested with the archive, in test_keep.py",
+    "now": "tested with running processes, in test_now.py",
+    "statusline": "tested with settings, in test_status_line.py",
+    "budget": "tested in test_budgets.py",
+    "digest": "tested in test_digest.py",
 }
 """What the others that exit with 1 find."""
 

@@ -49,6 +49,8 @@ VERBS = [
     ["secrets"],
     ["stats", "--list"],
     ["keep", "--dry-run"],
+    ["now", "--once"],
+    ["digest", "--since", "2020"],
 ]
 SESSION_VERBS = [
     ["show", "--no-pager"],
@@ -71,6 +73,8 @@ PLAIN = {
     "serve": "its pages are tested in the browser",
     "file": "prints the text of a file, as `cat` does, through the same stream",
     "blame": "prints the lines of the file that it is given, through the same stream",
+    "statusline": "prints printable characters only, as test_status_line.py checks",
+    "budget": "prints amounts, and what was typed",
     "capture": "passes on what a program prints",
     "sql": "prints what a query selects, through the same stream",
     "tables": "writes files",

@@ -42,9 +42,9 @@ def test_the_public_names_are_sorted_and_exist() -> None:
     assert len(reread.__all__) <= 60
 
 
-TWINS = {"ls": "sessions", "show": "open", "tail": "follow", "share": "redact"}
+TWINS = {"budget": "budgets", "ls": "sessions", "show": "open", "tail": "follow", "share": "redact"}
 """The functions that do what verbs of another name do."""
-PROGRAMS = {"serve", "mcp", "completion"}
+PROGRAMS = {"serve", "statusline", "mcp", "completion"}
 """The verbs that start a program, a server or a shell, or speak to one."""
 
 

@@ -46,7 +46,9 @@ if TYPE_CHECKING:
     from reread.records.decode import Record as Record
     from reread.records.lines import Line as Line
     from reread.reports.blame_report import blame as blame
+    from reread.reports.budget_report import budgets as budgets
     from reread.reports.diff_report import diff as diff
+    from reread.reports.digest_report import digest as digest
     from reread.reports.file_report import file as file
     from reread.reports.now_report import now as now
     from reread.reports.secrets_report import secrets as secrets
@@ -89,9 +91,11 @@ _MODULES = {
     "Usage": "accounting.billing",
     "adopt": "recording.adoption",
     "blame": "reports.blame_report",
+    "budgets": "reports.budget_report",
     "capture": "recording.recorder",
     "check": "session.session",
     "diff": "reports.diff_report",
+    "digest": "reports.digest_report",
     "export": "reader.export_formats",
     "file": "reports.file_report",
     "files": "session.session",

@@ -26,7 +26,7 @@ OUTPUT_ERRORS = (errno.ENOSPC, errno.EFBIG, errno.EIO, errno.EDQUOT)
 
 HEADINGS = {
     "Read": ("serve", "ls", "search", "show", "tail"),
-    "Now": ("now",),
+    "Now": ("now", "statusline", "budget", "digest"),
     "Files": ("files", "file", "diff", "blame"),
     "Check and count": ("check", "usage", "stats", "sql", "tables"),
     "Keep and share": ("keep", "adopt", "capture", "resume", "replay", "export", "share", "secrets"),
@@ -58,6 +58,10 @@ SYNONYMS = {
     "follow": "tail",
     "watch": "tail",
     "status": "now",
+    "budgets": "budget",
+    "limit": "budget set",
+    "report": "digest",
+    "standup": "digest",
     "ps": "now",
     "top": "now",
     "annotate": "blame",
@@ -165,6 +169,8 @@ def reread(ctx: click.Context, root: tuple[Path, ...]) -> None:
     reread share -o it.html        write it without secrets, to show it to others
     reread check                   validate all sessions
     reread usage --since 30d       count tokens and cost
+    reread budget set 20/day       set a budget, and see what is left of it
+    reread digest                  report what was done yesterday
     reread stats --by failure      see what failed, and how often
     reread sql "select …"          query all sessions with SQL
     reread tables -o DIR           write all sessions as Parquet tables

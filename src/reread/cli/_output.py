@@ -96,6 +96,12 @@ def print_lines(lines: Iterable[str | Iterable[tuple[str, str]]]) -> None:
     print_pages(f"{line if isinstance(line, str) else styled(line)}\n" for line in lines)
 
 
+def echo_lines(lines: Iterable[Iterable[tuple[str, str]]]) -> None:
+    """Print a few lines of texts with their styles, without a pager."""
+    for line in lines:
+        click.echo(styled(line))
+
+
 def print_pages(pages: Iterable[str], *, colour: bool | None = None) -> None:
     """Print pieces of text, on a terminal through a pager; with `colour`, keep the codes in them for other outputs."""
     from reread.render.sanitize import terminal_text

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import threading
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,10 +13,12 @@ import click
 
 from reread.cli._exit_codes import NOTHING_FOUND, OK
 from reread.cli._options import json_option, merged_roots, refuse_with, root_options
-from reread.cli._output import print_json, print_lines, terminal_width
+from reread.cli._output import echo_lines, print_json, terminal_width
 
 if TYPE_CHECKING:
     from reread.reports.now_report import LiveSession, NowWatch
+
+FOOTER_SECONDS = 120.0
 
 
 @click.command()
@@ -77,7 +80,27 @@ def _tellers(notify: bool, command: str | None) -> list[Callable[[LiveSession], 
 def _print(live: Sequence[LiveSession]) -> None:
     from reread.render.now_table import now_lines
 
-    print_lines(now_lines(live, width=terminal_width()))
+    echo_lines([*now_lines(live, width=terminal_width()), *Footer().lines()])
+
+
+class Footer:
+    """What is left of the budgets and of the rate limits, below the sessions; counted every few minutes."""
+
+    def __init__(self) -> None:
+        self._counted = -FOOTER_SECONDS
+        self._lines: list[list[tuple[str, str]]] = []
+
+    def lines(self) -> list[list[tuple[str, str]]]:
+        """Return the lines, with one before them that is empty; none if there is nothing to say."""
+        from reread.render.budget_table import budget_lines, limit_lines
+        from reread.reports.budget_report import budgets
+        from reread.reports.spending import rate_limits
+
+        if time.monotonic() - self._counted >= FOOTER_SECONDS:
+            self._counted = time.monotonic()
+            lines = [*budget_lines(budgets()), *limit_lines(rate_limits())]
+            self._lines = [[("plain", "")], *lines] if lines else []
+        return self._lines
 
 
 def _follow(watch: NowWatch, tellers: Sequence[Callable[[LiveSession], None]]) -> None:
@@ -89,12 +112,13 @@ def _follow(watch: NowWatch, tellers: Sequence[Callable[[LiveSession], None]]) -
     from reread.reports.now_report import ticks_of
 
     before: dict[str, str] | None = None
+    footer = Footer()
     with ExitStack() as stack:
         screen = stack.enter_context(Screen()) if sys.stdout.isatty() else None
         for touched in ticks_of(watch, threading.Event()):
             live = watch.update(touched)
             if screen is not None:
-                screen.draw(now_lines(live, width=terminal_width()))
+                screen.draw([*now_lines(live, width=terminal_width()), *footer.lines()])
             for one in live if before is not None else [one for one in live if one.waits]:
                 if (before or {}).get(one.session) != one.state:
                     for tell in tellers:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from reread.cli._exit_codes import NOTHING_FOUND
 from reread.cli._options import (
     MODEL,
     SESSION,
@@ -22,7 +23,7 @@ from reread.cli._options import (
     since_option,
     until_option,
 )
-from reread.cli._output import print_json, print_lines, print_notice, progress, terminal_width
+from reread.cli._output import echo_lines, print_json, print_lines, print_notice, progress, terminal_width
 from reread.cli._paths import PathName
 from reread.cli._unmatched import unknown_models, unknown_projects
 from reread.errors import Misuse
@@ -55,6 +56,7 @@ if TYPE_CHECKING:
 @click.option(
     "--min-cost", type=float, metavar="USD", help="Leave out rows that cost less, but count them in the total."
 )
+@click.option("--fail-over", type=float, metavar="USD", help="Exit with 1 if all of it costs more than this.")
 @limit_option
 @since_option
 @until_option
@@ -90,6 +92,7 @@ def usage(
     prices: bool,
     no_cache: bool,
     price_file: str | None,
+    fail_over: float | None,
     **options: Any,
 ) -> None:
     """Report tokens and cost, counting each response once.
@@ -104,6 +107,7 @@ def usage(
     reread usage --by session --sort cost --min-cost 0.50
     reread usage --by repository,model --json
     reread usage ./run.jsonl latest
+    reread usage --since today --fail-over 50
     """
     from reread.accounting.prices import current_prices
     from reread.render.usage_table import hidden_note, unread_note, usage_csv, usage_lines
@@ -137,10 +141,25 @@ def usage(
     elif not unmatched:
         titles = _titles(sessions, roots) if "session" in report.by else None
         print_lines([line] for line in usage_lines(report, width=terminal_width(), titles=titles))
+    if not (as_json or as_csv or sessions or roots or any(options[name] for name in FILTERS)):
+        _print_budgets()
     unknown = unknown_projects(options["project"], report.known.get("project", ()))
     notices = [*unknown, *unknown_models(options["model"], report.known.get("model", ()))]
     filters = unmatched if found_nothing else None
     end_report(ctx, roots, of_all=not sessions, filters=filters, notices=notices, text=NO_RESPONSES)
+    if fail_over is not None and (report.totals.cost_usd or 0) > fail_over:
+        print_notice(f"This costs more than ${fail_over:,.2f}.")
+        ctx.exit(NOTHING_FOUND)
+
+
+def _print_budgets() -> None:
+    """Print what is left of the budgets, if some are set."""
+    from reread.render.budget_table import budget_lines
+    from reread.reports.budget_report import budgets
+
+    states = budgets()
+    if states:
+        echo_lines([[("plain", "")], [("strong", "Budgets")], *budget_lines(states)])
 
 
 def _titles(names: tuple[str, ...], roots: list[Path]) -> dict[str, str]:

@@ -116,9 +116,17 @@ from reread.redaction.manifest import RemovalManifest as RemovalManifest
 from reread.redaction.omissions import Omission as Omission
 from reread.redaction.rewrite import DropCounts as DropCounts
 from reread.reports.blame_report import BlamedLine as BlamedLine
+from reread.reports.budget_report import BudgetState as BudgetState
 from reread.reports.diff_report import DiffSide as DiffSide
 from reread.reports.diff_report import FileDifference as FileDifference
 from reread.reports.diff_report import SessionDiff as SessionDiff
+from reread.reports.digest_report import Digest as Digest
+from reread.reports.digest_report import DigestCommit as DigestCommit
+from reread.reports.digest_report import DigestFile as DigestFile
+from reread.reports.digest_report import DigestProject as DigestProject
+from reread.reports.digest_report import DigestPull as DigestPull
+from reread.reports.digest_report import DigestSession as DigestSession
+from reread.reports.digest_report import DigestTest as DigestTest
 from reread.reports.file_report import FileAt as FileAt
 from reread.reports.now_report import LiveSession as LiveSession
 from reread.reports.secrets_report import FileSecrets as FileSecrets

@@ -1,0 +1,83 @@
+"""`reread budget`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from reread.cli._exit_codes import NOTHING_FOUND
+from reread.cli._options import MODEL, PROJECT, json_option, merged_roots, root_options
+from reread.cli._output import echo_lines, print_json, print_notice
+from reread.errors import Misuse
+
+NONE_SET = "No budgets are set. Set one with `reread budget set 20/day`."
+UNITS = ("day", "week", "month")
+
+
+@click.command()
+@click.argument("action", type=click.Choice(["show", "set", "remove"]), default="show", metavar="[set|remove]")
+@click.argument("what", required=False, metavar="[AMOUNT/PERIOD|PERIOD]")
+@click.option("--project", type=PROJECT, metavar="DIR|NAME", help="Only for what this project costs.")
+@click.option("--model", type=MODEL, metavar="MODEL", help="Only for what this model or family costs.")
+@click.option("--tz", metavar="ZONE", help="Time zone of days, weeks and months: local (default), UTC, Europe/Berlin.")
+@json_option
+@root_options
+@click.pass_context
+def budget(
+    ctx: click.Context,
+    action: str,
+    what: str | None,
+    project: str | None,
+    model: str | None,
+    tz: str | None,
+    as_json: bool,
+    root: tuple[Path, ...],
+) -> None:
+    """Set budgets, and show what is spent and left of them.
+
+    A budget is an amount of dollars for a day, a week (from Monday) or a month, for everything or for a project or
+    model. The forecast is what the period comes to at the rate since it began. `usage`, `now`, `statusline` and the
+    reader show budgets, too. Exits with 1 if a budget is overspent, or if there is none to remove.
+
+    \b
+    reread budget
+    reread budget set 20/day
+    reread budget set 200/month --project shop --model opus
+    reread budget remove day
+    reread budget remove --project shop
+    """
+    from reread.render.budget_table import budget_lines, budget_name
+    from reread.reports import budget_report
+    from reread.reports.spending import forget_spending
+
+    if action == "show":
+        if project is not None or model is not None:
+            raise Misuse("Cannot use --project or --model without set or remove: all budgets are shown.")
+        states = budget_report.budgets(root=merged_roots(ctx, root) or None, tz=tz)
+        if as_json:
+            print_json([budget_report.budget_value(one) for one in states])
+        elif states:
+            echo_lines(budget_lines(states))
+        else:
+            print_notice(NONE_SET)
+        ctx.exit(NOTHING_FOUND if any(one.left_usd < 0 for one in states) else 0)
+    if action == "set":
+        if what is None:
+            raise Misuse("Set which budget? Name an amount and a period, such as `reread budget set 20/day`.")
+        made = budget_report.parse_budget(what, project=project, model=model)
+        budget_report.set_budget(made)
+        changed = [made]
+    else:
+        if what is not None and what not in UNITS:
+            raise Misuse(f"No period {what!r}; use {', '.join(UNITS)}, --project or --model.")
+        changed = budget_report.remove_budgets(per=what, project=project, model=model)
+    forget_spending()
+    if as_json:
+        print_json([budget_report.budget_value(one) for one in changed])
+        return
+    for one in changed:
+        click.echo(f"{'Set' if action == 'set' else 'Removed'}: ${one.amount_usd:,.2f} per {budget_name(one)}.")
+    if not changed:
+        print_notice("No budget is set for that. Run `reread budget` to see all.")
+        ctx.exit(NOTHING_FOUND)

@@ -1,0 +1,57 @@
+"""`reread statusline`; without --install, `__main__` runs it before any of this is imported."""
+
+from __future__ import annotations
+
+import click
+
+from reread.cli._exit_codes import NOTHING_FOUND
+from reread.cli._options import refuse_without
+
+
+@click.command()
+@click.option(
+    "--format", "template", metavar="TEXT", help="Print this text; a part between ' · ' without a value is left out."
+)
+@click.option("--install", is_flag=True, help="Show the setting to add to Claude Code's settings, and add it; asks.")
+@click.option("-y", "--yes", is_flag=True, help="Do not ask.")
+@click.pass_context
+def statusline(ctx: click.Context, template: str | None, install: bool, yes: bool) -> None:
+    """Print one line for Claude Code's status line.
+
+    Reads the JSON that Claude Code gives a status line on standard input. The line says what this session and today
+    cost, what is left of the tightest budget, how full the context is, until when the cache is warm, and the rate
+    limits. Fields for --format: {cost} {today} {left} {context} {cache} {limits} {model} {project}.
+
+    What today costs is counted in the background, at most once a minute. On anything but such JSON, and after
+    0.8 seconds, it prints an empty line. It always exits with 0, except with --install if you say no.
+
+    \b
+    reread statusline --install
+    reread statusline --install --format '{model} · {cost} · {context}' --yes
+    reread statusline < input.json
+    """
+    if install:
+        return _install(ctx, template, yes)
+    refuse_without(ctx, "--yes", "--install", "nothing is asked")
+    from reread.reports.status_line import main
+
+    return main(["--format", template] if template is not None else [])
+
+
+def _install(ctx: click.Context, template: str | None, yes: bool) -> None:
+    import json
+
+    from reread.disk.client_settings import KEY, set_status_line, settings_file, status_command, status_setting
+
+    path, setting = settings_file(), status_setting(template)
+    before = status_command(path)
+    click.echo(f"The setting for {path}:\n\n{json.dumps({KEY: setting}, indent=2, ensure_ascii=False)}\n")
+    if before == setting["command"]:
+        click.echo("It is set already.")
+        return
+    if before is not None:
+        click.echo(f"It replaces the status line that is set now: {before}")
+    if not yes and not click.confirm("Add it?", err=True):
+        ctx.exit(NOTHING_FOUND)
+    set_status_line(path, setting)
+    click.echo("Added. Claude Code shows it from the next prompt on.")

@@ -1,0 +1,44 @@
+"""The status line in Claude Code's own `settings.json`; everything else in it stays as it is."""
+
+from __future__ import annotations
+
+import shlex
+import shutil
+import sys
+from pathlib import Path
+from typing import Any
+
+from reread.base.coerce import as_dict, as_str
+from reread.disk.layout import config_folders
+from reread.storage.json_update import change_object, read_object
+
+NAME, KEY = "settings.json", "statusLine"
+
+
+def settings_file() -> Path:
+    """Return the settings of the user in the first configuration folder of this machine."""
+    return config_folders()[0] / NAME
+
+
+def status_setting(template: str | None = None) -> dict[str, Any]:
+    """Return the setting that lets Claude Code run `reread statusline`."""
+    program = shutil.which("reread")
+    words = [program] if program is not None else [sys.executable, "-m", "reread"]
+    return {
+        "type": "command",
+        "command": shlex.join([*words, "statusline", *(["--format", template] if template else [])]),
+    }
+
+
+def status_command(path: Path) -> str | None:
+    """Return the command of the status line that is set; raise Unreadable if the settings are not a JSON object."""
+    return as_str(as_dict(read_object(path).get(KEY)).get("command"))
+
+
+def set_status_line(path: Path, setting: dict[str, Any]) -> None:
+    """Set the status line; nobody else changes the settings meanwhile, and what is no JSON object is left alone."""
+
+    def change(settings: dict[str, Any]) -> None:
+        settings[KEY] = {**as_dict(settings.get(KEY)), **setting}
+
+    change_object(path, change)

@@ -1,0 +1,157 @@
+"""Budgets: how many dollars a day, week or month may cost, in all or of a project or model, and what is left.
+
+They are in the `config.json` of reread's own folder: those for everything by their unit, as the first versions of the
+reader wrote them, and the others in a list beside them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from datetime import UTC, datetime, tzinfo
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from reread.base.coerce import as_dict, as_list, as_str
+from reread.base.times import parse_span, parse_time_zone
+from reread.catalog.config import change_config_value, config_value
+from reread.disk.layout import default_store, expand_folders
+from reread.errors import Misuse
+from reread.reports.usage_report import usage
+
+SETTING, SCOPED = "budgets", "scoped"
+UNITS = {"day": "today", "week": "this week", "month": "this month"}
+"""The periods that a budget can be for, and the one that is now; weeks begin on Monday."""
+LARGEST = 1e12
+SURE = 0.1
+"""The share of a period that has to be over before it is extrapolated."""
+_AMOUNT = re.compile(
+    r"\$?\s*(\d+(?:\.\d+)?)\s*(?:\$|usd)?\s*(?:/|\s+per\s+|\s+a\s+)\s*(day|week|month|d|w|m)", re.IGNORECASE
+)
+
+
+class Budget(msgspec.Struct, frozen=True, kw_only=True):
+    """Dollars for a period."""
+
+    amount_usd: float
+    per: str
+    """day, week or month."""
+    project: str | None = None
+    """Only what this project costs: its folder, or its name."""
+    model: str | None = None
+    """Only what this model or family costs."""
+
+    @property
+    def scope(self) -> tuple[str, str | None, str | None]:
+        """What it is for: there is one budget for each."""
+        return self.per, self.project, self.model
+
+
+class BudgetState(Budget, frozen=True, kw_only=True):
+    """A budget, and how much of it is spent in the period that is now."""
+
+    start: datetime
+    end: datetime
+    spent_usd: float
+    left_usd: float
+    """Below zero if more is spent."""
+    forecast_usd: float | None
+    """What the whole period costs at the rate since it began; None in its first tenth."""
+    lower_bound: bool = False
+    """True if something that was used has no known price."""
+
+
+def parse_budget(text: str, *, project: str | None = None, model: str | None = None) -> Budget:
+    """Return the budget that a text such as `20/day` means."""
+    found = _AMOUNT.fullmatch(text.strip())
+    unit = next((unit for unit in UNITS if found and unit.startswith(found[2].lower())), None)
+    if found is None or unit is None or not is_amount(float(found[1])):
+        raise Misuse(f"Invalid budget {text!r}; use dollars for a day, week or month, such as 20/day.")
+    return Budget(amount_usd=float(found[1]), per=unit, project=_folder(project), model=model)
+
+
+def _folder(project: str | None) -> str | None:
+    """Return a project as it is stored: an absolute folder, or its name."""
+    return expand_folders(project)[0] if project is not None else None
+
+
+def is_amount(value: Any) -> bool:
+    """True if a value can be the dollars of a budget."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 < value <= LARGEST
+
+
+def stored_budgets() -> list[Budget]:
+    """Return the budgets that are set; what is invalid is left out."""
+    stored = as_dict(config_value(default_store(), SETTING))
+    found = [Budget(amount_usd=stored[unit], per=unit) for unit in UNITS if is_amount(stored.get(unit))]
+    for value in map(as_dict, as_list(stored.get(SCOPED))):
+        per, project, model = as_str(value.get("per")), as_str(value.get("project")), as_str(value.get("model"))
+        if per in UNITS and is_amount(value.get("amount_usd")):
+            found.append(Budget(amount_usd=value["amount_usd"], per=per, project=project, model=model))
+    return list({budget.scope: budget for budget in found}.values())
+
+
+def set_budget(budget: Budget) -> None:
+    """Set a budget, in the place of the one for the same."""
+    _change([*(one for one in stored_budgets() if one.scope != budget.scope), budget])
+
+
+def remove_budgets(*, per: str | None = None, project: str | None = None, model: str | None = None) -> list[Budget]:
+    """Remove the budgets for these, and return them; without any of them, remove all."""
+    wanted = {"per": per, "project": _folder(project), "model": model}
+    given = {name: value for name, value in wanted.items() if value is not None}
+    budgets = stored_budgets()
+    removed = [one for one in budgets if all(getattr(one, name) == value for name, value in given.items())]
+    _change([one for one in budgets if one not in removed])
+    return removed
+
+
+def _change(budgets: Sequence[Budget]) -> None:
+    scoped = [one for one in budgets if one.project or one.model]
+    plain = {one.per: one.amount_usd for one in budgets if one not in scoped}
+
+    def change(stored: Any) -> dict[str, Any]:
+        kept = {name: value for name, value in as_dict(stored).items() if name not in (*UNITS, SCOPED)}
+        return {**kept, **plain, **({SCOPED: msgspec.to_builtins(scoped)} if scoped else {})}
+
+    change_config_value(default_store(), SETTING, change)
+
+
+def budgets(
+    *,
+    root: str | Path | Sequence[str | Path] | None = None,
+    tz: str | tzinfo | None = None,
+    now: datetime | None = None,
+) -> list[BudgetState]:
+    """Return the budgets that are set, each with what is spent and left of it, and a forecast.
+
+    A day, week or month is that of the time zone `tz`, by default the local one; weeks begin on Monday.
+    """
+    zone, clock = parse_time_zone(tz), now or datetime.now(UTC)
+    return [_state(budget, root, zone, clock) for budget in stored_budgets()]
+
+
+def _state(
+    budget: Budget, root: str | Path | Sequence[str | Path] | None, zone: tzinfo | None, clock: datetime
+) -> BudgetState:
+    start, end = parse_span(UNITS[budget.per], now=clock, zone=zone)
+    end = end or clock
+    report = usage(since=start, until=end, tz=zone, project=budget.project, model=budget.model, root=root)
+    spent = float(report.totals.cost_usd or 0)
+    over = (clock - start) / (end - start)
+    return BudgetState(
+        **msgspec.structs.asdict(budget),
+        start=start,
+        end=end,
+        spent_usd=spent,
+        left_usd=budget.amount_usd - spent,
+        forecast_usd=spent / over if over >= SURE else None,
+        lower_bound=report.totals.lower_bound,
+    )
+
+
+def budget_value(state: Budget) -> dict[str, Any]:
+    """Return a budget as JSON values."""
+    return msgspec.to_builtins(state)

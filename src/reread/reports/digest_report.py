@@ -1,0 +1,286 @@
+"""What was done in a period, by project, from what is recorded: sessions, prompts, files, commits, tests, cost."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import closing
+from datetime import datetime, tzinfo
+from pathlib import Path
+from secrets import token_bytes
+from typing import Any
+
+import msgspec
+
+from reread.base.coerce import as_dict, as_list, as_str
+from reread.base.text import one_line
+from reread.base.times import TimeLike, parse_period_ms, parse_time_zone
+from reread.catalog.headers import Header, sessions
+from reread.errors import NotFound, Unreadable
+from reread.model.conversation import Call
+from reread.redaction.literals import Literals
+from reread.redaction.personal import Personal, own_names
+from reread.redaction.scan import SecretScanner
+from reread.redaction.spans import PERSONAL, Span, replace_spans
+from reread.reports.session_facts import session_facts
+from reread.reports.usage_report import usage
+from reread.session.session import Session
+from reread.session.session import open as open_session
+
+PROMPT, COMMAND = 200, 100
+"""Characters of a prompt and of a command."""
+_TEST = re.compile(
+    r"(?:^|[;&|(]|(?:-m|\b(?:run|exec|sudo|time|npx|uv|poetry|pdm|hatch|bundle))\s+(?:run\s+|exec\s+)?)\s*(?:\S*/)?"
+    r"(?:pytest|unittest|tox|nox|jest|vitest|mocha|rspec|phpunit|ctest|playwright test"
+    r"|(?:npm|pnpm|yarn|bun|cargo|go|deno|dotnet|mix|swift|gradlew?|mvn|make|just|task|rake|rails|zig build)"
+    r"\s+(?:run\s+)?test\S*)"
+    r"(?=\s|$|[;&|)])",
+    re.MULTILINE,
+)
+"""A command that runs tests."""
+Progress = Callable[[int], None]
+
+
+class DigestFile(msgspec.Struct, frozen=True):
+    """A file that was changed."""
+
+    path: str
+    added: int
+    """Lines added, and removed."""
+    removed: int
+
+
+class DigestCommit(msgspec.Struct, frozen=True):
+    """A commit that was made."""
+
+    sha: str
+    subject: str
+    branch: str | None
+
+
+class DigestPull(msgspec.Struct, frozen=True):
+    """A pull request that was worked on."""
+
+    number: int
+    url: str | None
+    action: str | None
+
+
+class DigestTest(msgspec.Struct, frozen=True):
+    """A command that ran tests, and how often they passed and failed."""
+
+    command: str
+    passed: int
+    failed: int
+    last_passed: bool
+
+
+class DigestSession(msgspec.Struct, frozen=True, kw_only=True):
+    """What one session did in the period."""
+
+    session: str
+    title: str
+    project: str
+    git_branch: str | None
+    started: datetime | None
+    ended: datetime | None
+    """Its first and last prompt or response in the period."""
+    prompts: list[str]
+    """What was asked, shortened."""
+    files: list[DigestFile]
+    commits: list[DigestCommit]
+    pull_requests: list[DigestPull]
+    tests: list[DigestTest]
+    calls: int
+    failed_calls: int
+    cost_usd: float | None
+    """Dollars in the period, its agents included."""
+
+
+class DigestProject(msgspec.Struct, frozen=True):
+    """What was done in one project."""
+
+    project: str
+    sessions: list[DigestSession]
+    cost_usd: float
+
+    @property
+    def commits(self) -> list[DigestCommit]:
+        """Its commits, each once."""
+        return list({one.sha: one for session in self.sessions for one in session.commits}.values())
+
+    @property
+    def files(self) -> list[DigestFile]:
+        """Its changed files, each once."""
+        return _added_up(one for session in self.sessions for one in session.files)
+
+
+class Digest(msgspec.Struct, frozen=True):
+    """What was done in a period."""
+
+    since: datetime
+    until: datetime
+    projects: list[DigestProject]
+    """The one that cost most first."""
+    cost_usd: float
+    redacted: bool = False
+    unread: list[str] = []
+    """Sessions that could not be read."""
+
+
+def digest(
+    *,
+    since: TimeLike = "yesterday",
+    until: TimeLike | None = None,
+    tz: str | tzinfo | None = None,
+    project: str | Path | Sequence[str | Path] | None = None,
+    root: str | Path | Sequence[str | Path] | None = None,
+    redact: bool = False,
+    progress: Progress | None = None,
+) -> Digest:
+    """Return what was done since a time, by project, from what is recorded.
+
+    A session counts with what it did in the period: its prompts, the files and lines that it changed, its commits and
+    pull requests, the tests that it ran, and its cost. With `redact`, secrets and personal details in the texts are
+    replaced.
+    """
+    zone = parse_time_zone(tz)
+    first, last = parse_period_ms(since, until, zone)
+    counted = usage(by="session", since=since, until=until, tz=zone, project=project, root=root)
+    costs = {str(row["session"]): row.usage.cost_usd for row in counted.rows}
+    window = (first or 0) / 1000, (last / 1000 if last is not None else datetime.now().timestamp())
+    unread: list[str] = []
+    found: dict[str, list[DigestSession]] = {}
+    for header in sessions(project=project, since=since, root=root):
+        if not header.prompts_only and _may_be_within(header, window):
+            one = _session_digest(header, window, costs, root, unread)
+            if one is not None:
+                found.setdefault(one.project, []).append(one)
+        if progress is not None:
+            progress(1)
+    projects = [
+        DigestProject(name, sorted(done, key=_when), sum(one.cost_usd or 0 for one in done))
+        for name, done in found.items()
+    ]
+    projects.sort(key=lambda one: (-one.cost_usd, one.project))
+    start, stop = (datetime.fromtimestamp(seconds, zone).astimezone(zone) for seconds in window)
+    made = Digest(start, stop, projects, sum(one.cost_usd for one in projects), unread=unread)
+    return _redacted(made) if redact else made
+
+
+def digest_value(made: Digest) -> dict[str, Any]:
+    """Return a digest as JSON values."""
+    return msgspec.to_builtins(made)
+
+
+def _when(one: DigestSession) -> float:
+    return one.started.timestamp() if one.started is not None else 0.0
+
+
+def _may_be_within(header: Header, window: tuple[float, float]) -> bool:
+    return header.started is None or header.started.timestamp() < window[1]
+
+
+def _session_digest(
+    header: Header,
+    window: tuple[float, float],
+    costs: dict[str, Any],
+    root: str | Path | Sequence[str | Path] | None,
+    unread: list[str],
+) -> DigestSession | None:
+    """Return what a session did in the period; None if it did nothing."""
+    try:
+        with closing(open_session(header.path, root=root)) as session:
+            return _made(session, header, window, costs)
+    except (Unreadable, NotFound, OSError) as error:
+        unread.append(str(error))
+        return None
+
+
+def _made(session: Session, header: Header, window: tuple[float, float], costs: dict[str, Any]) -> DigestSession | None:
+    def is_within(when: datetime | None) -> bool:
+        return when is not None and window[0] <= when.timestamp() < window[1]
+
+    messages = [message for message in session.messages if is_within(message.timestamp)]
+    if not any(message.kind in ("prompt", "response", "command") for message in messages):
+        return None
+    times = [message.timestamp for message in messages if message.timestamp is not None]
+    threads = (session.conversation, *session.agents.values())
+    calls = [call for thread in threads for call in thread.calls if is_within(call.started)]
+    made = {call.id for call in calls}
+    facts = [fact for fact in session_facts(session).calls if fact.id in made]
+    cost = costs.get(session.id)
+    return DigestSession(
+        session=session.id,
+        title=one_line(session.title),
+        project=session.project,
+        git_branch=header.git_branch,
+        started=min(times, default=None),
+        ended=max(times, default=None),
+        prompts=[
+            one_line(message.text, PROMPT)
+            for message in messages
+            if message.kind == "prompt" and message.author == "person" and message.active
+        ],
+        files=_added_up(
+            DigestFile(fact.file, fact.lines_added, fact.lines_removed)
+            for fact in facts
+            if fact.file is not None and (fact.lines_added or fact.lines_removed)
+        ),
+        commits=[
+            DigestCommit(one.sha, one.subject or "", one.branch) for one in session.commits if one.call.id in made
+        ],
+        pull_requests=[
+            DigestPull(one.number, one.url, one.action)
+            for one in session.pull_requests
+            if one.call is not None and one.call.id in made
+        ],
+        tests=_tests(calls),
+        calls=len(calls),
+        failed_calls=sum(fact.state == "failed" for fact in facts),
+        cost_usd=None if cost is None else float(cost),
+    )
+
+
+def _added_up(files: Iterable[DigestFile]) -> list[DigestFile]:
+    added: Counter[str] = Counter()
+    removed: Counter[str] = Counter()
+    for file in files:
+        added[file.path] += file.added
+        removed[file.path] += file.removed
+    return [DigestFile(path, added[path], removed[path]) for path in added]
+
+
+def _tests(calls: Iterable[Call]) -> list[DigestTest]:
+    """Return the commands that ran tests, in the order in which each was first run."""
+    runs: dict[str, list[bool]] = {}
+    for call in calls:
+        command, ok = as_str(as_dict(call.input).get("command")), call.ok
+        if (
+            command is not None
+            and ok is not None
+            and call.state in ("done", "failed")
+            and _TEST.search(command.partition("<<")[0])
+        ):
+            runs.setdefault(one_line(command, COMMAND), []).append(ok)
+    return [DigestTest(command, sum(ok), len(ok) - sum(ok), ok[-1]) for command, ok in runs.items()]
+
+
+def _redacted(made: Digest) -> Digest:
+    """Return a digest with what must not be shared replaced in every text."""
+    users, hosts = own_names()
+    personal = Personal(token_bytes(16), users=users, hosts=hosts)
+    scanner = SecretScanner(personal, Literals(personal.known()))
+
+    def replacement(span: Span) -> str:
+        return personal.pseudonym(span.kind, span.value) if span.level == PERSONAL else f"[{span.kind}]"
+
+    def clean(value: Any) -> Any:
+        if isinstance(value, str):
+            return replace_spans(value, scanner.find(value), replacement)
+        if isinstance(value, list):
+            return list(map(clean, as_list(value)))
+        return {name: clean(item) for name, item in as_dict(value).items()} if isinstance(value, dict) else value
+
+    return msgspec.convert({**clean(msgspec.to_builtins(made)), "redacted": True}, Digest)

@@ -1,0 +1,55 @@
+"""What today costs and what is left of budgets, written down for those who cannot wait for a count: status lines.
+
+Run as a program, it counts and writes; `status_line` starts it when what is written is old.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from reread.base.times import parse_span
+from reread.reports.budget_report import budgets
+from reread.reports.status_line import RATE_LIMITS, SPENDING, cache_file, now_seconds
+from reread.reports.usage_report import usage
+from reread.storage.atomic import write_atomic
+from reread.storage.safe_open import make_own_folder, read_own
+from reread.storage.user_paths import cache_folder
+
+LARGEST = 1 << 20
+
+
+def write_spending() -> None:
+    """Count what today costs, and write it down with what is left of each budget."""
+    day = parse_span("today")
+    today = usage(since="today").totals
+    value = {
+        "at": now_seconds(),
+        "from": day.start.timestamp(),
+        "until": (day.end or day.start).timestamp(),
+        "today_usd": float(today.cost_usd or 0),
+        "budgets": [
+            {"per": one.per, "project": one.project, "model": one.model, "left_usd": one.left_usd} for one in budgets()
+        ],
+    }
+    make_own_folder(cache_folder())
+    write_atomic(cache_folder() / SPENDING, [json.dumps(value).encode()])
+
+
+def forget_spending() -> None:
+    """Forget what was written down, because budgets have changed."""
+    (cache_folder() / SPENDING).unlink(missing_ok=True)
+
+
+def rate_limits() -> dict[str, Any]:
+    """Return the rate limits that a client last gave a status line, by window; empty if there are none."""
+    from reread.base.coerce import as_dict
+
+    try:
+        return as_dict(as_dict(json.loads(read_own(cache_file(RATE_LIMITS), LARGEST))).get("rate_limits"))
+    except (OSError, ValueError, RecursionError):
+        return {}
+
+
+if __name__ == "__main__":
+    write_spending()

@@ -1,0 +1,114 @@
+"""The digest: what it says of the samples, that its sums are those of usage, that it is safe to read and to send."""
+
+import json
+from pathlib import Path
+
+import pytest
+from command import run
+
+import reread
+from reread.render.digest_text import digest_html, digest_markdown
+from reread.reports.digest_report import _TEST as TEST  # pyright: ignore[reportPrivateUsage]
+from reread.reports.digest_report import Digest
+
+SAMPLES = Path(reread.__file__).parent / "samples"
+PERIOD = {"since": "2026-11-09", "until": "2026-11-12", "tz": "UTC", "root": SAMPLES}
+
+
+@pytest.fixture(name="made", scope="module")
+def _made() -> Digest:
+    return reread.digest(**PERIOD)  # pyright: ignore[reportArgumentType]
+
+
+def test_a_session_is_told_by_what_it_did(made: Digest) -> None:
+    harbor = next(project for project in made.projects if project.project.endswith("harbor"))
+    one = next(session for session in harbor.sessions if session.session.startswith("8c1f0b52"))
+    assert one.title == "Fix the flaky ceiling test"
+    assert one.prompts[-1] == "Yes, that's better. Commit it and open a PR."
+    assert [(Path(file.path).name, file.added, file.removed) for file in one.files] == [
+        ("backoff.py", 4, 3),
+        ("test_backoff.py", 12, 4),
+    ]
+    assert [(commit.sha, commit.subject) for commit in one.commits] == [
+        ("c7d20fe", "Keep retry delays under the ceiling, and apart")
+    ]
+    assert [(pull.number, pull.action) for pull in one.pull_requests] == [(118, "created")]
+    assert [(test.passed, test.failed) for test in one.tests] == [(0, 1), (1, 0)]
+    assert (one.calls, one.failed_calls) == (16, 1)
+
+
+def test_its_cost_is_that_of_usage(made: Digest) -> None:
+    counted = reread.usage(by="project", **PERIOD)  # pyright: ignore[reportArgumentType]
+    assert made.cost_usd == pytest.approx(float(counted.totals.cost_usd or 0))
+    costs = {row["project"]: float(row.usage.cost_usd) for row in counted.rows}
+    assert {one.project: pytest.approx(one.cost_usd) for one in made.projects} == costs
+
+
+def test_only_what_was_done_in_the_period_counts(made: Digest) -> None:
+    day = reread.digest(**{**PERIOD, "since": "2026-11-11", "until": "2026-11-11"})  # pyright: ignore[reportArgumentType]
+    prompts = [prompt for project in day.projects for one in project.sessions for prompt in one.prompts]
+    assert prompts == [
+        "Morning. Write the release note for 0.5.0: what is new, what to do when upgrading. Half a page."
+    ]
+    assert 0 < day.cost_usd < made.cost_usd
+
+
+def test_texts_are_escaped(made: Digest) -> None:
+    import msgspec
+
+    bad = "<script>alert(1)</script> [x](javascript:y) ![p](http://e/x.png)\x1b]0;t\x07\n# head"
+    session = msgspec.structs.replace(made.projects[0].sessions[0], title=bad, prompts=[bad], git_branch=bad)
+    project = msgspec.structs.replace(made.projects[0], sessions=[session], project=bad)
+    hostile = msgspec.structs.replace(made, projects=[project])
+    page, text = digest_html(hostile), digest_markdown(hostile)
+    assert "<script" not in page and "\x1b" not in page + text
+    assert "<script" not in text.replace("\\<", "") and "\n# head" not in text and "![" not in text.replace("\\!", "")
+
+
+def test_redacted_texts_have_no_names_and_no_secrets(tmp_path: Path) -> None:
+    text = "\n".join(file.read_text() for file in (SAMPLES / "projects").rglob("*.jsonl"))
+    secret = "ghp_" + "Zk3" * 12
+    root = tmp_path / "projects" / "-home-sam-code-harbor"
+    root.mkdir(parents=True)
+    row = next(
+        line for line in text.splitlines() if '"type":"user"' in line and "ceiling" in line and '"text' not in line
+    )
+    record = json.loads(row)
+    record["message"] = {"role": "user", "content": f"Use {secret} and mail kim@fabrikam.io"}
+    (root / f"{record['sessionId']}.jsonl").write_text(json.dumps(record) + "\n")
+    plain = run("digest", "--since", "2020", "--root", str(tmp_path)).stdout
+    clean = run("digest", "--since", "2020", "--root", str(tmp_path), "--redact").stdout
+    assert secret.replace("_", "\\_") in plain and "kim@fabrikam" in plain and "/home/sam" in plain
+    assert secret.replace("_", "\\_") not in clean and "kim@fabrikam" not in clean and "/home/sam" not in clean
+
+
+def test_it_is_written_in_three_formats_and_says_if_there_is_nothing(tmp_path: Path) -> None:
+    words = ("--demo", "digest", "--since", "2026-11")
+    assert run(*words).stdout.startswith("# Sessions from 2026-11-01")
+    value = json.loads(run(*words, "-f", "json").stdout)
+    assert value["projects"][0]["sessions"][0]["prompts"]
+    page = tmp_path / "week.html"
+    assert run(*words, "-f", "html", "-o", str(page)).stdout == ""
+    assert page.read_text().startswith("<!doctype html>")
+    nothing = run("--demo", "digest", "--since", "2019", "--until", "2019")
+    assert (nothing.returncode, "No session did anything." in nothing.stdout) == (1, True)
+
+
+@pytest.mark.parametrize(
+    ("command", "is_test"),
+    [
+        ("pytest -q", True),
+        ("cd x && python -m pytest tests", True),
+        ("npm test", True),
+        ("npm run test:unit", True),
+        ("cargo test --all", True),
+        ("uv run pytest", True),
+        ("./gradlew test", True),
+        ("pip install pytest", False),
+        ("cat pytest.ini", False),
+        ("echo test", False),
+        ("make", False),
+    ],
+)
+def test_commands_that_run_tests_are_known(command: str, is_test: bool) -> None:
+    assert bool(TEST.search(command)) is is_test

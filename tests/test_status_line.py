@@ -1,0 +1,159 @@
+"""The status line: what it prints, that it always does and in time, what it imports, and the setting that runs it."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from command import REREAD, run
+from limits import wait_until
+
+import reread
+from reread.reports import status_line
+from reread.reports.spending import rate_limits, write_spending
+from reread.reports.status_line import status_text
+
+SOON = time.time() + 240
+GIVEN: dict[str, Any] = {
+    "session_id": "8c1f",
+    "transcript_path": "/nonexistent/8c1f.jsonl",
+    "cwd": "/work/shop",
+    "model": {"id": "claude-opus-5-5", "display_name": "Opus 5.5"},
+    "workspace": {"current_dir": "/work/shop", "project_dir": "/work/shop"},
+    "cost": {"total_cost_usd": 1.2345},
+    "context_window": {"used_percentage": 41, "context_window_size": 200000, "total_input_tokens": 82000},
+    "prompt_cache": {"warm": True, "ttl": "5m", "expires_at": SOON},
+    "rate_limits": {
+        "five_hour": {"used_percentage": 23.5, "resets_at": SOON},
+        "seven_day": {"used_percentage": 81, "resets_at": SOON},
+    },
+}
+"""What 2.1.325 gives a status line, and the rate limits of a subscription."""
+UNTIL = time.strftime("%H:%M", time.localtime(SOON))
+SAMPLES = Path(reread.__file__).parent / "samples"
+
+
+@pytest.fixture(autouse=True)
+def _counts_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Start no process that counts, but in a program that is really started."""
+    monkeypatch.setattr(status_line, "_start_counting", lambda _: None)
+
+
+def text(template: str = status_line.DEFAULT, **changes: Any) -> str:
+    return status_text(json.dumps({**GIVEN, **changes}).encode(), template)
+
+
+def test_the_line_says_what_is_known() -> None:
+    limits = f"5 h 24%, 7 d 81% until {UNTIL}"
+    assert text() == f"$1.23 · context 41% · cache until {UNTIL} · {limits}"
+    assert text(cost=None, rate_limits=None, prompt_cache={"expires_at": 1}) == "context 41%"
+    assert text("{model} in {project} · {cost}") == "Opus 5.5 in shop · $1.23"
+    assert (
+        text(context_window={"context_window_size": 1000, "total_input_tokens": 500}, rate_limits=None).count("50%")
+        == 1
+    )
+    assert rate_limits() == GIVEN["rate_limits"], "kept for `now`"
+
+
+def test_today_and_budgets_are_what_was_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", "/nonexistent")
+    assert run("budget", "set", "20/day").returncode == 0
+    write_spending()
+    assert text("{today} · {left}") == "$0.00 · $20.00"
+    file = Path(status_line.cache_file(status_line.SPENDING))
+    file.write_text(json.dumps({**json.loads(file.read_text()), "until": time.time() - 1}))
+    assert text("{today} · {left} · {cost}") == "$1.23", "that was yesterday"
+
+
+def test_the_end_of_a_transcript_says_how_long_the_cache_is_warm(tmp_path: Path) -> None:
+    stamp = time.strftime("%Y-%m-%dT%H:%M:%S.000Z", time.gmtime())
+    for field, seconds in (("ephemeral_5m_input_tokens", 300), ("ephemeral_1h_input_tokens", 3600)):
+        usage = {"cache_creation_input_tokens": 9, "cache_creation": {field: 9}}
+        record = {"type": "assistant", "timestamp": stamp, "message": {"usage": usage}}
+        path = tmp_path / "8c1f.jsonl"
+        path.write_text(json.dumps({"type": "user"}) + "\n" + json.dumps(record) + '\n{"type":"system"}\n{"torn')
+        expected = time.strftime("%H:%M", time.localtime(time.time() + seconds))
+        later = time.strftime("%H:%M", time.localtime(time.time() + seconds - 60))
+        assert text("{cache}", prompt_cache=None, transcript_path=str(path)) in (expected, later)
+
+
+JUNK = [None, 7, -1, 1e308, 10**40, "", "\x1b]0;x\x07\n", [], [[]], {}, {"used_percentage": "x"}, True, "\ud800"]
+
+
+def test_no_value_does_harm() -> None:
+    for field in GIVEN:
+        for junk in JUNK:
+            for changes in (
+                {field: junk},
+                {field: dict.fromkeys(("used_percentage", "total_cost_usd", *FIELDS), junk)},
+            ):
+                line = text(status_line.DEFAULT + " · {model} · {project}", **changes)
+                assert line.isprintable() and len(line) <= status_line.LONGEST, changes
+
+
+FIELDS = ("display_name", "project_dir", "expires_at", "five_hour", "total_input_tokens", "resets_at")
+BAD = [b"", b"junk", b"[]", b"null", b"{", b"\xff\xfe", b"[" * 200_000, b'{"cost":' * 5000, b" " * (2 << 20), b"{}"]
+
+
+@pytest.mark.parametrize("data", BAD, ids=range(len(BAD)))
+def test_junk_is_an_empty_line_and_no_error(data: bytes) -> None:
+    done = run("statusline", stdin=data)
+    assert (done.stdout, done.stderr, done.returncode) == ("\n", "", 0)
+
+
+def test_it_does_not_wait_for_its_input() -> None:
+    process = subprocess.Popen([*REREAD, "statusline"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    assert process.stdout is not None
+    assert process.stdout.read() == b"\n"
+    assert process.wait() == 0
+    process.communicate()
+
+
+def test_it_imports_almost_nothing() -> None:
+    code = "import sys; from reread.reports import status_line; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    own = {name for name in done.stdout.split() if name.startswith("reread.")}
+    assert own == {"reread.base", "reread.base.version", "reread.reports", "reread.reports.status_line"}
+    assert {"click", "msgspec", "rich", "sqlite3", "subprocess"}.isdisjoint(done.stdout.split())
+
+
+def test_what_today_costs_is_counted_beside(tmp_path: Path) -> None:
+    environment = {"REREAD_CACHE": str(tmp_path / "cache"), "PYTHONUTF8": "1"}
+    run("statusline", stdin=json.dumps(GIVEN).encode(), env=environment)
+    written = tmp_path / "cache" / status_line.SPENDING
+    wait_until(written.exists)
+    wait_until(lambda: not (tmp_path / "cache" / status_line.MARK).exists())
+    assert json.loads(written.read_text())["today_usd"] == 0
+    if os.name == "posix":
+        assert written.stat().st_mode & 0o077 == 0
+
+
+def test_installing_adds_one_setting_and_only_if_told_to(tmp_path: Path) -> None:
+    settings = tmp_path / "settings.json"
+    before = {"model": "opus", "hooks": {"Stop": []}, "ünknown": [1, {"x": None}]}
+    settings.write_text(json.dumps(before))
+    assert run("statusline", "--install", home=tmp_path).returncode != 0
+    assert json.loads(settings.read_text()) == before
+    done = run("statusline", "--install", "--yes", "--format", "{cost} · it's", home=tmp_path)
+    assert done.returncode == 0, done.stderr
+    after = json.loads(settings.read_text())
+    command = after.pop("statusLine")["command"]
+    assert after == before
+    assert command.endswith("""statusline --format '{cost} · it'"'"'s'""")
+    assert "It is set already" in run("statusline", "--install", "--format", "{cost} · it's", home=tmp_path).stdout
+    replaced = run("statusline", "--install", "--yes", home=tmp_path)
+    assert f"It replaces the status line that is set now: {command}" in replaced.stdout
+    assert json.loads(settings.read_text()).keys() == {*before, "statusLine"}
+
+
+@pytest.mark.parametrize("broken", [b"{", b"[]", b'{"a": 1} // note', b"\xff"])
+def test_settings_that_are_no_json_object_are_left_alone(tmp_path: Path, broken: bytes) -> None:
+    (tmp_path / "settings.json").write_bytes(broken)
+    done = run("statusline", "--install", "--yes", home=tmp_path)
+    assert done.returncode == 2
+    assert "is not a JSON object; repair it, or move it away" in done.stderr
+    assert (tmp_path / "settings.json").read_bytes() == broken
