@@ -8,17 +8,16 @@ client was killed while a command waited.
 import itertools
 import json
 import os
-import re
 import subprocess
 import sys
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 from command import run
 from limits import wait_until
+from running import NEW, OLD, Machine
 
 import reread
 from reread.disk import processes
@@ -26,57 +25,7 @@ from reread.render.now_table import now_lines, summary_text
 from reread.reports.now_report import NowWatch
 from reread.session.activity import STATES
 
-FIXTURES = Path(__file__).parent / "fixtures" / "now"
-NEW, OLD = "2.1.325", "2.1.76"
-CLIENT = "import subprocess, sys\nfor line in sys.stdin: subprocess.Popen(['sleep', '600']) if line.strip() else None"
-"""A process that starts another one for each line that it is sent."""
 needs_proc = pytest.mark.skipif(not processes.HAS_PROC, reason="the system does not tell of processes")
-
-
-class Machine:
-    """A configuration folder, and a process that stands for the client."""
-
-    def __init__(self, folder: Path, version: str) -> None:
-        self.config, self.version, self.project = folder / "config", version, folder / "demo"
-        self.project.mkdir()
-        self.client = subprocess.Popen(
-            ["claude", "-c", CLIENT], executable=sys.executable, cwd=self.project, stdin=subprocess.PIPE, text=True
-        )
-        wait_until(lambda: not processes.HAS_PROC or self.client.pid in self.clients())
-        self.registry: dict[str, Any] = json.loads((FIXTURES / f"{version}.registry.json").read_text())
-        self.id = self.registry["sessionId"]
-        slug = re.sub("[^A-Za-z0-9]", "-", str(self.project))
-        self.transcript = self.config / "projects" / slug / f"{self.id}.jsonl"
-        self.transcript.parent.mkdir(parents=True)
-        (self.config / "sessions").mkdir()
-
-    def clients(self) -> set[int]:
-        found = processes.ClientProcesses().by_folder() or {}
-        return {process.pid for process in found.get(str(self.project), [])}
-
-    def write(self, lines: int) -> None:
-        """Write the first lines of the transcript, as if it were now."""
-        text = (FIXTURES / f"{self.version}.jsonl").read_text().replace("/work/demo", str(self.project))
-        stamp = (datetime.now(UTC) - timedelta(seconds=1)).isoformat()
-        text = re.sub(r'"timestamp":"[^"]*"', f'"timestamp":"{stamp}"', text)
-        self.transcript.write_text("".join(text.splitlines(keepends=True)[:lines]))
-
-    def register(self, **changes: Any) -> None:
-        process = processes.process(self.client.pid) if processes.HAS_PROC else None
-        stamp = int(datetime.now(UTC).timestamp() * 1000)
-        times = {name: stamp for name in ("startedAt", "updatedAt", "statusUpdatedAt") if name in self.registry}
-        start = {"procStart": process.start} if process is not None and "procStart" in self.registry else {}
-        value = {**self.registry, "pid": self.client.pid, **start, **times, "cwd": str(self.project), **changes}
-        (self.config / "sessions" / f"{self.client.pid}.json").write_text(json.dumps(value))
-
-    def now(self) -> tuple[str, str | None, str | None, bool]:
-        (one,) = reread.now(root=self.config)
-        assert one.session == self.id
-        return one.state, one.waiting_for, one.tool, one.inferred
-
-    def kill(self) -> None:
-        self.client.kill()
-        self.client.communicate()
 
 
 @pytest.fixture(name="machines")

@@ -83,6 +83,34 @@ class Library(Value, frozen=True):
     demo: bool = False
 
 
+class NowSession(Value, frozen=True):
+    """A session that runs now, or has died."""
+
+    id: str
+    key: str | None
+    """Its name in URLs; None if it has no transcript yet."""
+    title: str
+    project: str
+    """The name of its folder."""
+    git_branch: str | None
+    state: str
+    """working, waiting, idle or died."""
+    since: datetime | None
+    activity: str
+    """What it does or waits for."""
+    figures: str
+    """Its turn, context and cost."""
+
+
+class LibraryNow(Value, frozen=True):
+    """What runs now, those that wait first."""
+
+    summary: str
+    """How many run, and how many wait; empty if none runs."""
+    waiting: int
+    sessions: list[NowSession]
+
+
 class ReaderSettings(Value, frozen=True):
     """Budgets in dollars; None if there is none."""
 

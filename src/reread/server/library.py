@@ -26,6 +26,7 @@ from reread.reader.row_counts import RowCounts
 from reread.reader.session_keys import session_key
 from reread.server.counter_process import CounterProcess
 from reread.server.event_bus import EventBus
+from reread.server.running import RunningSessions
 from reread.session.follow import folder_ticks
 from reread.storage.prompt_history import is_prompts
 
@@ -34,7 +35,9 @@ REFRESH_SECONDS = 2.0
 LISTENING_SECONDS = 0.5
 """How soon the folders are watched once a browser listens."""
 HEARTBEAT_MS = 5000
-"""How often the folders are searched while a browser listens, even if the system reports nothing."""
+"""How often sessions that are being written are looked at while a browser listens, even if nothing is reported."""
+SWEEP_SECONDS = 30.0
+"""How often all folders are searched then: with thousands of sessions, that takes a while."""
 STEP_MS = 50
 """How long changes are gathered before the system reports them."""
 PAUSE_SECONDS = 0.15
@@ -86,6 +89,7 @@ class SessionLibrary:
         self._refresh_lock = threading.Lock()
         """Held during a whole refresh."""
         self._refreshed = 0.0
+        self._swept = -SWEEP_SECONDS
         self._files = FileSet()
         self._owners: dict[str, str | None] = {}
         """The session's file that each file belongs to."""
@@ -94,14 +98,19 @@ class SessionLibrary:
         """The annotations as browsers know them."""
         self._stop = threading.Event()
         self._counter = CounterProcess(self._set_counts) if count else None
+        self.running: RunningSessions = RunningSessions(
+            self.bus, lambda path: self.keys().get(path), roots, enabled=not demo and not (paths and not roots)
+        )
 
     def start(self) -> None:
         """Search the folders in the background, repeatedly while a browser listens."""
         threading.Thread(target=self._keep_refreshing, name="library", daemon=True).start()
+        self.running.start()
 
     def close(self) -> None:
         """Stop refreshing and counting, and end every stream."""
         self._stop.set()
+        self.running.close()
         self._stop_watching()
         self.bus.close()
         if self._counter is not None:
@@ -208,7 +217,9 @@ class SessionLibrary:
         with self._refresh_lock:
             before, old = self._entries.keys(), self._files
             files = self._files.restated(touched) if touched else None
-            files = files or find_files(self._roots or None, self._paths, prompts=True)
+            if files is None:
+                files = find_files(self._roots or None, self._paths, prompts=True)
+                self._swept = time.monotonic()
             entries, changed = self._read_entries(files)
             with self._lock:
                 self._files, self._entries = files, entries
@@ -323,17 +334,30 @@ class SessionLibrary:
     def _watch(self) -> None:
         """Refresh whenever a file changes, until no browser listens."""
         stop = self._watching = threading.Event()
+        self._swept = -SWEEP_SECONDS  # something may have changed before the watch
         for touched in folder_ticks(self._watched, stop, heartbeat=HEARTBEAT_MS, step=STEP_MS):
             if stop.is_set() or not self.bus.listeners:
                 break
             files = {path for path in touched if path.endswith(".jsonl")}
             folders = {path for path in touched - files if os.path.isdir(path)}
-            if files or folders or not touched:
+            if files or folders:
                 self.refresh(files | folders)
                 stop.wait(PAUSE_SECONDS)
+            elif not touched:
+                self._refresh_unreported()
             if folders:  # what is written into a folder before the system watches it is not reported
                 self.refresh()
         self._watching = None
+
+    def _refresh_unreported(self) -> None:
+        """Look at the sessions that are being written, or search all folders if that was long ago."""
+        live = {str(path) for path, entry in self._entries.items() if entry.live}
+        if time.monotonic() - self._swept >= SWEEP_SECONDS:
+            self.refresh()
+        elif live:
+            self.refresh(live)
+        else:
+            self._publish_annotations()
 
     def _stop_watching(self) -> None:
         if self._watching is not None:

@@ -285,6 +285,9 @@ def make_app(library: SessionLibrary) -> Starlette:
     async def listing(request: Request) -> Response:
         return json_response(await library_threads.run(library.listing))
 
+    async def now(request: Request) -> Response:
+        return json_response(await library_threads.run(library.running.now))
+
     def search_all(request: Request) -> Any:
         params = Parameters(request)
         newest = params.text("order") == NEWEST
@@ -345,6 +348,7 @@ def make_app(library: SessionLibrary) -> Starlette:
     routes = [
         Route("/api/library", listing),
         Route("/api/events", library_events),
+        Route("/api/now", now),
         Route("/api/usage", usage),
         Route("/api/stats", stats),
         Route("/api/stats/calls", stats_calls),

@@ -9,6 +9,7 @@ export function closedSource(reason: string): Source {
     home: "",
     onlySession: null,
     library: unavailable,
+    now: unavailable,
     searchAll: unavailable,
     overview: unavailable,
     page: unavailable,

@@ -163,6 +163,7 @@ export const httpSource: Source = {
   home: "#/",
   onlySession: null,
   library: () => getJson("api/library"),
+  now: () => getJson("api/now"),
   searchAll: (q, order, count) => getJson(`api/search${queryString({ q, order, count })}`),
   overview: (thread, brief) => getJson(inThread(thread, "", { brief })),
   page: (thread, start, count, whole) => getJson(inThread(thread, "/items", { start, count, whole })),
@@ -196,5 +197,5 @@ export const httpSource: Source = {
       update: (value) => events.update?.(value),
       opening: (value) => events.opening?.(value),
     }),
-  watchLibrary: (events) => listen("api/events", { row: events.row, library: events.changed, grown: events.grown }),
+  watchLibrary: (events) => listen("api/events", { row: events.row, library: events.changed, grown: events.grown, now: events.now }),
 };

@@ -8,6 +8,7 @@ import type {
   FilterResult,
   ItemPage,
   Library,
+  LibraryNow,
   LibraryRow,
   LibrarySearch,
   OpeningProgress,
@@ -112,6 +113,8 @@ export interface LibraryEvents {
   changed(): void;
   /** Something was written into the files of sessions, or of their agents. */
   grown(): void;
+  /** Other sessions run, or do something else. */
+  now(now: LibraryNow): void;
 }
 
 /** Why the server does not answer: it is gone, or it wants another token. */
@@ -130,6 +133,8 @@ export interface Source {
   /** The address of the session, if there is only one. */
   onlySession: string | null;
   library(): Promise<Library>;
+  /** The sessions that run now. */
+  now(): Promise<LibraryNow>;
   /** The sessions and texts that match a query, at most `count` texts. */
   searchAll(query: string, order: Order, count: number): Promise<LibrarySearch>;
   /** `brief`: without what takes a while to count, if it does. */

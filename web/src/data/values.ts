@@ -554,6 +554,26 @@ export interface Library {
   demo: boolean;
 }
 
+/** A session that runs now, or has died. */
+export interface NowSession {
+  id: string;
+  key: string | null;
+  title: string;
+  project: string;
+  git_branch: string | null;
+  state: string;
+  since: string | null;
+  activity: string;
+  figures: string;
+}
+
+/** What runs now, those that wait first. */
+export interface LibraryNow {
+  summary: string;
+  waiting: number;
+  sessions: NowSession[];
+}
+
 /** Budgets in dollars; None if there is none. */
 export interface ReaderSettings {
   day: number | null;

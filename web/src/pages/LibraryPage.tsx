@@ -15,6 +15,7 @@ import type { Library } from "../data/values";
 import { isEmptySession, listRows, matchesWords, sortName, SORTS, type Sort } from "./groupSessions";
 import { LibrarySearcher } from "./librarySearch";
 import { listState, saveListState, useKeptScroll } from "./listState";
+import { NowPanel } from "./NowPanel";
 import { firstResult, SearchResults, STEPS } from "./SearchResults";
 import { SessionList } from "./SessionList";
 import { useLibrary } from "./useLibrary";
@@ -24,7 +25,11 @@ export function LibraryPage({ route }: { route: ListRoute }) {
   const source = useSource();
   const searcher = useMemo(() => new LibrarySearcher(source), [source]);
   useVersion(searcher);
-  const { library, failed, retry, star } = useLibrary(searcher.refresh);
+  const { library, now, failed, retry, star } = useLibrary(searcher.refresh);
+  const waiting = now?.waiting ?? 0;
+  useEffect(() => {
+    document.title = waiting ? `(${waiting}) reread` : "reread";
+  }, [waiting]);
   const named = SORTS.find((name) => name === route.sort) ?? SORTS[0];
   const [filter, setFilter] = useState(route.filter);
   const [sort, setSort] = useState<Sort>(named);
@@ -105,6 +110,7 @@ export function LibraryPage({ route }: { route: ListRoute }) {
                 These are the bundled sample sessions. Run <code>reread</code> without <code>--demo</code> to see your own.
               </p>
             )}
+            {now && !searching && !captured && now.sessions.length > 0 && <NowPanel now={now} />}
             {searching ? (
               <SearchResults
                 searcher={searcher}

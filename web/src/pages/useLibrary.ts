@@ -3,18 +3,18 @@
 import { useEffect, useState } from "react";
 import { useSource } from "../contexts";
 import { toError } from "../kit/toError";
-import type { Library, LibraryRow } from "../data/values";
+import type { Library, LibraryNow, LibraryRow } from "../data/values";
 
 /** The list of sessions; `onGrowth` is called if there are new texts. */
 export function useLibrary(onGrowth: () => void) {
   const source = useSource();
   const [library, setLibrary] = useState<Library | null>(null);
+  const [now, setNow] = useState<LibraryNow | null>(null);
   const [failed, setFailed] = useState<Error | null>(null);
   const [attempt, setAttempt] = useState(0);
   const change = (key: string, row: Partial<LibraryRow>) =>
     setLibrary((before) => before && { ...before, sessions: before.sessions.map((old) => (old.key === key ? { ...old, ...row } : old)) });
   useEffect(() => {
-    document.title = "reread";
     let current = true;
     const load = () =>
       source.library().then(
@@ -26,6 +26,10 @@ export function useLibrary(onGrowth: () => void) {
         (error: unknown) => current && setFailed(toError(error)),
       );
     void load();
+    source.now().then(
+      (value) => current && setNow(value),
+      () => undefined, // an older server; the list itself says what is wrong
+    );
     const stop = source.watchLibrary({
       changed: () => {
         void load();
@@ -33,6 +37,7 @@ export function useLibrary(onGrowth: () => void) {
       },
       grown: onGrowth,
       row: (row) => change(row.key, row),
+      now: setNow,
     });
     return () => {
       current = false;
@@ -47,5 +52,5 @@ export function useLibrary(onGrowth: () => void) {
       setFailed(toError(error));
     });
   };
-  return { library, failed, retry: () => setAttempt(attempt + 1), star };
+  return { library, now, failed, retry: () => setAttempt(attempt + 1), star };
 }

@@ -3,7 +3,7 @@
 import { useEffect, useId, useLayoutEffect, useRef, useState, type KeyboardEvent } from "react";
 import { useSource } from "../contexts";
 import { PlainText } from "../kit/PlainText";
-import type { LibraryRow } from "../data/values";
+import type { LibraryNow, LibraryRow } from "../data/values";
 import { availableActions } from "./actions";
 import { entryGroups, type Entry } from "./entries";
 
@@ -15,7 +15,8 @@ export function Palette({ onClose }: { onClose(): void }) {
   const [at, setAt] = useState(0);
   const sessions = useSessions();
   const [actions] = useState(availableActions);
-  const groups = entryGroups(text, sessions, actions, source);
+  const now = useNow();
+  const groups = entryGroups(text, sessions, actions, source, now);
   const entries = groups.flatMap(({ entries }) => entries);
   const current = entries[Math.min(at, entries.length - 1)];
   const optionId = (entry: Entry) => `${id}-${entries.indexOf(entry)}`;
@@ -113,6 +114,23 @@ function Marked({ text, marks }: { text: string; marks: Entry["marks"] }) {
     const piece = <PlainText key={at} text={text.slice(edges[at], end)} />;
     return at % 2 ? <mark key={at}>{piece}</mark> : piece;
   });
+}
+
+function useNow(): LibraryNow | null {
+  const source = useSource();
+  const [now, setNow] = useState<LibraryNow | null>(null);
+  useEffect(() => {
+    if (!source.can.library) return;
+    let current = true;
+    source.now().then(
+      (value) => current && setNow(value),
+      () => undefined, // as with the sessions
+    );
+    return () => {
+      current = false;
+    };
+  }, [source]);
+  return now;
 }
 
 /** The sessions of the last time are shown at once. */

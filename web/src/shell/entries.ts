@@ -3,7 +3,7 @@
 import { ago, folder } from "../kit/format";
 import { listHref, sessionHref } from "../route";
 import type { Source } from "../data/source";
-import type { LibraryRow } from "../data/values";
+import type { LibraryNow, LibraryRow, NowSession } from "../data/values";
 import type { Span } from "../search/textMatcher";
 import type { Action } from "./actions";
 
@@ -36,10 +36,11 @@ const PAGES: [name: string, detail: string, href: string][] = [
 ];
 
 /** The groups that have entries, in order. */
-export function entryGroups(text: string, sessions: LibraryRow[], actions: Action[], { can }: Source): EntryGroup[] {
+export function entryGroups(text: string, sessions: LibraryRow[], actions: Action[], { can }: Source, now: LibraryNow | null = null): EntryGroup[] {
   const query = text.trim();
   const pages = can.library ? PAGES : [];
   const groups: EntryGroup[] = [
+    { name: `Now: ${now?.summary ?? ""}`, entries: ranked(query, (now?.sessions ?? []).flatMap(nowEntry)) },
     { name: "Sessions", entries: ranked(query, sessions.map(sessionEntry)).slice(0, SESSIONS) },
     { name: "Pages", entries: ranked(query, pages.map(([name, detail, target]) => ({ key: target, name, detail, target }))) },
     {
@@ -97,6 +98,9 @@ function joined(spans: (Span | null)[]): Span[] {
   }
   return out;
 }
+
+const nowEntry = ({ key, id, title, state, project, activity }: NowSession): Named[] =>
+  key ? [{ key: `now-${id}`, name: title, detail: [state, project].filter(Boolean).join(" · "), also: activity, target: sessionHref({ session: key }) }] : [];
 
 const sessionEntry = ({ key, id, title, note, project, git_branch, version, models, updated }: LibraryRow): Named => ({
   key,

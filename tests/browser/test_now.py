@@ -1,0 +1,87 @@
+"""What runs now, in the reader: the first lines of the library and of the palette, the title, and notifications."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import expect
+from running import Machine
+
+Tab = Callable[..., Any]
+NOTIFICATION = """
+window.asked = 0
+window.told = []
+window.Notification = class {
+  constructor(title, options) { told.push([title, options]) }
+  static requestPermission() { asked += 1; Notification.permission = "granted"; return Promise.resolve("granted") }
+}
+Notification.permission = "default"
+Document.prototype.hasFocus = () => false
+"""
+"""A browser that counts how often it is asked for the permission, and what it is told to show."""
+
+
+@pytest.fixture(name="two")
+def _two(tmp_path: Path) -> Iterator[tuple[Machine, Machine]]:
+    machines = Machine(tmp_path, name="shop"), Machine(tmp_path, name="harbor")
+    for machine in machines:
+        machine.write(14)
+        machine.register(status="busy")
+    yield machines
+    for machine in machines:
+        machine.kill()
+
+
+def test_the_first_line_says_who_waits(tab: Tab, serve: Callable[..., str], two: tuple[Machine, Machine]) -> None:
+    shop, harbor = two
+    page = tab(serve("--root", shop.config, "serve"))
+    now = page.get_by_role("region", name="Now")
+    expect(now.get_by_role("status")).to_contain_text("2 running")
+    expect(now.locator("[data-state=working]")).to_have_count(2)
+    expect(page).to_have_title("reread")
+
+    shop.register(status="waiting", waitingFor="permission prompt")
+    expect(now.get_by_role("status")).to_contain_text("2 running, 1 waits for you")
+    first = now.locator(".now-row").first
+    expect(first).to_have_attribute("data-state", "waiting")
+    expect(first).to_contain_text("waits for a permission: Bash Touch a file")
+    expect(page).to_have_title("(1) reread")
+    colours = {state.evaluate("it => getComputedStyle(it).color") for state in now.locator(".now-state").all()}
+    assert len(colours) == 2, "a session that waits looks different"
+
+    page.keyboard.press("Control+k")
+    group = page.get_by_role("group", name="Now: 2 running, 1 waits for you")
+    expect(group.get_by_role("option").first).to_contain_text("waiting · shop")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", level=1)).to_contain_text("Slow")
+    page.go_back()
+
+    harbor.kill()
+    expect(now.locator("[data-state=died]")).to_contain_text("its process is gone")
+
+
+def test_the_browser_is_asked_only_by_a_click(
+    tab: Tab, serve: Callable[..., str], two: tuple[Machine, Machine]
+) -> None:
+    shop, _ = two
+    page = tab(serve("--root", shop.config, "serve"))
+    page.add_init_script(NOTIFICATION)
+    page.reload()
+    button = page.get_by_role("button", name="Notify me when one waits")
+    expect(button).to_be_visible()
+    assert page.evaluate("asked") == 0
+    button.click()
+    expect(button).to_have_count(0)
+    assert (page.evaluate("asked"), page.evaluate("told")) == (1, [])
+    shop.register(status="waiting", waitingFor="permission prompt")
+    page.wait_for_function("told.length === 1")
+    title, options = page.evaluate("told[0]")
+    assert title == "shop waits for you"
+    assert options["body"].endswith("waits for a permission: Bash Touch a file")
+
+
+def test_nothing_is_said_if_nothing_runs(tab: Tab, serve: Callable[..., str]) -> None:
+    page = tab(serve("--demo", "serve"))
+    expect(page.locator(".session-row").first).to_be_visible()
+    expect(page.get_by_role("region", name="Now")).to_have_count(0)
