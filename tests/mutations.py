@@ -31,7 +31,7 @@ from reread.index.scan import scan
 from reread.index.update import unindexed
 from reread.reader.export_formats import FORMATS
 from reread.reader.file_view import list_changed_files, version_body
-from reread.reader.search import search_session
+from reread.reader.session_search import search_session
 from reread.reader.session_view import SessionView
 from reread.reader.steps import run_steps
 from reread.render.diff_table import difference_lines

@@ -20,7 +20,7 @@ from reread.cli import reread as command
 from reread.disk import layout
 from reread.reader.redacted_site import write_redacted_site
 from reread.redaction.decisions import DecisionStore
-from reread.redaction.manifest import digest_of, undo
+from reread.redaction.removal_manifest import digest_of, undo
 from reread.render.selection import Selection
 from reread.reports.secrets_report import secrets_report
 from reread.storage import frames

@@ -20,7 +20,7 @@ import reread
 from reread.base import jsontext
 from reread.index.terms import words
 from reread.reader.item_texts import message_texts
-from reread.reader.search import ItemFilter, filter_items, search_session
+from reread.reader.session_search import ItemFilter, filter_items, search_session
 from reread.reader.session_view import SessionView
 
 PATH = Path(__file__).parent / "fixtures" / "search.json"
@@ -127,7 +127,7 @@ def test_a_text_is_found_however_json_escapes_it(query: str) -> None:
 
 
 def test_a_search_continues_after_the_time_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("reread.reader.search.SECONDS", 0)
+    monkeypatch.setattr("reread.reader.session_search.SECONDS", 0)
     view = view_of(*(user(f"needle {n}") for n in range(5)))
     at: int | None = 0
     found: list[int] = []

@@ -22,7 +22,7 @@ from reread.base.text import as_title
 from reread.model import parts as p
 from reread.reader import schema
 from reread.reader.drawing import PartBuilder
-from reread.reader.search import search_session
+from reread.reader.session_search import search_session
 from reread.reader.session_view import SessionView
 from reread.reader.steps import run_steps
 from reread.reader.thread_view import MAX_FILLS

@@ -19,8 +19,8 @@ from limits import PATIENCE
 import reread
 from reread.reader.redacted_export import Redaction
 from reread.redaction.decisions import DecisionStore, read_review
-from reread.redaction.manifest import undo
 from reread.redaction.output_scan import finished_texts
+from reread.redaction.removal_manifest import undo
 from reread.server.sharing import ShareReviews
 
 FORMATS = ("html", "markdown", "json", "jsonl")

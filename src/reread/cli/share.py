@@ -167,7 +167,7 @@ def _echo(text: str) -> None:
 
 
 def _undo(path: Path, output: Path | None) -> None:
-    from reread.redaction.manifest import undo
+    from reread.redaction.removal_manifest import undo
     from reread.storage.atomic import write_atomic
     from reread.storage.safe_open import read_whole
 

@@ -19,10 +19,10 @@ from reread.reader.export_formats import FORMATS, as_format, write_companions, w
 from reread.redaction.decisions import DecisionStore
 from reread.redaction.findings import KEEP, REPLACE, SensitiveText, alike
 from reread.redaction.kingfisher import installed_engines
-from reread.redaction.manifest import RemovalManifest, keep_private_map, make_manifest
 from reread.redaction.omissions import Omission
 from reread.redaction.output_scan import clean_document, finished_texts
 from reread.redaction.redactor import Redactor
+from reread.redaction.removal_manifest import RemovalManifest, keep_private_map, make_manifest
 from reread.redaction.scan import BINARY
 from reread.redaction.spans import Span, leaves
 from reread.render.selection import Selection

@@ -45,7 +45,7 @@ class SitePage(msgspec.Struct):
     row: LibraryRow
 
 
-class Manifest(msgspec.Struct):
+class SiteManifest(msgspec.Struct):
     """The pages of a site, stored in its folder."""
 
     made_with: str = ""
@@ -158,11 +158,11 @@ def _path_text(path: Path) -> str:
     return os.fsencode(path).decode("utf-8", "backslashreplace")
 
 
-def _read_manifest(path: Path) -> Manifest:
+def _read_manifest(path: Path) -> SiteManifest:
     try:
-        manifest = msgspec.json.decode(read_settings(path), type=Manifest)
+        manifest = msgspec.json.decode(read_settings(path), type=SiteManifest)
     except FileNotFoundError:
-        return Manifest()
+        return SiteManifest()
     except jsontext.DECODE_ERRORS as error:
         raise Unreadable(f"Cannot read {path}: {error}; choose another folder.") from error
     unknown = next((key for key in manifest.pages if not is_session_key(key)), None)

@@ -21,7 +21,7 @@ from reread.errors import Misuse, NotFound, RereadError, Undecided
 from reread.index.find import NEWEST
 from reread.reader.file_view import list_changed_files, version_body
 from reread.reader.html_export import STATIC, session_html
-from reread.reader.search import ItemFilter, filter_items, search_session
+from reread.reader.session_search import ItemFilter, filter_items, search_session
 from reread.reader.session_view import SessionView
 from reread.reader.steps import Steps
 from reread.render.selection import Selection

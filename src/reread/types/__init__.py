@@ -111,9 +111,9 @@ from reread.records.types import Entry as Entry
 from reread.redaction.decisions import DecisionStore as DecisionStore
 from reread.redaction.findings import Occurrence as Occurrence
 from reread.redaction.findings import SensitiveText as SensitiveText
-from reread.redaction.manifest import Removal as Removal
-from reread.redaction.manifest import RemovalManifest as RemovalManifest
 from reread.redaction.omissions import Omission as Omission
+from reread.redaction.removal_manifest import Removal as Removal
+from reread.redaction.removal_manifest import RemovalManifest as RemovalManifest
 from reread.redaction.rewrite import DropCounts as DropCounts
 from reread.reports.blame_report import BlamedLine as BlamedLine
 from reread.reports.budget_report import BudgetState as BudgetState

@@ -737,25 +737,17 @@ export interface StopDetails {
 }
 
 /** The goal being pursued, or none. */
-export interface StreamActiveGoal {
+export interface StreamActiveGoal extends StreamCommon {
   type: "active_goal";
-  session_id?: string | null;
-  uuid?: string | null;
-  parent_tool_use_id?: string | null;
-  timestamp?: string | null;
   value?: Goal | null;
 }
 
 /** One or more blocks of a model response. */
-export interface StreamAssistant {
+export interface StreamAssistant extends StreamCommon {
   type: "assistant";
-  uuid?: string | null;
   logical_parent_uuid?: string | null;
-  session_id?: string | null;
-  timestamp?: string | null;
   isSynthetic?: boolean | null;
   agent_id?: string | null;
-  parent_tool_use_id?: string | null;
   subtype?: string | null;
   compact_metadata?: CompactMetadata | null;
   message?: Response | null;
@@ -815,67 +807,51 @@ export interface StreamAssistant {
 }
 
 /** The progress of logging in. */
-export interface StreamAuthStatus {
+export interface StreamAuthStatus extends StreamCommon {
   type: "auth_status";
-  session_id?: string | null;
-  uuid?: string | null;
-  parent_tool_use_id?: string | null;
-  timestamp?: string | null;
   isAuthenticating?: boolean | null;
   output?: string[] | null;
   error?: string | null;
 }
 
-/** The cancellation of a control request. */
-export interface StreamControlCancelRequest {
-  type: "control_cancel_request";
+/** The fields of every message. */
+export interface StreamCommon {
   session_id?: string | null;
   uuid?: string | null;
   parent_tool_use_id?: string | null;
   timestamp?: string | null;
+}
+
+/** The cancellation of a control request. */
+export interface StreamControlCancelRequest extends StreamCommon {
+  type: "control_cancel_request";
   request_id?: string | null;
 }
 
 /** A request from the client to its host or back; has many kinds, none of them part of a transcript. */
-export interface StreamControlRequest {
+export interface StreamControlRequest extends StreamCommon {
   type: "control_request";
-  session_id?: string | null;
-  uuid?: string | null;
-  parent_tool_use_id?: string | null;
-  timestamp?: string | null;
   request_id?: string | null;
   request?: Record<string, unknown> | null;
 }
 
 /** The answer to a control request. */
-export interface StreamControlResponse {
+export interface StreamControlResponse extends StreamCommon {
   type: "control_response";
-  session_id?: string | null;
-  uuid?: string | null;
-  parent_tool_use_id?: string | null;
-  timestamp?: string | null;
   response?: Record<string, unknown> | null;
 }
 
 /** The start of a new conversation in the same process. */
-export interface StreamConversationReset {
+export interface StreamConversationReset extends StreamCommon {
   type: "conversation_reset";
-  session_id?: string | null;
-  uuid?: string | null;
-  parent_tool_use_id?: string | null;
-  timestamp?: string | null;
   new_conversation_id?: string | null;
   trigger?: string | null;
   user_message_uuid?: string | null;
 }
 
 /** A part of a message in progress. */
-export interface StreamEvent {
+export interface StreamEvent extends StreamCommon {
   type: "stream_event";
-  session_id?: string | null;
-  uuid?: string | null;
-  parent_tool_use_id?: string | null;
-  timestamp?: string | null;
   event?: AnyEvent;
   api_message_id?: string | null;
   ttft_ms?: number | null;
@@ -886,41 +862,25 @@ export interface StreamEvent {
 }
 
 /** A keep-alive message. */
-export interface StreamKeepAlive {
+export interface StreamKeepAlive extends StreamCommon {
   type: "keep_alive";
-  session_id?: string | null;
-  uuid?: string | null;
-  parent_tool_use_id?: string | null;
-  timestamp?: string | null;
 }
 
 /** A suggested next prompt. */
-export interface StreamPromptSuggestion {
+export interface StreamPromptSuggestion extends StreamCommon {
   type: "prompt_suggestion";
-  session_id?: string | null;
-  uuid?: string | null;
-  parent_tool_use_id?: string | null;
-  timestamp?: string | null;
   suggestion?: string | null;
 }
 
 /** A rate limit that is near or reached. */
-export interface StreamRateLimitEvent {
+export interface StreamRateLimitEvent extends StreamCommon {
   type: "rate_limit_event";
-  session_id?: string | null;
-  uuid?: string | null;
-  parent_tool_use_id?: string | null;
-  timestamp?: string | null;
   rate_limit_info?: RateLimit | null;
 }
 
 /** The end of a turn, with its answer, duration and cost; in a workflow's journal, the answer of an agent. */
-export interface StreamResult {
+export interface StreamResult extends StreamCommon {
   type: "result";
-  session_id?: string | null;
-  uuid?: string | null;
-  parent_tool_use_id?: string | null;
-  timestamp?: string | null;
   subtype?: string | null;
   is_error?: boolean | null;
   result?: unknown;
@@ -976,20 +936,20 @@ export interface StreamResult {
   remoteControlDeviceReport?: unknown;
 }
 
-/** A failed API request that is retried, in a stream. */
-export interface StreamSystemApiRetry {
+/** The fields of every system message. */
+export interface StreamSystem extends StreamCommon {
   type: "system";
-  uuid?: string | null;
   logical_parent_uuid?: string | null;
-  session_id?: string | null;
-  timestamp?: string | null;
   isSynthetic?: boolean | null;
   claude_code_version?: string | null;
-  parent_tool_use_id?: string | null;
-  subtype: "api_retry";
   compact_metadata?: CompactMetadata | null;
   content?: string | null;
   level?: string | null;
+}
+
+/** A failed API request that is retried, in a stream. */
+export interface StreamSystemApiRetry extends StreamSystem {
+  subtype: "api_retry";
   attempt?: number | null;
   max_retries?: number | null;
   retry_delay_ms?: number | null;
@@ -999,70 +959,26 @@ export interface StreamSystemApiRetry {
 }
 
 /** The background tasks that are still running. */
-export interface StreamSystemBackgroundTasksChanged {
-  type: "system";
-  uuid?: string | null;
-  logical_parent_uuid?: string | null;
-  session_id?: string | null;
-  timestamp?: string | null;
-  isSynthetic?: boolean | null;
-  claude_code_version?: string | null;
-  parent_tool_use_id?: string | null;
+export interface StreamSystemBackgroundTasksChanged extends StreamSystem {
   subtype: "background_tasks_changed";
-  compact_metadata?: CompactMetadata | null;
-  content?: string | null;
-  level?: string | null;
   tasks?: BackgroundTask[] | null;
 }
 
 /** The available slash commands. */
-export interface StreamSystemCommandsChanged {
-  type: "system";
-  uuid?: string | null;
-  logical_parent_uuid?: string | null;
-  session_id?: string | null;
-  timestamp?: string | null;
-  isSynthetic?: boolean | null;
-  claude_code_version?: string | null;
-  parent_tool_use_id?: string | null;
+export interface StreamSystemCommandsChanged extends StreamSystem {
   subtype: "commands_changed";
-  compact_metadata?: CompactMetadata | null;
-  content?: string | null;
-  level?: string | null;
   commands?: Command[] | null;
 }
 
 /** A compaction of the context. */
-export interface StreamSystemCompactBoundary {
-  type: "system";
-  uuid?: string | null;
-  logical_parent_uuid?: string | null;
-  session_id?: string | null;
-  timestamp?: string | null;
-  isSynthetic?: boolean | null;
-  claude_code_version?: string | null;
-  parent_tool_use_id?: string | null;
+export interface StreamSystemCompactBoundary extends StreamSystem {
   subtype: "compact_boundary";
-  compact_metadata?: CompactMetadata | null;
-  content?: string | null;
-  level?: string | null;
   message?: Prompt | null;
 }
 
 /** The progress of a control request. */
-export interface StreamSystemControlRequestProgress {
-  type: "system";
-  uuid?: string | null;
-  logical_parent_uuid?: string | null;
-  session_id?: string | null;
-  timestamp?: string | null;
-  isSynthetic?: boolean | null;
-  claude_code_version?: string | null;
-  parent_tool_use_id?: string | null;
+export interface StreamSystemControlRequestProgress extends StreamSystem {
   subtype: "control_request_progress";
-  compact_metadata?: CompactMetadata | null;
-  content?: string | null;
-  level?: string | null;
   request_id?: string | null;
   status?: string | null;
   attempt?: number | null;
@@ -1072,56 +988,23 @@ export interface StreamSystemControlRequestProgress {
 }
 
 /** A question from an MCP server that was answered. */
-export interface StreamSystemElicitationComplete {
-  type: "system";
-  uuid?: string | null;
-  logical_parent_uuid?: string | null;
-  session_id?: string | null;
-  timestamp?: string | null;
-  isSynthetic?: boolean | null;
-  claude_code_version?: string | null;
-  parent_tool_use_id?: string | null;
+export interface StreamSystemElicitationComplete extends StreamSystem {
   subtype: "elicitation_complete";
-  compact_metadata?: CompactMetadata | null;
-  content?: string | null;
-  level?: string | null;
   mcp_server_name?: string | null;
   elicitation_id?: string | null;
 }
 
 /** Files that were uploaded. */
-export interface StreamSystemFilesPersisted {
-  type: "system";
-  uuid?: string | null;
-  logical_parent_uuid?: string | null;
-  session_id?: string | null;
-  timestamp?: string | null;
-  isSynthetic?: boolean | null;
-  claude_code_version?: string | null;
-  parent_tool_use_id?: string | null;
+export interface StreamSystemFilesPersisted extends StreamSystem {
   subtype: "files_persisted";
-  compact_metadata?: CompactMetadata | null;
-  content?: string | null;
-  level?: string | null;
   files?: PersistedFile[] | null;
   failed?: PersistedFile[] | null;
   processed_at?: string | null;
 }
 
 /** The output of a running hook. */
-export interface StreamSystemHookProgress {
-  type: "system";
-  uuid?: string | null;
-  logical_parent_uuid?: string | null;
-  session_id?: string | null;
-  timestamp?: string | null;
-  isSynthetic?: boolean | null;
-  claude_code_version?: string | null;
-  parent_tool_use_id?: string | null;
+export interface StreamSystemHookProgress extends StreamSystem {
   subtype: "hook_progress";
-  compact_metadata?: CompactMetadata | null;
-  content?: string | null;
-  level?: string | null;
   hook_id?: string | null;
   hook_name?: string | null;
   hook_event?: string | null;
@@ -1131,19 +1014,8 @@ export interface StreamSystemHookProgress {
 }
 
 /** The response of a hook. */
-export interface StreamSystemHookResponse {
-  type: "system";
-  uuid?: string | null;
-  logical_parent_uuid?: string | null;
-  session_id?: string | null;
-  timestamp?: string | null;
-  isSynthetic?: boolean | null;
-  claude_code_version?: string | null;
-  parent_tool_use_id?: string | null;
+export interface StreamSystemHookResponse extends StreamSystem {
   subtype: "hook_response";
-  compact_metadata?: CompactMetadata | null;
-  content?: string | null;
-  level?: string | null;
   hook_id?: string | null;
   hook_name?: string | null;
   hook_event?: string | null;
@@ -1155,38 +1027,16 @@ export interface StreamSystemHookResponse {
 }
 
 /** A hook that started. */
-export interface StreamSystemHookStarted {
-  type: "system";
-  uuid?: string | null;
-  logical_parent_uuid?: string | null;
-  session_id?: string | null;
-  timestamp?: string | null;
-  isSynthetic?: boolean | null;
-  claude_code_version?: string | null;
-  parent_tool_use_id?: string | null;
+export interface StreamSystemHookStarted extends StreamSystem {
   subtype: "hook_started";
-  compact_metadata?: CompactMetadata | null;
-  content?: string | null;
-  level?: string | null;
   hook_id?: string | null;
   hook_name?: string | null;
   hook_event?: string | null;
 }
 
 /** A message to the user. */
-export interface StreamSystemInformational {
-  type: "system";
-  uuid?: string | null;
-  logical_parent_uuid?: string | null;
-  session_id?: string | null;
-  timestamp?: string | null;
-  isSynthetic?: boolean | null;
-  claude_code_version?: string | null;
-  parent_tool_use_id?: string | null;
+export interface StreamSystemInformational extends StreamSystem {
   subtype: "informational";
-  compact_metadata?: CompactMetadata | null;
-  content?: string | null;
-  level?: string | null;
   preventContinuation?: boolean | null;
   promptSubmitEnding?: PromptSubmitEnding | null;
   tool_use_id?: string | null;
@@ -1196,19 +1046,8 @@ export interface StreamSystemInformational {
 }
 
 /** The setup of the client, once per turn. */
-export interface StreamSystemInit {
-  type: "system";
-  uuid?: string | null;
-  logical_parent_uuid?: string | null;
-  session_id?: string | null;
-  timestamp?: string | null;
-  isSynthetic?: boolean | null;
-  claude_code_version?: string | null;
-  parent_tool_use_id?: string | null;
+export interface StreamSystemInit extends StreamSystem {
   subtype: "init";
-  compact_metadata?: CompactMetadata | null;
-  content?: string | null;
-  level?: string | null;
   tools?: string[] | null;
   mcp_servers?: McpServer[] | null;
   model?: string | null;
@@ -1240,71 +1079,27 @@ export interface StreamSystemInit {
 }
 
 /** The output of a slash command, in a stream. */
-export interface StreamSystemLocalCommandOutput {
-  type: "system";
-  uuid?: string | null;
-  logical_parent_uuid?: string | null;
-  session_id?: string | null;
-  timestamp?: string | null;
-  isSynthetic?: boolean | null;
-  claude_code_version?: string | null;
-  parent_tool_use_id?: string | null;
+export interface StreamSystemLocalCommandOutput extends StreamSystem {
   subtype: "local_command_output";
-  compact_metadata?: CompactMetadata | null;
-  content?: string | null;
-  level?: string | null;
 }
 
 /** Memories that were loaded. */
-export interface StreamSystemMemoryRecall {
-  type: "system";
-  uuid?: string | null;
-  logical_parent_uuid?: string | null;
-  session_id?: string | null;
-  timestamp?: string | null;
-  isSynthetic?: boolean | null;
-  claude_code_version?: string | null;
-  parent_tool_use_id?: string | null;
+export interface StreamSystemMemoryRecall extends StreamSystem {
   subtype: "memory_recall";
-  compact_metadata?: CompactMetadata | null;
-  content?: string | null;
-  level?: string | null;
   mode?: string | null;
   memories?: Memory[] | null;
 }
 
 /** A transcript that could not be mirrored. */
-export interface StreamSystemMirrorError {
-  type: "system";
-  uuid?: string | null;
-  logical_parent_uuid?: string | null;
-  session_id?: string | null;
-  timestamp?: string | null;
-  isSynthetic?: boolean | null;
-  claude_code_version?: string | null;
-  parent_tool_use_id?: string | null;
+export interface StreamSystemMirrorError extends StreamSystem {
   subtype: "mirror_error";
-  compact_metadata?: CompactMetadata | null;
-  content?: string | null;
-  level?: string | null;
   error?: string | null;
   key?: MirrorKey | null;
 }
 
 /** Another model took over. */
-export interface StreamSystemModelFallback {
-  type: "system";
-  uuid?: string | null;
-  logical_parent_uuid?: string | null;
-  session_id?: string | null;
-  timestamp?: string | null;
-  isSynthetic?: boolean | null;
-  claude_code_version?: string | null;
-  parent_tool_use_id?: string | null;
+export interface StreamSystemModelFallback extends StreamSystem {
   subtype: "model_fallback";
-  compact_metadata?: CompactMetadata | null;
-  content?: string | null;
-  level?: string | null;
   originalModel?: string | null;
   fallbackModel?: string | null;
   trigger?: string | null;
@@ -1313,19 +1108,8 @@ export interface StreamSystemModelFallback {
 }
 
 /** A notification on the screen. */
-export interface StreamSystemNotification {
-  type: "system";
-  uuid?: string | null;
-  logical_parent_uuid?: string | null;
-  session_id?: string | null;
-  timestamp?: string | null;
-  isSynthetic?: boolean | null;
-  claude_code_version?: string | null;
-  parent_tool_use_id?: string | null;
+export interface StreamSystemNotification extends StreamSystem {
   subtype: "notification";
-  compact_metadata?: CompactMetadata | null;
-  content?: string | null;
-  level?: string | null;
   key?: string | null;
   text?: string | null;
   priority?: string | null;
@@ -1334,19 +1118,8 @@ export interface StreamSystemNotification {
 }
 
 /** A call that was denied. */
-export interface StreamSystemPermissionDenied {
-  type: "system";
-  uuid?: string | null;
-  logical_parent_uuid?: string | null;
-  session_id?: string | null;
-  timestamp?: string | null;
-  isSynthetic?: boolean | null;
-  claude_code_version?: string | null;
-  parent_tool_use_id?: string | null;
+export interface StreamSystemPermissionDenied extends StreamSystem {
   subtype: "permission_denied";
-  compact_metadata?: CompactMetadata | null;
-  content?: string | null;
-  level?: string | null;
   tool_name?: string | null;
   tool_use_id?: string | null;
   agent_id?: string | null;
@@ -1356,74 +1129,30 @@ export interface StreamSystemPermissionDenied {
 }
 
 /** The progress of installing a plugin. */
-export interface StreamSystemPluginInstall {
-  type: "system";
-  uuid?: string | null;
-  logical_parent_uuid?: string | null;
-  session_id?: string | null;
-  timestamp?: string | null;
-  isSynthetic?: boolean | null;
-  claude_code_version?: string | null;
-  parent_tool_use_id?: string | null;
+export interface StreamSystemPluginInstall extends StreamSystem {
   subtype: "plugin_install";
-  compact_metadata?: CompactMetadata | null;
-  content?: string | null;
-  level?: string | null;
   status?: string | null;
   name?: string | null;
   error?: string | null;
 }
 
 /** Whether the session is working or waiting. */
-export interface StreamSystemSessionStateChanged {
-  type: "system";
-  uuid?: string | null;
-  logical_parent_uuid?: string | null;
-  session_id?: string | null;
-  timestamp?: string | null;
-  isSynthetic?: boolean | null;
-  claude_code_version?: string | null;
-  parent_tool_use_id?: string | null;
+export interface StreamSystemSessionStateChanged extends StreamSystem {
   subtype: "session_state_changed";
-  compact_metadata?: CompactMetadata | null;
-  content?: string | null;
-  level?: string | null;
   state?: string | null;
 }
 
 /** Writes that were lost because the disk was full. */
-export interface StreamSystemSessionWritesLost {
-  type: "system";
-  uuid?: string | null;
-  logical_parent_uuid?: string | null;
-  session_id?: string | null;
-  timestamp?: string | null;
-  isSynthetic?: boolean | null;
-  claude_code_version?: string | null;
-  parent_tool_use_id?: string | null;
+export interface StreamSystemSessionWritesLost extends StreamSystem {
   subtype: "session_writes_lost";
-  compact_metadata?: CompactMetadata | null;
-  content?: string | null;
-  level?: string | null;
   error_code?: string | null;
   lost?: string[] | null;
   transcript_session_ids?: string[] | null;
 }
 
 /** The state of the client. */
-export interface StreamSystemStatus {
-  type: "system";
-  uuid?: string | null;
-  logical_parent_uuid?: string | null;
-  session_id?: string | null;
-  timestamp?: string | null;
-  isSynthetic?: boolean | null;
-  claude_code_version?: string | null;
-  parent_tool_use_id?: string | null;
+export interface StreamSystemStatus extends StreamSystem {
   subtype: "status";
-  compact_metadata?: CompactMetadata | null;
-  content?: string | null;
-  level?: string | null;
   status?: string | null;
   permissionMode?: string | null;
   compact_result?: string | null;
@@ -1432,19 +1161,8 @@ export interface StreamSystemStatus {
 }
 
 /** A background task that ended. */
-export interface StreamSystemTaskNotification {
-  type: "system";
-  uuid?: string | null;
-  logical_parent_uuid?: string | null;
-  session_id?: string | null;
-  timestamp?: string | null;
-  isSynthetic?: boolean | null;
-  claude_code_version?: string | null;
-  parent_tool_use_id?: string | null;
+export interface StreamSystemTaskNotification extends StreamSystem {
   subtype: "task_notification";
-  compact_metadata?: CompactMetadata | null;
-  content?: string | null;
-  level?: string | null;
   task_id?: string | null;
   run_id?: string | null;
   tool_use_id?: string | null;
@@ -1459,19 +1177,8 @@ export interface StreamSystemTaskNotification {
 }
 
 /** The progress of a background task. */
-export interface StreamSystemTaskProgress {
-  type: "system";
-  uuid?: string | null;
-  logical_parent_uuid?: string | null;
-  session_id?: string | null;
-  timestamp?: string | null;
-  isSynthetic?: boolean | null;
-  claude_code_version?: string | null;
-  parent_tool_use_id?: string | null;
+export interface StreamSystemTaskProgress extends StreamSystem {
   subtype: "task_progress";
-  compact_metadata?: CompactMetadata | null;
-  content?: string | null;
-  level?: string | null;
   task_id?: string | null;
   run_id?: string | null;
   tool_use_id?: string | null;
@@ -1484,19 +1191,8 @@ export interface StreamSystemTaskProgress {
 }
 
 /** A background task that started. */
-export interface StreamSystemTaskStarted {
-  type: "system";
-  uuid?: string | null;
-  logical_parent_uuid?: string | null;
-  session_id?: string | null;
-  timestamp?: string | null;
-  isSynthetic?: boolean | null;
-  claude_code_version?: string | null;
-  parent_tool_use_id?: string | null;
+export interface StreamSystemTaskStarted extends StreamSystem {
   subtype: "task_started";
-  compact_metadata?: CompactMetadata | null;
-  content?: string | null;
-  level?: string | null;
   task_id?: string | null;
   run_id?: string | null;
   tool_use_id?: string | null;
@@ -1513,67 +1209,30 @@ export interface StreamSystemTaskStarted {
 }
 
 /** A change to a background task. */
-export interface StreamSystemTaskUpdated {
-  type: "system";
-  uuid?: string | null;
-  logical_parent_uuid?: string | null;
-  session_id?: string | null;
-  timestamp?: string | null;
-  isSynthetic?: boolean | null;
-  claude_code_version?: string | null;
-  parent_tool_use_id?: string | null;
+export interface StreamSystemTaskUpdated extends StreamSystem {
   subtype: "task_updated";
-  compact_metadata?: CompactMetadata | null;
-  content?: string | null;
-  level?: string | null;
   task_id?: string | null;
   run_id?: string | null;
   patch?: TaskPatch | null;
 }
 
 /** How much the model has thought so far. */
-export interface StreamSystemThinkingTokens {
-  type: "system";
-  uuid?: string | null;
-  logical_parent_uuid?: string | null;
-  session_id?: string | null;
-  timestamp?: string | null;
-  isSynthetic?: boolean | null;
-  claude_code_version?: string | null;
-  parent_tool_use_id?: string | null;
+export interface StreamSystemThinkingTokens extends StreamSystem {
   subtype: "thinking_tokens";
-  compact_metadata?: CompactMetadata | null;
-  content?: string | null;
-  level?: string | null;
   estimated_tokens?: number | null;
   estimated_tokens_delta?: number | null;
   user_message_uuid?: string | null;
 }
 
 /** A remote worker that is shutting down. */
-export interface StreamSystemWorkerShuttingDown {
-  type: "system";
-  uuid?: string | null;
-  logical_parent_uuid?: string | null;
-  session_id?: string | null;
-  timestamp?: string | null;
-  isSynthetic?: boolean | null;
-  claude_code_version?: string | null;
-  parent_tool_use_id?: string | null;
+export interface StreamSystemWorkerShuttingDown extends StreamSystem {
   subtype: "worker_shutting_down";
-  compact_metadata?: CompactMetadata | null;
-  content?: string | null;
-  level?: string | null;
   reason?: string | null;
 }
 
 /** The progress of a running call. */
-export interface StreamToolProgress {
+export interface StreamToolProgress extends StreamCommon {
   type: "tool_progress";
-  session_id?: string | null;
-  uuid?: string | null;
-  parent_tool_use_id?: string | null;
-  timestamp?: string | null;
   tool_use_id?: string | null;
   tool_name?: string | null;
   elapsed_time_seconds?: number | null;
@@ -1584,37 +1243,25 @@ export interface StreamToolProgress {
 }
 
 /** A one-sentence summary of some calls. */
-export interface StreamToolUseSummary {
+export interface StreamToolUseSummary extends StreamCommon {
   type: "tool_use_summary";
-  session_id?: string | null;
-  uuid?: string | null;
-  parent_tool_use_id?: string | null;
-  timestamp?: string | null;
   summary?: string | null;
   preceding_tool_use_ids?: string[] | null;
 }
 
 /** Records of the transcript, as they are written. */
-export interface StreamTranscriptMirror {
+export interface StreamTranscriptMirror extends StreamCommon {
   type: "transcript_mirror";
-  session_id?: string | null;
-  uuid?: string | null;
-  parent_tool_use_id?: string | null;
-  timestamp?: string | null;
   filePath?: string | null;
   entries?: unknown;
 }
 
 /** A prompt, a tool result, or a message added in the user's name. */
-export interface StreamUser {
+export interface StreamUser extends StreamCommon {
   type: "user";
-  uuid?: string | null;
   logical_parent_uuid?: string | null;
-  session_id?: string | null;
-  timestamp?: string | null;
   isSynthetic?: boolean | null;
   agent_id?: string | null;
-  parent_tool_use_id?: string | null;
   subtype?: string | null;
   compact_metadata?: CompactMetadata | null;
   message?: Prompt | null;
@@ -1668,22 +1315,14 @@ export interface StreamUser {
 }
 
 /** Text in a shortened stream. */
-export interface StreamlinedText {
+export interface StreamlinedText extends StreamCommon {
   type: "streamlined_text";
-  session_id?: string | null;
-  uuid?: string | null;
-  parent_tool_use_id?: string | null;
-  timestamp?: string | null;
   text?: string | null;
 }
 
 /** Calls in a shortened stream. */
-export interface StreamlinedToolUseSummary {
+export interface StreamlinedToolUseSummary extends StreamCommon {
   type: "streamlined_tool_use_summary";
-  session_id?: string | null;
-  uuid?: string | null;
-  parent_tool_use_id?: string | null;
-  timestamp?: string | null;
   tool_summary?: string | null;
 }
 

@@ -1,4 +1,4 @@
-/** Filters: which items to show, and which of their parts. The server uses the same rule (`reader/search.py`). */
+/** Filters: which items to show, and which of their parts. The server uses the same rule (`reader/session_search.py`). */
 
 import { itemTexts, type ItemText, type TextKind } from "./itemTexts";
 import type { Filter } from "../data/source";
