@@ -153,7 +153,7 @@ class TestCommand:
         child.stderr.close()
 
     def test_does_not_wait_for_a_grandchild_that_keeps_the_pipe_open(self) -> None:
-        program = "import subprocess, sys; subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(600)'])"
+        program = "import subprocess, sys; subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(200)'])"
         began = time.monotonic()
         assert run("capture", "--", *python(f"{program}; print('done')")).stdout == b"done\n"
         assert time.monotonic() - began < PATIENCE

@@ -249,7 +249,7 @@ def test_a_run_that_is_killed_at_any_step_shows_nothing_or_all(first: Path, mach
     own = write(first)
     whole = expected(own, machine)
     for step in range(0, 400, 7):
-        done = subprocess.run([sys.executable, "-c", KILLED, str(step), str(first)], capture_output=True, timeout=60)
+        done = subprocess.run([sys.executable, "-c", KILLED, str(step), str(first)], capture_output=True, timeout=150)
         found = machine.files()
         visible = {name: data for name, data in found.items() if ".reread-" not in name}
         assert all(whole[name] == data for name, data in visible.items())

@@ -1,4 +1,7 @@
-"""The npm package in an application of its own: packed, installed, type-checked, built and opened in Chromium."""
+"""The npm package in an application of its own: packed, installed, type-checked, built and opened in Chromium.
+
+To build it takes longer than most files of tests, so `make package` runs these.
+"""
 
 import json
 import re
@@ -15,9 +18,12 @@ from threading import Thread
 from typing import Any
 
 import pytest
+from effort import SAMPLE, sampled
 from playwright.sync_api import expect
 
 from browser.conftest import DEMO, until
+
+pytestmark = [sampled, pytest.mark.skipif(SAMPLE, reason="`make package` runs these")]
 
 Tab = Callable[..., Any]
 
