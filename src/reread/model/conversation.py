@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Container, Iterator, Mapping, Sequence
-from typing import Any, Protocol, cast
+from typing import Any, Protocol, cast, overload
 
 import msgspec
 
@@ -23,6 +23,8 @@ from reread.model.ledger import MERGED, PAIRED, SHOWN, Ledger
 from reread.model.message import MessageContent
 from reread.model.metadata import Metadata
 from reread.model.record_kinds import TURN_STARTERS
+from reread.model.request import RequestContent
+from reread.model.request_index import RequestIndex
 from reread.model.tree import NO_PARENT, RecordTree
 from reread.model.usage_rows import RowCache
 from reread.records.decode import Records
@@ -142,6 +144,77 @@ class Turn(msgspec.Struct, eq=False):
     def usage(self) -> Usage:
         """The tokens of its messages."""
         return total(message.usage for message in self.messages)
+
+
+class Request(RequestContent):
+    """An API request of a thread, with the response that it got."""
+
+    def __init__(self, conversation: Conversation, index: RequestIndex, number: int) -> None:
+        super().__init__(index, number)
+        self.conversation = conversation
+
+    @property
+    def response(self) -> Message | None:
+        """The response to it; None if there is none, or another request was sent before it came."""
+        messages, requests = self.conversation.messages, self.conversation.metadata.requests
+        end = requests[self.number] if self.number < len(requests) else len(self.conversation.records)
+        for message in messages[self._place :]:
+            if message.records[0] > end:
+                break
+            if message.kind == "response":
+                return message
+        return None
+
+    @property
+    def turn(self) -> Turn | None:
+        """The turn in which it was sent; None if the thread says nothing before it."""
+        messages = self.conversation.messages
+        before = messages[self._place - 1] if self._place else None
+        message = self.response or before
+        return message.turn if message is not None else None
+
+    @property
+    def agent(self) -> Agent | None:
+        """The agent that sent it; None if the main thread did."""
+        return self.conversation if isinstance(self.conversation, Agent) else None
+
+    @property
+    def line(self) -> int:
+        """The line that notes it."""
+        return self.conversation.records.line(self.record)
+
+    @property
+    def _place(self) -> int:
+        """The number of messages before it."""
+        return bisect_right(self.conversation.messages, self.record, key=lambda message: message.records[0])
+
+    def __repr__(self) -> str:
+        return f"<Request {self.number} {self.id}>"
+
+
+class Requests(Sequence[Request]):
+    """The API requests of a thread, in file order; each is rebuilt when it is asked for."""
+
+    def __init__(self, conversation: Conversation) -> None:
+        self._conversation = conversation
+        self.parts = RequestIndex(conversation.records, conversation.metadata, conversation.request_parts)
+        """Where the parts of its requests are."""
+
+    def __len__(self) -> int:
+        return len(self._conversation.metadata.requests)
+
+    @overload
+    def __getitem__(self, index: int) -> Request: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Request]: ...
+    def __getitem__(self, index: int | slice) -> Request | list[Request]:
+        numbers = range(1, len(self) + 1)[index]
+        if isinstance(numbers, int):
+            return Request(self._conversation, self.parts, numbers)
+        return [Request(self._conversation, self.parts, number) for number in numbers]
+
+    def __repr__(self) -> str:
+        return f"<{len(self)} requests>"
 
 
 class Branch(msgspec.Struct, eq=False):
@@ -266,6 +339,7 @@ class Conversation:
         self._branches: list[Branch] = []
         self._turns: tuple[int, list[Turn]] = (-1, [])
         self._rows = RowCache()
+        self._requests: Requests | None = None
         self._tool_call: tuple[object, ToolCall] | None = None
 
     @property
@@ -280,6 +354,18 @@ class Conversation:
             messages = self.branch_messages(self.active_branch)
             self._turns = (len(self.records), list(cut_turns(messages, self.marks.ends)))
         return self._turns[1]
+
+    @property
+    def requests(self) -> Requests:
+        """Its API requests, all branches, in file order; none if the client did not note them."""
+        if self._requests is None:
+            self._requests = Requests(self)
+        return self._requests
+
+    def request_parts(self) -> Iterator[RequestIndex]:
+        """Yield where the parts of requests are, in each thread of the session."""
+        threads = (self,) if self.owner is None else (self.owner.conversation, *self.owner.agents.values())
+        return (thread.requests.parts for thread in threads)
 
     @property
     def active_branch(self) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copyreg
 from typing import Any
 
-from reread.model.conversation import Agent, Branch, Call, Compaction, Conversation, Message, ThreadOwner
+from reread.model.conversation import Agent, Branch, Call, Compaction, Conversation, Message, Request, ThreadOwner
 
 
 def _reduce_thread(thread: Conversation) -> tuple[Any, ...]:
@@ -36,6 +36,10 @@ def _reduce_compaction(compaction: Compaction) -> tuple[Any, ...]:
     return _part, (compaction.conversation, "compactions", compaction.conversation.compactions.index(compaction))
 
 
+def _reduce_request(request: Request) -> tuple[Any, ...]:
+    return _part, (request.conversation, "requests", request.number - 1)
+
+
 def _part(conversation: Conversation, kind: str, index: int) -> Any:
     return getattr(conversation, kind)[index]
 
@@ -50,3 +54,4 @@ copyreg.pickle(Message, _reduce_message)
 copyreg.pickle(Call, _reduce_call)
 copyreg.pickle(Compaction, _reduce_compaction)
 copyreg.pickle(Branch, _reduce_branch)
+copyreg.pickle(Request, _reduce_request)

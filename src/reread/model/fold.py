@@ -58,7 +58,15 @@ from reread.records.envelope import (
     decode_payload,
 )
 
-METADATA_LISTS = {"init": "inits", "result": "results", "run": "runs", "pr-link": "pr_links"}
+METADATA_LISTS = {
+    "api-request": "requests",
+    "api-request-blob": "request_parts",
+    "api-request-shape": "request_parts",
+    "init": "inits",
+    "pr-link": "pr_links",
+    "result": "results",
+    "run": "runs",
+}
 """The list in the metadata that keeps the records of a type or system subtype."""
 DEEPEST = 32
 """How many agents retold in progress records may be nested; real ones are retold by the main thread."""

@@ -40,6 +40,10 @@ class Metadata:
         self.runs: list[int] = []
         """The records that say that a capture began or ended."""
         self.inits: list[int] = []
+        self.requests: list[int] = []
+        """The records that note an API request."""
+        self.request_parts: list[int] = []
+        """The records with messages, system prompts and tools of such requests."""
         self.continued_in: UniqueList = UniqueList()
         self.forked_from: dict[str, Any] | None = None
         self._last: tuple[str | None, ...] = ()

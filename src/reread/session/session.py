@@ -23,7 +23,7 @@ from reread.disk import layout
 from reread.disk.backups import BackupFiles
 from reread.disk.sources import FileSource, MemorySource, Source, read_all
 from reread.errors import Misuse
-from reread.model.conversation import Agent, Branch, Call, Compaction, Conversation, Message, Turn
+from reread.model.conversation import Agent, Branch, Call, Compaction, Conversation, Message, Requests, Turn
 from reread.model.ledger import Ledger
 from reread.model.metadata import Metadata
 from reread.model.titles import REACH, TitleSearch
@@ -139,6 +139,11 @@ class Session:
     def calls(self) -> list[Call]:
         """The main thread's calls, all branches."""
         return self.conversation.calls
+
+    @property
+    def requests(self) -> Requests:
+        """The main thread's API requests, each rebuilt when asked for; agents have their own. None in older files."""
+        return self.conversation.requests
 
     @property
     def branches(self) -> list[Branch]:

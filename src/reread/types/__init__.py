@@ -45,6 +45,8 @@ from reread.history.versions import FileHistory as FileHistory
 from reread.history.versions import FileVersion as FileVersion
 from reread.index.find import Hits as Hits
 from reread.index.hits import Hit as Hit
+from reread.model.conversation import Request as Request
+from reread.model.conversation import Requests as Requests
 from reread.model.ledger import Ledger as Ledger
 from reread.model.metadata import Metadata as Metadata
 from reread.model.prompt_text import Aside as Aside

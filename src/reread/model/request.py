@@ -1,0 +1,196 @@
+"""An API request, rebuilt from what a transcript has of it, and proven by the digest that the client wrote."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from copy import deepcopy
+from datetime import datetime
+from functools import cached_property
+from typing import Any, cast
+
+from reread.base.canonical_json import CACHE_MARK, canonical
+from reread.base.coerce import as_dict, as_list, as_str
+from reread.base.times import parse_timestamp
+from reread.model.request_index import RequestIndex
+from reread.records.types.api import CacheMark
+
+NOT_DIGESTED = frozenset({"metadata", "stream", "thread", "diagnostics", "safeguards", "data_flow"})
+"""The fields of a request that the client leaves out of its digest, and out of the transcript."""
+MESSAGES = "messages"
+
+
+class RequestContent:
+    """What was sent in one request; rebuilt when asked for."""
+
+    def __init__(self, index: RequestIndex, number: int) -> None:
+        self._index = index
+        self.number = number
+        """Its position among the requests of its thread, from 1."""
+        self.record = index.notes[number - 1].record
+        """The record that notes it, by index."""
+
+    @cached_property
+    def _note(self) -> dict[str, Any]:
+        return self._index.value(self.record)
+
+    @property
+    def id(self) -> str:
+        """The client's id for it."""
+        return self._index.notes[self.number - 1].id
+
+    @property
+    def timestamp(self) -> datetime | None:
+        """When it was sent, with a time zone."""
+        return parse_timestamp(as_str(self._note.get("timestamp")))
+
+    @property
+    def query_source(self) -> str | None:
+        """What the client asked for: `sdk`, `repl_main_thread`, `agent:…`."""
+        return as_str(self._note.get("querySource"))
+
+    @property
+    def params(self) -> dict[str, Any]:
+        """Its other fields: model, max_tokens, thinking, betas …"""
+        return as_dict(self._note.get("params"))
+
+    @property
+    def model(self) -> str | None:
+        """The model that was asked."""
+        return as_str(self.params.get("model"))
+
+    @property
+    def shape_hash(self) -> str | None:
+        """The hash of system prompt and tools: equal in two requests if these are."""
+        return as_str(self._note.get("shapeHash"))
+
+    @cached_property
+    def _shape(self) -> dict[str, Any] | None:
+        home = self._index.home(self.shape_hash) if self.shape_hash else None
+        return home.shape(self.shape_hash or "") if home is not None else None
+
+    @property
+    def system(self) -> list[Any]:
+        """The blocks of its system prompt, without cache marks."""
+        system = as_dict(self._shape).get("system")
+        return [{"type": "text", "text": system}] if isinstance(system, str) else as_list(system)
+
+    @property
+    def tools(self) -> list[Any]:
+        """The definitions of its tools, without cache marks."""
+        return as_list(as_dict(self._shape).get("tools"))
+
+    @cached_property
+    def _hashes(self) -> tuple[list[str], bool]:
+        return self._index.hashes(self.number - 1)
+
+    @property
+    def message_hashes(self) -> list[str]:
+        """The hash of each message: equal in two requests if the messages are."""
+        return self._hashes[0]
+
+    def _messages(self) -> list[dict[str, Any] | None]:
+        hashes = self.message_hashes
+        self._index.find(hashes, self.record)
+        homes = map(self._index.home, hashes)
+        return [home.message(hash) if home else None for home, hash in zip(homes, hashes, strict=True)]
+
+    @property
+    def messages(self) -> list[dict[str, Any]]:
+        """The messages that the transcript has, without cache marks; a text alone is one block."""
+        return [message for message in self._messages() if message is not None]
+
+    def rows(self, number: int) -> Sequence[int]:
+        """Return the records that one of its messages was made of, by index; none if it stands in no row."""
+        hash = self.message_hashes[number]
+        self._index.find([hash], self.record)
+        return self._index.rows(hash)
+
+    @property
+    def cache_marks(self) -> list[CacheMark]:
+        """Its cache marks, each with the way to its block: `["messages", 3, "content", 0]`."""
+        noted = map(as_dict, as_list(self._note.get("cacheControl")))
+        return [CacheMark(path=as_list(mark.get("path")), value=as_dict(mark.get("value"))) for mark in noted]
+
+    @property
+    def body(self) -> dict[str, Any]:
+        """The whole request, with its cache marks: what was sent, without what the client never notes."""
+        body = deepcopy({**(self._shape or {}), **self.params, MESSAGES: self.messages})
+        for mark in self.cache_marks if self._hashes[1] else ():
+            _set_mark(body, mark)
+        return body
+
+    @property
+    def digest(self) -> str | None:
+        """The digest that the client wrote; of a request that it cut, that of what is left."""
+        return as_str(self._note.get("requestDigest")) or as_str(self._note.get("cutRequestDigest"))
+
+    @cached_property
+    def missing(self) -> list[str]:
+        """What was sent and cannot be rebuilt, each in words; empty if nothing is missing."""
+        hashes, complete = self._hashes
+        out = ["system prompt and tools"] if self._shape is None else []
+        if not complete:
+            out.append("messages of an earlier request")
+        self._index.find(hashes, self.record)
+        gone = [n for n, hash in enumerate(hashes, 1) if self._index.home(hash) is None]
+        out += [f"message {n} of {len(hashes)}" for n in gone]
+        if isinstance(self._note.get("cut"), dict):
+            out.append("what the client cut out before it noted the request")
+        return out + [f"parameter {name}" for name in as_list(self._note.get("withheld"))]
+
+    @cached_property
+    def verified(self) -> bool:
+        """True if the digest of what was rebuilt is the one that the client wrote."""
+        try:
+            return self.digest is not None and self._digest() == self.digest
+        except ValueError:
+            return False
+
+    def _digest(self) -> str:
+        hashes, complete = self._hashes
+        if not complete or self._shape is None:
+            return ""
+        rest: dict[str, Any] = {**self._shape, **self.params}
+        marks: dict[int, list[CacheMark]] = {}
+        outside: list[CacheMark] = []
+        for mark in self.cache_marks:
+            first, number = (*as_list(mark.path), None, None)[:2]
+            inside = first == MESSAGES and isinstance(number, int)
+            (marks.setdefault(cast(int, number), []) if inside else outside).append(mark)
+        if outside:
+            rest = deepcopy(rest)
+            for mark in outside:
+                _set_mark(rest, mark)
+        fields = {name: value for name, value in rest.items() if name not in NOT_DIGESTED and name != MESSAGES}
+        texts = {name: canonical(name) + b":" + canonical(value) for name, value in fields.items()}
+        head = [texts[name] for name in sorted(texts) if name < MESSAGES]
+        tail = [texts[name] for name in sorted(texts) if name > MESSAGES]
+        opening = b"{" + b",".join([*head, b'"messages":['])
+        self._index.find(hashes, self.record)
+        done = self._index.digest_messages(opening, hashes, marks, _marked)
+        if done is None:
+            return ""
+        done.update(b"]" + b"".join(b"," + text for text in tail) + b"}")
+        return done.hexdigest()
+
+
+def _marked(message: dict[str, Any], marks: Sequence[CacheMark]) -> dict[str, Any]:
+    """Return a message with its cache marks."""
+    message = deepcopy(message)
+    for mark in marks:
+        _set_mark(message, mark, start=2)
+    return message
+
+
+def _set_mark(top: Any, mark: CacheMark, *, start: int = 0) -> None:
+    """Put a cache mark at its place; one that leads nowhere is left out. `start` steps of its path lead to `top`."""
+    node = top
+    for step in as_list(mark.path)[start:]:
+        if isinstance(node, list) and isinstance(step, int) and 0 <= step < len(cast(list[Any], node)):
+            node = cast(Any, node[step])
+        elif isinstance(node, dict) and isinstance(step, str):
+            node = cast(dict[str, Any], node).get(step)
+        else:
+            return
+    if isinstance(node, dict):
+        node[CACHE_MARK] = mark.value

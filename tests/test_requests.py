@@ -1,0 +1,219 @@
+"""API requests are rebuilt as they were sent, proven by the client's digest, and say what is missing."""
+
+import json
+import pickle
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import pytest
+from requested import RequestedSession, conversation, in_blocks
+
+import reread
+from reread.base.canonical_json import canonical
+
+HELLO = {"role": "user", "content": "Hello"}
+
+
+def hello(**fields: Any) -> RequestedSession:
+    made = RequestedSession()
+    made.row("user", "Hello")
+    made.send([HELLO], **fields)
+    return made
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        ({"b": 1, "a": [None, True, False]}, '{"a":[null,true,false],"b":1}'),
+        ({"\U0001f600": 1, "\ufb01": 2}, '{"\U0001f600":1,"\ufb01":2}'),  # UTF-16 sorts the pair first
+        ("é\u2028/\x7f\x1f\b", '"é\u2028/\x7f\\u001f\\b"'),
+        ("\ud83d!", '"\\ud83d!"'),
+        (1.0, "1"),
+        (-0.0, "0"),
+        (1e21, "1e+21"),
+        (1e20, "100000000000000000000"),
+        (12345678901234567890, "12345678901234567000"),
+        (-1.5e-7, "-1.5e-7"),
+        (1e-7, "1e-7"),
+        (0.000001, "0.000001"),
+        (123.456, "123.456"),
+        (10**400, "null"),
+        (float("nan"), "null"),
+    ],
+)
+def test_json_is_written_as_javascript_writes_it(value: Any, text: str) -> None:
+    assert canonical(value) == text.encode()
+    assert canonical([value, {"\xe9": value}]) == f'[{text},{{"\xe9":{text}}}]'.encode()
+
+
+def test_cache_marks_are_left_out_at_any_depth() -> None:
+    value = {"a": [{"cache_control": 1, "b": {"cache_control": {}}}]}
+    assert canonical(value, marks=False) == b'{"a":[{"b":{}}]}'
+
+
+def test_every_request_is_rebuilt_as_it_was_sent() -> None:
+    made = conversation(4)
+    session = reread.open(made.data)
+    assert len(session.requests) == 8
+    for request, body in zip(session.requests, made.sent, strict=True):
+        assert request.verified and not request.missing
+        assert request.body == {**body, "messages": [in_blocks(message) for message in body["messages"]]}
+    assert [request.number for request in session.requests[2:4]] == [3, 4]
+    assert [request.response.id for request in session.requests if request.response] == [
+        f"msg_{n}{half}" for n in range(1, 5) for half in "ab"
+    ]
+    assert [request.turn.index for request in session.requests if request.turn] == [1, 1, 2, 2, 3, 3, 4, 4]
+    last = session.requests[-1]
+    assert (last.model, last.query_source, last.agent) == ("claude-sonnet-4-5", "sdk", None)
+    assert [mark.path for mark in last.cache_marks] == [["messages", 15, "content", 0]]
+    assert [session.records[row].type for row in last.rows(14)] == ["assistant", "assistant"]
+    assert last.rows(0) == ()
+
+
+@pytest.mark.parametrize("order", [range(12), range(11, -1, -1), [11, 0, 6, 2, 11]])
+def test_requests_are_proven_in_any_order(order: list[int]) -> None:
+    session = reread.open(conversation(6).data)
+    assert all(session.requests[n].verified for n in order)
+
+
+def test_a_changed_word_is_noticed() -> None:
+    data = conversation(2).data
+    for old, new in (
+        (b"Be short", b"Be terse"),
+        (b"Reads a file", b"Reads a bile"),
+        (b'"max_tokens": 32000', b'"max_tokens": 3200'),
+    ):
+        assert old in data
+        session = reread.open(data.replace(old, new))
+        assert not any(request.verified for request in session.requests)
+    changed = reread.open(data.replace(b"Question 1", b"Question 9"))
+    assert changed.requests[0].missing == ["message 2 of 2"]
+    assert not changed.requests[0].verified
+
+
+def test_user_rows_without_an_answer_between_them_are_one_message() -> None:
+    made = RequestedSession()
+    made.row("user", "One")
+    made.send([{"role": "user", "content": "One"}])
+    made.row("user", "Two")
+    made.send([{"role": "user", "content": [{"type": "text", "text": "One"}, {"type": "text", "text": "Two"}]}])
+    session = reread.open(made.data)
+    assert [request.verified for request in session.requests] == [True, True]
+    assert [request.response for request in session.requests] == [None, None]
+    assert not any(line["type"] == "api-request-blob" for line in made.lines)
+
+
+@pytest.mark.parametrize(
+    ("fields", "missing"),
+    [
+        ({"shapeHash": "0" * 64}, ["system prompt and tools"]),
+        ({"base": "gone", "keep": 3}, ["messages of an earlier request"]),
+        ({"base": "request-1", "keep": 3}, ["messages of an earlier request"]),
+        ({"keep": 10**18}, ["messages of an earlier request"]),
+        ({"tail": ["0" * 64, 7]}, ["message 1 of 2", "message 2 of 2"]),
+        ({"withheld": ["temperature"]}, ["parameter temperature"]),
+        ({"cut": {"kind": "x"}, "requestDigest": None}, ["what the client cut out before it noted the request"]),
+    ],
+)
+def test_what_is_missing_is_said(fields: dict[str, Any], missing: list[str]) -> None:
+    request = reread.open(hello(**fields).data).requests[0]
+    assert request.missing == missing
+    assert request.verified is ("withheld" in fields)
+    assert isinstance(request.body, dict)
+
+
+def test_requests_that_refer_to_each_other_end() -> None:
+    made = RequestedSession()
+    made.row("user", "Hello")
+    for n in range(1, 40):
+        made.send([HELLO], base=f"request-{n % 7 + n // 2}", keep=n, tail=["0" * 64] * (n % 3))
+    for request in reread.open(made.data).requests:
+        assert not request.verified or not request.missing
+
+
+@pytest.mark.parametrize("value", [None, 7, "word", [1, None], {"a": {"b": 1}}, [["messages", 0], {"path": 3}]])
+def test_notes_of_any_shape_can_be_asked_anything(value: Any) -> None:
+    names = (
+        "id",
+        "base",
+        "keep",
+        "tail",
+        "params",
+        "cacheControl",
+        "shapeHash",
+        "requestDigest",
+        "querySource",
+        "timestamp",
+    )
+    for name in names:
+        request = reread.open(hello(**{name: value}).data).requests[-1]
+        _ = request.body, request.verified, request.missing, request.timestamp, request.model, request.cache_marks
+    for type, fields in (
+        ("api-request-shape", {"shapeHash": "s", "shape": value}),
+        ("api-request-blob", {"hash": "b", "message": value}),
+    ):
+        made = RequestedSession()
+        made.add(type, **fields)
+        made.add("api-request", id="r", shapeHash="s", keep=0, tail=["b"])
+        request = reread.open(made.data).requests[0]
+        assert not request.verified
+        _ = request.body, request.system, request.tools, request.messages
+
+
+def test_text_nested_too_deep_is_missing() -> None:
+    made = hello()
+    deep = json.dumps({"type": "user", "uuid": "u", "message": {"role": "user", "content": 1}}).replace(
+        ": 1", ": " + "[" * 50_000 + "]" * 50_000
+    )
+    session = reread.open(deep.encode() + b"\n" + made.data)
+    assert [request.verified for request in session.requests] == [True]
+
+
+def test_an_agent_has_its_own_and_may_continue_the_main_thread(tmp_path: Path) -> None:
+    made, inner = conversation(1), RequestedSession(agentId="a1", isSidechain=True)
+    inner.row("user", "Look around")
+    inner.send([HELLO, {"role": "user", "content": "Look around"}])
+    inner.lines = [line for line in inner.lines if line["type"] != "api-request-blob"]
+    made.row("user", "Hello")
+    path = tmp_path / f"{made.id}.jsonl"
+    made.row("assistant", [{"type": "text", "text": "Done."}], id="msg_9")
+    path.write_bytes(made.data)
+    folder = tmp_path / made.id / "subagents"
+    folder.mkdir(parents=True)
+    (folder / "agent-a1.jsonl").write_bytes(inner.data)
+    session = reread.open(path)
+    agent = session.agents["a1"]
+    assert (len(session.requests), len(agent.requests)) == (2, 1)
+    request = agent.requests[0]
+    assert request.agent is agent
+    assert [message["content"][0]["text"] for message in request.messages][-1] == "Look around"
+    assert request.missing == ["message 1 of 2"]  # the row in the main thread joins an answer's result: another message
+    assert pickle.loads(pickle.dumps(session.requests[1])).id == session.requests[1].id
+
+
+def test_a_session_of_an_older_client_has_none() -> None:
+    made = RequestedSession()
+    made.row("user", "Hello")
+    assert len(reread.open(made.data).requests) == 0
+
+
+def test_requests_that_come_while_a_session_is_read_are_there(tmp_path: Path) -> None:
+    data = conversation(2).data
+    lines = data.splitlines(keepends=True)
+    path = tmp_path / "11111111-2222-4333-8444-555555555555.jsonl"
+    half = next(n for n, line in enumerate(lines) if b"Question 2" in line)
+    path.write_bytes(b"".join(lines[:half]))
+    session = reread.open(path)
+    assert [request.verified for request in session.requests] == [True, True]
+    with reread.follow(session, heartbeat=50) as changes:
+        path.write_bytes(data)
+        for _ in changes:
+            if len(session.records) == len(lines):
+                break
+    assert [request.verified for request in session.requests] == [True] * 4
+
+
+def test_the_digest_is_that_of_the_canonical_text() -> None:
+    request = reread.open(conversation(1).data).requests[1]
+    assert sha256(canonical(request.body)).hexdigest() == request.digest
