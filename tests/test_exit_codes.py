@@ -41,6 +41,8 @@ NOTHING = {
     "ls": ["--project", "harbr"],
     "search": ["zyzzyva"],
     "show": ["--project", "harbr"],
+    "context": ["--request", "3"],
+    "diff": ["latest:req4"],
     "tail": ["--project", "harbr"],
     "files": ["--file", "bakoff.py"],
     "blame": [__file__],

@@ -167,7 +167,7 @@ def test_text_nested_too_deep_is_missing() -> None:
         ": 1", ": " + "[" * 50_000 + "]" * 50_000
     )
     session = reread.open(deep.encode() + b"\n" + made.data)
-    assert [request.verified for request in session.requests] == [True]
+    assert [request.missing for request in session.requests] == [["message 1 of 1"]]
 
 
 def test_an_agent_has_its_own_and_may_continue_the_main_thread(tmp_path: Path) -> None:
@@ -188,7 +188,7 @@ def test_an_agent_has_its_own_and_may_continue_the_main_thread(tmp_path: Path) -
     request = agent.requests[0]
     assert request.agent is agent
     assert [message["content"][0]["text"] for message in request.messages][-1] == "Look around"
-    assert request.missing == ["message 1 of 2"]  # the row in the main thread joins an answer's result: another message
+    assert request.verified and not request.missing
     assert pickle.loads(pickle.dumps(session.requests[1])).id == session.requests[1].id
 
 

@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from reread.reports.digest_report import digest as digest
     from reread.reports.file_report import file as file
     from reread.reports.now_report import now as now
+    from reread.reports.request_report import context as context
     from reread.reports.secrets_report import secrets as secrets
     from reread.reports.stats_report import stats as stats
     from reread.reports.usage_report import usage as usage
@@ -94,6 +95,7 @@ _MODULES = {
     "budgets": "reports.budget_report",
     "capture": "recording.recorder",
     "check": "session.session",
+    "context": "reports.request_report",
     "diff": "reports.diff_report",
     "digest": "reports.digest_report",
     "export": "reader.export_formats",

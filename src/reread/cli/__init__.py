@@ -25,7 +25,7 @@ OUTPUT_ERRORS = (errno.ENOSPC, errno.EFBIG, errno.EIO, errno.EDQUOT)
 """An error with one of these and without a file name comes from standard output."""
 
 HEADINGS = {
-    "Read": ("serve", "ls", "search", "show", "tail"),
+    "Read": ("serve", "ls", "search", "show", "context", "tail"),
     "Now": ("now", "statusline", "budget", "digest"),
     "Files": ("files", "file", "diff", "blame"),
     "Check and count": ("check", "usage", "stats", "sql", "tables"),

@@ -12,11 +12,14 @@ EVERY_VERB = {
 """The codes that every verb has, and their meaning."""
 _NO_PROJECT = "no session is in `--project`"
 _NO_CALLS = "no call fits `--tool`, `--file` and `--errors`"
+_NO_REQUEST = "there is no such API request"
 _UNDECIDED = "somebody has to decide about what may be a secret; nothing was written"
 BY_VERB: dict[str, dict[int | str, str]] = {
     "ls": {1: "no session fits the options"},
     "search": {1: "nothing matches"},
-    "show": {1: f"{_NO_PROJECT}, or {_NO_CALLS}"},
+    "show": {1: f"{_NO_PROJECT}, {_NO_CALLS}, or there is no such `--request`"},
+    "context": {1: _NO_REQUEST},
+    "diff": {1: _NO_REQUEST},
     "tail": {1: _NO_PROJECT},
     "statusline": {1: "with `--install`, you said no"},
     "budget": {1: "a budget is overspent, or there is none to remove"},

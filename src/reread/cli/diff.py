@@ -8,8 +8,9 @@ import click
 
 from reread.cli._options import SESSION, json_option, merged_roots, pager_option, root_options
 from reread.cli._output import print_json, print_lines, print_notice, terminal_width
+from reread.cli._unmatched import exit_unmatched
 
-PLACE = "SESSION[@BRANCH][:TURN]"
+PLACE = "SESSION[@BRANCH][:TURN|:reqN]"
 
 
 @click.command()
@@ -25,22 +26,32 @@ def diff(ctx: click.Context, first: str, second: str | None, stat: bool, as_json
 
     With one session, print its changes to files; with a turn, those of that turn. With two turns of a session, print
     what changed from the end of the one to the end of the other; turn 0 is before the first. With two sessions or
-    branches, show turns, calls, cost and answers side by side, and how the files that they left differ.
+    branches, show turns, calls, cost and answers side by side, and how the files that they left differ. With two API
+    requests, show what the second one added, dropped and edited; with one, since the request before it.
 
     \b
     reread diff latest
     reread diff 8c1f:2
     reread diff 8c1f:0 8c1f:2 --stat
     reread diff d2a9@0 d2a9@1
+    reread diff 8c1f:req4 8c1f:req5
     reread diff 8c1f b90c --json
     """
     from reread.render.diff_table import difference_lines
     from reread.reports.diff_report import diff as compare
     from reread.reports.diff_report import diff_value
+    from reread.session.context_parts import NoSuchRequest
 
-    found = compare(first, second, root=merged_roots(ctx, root) or None)
+    try:
+        found = compare(first, second, root=merged_roots(ctx, root) or None)
+    except NoSuchRequest as error:
+        exit_unmatched(ctx, (), str(error))
     if as_json:
         return print_json(diff_value(found))
+    if found.requests is not None:
+        from reread.render.request_listing import request_change_lines
+
+        return print_lines(request_change_lines(found.requests, stat=stat))
     if not found.files and found.sides is None:
         return print_notice("No file changed there.")
     return print_lines(difference_lines(found, stat=stat, width=terminal_width()))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -21,14 +21,18 @@ from reread.cli._options import (
     selection_options,
     session_argument,
 )
-from reread.cli._output import pages_output, print_json, print_pages, write_bytes
-from reread.cli._unmatched import lacks_calls
+from reread.cli._output import pages_output, print_json, print_lines, print_pages, write_bytes
+from reread.cli._unmatched import exit_unmatched, lacks_calls
+
+if TYPE_CHECKING:
+    from reread.session.session import Session
 
 
 @click.command()
 @session_argument
 @format_option("terminal", "markdown", "json", default="terminal", help="Print in this format.")
 @selection_options
+@click.option("--request", metavar="N|latest", help="Print an API request as it was sent; AGENT:N for one of an agent.")
 @click.option("--raw", is_flag=True, help="Print the bytes of the file unchanged.")
 @click.option("--schema", is_flag=True, help="Print the JSON Schema of --format json and exit.")
 @pager_option
@@ -39,6 +43,7 @@ def show(
     name: str,
     project: tuple[str, ...],
     form: str,
+    request: str | None,
     raw: bool,
     schema: bool,
     root: tuple[Path, ...],
@@ -53,13 +58,20 @@ def show(
     reread show latest --errors
     reread show latest --tool edit --file src/app.py
     reread show latest --format markdown > session.md
+    reread show latest --request 4 --full
     reread show latest --format json | jq '.turns[].prompt.text'
     """
     if schema:
         refuse_with(ctx, "--schema", ("--raw", "--format", *SELECTION_OPTIONS), "it reads no session")
         from reread.render.json_values import session_schema
+        from reread.render.request_values import request_schema
 
-        print_json(session_schema())
+        print_json(session_schema() if request is None else request_schema())
+        return
+    if request is not None:
+        others = [option for option in SELECTION_OPTIONS if option != "--full"]
+        refuse_with(ctx, "--request", ("--raw", *others), "it prints one request")
+        _show_request(ctx, open_session(ctx, name, root, project), request, form, full=options["full"])
         return
     refuse_with(ctx, "--raw", ("--format", *SELECTION_OPTIONS), "it prints the whole file as it is")
     selection = selection_from(ctx, options)
@@ -87,6 +99,25 @@ def show(
         pictures = picture_protocol() if sys.stdout.isatty() and not pages_output() else None
         print_pages(_printed(TerminalView(selection, pictures=pictures).session(session)), colour=True)
     ctx.exit(NOTHING_FOUND if is_empty else 0)
+
+
+def _show_request(ctx: click.Context, session: Session, name: str, form: str, *, full: bool) -> None:
+    from reread.errors import Misuse
+    from reread.render.request_listing import request_lines
+    from reread.render.request_values import request_value
+    from reread.reports.request_report import find_request
+    from reread.session.context_parts import NoSuchRequest
+
+    try:
+        found = find_request(session, name)
+    except NoSuchRequest as error:
+        exit_unmatched(ctx, (), str(error))
+    if form == "json":
+        print_json(request_value(found))
+    elif form == "markdown":
+        raise Misuse("Cannot print a request as Markdown; use -f json.")
+    else:
+        print_lines(request_lines(found, len(found.conversation.requests), full=full))
 
 
 def _printed(items: Iterator[Any]) -> Iterator[str]:

@@ -151,7 +151,8 @@ class Request(RequestContent):
 
     def __init__(self, conversation: Conversation, index: RequestIndex, number: int) -> None:
         super().__init__(index, number)
-        self.conversation = conversation
+        self.conversation: Conversation = conversation
+        """The thread that sent it."""
 
     @property
     def response(self) -> Message | None:
@@ -197,7 +198,7 @@ class Requests(Sequence[Request]):
 
     def __init__(self, conversation: Conversation) -> None:
         self._conversation = conversation
-        self.parts = RequestIndex(conversation.records, conversation.metadata, conversation.request_parts)
+        self.parts: RequestIndex = RequestIndex(conversation.records, conversation.metadata, conversation.request_parts)
         """Where the parts of its requests are."""
 
     def __len__(self) -> int:

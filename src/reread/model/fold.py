@@ -27,6 +27,7 @@ from reread.model.ledger import (
     STATE,
     UNKNOWN,
 )
+from reread.model.metadata import METADATA_LISTS
 from reread.model.pairing import CallPairing
 from reread.model.partial import PartialResponse
 from reread.model.prompt_text import LOCAL_COMMANDS, first_tag, is_caveat, parse_prompt, prompt_kind
@@ -58,16 +59,6 @@ from reread.records.envelope import (
     decode_payload,
 )
 
-METADATA_LISTS = {
-    "api-request": "requests",
-    "api-request-blob": "request_parts",
-    "api-request-shape": "request_parts",
-    "init": "inits",
-    "pr-link": "pr_links",
-    "result": "results",
-    "run": "runs",
-}
-"""The list in the metadata that keeps the records of a type or system subtype."""
 DEEPEST = 32
 """How many agents retold in progress records may be nested; real ones are retold by the main thread."""
 REPEATED = -2

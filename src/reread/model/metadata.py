@@ -11,6 +11,16 @@ from reread.base import jsontext
 from reread.base.coerce import as_dict
 from reread.records.envelope import RecordEnvelope
 
+METADATA_LISTS = {
+    "api-request": "requests",
+    "api-request-blob": "request_parts",
+    "api-request-shape": "request_parts",
+    "init": "inits",
+    "pr-link": "pr_links",
+    "result": "results",
+    "run": "runs",
+}
+"""The list in the metadata that keeps the records of a type or system subtype."""
 NATIVE_STAMP = len("2026-11-15T00:00:00.000Z")
 
 

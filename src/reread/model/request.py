@@ -6,13 +6,15 @@ from collections.abc import Sequence
 from copy import deepcopy
 from datetime import datetime
 from functools import cached_property
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from reread.base.canonical_json import CACHE_MARK, canonical
 from reread.base.coerce import as_dict, as_list, as_str
 from reread.base.times import parse_timestamp
 from reread.model.request_index import RequestIndex
-from reread.records.types.api import CacheMark
+
+if TYPE_CHECKING:
+    from reread.records.types.api import CacheMark
 
 NOT_DIGESTED = frozenset({"metadata", "stream", "thread", "diagnostics", "safeguards", "data_flow"})
 """The fields of a request that the client leaves out of its digest, and out of the transcript."""
@@ -24,9 +26,9 @@ class RequestContent:
 
     def __init__(self, index: RequestIndex, number: int) -> None:
         self._index = index
-        self.number = number
+        self.number: int = number
         """Its position among the requests of its thread, from 1."""
-        self.record = index.notes[number - 1].record
+        self.record: int = index.notes[number - 1].record
         """The record that notes it, by index."""
 
     @cached_property
@@ -108,6 +110,8 @@ class RequestContent:
     @property
     def cache_marks(self) -> list[CacheMark]:
         """Its cache marks, each with the way to its block: `["messages", 3, "content", 0]`."""
+        from reread.records.types.api import CacheMark  # loaded late: few verbs need the structs of records
+
         noted = map(as_dict, as_list(self._note.get("cacheControl")))
         return [CacheMark(path=as_list(mark.get("path")), value=as_dict(mark.get("value"))) for mark in noted]
 

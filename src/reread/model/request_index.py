@@ -28,7 +28,7 @@ NO_BASE = -1
 T = TypeVar("T")
 
 
-class Digest(Protocol):
+class RunningDigest(Protocol):
     """A hash that goes on."""
 
     def update(self, data: bytes, /) -> None: ...
@@ -93,7 +93,7 @@ class RequestIndex:
         """How many records were looked at in search of rows."""
         self._whole = 0
         """How many records were hashed from the start; 0 if they were not."""
-        self._digested: tuple[bytes, list[str], list[Digest]] = (b"", [], [])
+        self._digested: tuple[bytes, list[str], list[RunningDigest]] = (b"", [], [])
         """The opening of the request digested last, its hashes, and the digest after each of its first messages."""
         self._last: tuple[int, list[str], bool] = (NO_BASE, [], True)
 
@@ -188,7 +188,7 @@ class RequestIndex:
 
     def digest_messages(
         self, opening: bytes, hashes: list[str], marks: Mapping[int, list[T]], put: Callable[[Any, list[T]], Any]
-    ) -> Digest | None:
+    ) -> RunningDigest | None:
         """Return the digest of a request up to its last message; None if one is missing.
 
         The digest after each message that no mark changes is kept for the request that follows, which mostly begins
@@ -202,7 +202,7 @@ class RequestIndex:
             same = next((n for n in range(limit) if known[n] != hashes[n]), limit)
             states = states[: same + 1]
         else:
-            states = [cast(Digest, sha256(opening))]
+            states = [cast(RunningDigest, sha256(opening))]
         digest = states[same].copy()
         for n in range(same, len(hashes)):
             home = self.home(hashes[n])

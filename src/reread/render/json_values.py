@@ -390,6 +390,15 @@ def session_schema() -> dict[str, Any]:
     }
 
 
+def described_schema(title: str, *structs: type[Struct]) -> dict[str, Any]:
+    """Return the JSON Schema of the first of some structs, with the meaning of each field."""
+    references, definitions = msgspec.json.schema_components(structs, ref_template="#/$defs/{name}")
+    for struct in structs:
+        _describe(definitions[struct.__name__], struct)
+    head = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": f"{title}, version {VERSION}"}
+    return {**head, **references[0], "$defs": definitions}
+
+
 def _describe(definition: dict[str, Any], struct: type[Struct]) -> None:
     """Say what each field means and which ones are always there; inherited fields come last."""
     own, properties = struct.__annotations__, definition["properties"]

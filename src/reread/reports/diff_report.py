@@ -12,10 +12,13 @@ import msgspec
 
 from reread.accounting.billing import Usage, total
 from reread.base.paths import normalize_folder
+from reread.errors import Misuse
 from reread.history.paths import is_below
 from reread.history.versions import FileHistory, FileVersion
 from reread.model.conversation import Call, Message, Turn
+from reread.model.request_changes import RequestChange, request_changes
 from reread.reports.file_report import FileAt, SessionPlace, cut_after, file_after, open_place, turns_of
+from reread.reports.request_report import find_request, parse_request
 from reread.session.session import Session
 from reread.session.usage_inputs import is_usage_known
 from reread.tools._diff import compute_hunks
@@ -68,6 +71,8 @@ class SessionDiff(msgspec.Struct, frozen=True, kw_only=True):
 
     files: list[FileDifference]
     sides: tuple[DiffSide, DiffSide] | None = None
+    requests: list[RequestChange] | None = None
+    """What a request added, dropped and edited, if two API requests are compared."""
 
 
 def diff(
@@ -79,8 +84,11 @@ def diff(
     """Return what a session or one of its turns changed, or what differs between two places, sessions or branches.
 
     A place is what `reread.open` takes, or a text `SESSION[@BRANCH][:TURN]`. Two turns of one session give the changes
-    between their ends.
+    between their ends. `SESSION:req5` is an API request: two of them are compared, one with the request before it.
     """
+    asked = [parse_request(one) if isinstance(one, str) else None for one in (a, b)]
+    if any(asked):
+        return SessionDiff(files=[], requests=_between_requests(asked, b is None, root))
     first, one = open_place(a, root)
     if b is None:
         return SessionDiff(files=list(_changes_of(first, one)))
@@ -92,6 +100,20 @@ def diff(
         second = first
     sides = (_Side(first, one), _Side(second, other))
     return SessionDiff(files=list(_compared(*sides)), sides=(sides[0].value(), sides[1].value()))
+
+
+def _between_requests(
+    asked: list[tuple[str, str] | None], alone: bool, root: str | Path | Sequence[str | Path] | None
+) -> list[RequestChange]:
+    first, second = asked
+    if first is None or (second is None and not alone):
+        raise Misuse("Cannot compare a request with anything but a request: SESSION:req4 SESSION:req5.")
+    one = find_request(open_place(first[0], root)[0], first[1])
+    if second is not None:
+        return request_changes(one, find_request(open_place(second[0], root)[0], second[1]))
+    if one.number == 1:
+        raise Misuse("Request 1 has none before it; name two requests to compare them.")
+    return request_changes(one.conversation.requests[one.number - 2], one)
 
 
 def _is_same(one: Session, other: Session) -> bool:
@@ -241,4 +263,7 @@ def diff_value(found: SessionDiff) -> dict[str, Any]:
     return {
         "files": [msgspec.to_builtins(file) for file in found.files],
         "sides": [msgspec.structs.asdict(side) for side in found.sides] if found.sides else None,
+        "requests": [msgspec.structs.asdict(change) for change in found.requests]
+        if found.requests is not None
+        else None,
     }

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, cast
 
 import msgspec
 
 from reread.accounting.billing import charges_of
 from reread.accounting.prices import Prices, parse_model_id
-from reread.model.conversation import Compaction, Conversation, Message, Turn
+from reread.model.conversation import Agent, Compaction, Conversation, Message, Turn
+from reread.session.context_parts import Context, context_at, find_agent
 
 USUAL, LARGE = 200_000, 1_000_000
 """The windows of most models: a prompt beyond the usual one, or an automatic compaction, tells which it was."""
@@ -50,6 +51,23 @@ class ContextFill(msgspec.Struct, frozen=True):
     def share(self) -> float | None:
         """How full it was, from 0 to 1."""
         return self.tokens / self.window if self.tokens is not None and self.window else None
+
+
+class ContextFills(list[ContextFill]):
+    """The context at the end of each turn; call it for what filled the context of one request."""
+
+    def __init__(self, fills: Iterable[ContextFill], conversation: Conversation, agents: Mapping[str, Agent]) -> None:
+        super().__init__(fills)
+        self._conversation = conversation
+        self._agents = agents
+
+    def __call__(self, *, turn: int | None = None, request: int | None = None, agent: str | None = None) -> Context:
+        """Return what filled the context of a request: the last one, the last one of a turn, or one by its number.
+
+        `agent` is the id of an agent, or how it begins; turns and requests are then the agent's.
+        """
+        thread = self._conversation if agent is None else find_agent(self._agents, agent)
+        return context_at(thread, turn=turn, request=request, agent=thread.id if isinstance(thread, Agent) else None)
 
 
 def context_of(conversation: Conversation, prices: Prices) -> list[ContextFill]:

@@ -36,7 +36,7 @@ PARTS = (
         "conversation",
         "id depth call_id parent_uuid from_progress _lines",  # of an agent
         "bodies tree messages calls calls_by_id messages_by_id compactions metadata ledger inline_agents marks owner "
-        "_linked _branches _turns _rows _tool_call call parent path meta",
+        "_linked _branches _turns _rows _requests _tool_call call parent path meta",
     ),
     FoldPart(
         "conversation.tree",
@@ -47,7 +47,8 @@ PARTS = (
     FoldPart(
         "conversation.metadata",
         "ids ids_at cwds git_branches versions slugs entrypoints permission_modes models first_stamp last_stamp "
-        "custom_title ai_title summaries pr_links results runs inits continued_in forked_from _last",
+        "custom_title ai_title summaries pr_links results runs inits requests request_parts continued_in "
+        "forked_from _last",
     ),
     FoldPart("_attaching", "_loose _orphans", "_messages _calls_by_id _ledger"),
     FoldPart("_pairing", "_unanswered _early", "_attaching _conversation _calls _by_id"),

@@ -31,7 +31,7 @@ from reread.records.decode import Records
 from reread.records.dialects import stored
 from reread.records.lines import Lines
 from reread.session import merge, rules
-from reread.session.context_window import ContextFill, context_of
+from reread.session.context_window import ContextFills, context_of
 from reread.session.loader import Progress
 from reread.session.results import TurnResult, turn_results
 from reread.session.rules import Finding
@@ -200,9 +200,12 @@ class Session:
         return self._usage[1]
 
     @property
-    def context(self) -> list[ContextFill]:
-        """Tokens in the context at the end of each turn, and what compactions removed."""
-        return context_of(self.conversation, current_prices())
+    def context(self) -> ContextFills:
+        """Tokens in the context at the end of each turn, and what compactions removed.
+
+        Call it for what filled the context: `session.context(turn=14)`.
+        """
+        return ContextFills(context_of(self.conversation, current_prices()), self.conversation, self.agents)
 
     @property
     def metadata(self) -> Metadata:

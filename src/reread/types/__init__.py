@@ -52,6 +52,7 @@ from reread.model.metadata import Metadata as Metadata
 from reread.model.prompt_text import Aside as Aside
 from reread.model.prompt_text import PromptCommand as PromptCommand
 from reread.model.prompt_text import PromptText as PromptText
+from reread.model.request_changes import RequestChange as RequestChange
 from reread.recording.adoption import AdoptedSession as AdoptedSession
 from reread.recording.recorder import Capture as Capture
 from reread.records.blocks import AdvisorResult as AdvisorResult
@@ -142,8 +143,11 @@ from reread.reports.stats_report import StatsReport as StatsReport
 from reread.session.changes import ChangeStream as ChangeStream
 from reread.session.commits import Commit as Commit
 from reread.session.commits import PullRequest as PullRequest
+from reread.session.context_parts import Context as Context
+from reread.session.context_parts import ContextPart as ContextPart
 from reread.session.context_window import ContextDrop as ContextDrop
 from reread.session.context_window import ContextFill as ContextFill
+from reread.session.context_window import ContextFills as ContextFills
 from reread.session.results import TurnResult as TurnResult
 from reread.tools.nodes import Node as Node
 

@@ -1,0 +1,59 @@
+"""`reread context`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from reread.cli._options import LATEST, SESSION, json_option, merged_roots, pager_option, refuse_with, root_options
+from reread.cli._output import print_json, print_lines, terminal_width
+from reread.cli._unmatched import exit_unmatched
+
+
+@click.command()
+@click.argument("name", type=SESSION, required=False, default=LATEST, metavar="[SESSION[:TURN]]")
+@click.option("--request", type=click.IntRange(1), metavar="N", help="Show this request instead of the last one.")
+@click.option("--agent", metavar="ID", help="Show a request of this agent; turns are the agent's.")
+@click.option("--schema", is_flag=True, help="Print the JSON Schema of --json and exit.")
+@pager_option
+@json_option
+@root_options
+@click.pass_context
+def context(
+    ctx: click.Context,
+    name: str,
+    request: int | None,
+    agent: str | None,
+    schema: bool,
+    as_json: bool,
+    root: tuple[Path, ...],
+) -> None:
+    """Show what fills the context of a request.
+
+    That is the system prompt, each tool, MCP servers, skills, memory, prompts, answers, results and so on. By default
+    of the last request of the newest session; with a turn, of the last request of that turn. Bytes are exact, and
+    tokens are scaled so that their sum is what the API reported. Then what came in and went out since the request
+    before. Claude Code notes its requests from 2.1.325 on; for older sessions the parts are an estimate.
+
+    \b
+    reread context
+    reread context 8c1f:2
+    reread context latest --request 3
+    reread context latest --json | jq '.parts[] | select(.kind == "tool")'
+    """
+    from reread.render.request_listing import context_lines
+    from reread.render.request_values import context_schema
+    from reread.reports.request_report import context as find
+    from reread.session.context_parts import NoSuchRequest
+
+    if schema:
+        refuse_with(ctx, "--schema", ("--json", "--request", "--agent"), "it reads no session")
+        return print_json(context_schema())
+    try:
+        found = find(name, request=request, agent=agent, root=merged_roots(ctx, root) or None)
+    except NoSuchRequest as error:
+        exit_unmatched(ctx, (), str(error))
+    if as_json:
+        return print_json(found)
+    return print_lines(context_lines(found, width=terminal_width()))

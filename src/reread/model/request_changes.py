@@ -1,0 +1,85 @@
+"""What differs between two API requests: parameters, system prompt, tools and messages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from difflib import SequenceMatcher
+from typing import Any
+
+import msgspec
+
+from reread.base.canonical_json import canonical
+from reread.base.coerce import as_dict, as_str
+from reread.model.request import RequestContent
+
+ADDED, DROPPED, EDITED = "added", "dropped", "edited"
+MOST_COMPARED = 2000
+"""If more items than these differ, they are dropped and added, and not compared with each other."""
+
+
+class RequestChange(msgspec.Struct, frozen=True, kw_only=True):
+    """One difference between two requests."""
+
+    part: str
+    """param, system, tool or message."""
+    change: str
+    """added, dropped or edited."""
+    name: str
+    """The parameter, the tool, or the position of a block or message from 1, in the later request if it is there."""
+    before: Any = None
+    after: Any = None
+
+
+def request_changes(before: RequestContent, after: RequestContent) -> list[RequestChange]:
+    """Return what a request added, dropped and edited since another one."""
+    return [
+        *_by_name("param", before.params, after.params),
+        *_by_position("system", before.system, after.system),
+        *_by_name("tool", _named(before.tools), _named(after.tools)),
+        *_by_position("message", before.messages, after.messages),
+    ]
+
+
+def _named(tools: Sequence[Any]) -> dict[str, Any]:
+    return {as_str(as_dict(tool).get("name")) or str(number): tool for number, tool in enumerate(tools, 1)}
+
+
+def _by_name(part: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[RequestChange]:
+    for name in dict.fromkeys((*before, *after)):
+        if name not in after:
+            yield RequestChange(part=part, change=DROPPED, name=name, before=before[name])
+        elif name not in before:
+            yield RequestChange(part=part, change=ADDED, name=name, after=after[name])
+        elif _key(before[name]) != _key(after[name]):
+            yield RequestChange(part=part, change=EDITED, name=name, before=before[name], after=after[name])
+
+
+def _by_position(part: str, before: Sequence[Any], after: Sequence[Any]) -> Iterator[RequestChange]:
+    """Compare two sequences; items that stand in the place of others are edited ones."""
+    old, new = [_key(item) for item in before], [_key(item) for item in after]
+    start = next((n for n, (a, b) in enumerate(zip(old, new, strict=False)) if a != b), min(len(old), len(new)))
+    rest = (old[start:], new[start:])
+    blocks = [("replace", 0, len(rest[0]), 0, len(rest[1]))]
+    if max(map(len, rest)) <= MOST_COMPARED:
+        blocks = SequenceMatcher(None, *rest, autojunk=False).get_opcodes()
+    for tag, a, a_end, b, b_end in blocks:
+        if tag == "equal":
+            continue
+        both = min(a_end - a, b_end - b)
+        for n in range(max(a_end - a, b_end - b)):
+            change = EDITED if n < both else DROPPED if a + n < a_end else ADDED
+            gone, came = start + a + n, start + b + n
+            yield RequestChange(
+                part=part,
+                change=change,
+                name=str((gone if change == DROPPED else came) + 1),
+                before=before[gone] if change != ADDED else None,
+                after=after[came] if change != DROPPED else None,
+            )
+
+
+def _key(value: Any) -> bytes:
+    try:
+        return canonical(value)
+    except ValueError:  # nested too deep: equal only to itself
+        return b"%d" % id(value)

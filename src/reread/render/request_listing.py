@@ -1,0 +1,191 @@
+"""API requests and contexts as lines of text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from reread.base import jsontext
+from reread.base.coerce import as_dict, as_list, as_str
+from reread.base.format import date_text, number_text, size_text
+from reread.base.text import cell_width, pad, plural, truncate
+from reread.model.conversation import Request
+from reread.model.request_changes import ADDED, DROPPED, RequestChange
+from reread.render.file_listing import diff_lines
+from reread.render.listings import NAME, PLAIN, QUIET, STRONG, Span
+from reread.render.sanitize import safe
+from reread.session.context_parts import Context, ContextPart
+from reread.tools._diff import compute_hunks
+
+BAR, NAMES = 24, 44
+LONG = 12
+"""So many lines of a text are shown, unless all are asked for."""
+SIGNS = {ADDED: ("added", "+"), DROPPED: ("removed", "−")}
+LABELS = {
+    "system": "system prompt",
+    "tool": "tool",
+    "mcp": "MCP server",
+    "skills": "skills",
+    "memory": "memory",
+    "reminder": "reminder",
+    "hook": "hook context",
+    "summary": "summary",
+    "prompt": "prompts",
+    "command": "commands",
+    "answer": "answers",
+    "thinking": "thinking",
+    "call": "calls",
+    "result": "results",
+    "picture": "pictures",
+    "structure": "JSON around it",
+    "unrecorded": "not in the transcript",
+}
+"""What a person calls each kind of part."""
+
+
+def request_lines(request: Request, count: int, *, full: bool = False) -> Iterator[list[Span]]:
+    """Yield a request: what it is and whether it is proven, then parameters, system prompt, tools and messages."""
+    turn, response = request.turn, request.response
+    when = f" · {date_text(request.timestamp)}" if request.timestamp is not None else ""
+    place = f" · turn {turn.index}" if turn is not None else ""
+    agent = f" · agent {safe(request.agent.id)}" if request.agent is not None else ""
+    yield [(STRONG, f"Request {request.number} of {count}"), (QUIET, f"{agent}{place}{when}")]
+    yield [(PLAIN, proof_text(request.verified, request.missing))]
+    answer = safe(response.id) if response is not None else "none"
+    yield [(QUIET, f"answered by {answer} · {safe(request.model or 'no model')} · {safe(request.query_source or '')}")]
+    for name, value in request.params.items():
+        yield [
+            (QUIET, f"  {safe(name)}: "),
+            (PLAIN, truncate(safe(_json(value)), 200) if not full else safe(_json(value))),
+        ]
+    marks = {tuple(mark.path or ()) for mark in request.cache_marks}
+    for n, block in enumerate(request.system):
+        mark = " · cached up to here" if ("system", n) in marks else ""
+        yield from _block(f"System {n + 1}{mark}", _text(block), full)
+    if request.tools:
+        yield []
+        yield [(STRONG, plural(request.tools, "tool"))]
+    for tool in map(as_dict, request.tools):
+        name, text = as_str(tool.get("name")) or "", as_str(tool.get("description")) or ""
+        yield [(NAME, f"  {safe(name)}"), (QUIET, f"  {truncate(safe(' '.join(text.split())), 100)}")]
+        if full:
+            yield from ([(PLAIN, f"    {safe(line)}")] for line in text.split("\n"))
+            yield [(QUIET, f"    {safe(_json(tool.get('input_schema')))}")]
+    for n, message in enumerate(request.messages):
+        cached = any(mark[:2] == ("messages", n) for mark in marks)
+        role = safe(as_str(message.get("role")) or "?")
+        title = f"Message {n + 1} · {role}{' · cached up to here' if cached else ''}"
+        for number, block in enumerate(as_list(message.get("content"))):
+            yield from _block(title if not number else "", _text(block), full)
+
+
+def proof_text(verified: bool, missing: Sequence[str]) -> str:
+    """Return whether a request is proven, and what is missing of it."""
+    proof = "verified: the client's digest is equal" if verified else "not verified: the client's digest is another"
+    return f"{proof}; missing: {', '.join(map(safe, missing))}" if missing else proof
+
+
+def _block(title: str, text: str, full: bool) -> Iterator[list[Span]]:
+    lines = text.split("\n")
+    if title:
+        yield []
+        yield [(STRONG, title)]
+    for line in lines if full else lines[:LONG]:
+        yield [(PLAIN, f"  {safe(line if full else truncate(line, 400))}")]
+    if not full and len(lines) > LONG:
+        yield [(QUIET, f"  … {plural(len(lines) - LONG, 'more line')}: --full")]
+
+
+def _text(block: Any) -> str:
+    """Return a block as text: what it says, or its JSON."""
+    fields = as_dict(block)
+    for name in ("text", "thinking"):
+        if isinstance(fields.get(name), str):
+            return fields[name]
+    if fields.get("type") == "tool_use":
+        return f"{as_str(fields.get('name')) or ''} {_json(fields.get('input'))}"
+    if fields.get("type") == "tool_result":
+        content = fields.get("content")
+        return content if isinstance(content, str) else "\n".join(map(_text, as_list(content)))
+    if fields.get("type") in ("image", "document"):
+        return f"[{fields['type']}, {size_text(len(_json(block)))}]"
+    return _json(block)
+
+
+def _json(value: Any) -> str:
+    return jsontext.dumps(value).decode()
+
+
+def request_change_lines(changes: Sequence[RequestChange], *, stat: bool = False) -> Iterator[list[Span]]:
+    """Yield what a request added, dropped and edited; with `stat`, one line for each."""
+    if not changes:
+        yield [(QUIET, "The requests are equal.")]
+    for change in changes:
+        style, sign = SIGNS.get(change.change, (NAME, "~"))
+        value = change.before if change.after is None else change.after
+        role = as_str(as_dict(value).get("role")) if change.part == "message" else None
+        title = f"{sign} {change.part} {safe(change.name)}{f' · {safe(role)}' if role else ''}"
+        yield [(style, title), (QUIET, f"  {size_text(len(_json(value)))}")]
+        if stat:
+            continue
+        before, after = (_whole(one) for one in (change.before, change.after))
+        if change.change in SIGNS:
+            for line in (before or after).split("\n")[:LONG]:
+                yield [(style, f"  {sign} {safe(truncate(line, 400))}")]
+        else:
+            yield from diff_lines(f"{change.part} {change.name}", compute_hunks(before, after))
+
+
+def _whole(value: Any) -> str:
+    """Return a message, block, tool or parameter as text that can be compared."""
+    if value is None:
+        return ""
+    content = as_dict(value).get("content")
+    if isinstance(content, list):
+        return "\n".join(map(_text, as_list(content)))
+    fields = as_dict(value)
+    if isinstance(fields.get("description"), str):
+        return f"{fields['description']}\n{_json({k: v for k, v in fields.items() if k != 'description'})}"
+    return _text(value) if isinstance(value, dict) else _json(value)
+
+
+def context_lines(context: Context, *, width: int | None = None) -> Iterator[list[Span]]:
+    """Yield what fills a context, with a bar for each part, then what came and went since the request before."""
+    place = f"turn {context.turn}" if context.turn is not None else "no turn"
+    request = f"request {context.request}" if context.request is not None else "estimate"
+    tokens = f"{number_text(context.tokens)} tokens" if context.tokens is not None else "tokens not reported"
+    yield [
+        (STRONG, f"{tokens} · {size_text(context.bytes)}"),
+        (QUIET, f" · {place} · {request} · {safe(context.model or '')}"),
+    ]
+    if context.estimate:
+        yield [(QUIET, "An estimate: the client noted no request, so these are the messages of the transcript.")]
+    else:
+        yield [(QUIET, f"Bytes are exact; {proof_text(context.verified, context.missing)}.")]
+    if context.scaled:
+        yield [(QUIET, "Tokens are scaled: the API reports their sum, which is shared out by bytes.")]
+    bar = BAR if width is None else max(6, min(BAR, width - NAMES - 24))
+    largest = max((_weight(part, context) for part in context.parts), default=0) or 1
+    for part in context.parts:
+        share = _weight(part, context) / largest
+        yield [*_named_part(part), (NAME, "█" * round(share * bar) or ("▏" if share else ""))]
+    for title, sign, parts in (("came in", "+", context.came), ("went out", "−", context.went)):
+        if parts:
+            yield []
+            yield [(STRONG, f"{title} since the request before")]
+            yield from ([("added" if sign == "+" else "removed", f"{sign} "), *_named_part(part)] for part in parts)
+
+
+def _weight(part: ContextPart, context: Context) -> int:
+    return (part.tokens or 0) if context.scaled else part.bytes
+
+
+def _named_part(part: ContextPart) -> list[Span]:
+    label = f"{LABELS.get(part.kind, part.kind)}{f': {safe(part.name)}' if part.name else ''}"
+    if part.file:
+        label = truncate(label, NAMES // 2)
+        label += f" {truncate(safe(part.file), NAMES - 1 - cell_width(label), keep_end=True)}"
+    label = truncate(label, NAMES)
+    tokens = number_text(part.tokens) if part.tokens is not None else "–"
+    size = size_text(part.bytes) if part.bytes else "–"
+    return [(PLAIN, pad(label, NAMES)), (QUIET, f"{tokens:>9} {size:>9} ")]

@@ -1,0 +1,54 @@
+"""API requests by name, what differs between two of them, and what fills the context of one."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import IO
+
+from reread.errors import Misuse
+from reread.model.conversation import Request
+from reread.reports.file_report import open_place
+from reread.session.context_parts import Context, NoSuchRequest, find_agent, no_request_text
+from reread.session.session import Session
+
+LATEST = "latest"
+_REQUEST = re.compile(r"(.*):req(?:uest)?[ _-]?([0-9]{1,9}|latest)", re.DOTALL)
+_NAME = re.compile(r"(?:([^:]+):)?([0-9]{1,9}|latest)")
+
+
+def parse_request(text: str) -> tuple[str, str] | None:
+    """Split `SESSION:req4` into the session and the request; None if it names no request."""
+    found = _REQUEST.fullmatch(text)
+    return (found[1] or LATEST, found[2]) if found is not None and not os.path.exists(text) else None
+
+
+def find_request(session: Session, name: str) -> Request:
+    """Return the request that a name stands for: 4, latest, or AGENT:4 for one of an agent."""
+    found = _NAME.fullmatch(name)
+    if found is None:
+        raise Misuse(f"{name!r} is no request; use a number, latest, or AGENT:NUMBER.")
+    requests = (find_agent(session.agents, found[1]) if found[1] else session.conversation).requests
+    number = len(requests) if found[2] == LATEST else int(found[2])
+    if not 0 < number <= len(requests):
+        raise NoSuchRequest(no_request_text(len(requests), found[2]))
+    return requests[number - 1]
+
+
+def context(
+    source: str | os.PathLike[str] | bytes | IO[bytes] | Session,
+    *,
+    turn: int | None = None,
+    request: int | None = None,
+    agent: str | None = None,
+    root: str | Path | Sequence[str | Path] | None = None,
+) -> Context:
+    """Return what filled the context of a request: the last one of a session, of a turn, or one by its number.
+
+    A source is what `reread.open` takes, or a text `SESSION:TURN`. Bytes are exact; tokens are scaled so that their sum
+    is what the API reported. For a session whose client noted no requests, the parts are an estimate.
+    """
+    session, place = open_place(source, root)
+    return session.context(turn=place.turn if turn is None else turn, request=request, agent=agent)

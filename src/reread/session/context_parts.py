@@ -1,0 +1,380 @@
+"""What fills the context of an API request: system prompt, tools, memory, prompts, results, and what came and went.
+
+Bytes are exact: the parts of a request that the client noted add up to its canonical JSON. Tokens are scaled: the API
+reports only their sum, which is shared out by bytes. For older clients the parts are those that the transcript has,
+and the rest of the tokens is `unrecorded`; such a context is an estimate.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+import msgspec
+
+from reread.accounting.billing import charges_of
+from reread.base.canonical_json import canonical
+from reread.base.coerce import as_dict, as_list, as_str
+from reread.base.text import plural
+from reread.errors import NotFound
+from reread.model.conversation import Agent, Conversation, Message, Request, Turn
+
+PICTURE_BYTES = 6000
+"""What a picture weighs in tokens, as bytes of text: about 1,500 tokens, however many bytes it has."""
+BYTES_PER_TOKEN = 3.6
+"""How many bytes of text one token stands for, in an estimate."""
+REMINDER, END_REMINDER = "<system-reminder>", "</system-reminder>"
+SYSTEM, TOOL, MCP, MEMORY, SKILLS, HOOK, REMINDERS = "system", "tool", "mcp", "memory", "skills", "hook", "reminder"
+PROMPT, COMMAND, SUMMARY, ANSWER, THINKING = "prompt", "command", "summary", "answer", "thinking"
+CALL, RESULT, PICTURE, STRUCTURE, UNRECORDED = "call", "result", "picture", "structure", "unrecorded"
+KINDS = (
+    *(SYSTEM, TOOL, MCP, SKILLS, MEMORY, REMINDERS, HOOK, SUMMARY, PROMPT, COMMAND, ANSWER, THINKING, CALL, RESULT),
+    *(PICTURE, STRUCTURE, UNRECORDED),
+)
+"""All kinds of parts, in the order in which they are listed."""
+
+_MARKERS = re.compile(
+    r"(?P<memory>Codebase and user instructions are shown below|Contents of (?P<path>[^\n]{1,400}?) \(|# claudeMd\b)"
+    r"|(?P<skills>The following skills (?:are|were|have)|The following skill)"
+    r"|(?P<hook>[A-Z][A-Za-z]{3,30}(?::[^\n: ]{1,80})? hook (?:success|additional context|blocking|stopped|error)\b)"
+    r"|(?P<mcp># MCP Server Instructions)"
+    r"|(?P<agents>Available agent types for the Agent tool)"
+    r"|(?P<deferred>The following deferred tools are)"
+    r"|(?P<environment># Environment\b)"
+    r"|(?P<model>You are powered by the model)"
+    r"|(?P<git># gitStatus\b)"
+)
+"""How the client's own texts begin, as far as they are told apart; they are looked for at the beginning of lines."""
+_NAMES = {"agents": "agent types", "deferred": "deferred tools", "git": "git status"}
+_COMMANDS = ("<command-", "<local-command-", "<bash-")
+_SUMMARY = "This session is being continued from a previous conversation"
+_ATTACHED = {"nested_memory": MEMORY, "instructions": MEMORY, "memory": MEMORY, "skill_listing": SKILLS}
+
+
+class NoSuchRequest(NotFound):
+    """The thread has no request with this number, or the client noted none."""
+
+
+class ContextPart(msgspec.Struct, frozen=True, kw_only=True):
+    """One part of a context."""
+
+    kind: str
+    """system, tool, mcp, skills, memory, reminder, hook, summary, prompt, command, answer, thinking, call, result,
+    picture, structure (the JSON around all of it), or unrecorded (what an older client does not say)."""
+    name: str = ""
+    """The tool, MCP server, memory file or kind of reminder."""
+    file: str = ""
+    """The file that a result is about."""
+    bytes: int
+    tokens: int | None
+    """Its share of the tokens that the API reported, by bytes; null if it reported none."""
+
+
+class Context(msgspec.Struct, frozen=True, kw_only=True):
+    """What filled the context of one request."""
+
+    turn: int | None
+    request: int | None
+    """The number of the request; null if the client did not note it, and this is an estimate."""
+    agent: str | None
+    model: str | None
+    estimate: bool
+    """True if it was put together from the messages of the transcript, because the client noted no request."""
+    verified: bool
+    """True if the client's digest proves the request."""
+    missing: list[str]
+    """What is missing of the request, in words."""
+    bytes: int
+    """The sum of the parts: the size of the request in canonical JSON."""
+    tokens: int | None
+    """Tokens of the prompt, as the API reported them; the parts add up to it."""
+    scaled: bool
+    """True if the tokens of the parts are scaled: always, unless there are none."""
+    parts: list[ContextPart]
+    came: list[ContextPart]
+    """What this request has and the one before it had not, or had less of."""
+    went: list[ContextPart]
+    """What the request before had, and this one has not, or has less of."""
+
+
+class _Key(NamedTuple):
+    kind: str
+    name: str = ""
+    file: str = ""
+
+
+class _Sizes:
+    """Bytes and weight of the parts of one request."""
+
+    def __init__(self) -> None:
+        self.bytes: dict[_Key, int] = {}
+        self.weights: dict[_Key, int] = {}
+
+    def add(self, key: _Key, size: int, weight: int | None = None) -> None:
+        self.bytes[key] = self.bytes.get(key, 0) + size
+        self.weights[key] = self.weights.get(key, 0) + (size if weight is None else weight)
+
+    def tokens(self, total: int | None) -> dict[_Key, int | None]:
+        """Share out a number of tokens by weight; the largest remainders get what is left."""
+        weight = sum(self.weights.values())
+        if total is None or not weight:
+            return dict.fromkeys(self.bytes)
+        exact = {key: total * own / weight for key, own in self.weights.items()}
+        out: dict[_Key, int | None] = {key: int(share) for key, share in exact.items()}
+        left = total - sum(map(int, exact.values()))
+        for key in sorted(exact, key=lambda key: int(exact[key]) - exact[key])[:left]:
+            out[key] = int(exact[key]) + 1
+        return out
+
+
+def context_at(
+    conversation: Conversation, *, turn: int | None = None, request: int | None = None, agent: str | None = None
+) -> Context:
+    """Return what filled the context of a request, by default the last one of a turn or of the thread."""
+    requests = conversation.requests
+    if request is not None and not 0 < request <= len(requests):
+        raise NoSuchRequest(no_request_text(len(requests), request))
+    found = requests[request - 1] if request is not None else _last_request(conversation, turn)
+    if found is not None:
+        before = requests[found.number - 2] if found.number > 1 else None
+        return _noted(found, before, agent)
+    return _estimated(conversation, turn, agent)
+
+
+def find_agent(agents: Mapping[str, Agent], name: str) -> Agent:
+    """Return the agent whose id is, or begins with, a text."""
+    found = [agents[name]] if name in agents else [one for id, one in agents.items() if id.startswith(name)]
+    if len(found) != 1:
+        raise NotFound(f"{len(found) or 'No'} agents of this session have an id that begins with {name!r}.")
+    return found[0]
+
+
+def no_request_text(count: int, number: int | str) -> str:
+    """Return what to say if a request is not there."""
+    if not count:
+        return "No API requests are noted in this session: Claude Code does so from 2.1.325 on."
+    return f"No request {number}; this session has {plural(count, 'request')}."
+
+
+def _last_request(conversation: Conversation, turn: int | None) -> Request | None:
+    for request in reversed(conversation.requests):
+        at = request.turn
+        if turn is None or (at is not None and at.index == turn):
+            return request
+    return None
+
+
+def _noted(request: Request, before: Request | None, agent: str | None) -> Context:
+    response = request.response
+    sizes, tokens = request_sizes(request), prompt_tokens(response)
+    earlier = request_sizes(before) if before is not None else _Sizes()
+    turn = request.turn
+    return _context(
+        sizes,
+        tokens,
+        earlier,
+        prompt_tokens(before.response) if before is not None else None,
+        turn=turn.index if turn is not None else None,
+        request=request.number,
+        agent=agent,
+        model=request.model,
+        estimate=False,
+        verified=request.verified,
+        missing=request.missing,
+    )
+
+
+def _context(sizes: _Sizes, tokens: int | None, earlier: _Sizes, tokens_before: int | None, **facts: Any) -> Context:
+    shares, shares_before = sizes.tokens(tokens), earlier.tokens(tokens_before)
+    return Context(
+        bytes=sum(sizes.bytes.values()),
+        tokens=tokens,
+        scaled=tokens is not None,
+        parts=[_part(key, size, shares[key]) for key, size in _in_order(sizes.bytes)],
+        came=list(_more(sizes, shares, earlier)),
+        went=list(_more(earlier, shares_before, sizes)),
+        **facts,
+    )
+
+
+def _part(key: _Key, size: int, tokens: int | None) -> ContextPart:
+    return ContextPart(kind=key.kind, name=key.name, file=key.file, bytes=size, tokens=tokens)
+
+
+def _in_order(sizes: Mapping[_Key, int]) -> list[tuple[_Key, int]]:
+    return sorted(sizes.items(), key=lambda item: (KINDS.index(item[0].kind), -item[1], item[0]))
+
+
+def _more(sizes: _Sizes, shares: Mapping[_Key, int | None], other: _Sizes) -> Iterator[ContextPart]:
+    """Yield what one request has more of than another, with its share of the tokens."""
+    for key, size in _in_order(sizes.bytes):
+        more, share = size - other.bytes.get(key, 0), shares[key]
+        if more > 0:
+            yield _part(key, more, round(share * more / size) if share is not None else None)
+
+
+def prompt_tokens(response: Message | None) -> int | None:
+    """Return the tokens of the prompt that a response answers, as the API reported them."""
+    rows = response.rows if response is not None else ()
+    return charges_of(rows[-1].usage, None)[0].prompt if rows else None
+
+
+def request_sizes(request: Request) -> _Sizes:
+    """Return the sizes of a request's parts, which add up to its canonical JSON."""
+    sizes = _Sizes()
+    for block in request.system:
+        sizes.add(_Key(SYSTEM), _size(block))
+    for tool in request.tools:
+        sizes.add(_tool_key(as_str(as_dict(tool).get("name")) or ""), _size(tool))
+    _add_messages(sizes, request.messages)
+    sizes.add(_Key(STRUCTURE), max(0, _size(request.body) - sum(sizes.bytes.values())))
+    return sizes
+
+
+def _size(value: Any) -> int:
+    try:
+        return len(canonical(value))
+    except ValueError:  # nested too deep to be written, and so to have been sent
+        return 0
+
+
+def _tool_key(name: str) -> _Key:
+    server = name.split("__")[1] if name.startswith("mcp__") and name.count("__") > 1 else ""
+    return _Key(MCP, server) if server else _Key(TOOL, name)
+
+
+def _add_messages(sizes: _Sizes, messages: Iterable[dict[str, Any]]) -> None:
+    calls: dict[str, tuple[str, str]] = {}
+    for message in messages:
+        role = as_str(message.get("role")) or ""
+        for block in as_list(message.get("content")):
+            _add_block(sizes, as_dict(block), role, calls)
+
+
+def _add_block(sizes: _Sizes, block: dict[str, Any], role: str, calls: dict[str, tuple[str, str]]) -> None:
+    type = as_str(block.get("type"))
+    text = as_str(block.get("text"))
+    if type == "text" and text is not None:
+        _add_text(sizes, text, _Key(ANSWER) if role == "assistant" else _Key(PROMPT), role)
+    elif type in ("image", "document"):
+        sizes.add(_Key(PICTURE), _size(block), min(_size(block), PICTURE_BYTES))
+    elif type in ("thinking", "redacted_thinking"):
+        sizes.add(_Key(THINKING), _size(block))
+    elif type in ("tool_use", "server_tool_use", "mcp_tool_use"):
+        name, given = as_str(block.get("name")) or "", as_dict(block.get("input"))
+        file = next((path for key in ("file_path", "notebook_path", "path") if (path := as_str(given.get(key)))), "")
+        calls[as_str(block.get("id")) or ""] = (name, file)
+        sizes.add(_Key(CALL, name), _size(block))
+    elif type is not None and "tool_result" in type:
+        key = _Key(RESULT, *calls.get(as_str(block.get("tool_use_id")) or "", ("", "")))
+        content = block.get("content")
+        inside = [{"type": "text", "text": content}] if isinstance(content, str) else as_list(content)
+        before = sum(sizes.bytes.values())
+        for item in map(as_dict, inside):
+            text = as_str(item.get("text"))
+            if text is not None:
+                _add_text(sizes, text, key, role)
+            else:
+                _add_block(sizes, item, role, calls) if item.get("type") == "image" else sizes.add(key, _size(item))
+        sizes.add(key, max(0, _size(block) - (sum(sizes.bytes.values()) - before)))
+    else:
+        sizes.add(_Key(ANSWER) if role == "assistant" else _Key(PROMPT), _size(block))
+
+
+def _add_text(sizes: _Sizes, text: str, key: _Key, role: str) -> None:
+    """Add a text, with what the client put into it apart; JSON's quotes belong to the structure."""
+    if role == "system":
+        return _add_client_text(sizes, text)
+    if role == "assistant":
+        return sizes.add(key, _size(text) - 2)
+    if key.kind == PROMPT:
+        start = text.lstrip()
+        key = _Key(COMMAND) if start.startswith(_COMMANDS) else _Key(SUMMARY) if start.startswith(_SUMMARY) else key
+    at = 0
+    while (opening := text.find(REMINDER, at)) >= 0:
+        closing = text.find(END_REMINDER, opening)
+        if closing < 0:
+            break
+        _add_piece(sizes, text[at:opening], key)
+        at = closing + len(END_REMINDER)
+        _add_client_text(sizes, text[opening:at])
+    return _add_piece(sizes, text[at:], key)
+
+
+def _add_piece(sizes: _Sizes, text: str, key: _Key) -> None:
+    if text:
+        sizes.add(key if text.strip() else _Key(STRUCTURE), _size(text) - 2)
+
+
+def _add_client_text(sizes: _Sizes, text: str) -> None:
+    """Add a text of the client, split where it begins to speak of something else."""
+    key, start = _Key(REMINDERS), 0
+    for found in _MARKERS.finditer(text):
+        if found.start() and text[found.start() - 1] != "\n":
+            continue
+        _add_piece(sizes, text[start : found.start()], key)
+        start, name = found.start(), found.lastgroup or ""
+        kind = name if name in (SKILLS, HOOK, MCP) else MEMORY if name in (MEMORY, "path") else REMINDERS
+        named = (
+            found["path"] or "instructions" if kind == MEMORY else _NAMES.get(name, name) if kind == REMINDERS else ""
+        )
+        key = _Key(kind, named)
+    _add_piece(sizes, text[start:], key)
+
+
+def _estimated(conversation: Conversation, turn: int | None, agent: str | None) -> Context:
+    """Put together what the last response of a turn was told, from the messages of the transcript."""
+    turns = conversation.turns
+    if turn is not None and not 0 < turn <= len(turns):
+        raise NotFound(f"No turn {turn}; this session has {plural(turns, 'turn')}.")
+    responses = [m for one in turns[:turn] for m in one.messages if m.kind == "response" and m.rows]
+    if turn is not None:
+        responses = [message for message in responses if message.turn.index == turn]
+    sizes = [_told(conversation, turns, response) for response in responses[-2:]]
+    tokens = [prompt_tokens(response) for response in responses[-2:]]
+    for one, known in zip(sizes, tokens, strict=True):
+        rest = (known or 0) * BYTES_PER_TOKEN - sum(one.weights.values())
+        if rest > 0:
+            one.add(_Key(UNRECORDED), 0, int(rest))
+    last = responses[-1] if responses else None
+    return _context(
+        sizes[-1] if sizes else _Sizes(),
+        tokens[-1] if tokens else None,
+        sizes[0] if len(sizes) > 1 else _Sizes(),
+        tokens[0] if len(sizes) > 1 else None,
+        turn=last.turn.index if last is not None else turn,
+        request=None,
+        agent=agent,
+        model=last.model if last is not None else None,
+        estimate=True,
+        verified=False,
+        missing=[],
+    )
+
+
+def _told(conversation: Conversation, turns: list[Turn], response: Message) -> _Sizes:
+    """Return the sizes of what the transcript has before a response, since the last compaction."""
+    sizes = _Sizes()
+    marks = {mark.index for c in conversation.compactions if not c.micro and (mark := c.boundary or c.summary)}
+    earlier = [m for turn in turns for m in turn.messages if m.index < response.index]
+    start = max((n for n, message in enumerate(earlier) if message.index in marks), default=0)
+    rows: list[dict[str, Any]] = []
+    for message in earlier[start:]:
+        answers = [call.answer for call in message.calls if call.answer >= 0]
+        rows += [as_dict(conversation.bodies.native(index).get("message")) for index in (*message.records, *answers)]
+        for index in message.attached:
+            _add_attached(sizes, as_dict(conversation.bodies.native(index).get("attachment")))
+    texts = [
+        {**row, "content": [{"type": "text", "text": row["content"]}]} if isinstance(row.get("content"), str) else row
+        for row in rows
+    ]
+    _add_messages(sizes, texts)
+    return sizes
+
+
+def _add_attached(sizes: _Sizes, payload: dict[str, Any]) -> None:
+    type = as_str(payload.get("type")) or ""
+    if payload and type != "prompt_snapshot":
+        kind = HOOK if type.startswith(("hook_", "async_hook")) else _ATTACHED.get(type, REMINDERS)
+        sizes.add(_Key(kind, type if kind == REMINDERS else ""), _size(payload))
