@@ -84,7 +84,7 @@ def _print(live: Sequence[LiveSession]) -> None:
 
 
 class Footer:
-    """What is left of the budgets and of the rate limits, below the sessions; counted every few minutes."""
+    """The rest of the budgets and of the rate limits, below the sessions; counted every few minutes."""
 
     def __init__(self) -> None:
         self._counted = -FOOTER_SECONDS

@@ -97,13 +97,13 @@ class NowSession(Value, frozen=True):
     """working, waiting, idle or died."""
     since: datetime | None
     activity: str
-    """What it does or waits for."""
+    """Its work, or the thing that it waits for."""
     figures: str
     """Its turn, context and cost."""
 
 
 class LibraryNow(Value, frozen=True):
-    """What runs now, those that wait first."""
+    """The sessions that run now, those that wait first."""
 
     summary: str
     """How many run, and how many wait; empty if none runs."""

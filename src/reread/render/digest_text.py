@@ -36,7 +36,7 @@ PAGE = """<!doctype html>
 </html>
 """
 Line = tuple[str, str]
-"""What a line is (title, project, session, facts, head, item), and its text."""
+"""The kind of a line (title, project, session, facts, head, item), and its text."""
 
 
 def digest_markdown(made: Digest) -> str:

@@ -45,7 +45,7 @@ class Budget(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def scope(self) -> tuple[str, str | None, str | None]:
-        """What it is for: there is one budget for each."""
+        """The scope of it: there is one budget for each."""
         return self.per, self.project, self.model
 
 
@@ -58,7 +58,7 @@ class BudgetState(Budget, frozen=True, kw_only=True):
     left_usd: float
     """Below zero if more is spent."""
     forecast_usd: float | None
-    """What the whole period costs at the rate since it began; None in its first tenth."""
+    """The cost of the whole period at the rate since it began; None in its first tenth."""
     lower_bound: bool = False
     """True if something that was used has no known price."""
 

@@ -1,4 +1,4 @@
-"""What was done in a period, by project, from what is recorded: sessions, prompts, files, commits, tests, cost."""
+"""The work of a period by project, as recorded: sessions, prompts, files, commits, tests, cost."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class DigestTest(msgspec.Struct, frozen=True):
 
 
 class DigestSession(msgspec.Struct, frozen=True, kw_only=True):
-    """What one session did in the period."""
+    """The work of one session in the period."""
 
     session: str
     title: str
@@ -87,7 +87,7 @@ class DigestSession(msgspec.Struct, frozen=True, kw_only=True):
     ended: datetime | None
     """Its first and last prompt or response in the period."""
     prompts: list[str]
-    """What was asked, shortened."""
+    """The prompts, shortened."""
     files: list[DigestFile]
     commits: list[DigestCommit]
     pull_requests: list[DigestPull]
@@ -99,7 +99,7 @@ class DigestSession(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class DigestProject(msgspec.Struct, frozen=True):
-    """What was done in one project."""
+    """The work in one project."""
 
     project: str
     sessions: list[DigestSession]
@@ -117,7 +117,7 @@ class DigestProject(msgspec.Struct, frozen=True):
 
 
 class Digest(msgspec.Struct, frozen=True):
-    """What was done in a period."""
+    """The work of a period."""
 
     since: datetime
     until: datetime

@@ -1,4 +1,4 @@
-"""What today costs and what is left of budgets, written down for those who cannot wait for a count: status lines.
+"""The cost of today and the rest of budgets, written down for those who cannot wait for a count: status lines.
 
 Run as a program, it counts and writes; `status_line` starts it when what is written is old.
 """

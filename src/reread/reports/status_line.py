@@ -31,7 +31,7 @@ FIELDS = ("cost", "today", "left", "context", "cache", "limits", "model", "proje
 LIVES = {"ephemeral_1h_input_tokens": 3600, "ephemeral_5m_input_tokens": 300}
 """How many seconds each kind of cache lives after it was used."""
 WINDOWS = {"five_hour": "5 h", "seven_day": "7 d"}
-"""What the windows of rate limits are called in the line."""
+"""The names of the windows of rate limits in the line."""
 
 
 def main(words: list[str]) -> None:

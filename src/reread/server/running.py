@@ -1,4 +1,4 @@
-"""What runs now, for the browsers that listen: it is looked at only while there is one."""
+"""The sessions that run now, for the browsers that listen: they are looked at only while there is one."""
 
 from __future__ import annotations
 

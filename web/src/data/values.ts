@@ -567,7 +567,7 @@ export interface NowSession {
   figures: string;
 }
 
-/** What runs now, those that wait first. */
+/** The sessions that run now, those that wait first. */
 export interface LibraryNow {
   summary: string;
   waiting: number;
