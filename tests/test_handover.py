@@ -12,72 +12,16 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
+from session_home import ID, Machine, line, write
 
 import reread
+from reread.cli import reread as command
 from reread.disk.moved_files import SESSION_UUID
 from reread.errors import Misuse, NotFound, Unreadable, Unwritable
 from reread.handover import placement
 from reread.handover.running import running
 from reread.storage.kept_file import generation_path
-
-ID = "5e551017-0000-4000-8000-000000000001"
-REAL = Path(__file__).parent / "real"
-
-
-def line(number: int, **more: object) -> bytes:
-    parent = f"u{number - 1}" if number > 1 else None
-    record = {"type": "user", "uuid": f"u{number}", "parentUuid": parent, "sessionId": ID, "slug": "old-blue-fox"}
-    return json.dumps(record | {"message": {"role": "user", "content": f"say {number}"}} | more).encode() + b"\n"
-
-
-class Machine:
-    """A home with Claude Code's folder, and a project to stand in."""
-
-    def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.folder = folder
-        self.config, self.project = folder / "claude", folder / "work"
-        self.project.mkdir(parents=True)
-        self._monkeypatch = monkeypatch
-        self.enter()
-
-    def enter(self) -> None:
-        for name, below in (("CLAUDE_CONFIG_DIR", "claude"), ("REREAD_HOME", "reread"), ("REREAD_CACHE", "cache")):
-            self._monkeypatch.setenv(name, str(self.folder / below))
-        self._monkeypatch.delenv("REREAD_ARCHIVE", raising=False)
-        self._monkeypatch.chdir(self.project)
-
-    def target(self, name: str = f"{ID}.jsonl") -> Path:
-        slug = "".join(c if c.isascii() and c.isalnum() else "-" for c in os.path.realpath(self.project))
-        return self.config / "projects" / slug / name
-
-    def files(self) -> dict[str, bytes]:
-        found = {str(path.relative_to(self.config)): path for path in self.config.rglob("*") if path.is_file()}
-        return {name: path.read_bytes() for name, path in found.items()}
-
-
-def write(config: Path, project: str = "-first") -> dict[str, bytes]:
-    """Write a session with everything that belongs to one, and others' files; return its own by name."""
-    own = {
-        f"projects/{project}/{ID}.jsonl": b"".join(map(line, range(1, 4))) + b"torn \xff line\r\n" + line(4),
-        f"projects/{project}/{ID}/subagents/agent-a1.jsonl": line(1, isSidechain=True, agentId="a1"),
-        f"projects/{project}/{ID}/subagents/agent-a1.meta.json": b'{"agentType": "Explore"}',
-        f"projects/{project}/{ID}/tool-results/toolu_1.txt": b"much\x00\xff",
-        f"projects/{project}/agent-b2.jsonl": line(1, isSidechain=True, agentId="b2"),
-        f"file-history/{ID}/abc@v1": b"before",
-        f"todos/{ID}-agent-{ID}.json": b"[]",
-        f"tasks/{ID}/1.json": b"{}",
-        "plans/old-blue-fox.md": b"# Plan",
-        "plans/old-blue-fox-agent-a1.md": b"# Plan of an agent",
-    }
-    others = {"plans/another-one.md": b"x", "todos/other-agent-other.json": b"[]", "settings.json": b"{}"}
-    for name, data in (own | others).items():
-        path = config / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(data)
-    old = time.time() - 3600
-    for path in config.rglob("*"):
-        os.utime(path, (old, old))
-    return own
 
 
 @pytest.fixture
@@ -177,7 +121,7 @@ def test_what_is_there_is_continued_but_nothing_newer_or_other_is_replaced(first
     registry.write_text(json.dumps({"pid": os.getpid(), "sessionId": ID}))
     with pytest.raises(Misuse, match=f"running it, as process {os.getpid()}"):
         reread.resume("5e55", root=first)
-    registry.write_text(json.dumps({"pid": 1 << 30, "sessionId": ID}))
+    registry.rename(registry.with_name("1073741823.json"))  # no process has this number
     assert not running(ID, machine.config)
     assert target.read_bytes() == line(1)
 
@@ -391,3 +335,31 @@ class TestCut:
             with pytest.raises(Misuse, match=said):
                 reread.resume(ID, **options)  # pyright: ignore[reportArgumentType]
         assert reread.resume(ID, at=1, dry_run=True).written and machine.files() == before
+
+
+class TestRenamedProjects:
+    """A project whose folder was renamed, as the configuration says."""
+
+    @pytest.fixture
+    def renamed(self, machine: Machine) -> Path:
+        new = machine.folder / "new" / "inner"
+        new.mkdir(parents=True)
+        path = machine.target()
+        path.parent.mkdir(parents=True)
+        path.write_bytes(line(1, cwd=f"{machine.folder}/old/inner"))
+        config = machine.folder / "reread" / "config.json"
+        config.parent.mkdir()
+        moved = {f"{machine.folder}/old": f"{machine.folder}/new", "/x": 1, "": "/y"}
+        config.write_text(json.dumps({"settings": {"moved": moved}}))
+        return new
+
+    def test_a_session_is_continued_where_its_project_is_now(self, renamed: Path, machine: Machine) -> None:
+        done = reread.resume(ID)
+        assert done.cwd == str(renamed) and Path(done.written[0].path).parent.name.endswith("-new-inner")
+
+    def test_it_is_listed_there_with_where_it_was(self, renamed: Path, machine: Machine) -> None:
+        (header,) = reread.sessions(project=renamed.parent)
+        assert (header.project, header.moved_from) == (str(renamed), f"{machine.folder}/old/inner")
+        assert [one.id for one in reread.sessions(project=f"{machine.folder}/old")] == [ID]
+        said = CliRunner().invoke(command, ["ls"]).stdout
+        assert f"{renamed} (was {machine.folder}/old/inner)" in " ".join(said.split())

@@ -15,6 +15,7 @@ from reread.base.paths import normalize_folder
 from reread.base.text import as_title
 from reread.base.times import TimeLike, parse_period_ms, parse_timestamp
 from reread.catalog.annotations import Annotations
+from reread.catalog.moved_projects import moved_folders, moved_to
 from reread.disk import layout
 from reread.disk.cache import FileState
 from reread.disk.derived_cache import DerivedValue, DerivedValues, encoded
@@ -82,6 +83,8 @@ class Header(msgspec.Struct, frozen=True):
     """The notes of a person about it, made in the reader."""
     prompts_only: bool = False
     """True if only its prompts are left, in the history of what was typed."""
+    moved_from: str | None = None
+    """The folder that it ran in, if the configuration says that this is `project` now."""
 
     def __fspath__(self) -> str:
         return self.path
@@ -335,7 +338,14 @@ def sessions(
     transcripts = {header.id: header for header in found if not header.captured}
     completed = map(KeptMarks().mark, (with_transcript(header, transcripts) for header in found))
     annotated = map(_Annotating(roots or ()).add, completed)
-    yield from filter(test, sorted(annotated, key=_recency, reverse=True))
+    moves = moved_folders()
+    yield from filter(test, sorted((_moved(header, moves) for header in annotated), key=_recency, reverse=True))
+
+
+def _moved(header: Header, moves: dict[str, str]) -> Header:
+    """Return a header with the folder where its project is now."""
+    now = moved_to(header.project, moves) if moves else None
+    return header if now is None else msgspec.structs.replace(header, project=now, moved_from=header.project)
 
 
 class _Annotating:
@@ -383,7 +393,7 @@ def header_test(
     first, last = parse_period_ms(since, until, None)
 
     def test(header: Header) -> bool:
-        if folders and not layout.is_within(header.project, folders):
+        if folders and not any(layout.is_within(one, folders) for one in (header.project, header.moved_from) if one):
             return False
         if first is not None and (header.updated is None or header.updated.timestamp() * 1000 < first):
             return False

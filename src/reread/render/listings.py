@@ -43,7 +43,9 @@ def header_lines(
         by_project.setdefault(header.project, []).append(header)
     for project, group in by_project.items():
         guess = " (guessed from the folder name)" if group[0].project_guessed else ""
-        yield [(STRONG, safe_line(project)), (QUIET, guess)]
+        before = dict.fromkeys(safe_line(header.moved_from) for header in group if header.moved_from)
+        was = f" (was {', '.join(before)})" if before else ""
+        yield [(STRONG, safe_line(project)), (QUIET, guess or was)]
         yield from map(table.line, group)
 
 
