@@ -268,6 +268,14 @@ class TestSession:
         expect(command.get_by_text("Copied")).to_be_visible()
         assert "pytest" in page.evaluate("navigator.clipboard.readText()")
 
+    def test_each_turn_has_the_command_that_continues_from_it(self, tab: Tab, demo: str) -> None:
+        page = tab(session_url(demo, "flaky"), permissions=["clipboard-read", "clipboard-write"])
+        end = page.locator(".turn-end").first
+        end.get_by_role("button", name="Continue from here").click()
+        expect(end.get_by_text("Copied")).to_be_visible()
+        copied = page.evaluate("navigator.clipboard.readText()")
+        assert copied == f"reread resume {DEMO['flaky']} --at 1"
+
     def test_about(self, tab: Tab, demo: str) -> None:
         page = tab(session_url(demo, "letters"))
         page.get_by_role("button", name="About").click()

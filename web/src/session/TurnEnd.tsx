@@ -1,6 +1,7 @@
-/** The end of a turn: its commits and pull requests, then the model, the duration, tokens and cost. */
+/** The end of a turn: its commits and pull requests, then the model, the duration, tokens and cost, and how to go on from there. */
 
 import { useThreadStore } from "../contexts";
+import { useCopy } from "../kit/CopyTextButton";
 import { TokensAndCost } from "../kit/Figure";
 import { capitalized, duration, model } from "../kit/format";
 import { PlainText, visible } from "../kit/PlainText";
@@ -25,15 +26,44 @@ export function TurnEnd({ item }: { item: TimelineItem }) {
           ))}
         </ul>
       )}
-      {figures !== null && figures.tokens > 0 && (
+      {figures !== null && (
         <p className="turn-end">
-          {item.model && <PlainText title={item.model} text={model(item.model)} />}
-          {seconds !== null && <span>{duration(seconds)}</span>}
-          <TokensAndCost figures={figures} />
+          {figures.tokens > 0 && (
+            <>
+              {item.model && <PlainText title={item.model} text={model(item.model)} />}
+              {seconds !== null && <span>{duration(seconds)}</span>}
+              <TokensAndCost figures={figures} />
+            </>
+          )}
+          <ContinueButton turn={item.turn} />
         </p>
       )}
     </>
   );
+}
+
+/** Copies the command that makes a new session of everything up to a turn; agents cannot be continued. */
+function ContinueButton({ turn }: { turn: number }) {
+  const { source, thread, overview } = useThreadStore();
+  const [result, copy] = useCopy();
+  if (!source.can.library || thread.agent !== undefined) return null;
+  const branch = thread.branch === undefined ? "" : ` --branch ${thread.branch}`;
+  const command = `reread resume ${quoted(overview.id)} --at ${turn}${branch}`;
+  return (
+    <button
+      type="button"
+      className="link-button continue"
+      title={visible(`Copy the command that continues a new session from here: ${command}`)}
+      onClick={() => copy(() => Promise.resolve(command))}
+    >
+      <span aria-live="polite">{result ?? "Continue from here"}</span>
+    </button>
+  );
+}
+
+/** A word as a shell reads it. */
+function quoted(word: string): string {
+  return /^\w[\w-]*$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 }
 
 function Commit({ commit }: { commit: CommitInfo }) {
