@@ -278,12 +278,13 @@ class TestSelection:
         row = {
             "type": "assistant",
             "sessionId": "s",
-            "cwd": f"{tmp_path}/work/below",
+            "cwd": f"{tmp_path}/work/below/",
             "requestId": "r",
             "message": message,
         }
         (tmp_path / "s.jsonl").write_text(json.dumps(row) + "\n")
-        assert reread.usage(tmp_path / "s.jsonl", by="repository").rows[0]["repository"] == f"{tmp_path}/work"
+        for by, folder in (("repository", "work"), ("project", "work/below")):
+            assert reread.usage(tmp_path / "s.jsonl", by=by).rows[0][by] == f"{tmp_path}/{folder}"
 
     def test_a_session_by_path_or_id(self, tree: Path) -> None:
         assert reread.usage(tree / "projects/p/a.jsonl").totals.responses == 2

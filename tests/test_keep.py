@@ -143,6 +143,14 @@ def test_every_outcome_has_its_figures(claude: Path, tmp_path: Path, monkeypatch
         KeptEntry(f"projects/-p/{TWO}.jsonl", 1, size, kept()),
         KeptEntry(f"projects/-p/{TWO}.jsonl", 2, len(first) - 9, kept(2)),
     ]
+    stranger, left = tmp_path / "kept" / "notes.txt", tmp_path / "kept" / "projects" / ".reread-1"
+    write(stranger, b"mine")
+    write(left, b"half")
+    problems = [one for one in archive.verify() if isinstance(one, KeptProblem)]
+    assert [(one.level, one.path, one.text) for one in sorted(problems, key=lambda one: one.path)] == [
+        ("info", str(stranger), "not a file of reread's"),
+        ("info", str(left), "left by a run that was killed"),
+    ]
     restored = archive.restore(TWO, to=tmp_path / "out")
     assert [(one.path, one.size, one.generation, one.damage) for one in restored] == [
         (str(tmp_path / "out" / "projects" / "-p" / f"{TWO}.jsonl"), len(first) - 9, 2, ""),
