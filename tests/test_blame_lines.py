@@ -109,6 +109,31 @@ def test_files_that_were_renamed_into_each_other_end() -> None:
     assert len(blamed("a\n", files)) == 1 and DEEPEST == 20
 
 
+def test_twenty_renames_are_followed_and_no_more() -> None:
+    def files(count: int) -> dict[str, dict[str, Trace]]:
+        renamed = (
+            version("", "a\n", call=f"c{n}", time=n, origin=f"f{n - 1}" if n else None) for n in range(count + 1)
+        )
+        return {f"f{n}": {"A": [one]} for n, one in enumerate(renamed)}
+
+    assert blamed("a\n", files(DEEPEST), f"f{DEEPEST}") == ["A:c0"]
+    assert blamed("a\n", files(DEEPEST + 1), f"f{DEEPEST + 1}") == ["A:c1"]
+
+
+def test_what_was_there_before_a_version_is_made_from_the_nearest_that_has_it() -> None:
+    own = [
+        version("", "a\n", call="c1", time=10, based=True),
+        version("a\n", "a\ny\n", call="c2", time=20),
+        version("a\ny\n", "a\ny\nz\n", call="c4", time=40),
+    ]
+    other = [version("a\ny\n", "a\nb\n", call="c3", time=30, based=True)]
+    assert blamed("a\ny\nz\n", {"f": {"A": own, "B": other}}) == ["A:c1", "-", "A:c4"]
+    assert blamed("a\nz\n", {"f": {"A": [own[0], version("a\n", "a\nz\n", call="c4", time=40)], "B": other}}) == [
+        "A:c1",
+        "A:c4",
+    ]
+
+
 def test_lines_that_a_version_of_unknown_text_added_are_its_own_if_they_are_seen_later() -> None:
     own = [
         version("", "a\n", call="c1", time=10, based=True),

@@ -22,7 +22,7 @@ from reread.errors import Misuse, Unreadable, Unwritable
 from reread.session.session import threads_of
 from reread.storage import bucket_mirror as mirror
 from reread.storage import kept_bucket, kept_manifest
-from reread.storage.bucket import BucketStore
+from reread.storage.bucket import FOLDER_MARK, BucketStore
 from reread.storage.byte_store import ObjectState, StoreError
 from reread.storage.frames import FRAME_SIZE
 
@@ -129,6 +129,17 @@ def test_a_large_session_has_many_objects_and_one_body_of_it_fetches_little(
     assert 0 < sum(fetched) < 2 * FRAME_SIZE
     reread.Archive(bucket.url).restore(to=tmp_path / "restored")
     assert (tmp_path / "restored" / path.relative_to(bucket.sources)).read_bytes() == path.read_bytes()
+
+
+def test_a_service_without_folders_gets_a_mark_for_each_machine(
+    bucket: FolderBucket, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    use_folder(monkeypatch, bucket.top.parent, lists_folders=False)
+    reread.keep(first(bucket.sources), to=bucket.url)
+    [mark] = [key for key in bucket.objects() if key.endswith(FOLDER_MARK)]
+    assert mark == f"sessions/machines/laptop{FOLDER_MARK}"
+    bucket.delete(mark)
+    assert reread.keep(to=bucket.url).count("new") > 1 and mark not in bucket.objects(), "it is made once"
 
 
 def test_an_exception_in_an_upload_names_nothing(bucket: FolderBucket, monkeypatch: pytest.MonkeyPatch) -> None:
