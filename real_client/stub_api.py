@@ -1,4 +1,4 @@
-"""A stub of the Messages API on loopback, which answers from scripts and writes down what it answered.
+"""A stub of the Messages API on loopback, which answers from scripts and writes down what it was asked and answered.
 
 The last prompt with a mark `[[SCN:name]]` chooses the script, and the number of answers since then the turn. Requests
 without tools, such as those for titles, get a short answer.
@@ -118,7 +118,7 @@ class _Handler(BaseHTTPRequestHandler):
             return self._send(error, {"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}})
         message = self._message(body, turn, number)
         if name:
-            self.api.note({"script": name, "turn": number, "message": message})
+            self.api.note({"script": name, "turn": number, "request": body, "message": message})
         if body.get("stream"):
             return self._stream(message)
         return self._send(200, message)

@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import reread
+from reread.base.canonical_json import canonical
+from reread.model.request import NOT_DIGESTED
 from reread.reports.check_report import check_report, drift_report
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -19,6 +21,8 @@ sys.path.insert(0, str(Path(__file__).parent))
 from box import in_box, install, installed_version, reason_not_to
 from scenarios import scripts
 
+BILLING = "x-anthropic-billing-header"
+"""How the block of a system prompt begins that the client does not note."""
 NOT_ALONE = ("inner", "plugin")
 """The script of an agent, and one that needs the plug-in."""
 
@@ -57,6 +61,39 @@ def disagreements(scratch: Path) -> Iterator[str]:
     for id, one in answers.items():
         if id not in seen:
             yield f"{one['script']} turn {one['turn']}: the answer is in no transcript"
+
+
+def wrong_requests(scratch: Path) -> Iterator[str]:
+    """Yield the requests that reread rebuilds and that are not proven, or not what the API was sent."""
+    truth = [json.loads(line) for line in (scratch / "truth.jsonl").read_text().splitlines()]
+    sent = {_canonical(one["request"]): f"{one['script']} turn {one['turn']}" for one in truth}
+    rebuilt: set[bytes] = set()
+    for header in reread.sessions(root=scratch / "home" / ".claude"):
+        session = reread.open(header)
+        for thread in (session.conversation, *session.agents.values()):
+            for request in thread.requests:
+                body = _canonical(request.body)
+                rebuilt.add(body)
+                if not request.verified:
+                    yield f"{header.title}: request {request.number} is not proven {request.missing}"
+                elif body not in sent and request.response is not None:
+                    yield f"{header.title}: request {request.number} is not what was sent"
+    if rebuilt:
+        yield from (f"{place}: the request was not noted" for body, place in sent.items() if body not in rebuilt)
+        print(f"Requests: {len(rebuilt)} rebuilt, {len(rebuilt & set(sent))} of {len(sent)} as they were sent")
+
+
+def _canonical(body: dict[str, Any]) -> bytes:
+    """Return a request without what the client never notes, as text that can be compared."""
+    out = {name: value for name, value in body.items() if name not in (*NOT_DIGESTED, "betas")}
+    system = out.get("system")
+    if isinstance(system, list):
+        out["system"] = [block for block in system if not block.get("text", "").startswith(BILLING)]
+    out["messages"] = [
+        {**one, "content": [{"type": "text", "text": one["content"]}]} if isinstance(one["content"], str) else one
+        for one in body["messages"]
+    ]
+    return canonical(out)
 
 
 def _differences(message: reread.Message, one: dict[str, Any]) -> Iterator[str]:
@@ -101,7 +138,7 @@ def main() -> int:
         (scratch / "streams" / f"{name}.jsonl").write_text(one["out"])
         if one["code"] != 0:
             print(f"{name}: exit code {one['code']} {one['err'][-200:]}")
-    new, wrong = list(unknown(scratch)), list(disagreements(scratch))
+    new, wrong = list(unknown(scratch)), [*disagreements(scratch), *wrong_requests(scratch)]
     print(f"Claude Code {installed_version(client)}: {len(names)} scenarios, in {scratch}")
     for title, lines in (("Not known", new), ("Disagrees", wrong)):
         print(f"{title}: {len(lines) or 'nothing'}")

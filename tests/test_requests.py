@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from command import run
 from requested import RequestedSession, conversation, in_blocks
 
 import reread
@@ -217,3 +218,32 @@ def test_requests_that_come_while_a_session_is_read_are_there(tmp_path: Path) ->
 def test_the_digest_is_that_of_the_canonical_text() -> None:
     request = reread.open(conversation(1).data).requests[1]
     assert sha256(canonical(request.body)).hexdigest() == request.digest
+
+
+def test_system_prompts_and_tools_are_searched_and_redacted(tmp_path: Path) -> None:
+    keys = (
+        "sk-ant-api03-" + "Zq9" * 31 + "AA",
+        "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8",
+        "xoxb-" + "1234567890-" * 2 + "aBcDeFgHiJkLmNoPqRsTuVwX",
+    )
+    made = RequestedSession()
+    made.row("user", "Hello")
+    made.send(
+        [{"role": "user", "content": f"<system-reminder>\nUse {keys[2]}\n</system-reminder>"}, HELLO],
+        system=[{"type": "text", "text": f"The quokka has the key {keys[0]}."}],
+        tools=[{"name": "Deploy", "description": f"Runs with {keys[1]}", "input_schema": {"type": "object"}}],
+    )
+    made.row("assistant", [{"type": "text", "text": "Hi"}], id="msg_1")
+    path = tmp_path / f"{made.id}.jsonl"
+    path.write_bytes(made.data)
+    for query, found in (("kind:request quokka", 1), ("in:requests deploy", 1), ("quokka", 1), ("in:text quokka", 0)):
+        hits = reread.search(query, root=tmp_path)
+        assert [hit.kind for hit in hits] == ["request"] * found, query
+    assert "quokka" not in run("show", str(path)).stdout
+    for form in ("json", "jsonl", "markdown", "html"):
+        out = tmp_path / f"out.{form}"
+        assert run("share", str(path), "-f", form, "-o", str(out)).returncode == 0
+        assert not [key for key in keys if key in out.read_text()]
+    copy = reread.open(tmp_path / "out.jsonl").requests[0]
+    assert "quokka" in copy.system[0]["text"]
+    assert not copy.verified

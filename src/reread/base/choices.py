@@ -10,7 +10,7 @@ CallState = Literal["running", "done", "failed", "denied", "interrupted"]
 ExportFormat = Literal["html", "markdown", "json", "jsonl", "atif", "chat", "pairs", "otlp"]
 """The formats that a session can be exported to."""
 
-SearchKind = Literal["prompts", "text", "thinking", "inputs", "results", "notices", "titles"]
+SearchKind = Literal["prompts", "text", "thinking", "inputs", "results", "notices", "titles", "requests"]
 """The kinds of text that a search can be limited to."""
 
 SearchOrder = Literal["relevance", "newest"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-KINDS = PROMPT, TEXT, THINKING, INPUT, RESULT, NOTICE, TITLE = (
+KINDS = PROMPT, TEXT, THINKING, INPUT, RESULT, NOTICE, TITLE, REQUEST = (
     "prompt",
     "text",
     "thinking",
@@ -12,6 +12,7 @@ KINDS = PROMPT, TEXT, THINKING, INPUT, RESULT, NOTICE, TITLE = (
     "result",
     "notice",
     "title",
+    "request",
 )
 """The kinds of document."""
 SPILLED_PLACE = 1 << 60

@@ -12,6 +12,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, cast
 
+import msgspec
+
 from reread.base.coerce import as_dict, as_str
 from reread.base.joined_text import LONG, joined_text, without_escapes
 from reread.disk import layout
@@ -19,6 +21,7 @@ from reread.index.document import (
     INPUT,
     NOTICE,
     PROMPT,
+    REQUEST,
     RESULT,
     SPILLED_PLACE,
     TEXT,
@@ -79,6 +82,8 @@ PROMPT_START = 200
 """Characters of a prompt that are remembered; the client repeats at most as many."""
 TITLES = {"custom-title": "customTitle", "ai-title": "aiTitle", "summary": "summary", "run": "customTitle"}
 """The types of record that name the session, and the field with the title."""
+REQUEST_PARTS = ("api-request-shape", "api-request-blob")
+"""The types of record that hold the system prompt, the tools and the messages of API requests."""
 OWN_TOOLS = ("mcp__reread__", "mcp__plugin_reread_")
 """How the names of the server's tools begin, as Claude Code calls them: set up by itself, or by the plug-in."""
 _OWN_COMMAND = re.compile(r"(?:^|[|;&(\n]|\b(?:uvx|run|exec|time)|\s-m)[^\S\n]*+reread(?:\s|$)")
@@ -362,7 +367,8 @@ def _state(native: dict[str, Any], type: str, carry: ParseState) -> Iterator[Sea
     elif type not in STATE_TYPES:
         yield SearchDocument(NOTICE, joined_text(_payload_strings(native)))
     elif type not in SILENT_TYPES:
-        yield from _repeated(native, type, carry)
+        kind = REQUEST if type in REQUEST_PARTS else NOTICE
+        yield from (msgspec.structs.replace(one, kind=kind) for one in _repeated(native, type, carry))
 
 
 def _repeated(native: dict[str, Any], kind: str, carry: ParseState) -> Iterator[SearchDocument]:

@@ -19,7 +19,7 @@ _FIELD = re.compile(r"([a-z]+):(?=.)", re.IGNORECASE)
 _HASH = re.compile(r"(?=[a-z]*\d)(?=\d*[a-f])[0-9a-f]{7,40}")
 """A word that looks like the beginning of a hash."""
 
-KIND_WORDS = ("prompts", "text", "thinking", "inputs", "results", "notices", "titles")
+KIND_WORDS = ("prompts", "text", "thinking", "inputs", "results", "notices", "titles", "requests")
 """The kinds of document, as help and errors name them."""
 KIND_NAMES = {
     **dict(zip(KIND_WORDS, KINDS, strict=True)),

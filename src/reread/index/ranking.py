@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from reread.disk import layout
 from reread.index.compile import IndexScope
-from reread.index.document import INPUT, KINDS, NOTICE, PROMPT, RESULT, TEXT, THINKING, TITLE
+from reread.index.document import INPUT, KINDS, NOTICE, PROMPT, REQUEST, RESULT, TEXT, THINKING, TITLE
 from reread.index.document_reader import DocumentReader, FoundDocument
 from reread.index.matching import is_confirmed
 from reread.index.query import Node, is_question_word
@@ -24,7 +24,7 @@ from reread.index.store import TAIL_BIT, DocumentLocation, file_id
 
 ALL, MOST, ANY = "all", "most", "any"
 """How many of the words a session has near each other."""
-WEIGHTS = {TITLE: 2.0, PROMPT: 1.6, TEXT: 1.2, THINKING: 1.0, INPUT: 1.0, RESULT: 0.8, NOTICE: 0.6}
+WEIGHTS = {TITLE: 2.0, PROMPT: 1.6, TEXT: 1.2, THINKING: 1.0, INPUT: 1.0, RESULT: 0.8, NOTICE: 0.6, REQUEST: 0.4}
 """How much a match counts by its kind."""
 HALF_LIFE_DAYS = 60.0
 CANDIDATES = 200

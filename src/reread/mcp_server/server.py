@@ -66,7 +66,7 @@ def make_server(roots: Sequence[str | Path] | None = None, processes: SearchProc
         until: Until = None,
         kinds: Annotated[
             str | None,
-            Field(description="Only these kinds: prompts, text, thinking, inputs, results, notices, titles."),
+            Field(description="Only these kinds: prompts, text, thinking, inputs, results, notices, titles, requests."),
         ] = None,
         tool: Annotated[str | None, Field(description="Only calls of this tool.")] = None,
         file: Annotated[str | None, Field(description="Only calls about this file, or a part of its path.")] = None,

@@ -42,8 +42,8 @@ export const EMOJI =
 const WORD = new RegExp(`[${CJK}${EMOJI}]|(?:(?![${CJK}])[\\p{L}\\p{N}])+`, "gu");
 const DEEPEST = 50;
 
-const KINDS = ["prompt", "text", "thinking", "input", "result", "notice", "title"];
-const KIND_WORDS = ["prompts", "text", "thinking", "inputs", "results", "notices", "titles"];
+const KINDS = ["prompt", "text", "thinking", "input", "result", "notice", "title", "request"];
+const KIND_WORDS = ["prompts", "text", "thinking", "inputs", "results", "notices", "titles", "requests"];
 const KIND_NAMES: Record<string, string> = {
   ...Object.fromEntries(KINDS.flatMap((kind, at) => [[kind, kind], [KIND_WORDS[at], kind]])),
   texts: "text",
