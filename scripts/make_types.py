@@ -23,6 +23,7 @@ from reread.records.types.json_schema import json_schema
 from reread.records.types.messages import Assistant, User
 from reread.records.types.registry import RECORDS, SYSTEMS
 from reread.render import json_values
+from reread.session.context_parts import Context, ContextPart
 from reread.session.context_window import ContextDrop, ContextFill
 from reread.session.results import TurnResult
 from reread.session.rules import Finding
@@ -85,7 +86,11 @@ def declarations() -> list[str]:
     found = [
         struct for module in (nodes, schema, library_schema, share_schema, file_schema) for struct in structs(module)
     ]
-    concrete = [struct for struct in [ContextDrop, ContextFill, *found] if struct not in (*UNIONS, schema.Value)]
+    concrete = [
+        struct
+        for struct in [ContextDrop, ContextFill, ContextPart, Context, *found]
+        if struct not in (*UNIONS, schema.Value)
+    ]
     unions = [union(base, [struct for struct in found if issubclass(struct, base)]) for base in UNIONS]
     return [interface(struct) for struct in concrete] + unions
 

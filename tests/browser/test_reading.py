@@ -11,6 +11,7 @@ from urllib.parse import urljoin
 import pytest
 from making import jsonl, reply, told, user
 from playwright.sync_api import expect
+from requested import conversation
 
 import reread
 from browser.conftest import DEMO, NOTE_CLICKS, is_where_it_was_clicked, until
@@ -470,3 +471,35 @@ def test_every_call_of_the_demo_opens(tab: Tab, demo: str, name: str) -> None:
     expect(page.locator(".call .indented").first).to_be_visible()
     expect(page.locator("p.loading")).to_have_count(0)
     expect(page.locator(".note.error", has_text="Could not display")).to_have_count(0)
+
+
+class TestContext:
+    def test_a_bar_shows_what_filled_the_context_and_what_came_and_went(
+        self, tab: Tab, serve: Any, tmp_path: Path
+    ) -> None:
+        made = conversation(5)
+        made.row("user", "Go on")
+        made.send([{"role": "user", "content": "Go on"}], tools=[{"name": "<b>Bash</b>", "input_schema": {}}])
+        made.row("assistant", [{"type": "text", "text": "Yes"}], id="msg_x")
+        folder = tmp_path / "projects" / "-p"
+        folder.mkdir(parents=True)
+        (folder / f"{made.id}.jsonl").write_bytes(made.data)
+        page = tab(f"{serve('--root', tmp_path, 'serve')}#/s/{made.id}")
+        page.get_by_role("button", name="What fills it").click()
+        panel = page.locator(".context-panel")
+        expect(panel).to_contain_text("Context of turn 6")
+        expect(panel).to_contain_text("proven by the client's digest")
+        expect(panel.get_by_role("table", name="Went out since the request before")).to_contain_text(
+            "Results Read /p/1.py"
+        )
+        expect(panel.get_by_role("table", name="Came in since the request before")).to_contain_text("<b>Bash</b>")
+        page.locator(".context svg g").nth(1).click(force=True)
+        expect(panel).to_contain_text("Context of turn 2")
+        expect(panel).to_contain_text("Tool Read")
+        panel.get_by_role("button", name="Close").click()
+        expect(panel).to_have_count(0)
+
+    def test_the_context_of_an_older_client_is_an_estimate(self, tab: Tab, demo: str) -> None:
+        page = tab(session_url(demo, "letters"))
+        page.get_by_role("button", name="What fills it").click()
+        expect(page.locator(".context-panel")).to_contain_text("An estimate")

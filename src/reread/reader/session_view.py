@@ -32,6 +32,7 @@ from reread.render.selection import EVERYTHING
 from reread.render.sequence import SESSION_STATE, message_sequence, turn_sequence
 from reread.reports.usage_report import usage
 from reread.session.commits import GitOperations
+from reread.session.context_parts import Context, context_at
 from reread.session.context_window import ContextFill
 from reread.session.session import Session, threads_of
 from reread.session.usage_inputs import is_usage_known
@@ -320,6 +321,10 @@ class SessionView:
         numbers = range(1, timeline.turns + 1)[max(0, start) : max(0, start) + count]
         turns = [thread.outline_turn(timeline, number) for number in numbers]
         return schema.Outline(start=max(0, start), total=timeline.turns, stamp=self.stamp, turns=turns)
+
+    def context(self, turn: int | None, *, agent: str | None = None) -> Context:
+        """What filled the context at the end of a turn of the active branch."""
+        return context_at(self.thread(agent).conversation, turn=turn, agent=agent)
 
     def waterfall(self, agent: str | None = None, branch: int | None = None) -> Steps[schema.Waterfall]:
         """When the turns, the model, the tools and the agents of a conversation were at work."""

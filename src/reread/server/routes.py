@@ -197,6 +197,10 @@ def _usage(view: SessionView, params: Parameters) -> Any:
     return view.usage(*params.thread)
 
 
+def _context(view: SessionView, params: Parameters) -> Any:
+    return view.context(params.number("turn"), agent=params.thread.agent)
+
+
 def _waterfall(view: SessionView, params: Parameters) -> Any:
     return view.waterfall(*params.thread)
 
@@ -248,6 +252,7 @@ SESSION_ROUTES: dict[str, Handler] = {
     "/filter": _filter,
     "/markdown": _markdown,
     "/usage": _usage,
+    "/context": _context,
     "/waterfall": _waterfall,
     "/problems": _problems,
     "/files": _files,

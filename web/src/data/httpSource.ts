@@ -167,6 +167,7 @@ export const httpSource: Source = {
   searchAll: (q, order, count) => getJson(`api/search${queryString({ q, order, count })}`),
   overview: (thread, brief) => getJson(inThread(thread, "", { brief })),
   page: (thread, start, count, whole) => getJson(inThread(thread, "/items", { start, count, whole })),
+  context: (thread, turn) => getJson(inThread(thread, "/context", { turn })),
   waterfall: (thread) => getJson(inThread(thread, "/waterfall")),
   pageNow: (thread, start, count) => getNow(inThread(thread, "/items", { start, count })),
   outline: (thread, start, count) => getJson(inThread(thread, "/outline", { start, count })),

@@ -5,6 +5,7 @@ import type {
   AnnotationChange,
   CallBody,
   ChangedFiles,
+  Context,
   FilterResult,
   ItemPage,
   Library,
@@ -150,6 +151,8 @@ export interface Source {
   filter(thread: ThreadRef, filter: Filter, start: number): Promise<FilterResult>;
   markdown(thread: ThreadRef, target: Target): Promise<string>;
   usage(thread: ThreadRef): Promise<UsageSummary>;
+  /** What filled the context at the end of a turn; a page without a server does not know. */
+  context?: (thread: ThreadRef, turn: number) => Promise<Context>;
   /** When the turns, the model, the tools and the agents were at work. */
   waterfall(thread: ThreadRef): Promise<Waterfall>;
   problems(thread: ThreadRef): Promise<Problems>;

@@ -20,6 +20,32 @@ export interface ContextFill {
   compactions: ContextDrop[];
 }
 
+/** One part of a context. */
+export interface ContextPart {
+  kind: string;
+  name: string;
+  file: string;
+  bytes: number;
+  tokens: number | null;
+}
+
+/** What filled the context of one request. */
+export interface Context {
+  turn: number | null;
+  request: number | null;
+  agent: string | null;
+  model: string | null;
+  estimate: boolean;
+  verified: boolean;
+  missing: string[];
+  bytes: number;
+  tokens: number | null;
+  scaled: boolean;
+  parts: ContextPart[];
+  came: ContextPart[];
+  went: ContextPart[];
+}
+
 /** Markdown. */
 export interface Prose {
   node: "prose";

@@ -15,9 +15,11 @@ interface Props {
   /** Null until they are loaded; the space is reserved. */
   bars: ContextFill[] | null;
   turns: number;
+  /** Shows what filled the context at the end of a turn. */
+  onOpen?: ((turn: number) => void) | undefined;
 }
 
-export const ContextChart = memo(function ContextChart({ bars, turns }: Props) {
+export const ContextChart = memo(function ContextChart({ bars, turns, onOpen }: Props) {
   const store = useThreadStore();
   if (turns < FEWEST) return null;
   if (!bars || bars.length < FEWEST) return <figure className="context" style={{ height: HEIGHT }} />;
@@ -36,7 +38,7 @@ export const ContextChart = memo(function ContextChart({ bars, turns }: Props) {
         {bars.map((fill, index) => {
           const height = Math.max(1, ((fill.peak ?? fill.tokens ?? 0) / Math.max(peak, 1)) * HEIGHT);
           return (
-            <g key={fill.turn} onClick={() => void goToTurn(store, fill.turn)}>
+            <g key={fill.turn} onClick={() => (onOpen ? onOpen(fill.turn) : void goToTurn(store, fill.turn))}>
               <title>{tooltip(fill)}</title>
               <rect className="hover" x={index} y={0} width={1} height={HEIGHT} />
               <rect
@@ -52,7 +54,12 @@ export const ContextChart = memo(function ContextChart({ bars, turns }: Props) {
       </svg>
       <figcaption>
         Context: peak {tokens(peak)} {window !== null && `of ${tokens(window)} `}tokens
-        {window !== null && ` (${percent(peak, window)})`}
+        {window !== null && ` (${percent(peak, window)})`}{" "}
+        {onOpen && (
+          <button type="button" className="link-button" onClick={() => onOpen(bars.at(-1)?.turn ?? turns)}>
+            What fills it
+          </button>
+        )}
       </figcaption>
     </figure>
   );

@@ -15,6 +15,7 @@ import type { Overview, UsageSummary } from "../data/values";
 import { About } from "./About";
 import { ChangedFiles } from "./ChangedFiles";
 import { ContextChart } from "./ContextChart";
+import { ContextPanel } from "./ContextPanel";
 import { AgentFigures } from "./InlineAgent";
 import { SharePane } from "./SharePane";
 import { StarAndNote } from "./StarAndNote";
@@ -36,6 +37,8 @@ export function SessionHead({ onPlay, playing, timeline }: Props) {
   const [about, setAbout] = useState(false);
   const [sharing, setSharing] = useState(false);
   const [files, setFiles] = useState(false);
+  /** The turn whose context is shown. */
+  const [context, setContext] = useState<number | null>(null);
   const loaded = useAsync("usage", () => nextFrame().then(() => source.usage(thread)), Math.floor(store.total / USAGE_STEP));
   const usage = loaded.state === "ready" ? loaded.value : null;
   const exportUrl = source.exportUrl(thread);
@@ -98,12 +101,17 @@ export function SessionHead({ onPlay, playing, timeline }: Props) {
       </div>
       <div className="head-row secondary">
         {source.can.annotate && !overview.agent && <StarAndNote session={thread.session} />}
-        <ContextChart bars={usage?.context ?? null} turns={overview.turns} />
+        <ContextChart
+          bars={usage?.context ?? null}
+          turns={overview.turns}
+          onOpen={source.context && thread.branch === undefined ? setContext : undefined}
+        />
       </div>
       <Notices overview={overview} />
       {sharing && <SharePane session={thread.session} onClose={() => setSharing(false)} />}
       {about && <About usage={usage} />}
       {files && <ChangedFiles />}
+      {context !== null && <ContextPanel turn={context} turns={overview.turns} onTurn={setContext} />}
     </header>
   );
 }
