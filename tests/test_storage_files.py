@@ -6,10 +6,11 @@ import os
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from reread.errors import Unreadable, Unwritable
+from reread.errors import Misuse, Unreadable, Unwritable
 from reread.storage import file_times, json_update, manifest
 from reread.storage.atomic import write_all, write_atomic
 from reread.storage.folder import FolderStore
@@ -18,6 +19,8 @@ from reread.storage.kept_file import kept_name, kept_names, last_superseded, par
 from reread.storage.lock import lock
 from reread.storage.manifest import BadManifest, check_size, read_manifest
 from reread.storage.safe_open import make_private_folder, read_settings
+from reread.storage.services import AZURE, GCS, S3
+from reread.storage.services.service import Service
 
 
 def test_a_file_is_replaced_whole_and_a_link_stays_a_link(tmp_path: Path) -> None:
@@ -202,6 +205,77 @@ def test_a_manifest_is_that_of_its_machine_and_not_too_large(tmp_path: Path, mon
     assert check_size(b"ann", "x") == b"ann"
     with pytest.raises(OSError, match="too large"):
         check_size(b"anna", "x")
+
+
+class OptionsRecorder:
+    """What pyarrow has for each service; instead of a connection it returns the options for one."""
+
+    def __init__(self) -> None:
+        self.S3FileSystem = self.GcsFileSystem = self.AzureFileSystem = dict[str, Any]
+
+    def resolve_s3_region(self, bucket: str) -> str:
+        """Return a region."""
+        return f"region of {bucket}"
+
+    def AwsStandardS3RetryStrategy(self, max_attempts: int) -> int:
+        """Return how often is tried."""
+        return max_attempts
+
+
+AUTHORITIES = {"blob_storage_authority": ".blob.core.windows.net", "dfs_storage_authority": ".dfs.core.windows.net"}
+LOCAL = {"blob_storage_authority": "x:9", "dfs_storage_authority": "x:9"}
+
+
+@pytest.mark.parametrize(
+    ("service", "variables", "expected"),
+    [
+        (S3, {}, {"region": "region of b"}),
+        (S3, {"AWS_DEFAULT_REGION": "eu"}, {"region": "eu"}),
+        (S3, {"AWS_DEFAULT_REGION": "eu", "AWS_REGION": "us"}, {"region": "us"}),
+        (
+            S3,
+            {"AWS_ENDPOINT_URL": "http://x:9/"},
+            {"region": "us-east-1", "scheme": "http", "endpoint_override": "x:9"},
+        ),
+        (
+            S3,
+            {"AWS_ENDPOINT_URL": "x:9", "AWS_REGION": "eu"},
+            {"region": "eu", "scheme": "https", "endpoint_override": "x:9"},
+        ),
+        (GCS, {}, {}),
+        (
+            GCS,
+            {"STORAGE_EMULATOR_HOST": "x:9"},
+            {"anonymous": True, "scheme": "http", "endpoint_override": "x:9"},
+        ),
+        (AZURE, {}, {"account_name": "acc", **AUTHORITIES}),
+        (
+            AZURE,
+            {"AZURE_STORAGE_KEY": " k ", "AZURE_STORAGE_SAS_TOKEN": "t"},
+            {"account_name": "acc", "account_key": "k", **AUTHORITIES},
+        ),
+        (AZURE, {"AZURE_STORAGE_SAS_TOKEN": "t"}, {"account_name": "acc", "sas_token": "t", **AUTHORITIES}),
+        (
+            AZURE,
+            {"AZURE_STORAGE_ENDPOINT": "http://x:9/"},
+            {"account_name": "acc", "blob_storage_scheme": "http", "dfs_storage_scheme": "http", **LOCAL},
+        ),
+    ],
+)
+def test_a_service_is_connected_as_the_environment_says(
+    service: Service, variables: dict[str, str], expected: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in (*S3.variables, *GCS.variables, *AZURE.variables, "AZURE_STORAGE_KEY", "AZURE_STORAGE_SAS_TOKEN"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    options = service.connect(OptionsRecorder(), "box@acc.dfs.core.windows.net" if service is AZURE else "b")
+    shared = {"connect_timeout", "retry_strategy", "background_writes", "retry_time_limit"}
+    assert {name: value for name, value in options.items() if name not in shared} == expected
+    if service is S3:
+        assert options["background_writes"] is False, "an object is put by who has its bytes"
+    with pytest.raises(Misuse, match="This pyarrow cannot read"):
+        service.connect(object(), "b")
 
 
 def test_a_staged_file_gets_its_name_when_it_is_published(tmp_path: Path) -> None:
