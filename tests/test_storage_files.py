@@ -9,18 +9,23 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from folder_bucket import use_folder
 
 from reread.errors import Misuse, Unreadable, Unwritable
 from reread.storage import file_times, json_update, manifest
 from reread.storage.atomic import write_all, write_atomic
+from reread.storage.bucket import BucketStore
 from reread.storage.folder import FolderStore
+from reread.storage.frames import ZstdFrame, reader
 from reread.storage.json_update import change_object, read_object
 from reread.storage.kept_file import kept_name, kept_names, last_superseded, parse_kept_name, superseded_name
 from reread.storage.lock import lock
 from reread.storage.manifest import BadManifest, check_size, read_manifest
+from reread.storage.prompt_history import read_history
 from reread.storage.safe_open import make_private_folder, read_settings
 from reread.storage.services import AZURE, GCS, S3
 from reread.storage.services.service import Service
+from reread.storage.stub import Piece, Stub, stub_bytes
 
 
 def test_a_file_is_replaced_whole_and_a_link_stays_a_link(tmp_path: Path) -> None:
@@ -278,6 +283,42 @@ def test_a_service_is_connected_as_the_environment_says(
         service.connect(object(), "b")
 
 
+def test_reads_that_follow_each_other_fetch_more_and_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    data, asked, read = os.urandom(1 << 20), list[tuple[int, int]](), BucketStore.read
+    (tmp_path / "team").mkdir()
+    use_folder(monkeypatch, tmp_path)
+    half = len(data) // 2
+    frames = [ZstdFrame(end, end, bytes(32), bytes(32)) for end in (half, len(data))]
+    for name, part in (("one", data[:half]), ("two", data[half:])):
+        (tmp_path / "team" / name).write_bytes(part)
+    (tmp_path / "stub").write_bytes(stub_bytes("s3://team", [Piece("one", frames[:1]), Piece("two", frames[1:])]))
+
+    def noted(self: BucketStore, name: str, offset: int, length: int) -> bytes:
+        asked.append((offset, length))
+        return read(self, name, offset, length)
+
+    monkeypatch.setattr(BucketStore, "read", noted)
+    with (tmp_path / "stub").open("rb") as file:
+        stub = Stub(reader(file.fileno()), file.fileno(), "stub")
+        assert (stub.packed_size, stub.frames, stub.refresh()) == (len(data), frames, False)
+        kilo = 1 << 10
+        for at, length in ((0, 10), (60 * kilo, 9), (64 * kilo, 9), (192 * kilo, 9), (10, 9), (half - 5, 10)):
+            assert stub.read(at, length) == data[at : at + length]
+        assert asked == [
+            (0, 64 * kilo),
+            (64 * kilo, 128 * kilo),
+            (192 * kilo, 256 * kilo),
+            (10, 64 * kilo),
+            (half - 5, 5),
+            (0, 128 * kilo),
+        ]
+        assert stub.read(len(data) - 3, 99) == data[-3:] and stub.read(len(data), 9) == b""
+        (tmp_path / "team" / "one").write_bytes(b"short")
+        stub.read(half, 1)
+        with pytest.raises(OSError, match="shorter than when it was kept"):
+            stub.read(100, 50)
+
+
 def test_a_staged_file_gets_its_name_when_it_is_published(tmp_path: Path) -> None:
     store = FolderStore(tmp_path)
     for name in ("t/kept", "t/dropped"):
@@ -309,3 +350,10 @@ def test_every_folder_that_is_made_is_private(tmp_path: Path) -> None:
         0o700,
         0o700,
     ]
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes")
+def test_a_history_that_is_missing_or_no_file_is_not_read(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "folder").mkdir()
+    assert [read_history(str(tmp_path / name)) for name in ("pipe", "folder", "none")] == [None, None, None]
