@@ -16,11 +16,13 @@ from typing import Any
 
 import pytest
 from command import run
+from folder_bucket import use_folder
 from limits import wait_until
 from running import NEW, OLD, Machine
 
 import reread
 from reread.disk import processes
+from reread.errors import NotFound
 from reread.render.now_table import now_lines, summary_text
 from reread.reports.now_report import NowWatch
 from reread.session.activity import STATES
@@ -161,6 +163,26 @@ def test_a_watch_follows_what_is_written(machines: Any) -> None:
     assert then.cost_usd is not None and then.cost_usd > 0 and then.cost_per_hour_usd
     assert then.context_tokens is not None and then.context_window
     assert then.cost_usd == float(reread.usage(machine.transcript).totals.cost_usd)
+
+
+def test_of_kept_sessions_there_are_the_newest_states(
+    machines: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    machine = machines()
+    machine.write(25)
+    machine.register(status="idle")
+    monkeypatch.setenv("REREAD_MACHINE", "quay")
+    (tmp_path / "buckets" / "team").mkdir(parents=True)
+    use_folder(monkeypatch, tmp_path / "buckets")
+    for to, name in ((tmp_path / "archive", None), ("s3://team/sessions", "quay")):
+        reread.keep(root=machine.config, to=to)
+        (one,) = reread.now(root=to)
+        assert (one.state, one.waiting_for, one.inferred, one.machine) == ("waiting", "answer", True, name)
+
+
+def test_a_folder_that_does_not_exist_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(NotFound):
+        reread.now(root=tmp_path / "absent")
 
 
 @pytest.mark.parametrize("junk", [None, 7, -1, 1e400, 10**30, "", "\x1b]0;x\x07", [], {}, True, "\ud800"])

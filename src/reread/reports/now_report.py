@@ -160,9 +160,9 @@ class NowWatch:
         return self._roots if self._roots is not None else layout.config_folders()
 
     def _session_folders(self) -> list[Path]:
-        with suppress(NotFound):
-            return list(layout.session_folders(self._configs()))
-        return [config / layout.PROJECTS for config in self._configs()]
+        """Return the folders of sessions; raise NotFound if one that was named does not exist."""
+        configs = self._roots or [config for config in layout.config_folders() if os.path.isdir(config)]
+        return list(layout.session_folders(configs)) if configs else []
 
     def _sweep(self, touched: set[str] | None) -> None:
         """Find the transcripts that were written lately: all of them at times, else those that were touched."""
@@ -171,7 +171,7 @@ class NowWatch:
             self._swept = time.monotonic()
             self._recent.clear()
         for folder in self._session_folders() if whole or touched else ():
-            oldest = time.time() - (ELSEWHERE if _machine(folder) else SHOWN[ENDED]).total_seconds()
+            oldest = time.time() - (ELSEWHERE if _is_kept(folder) else SHOWN[ENDED]).total_seconds()
             start = os.path.join(folder, "")
             for path in _sessions_in(folder) if whole else (p for p in touched or () if p.startswith(start)):
                 self._note(Path(path), folder, oldest)
@@ -200,16 +200,16 @@ class NowWatch:
         pids = {entry.pid for entry in entries.values()}
         written = dict(self._written_by(clients or {}, pids, named))
         for path in (*written, *(self._recent.keys() - written.keys() - named)):
-            machine, process = _machine(path.parent.parent), written.get(path)
+            kept, process = _is_kept(path.parent.parent), written.get(path)
             session = self._session(path)
             if session is None:
                 continue
-            alive = None if machine or clients is None else process is not None
+            alive = None if kept or clients is None else process is not None
             pid = process.pid if process is not None else None
             activity = _activity(session, None, alive, pid, clock)
             if path.stem in self._ended:
                 activity = Activity(ENDED, self._ended[path.stem])
-            yield self._live(path.stem, session, activity, clock, pid=pid, machine=machine)
+            yield self._live(path.stem, session, activity, clock, pid=pid, machine=_machine(path.parent.parent))
 
     def _written_by(
         self, clients: dict[str, list[Process]], pids: set[int], named: set[Path | None]
@@ -382,10 +382,19 @@ def _activity(
 
 def _sessions_in(folder: Path) -> Iterator[str]:
     """Yield the transcripts of sessions, without those of agents."""
+    if _is_kept(folder):
+        paths = (path for path, _ in layout.jsonl_files(str(folder)))
+        yield from (path for path in paths if layout.session_of(Path(path), folder) == Path(path))
+        return
     with suppress(OSError), os.scandir(folder) as projects:
         for project in projects:
             with suppress(OSError), os.scandir(project.path) as files:
                 yield from (file.path for file in files if file.name.endswith(SUFFIX))
+
+
+def _is_kept(folder: Path) -> bool:
+    """True if sessions were kept in a folder, so that their processes are elsewhere or gone."""
+    return layout.is_archive(folder.parent) or _machine(folder) is not None
 
 
 def _machine(folder: Path) -> str | None:
