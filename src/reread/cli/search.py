@@ -34,7 +34,7 @@ LIMIT = 20
 NO_MATCH = "No matches."
 KEYWORDS = {"tool": "tools"}
 """The name that the search has for a field, if it is another."""
-KIND_WORDS = ("prompts", "text", "thinking", "inputs", "results", "notices", "titles")
+KIND_WORDS = ("prompts", "text", "thinking", "inputs", "results", "notices", "titles", "requests")
 
 
 @click.command()
