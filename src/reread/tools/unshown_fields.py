@@ -103,6 +103,8 @@ class ShownText:
         searches = SEARCHES
         missing: list[str] = []
         for line in lines:
+            if line.strip() in self._lines:  # then all of its pieces are shown
+                continue
             unknown = [piece for piece in _pieces(line) if piece and piece not in self._lines]
             if unknown and (searches <= 0 or not all(piece in self._all for piece in unknown)):
                 missing.append(line)
@@ -118,7 +120,10 @@ class ShownText:
 
 def _pieces(line: str) -> list[str]:
     """Return what a line says: its text without the number and without tags, and the values in its tags."""
-    text, *tagged = _TAG.split(_NUMBER.sub("", line))
+    bare = _NUMBER.sub("", line)
+    if "<" not in bare:
+        return [bare.strip()]
+    text, *tagged = _TAG.split(bare)
     values = [value for tag in tagged[::2] if tag for value in _ATTRIBUTE.findall(tag)]
     return [piece.strip() for piece in (text, *values, *tagged[1::2])]
 
