@@ -12,13 +12,13 @@ import time
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from reread.base import jsontext
 from reread.errors import Unreadable
 from reread.storage.atomic import write_all, write_atomic
-from reread.storage.bucket import BucketStore, store_at
 from reread.storage.byte_store import ObjectState, StoreError
 from reread.storage.kept_file import generation_path
 from reread.storage.kept_manifest import (
@@ -34,6 +34,9 @@ from reread.storage.read_at_file import open_no_link
 from reread.storage.safe_open import make_private_folder, open_descriptor, read_whole
 from reread.storage.stub import stub_bytes
 from reread.storage.user_paths import MACHINES, is_machine_id, mirrors_folder, named_url
+
+if TYPE_CHECKING:
+    from reread.storage.bucket import BucketStore
 
 STATE = ".state"
 """The folder of a mirror with what was last seen of each machine."""
@@ -74,6 +77,8 @@ def mirrored_folders(mirror: Path) -> list[Path]:
 
 def refresh_mirror(mirror: Path, url: str) -> None:
     """Bring a mirror up to date with the manifests in the bucket."""
+    from reread.storage.bucket import store_at  # loaded late: few keep in a bucket
+
     store = store_at(url)
     machines = [name for name in store.folders(MACHINES) if is_machine_id(name)]
     if not machines:
