@@ -39,7 +39,7 @@ GUARDS = [
     Guard("server/guard.py", "if given is not None and self._is_token(given):", "if given is not None:", GUARD),
     Guard("server/guard.py", "httponly=True", "httponly=False", GUARD),
     Guard("server/guard.py", 'samesite="strict"', 'samesite="lax"', GUARD),
-    Guard("server/guard.py", 'self.cookie = f"reread_{port}"', 'self.cookie = "reread"', GUARD),
+    Guard("server/guard.py", 'str = f"reread_{port}"', 'str = "reread"', GUARD),
     Guard("server/guard.py", 'if given is None and (scope["path"] == PAGE', 'if (scope["path"] == PAGE', GUARD),
     Guard(
         "server/guard.py",
@@ -48,7 +48,7 @@ GUARDS = [
         f"{GUARD} {SERVER}",
     ),
     Guard("server/guard.py", '"/" + scope["path"].lstrip("/")', 'scope["path"]', f"{GUARD} {SERVER}"),
-    Guard("server/guard.py", "headers[name] = value", "pass", SERVER),
+    Guard("server/guard.py", "headers.setdefault(name, value)", "pass", SERVER),
     Guard("server/guard.py", "\"script-src 'self'\"", "\"script-src 'self' 'unsafe-inline'\"", f"{GUARD} {SERVER}"),
     Guard("server/guard.py", 'headers.setdefault("cache-control", "no-store")', "pass", GUARD),
     Guard("server/guard.py", "if not answer.started:", "if True:", f"{GUARD} {SERVER}"),
@@ -82,7 +82,7 @@ GUARDS = [
     Guard("cli/_output.py", "if not sys.stdout.isatty():", "if True:", f"{GATE} -k 'raw or jsonl'"),
     Guard("render/usage_table.py", "csv_cell(", "str(", GATE),
     Guard("render/markdown_text.py", "{_known_language(language)}", "{language}", MARKDOWN),
-    Guard("render/markdown_text.py", "{_known_language(language[0]) if language else ''}", "{opening[4]}", MARKDOWN),
+    Guard("render/markdown_text.py", ' if info.lower() in LANGUAGES else ""', "", MARKDOWN),
     Guard(
         "render/markdown_text.py",
         "escape(safe(' '.join(title.split())))",
@@ -91,7 +91,7 @@ GUARDS = [
     ),
     Guard("render/markdown_text.py", "safe(' '.join(title.split()))", "safe(title)", f"{MARKDOWN} {GATE}"),
     Guard("render/markdown_text.py", 'found = lines[at].strip(" \\t")', "found = lines[at].strip()", MARKDOWN),
-    Guard("render/markdown_text.py", 'and any("<" in span for span in spans)', "and False", MARKDOWN),
+    Guard("render/markdown_text.py", "and any(_LIVE.search(span) for span in spans)", "and False", MARKDOWN),
     Guard(
         "render/markdown_text.py",
         'return ("\\\\!" if following == "[" else sign), at + 1',
@@ -139,7 +139,7 @@ GUARDS = [
     Guard("storage/frames.py", ' and decompressor.decompress(b"", 1):', " and False:", f"{STORE} -k bomb"),
     Guard("storage/kept_file.py", "status.st_size <= LARGEST_MAP", "True", f"{FILES} -k sparse"),
     Guard("disk/layout.py", "if real.startswith(tops):", "if True:", FILES),
-    Guard("index/store.py", "if type(error).__name__ != PANIC:", "if True:", f"{STORE} -k panic"),
+    Guard("index/store.py", " or error.__class__.__name__ == PANIC:", ":", f"{STORE} -k panic"),
     Guard("index/store.py", "all(stat.S_ISREG(one.st_mode) for one in found[1:])", "True", f"{STORE} -k linked_list"),
     Guard("index/segments.py", "if checksum not in (None, found):", "if False:", f"{STORE} -k bit"),
     Guard("index/segments.py", "or before != state ", "", f"{STORE} -k after_a_day"),
@@ -186,13 +186,11 @@ GUARDS = [
     Guard("recording/resume_command.py", "if _PLAIN_ID.fullmatch(id)", "if id", RESUME),
     Guard("recording/resume_command.py", "if own and run.argv", "if run.argv", RESUME),
     Guard("recording/resume_command.py", "trusted=own or", "trusted=True or", RESUME),
-    Guard("recording/resume_command.py", 'f"./{cwd}" if cwd.startswith("-") else cwd', "cwd", RESUME),
-    Guard("recording/resume_command.py", "if _is_printable(word) else _escaped(word)", "", RESUME),
+    Guard("base/shell_words.py", 'f"./{cwd}" if cwd.startswith("-") else cwd', "cwd", RESUME),
+    Guard("base/shell_words.py", "if _is_printable(word) else _escaped(word)", "", RESUME),
     Guard("recording/resume_command.py", "Path(os.path.realpath(path))", "Path(path)", RESUME),
     Guard("cli/resume.py", "if not found.trusted and not yes:", "if False:", RESUME),
-    Guard(
-        "render/search_results.py", 'if hit.session.startswith("-"):', "if False:", "tests/test_index.py -k command_for"
-    ),
+    Guard("render/search_results.py", 'if id.startswith("-"):', "if False:", "tests/test_index.py -k command_for"),
     Guard(
         "errors.py",
         'raise Unreadable(f"Cannot read {path}: {reason}; please report this.", path=str(path)) from error',

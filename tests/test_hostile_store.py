@@ -19,9 +19,7 @@ import reread
 from reread.disk import cache
 from reread.disk.cache import CacheFile, CacheTable, Statement
 from reread.disk.derived_cache import decompressed
-from reread.disk.file_set import find_files
 from reread.index import segments, store
-from reread.index.update import refresh
 from reread.session import fold_columns, saved_fold
 from reread.session import loader as loading
 from reread.session.saved_fold import fold_path
@@ -350,7 +348,9 @@ def test_a_bit_that_changed_on_the_disk_loses_no_hits(home: Path) -> None:
 
 @pytest.mark.skipif(not store.is_available(), reason="needs the search engine")
 def test_a_file_that_is_damaged_before_the_first_search_is_noticed(home: Path) -> None:
-    refresh(find_files([home / "claude/projects"]))
+    with store.open_update() as update:
+        assert update is not None
+        update.commit()
     folder = store.index_folder()
     path = next(folder.glob("*.term"))
     flip(path, 9)
