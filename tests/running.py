@@ -15,8 +15,12 @@ from reread.disk import processes
 
 FIXTURES = Path(__file__).parent / "fixtures" / "now"
 NEW, OLD = "2.1.325", "2.1.76"
-CLIENT = "import subprocess, sys\nfor line in sys.stdin: subprocess.Popen(['sleep', '600']) if line.strip() else None"
-"""A process that starts another one for each line that it is sent."""
+CLIENT = f"""
+import subprocess, sys
+for line in sys.stdin:
+    subprocess.Popen([{sys.executable!r}, "-c", "import time; time.sleep(600)", line])
+"""
+"""A process that starts another one for each line that it is sent, with the line among its words."""
 
 
 class Machine:

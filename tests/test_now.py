@@ -104,9 +104,12 @@ def test_a_command_that_was_allowed_is_a_process_of_the_client(machines: Any) ->
     machine.write(5)
     watch = NowWatch(machine.config)
     assert [(one.state, one.waiting_for) for one in watch.update()] == [("waiting", "permission")]
-    machine.client.stdin.write("start\n")
-    machine.client.stdin.flush()
-    wait_until(lambda: any(processes.children(machine.client.pid)))
+    for command, state in (("reread statusline", "waiting"), ("eval 'sleep 3; touch made.txt' < /dev/null", "working")):
+        before = len([*processes.children(machine.client.pid)])
+        machine.client.stdin.write(f"{command}\n")
+        machine.client.stdin.flush()
+        wait_until(lambda before=before: len([*processes.children(machine.client.pid)]) > before)
+        wait_until(lambda state=state: [one.state for one in watch.update(set())] == [state])
     assert [(one.state, one.tool) for one in watch.update(set())] == [("working", "Bash")]
     for child in processes.children(machine.client.pid):
         os.kill(child.pid, 9)

@@ -71,6 +71,14 @@ def children(pid: int) -> Iterator[Process]:
                 yield from filter(None, map(process, map(int, (task / "children").read_text().split())))
 
 
+def command_line(pid: int) -> str:
+    """Return the words of the command that a process runs; empty if that is unknown."""
+    try:
+        return os.fsdecode((PROC / str(pid) / "cmdline").read_bytes().replace(b"\0", b" "))
+    except OSError:
+        return ""
+
+
 class ClientProcesses:
     """The clients that run, by the folder that each was started in; what a number stands for is read once."""
 

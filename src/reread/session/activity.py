@@ -2,7 +2,7 @@
 
 A client that says what it does is believed. For one that does not, the end of the transcript tells: a call without a
 result runs or waits for a permission, which the records do not say. Two things decide it: a tool that changes one file
-takes no time, and a shell command is a process that the client has started.
+takes no time, and a shell command is a process of the client with the command among its words.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ from datetime import UTC, datetime, timedelta
 
 import msgspec
 
-from reread.disk.processes import HAS_PROC, children
+from reread.base.coerce import as_dict, as_str
+from reread.disk.processes import HAS_PROC, children, command_line
 from reread.disk.registry import BUSY, IDLE, WAITING, RunningSession
 from reread.model.conversation import Call, Conversation, Message
 
@@ -30,6 +31,8 @@ QUICK = frozenset({"Edit", "MultiEdit", "Write", "NotebookEdit"})
 SHELLS = frozenset({"Bash", "PowerShell"})
 GRACE = timedelta(seconds=0.4)
 """How long a call may be without a result before it is taken to wait for a permission."""
+LETTERS = 80
+"""How many letters of a command are looked for in the processes of the client."""
 SLACK = 1.0
 """Seconds by which the clock of processes may differ from that of records."""
 UNASKED = "bypassPermissions"
@@ -112,9 +115,16 @@ def _reason(
         return PERMISSION
     if call.name not in SHELLS or pid is None or not HAS_PROC:
         return None
-    if any(child.started >= made.timestamp() - SLACK for child in children(pid)):
+    said = _letters(as_str(as_dict(call.input).get("command")) or "")[:LETTERS]
+    recent = (child.pid for child in children(pid) if child.started >= made.timestamp() - SLACK)
+    if any(said in _letters(command_line(child)) for child in recent):  # others are hooks and status lines
         started.add(call.id)
     return None if call.id in started else PERMISSION
+
+
+def _letters(text: str) -> str:
+    """Return the letters and digits of a command, which quoting leaves as they are."""
+    return "".join(filter(str.isalnum, text))
 
 
 def _last_time(conversation: Conversation | None) -> datetime | None:
