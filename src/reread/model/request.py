@@ -22,7 +22,7 @@ MESSAGES = "messages"
 
 
 class RequestContent:
-    """What was sent in one request; rebuilt when asked for."""
+    """The content of one request; rebuilt when asked for."""
 
     def __init__(self, index: RequestIndex, number: int) -> None:
         self._index = index
@@ -47,7 +47,7 @@ class RequestContent:
 
     @property
     def query_source(self) -> str | None:
-        """What the client asked for: `sdk`, `repl_main_thread`, `agent:…`."""
+        """The purpose of the request: `sdk`, `repl_main_thread`, `agent:…`."""
         return as_str(self._note.get("querySource"))
 
     @property
@@ -130,7 +130,7 @@ class RequestContent:
 
     @cached_property
     def missing(self) -> list[str]:
-        """What was sent and cannot be rebuilt, each in words; empty if nothing is missing."""
+        """The parts that were sent and cannot be rebuilt, each in words; empty if nothing is missing."""
         hashes, complete = self._hashes
         out = ["system prompt and tools"] if self._shape is None else []
         if not complete:

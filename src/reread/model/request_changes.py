@@ -1,4 +1,4 @@
-"""What differs between two API requests: parameters, system prompt, tools and messages."""
+"""The differences between two API requests: parameters, system prompt, tools and messages."""
 
 from __future__ import annotations
 

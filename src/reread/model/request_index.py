@@ -37,7 +37,7 @@ class RunningDigest(Protocol):
 
 
 class RequestNote(msgspec.Struct):
-    """What one `api-request` record says, with the request that it continues found."""
+    """The content of one `api-request` record, with the request that it continues found."""
 
     record: int
     id: str = ""

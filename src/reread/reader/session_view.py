@@ -323,7 +323,7 @@ class SessionView:
         return schema.Outline(start=max(0, start), total=timeline.turns, stamp=self.stamp, turns=turns)
 
     def context(self, turn: int | None, *, agent: str | None = None) -> Context:
-        """What filled the context at the end of a turn of the active branch."""
+        """Return the content of the context at the end of a turn of the active branch."""
         return context_at(self.thread(agent).conversation, turn=turn, agent=agent)
 
     def waterfall(self, agent: str | None = None, branch: int | None = None) -> Steps[schema.Waterfall]:

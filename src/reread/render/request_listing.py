@@ -40,7 +40,7 @@ LABELS = {
     "structure": "JSON around it",
     "unrecorded": "not in the transcript",
 }
-"""What a person calls each kind of part."""
+"""The common names of the kinds of part."""
 
 
 def request_lines(request: Request, count: int, *, full: bool = False) -> Iterator[list[Span]]:

@@ -37,11 +37,11 @@ class RequestValue(msgspec.Struct, frozen=True, kw_only=True):
     agent: str | None
     """The agent that sent it; null for the main thread."""
     query_source: str | None
-    """What the client asked for: sdk, repl_main_thread, agent:…"""
+    """The purpose of the request: sdk, repl_main_thread, agent:…"""
     verified: bool
     """True if the digest that the client wrote proves what was rebuilt."""
     missing: list[str]
-    """What was sent and cannot be rebuilt, each in words."""
+    """The parts that were sent and cannot be rebuilt, each in words."""
     params: dict[str, Any]
     """Its other fields: model, max_tokens, thinking, betas …"""
     system: list[Any]

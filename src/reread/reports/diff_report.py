@@ -72,7 +72,7 @@ class SessionDiff(msgspec.Struct, frozen=True, kw_only=True):
     files: list[FileDifference]
     sides: tuple[DiffSide, DiffSide] | None = None
     requests: list[RequestChange] | None = None
-    """What a request added, dropped and edited, if two API requests are compared."""
+    """The parts that a request added, dropped and edited, if two API requests are compared."""
 
 
 def diff(

@@ -1,4 +1,4 @@
-"""What fills the context of an API request: system prompt, tools, memory, prompts, results, and what came and went.
+"""The content of the context of an API request: system prompt, tools, memory, prompts, results, and the changes.
 
 Bytes are exact: the parts of a request that the client noted add up to its canonical JSON. Tokens are scaled: the API
 reports only their sum, which is shared out by bytes. For older clients the parts are those that the transcript has,
@@ -21,7 +21,7 @@ from reread.errors import NotFound
 from reread.model.conversation import Agent, Conversation, Message, Request, Turn
 
 PICTURE_BYTES = 6000
-"""What a picture weighs in tokens, as bytes of text: about 1,500 tokens, however many bytes it has."""
+"""The weight of a picture in tokens, as bytes of text: about 1,500 tokens, however many bytes it has."""
 BYTES_PER_TOKEN = 3.6
 """How many bytes of text one token stands for, in an estimate."""
 REMINDER, END_REMINDER = "<system-reminder>", "</system-reminder>"
@@ -72,7 +72,7 @@ class ContextPart(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Context(msgspec.Struct, frozen=True, kw_only=True):
-    """What filled the context of one request."""
+    """The content of the context of one request."""
 
     turn: int | None
     request: int | None
@@ -84,7 +84,7 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
     verified: bool
     """True if the client's digest proves the request."""
     missing: list[str]
-    """What is missing of the request, in words."""
+    """The missing parts of the request, in words."""
     bytes: int
     """The sum of the parts: the size of the request in canonical JSON."""
     tokens: int | None
@@ -93,9 +93,9 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
     """True if the tokens of the parts are scaled: always, unless there are none."""
     parts: list[ContextPart]
     came: list[ContextPart]
-    """What this request has and the one before it had not, or had less of."""
+    """The parts that this request has and the one before it had not, or had less of."""
     went: list[ContextPart]
-    """What the request before had, and this one has not, or has less of."""
+    """The parts that the request before had, and this one has not, or has less of."""
 
 
 class _Key(NamedTuple):

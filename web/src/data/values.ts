@@ -29,7 +29,7 @@ export interface ContextPart {
   tokens: number | null;
 }
 
-/** What filled the context of one request. */
+/** The content of the context of one request. */
 export interface Context {
   turn: number | null;
   request: number | null;
