@@ -114,6 +114,35 @@ def test_parts_of_a_month_are_joined_while_they_are_small(root: Path, tmp_path: 
     assert len(rows(out, "calls")) == 8
 
 
+def test_a_part_ends_when_it_is_large_and_its_month_when_others_come(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def parts(folder: Path) -> Counter[str]:
+        return Counter(name.split("/")[2] for name in parquet_files(folder) if name.startswith("calls/"))
+
+    for month in range(3, 10):
+        for id in ("x", "y"):
+            put(root, f"{id}{month}", "text", day=f"2026-{month:02}-02")
+    reread.tables(root=root).write(tmp_path / "joined")
+    assert set(parts(tmp_path / "joined").values()) == {1} and len(parts(tmp_path / "joined")) == 7
+    monkeypatch.setattr("reread.dataset.parquet.LARGEST_PART", 1)
+    report = reread.tables(root=root).write(tmp_path / "apart")
+    assert parts(tmp_path / "apart") == Counter(
+        {"month=2026-03": 3, "month=2026-04": 3} | {f"month=2026-{n:02}": 2 for n in range(5, 10)}
+    )
+    assert (report.machine, report.read, report.unchanged, report.removed, report.unread) == ("here", 16, 0, 0, ())
+    for name in TABLES:
+        assert len(rows(tmp_path / "apart", name)) == len(rows(tmp_path / "joined", name)) == report.rows[name], name
+    monkeypatch.setattr("reread.dataset.update.SMALL_PART", 0)
+    put(root, "x5", "other", day="2026-05-02")
+    (root / "projects" / "-shop" / "y9.jsonl").unlink()
+    before = parquet_files(tmp_path / "apart")
+    report = reread.tables(root=root).write(tmp_path / "apart")
+    assert (report.read, report.unchanged, report.removed, report.rows["sessions"]) == (1, 14, 1, 15)
+    gone = {name.split("/")[2] for name in before - parquet_files(tmp_path / "apart")}
+    assert gone == {"month=2026-05", "month=2026-09"} and len(rows(tmp_path / "apart", "sessions")) == 15
+
+
 def test_deleted_transcripts_go_unless_they_are_kept(root: Path, tmp_path: Path) -> None:
     tables, out = reread.tables(root=root), tmp_path / "out"
     tables.write(out)
