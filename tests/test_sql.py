@@ -15,6 +15,7 @@ from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
+import pyarrow
 import pyarrow.parquet
 import pytest
 from command import run
@@ -26,6 +27,7 @@ from reread.cli._options import SAMPLES
 from reread.cli._sql_prompt import completions
 from reread.dataset.local_tables import own_tables
 from reread.dataset.manifest import newest_manifest
+from reread.dataset.query import QueryRows
 from reread.dataset.schema import TABLES
 from reread.dataset.sql import Database, duckdb
 from reread.dataset.table_files import TableFiles
@@ -86,6 +88,17 @@ def test_an_interrupted_query_ends_as_the_program_does(
         monkeypatch.setattr(database, "_run", interrupted)
         with pytest.raises(KeyboardInterrupt):
             database.query("select 1")
+
+
+def test_rows_are_a_sequence() -> None:
+    found = QueryRows(pyarrow.table({"a": [1, 2, 3], "b": ["x", None, "z"]}))
+    rows = [{"a": 1, "b": "x"}, {"a": 2, "b": None}, {"a": 3, "b": "z"}]
+    assert (len(found), found.names, list(found)) == (3, ["a", "b"], rows)
+    assert [found[n] for n in (0, 2, -1, -3)] == [rows[n] for n in (0, 2, -1, -3)]
+    assert [found[part] for part in (slice(1, None), slice(None, None, -2), slice(5, 9))] == [rows[1:], rows[::-2], []]
+    for n in (3, -4):
+        with pytest.raises(IndexError):
+            found[n]
 
 
 def test_there_are_twenty_questions() -> None:
