@@ -1,5 +1,6 @@
 """The parts of redaction, each by itself: masks, places, decisions, reviews and pictures."""
 
+import base64
 import json
 import zlib
 from pathlib import Path
@@ -10,6 +11,7 @@ import pytest
 from reread.errors import Misuse, Unreadable
 from reread.redaction import findings as findings_module
 from reread.redaction.decisions import DecisionStore, read_review, write_review
+from reread.redaction.encodings import decode_text, encoded_runs
 from reread.redaction.findings import Findings, Occurrence, SensitiveText, alike, mask, masked_context
 from reread.redaction.personal import HOST, USER, home_users, is_host, is_name
 from reread.redaction.pictures import without_metadata
@@ -205,3 +207,56 @@ FRAME = b"\x2c" + bytes(8) + b"\x81" + b"c" * 12 + b"\2\3abc\0"
 def test_a_picture_keeps_its_pixels_and_nothing_else(noted: bytes, plain: bytes | None) -> None:
     assert without_metadata(noted) == plain
     assert plain is None or without_metadata(plain) == plain
+
+
+SAID = "what a person said: é, and ???>>>???>>>???>>> more"
+STANDARD, URL = base64.b64encode(SAID.encode()).decode(), base64.urlsafe_b64encode(SAID.encode()).decode()
+
+
+def packed(bits: int) -> str:
+    packer = zlib.compressobj(wbits=bits)
+    return base64.b64encode(packer.compress(SAID.encode()) + packer.flush()).decode()
+
+
+@pytest.mark.parametrize(
+    "encoded",
+    [
+        STANDARD,
+        STANDARD.rstrip("="),
+        URL,
+        URL.rstrip("="),
+        SAID.encode().hex(),
+        base64.b64encode(SAID.encode("utf-16-le")).decode(),
+        packed(zlib.MAX_WBITS + 16),
+        packed(zlib.MAX_WBITS),
+        packed(-zlib.MAX_WBITS),
+    ],
+)
+def test_a_text_is_decoded_and_encoded_in_the_same_way(encoded: str) -> None:
+    found = decode_text(encoded)
+    assert found is not None and found.text == SAID and found.encode(SAID) == encoded
+
+
+def test_what_says_nothing_is_not_decoded() -> None:
+    twenty = base64.b64encode(b"fifteen letters").decode()
+    assert len(twenty) == 20 and decode_text(twenty) is not None and decode_text(twenty[:-1]) is None
+    assert decode_text(base64.b64encode(bytes(range(128, 188))).decode()) is None
+    assert decode_text("QUJD=REVGQUJDREVGQUJDREVGQUJDREVG") is None
+    assert decode_text(b"\0\1\2words that are long enough".hex()) is None
+
+
+@pytest.mark.parametrize("before", ["", "  12→", "> "])
+def test_an_encoded_text_over_several_lines_is_one(before: str) -> None:
+    encoded = base64.b64encode(SAID.encode() * 4).decode()
+    lines = [before + encoded[at : at + 60] for at in range(0, len(encoded), 60)]
+    runs = list(encoded_runs("words\n" + "\n".join(lines) + "\nmore words"))
+    assert encoded in {characters for _, _, characters in runs}
+    start, end = next((start, end) for start, end, characters in runs if characters == encoded)
+    assert (start, end) == (6 + len(before), 6 + len("\n".join(lines)))
+
+
+def test_a_run_is_found_where_it_stands() -> None:
+    assert list(encoded_runs("id 12345678-1234-1234-1234-123456789012")) == []
+    assert list(encoded_runs(f"x {'A' * 19} y")) == [] and list(encoded_runs(f"x {'A' * 20} y")) == [(2, 22, "A" * 20)]
+    assert (5, 45, "A" * 40) in list(encoded_runs(f"path/{'A' * 40}"))
+    assert (0, 20, "A" * 20) in list(encoded_runs(f"{'A' * 20}-{'B' * 20}+"))
