@@ -49,6 +49,7 @@ NOTHING = {
     "usage": ["--model", "opsu"],
     "stats": ["--tool", "bsh"],
     "resume": ["--project", "harbr"],
+    "delete": ["--project", "harbr"],
     "export": ["--project", "harbr", "-o", "x.md"],
     "share": ["--tool", "bsh", "-o", "x.md"],
 }

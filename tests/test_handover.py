@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from folder_bucket import use_folder
 from session_home import ID, Machine, line, write
 
 import reread
@@ -41,12 +42,16 @@ def expected(own: dict[str, bytes], machine: Machine) -> dict[str, bytes]:
     return {name.replace("projects/-first/", f"projects/{slug}/"): data for name, data in own.items()}
 
 
-@pytest.mark.parametrize("place", ["folder", "file", "archive", "archive of a moved session"])
+@pytest.mark.parametrize("place", ["folder", "file", "archive", "bucket", "archive of a moved session"])
 def test_all_of_a_session_is_put_where_the_client_looks_byte_for_byte(
-    place: str, first: Path, machine: Machine, tmp_path: Path
+    place: str, first: Path, machine: Machine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     own = write(first)
-    kept = tmp_path / "kept"
+    kept: str | Path = tmp_path / "kept"
+    if place == "bucket":
+        (tmp_path / "buckets" / "team").mkdir(parents=True)
+        use_folder(monkeypatch, tmp_path / "buckets")
+        kept = "s3://team/sessions"
     if place == "folder":
         done = reread.resume("5e55", root=first)
     elif place == "file":

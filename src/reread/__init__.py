@@ -26,7 +26,10 @@ if TYPE_CHECKING:
     from reread.errors import Undecided as Undecided
     from reread.errors import Unreadable as Unreadable
     from reread.errors import Unwritable as Unwritable
+    from reread.handover.deletion import delete as delete
+    from reread.handover.deletion import undo_delete as undo_delete
     from reread.handover.resuming import resume as resume
+    from reread.handover.trash import trash as trash
     from reread.index.find import search as search
     from reread.model.conversation import Agent as Agent
     from reread.model.conversation import Branch as Branch
@@ -96,6 +99,7 @@ _MODULES = {
     "capture": "recording.recorder",
     "check": "session.session",
     "context": "reports.request_report",
+    "delete": "handover.deletion",
     "diff": "reports.diff_report",
     "digest": "reports.digest_report",
     "export": "reader.export_formats",
@@ -114,6 +118,8 @@ _MODULES = {
     "sql": "dataset.query",
     "stats": "reports.stats_report",
     "tables": "dataset.tables",
+    "trash": "handover.trash",
+    "undo_delete": "handover.deletion",
     "usage": "reports.usage_report",
 }
 """The module that defines each public name; it is imported on first use. Type checkers read the lines above."""

@@ -29,7 +29,7 @@ HEADINGS = {
     "Now": ("now", "statusline", "budget", "digest"),
     "Files": ("files", "file", "diff", "blame"),
     "Check and count": ("check", "usage", "stats", "sql", "tables"),
-    "Keep and share": ("keep", "adopt", "capture", "resume", "replay", "export", "share", "secrets"),
+    "Keep and share": ("keep", "adopt", "capture", "resume", "replay", "export", "share", "secrets", "delete"),
     "Set up": ("mcp", "completion"),
 }
 """The verbs under the headings of the help."""
@@ -88,6 +88,10 @@ SYNONYMS = {
     "run": "capture",
     "import": "adopt",
     "continue": "resume",
+    "rm": "delete",
+    "remove": "delete",
+    "trash": "ls --trash",
+    "undelete": "delete --undo",
     "play": "replay",
     "html": "export",
     "markdown": "export",

@@ -52,29 +52,43 @@ class CommitHash(click.ParamType):  # pyright: ignore[reportMissingTypeArgument]
 COMMIT = CommitHash()
 
 
+FILTERS = (
+    project_option,
+    since_option,
+    until_option,
+    click.option("--grep", metavar="TEXT", help="Only sessions with this text in the title or note; case is ignored."),
+    click.option("--min-size", metavar="SIZE", help="Only files of at least this size: 500k, 10M."),
+    click.option("--max-size", metavar="SIZE", help="Only files of at most this size."),
+    click.option(
+        "--lines", metavar="RANGE", help="Only files with this many lines: 1-5, 3, 1000-, -5 (reads the files)."
+    ),
+    tool_option("Only sessions that used this tool, * for any (reads the files). Repeatable."),
+    click.option("--errors", is_flag=True, help="Only sessions with errors (reads the files)."),
+    click.option("--git-branches", is_flag=True, help="Only sessions on several git branches (reads the files)."),
+    click.option("--commit", metavar="SHA", type=COMMIT, help="Only the session that made this commit."),
+    click.option("--pr", type=click.IntRange(1), metavar="N", help="Only sessions that worked on this pull request."),
+    click.option(
+        "--file", "changed", type=FILE, metavar="PATH", help="Only sessions that changed this file: a path or its end."
+    ),
+    click.option("--captured", is_flag=True, help="Only captured conversations."),
+    click.option(
+        "--prompts", is_flag=True, help="Only deleted sessions of which the prompts are left, in history.jsonl."
+    ),
+    click.option("--starred", is_flag=True, help="Only sessions that you starred in the reader."),
+)
+"""The options that choose sessions."""
+
+
+def filter_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options that choose sessions."""
+    for option in reversed(FILTERS):
+        command = option(command)
+    return command
+
+
 @click.command()
-@project_option
-@since_option
-@until_option
-@click.option("--grep", metavar="TEXT", help="List only sessions with this text in the title or note; case is ignored.")
-@click.option("--min-size", metavar="SIZE", help="List only files of at least this size: 500k, 10M.")
-@click.option("--max-size", metavar="SIZE", help="List only files of at most this size.")
-@click.option(
-    "--lines", metavar="RANGE", help="List only files with this many lines: 1-5, 3, 1000-, -5 (reads the files)."
-)
-@tool_option("List only sessions that used this tool, * for any (reads the files). Repeatable.")
-@click.option("--errors", is_flag=True, help="List only sessions with errors (reads the files).")
-@click.option("--git-branches", is_flag=True, help="List only sessions on several git branches (reads the files).")
-@click.option("--commit", metavar="SHA", type=COMMIT, help="List only the session that made this commit.")
-@click.option("--pr", type=click.IntRange(1), metavar="N", help="List only sessions that worked on this pull request.")
-@click.option(
-    "--file", "changed", type=FILE, metavar="PATH", help="List only sessions that changed this file: a path or its end."
-)
-@click.option("--captured", is_flag=True, help="List only captured conversations.")
-@click.option(
-    "--prompts", is_flag=True, help="List only deleted sessions of which the prompts are left, in history.jsonl."
-)
-@click.option("--starred", is_flag=True, help="List only sessions that you starred in the reader.")
+@filter_options
+@click.option("--trash", is_flag=True, help="List what `reread delete` has put into the trash.")
 @click.option("--flat", is_flag=True, help="List all sessions one after the other, with the names of their projects.")
 @click.option(
     "--sort",
@@ -90,12 +104,7 @@ COMMIT = CommitHash()
 @click.pass_context
 def ls(
     ctx: click.Context,
-    tool: tuple[str, ...],
-    errors: bool,
-    git_branches: bool,
-    commit: str | None,
-    pr: int | None,
-    changed: str | None,
+    trash: bool,
     flat: bool,
     sort: str,
     limit: int | None,
@@ -120,21 +129,18 @@ def ls(
     reread ls --captured
     reread ls --starred
     reread ls --prompts
+    reread ls --trash
     """
     from reread.catalog.headers import sessions
 
+    if trash:
+        _list_trash(as_json=as_json)
+        return
     roots = merged_roots(ctx, root)
-    tests = list(_header_tests(**filters))
     known = list(
         sessions(prompts=bool(filters["prompts"]), root=roots or None, on_error=lambda error: print_notice(str(error)))
     )
-    headers: Iterable[Header] = _sorted((header for header in known if all(test(header) for test in tests)), sort)
-    if tool or errors or git_branches:
-        headers = _filter_by_content(headers, tool, errors=errors, git_branches=git_branches)
-    if commit is not None or pr is not None:
-        headers = _filter_by_git(headers, commit, pr)
-    if changed is not None:
-        headers = _filter_by_file(headers, changed)
+    headers = matching(_sorted(known, sort), **filters)
     if limit is not None:
         headers = (header for header, _ in zip(headers, range(limit), strict=False))
     found = list(headers)
@@ -145,11 +151,51 @@ def ls(
 
         print_lines(header_lines(found, ids=short_ids(known), width=terminal_width(), flat=flat))
     unknown = list(unknown_projects(filters["project"], {header.project for header in known}))
-    narrowed = any((tool, errors, git_branches, commit, pr, changed, *filters.values()))
-    if not found and narrowed:
+    if not found and any(filters.values()):
         exit_unmatched(ctx, unknown, _empty_text(roots, known, filters))
     for notice in unknown if found else [no_sessions_text(roots, "ls")]:
         print_notice(notice)
+
+
+def _list_trash(*, as_json: bool) -> None:
+    """List what was deleted, the last first."""
+    from reread.base.format import date_text, size_text
+    from reread.handover.trash import trash
+
+    found = trash()
+    if as_json:
+        print_json(found)
+        return
+    from reread.render.sanitize import safe
+
+    for entry in found:
+        prompts = sum(len(removed.places) for removed in entry.lines)
+        what = f"{len(entry.files)} files" + (f", {prompts} prompts" if prompts else "")
+        when, size = date_text(entry.deleted), size_text(entry.size)
+        click.echo(safe(f"{entry.session[:8]}  {when}  {size:>9}  {entry.title}  {entry.project}  {what}"))
+    if not found:
+        print_notice("the trash is empty")
+
+
+def matching(
+    headers: Iterable[Header],
+    *,
+    tool: tuple[str, ...],
+    errors: bool,
+    git_branches: bool,
+    commit: str | None,
+    pr: int | None,
+    changed: str | None,
+    **filters: Any,
+) -> Iterable[Header]:
+    """Return the headers of the sessions that the options choose, in their order."""
+    tests = list(_header_tests(**filters))
+    found: Iterable[Header] = [header for header in headers if all(test(header) for test in tests)]
+    if tool or errors or git_branches:
+        found = _filter_by_content(found, tool, errors=errors, git_branches=git_branches)
+    if commit is not None or pr is not None:
+        found = _filter_by_git(found, commit, pr)
+    return found if changed is None else _filter_by_file(found, changed)
 
 
 def _header_tests(

@@ -136,6 +136,13 @@ class DerivedValues:
             *more,
         )
 
+    def known_paths(self) -> set[str]:
+        """Return the paths of all files in all tables."""
+        names = self._tables()
+        return {
+            path for name in names for (path,) in self.cache.read(f"SELECT path FROM {name}") if isinstance(path, str)
+        }
+
     def _tables(self) -> list[str]:
         """Return the names of all tables of the catalogue."""
         found = self.cache.read("SELECT name, sql FROM sqlite_master WHERE type = 'table'")

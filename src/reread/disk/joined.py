@@ -237,15 +237,14 @@ def _proof(plan: JoinPlan, read: ReadAt) -> bytes:
     return found.digest()
 
 
-def saved_plan_path(path: str) -> Path:
-    """Return where the plan of a file is saved."""
+def _saved_path(path: str) -> Path:
     name = hashlib.blake2b(os.fsencode(path), digest_size=16).hexdigest()
     return cache_folder() / NAME / f"{name}{SUFFIX}"
 
 
 def _read_saved(path: str) -> SavedPlan | None:
     try:
-        found = msgspec.msgpack.decode(read_own(saved_plan_path(path), LARGEST), type=SavedPlan)
+        found = msgspec.msgpack.decode(read_own(_saved_path(path), LARGEST), type=SavedPlan)
     except (OSError, *jsontext.DECODE_ERRORS):
         return None
     return found if (found.format, found.path) == (FORMAT, path) else None
@@ -253,7 +252,7 @@ def _read_saved(path: str) -> SavedPlan | None:
 
 def _save(saved: SavedPlan) -> None:
     """Save a plan; without it, it is made again."""
-    target = saved_plan_path(saved.path)
+    target = _saved_path(saved.path)
     with suppress(OSError, UnicodeError):
         make_own_folder(cache_folder())
         make_own_folder(target.parent)

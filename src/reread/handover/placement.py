@@ -11,7 +11,7 @@ import re
 import time
 import unicodedata
 from collections.abc import Generator, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Protocol
 
@@ -36,6 +36,10 @@ LONGEST_NAME = 200
 """Characters of a path that the name of a project's folder has; a hash stands for the rest."""
 OF_THE_END = (TODOS, TASKS, PLANS)
 """Folders of which the files are rewritten as a session goes on: what is there is left, if it is another."""
+UNFINISHED_SECONDS = 600.0
+"""An unfinished file that is older was left by a process that was killed."""
+WRITTEN = ("new", "grown")
+"""The outcomes of files that are written."""
 _OTHER = re.compile(r"[^A-Za-z0-9]")
 
 
@@ -100,16 +104,16 @@ def place(
     """
     stem = Path(files[0].name).stem
     targets = [(file, _target(file.name, stem, session, project if file.in_project else config)) for file in files]
-    if dry_run:
-        return [_decide(file, target, session, config) for file, target in targets]
-    with writing():
-        placed = [_decide(file, target, session, config) for file, target in targets]
-        todo = [(file, one) for (file, _), one in zip(targets, placed, strict=True) if one.outcome in ("new", "grown")]
-        try:
+    try:
+        if dry_run:
+            return [_decide(file, target, session, config) for file, target in targets]
+        with writing():
+            placed = [_decide(file, target, session, config) for file, target in targets]
+            todo = [(file, one) for (file, _), one in zip(targets, placed, strict=True) if one.outcome in WRITTEN]
             for file, one in reversed(todo):
                 put(file.pieces(), Path(one.path), grown=one.outcome == "grown")
-        except OSError as error:
-            raise Unwritable.at(error.filename or project, error) from error
+    except OSError as error:
+        raise Unwritable.at(error.filename or project, error) from error
     return placed
 
 
@@ -170,9 +174,20 @@ def _compare(pieces: Iterable[bytes], target: Path) -> tuple[str, int]:
     return ("same" if rest == 0 else "grown" if rest < 0 else "behind"), size
 
 
-def put(pieces: Iterator[bytes], target: Path, *, grown: bool = False) -> None:
-    """Write a file under another name, then give it its own: no other file's, or that of its beginning."""
+def put(
+    pieces: Iterator[bytes],
+    target: Path,
+    *,
+    grown: bool = False,
+    mode: int | None = None,
+    modified: int | None = None,
+) -> None:
+    """Write a file under another name, then give it its own: no other file's, or that of its beginning.
+
+    It gets the mode and time of modification, if they are given.
+    """
     make_private_folder(target.parent)
+    tidy_up(target.parent)
     temporary = target.with_name(TEMPORARY + os.urandom(6).hex())
     try:
         out = open_no_link(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
@@ -182,6 +197,10 @@ def put(pieces: Iterator[bytes], target: Path, *, grown: bool = False) -> None:
             os.fsync(out)
         finally:
             os.close(out)
+        if mode is not None:
+            temporary.chmod(mode)
+        if modified is not None:
+            os.utime(temporary, ns=(modified, modified))
         if grown:
             with temporary.open("rb") as file:
                 found, _ = _compare(iter(lambda: file.read(1 << 20), b""), target)
@@ -192,3 +211,11 @@ def put(pieces: Iterator[bytes], target: Path, *, grown: bool = False) -> None:
             name_unless_taken(temporary, target)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def tidy_up(folder: Path) -> None:
+    """Delete what killed processes left unfinished in a folder."""
+    for left in folder.glob(f"{TEMPORARY}*"):
+        with suppress(OSError):
+            if time.time() - left.lstat().st_mtime > UNFINISHED_SECONDS:
+                left.unlink()

@@ -14,7 +14,7 @@ from reread.catalog.resolve import resolve_session
 from reread.disk import layout
 from reread.errors import Misuse
 from reread.handover.cut import CutFile, cut_at_turn
-from reread.handover.placement import PlacedFile, place, project_folder
+from reread.handover.placement import WRITTEN, PlacedFile, place, project_folder
 from reread.handover.session_files import LocatedFile, config_of, files_of
 from reread.recording.resume_command import Resumption, resumption
 from reread.session.session import open as open_session
@@ -42,7 +42,7 @@ class Continuation(msgspec.Struct, frozen=True):
     @property
     def written(self) -> list[PlacedFile]:
         """The files that were written, or with `dry_run` would be."""
-        return [file for file in self.files if file.outcome in ("new", "grown")]
+        return [file for file in self.files if file.outcome in WRITTEN]
 
 
 def resume(
@@ -72,8 +72,9 @@ def resume(
     transcript = (layout.find_transcript(found.session) or path) if found.captured else path
     config = own_config(transcript)
     folder = _folder(transcript, found, into, config, generation)
+    chosen = found.cwd if into is None else os.path.realpath(layout.expand_path(into))
     if folder is None and at is None:
-        return _continuation(found, found.cwd, prompt, captured)
+        return _continuation(found, chosen, prompt, captured)
     files: Sequence[LocatedFile | CutFile] = files_of(transcript, generation)
     if at is not None:
         source = files_of(transcript, generation)[0].kept_as() if generation is not None else transcript
@@ -83,7 +84,7 @@ def resume(
         cut_from, found = found.session, msgspec.structs.replace(found, session=new_id)
     else:
         cut_from = ""
-    folder = folder or found.cwd
+    folder = folder or chosen
     if folder is None or not os.path.isdir(folder):
         where = f"No such folder: {folder}, where the session ran" if folder else "The session names no folder"
         raise Misuse(f"{where}; name another with --in.")

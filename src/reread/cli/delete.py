@@ -1,0 +1,128 @@
+"""`reread delete`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from reread.base.format import size_text
+from reread.cli._options import SAMPLES, SESSION, json_option, merged_roots, refuse_with, root_options
+from reread.cli._output import print_json
+from reread.cli._unmatched import exit_unmatched, unknown_projects
+from reread.cli.ls import filter_options, matching
+from reread.errors import Misuse
+
+if TYPE_CHECKING:
+    from reread.handover.deletion import Deletion
+
+
+@click.command()
+@click.argument("names", nargs=-1, type=SESSION, metavar="[SESSION]...")
+@filter_options
+@click.option("--kept", is_flag=True, help="Also delete what archives and captured conversations have of them.")
+@click.option("--now", is_flag=True, help="Delete them for good, not into the trash; also what is in the trash.")
+@click.option("--undo", is_flag=True, help="Restore a session from the trash, or all that were deleted last.")
+@click.option("--dry-run", is_flag=True, help="Name every file and line that would be deleted.")
+@click.option("-y", "--yes", is_flag=True, help="Do not ask.")
+@json_option
+@root_options
+@click.pass_context
+def delete(
+    ctx: click.Context,
+    names: tuple[str, ...],
+    kept: bool,
+    now: bool,
+    undo: bool,
+    dry_run: bool,
+    yes: bool,
+    as_json: bool,
+    root: tuple[Path, ...],
+    **filters: Any,
+) -> None:
+    """Delete sessions, with everything that belongs to them.
+
+    Transcript, agents, results, copies of files, todos, tasks, plans, logs, and the lines in the history of prompts
+    go to a trash of reread's own; `reread ls --trash` lists it, and --undo restores them. What reread derived from
+    them is forgotten. Names, or options as in `reread ls`, say which. A session that is running is refused.
+
+    \b
+    reread delete 8c1f --dry-run
+    reread delete 8c1f --yes
+    reread delete --project lantern --until 2020-01-01 --yes
+    reread delete 8c1f --kept --now --yes
+    reread delete --undo
+    """
+    from reread.handover import deletion
+
+    refuse_with(ctx, "--undo", ("--kept", "--now", "--dry-run"), "it restores")
+    if undo:
+        restored = [one for name in names or (None,) for one in deletion.undo_delete(name)]
+        return _say(restored, "Restored", as_json=as_json)
+    roots = merged_roots(ctx, root)
+    chosen: list[str | Path] = [*names]
+    if not names and not any(filters.values()):
+        raise Misuse("No session to delete; name some, or choose them with options such as --project and --until.")
+    if any(filters.values()):
+        if names:
+            raise Misuse("Cannot use options that choose sessions with names of sessions; give one or the other.")
+        from reread.catalog.headers import sessions
+
+        known = list(sessions(prompts=bool(filters["prompts"]), root=roots or None))
+        chosen += [Path(header.path) for header in matching(known, **filters)]
+        if not chosen:
+            unknown = unknown_projects(filters["project"], {header.project for header in known})
+            exit_unmatched(ctx, list(unknown), "No matching sessions; run `reread ls` with the same options.")
+    if SAMPLES in roots and not dry_run:
+        raise Misuse("Cannot delete a bundled sample; leave out --demo.")
+    if dry_run:
+        return _say(deletion.delete(*chosen, kept=kept, now=now, dry_run=True, root=roots or None), "", as_json=as_json)
+    if not yes:
+        _ask(deletion, chosen, roots, kept=kept, now=now)
+    done = deletion.delete(*chosen, kept=kept, now=now, root=roots or None)
+    return _say(done, "Deleted for good:" if now else "Deleted", as_json=as_json)
+
+
+def _ask(deletion: Any, chosen: Sequence[str | Path], roots: Sequence[Path], *, kept: bool, now: bool) -> None:
+    """Ask whether to delete; raise Misuse if nobody can answer."""
+    _list(deletion.delete(*chosen, kept=kept, now=now, dry_run=True, root=roots or None))
+    if not sys.stdin.isatty():
+        raise Misuse("Nothing was deleted; look at what would be, then use --yes.")
+    if not click.confirm("Delete for good?" if now else "Delete?", err=True):
+        raise click.Abort
+
+
+def _list(found: Sequence[Deletion]) -> None:
+    from reread.render.sanitize import safe
+
+    for one in found:
+        what = f"{len(one.files)} files" + (f", {len(one.lines)} lines of the history" if one.lines else "")
+        left = "; kept copies stay, --kept deletes them, too" if one.kept else ""
+        click.echo(safe(f"{one.session[:8]}  {one.title}  ({what}, {size_text(one.size)}{left})"), err=True)
+
+
+def _say(found: Sequence[Deletion], verb: str, *, as_json: bool) -> None:
+    """Print what was deleted or restored; without a verb, every file and line that would be."""
+    from reread.render.sanitize import safe
+
+    if as_json:
+        print_json(found)
+        return
+    for one in found:
+        if verb:
+            undo = "; `reread delete --undo` restores it" if one.trash else ""
+            left = "; kept copies are left, `--kept` deletes them, too" if one.kept else ""
+            click.echo(
+                safe(f"{verb} {one.session}  {one.title}  ({len(one.files)} files, {size_text(one.size)}{undo}{left})")
+            )
+            continue
+        click.echo(safe(f"{one.session}  {one.title}"))
+        for path in one.files:
+            click.echo(safe(f"  {path}"))
+        for line in one.lines:
+            click.echo(safe(f"  {line.path}:{line.line}"))
+        if one.kept:
+            click.echo("  kept copies stay; --kept deletes them, too")

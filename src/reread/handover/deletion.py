@@ -1,0 +1,320 @@
+"""Delete sessions: everything of theirs in Claude Code's folder, in reread's own data and, if wanted, what is kept.
+
+What is deleted goes to the trash first (`trash.py`). Whether a session may be deleted, and what belongs to it, is
+decided under the lock, from what is there then.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, NamedTuple, cast
+
+import msgspec
+
+from reread.archive.archive import Archive
+from reread.archive.plans import PLANS, plans_of, shared_slugs, slugs_of
+from reread.base import jsontext
+from reread.base.coerce import as_dict
+from reread.catalog.headers import captures_of, read_header
+from reread.catalog.resolve import resolve_session
+from reread.disk import layout
+from reread.disk.moved_files import SESSION_UUID
+from reread.disk.registry import FOLDER as REGISTRY
+from reread.errors import Misuse, NotFound, RereadError, Unreadable
+from reread.handover import trash
+from reread.handover.derived_data import forget_session
+from reread.handover.placement import writing
+from reread.handover.prompt_lines import PromptLine, RemovedLines, find_lines, read_lines
+from reread.handover.running import running
+from reread.handover.session_files import config_of, files_of, original_name
+from reread.handover.trash import TrashedFile, TrashEntry
+from reread.storage.kept_file import MAP_SUFFIX
+from reread.storage.prompt_history import HISTORY, PASTES, is_prompts, prompts_path
+from reread.storage.safe_open import read_settings
+
+INDEX = "sessions-index.json"
+
+
+class DeletedLine(msgspec.Struct, frozen=True):
+    """A line of a file of which the others stay."""
+
+    path: str
+    line: int
+    size: int
+
+
+class Deletion(msgspec.Struct, frozen=True):
+    """A session that was deleted, or with `dry_run` would be."""
+
+    session: str
+    title: str
+    project: str
+    files: tuple[str, ...]
+    """The files, in Claude Code's folder, in archives and captured."""
+    lines: tuple[DeletedLine, ...]
+    """Its lines in the history of prompts."""
+    size: int
+    """Bytes of the files and lines."""
+    kept: bool
+    """True if copies of it are left in archives, or captured."""
+    trash: str = ""
+    """Where it can be restored from; empty if it was deleted for good."""
+
+
+class _Found(NamedTuple):
+    """What there is of a session."""
+
+    session: str
+    title: str
+    project: str
+    files: list[Path]
+    kept: list[Path]
+    """What archives and captures have of it."""
+    archives: list[Path]
+    lines: list[tuple[RemovedLines, list[PromptLine]]]
+    indexes: dict[str, bytes]
+    """Files of which an entry is its own, with what is left of each."""
+    config: Path | None
+
+    def deletion(self, *, kept: bool) -> Deletion:
+        files = [*self.files, *map(Path, self.indexes), *(self.kept if kept else ())]
+        lines = [DeletedLine(found.path, line.number, len(line.raw)) for found, own in self.lines for line in own]
+        size = sum(os.lstat(file).st_size for file in files) + sum(line.size for line in lines)
+        left = bool(self.kept) and not kept
+        return Deletion(self.session, self.title, self.project, tuple(map(str, files)), tuple(lines), size, left)
+
+
+def delete(
+    *sessions: str | Path,
+    kept: bool = False,
+    now: bool = False,
+    dry_run: bool = False,
+    root: str | Path | Sequence[str | Path] | None = None,
+) -> list[Deletion]:
+    """Delete sessions: transcripts, agents, results, copies of files, todos, plans, logs, lines in the history.
+
+    They go to reread's own trash, from which `undo_delete` restores them; with `now`, they are deleted for good, also
+    from the trash. `kept` deletes what archives and captures have of them, too. A session that is running is refused.
+    What reread derived from them is forgotten. With `dry_run`, nothing changes.
+    """
+    if not sessions:
+        raise Misuse("No session to delete; name some.")
+    if dry_run:
+        return [_find(session, root).deletion(kept=kept) for session in sessions]
+    batch = os.urandom(8).hex()
+    done: list[Deletion] = []
+    with writing():
+        finished = trash.recover(_finish)
+        for session in sessions:
+            try:
+                found = _find(session, root)
+            except NotFound:
+                known = [*finished, *(trash.entries() if now else ())]
+                gone = [one for one in known if one.session.startswith(str(session))]
+                if not gone:
+                    raise
+                done.append(_of_entry(gone[0]))
+                if now:
+                    _empty(gone[0].session)
+                continue
+            done.append(_delete(found, batch, kept=kept, now=now))
+    return done
+
+
+def _empty(session: str) -> None:
+    """Throw away what the trash has of a session."""
+    for entry in trash.entries():
+        if entry.session == session:
+            trash.discard(entry)
+
+
+def _of_entry(entry: TrashEntry) -> Deletion:
+    files = tuple(file.path for file in entry.files)
+    lines = tuple(DeletedLine(one.path, number, size) for one in entry.lines for number, _, size in one.places)
+    return Deletion(entry.session, entry.title, entry.project, files, lines, entry.size, False)
+
+
+def _delete(found: _Found, batch: str, *, kept: bool, now: bool) -> Deletion:
+    deletion = found.deletion(kept=kept)
+    if not deletion.files and not deletion.lines:
+        raise Misuse(f"Nothing but kept copies is left of {found.session}; delete them with --kept.")
+    if found.config is not None:
+        written = [file for file in (*found.files, *found.kept) if file.suffix == ".jsonl"]
+        busy = running(found.session, found.config, written)
+        if busy:
+            raise Misuse(f"Cannot delete {found.session}: {busy}; end it and try again.")
+    try:
+        files = [trash.file_now(file) for file in (*found.files, *(found.kept if kept else ()))]
+        files += [_edited(path, left) for path, left in found.indexes.items()]
+    except OSError as error:
+        raise Unreadable.at(error.filename or found.session, error) from error
+    entry = TrashEntry(
+        found.session,
+        found.title,
+        found.project,
+        datetime.now(UTC),
+        files,
+        [removed for removed, _ in found.lines],
+        batch=batch,
+        for_good=now,
+        archives=[str(folder) for folder in found.archives if kept],
+    )
+    entry = trash.stage(entry, [line.raw for _, own in found.lines for line in own], found.indexes)
+    trash.carry_out(entry, _finish)
+    if now:
+        _empty(found.session)
+    return msgspec.structs.replace(deletion, trash="" if now else entry.folder)
+
+
+def _edited(path: str, left: bytes) -> TrashedFile:
+    return msgspec.structs.replace(trash.file_now(Path(path)), edited=hashlib.sha256(left).hexdigest())
+
+
+def undo_delete(session: str | None = None) -> list[Deletion]:
+    """Restore a session from the trash, by default all that were deleted last: every byte, time and line."""
+    with writing():
+        done = [one for one in trash.recover(_finish) if one.state == trash.RESTORING]
+        found = [one for one in done if session is None or one.session.startswith(session)]
+        for entry in trash.find_entries(session) if not found else ():
+            trash.put_back(entry)
+            found.append(entry)
+    return [_of_entry(entry) for entry in found]
+
+
+def _find(session: str | Path, root: str | Path | Sequence[str | Path] | None) -> _Found:
+    """Return everything there is of a session now."""
+    path = Path(os.path.abspath(resolve_session(session, root=root)))  # noqa: PTH100
+    header = read_header(path)
+    id = path.stem if is_prompts(path) else Path(original_name(path.name)).stem
+    roots = [root] if isinstance(root, str | Path) else root
+    config = path.parents[1] if is_prompts(path) else config_of(path)
+    if config is not None and layout.is_archive(config):
+        config = None
+    configs = [config] if config is not None else []
+    if roots is None:  # a session may have files in each folder of this machine
+        configs = list(dict.fromkeys([*configs, *(Path(os.path.abspath(one)) for one in layout.config_folders())]))  # noqa: PTH100
+    files = [file for one in configs for file in _files_in(one, id)]
+    if os.path.lexists(path) and config is None and not header.captured and not _is_kept(path):
+        files = [Path(file.path) for file in files_of(path) if os.path.lexists(file.path)] + files
+    lines = [found for one in configs if (found := find_lines(one / HISTORY, id)) is not None]
+    files += [paste for one in configs for paste in _pastes(one, id)]
+    folders = layout.archive_folders() if roots is None else list(map(layout.expand_path, roots))
+    archives = [Path(os.path.abspath(folder)) for folder in folders if layout.is_archive(folder)]  # noqa: PTH100
+    kept = [*_kept(id, archives), *([path] if header.captured else captures_of(id, None if roots is None else roots))]
+    indexes = {str(index): left for one in configs for index, left in _indexes(one, id)}
+    unique = list(dict.fromkeys(files))
+    return _Found(id, header.title, header.project, unique, list(dict.fromkeys(kept)), archives, lines, indexes, config)
+
+
+def _is_kept(path: Path) -> bool:
+    return any(layout.is_archive(above) for above in path.parents)
+
+
+def _files_in(config: Path, session: str) -> Iterator[Path]:
+    """Yield the files of a session in Claude Code's folder, its transcripts first."""
+    projects = config / layout.PROJECTS
+    transcripts = sorted(projects.glob(f"*/{_escaped(session)}.jsonl"))
+    transcripts += sorted(projects.glob(f"*/{_escaped(session)}.jsonl.superseded-*"))
+    yield from (path for path in transcripts if not path.is_dir())
+    beside = [file for transcript in transcripts for file in files_of(transcript)[1:]]
+    own = [Path(file.path) for file in beside if file.in_project or Path(file.name).parts[0] != PLANS]
+    yield from own
+    yield from _own_plans(config, transcripts, {*transcripts, *own})
+    if SESSION_UUID.fullmatch(session):  # no other file has such a name
+        yield from _named_after(config, session)
+    for entry in sorted((config / REGISTRY).glob("*.json")):
+        if _value(entry).get("sessionId") == session:
+            yield entry
+
+
+def _escaped(name: str) -> str:
+    return "".join(f"[{character}]" if character in "*?[" else character for character in name)
+
+
+def _named_after(config: Path, session: str) -> Iterator[Path]:
+    """Yield every file that has the session's id in its name, or lies in a folder that has; links, too."""
+    for folder, folders, names in os.walk(config):
+        inside = session in os.path.relpath(folder, config)
+        links = [name for name in folders if os.path.islink(os.path.join(folder, name))]  # noqa: PTH114
+        for name in sorted([*names, *links]):
+            path = Path(folder, name)
+            if inside or session in name or (path.is_symlink() and session in str(path.readlink())):
+                yield path
+
+
+def _own_plans(config: Path, transcripts: Sequence[Path], own: set[Path]) -> Iterator[Path]:
+    """Yield the plans that only these transcripts name, and none but the session's own files."""
+    plans = {plan for transcript in transcripts for plan in plans_of(config, transcript)}
+    if not plans:
+        return
+    slugs = {slug for transcript in transcripts for slug in slugs_of(transcript)}
+    others = (path for path in sorted((config / layout.PROJECTS).glob("*/*.jsonl")) if path not in own)
+    shared = set(shared_slugs(slugs, others))
+    for plan in sorted(plans):
+        if not plan.startswith(tuple(f"{slug}.md" for slug in shared) + tuple(f"{slug}-agent-" for slug in shared)):
+            yield config / PLANS / plan
+
+
+def _pastes(config: Path, session: str) -> Iterator[Path]:
+    """Yield the texts that were pasted into prompts of this session only."""
+    lines = read_lines(config / HISTORY) if (config / PASTES).is_dir() else []
+    own = {paste for line in lines if line.is_of(session) for paste in line.pastes()}
+    others = {paste for line in lines if not line.is_of(session) for paste in line.pastes()} if own else set[str]()
+    for paste in sorted(own - others):
+        path = config / PASTES / f"{os.path.basename(paste)}.txt"
+        if path.is_file():
+            yield path
+
+
+def _finish(entry: TrashEntry) -> None:
+    """Delete from archives what the entry has of them, and forget what was derived from all its files."""
+    for folder in entry.archives:
+        with suppress(NotFound):  # done before
+            archive = Archive(folder)
+            staged = {file.path for file in entry.files if trash.is_unchanged(file)}
+            outcomes = [one for one in archive.prune_outcomes(entry.session, dry_run=True) if one.path in staged]
+            archive.prune_outcomes(entry.session, among=outcomes)
+    paths = [file.path for file in entry.files]
+    read_as = [str(Path(path).with_name(original_name(os.path.basename(path)))) for path in paths]
+    histories = [prompts_path(removed.path, entry.session) for removed in entry.lines]
+    forget_session(entry.session, [*paths, *read_as, *histories, *(removed.path for removed in entry.lines)])
+
+
+def _kept(session: str, archives: Sequence[Path]) -> Iterator[Path]:
+    """Yield the frames and maps of a session in archives that are folders."""
+    for folder in archives:
+        try:
+            outcomes = Archive(folder).prune_outcomes(session, dry_run=True)
+        except NotFound:
+            continue
+        except RereadError as error:
+            raise Unreadable(f"Cannot read the archive {folder}: {error}", path=str(folder)) from error
+        for one in outcomes:
+            yield Path(one.version.path)
+            beside = Path(one.version.path + MAP_SUFFIX)
+            if beside.exists():
+                yield beside
+
+
+def _indexes(config: Path, session: str) -> Iterator[tuple[Path, bytes]]:
+    """Yield the client's lists of sessions that have this one, and what is left of each without it."""
+    for path in sorted((config / layout.PROJECTS).glob(f"*/{INDEX}")):
+        value = _value(path)
+        listed = value.get("entries")
+        entries = cast(list[Any], listed) if isinstance(listed, list) else []
+        others = [one for one in entries if as_dict(one).get("sessionId") != session]
+        if len(others) < len(entries):
+            yield path, jsontext.dumps(value | {"entries": others})
+
+
+def _value(path: Path) -> dict[str, Any]:
+    try:
+        value = jsontext.loads_clean(read_settings(path))
+    except (OSError, ValueError):
+        return {}
+    return cast(dict[str, Any], value) if isinstance(value, dict) else {}

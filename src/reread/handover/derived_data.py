@@ -1,0 +1,49 @@
+"""What reread derived from the files of a session, and keeps to be faster: forget it, so that no word of it is left."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterable
+from contextlib import closing, suppress
+
+from reread.accounting.usage_cache import RESULTS
+from reread.dataset.local_tables import FOLDER as TABLES
+from reread.disk import gone_sessions, joined
+from reread.disk.cache import CacheFile, Statement
+from reread.disk.derived_cache import DerivedValues
+from reread.disk.moved_files import SESSION_UUID
+from reread.index.store import drop_index, index_folder, open_reader
+from reread.session import saved_fold
+from reread.storage.user_paths import cache_folder
+
+HEAD = 1 << 14
+"""Bytes at the beginning of a saved fold or plan that have the path of its file."""
+
+
+def forget_session(session: str, paths: Iterable[str]) -> None:
+    """Forget what was derived from the files of a session, under whatever paths they were read.
+
+    The search index has the words of what was deleted until its segments are merged, so it is deleted as a whole if it
+    knows one of the files; the next search builds it anew. SQLite overwrites what it deletes.
+    """
+    gone = set(paths)
+    needle = session if SESSION_UUID.fullmatch(session) else None
+
+    def is_of(path: str) -> bool:
+        return path in gone or (needle is not None and needle in path)
+
+    with closing(DerivedValues(gone_sessions.TABLE, format=gone_sessions.FORMAT)) as values:
+        values.save([], {*gone, *filter(is_of, values.known_paths())})
+    with closing(CacheFile(RESULTS)) as cache:
+        cache.write(Statement(f"DELETE FROM {RESULTS.name}"))
+    for folder in (cache_folder() / saved_fold.NAME, cache_folder() / joined.NAME):
+        for file in folder.iterdir() if folder.is_dir() else ():
+            with suppress(OSError), file.open("rb") as opened:
+                head = opened.read(HEAD)
+                if (needle is not None and needle.encode() in head) or any(os.fsencode(path) in head for path in gone):
+                    file.unlink()
+    reader = open_reader()
+    if index_folder().exists() and (reader is None or any(map(is_of, reader.cursors))):
+        drop_index()
+    shutil.rmtree(cache_folder() / TABLES, ignore_errors=True)

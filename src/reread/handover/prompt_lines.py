@@ -1,0 +1,250 @@
+"""The lines of a session in `history.jsonl`: take them out and put them back, while the client may append others.
+
+The client appends whole lines, under a lock that is a folder beside the file. It is held here while the file is
+replaced. A client that cannot wait, or knows no lock, may append to the file that is being replaced: so the new file
+gets what the old one has got meanwhile, looked for once more after it was replaced. What such a client writes still
+later, into a file that it opened before, is lost: some microseconds.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import time
+from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, NamedTuple, cast
+
+import msgspec
+
+from reread.base import jsontext
+from reread.handover.placement import tidy_up
+from reread.storage.atomic import write_all
+from reread.storage.kept_copy import TEMPORARY
+from reread.storage.read_at_file import open_no_link
+
+LOCK_SUFFIX = ".lock"
+STALE_SECONDS = 10.0
+"""A lock that is older was left by a client that was killed."""
+WAIT_SECONDS = 5.0
+MOST_TRIES = 50
+
+
+class PromptLine(NamedTuple):
+    """A line of a history."""
+
+    number: int
+    offset: int
+    raw: bytes
+
+    @property
+    def value(self) -> dict[str, Any]:
+        """What it says; empty if it cannot be read."""
+        try:
+            found = jsontext.loads_clean(self.raw)
+        except ValueError:
+            return {}
+        return cast(dict[str, Any], found) if isinstance(found, dict) else {}
+
+    def is_of(self, session: str) -> bool:
+        """True if it names a session."""
+        return session.encode() in self.raw and self.value.get("sessionId") == session
+
+    def pastes(self) -> set[str]:
+        """Return the hashes of the texts that were pasted into it."""
+        pasted = self.value.get("pastedContents")
+        rows = cast(dict[Any, Any], pasted).values() if isinstance(pasted, dict) else ()
+        found = {cast(dict[str, Any], row).get("contentHash") for row in rows if isinstance(row, dict)}
+        return {hash for hash in found if isinstance(hash, str)}
+
+
+class RemovedLines(msgspec.Struct):
+    """The lines of a session as they were in a history."""
+
+    path: str
+    size: int
+    mode: int
+    modified: int
+    """Nanoseconds since 1970."""
+    rest: str
+    """The SHA-256 of the other lines."""
+    places: list[tuple[int, int, int]] = []
+    """Number, offset and length of each line."""
+
+
+def read_lines(history: Path) -> list[PromptLine]:
+    """Return the lines of a history; none if there is no such file."""
+    try:
+        with open(open_no_link(history), "rb") as file:  # noqa: PTH123
+            return list(_split(file.read()))
+    except FileNotFoundError:
+        return []
+
+
+def _split(data: bytes) -> Iterator[PromptLine]:
+    offset = 0
+    for number, raw in enumerate(data.splitlines(keepends=True) if b"\r" not in data else _by_newline(data), 1):
+        yield PromptLine(number, offset, raw)
+        offset += len(raw)
+
+
+def _by_newline(data: bytes) -> list[bytes]:
+    return [line + b"\n" for line in data.split(b"\n")[:-1]] + [data[data.rfind(b"\n") + 1 :]] * (data[-1:] != b"\n")
+
+
+def find_lines(history: Path, session: str) -> tuple[RemovedLines, list[PromptLine]] | None:
+    """Return the lines of a session, and where they are; None if there is none."""
+    try:
+        status = os.lstat(history)
+    except OSError:
+        return None
+    lines = read_lines(history)
+    own = [line for line in lines if line.is_of(session)]
+    if not own:
+        return None
+    rest = hashlib.sha256(b"".join(line.raw for line in lines if not line.is_of(session))).hexdigest()
+    places = [(line.number, line.offset, len(line.raw)) for line in own]
+    size = sum(len(line.raw) for line in lines)
+    return RemovedLines(str(history), size, status.st_mode & 0o7777, status.st_mtime_ns, rest, places), own
+
+
+def remove_lines(history: Path, session: str, known: Iterable[bytes] | None) -> bool:
+    """Take the lines of a session out of a history; False, and nothing changes, if it has others than the known."""
+    held = set(known) if known is not None else None
+
+    def change(data: bytes) -> bytes | None:
+        lines = list(_split(data))
+        own = [line.raw for line in lines if line.is_of(session)]
+        if not own or (held is not None and not held.issuperset(own)):
+            return None
+        return b"".join(line.raw for line in lines if not line.is_of(session))
+
+    lines = read_lines(history)
+    if not any(line.is_of(session) for line in lines):
+        return True
+    return rewrite(history, change)
+
+
+def restore_lines(removed: RemovedLines, data: bytes) -> None:
+    """Put lines back where they were; what was appended since stays behind them.
+
+    If others were taken out meanwhile, each goes before the first line that is later.
+    """
+    history = Path(removed.path)
+    if not os.path.lexists(history):
+        os.close(open_no_link(history, os.O_WRONLY | os.O_CREAT | os.O_EXCL))
+    own: list[bytes] = []
+    at = 0
+    for _, _, length in removed.places:
+        own.append(data[at : at + length])
+        at += length
+    untouched = False
+
+    def change(now: bytes) -> bytes | None:
+        nonlocal untouched
+        there = [line.raw for line in _split(now)]
+        if all(raw in there for raw in own):
+            return None  # they were put back by a run that was killed
+        size = removed.size - sum(length for _, _, length in removed.places)
+        latest = max((_when(PromptLine(0, 0, raw)) for raw in own), default=0.0)
+        is_later = all(_when(line) >= latest for line in _split(now[size:]))
+        if hashlib.sha256(now[:size]).hexdigest() != removed.rest or not is_later:
+            return _merged(now, [raw for raw in own if raw not in there])
+        out, taken = bytearray(), 0
+        for (_, offset, _), raw in zip(removed.places, own, strict=True):
+            rest = offset - len(out)
+            out += now[taken : taken + rest] + raw
+            taken += rest
+        untouched = len(now) == size
+        return bytes(out + now[taken:])
+
+    if rewrite(history, change):
+        history.chmod(removed.mode)
+        if untouched:
+            os.utime(history, ns=(removed.modified, removed.modified))
+
+
+def _merged(now: bytes, own: list[bytes]) -> bytes:
+    lines = list(_split(now))
+    for raw in own:
+        when = _when(PromptLine(0, 0, raw))
+        before = next((n for n, line in enumerate(lines) if _when(line) > when), len(lines))
+        if before == len(lines) and lines and not lines[-1].raw.endswith(b"\n"):
+            lines[-1] = lines[-1]._replace(raw=lines[-1].raw + b"\n")
+        lines.insert(before, PromptLine(0, 0, raw))
+    return b"".join(line.raw for line in lines)
+
+
+def _when(line: PromptLine) -> float:
+    value = line.value.get("timestamp")
+    return float(value) if isinstance(value, int | float) else 0.0
+
+
+def rewrite(history: Path, change: Callable[[bytes], bytes | None]) -> bool:
+    """Replace a file that others append to; False if there is nothing to change."""
+    tidy_up(history.parent)
+    temporary = history.with_name(TEMPORARY + os.urandom(6).hex())
+    with _client_lock(history):
+        for _ in range(MOST_TRIES):
+            descriptor = open_no_link(history)
+            try:
+                with open(descriptor, "rb", closefd=False) as file:
+                    data = file.read()
+                new = change(data)
+                if new is None:
+                    return False
+                status = os.fstat(descriptor)
+                _write(temporary, new, status.st_mode & 0o7777)
+                now = os.lstat(history)
+                if (now.st_ino, now.st_size) != (status.st_ino, len(data)):
+                    continue  # appended to, or replaced: once more, from what is there now
+                temporary.replace(history)
+                late = os.pread(descriptor, os.fstat(descriptor).st_size, len(data)) if hasattr(os, "pread") else b""
+                if late:
+                    _append(history, late)
+                return True
+            finally:
+                os.close(descriptor)
+                temporary.unlink(missing_ok=True)
+    raise OSError(0, "another program keeps writing to it; try again", str(history))
+
+
+def _write(path: Path, data: bytes, mode: int) -> None:
+    out = open_no_link(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
+    try:
+        write_all(out, data)
+        os.fsync(out)
+    finally:
+        os.close(out)
+    path.chmod(mode)
+
+
+def _append(path: Path, data: bytes) -> None:
+    out = open_no_link(path, os.O_WRONLY | os.O_APPEND)
+    try:
+        write_all(out, data)
+    finally:
+        os.close(out)
+
+
+@contextmanager
+def _client_lock(history: Path) -> Generator[None]:
+    """Hold the lock with which clients append; after some seconds, go on without it."""
+    lock = history.with_name(history.name + LOCK_SUFFIX)
+    deadline, held = time.monotonic() + WAIT_SECONDS, False
+    while not held and time.monotonic() < deadline:
+        try:
+            lock.mkdir()
+            held = True
+        except FileExistsError:
+            with suppress(OSError):
+                if time.time() - lock.stat().st_mtime > STALE_SECONDS:
+                    lock.rmdir()
+            time.sleep(0.02)
+    try:
+        yield
+    finally:
+        if held:
+            with suppress(OSError):
+                lock.rmdir()
