@@ -18,7 +18,7 @@ import reread
 from reread.accounting import workers
 from reread.accounting.billing import Usage
 from reread.accounting.dedupe import ForkPoints, ResponseCopy
-from reread.accounting.digest import Digest, FileDigest, FileResponse, ResponseOrigin
+from reread.accounting.digest import FileDigest, FileResponse, ResponseOrigin, UsageDigest
 from reread.accounting.group_by import UsageGroup, UsageReport, arrange
 from reread.accounting.rows import AnyLine
 from reread.accounting.slow_lines import fit, peek_line
@@ -182,7 +182,7 @@ class TestForkPoints:
         def copies(time_ms: int, *sessions: str) -> list[ResponseCopy]:
             response = FileResponse(0, "r", 0, time_ms)
             origins = [ResponseOrigin(session, None, None, None) for session in sessions]
-            return [ResponseCopy(FileDigest(Digest()), response, origin) for origin in origins]
+            return [ResponseCopy(FileDigest(UsageDigest()), response, origin) for origin in origins]
 
         single = [*copies(40, "a"), *copies(50, "a"), *copies(30, "c"), *copies(5, "other")]
         return ForkPoints([copies(10, "a", "b", "c"), copies(20, "a", "b"), copies(25, "a", "b")], single)
@@ -202,7 +202,9 @@ class TestForkPoints:
         self, points: ForkPoints, session: str, others: str, times: tuple[int, int]
     ) -> None:
         origins = [ResponseOrigin(name, None, None, None) for name in session + others]
-        sessions = points.sessions([ResponseCopy(FileDigest(Digest()), FileResponse(0, "r", 0), o) for o in origins])
+        sessions = points.sessions(
+            [ResponseCopy(FileDigest(UsageDigest()), FileResponse(0, "r", 0), o) for o in origins]
+        )
         assert points.times(session, sessions) == times
 
 

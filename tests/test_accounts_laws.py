@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import reread
 from reread.accounting.best_row import replaces, row_rank
-from reread.accounting.digest import Digest, FileDigest
+from reread.accounting.digest import FileDigest, UsageDigest
 from reread.accounting.group_by import UsageReport, group_entries
 from reread.accounting.prices import bundled_prices
 from reread.accounting.responses import resolve
@@ -174,7 +174,7 @@ class SlowScanner(Scanner):
             self._add_slow_line(line)
 
 
-def slow_digest(text: bytes) -> Digest:
+def slow_digest(text: bytes) -> UsageDigest:
     scanner = SlowScanner(session="s")
     scanner.feed(text)
     scanner.flush()
@@ -189,7 +189,7 @@ def test_fast_and_slow_scans_are_equal(parts: list[list[bytes]]) -> None:
     assert (fast.origins, fast.cells, fast.ids) == (slow.origins, slow.cells, slow.ids)
 
 
-def digest(text: bytes, cuts: list[int] | None = None) -> Digest:
+def digest(text: bytes, cuts: list[int] | None = None) -> UsageDigest:
     scanner = Scanner(session="s")
     at = 0
     for cut in [*sorted(cuts or []), len(text)]:
@@ -224,7 +224,7 @@ def test_reading_the_rest_equals_reading_all(text: str, data: st.DataObject) -> 
     raw = text.encode()
     first = Scanner(session="s")
     first.feed(raw[: data.draw(st.integers(0, len(raw)))])
-    cached = msgspec.msgpack.decode(msgspec.msgpack.encode(first.digest), type=Digest)
+    cached = msgspec.msgpack.decode(msgspec.msgpack.encode(first.digest), type=UsageDigest)
     second = Scanner(cached, session="s")
     second.offset = first.offset
     second.feed(raw[first.offset :])
@@ -307,7 +307,7 @@ def test_one_rule_decides_which_row_counts(rows: list[Any], data: st.DataObject)
     lines = [response_row(n, *values) for n, values in enumerate(rows)]
     text = "".join(lines).encode()
 
-    def counted(digest: Digest) -> list[int]:
+    def counted(digest: UsageDigest) -> list[int]:
         return [response.charge.input for response in digest.responses()]
 
     assert counted(digest(text)) == expected, "the scan of one file"

@@ -18,10 +18,10 @@ from reread.accounting.digest import (
     OWN_ROW,
     PROMPT_THRESHOLDS,
     SLOT_MS,
-    Digest,
     FileResponse,
     ResponseOrigin,
     UsageCell,
+    UsageDigest,
 )
 from reread.accounting.rows import AnyRow, PlainRow
 from reread.base.times import timestamp_ms
@@ -97,7 +97,7 @@ LOW_THRESHOLD, HIGH_THRESHOLD = PROMPT_THRESHOLDS
 class DigestBuilder:
     """Aggregates responses into a digest."""
 
-    def __init__(self, digest: Digest, origin_of: Callable[[AnyRow], ResponseOrigin]) -> None:
+    def __init__(self, digest: UsageDigest, origin_of: Callable[[AnyRow], ResponseOrigin]) -> None:
         self.digest = digest
         self.origin_of = origin_of
         self.origins: dict[ResponseOrigin, int] = {origin: n for n, origin in enumerate(digest.origins)}

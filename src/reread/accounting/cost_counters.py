@@ -79,7 +79,7 @@ class CounterReading(msgspec.Struct, gc=False, array_like=True):
     streamed: bool = False
     """True if the reading comes from a stream."""
     origin_index: int | None = None
-    """Index into `Digest.origins` of the main thread's last response before this reading: the cost belongs there."""
+    """Index into `UsageDigest.origins` of the main thread's last response before this: the cost belongs there."""
     time_ms: int | None = None
     """The time of that response."""
 

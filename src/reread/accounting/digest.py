@@ -43,7 +43,7 @@ class FileResponse(msgspec.Struct, gc=False, array_like=True):
     """Index of this response within its file."""
     request: str | None
     origin_index: int
-    """Index into `Digest.origins`."""
+    """Index into `UsageDigest.origins`."""
     time_ms: int | None = None
     """Milliseconds since 1970."""
     ended: bool = False
@@ -89,7 +89,7 @@ PROMPT_THRESHOLDS = (100_000, 200_000)
 NO_RESPONSES = msgspec.Raw(msgspec.msgpack.encode([]))
 
 
-class Digest(msgspec.Struct, array_like=True):
+class UsageDigest(msgspec.Struct, array_like=True):
     """All usage in one file: plain responses summed in cells, and each response for files that share some of them."""
 
     format: int = FORMAT
@@ -130,10 +130,10 @@ class Digest(msgspec.Struct, array_like=True):
         return sorted([*plain, *self.special], key=lambda response: response.index) if self.special else plain
 
 
-_decode_digest = msgspec.msgpack.Decoder(Digest).decode
+_decode_digest = msgspec.msgpack.Decoder(UsageDigest).decode
 
 
-def decode_digest(data: bytes) -> Digest | None:
+def decode_digest(data: bytes) -> UsageDigest | None:
     """Decode a digest from the cache; None if it is broken or of another format."""
     try:
         digest = _decode_digest(data)
@@ -145,7 +145,7 @@ def decode_digest(data: bytes) -> Digest | None:
 class FileDigest(msgspec.Struct):
     """The digest of a file with what the path of the file tells."""
 
-    digest: Digest
+    digest: UsageDigest
     path: str = ""
     project: str | None = None
     """The project of rows that name none: that of another row, else a guess from the name of the folder."""
@@ -155,7 +155,7 @@ class FileDigest(msgspec.Struct):
     """The session to which the file belongs."""
 
 
-def file_digest(path: str, digest: Digest) -> FileDigest:
+def file_digest(path: str, digest: UsageDigest) -> FileDigest:
     """Return a digest with what the path of its file tells."""
     project = next((origin.project for origin in digest.origins if origin.project), None) or project_of_path(path)
     return FileDigest(digest, path, project, *file_owner(path))

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import msgspec
 
-from reread.accounting.digest import Digest, decode_digest, file_owner
+from reread.accounting.digest import UsageDigest, decode_digest, file_owner
 from reread.accounting.scan import ReadBuffer, Scanner
 from reread.accounting.usage_cache import UsageCache
 from reread.disk.cache import FileState
 from reread.disk.derived_cache import DerivedValue, ReadAt, proof_at
 
-ReadResult = tuple[DerivedValue, Digest]
+ReadResult = tuple[DerivedValue, UsageDigest]
 """The digest of a file to be cached, and the digest with an incomplete last line."""
 
 

@@ -19,7 +19,7 @@ from reread.accounting.aggregate import (
 from reread.accounting.billing import BILLED_APART, SYNTHETIC, charge_of, overlay, to_nanos
 from reread.accounting.cost_counters import CounterReading, read_cost_state, read_result
 from reread.accounting.counter_deltas import is_per_process
-from reread.accounting.digest import ANY_REQUEST, CALL_RESULT, PROGRESS, SIDECHAIN, Digest, ResponseOrigin
+from reread.accounting.digest import ANY_REQUEST, CALL_RESULT, PROGRESS, SIDECHAIN, ResponseOrigin, UsageDigest
 from reread.accounting.rows import (
     AgentResultRow,
     AnyLine,
@@ -38,12 +38,12 @@ from reread.records.envelope import NOTHING, UsageFields
 class ResponseIndex:
     """The responses of a file, each to be completed by the rows that follow."""
 
-    def __init__(self, digest: Digest | None, *, session: str | None, agent: str | None) -> None:
+    def __init__(self, digest: UsageDigest | None, *, session: str | None, agent: str | None) -> None:
         self.session = session
         """The session of rows that name none."""
         self.agent = agent
         """The agent whose file this is, if it is an agent's."""
-        self.partial: Digest = digest or Digest()
+        self.partial: UsageDigest = digest or UsageDigest()
         """The digest without the responses since it was last built; use `digest` to read it."""
         self.responses: dict[Key, OpenResponse] = {}
         self.changed: bool = False
@@ -60,7 +60,7 @@ class ResponseIndex:
             key = (response.id, response.request or self.partial.origins[response.origin_index].session)
             self.responses[key] = pending_from_cache(response)
 
-    def digest(self) -> Digest:
+    def digest(self) -> UsageDigest:
         """Return the digest of all records so far."""
         if self.changed:
             DigestBuilder(self.partial, self.origin_of).build(self.responses)

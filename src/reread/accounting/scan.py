@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from reread.accounting.billing import SYNTHETIC
-from reread.accounting.digest import Digest
+from reread.accounting.digest import UsageDigest
 from reread.accounting.response_index import ResponseIndex, keep_iterations
 from reread.accounting.rows import AnyLine, PlainRow, UsageLine
 from reread.base import jsontext
@@ -83,7 +83,7 @@ class Scanner:
 
     def __init__(
         self,
-        digest: Digest | None = None,
+        digest: UsageDigest | None = None,
         *,
         session: str | None = None,
         agent: str | None = None,
@@ -108,7 +108,7 @@ class Scanner:
         self._document: Decoder | None = None
 
     @property
-    def digest(self) -> Digest:
+    def digest(self) -> UsageDigest:
         """The digest of all whole lines so far."""
         return self._index.digest()
 

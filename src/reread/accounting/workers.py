@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 import msgspec
 
-from reread.accounting.digest import Digest, decode_digest
+from reread.accounting.digest import UsageDigest, decode_digest
 from reread.base import jsontext
 from reread.disk.cache import FileState
 from reread.disk.derived_cache import DerivedValue, ReadAt, encoded
@@ -31,7 +31,7 @@ BYTES_PER_PROCESS = 16 << 20
 """A second process pays for its start if both have this much to read."""
 MAX_PROCESSES = 8
 
-SentResult = tuple[DerivedValue, Digest | None]
+SentResult = tuple[DerivedValue, UsageDigest | None]
 """A `ReadResult` as workers send it: None if both digests are the same."""
 
 
