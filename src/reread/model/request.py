@@ -154,19 +154,22 @@ class RequestContent:
         hashes, complete = self._hashes
         if not complete or self._shape is None:
             return ""
-        rest: dict[str, Any] = {**self._shape, **self.params}
+        shape = self._shape
         marks: dict[int, list[CacheMark]] = {}
         outside: list[CacheMark] = []
         for mark in self.cache_marks:
             first, number = (*as_list(mark.path), None, None)[:2]
             inside = first == MESSAGES and isinstance(number, int)
             (marks.setdefault(cast(int, number), []) if inside else outside).append(mark)
-        if outside:
-            rest = deepcopy(rest)
-            for mark in outside:
-                _set_mark(rest, mark)
-        fields = {name: value for name, value in rest.items() if name not in NOT_DIGESTED and name != MESSAGES}
-        texts = {name: canonical(name) + b":" + canonical(value) for name, value in fields.items()}
+        fields = {
+            **self._index.field_texts(shape, outside, lambda: _marked(shape, outside, start=0)),
+            **{name: canonical(value) for name, value in self.params.items()},
+        }
+        texts = {
+            name: canonical(name) + b":" + text
+            for name, text in fields.items()
+            if name not in NOT_DIGESTED and name != MESSAGES
+        }
         head = [texts[name] for name in sorted(texts) if name < MESSAGES]
         tail = [texts[name] for name in sorted(texts) if name > MESSAGES]
         opening = b"{" + b",".join([*head, b'"messages":['])
@@ -178,12 +181,12 @@ class RequestContent:
         return done.hexdigest()
 
 
-def _marked(message: dict[str, Any], marks: Sequence[CacheMark]) -> dict[str, Any]:
-    """Return a message with its cache marks."""
-    message = deepcopy(message)
+def _marked(top: dict[str, Any], marks: Sequence[CacheMark], *, start: int = 2) -> dict[str, Any]:
+    """Return a message, or with `start=0` a system prompt with tools, with its cache marks."""
+    top = deepcopy(top)
     for mark in marks:
-        _set_mark(message, mark, start=2)
-    return message
+        _set_mark(top, mark, start=start)
+    return top
 
 
 def _set_mark(top: Any, mark: CacheMark, *, start: int = 0) -> None:

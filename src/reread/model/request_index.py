@@ -95,6 +95,8 @@ class RequestIndex:
         """How many records were hashed from the start; 0 if they were not."""
         self._digested: tuple[bytes, list[str], list[RunningDigest]] = (b"", [], [])
         """The opening of the request digested last, its hashes, and the digest after each of its first messages."""
+        self._shape: tuple[str, dict[str, Any] | None] = ("", None)
+        self._texts: tuple[object, list[Any], dict[str, bytes]] = (None, [], {})
         self._last: tuple[int, list[str], bool] = (NO_BASE, [], True)
 
     @property
@@ -180,11 +182,21 @@ class RequestIndex:
         return run.rows[: run.size] if run is not None else ()
 
     def shape(self, hash: str) -> dict[str, Any] | None:
-        """Return a system prompt with tools."""
-        self._read_parts()
-        found = self._parts.get(hash)
-        shape = self.value(found).get("shape") if found is not None else None
-        return cast(dict[str, Any], shape) if isinstance(shape, dict) else None
+        """Return a system prompt with tools; most requests have that of the request before."""
+        if self._shape[0] != hash:
+            self._read_parts()
+            found = self._parts.get(hash)
+            shape = self.value(found).get("shape") if found is not None else None
+            self._shape = (hash, cast(dict[str, Any], shape) if isinstance(shape, dict) else None)
+        return self._shape[1]
+
+    def field_texts(
+        self, shape: dict[str, Any], marks: list[Any], put: Callable[[], dict[str, Any]]
+    ) -> dict[str, bytes]:
+        """Return each field of a system prompt with tools as it is digested, with its marks as `put` sets them."""
+        if self._texts[0] is not shape or self._texts[1] != marks:
+            self._texts = (shape, marks, {name: canonical(value) for name, value in put().items()})
+        return self._texts[2]
 
     def digest_messages(
         self, opening: bytes, hashes: list[str], marks: Mapping[int, list[T]], put: Callable[[Any, list[T]], Any]
