@@ -23,6 +23,7 @@ from reread.records.types.json_schema import json_schema
 from reread.records.types.messages import Assistant, User
 from reread.records.types.registry import RECORDS, SYSTEMS
 from reread.render import json_values
+from reread.session.cache_breaks import CacheBreak
 from reread.session.context_parts import Context, ContextPart
 from reread.session.context_window import ContextDrop, ContextFill
 from reread.session.results import TurnResult
@@ -98,7 +99,7 @@ def declarations() -> list[str]:
 def json_declarations() -> list[str]:
     """An interface for every value that `show -f json` prints."""
     imported = 'import type { Node } from "../data/values";\n'
-    return [imported, *map(interface, [Usage, Fate, Finding, TurnResult, *structs(json_values)])]
+    return [imported, *map(interface, [Usage, Fate, Finding, TurnResult, CacheBreak, *structs(json_values)])]
 
 
 def stream_declarations() -> list[str]:
@@ -214,7 +215,7 @@ def type_name(hint: Any) -> str:
         members = [member for member in arguments if member is not msgspec.UnsetType]
         return " | ".join("null" if member is type(None) else type_name(member) for member in members)
     if origin is typing.Literal:
-        return " | ".join(map(str, arguments))
+        return " | ".join(map(json.dumps, arguments))
     if origin in (list, tuple):
         item = type_name(arguments[0])
         return f"({item})[]" if " | " in item else f"{item}[]"

@@ -65,7 +65,7 @@ def test_columns_are_documented_and_text_comes_last() -> None:
 
 
 def write_a_session_with_everything(folder: Path) -> tuple[Path, Path]:
-    """Write a session that was forked, branched, compacted, changed and deleted a file, and its agent."""
+    """Write a session that was forked, branched, compacted, changed and deleted a file; its agent switches models."""
     client = {"cwd": "/work", "gitBranch": "topic", "version": "2.1.0", "entrypoint": "cli"}
     counts = {
         "input_tokens": 1,
@@ -106,7 +106,8 @@ def write_a_session_with_everything(folder: Path) -> tuple[Path, Path]:
     agent.parent.mkdir(parents=True)
     path.write_bytes(jsonl(*({**line, "sessionId": "s"} for line in main)) + b"nope")
     own = {"sessionId": "s", "agentId": "a1", "isSidechain": True}
-    agent.write_bytes(jsonl(*({**line, **own} for line in told(user("look"), found))))
+    looked = reply("looking", id="msg_8", requestId="req_8", usage=counts)
+    agent.write_bytes(jsonl(*({**line, **own} for line in told(user("look"), looked, user("more"), found))))
     return path, agent
 
 

@@ -48,6 +48,7 @@ NOTHING = {
     "blame": [__file__],
     "usage": ["--model", "opsu"],
     "stats": ["--tool", "bsh"],
+    "advise": ["--project", "harbr"],
     "resume": ["--project", "harbr"],
     "delete": ["--project", "harbr"],
     "export": ["--project", "harbr", "-o", "x.md"],

@@ -48,8 +48,10 @@ if TYPE_CHECKING:
     from reread.records.decode import Decoder as Decoder
     from reread.records.decode import Record as Record
     from reread.records.lines import Line as Line
+    from reread.reports.advice_report import advise as advise
     from reread.reports.blame_report import blame as blame
     from reread.reports.budget_report import budgets as budgets
+    from reread.reports.cache_report import cache_breaks as cache_breaks
     from reread.reports.diff_report import diff as diff
     from reread.reports.digest_report import digest as digest
     from reread.reports.file_report import file as file
@@ -94,8 +96,10 @@ _MODULES = {
     "Unwritable": "errors",
     "Usage": "accounting.billing",
     "adopt": "recording.adoption",
+    "advise": "reports.advice_report",
     "blame": "reports.blame_report",
     "budgets": "reports.budget_report",
+    "cache_breaks": "reports.cache_report",
     "capture": "recording.recorder",
     "check": "session.session",
     "context": "reports.request_report",

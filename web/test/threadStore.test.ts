@@ -21,7 +21,7 @@ const makeItem = (index: number): TimelineItem => ({
   figures: null,
   seconds: null,
   commits: [],
-  pull_requests: [],
+  pull_requests: [], cache_breaks: [],
 });
 
 const makeUpdate = (items: number, first: number): TimelineUpdate => ({

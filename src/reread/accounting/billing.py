@@ -8,7 +8,7 @@ from typing import Any, cast
 import msgspec
 
 from reread.accounting.best_row import replaces
-from reread.accounting.prices import BATCH, FAST, US, Prices
+from reread.accounting.prices import BATCH, FAST, US, Prices, Rates
 from reread.base import jsontext
 from reread.records.envelope import NOTHING, UsageFields, to_usage
 
@@ -246,6 +246,12 @@ def extra_charges(usage: UsageFields, model: str | None) -> Iterator[Charge]:
             yield msgspec.structs.replace(charge, mode=mode & ~FAST if iteration.model else mode)
 
 
+def message_charges(usage: UsageFields, model: str | None) -> list[Charge]:
+    """Return the charges of the prompts of a response: more than one if the API called its own tools in between."""
+    steps = [step for step in _iterations(usage) if step.type == "message"] if usage.iterations else []
+    return [charge_of(step, model) for step in (steps if len(steps) > 1 else [usage])]
+
+
 class BillableIteration(UsageFields, gc=False):
     """The usage of one sampling step inside a response."""
 
@@ -317,9 +323,13 @@ def cost(charge: Charge, time_ms: int | None, prices: Prices, *, long: bool | No
     A prompt above the model's threshold is billed at the higher rate as a whole. `long` decides that for charges that
     sum several prompts.
     """
+    rates = rates_of(charge, time_ms, prices, long=long)
+    return None if rates is None else rates.cost(*charge.counts)
+
+
+def rates_of(charge: Charge, time_ms: int | None, prices: Prices, *, long: bool | None = None) -> Rates | None:
+    """Return the rates at which a charge is billed; None if its model has no price."""
     rates = prices.rates(charge.model, None if time_ms is None else time_ms // MS_PER_DAY, charge.mode)
-    if rates is None:
-        return None
-    if rates.long is not None and (charge.prompt > rates.over if long is None else long):
-        rates = rates.long
-    return rates.cost(*charge.counts)
+    if rates is not None and rates.long is not None and (charge.prompt > rates.over if long is None else long):
+        return rates.long
+    return rates

@@ -4,6 +4,42 @@ from __future__ import annotations
 
 from typing import Literal, TypedDict
 
+AdviceKind = Literal[
+    "unused_mcp_server", "unused_tools", "unused_skills", "failing_command", "repeated_denial", "cache_habit"
+]
+"""The kinds of advice."""
+
+CacheBreakCause = Literal[
+    "tools_changed",
+    "system_changed",
+    "messages_changed",
+    "model_changed",
+    "idle_over_5m",
+    "idle_over_1h",
+    "compaction",
+    "context_edited",
+    "rewind",
+    "resume",
+    "agent_start",
+    "unknown",
+]
+"""Why a request had to write again what was cached."""
+
+CacheGrouping = Literal[
+    "cause",
+    "session",
+    "project",
+    "model",
+    "agent",
+    "thread",
+    "day",
+    "week",
+    "month",
+    "weekday",
+    "hour",
+]
+"""What cache breaks can be grouped by."""
+
 CallState = Literal["running", "done", "failed", "denied", "interrupted"]
 """How a call ended."""
 
@@ -24,6 +60,8 @@ StatsGrouping = Literal[
     "failure",
     "state",
     "file",
+    "skill",
+    "mcp_server",
     "agent",
     "agent_type",
     "thread",

@@ -28,7 +28,7 @@ HEADINGS = {
     "Read": ("serve", "ls", "search", "show", "context", "tail"),
     "Now": ("now", "statusline", "budget", "digest"),
     "Files": ("files", "file", "diff", "blame"),
-    "Check and count": ("check", "usage", "stats", "sql", "tables"),
+    "Check and count": ("check", "usage", "stats", "advise", "sql", "tables"),
     "Keep and share": ("keep", "adopt", "capture", "resume", "replay", "export", "share", "secrets", "delete"),
     "Set up": ("mcp", "completion"),
 }
@@ -75,6 +75,8 @@ SYNONYMS = {
     "spend": "usage",
     "tokens": "usage",
     "summary": "stats",
+    "advice": "advise",
+    "insights": "advise",
     "tools": "stats",
     "parquet": "tables",
     "query": "sql",

@@ -30,6 +30,7 @@ BY_VERB: dict[str, dict[int | str, str]] = {
     "check": {1: "there are errors"},
     "usage": {1: "no response fits the options, or it costs more than `--fail-over`"},
     "stats": {1: "no call or turn fits the options"},
+    "advise": {1: "no session fits the options"},
     "keep": {1: "a file could not be kept, or is damaged; or you said no"},
     "capture": {"other": "that of the command, or 128 plus the signal that ended it; 74 if not all could be recorded"},
     "resume": {1: _NO_PROJECT, "other": "that of Claude Code"},

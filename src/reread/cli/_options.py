@@ -156,17 +156,18 @@ class GroupNames(click.ParamType):  # pyright: ignore[reportMissingTypeArgument]
 
     name = "groups"
 
-    def __init__(self, module: str) -> None:
-        """Complete the groups that a module lists in `GROUPS`."""
+    def __init__(self, module: str, *more: str) -> None:
+        """Complete the groups that a module lists in `GROUPS`, and some more."""
         self._module = module
+        self._more = more
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        groups: tuple[str, ...] = importlib.import_module(self._module).GROUPS
+        groups: tuple[str, ...] = (*importlib.import_module(self._module).GROUPS, *self._more)
         before, comma, last = incomplete.rpartition(",")
         return [CompletionItem(f"{before}{comma}{name}") for name in groups if name.startswith(last)]
 
 
-USAGE_GROUPS = GroupNames("reread.accounting.group_by")
+USAGE_GROUPS = GroupNames("reread.accounting.group_by", "cache")
 STATS_GROUPS = GroupNames("reread.reports.stats_report")
 
 

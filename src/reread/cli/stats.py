@@ -70,9 +70,10 @@ def stats(
 
     It also counts retries and changed lines, and shows how full the context was.
 
-    Without arguments, report on all sessions. Groups are tool, failure (its kind), state, file, agent, agent_type,
-    thread (main or subagents), model, session, project, day, week, month, weekday and hour. A call's cost is its share
-    of the response that made it; a retry is a call that follows a failed one of the same tool in the same turn.
+    Without arguments, report on all sessions. Groups are tool, failure (its kind), state, file, skill, mcp_server,
+    agent, agent_type, thread (main or subagents), model, session, project, day, week, month, weekday and hour. A call's
+    cost is its share of the response that made it; a retry is a call that follows a failed one of the same tool in the
+    same turn.
 
     \b
     reread stats --since 30d

@@ -29,8 +29,11 @@ from reread.cli._unmatched import unknown_models, unknown_projects
 from reread.errors import Misuse
 
 STDIN = "-"
+CACHE = "cache"
 FILTERS = ("since", "until", "project", "model")
 NO_RESPONSES = "No response fits all of these options. Run `reread usage` without them to count all."
+
+NO_BREAKS = "No cache break fits all of these options. Run `reread usage --by cache` without them to count all."
 
 if TYPE_CHECKING:
     from reread.accounting.prices import Prices
@@ -100,12 +103,13 @@ def usage(
     Without arguments, count all sessions. Groups are day, week, month, weekday, hour (of the day), session, project,
     repository (projects with their worktrees and subfolders), model, branch (of git), agent, agent_type, thread (main
     or subagents) and block (5 hours). If the client reported a cost, both that and the computed
-    cost are shown.
+    cost are shown. `--by cache` shows what had to be written to the cache again, by cause.
 
     \b
     reread usage --since 30d
     reread usage --by session --sort cost --min-cost 0.50
     reread usage --by repository,model --json
+    reread usage --by cache --since 7d
     reread usage ./run.jsonl latest
     reread usage --since today --fail-over 50
     """
@@ -127,6 +131,12 @@ def usage(
         _print_prices(table, as_json)
         return
     roots = merged_roots(ctx, root)
+    if CACHE in options["by"].split(","):
+        refuse_with(
+            ctx, "--by", ("--sort", "--min-cost", "--price-file", "--keep-deleted"), "`cache` has its own table"
+        )
+        _print_breaks(ctx, sessions, roots, as_json=as_json, as_csv=as_csv, cache=not no_cache, **options)
+        return
     with progress("reading", None) as step:
         report = count(*sessions, root=roots or None, prices=table, cache=not no_cache, progress=step, **options)
     if as_json or as_csv:
@@ -141,6 +151,7 @@ def usage(
     elif not unmatched:
         titles = _titles(sessions, roots) if "session" in report.by else None
         print_lines([line] for line in usage_lines(report, width=terminal_width(), titles=titles))
+        _print_cache_note(sessions, roots, cache=not no_cache, **{name: options[name] for name in (*FILTERS, "tz")})
     if not (as_json or as_csv or sessions or roots or any(options[name] for name in FILTERS)):
         _print_budgets()
     unknown = unknown_projects(options["project"], report.known.get("project", ()))
@@ -160,6 +171,57 @@ def _print_budgets() -> None:
     states = budgets()
     if states:
         echo_lines([[("plain", "")], [("strong", "Budgets")], *budget_lines(states)])
+
+
+def _print_breaks(
+    ctx: click.Context,
+    sessions: tuple[str, ...],
+    roots: list[Path],
+    *,
+    as_json: bool,
+    as_csv: bool,
+    cache: bool,
+    by: str,
+    **options: Any,
+) -> None:
+    """Print what had to be written to the cache again, by cause."""
+    from reread.render.cache_table import cache_csv, cache_lines
+    from reread.reports.cache_report import cache_breaks, cache_value
+
+    kept = {name: options[name] for name in (*FILTERS, "tz", "limit")}
+    groups = ["cause" if name == CACHE else name for name in by.split(",")]
+    with progress("reading", None) as step:
+        report = cache_breaks(*sessions, by=groups, root=roots or None, cache=cache, progress=step, **kept)  # pyright: ignore[reportArgumentType]
+    if as_json or as_csv:
+        for path in report.unread:
+            print_notice(f"Cannot read {path}: not included.")
+    if as_json:
+        print_json(cache_value(report))
+    elif as_csv:
+        click.echo(cache_csv(report), nl=False)
+    elif report.totals.breaks:
+        titles = {place.session: place.title for place in report.breaks}
+        print_lines([line] for line in cache_lines(report, width=terminal_width(), titles=titles))
+    filtered = any(options[name] for name in FILTERS)
+    filters = None if report.totals.breaks or as_json else filtered
+    end_report(ctx, roots, of_all=not sessions, filters=filters, notices=[], text=NO_BREAKS)
+    if filters is False:
+        print_notice("No cache break: whatever was cached was read from the cache.")
+
+
+def _print_cache_note(sessions: tuple[str, ...], roots: list[Path], **options: Any) -> None:
+    """Print how much sessions had to write to the cache again, if they are named: of all it would have to be read."""
+    from reread.disk.layout import expand_path
+
+    if not sessions or STDIN in sessions or any(expand_path(name).is_dir() for name in sessions):
+        return
+    from reread.render.cache_table import cache_note
+    from reread.render.usage_table import PLAIN
+    from reread.reports.cache_report import cache_breaks
+
+    report = cache_breaks(*sessions, by=(), root=roots or None, **options)
+    if report.totals.breaks:
+        print_lines([[(PLAIN, cache_note(report.totals))]])
 
 
 def _titles(names: tuple[str, ...], roots: list[Path]) -> dict[str, str]:

@@ -19,6 +19,7 @@ from reread.model.record_kinds import SYNTHETIC
 from reread.records.blocks import Thinking
 from reread.records.decode import Record
 from reread.reports.session_facts import failure_kind
+from reread.session.cache_breaks import CacheBreak
 from reread.session.merge import is_captured
 from reread.session.session import Session, threads_of
 from reread.tools.outcome import DONE, FAILED, RUNNING, content_text
@@ -225,9 +226,20 @@ def file_rows(session: Session, origin: FileOrigin) -> Iterator[Row]:
         )
 
 
-def entry_rows(entries: Iterable[UsageEntry], machine: str, agent_types: Mapping[str, str]) -> Iterator[Row]:
-    """Yield a row for each usage entry of files that were counted together."""
+def entry_rows(
+    entries: Iterable[UsageEntry],
+    machine: str,
+    agent_types: Mapping[str, str],
+    breaks: Mapping[str, CacheBreak] | None = None,
+) -> Iterator[Row]:
+    """Yield a row for each usage entry of files that were counted together; `breaks` are cache breaks by message."""
+    unplaced = dict(breaks or {})
     for entry in entries:
+        found = unplaced.get(entry.message or "")
+        if found is not None and found.tokens <= entry.write_5m + entry.write_1h:
+            del unplaced[found.message]
+        else:
+            found = None
         cost, reported = entry.cost_picos, entry.reported_nanos
         yield (
             machine,
@@ -252,6 +264,7 @@ def entry_rows(entries: Iterable[UsageEntry], machine: str, agent_types: Mapping
             cost / PICOS_PER_DOLLAR if cost is not None else None,
             reported / NANOS_PER_DOLLAR if reported is not None else None,
             entry.unconfirmed,
+            *((found.cause, found.tokens, found.cost_usd) if found is not None else (None, None, None)),
         )
 
 

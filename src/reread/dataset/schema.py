@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-VERSION = 2
+VERSION = 3
 """Changes when a column changes its name, type or meaning, and when rows would be made differently."""
 
 STRING, INTEGER, FLOAT, BOOLEAN, TIME = "string", "integer", "float", "boolean", "time"
@@ -200,6 +200,9 @@ USAGE = _table(
     Column("cost_usd", FLOAT, "Cost of the tokens by the price table; null if the model has no price."),
     Column("reported_cost_usd", FLOAT, "Cost as the client reported it; null if it reported none."),
     Column("unconfirmed_responses", INTEGER, "1 if no row has a stop reason: its output is a lower bound."),
+    Column("cache_break_cause", STRING, "Why it had to write again what was cached; null if it had not."),
+    Column("cache_rewritten_tokens", INTEGER, "Tokens that it wrote to the cache again; null if it is no cache break."),
+    Column("cache_rewritten_usd", FLOAT, "What that cost more than reading them; null if the model has no price."),
 )
 
 EDITS = _table(

@@ -15,7 +15,7 @@ from reread.dataset.rows import entry_rows
 from reread.dataset.schema import Row
 from reread.disk import layout
 from reread.disk.file_set import FileSet
-from reread.reports.facts_cache import known_agent_types
+from reread.reports.facts_cache import known_agent_types, known_cache_breaks
 
 
 def settled_rows(
@@ -27,9 +27,10 @@ def settled_rows(
         collection = Collection(inputs, usage_cache, current_prices(), keep_deleted=keep_deleted, progress=progress)
         entries = collection.entries(exact=True)
     types = _agent_types(entries, files, cache=cache)
+    breaks = known_cache_breaks(files.states, cache=cache)
     for entry in entries:
         entry.path = path_text(entry.path) if entry.path is not None else None
-    yield from entry_rows(entries, machine, types)
+    yield from entry_rows(entries, machine, types, breaks)
 
 
 def _agent_types(entries: Iterable[UsageEntry], files: FileSet, *, cache: bool) -> dict[str, str]:

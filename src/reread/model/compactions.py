@@ -30,7 +30,7 @@ def add_summary(summary: Message) -> None:
 def compaction_of(message: Message) -> Compaction | None:
     """Return the compaction that a message is the boundary or the summary of."""
     compactions = message.conversation.compactions
-    for at in range(bisect_right(compactions, message.index, key=_first_index) - 1, -1, -1):
+    for at in range(bisect_right(compactions, message.index, key=first_index) - 1, -1, -1):
         if message in (compactions[at].boundary, compactions[at].summary):
             return compactions[at]
         if not compactions[at].micro:  # a summary belongs to the last one that is not micro
@@ -38,6 +38,7 @@ def compaction_of(message: Message) -> Compaction | None:
     return None
 
 
-def _first_index(compaction: Compaction) -> int:
+def first_index(compaction: Compaction) -> int:
+    """Return the index of the message with which a compaction begins."""
     mark = compaction.boundary or compaction.summary
     return mark.index if mark is not None else -1

@@ -307,6 +307,8 @@ class TimelineItem(Value, frozen=True):
     commits: list[CommitInfo] = []
     """The commits of the whole turn, if this is its last item."""
     pull_requests: list[PullRequestInfo] = []
+    cache_breaks: list[str] = []
+    """What its requests had to write to the cache again, and why: one line each."""
 
 
 class ItemPage(Value, frozen=True):

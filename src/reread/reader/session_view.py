@@ -26,7 +26,7 @@ from reread.reader.thread_view import UNKNOWN_MODEL, ThreadView
 from reread.reader.timeline import Timeline
 from reread.reader.trim import ITEMS, Trimmer
 from reread.reader.waterfall import waterfall
-from reread.render.format import heading, notice_label, shown_path
+from reread.render.format import cache_break_text, heading, notice_label, shown_path
 from reread.render.markdown import sequence_markdown
 from reread.render.selection import EVERYTHING
 from reread.render.sequence import SESSION_STATE, message_sequence, turn_sequence
@@ -312,6 +312,7 @@ class SessionView:
             seconds=thread.turn_seconds(timeline, turn) if ends else None,
             commits=list(map(commit_info, git.commits)),
             pull_requests=list(map(pull_request_info, git.pull_requests)),
+            cache_breaks=[cache_break_text(found) for message in members if (found := thread.breaks.of(message))],
         )
 
     def outline(self, start: int, count: int, *, agent: str | None = None, branch: int | None = None) -> schema.Outline:

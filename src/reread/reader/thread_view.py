@@ -23,6 +23,7 @@ from reread.reader import schema
 from reread.reader.steps import Steps
 from reread.reader.timeline import Timeline, category_of
 from reread.render.format import heading
+from reread.session.cache_breaks import CacheBreaks
 from reread.session.commits import GitOperations, GitOperationsByTurn
 from reread.session.context_window import ContextFill, ContextGauge
 from reread.session.time_spans import without_context_after
@@ -84,6 +85,7 @@ class ThreadView:
         self._operations: dict[tuple[int, int], GitOperations] = {}
         """The commits and pull requests of turns, by branch and number."""
         self._gauge = ContextGauge(conversation)
+        self.breaks = CacheBreaks(conversation)
         self.update()
 
     def count_errors(self, branch: int | None = None) -> Steps[int]:

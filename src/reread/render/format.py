@@ -17,8 +17,10 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from reread.accounting.billing import Usage
+    from reread.base.choices import CacheBreakCause
     from reread.model.conversation import Call, Message
     from reread.model.parts import QueuedPrompt
+    from reread.session.cache_breaks import CacheBreak
     from reread.session.commits import Commit, PullRequest
     from reread.session.results import TurnResult
     from reread.session.session import Session
@@ -86,6 +88,29 @@ def session_cost_text(usage: Usage) -> str:
     if not usage.responses or usage.cost_usd is None:
         return ""
     return f"{'≥ ' if usage.lower_bound else ''}{money_text(usage.cost_usd)}"
+
+
+CAUSES: dict[CacheBreakCause, str] = {
+    "tools_changed": "tools changed",
+    "system_changed": "system prompt changed",
+    "messages_changed": "earlier messages changed",
+    "model_changed": "model switched",
+    "idle_over_5m": "idle over 5 minutes",
+    "idle_over_1h": "idle over an hour",
+    "compaction": "compacted",
+    "context_edited": "old results cleared",
+    "rewind": "rewound",
+    "resume": "resumed",
+    "agent_start": "agent started",
+    "unknown": "cause unknown",
+}
+"""The cause of a cache break in words."""
+
+
+def cache_break_text(found: CacheBreak) -> str:
+    """Return a cache break on one line: its cause, how much was written again, and what that cost."""
+    words = [found.detail or CAUSES[found.cause], f"{tokens_text(found.tokens)} tokens", money_text(found.cost_usd)]
+    return f"cache rewritten: {' · '.join(word for word in words if word)}"
 
 
 def picture_text(picture: Picture) -> str:

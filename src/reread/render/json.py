@@ -34,6 +34,7 @@ from reread.render.json_values import (
     TurnValue,
 )
 from reread.render.selection import EVERYTHING, Selection, selected_turns
+from reread.session.cache_breaks import CacheBreaks
 from reread.session.changes import Change
 from reread.session.commits import Commit, GitOperations, GitOperationsByTurn, PullRequest
 from reread.session.results import TurnResult, turn_result
@@ -148,6 +149,7 @@ def _conversation(conversation: Conversation, selection: Selection, turns: Seque
         fields |= {
             "branches": _streamed(_branch_values(conversation)),
             "compactions": _streamed(map(compaction_value, conversation.compactions)),
+            "cache_breaks": _streamed(CacheBreaks(conversation)),
             "state": _streamed(_state_values(conversation)),
             "ledger": _streamed(conversation.ledger),
         }

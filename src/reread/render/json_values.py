@@ -18,6 +18,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 
 from reread.accounting.billing import Usage
 from reread.model.ledger import Fate
+from reread.session.cache_breaks import CacheBreak
 from reread.session.results import TurnResult
 from reread.session.rules import Finding
 from reread.tools import nodes
@@ -258,6 +259,8 @@ class ConversationValue(Struct, frozen=True, kw_only=True):
     """All branches, the active one first; absent if only some turns are selected."""
     compactions: list[CompactionValue] | UnsetType = UNSET
     """Where it was summarised; absent if only some turns are selected."""
+    cache_breaks: list[CacheBreak] | UnsetType = UNSET
+    """The requests that had to write again what was cached; absent if only some turns are selected."""
     state: list[StateValue] | UnsetType = UNSET
     """The records that are no messages and belong to none, in file order; absent if only some turns are selected."""
     ledger: list[Fate] | UnsetType = UNSET
@@ -363,6 +366,7 @@ STRUCTS: tuple[type[Struct], ...] = (
     CallValue,
     BranchValue,
     CompactionValue,
+    CacheBreak,
     TurnResult,
     Usage,
     Fate,

@@ -14,6 +14,7 @@ from reread.model.conversation import Agent, Message
 from reread.render.agents import agents_at_end, is_shown_at_end
 from reread.render.format import (
     MARKS,
+    cache_break_text,
     commit_text,
     more_fields,
     notice_label,
@@ -236,6 +237,8 @@ def _response_end(item: ResponseEnd, selection: Selection) -> Iterator[str]:
     shown = " · ".join(word for word in words if word)
     if shown:
         yield f"<sub>{inline(shown)}</sub>"
+    if item.cache_break is not None:
+        yield f"<sub>⚠ {inline(cache_break_text(item.cache_break))}</sub>"
 
 
 _ITEMS: dict[type[SequenceItem], Callable[[Any, Selection], Iterator[str]]] = {

@@ -37,6 +37,7 @@ from reread.model.parts import (
 from reread.model.remaining_fields import other_fields, state_after, state_fields
 from reread.render.sanitize import plain_output, plain_text
 from reread.render.selection import EVERYTHING, Selection, selected_turns
+from reread.session.cache_breaks import CacheBreak, CacheBreaks
 from reread.session.commits import GitOperations, GitOperationsByTurn
 from reread.session.session import Session, threads_of
 from reread.tools.unshown_fields import OTHER_FIELDS, missed_fields
@@ -63,6 +64,8 @@ class ResponseEnd(msgspec.Struct, frozen=True):
     message: Message
     left_out: Sequence[str] = ()
     """The names of recorded values that only a full view shows, if a reader would miss them."""
+    cache_break: CacheBreak | None = None
+    """Set if its request had to write again what was cached."""
 
 
 class RecordFields(msgspec.Struct, frozen=True):
@@ -157,18 +160,18 @@ def turn_sequence(
     """Some turns of a conversation, in order; `command` shows another branch once its number is added."""
     shown = conversation.active_branch if selection.branch is None else selection.branch
     forks = _fork_lists(conversation, shown, command)
-    git = GitOperationsByTurn(conversation)
+    git, breaks = GitOperationsByTurn(conversation), CacheBreaks(conversation)
     shows_commits = selection.only is None and not selection.chooses_calls and not isinstance(conversation, Agent)
     for turn in turns:
         yield TurnStart(turn)
-        yield from _with_forks(turn.messages, forks, selection)
+        yield from _with_forks(turn.messages, forks, selection, breaks)
         if shows_commits and (operations := git.of_turn(turn.messages)):
             yield TurnCommits(operations)
 
 
 def message_sequence(message: Message, selection: Selection = EVERYTHING) -> Iterator[SequenceItem]:
     """One message."""
-    return _with_forks([message], {}, selection)
+    return _with_forks([message], {}, selection, CacheBreaks(message.conversation))
 
 
 def is_drawn(part: MessagePart, selection: Selection) -> bool:
@@ -238,7 +241,10 @@ def _first_words(messages: list[Message]) -> str:
 
 
 def _with_forks(
-    messages: Iterable[Message], forks: Mapping[int, Callable[[], ForkList]], selection: Selection
+    messages: Iterable[Message],
+    forks: Mapping[int, Callable[[], ForkList]],
+    selection: Selection,
+    breaks: CacheBreaks,
 ) -> Iterator[SequenceItem]:
     """Messages and forks; what is folded away is counted before the next thing that is shown."""
     quiet: list[str] = []
@@ -262,7 +268,7 @@ def _with_forks(
             elif every_kind and (noun := quiet_noun(part)):
                 quiet.append(noun)
         if every_kind:
-            yield from _ending(message, drawn if selection.full else parts, selection)
+            yield from _ending(message, drawn if selection.full else parts, selection, breaks)
         yield from after
         if message.index in forks and not selection.chooses_messages:
             yield from _mark(quiet)
@@ -270,11 +276,13 @@ def _with_forks(
     yield from _mark(quiet)
 
 
-def _ending(message: Message, shown: Sequence[MessagePart], selection: Selection) -> Iterator[SequenceItem]:
+def _ending(
+    message: Message, shown: Sequence[MessagePart], selection: Selection, breaks: CacheBreaks
+) -> Iterator[SequenceItem]:
     """The model and usage of a response, and what else is recorded of any message or, unless `full`, its count."""
     left = other_fields(message, shown) if selection.full or message.kind == "response" else {}
     if message.kind == "response":
-        yield ResponseEnd(message, [] if selection.full else missed_fields(left))
+        yield ResponseEnd(message, [] if selection.full else missed_fields(left), breaks.of(message))
     if selection.full and left:
         yield RecordFields(left)
     if selection.full:
@@ -295,10 +303,11 @@ def _mark(quiet: list[str]) -> Iterator[QuietMark]:
 def _other_branches(conversation: Conversation, selection: Selection) -> Iterator[SequenceItem]:
     """The messages that are not on the active branch, by branch."""
     by_branch: dict[int, list[Message]] = {}
+    breaks = CacheBreaks(conversation)
     for message in conversation.messages:
         if not conversation.is_on(message, conversation.active_branch):
             by_branch.setdefault(message.branch, []).append(message)
     for branch in conversation.branches:
         if branch.id in by_branch:
             yield BranchStart(branch)
-            yield from _with_forks(by_branch[branch.id], {}, selection)
+            yield from _with_forks(by_branch[branch.id], {}, selection, breaks)

@@ -10,6 +10,7 @@ import msgspec
 
 from reread.base.format import duration_text, money_text, tokens_text
 from reread.base.text import one_line, plural, truncate
+from reread.render.cache_table import cache_note
 from reread.render.sanitize import csv_cell, safe_line
 from reread.render.usage_table import (
     LOUD,
@@ -70,6 +71,8 @@ def _notes(report: StatsReport) -> Iterator[Styled]:
     if totals.compactions:
         removed = f", which removed {tokens_text(totals.tokens_removed)} tokens" if totals.tokens_removed else ""
         yield PLAIN, f"{plural(totals.compactions, 'compaction')}{removed}."
+    if report.cache is not None and report.cache.breaks:
+        yield PLAIN, cache_note(report.cache)
     if abs(report.unplaced_cost_usd) >= SMALLEST_COST:
         cost = money_text(abs(report.unplaced_cost_usd))
         more = "more" if report.unplaced_cost_usd > 0 else "less"

@@ -19,6 +19,7 @@ from reread.model.conversation import Agent, Call, Message
 from reread.render.agents import agents_at_end, is_shown_at_end
 from reread.render.format import (
     MARKS,
+    cache_break_text,
     commit_text,
     more_fields,
     notice_label,
@@ -281,6 +282,8 @@ class TerminalView:
             words.append(usage_text(usage))
         words += [*sorted(message.flags), more_fields(item.left_out)]
         yield Text("  " + safe_line(" · ".join(word for word in words if word)), style="quiet")
+        if item.cache_break is not None:
+            yield Text("  " + safe_line(cache_break_text(item.cache_break)), style="odd")
 
     def node(self, node: Node) -> Iterator[RenderableType]:
         """One node of a call."""

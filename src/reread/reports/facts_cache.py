@@ -19,11 +19,12 @@ from reread.disk.derived_cache import DerivedValue, DerivedValues, encoded
 from reread.disk.layout import AgentFolders
 from reread.errors import RereadError, naming_file
 from reread.reports.session_facts import SessionFacts, session_facts
+from reread.session.cache_breaks import CacheBreak
 from reread.session.session import open as open_session
 
 Progress = Callable[[int], None]
 """Called with the number of sessions that were read."""
-TABLE, FORMAT = "session_facts", 2
+TABLE, FORMAT = "session_facts", 4
 """Where the catalogue keeps facts; change the format when they would be found differently now."""
 BATCH = 50
 """So many sessions are read before their facts are stored."""
@@ -57,13 +58,23 @@ def known_agent_types(paths: Iterable[str], *, cache: bool = True) -> dict[str, 
     agents into the session's file without an id: only their messages tell them apart.
     """
     paths = list(paths)
-    sessions = (Path(path) for path in paths if not os.path.basename(path).startswith(layout.AGENT_PREFIX))
     types: dict[str, str] = {}
-    for facts in facts_of(sessions, cache=cache):
+    for facts in facts_of(_sessions(paths), cache=cache):
         for response in facts.responses:
             if response.agent is not None and response.agent_type is not None:
                 types[response.agent] = types[response.id] = response.agent_type
     return types | layout.agent_types(paths)
+
+
+def known_cache_breaks(paths: Iterable[str], *, cache: bool = True) -> dict[str, CacheBreak]:
+    """Return the cache breaks in some files, by the id of the response."""
+    sessions = facts_of(_sessions(paths), cache=cache)
+    return {found.message: found for facts in sessions for found in facts.cache_breaks}
+
+
+def _sessions(paths: Iterable[str]) -> Iterator[Path]:
+    """Yield the files that are no agents' files."""
+    return (Path(path) for path in paths if not os.path.basename(path).startswith(layout.AGENT_PREFIX))
 
 
 def _read_all(

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from itertools import zip_longest
 
 import msgspec
 
+from reread.base.coerce import as_dict, as_str
 from reread.base.times import timestamp_ms
 from reread.history.patches import changed_lines
 from reread.model.conversation import Agent, Call, Conversation, Message, cut_turns
+from reread.reports.advice_facts import AdviceFacts, advice_facts, server_of
+from reread.session.cache_breaks import CacheBreak
 from reread.session.session import Session
 from reread.session.time_spans import CallTimes, first_time, model_times
 from reread.tools import tool_for
@@ -61,6 +65,17 @@ class CallFact(msgspec.Struct, frozen=True, array_like=True):
     lines_removed: int = 0
     cost_usd: float = 0.0
     """Its share of the cost of the response that made it."""
+    command: str | None = None
+    """Of a shell command, the program and what it is told to do: `npm test`."""
+    skill: str | None = None
+    """The skill that it loads, or on behalf of which it was made."""
+    turn: int | None = None
+    """The turn of the main thread that it is in; None in agents and on other branches."""
+
+    @property
+    def mcp_server(self) -> str | None:
+        """The MCP server whose tool it calls."""
+        return server_of(self.tool)
 
 
 class ResponseFact(msgspec.Struct, frozen=True, array_like=True):
@@ -76,6 +91,7 @@ class ResponseFact(msgspec.Struct, frozen=True, array_like=True):
     cost_usd: float
     calls: int
     """How many calls it made."""
+    cache_write_tokens: int = 0
 
 
 class TurnFact(msgspec.Struct, frozen=True, array_like=True):
@@ -112,6 +128,18 @@ class SessionFacts(msgspec.Struct, frozen=True, array_like=True):
     commits: list[str]
     """The hashes of the commits it made."""
     pull_requests: list[int]
+    cache_breaks: list[CacheBreak]
+    commands: list[str]
+    """The commands that were typed, without the slash, each once."""
+    advice: msgspec.Raw
+    """What only advice needs, as MessagePack: it is decoded when asked for."""
+
+    def advice_facts(self) -> AdviceFacts:
+        """Return what only advice needs."""
+        return _decode_advice(self.advice)
+
+
+_decode_advice = msgspec.msgpack.Decoder(AdviceFacts).decode
 
 
 def session_facts(session: Session) -> SessionFacts:
@@ -136,7 +164,14 @@ def session_facts(session: Session) -> SessionFacts:
         calls=calls,
         commits=[commit.sha for commit in session.commits],
         pull_requests=[pull.number for pull in session.pull_requests],
+        cache_breaks=session.cache_breaks,
+        commands=sorted({_typed(message) for message in session.messages if message.kind == "command"} - {""}),
+        advice=msgspec.Raw(msgspec.msgpack.encode(advice_facts(session.conversation))),
     )
+
+
+def _typed(message: Message) -> str:
+    return message.command.name.lstrip("/") if message.command is not None else ""
 
 
 def _response_fact(message: Message, agent: str | None, agent_type: str | None) -> ResponseFact:
@@ -151,6 +186,7 @@ def _response_fact(message: Message, agent: str | None, agent_type: str | None) 
         tokens=usage.tokens,
         cost_usd=usage.cost_usd or 0.0,
         calls=len(message.calls),
+        cache_write_tokens=usage.cache_write_5m_tokens + usage.cache_write_1h_tokens,
     )
 
 
@@ -158,12 +194,16 @@ def _call_facts(conversation: Conversation, agent: str | None, agent_type: str |
     failed: dict[str, bool] = {}
     """Whether the last call of each tool failed, in this turn."""
     times = CallTimes()
+    numbers = {m.index: turn.index for turn in conversation.turns for m in turn.messages} if agent is None else {}
     for turn in cut_turns(conversation.messages, conversation.marks.ends):
         failed.clear()
         for message in turn.messages:
+            skill = _skill_of(message) if message.calls else None
+            number = numbers.get(message.index)
             cost = (message.usage.cost_usd or 0.0) / len(message.calls) if message.calls else 0.0
             for call in message.calls:
-                yield _call_fact(call, times, agent, agent_type, cost, is_retry=failed.get(call.name, False))
+                fact = _call_fact(call, times, agent, agent_type, cost, is_retry=failed.get(call.name, False))
+                yield msgspec.structs.replace(fact, skill=_loaded_skill(call) or skill, turn=number)
                 failed[call.name] = call.state == FAILED
 
 
@@ -189,7 +229,45 @@ def _call_fact(
         lines_added=added,
         lines_removed=removed,
         cost_usd=cost,
+        command=signature(as_dict(call.input).get("command")) if call.name in SHELLS else None,
     )
+
+
+SHELLS = ("Bash", "PowerShell")
+_WORD = re.compile(r"[a-z][\w:.-]*", re.IGNORECASE)
+
+
+def signature(command: object) -> str | None:
+    """Return the program that a shell command runs and what it is told to do: `npm test`, `git push`."""
+    if not isinstance(command, str):
+        return None
+    parts = (part.split() for part in re.split(r"&&|\|\||[;|\n]", command[:LONGEST_COMMAND]))
+    runs = [[word for word in part if not ("=" in word and word.split("=")[0].isidentifier())] for part in parts]
+    for words in (*(run for run in runs if run and run[0] not in BEFORE_COMMANDS), *runs):
+        if words:
+            told = words[1:2] if len(words) > 1 and _WORD.fullmatch(words[1]) and "." not in words[1] else []
+            return " ".join([words[0].rpartition("/")[2] or words[0], *told])[:LONGEST_SIGNATURE]
+    return None
+
+
+LONGEST_COMMAND, LONGEST_SIGNATURE = 2000, 60
+BEFORE_COMMANDS = frozenset({"cd", "export", "set", "source", ".", "echo", "sleep", "mkdir", "true"})
+"""What is run before the command that matters."""
+
+
+def _loaded_skill(call: Call) -> str | None:
+    return as_str(as_dict(call.input).get("skill")) if call.name == "Skill" else None
+
+
+def _skill_of(message: Message) -> str | None:
+    """Return the skill on behalf of which a response was made, if its records name one."""
+    for index in message.records:
+        if ATTRIBUTION in message.bodies.records[index].body:
+            return as_str(message.bodies.native(index).get("attributionSkill"))
+    return None
+
+
+ATTRIBUTION = b'"attributionSkill"'
 
 
 def failure_kind(call: Call) -> str:

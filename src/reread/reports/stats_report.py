@@ -28,6 +28,7 @@ from reread.base.times import TimeLike, parse_period_ms, parse_time_zone
 from reread.catalog.resolve import resolve_session
 from reread.disk import layout
 from reread.errors import Misuse
+from reread.reports.cache_figures import CacheFigures, figures_of, places_of
 from reread.reports.facts_cache import Progress, facts_of
 from reread.reports.session_facts import CallFact, ResponseFact, SessionFacts, TurnFact
 from reread.reports.usage_report import session_name, usage
@@ -147,6 +148,8 @@ class StatsReport(msgspec.Struct, frozen=True):
     """Rows that are more than were asked for; the totals include them."""
     known: dict[str, set[str]] = {}
     """All projects and tools that there are, also those that are not counted: by `project` and by `tool`."""
+    cache: CacheFigures | None = None
+    """What was written to the cache again; None if only some calls are counted."""
 
     @property
     def unplaced_cost_usd(self) -> float:
@@ -203,10 +206,10 @@ def stats(
     """Return what sessions did: their calls, failures, time, context, changed lines and cost, by group and in total.
 
     Without sources, report on all sessions of this machine, or those below `root`. A source is a session by name, or
-    a folder. `by` is tool, failure (the kind), state, file, agent, agent_type, thread (main or subagents), model,
-    session, project, day, week, month, weekday or hour, or several of them. `tool` and `state` count only such calls.
-    With `limit`, there are at most so many rows: the first ones, or the newest if they are in the order of time. What a
-    fork copied from another session is counted once.
+    a folder. `by` is tool, failure (the kind), state, file, skill, mcp_server, agent, agent_type, thread (main or
+    subagents), model, session, project, day, week, month, weekday or hour, or several of them. `tool` and `state` count
+    only such calls. With `limit`, there are at most so many rows: the first ones, or the newest if they are in the
+    order of time. What a fork copied from another session is counted once.
     """
     names = list(map(session_name, sources))
     zone = parse_time_zone(tz)
@@ -223,25 +226,27 @@ def stats(
     unread: list[str] = []
     known: dict[str, set[str]] = {"project": set(), "tool": set()}
     sessions: list[SessionFacts] = []
-    for facts in facts_of(_session_files(names, root), cache=cache, progress=progress, unread=unread):
+    for facts in facts_of(session_files_of(names, root), cache=cache, progress=progress, unread=unread):
         known["project"].update([normalize_folder(facts.project)] if facts.project else ())
         known["tool"].update(call.tool for call in facts.calls)
         if not folders or layout.is_within(facts.project, folders):
             sessions.append(facts)
     tally = _Tally(keys, keep, by_call=keep.is_on_calls or not CALL_GROUPS.isdisjoint(groups))
-    for facts in sorted(sessions, key=_start):
+    for facts in sorted(sessions, key=began_at):
         tally.add(facts)
     rows = [
         StatsGroup(dict(zip(groups, group, strict=True)), figures)
         for group, figures in sorted(tally.groups.items(), key=lambda item: _order(item, groups))
         if group  # without groups, there is only the total
     ]
-    used = None
+    used = cached = None
     if not keep.is_on_calls:
+        places, written = places_of(sorted(sessions, key=began_at), keep.accepts_time)
+        cached = figures_of([found for _, found in places], written)
         used = usage(*names, by=(), since=since, until=until, tz=tz, project=project, root=root, cache=cache).totals
     rows, hidden = limit_rows(rows, limit, newest=is_timeline(groups))
     counted = (groups, rows, tally.totals, len(tally.counted), tally.calls)
-    return StatsReport(*counted, used, tuple(sorted(unread)), tuple(hidden), known)
+    return StatsReport(*counted, used, tuple(sorted(unread)), tuple(hidden), known, cached)
 
 
 class _Tally:
@@ -330,7 +335,9 @@ def _of_call(name: str) -> Key:
     return lambda _, fact: getattr(fact, name) if isinstance(fact, CallFact) else NO_CALL
 
 
-_CALL_KEYS: dict[str, Key] = {name: _of_call(name) for name in ("tool", "failure", "state", "file")}
+_CALL_KEYS: dict[str, Key] = {
+    name: _of_call(name) for name in ("tool", "failure", "state", "file", "skill", "mcp_server")
+}
 CALL_GROUPS = frozenset(_CALL_KEYS)
 """The groups that split turns and responses."""
 _KEYS: dict[str, Key] = {
@@ -363,12 +370,14 @@ def _order(item: tuple[tuple[str | None, ...], Stats], groups: Sequence[str]) ->
     return (-figures.calls, -figures.cost_usd, *(value or "" for value in group))
 
 
-def _start(facts: SessionFacts) -> tuple[int, str]:
+def began_at(facts: SessionFacts) -> tuple[int, str]:
+    """Return when a session began, and its file: what copies are in another of belongs to the first."""
     times = (fact.time_ms for fact in (*facts.turns[:1], *facts.responses[:1]))
     return (next((time for time in times if time is not None), 1 << 62), facts.path)
 
 
-def _session_files(names: Sequence[str | Path], root: str | Path | Sequence[str | Path] | None) -> list[Path]:
+def session_files_of(names: Sequence[str | Path], root: str | Path | Sequence[str | Path] | None) -> list[Path]:
+    """Return the files of the sessions that are named, or of all sessions."""
     if not names:
         return list(layout.session_files([root] if isinstance(root, str | Path) else root))
     found: list[Path] = []
@@ -388,7 +397,8 @@ def stats_value(report: StatsReport) -> dict[str, Any]:
         "unconfirmed_responses": used.unconfirmed_responses,
         "unpriced_models": list(used.unpriced_models),
     }
-    return {"sessions": report.sessions, "rows": rows, "totals": totals}
+    cached = {"cache": msgspec.to_builtins(report.cache)} if report.cache is not None else {}
+    return {"sessions": report.sessions, "rows": rows, "totals": totals, **cached}
 
 
 def call_place_value(place: CallPlace) -> dict[str, Any]:

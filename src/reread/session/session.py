@@ -31,6 +31,7 @@ from reread.records.decode import Records
 from reread.records.dialects import stored
 from reread.records.lines import Lines
 from reread.session import merge, rules
+from reread.session.cache_breaks import CacheBreak, CacheBreaks
 from reread.session.context_window import ContextFills, context_of
 from reread.session.loader import Progress
 from reread.session.results import TurnResult, turn_results
@@ -206,6 +207,16 @@ class Session:
         Call it for what filled the context: `session.context(turn=14)`.
         """
         return ContextFills(context_of(self.conversation, current_prices()), self.conversation, self.agents)
+
+    @property
+    def cache_breaks(self) -> list[CacheBreak]:
+        """The requests that had to write again what was cached, its agents' included; each response counts once."""
+        found = {cache_break.message: cache_break for cache_break in CacheBreaks(self.conversation)}
+        for agent in self.agents.values():
+            for cache_break in CacheBreaks(agent):
+                if cache_break.message not in self.conversation.messages_by_id:
+                    found.setdefault(cache_break.message, cache_break)
+        return list(found.values())
 
     @property
     def metadata(self) -> Metadata:

@@ -22,6 +22,9 @@ from reread.archive.retention import Retention as Retention
 from reread.archive.sync import FileOutcome as FileOutcome
 from reread.archive.verify import KeptEntry as KeptEntry
 from reread.archive.verify import KeptProblem as KeptProblem
+from reread.base.choices import AdviceKind as AdviceKind
+from reread.base.choices import CacheBreakCause as CacheBreakCause
+from reread.base.choices import CacheGrouping as CacheGrouping
 from reread.base.choices import CallState as CallState
 from reread.base.choices import ExportFormat as ExportFormat
 from reread.base.choices import SearchKind as SearchKind
@@ -123,8 +126,15 @@ from reread.redaction.omissions import Omission as Omission
 from reread.redaction.removal_manifest import Removal as Removal
 from reread.redaction.removal_manifest import RemovalManifest as RemovalManifest
 from reread.redaction.rewrite import DropCounts as DropCounts
+from reread.reports.advice_report import Advice as Advice
+from reread.reports.advice_report import AdvicePlace as AdvicePlace
+from reread.reports.advice_report import AdviceReport as AdviceReport
 from reread.reports.blame_report import BlamedLine as BlamedLine
 from reread.reports.budget_report import BudgetState as BudgetState
+from reread.reports.cache_figures import CacheFigures as CacheFigures
+from reread.reports.cache_report import BreakPlace as BreakPlace
+from reread.reports.cache_report import CacheGroup as CacheGroup
+from reread.reports.cache_report import CacheReport as CacheReport
 from reread.reports.diff_report import DiffSide as DiffSide
 from reread.reports.diff_report import FileDifference as FileDifference
 from reread.reports.diff_report import SessionDiff as SessionDiff
@@ -145,6 +155,7 @@ from reread.reports.stats_report import CallPlace as CallPlace
 from reread.reports.stats_report import Stats as Stats
 from reread.reports.stats_report import StatsGroup as StatsGroup
 from reread.reports.stats_report import StatsReport as StatsReport
+from reread.session.cache_breaks import CacheBreak as CacheBreak
 from reread.session.changes import ChangeStream as ChangeStream
 from reread.session.commits import Commit as Commit
 from reread.session.commits import PullRequest as PullRequest

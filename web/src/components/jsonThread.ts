@@ -69,7 +69,7 @@ export class JsonThread {
   }
 }
 
-const NO_ITEM = { turn: 0, line: 0, after: null, title: "", label: "", responses: [], fields: null, seconds: null, commits: [], pull_requests: [] };
+const NO_ITEM = { turn: 0, line: 0, after: null, title: "", label: "", responses: [], fields: null, seconds: null, commits: [], pull_requests: [], cache_breaks: [] };
 
 const NO_OVERVIEW: Overview = {
   key: "", id: "", title: "", project: "", project_guessed: false, path: null, git_branches: [], versions: [], models: [], dialects: [],

@@ -51,6 +51,24 @@ export interface TurnResult {
   exit_code: number | null;
 }
 
+/** A request that had to write again what was cached. */
+export interface CacheBreak {
+  message: string;
+  line: number;
+  turn: number | null;
+  agent: string | null;
+  time_ms: number | null;
+  model: string | null;
+  cause: "tools_changed" | "system_changed" | "messages_changed" | "model_changed" | "idle_over_5m" | "idle_over_1h" | "compaction" | "context_edited" | "rewind" | "resume" | "agent_start" | "unknown";
+  evidence: "server" | "requests" | "time" | "transcript" | "none";
+  tokens: number;
+  cost_usd: number | null;
+  gap_seconds: number | null;
+  cached_tokens: number;
+  read_tokens: number;
+  detail: string;
+}
+
 /** One prompt, one response or one notice: every record of it, joined. */
 export interface MessageValue {
   id: string;
@@ -175,6 +193,7 @@ export interface ConversationValue {
   turns: TurnValue[];
   branches?: BranchValue[];
   compactions?: CompactionValue[];
+  cache_breaks?: CacheBreak[];
   state?: StateValue[];
   ledger?: Fate[];
 }
@@ -186,6 +205,7 @@ export interface AgentValue {
   turns: TurnValue[];
   branches?: BranchValue[];
   compactions?: CompactionValue[];
+  cache_breaks?: CacheBreak[];
   state?: StateValue[];
   ledger?: Fate[];
   id: string;
@@ -205,6 +225,7 @@ export interface SessionValue {
   turns: TurnValue[];
   branches?: BranchValue[];
   compactions?: CompactionValue[];
+  cache_breaks?: CacheBreak[];
   state?: StateValue[];
   ledger?: Fate[];
   version: 1;

@@ -386,6 +386,7 @@ export interface TimelineItem {
   seconds: number | null;
   commits: CommitInfo[];
   pull_requests: PullRequestInfo[];
+  cache_breaks: string[];
 }
 
 /** A slice of the timeline. */

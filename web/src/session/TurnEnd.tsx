@@ -1,4 +1,4 @@
-/** The end of a turn: its commits and pull requests, then the model, the duration, tokens and cost, and how to go on from there. */
+/** What follows a message: cache breaks; at the end of a turn, its commits and pull requests, then the model, the duration, tokens and cost, and how to go on from there. */
 
 import { useThreadStore } from "../contexts";
 import { useCopy } from "../kit/CopyTextButton";
@@ -13,9 +13,14 @@ import type { CommitInfo, PullRequestInfo, TimelineItem } from "../data/values";
 const SHORT_SHA = 9;
 
 export function TurnEnd({ item }: { item: TimelineItem }) {
-  const { figures, seconds, commits, pull_requests: pulls } = item;
+  const { figures, seconds, commits, pull_requests: pulls, cache_breaks: breaks } = item;
   return (
     <>
+      {breaks.map((text, at) => (
+        <p key={at} className="cache-break">
+          <PlainText text={capitalized(text)} />
+        </p>
+      ))}
       {commits.length + pulls.length > 0 && (
         <ul className="git" aria-label="Commits and pull requests of this turn">
           {commits.map((commit) => (

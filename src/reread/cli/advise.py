@@ -1,0 +1,69 @@
+"""`reread advise`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from reread.cli._options import (
+    SESSION,
+    end_report,
+    json_option,
+    merged_roots,
+    pager_option,
+    project_option,
+    root_options,
+    since_option,
+    until_option,
+)
+from reread.cli._output import print_json, print_lines, print_notice, progress, terminal_width
+
+
+@click.command()
+@click.argument("sessions", nargs=-1, type=SESSION, metavar="[SESSION|DIR]...")
+@project_option
+@since_option
+@until_option
+@click.option("--no-cache", is_flag=True, help="Read all files again, and store nothing in the cache.")
+@pager_option
+@json_option
+@root_options
+@click.pass_context
+def advise(
+    ctx: click.Context,
+    sessions: tuple[str, ...],
+    root: tuple[Path, ...],
+    as_json: bool,
+    no_cache: bool,
+    **options: Any,
+) -> None:
+    """Say what to do otherwise, from what was recorded.
+
+    No model is asked. It names MCP servers, tools and skills that are loaded and never used, with what they cost;
+    commands that keep failing; calls that are denied again and again; and habits that make the cache expire. Each has
+    its evidence, and none repeats what the memory files (CLAUDE.md) of these sessions mention.
+
+    \b
+    reread advise
+    reread advise --since 30d --project shop
+    reread advise --json
+    """
+    from reread.render.advice_listing import advice_lines
+    from reread.reports.advice_report import advice_value
+    from reread.reports.advice_report import advise as look
+
+    roots = merged_roots(ctx, root)
+    with progress("reading", None) as step:
+        report = look(*sessions, root=roots or None, cache=not no_cache, progress=step, **options)
+    for path in report.unread:
+        print_notice(f"Cannot read {path}: not included.")
+    if as_json:
+        print_json(advice_value(report))
+    elif report.items:
+        print_lines([line] for line in advice_lines(report, width=terminal_width()))
+    filters = any(options.values()) if not report.sessions else None
+    end_report(ctx, roots, of_all=not sessions, filters=filters, notices=[], text="No session fits these options.")
+    if report.sessions and not report.items and not as_json:
+        print_notice("No advice: nothing is loaded in vain, fails, is denied or expires often enough.")

@@ -1,0 +1,149 @@
+"""What advice needs of one session: what was loaded into its requests, what it cost there, and what its memory says."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
+from reread.accounting.billing import charge_of, rates_of
+from reread.accounting.prices import current_prices
+from reread.base import jsontext
+from reread.base.coerce import as_dict, as_list, as_str
+from reread.base.times import timestamp_ms
+from reread.model.conversation import Conversation
+from reread.records.decode import Record
+
+MCP_PREFIX = "mcp__"
+MARKS = (
+    b'"api-request-shape"',
+    b'"skill_listing"',
+    b'"deferred_tools_delta"',
+    b'"mcp_instructions_delta"',
+    b'"mcp_servers"',
+    b'"instructions"',
+    b'"nested_memory"',
+)
+"""One of these is in every record that tells what was loaded."""
+MEMORY = ("instructions", "nested_memory")
+"""The attachments that hold memory files."""
+LONGEST_MEMORY = 200_000
+"""Characters of memory that are kept of a session."""
+_LISTED = re.compile(r"^- ([^:\n]+):", re.MULTILINE)
+
+PLACEHOLDER = "DeferredToolPlaceholder"
+"""A tool that stands for those that are loaded later."""
+SERVER, TOOL, SKILL = "mcp_server", "tool", "skill"
+
+
+class Loaded(msgspec.Struct, frozen=True, array_like=True):
+    """A server, tool or skill that was in the requests of a session."""
+
+    kind: str
+    """mcp_server, tool or skill."""
+    name: str
+    chars: int | None
+    """Characters of its definition in each request; None if only its name is recorded."""
+
+
+class AdviceFacts(msgspec.Struct, frozen=True, array_like=True):
+    """What advice needs of one session."""
+
+    loaded: list[Loaded] = []
+    memory: str = ""
+    """The texts of its memory files, as recorded."""
+    picos_per_token: int = 0
+    """What one token at the start of the main thread's prompt cost over the whole session, in pico-dollars."""
+
+
+def advice_facts(conversation: Conversation) -> AdviceFacts:
+    """Return what was loaded in the main thread of a session."""
+    loaded: dict[tuple[str, str], int | None] = {}
+    memory: dict[str, None] = {}
+    for record in conversation.records:
+        if any(mark in record.body for mark in MARKS):
+            for kind, name, chars in _loaded(record):
+                loaded[kind, name] = max(chars or 0, loaded.get((kind, name)) or 0) or None
+            memory |= dict.fromkeys(_memory(record))
+    found = [Loaded(kind, name, chars) for (kind, name), chars in loaded.items()]
+    return AdviceFacts(found, "\n\n".join(memory)[:LONGEST_MEMORY], _picos_per_token(conversation))
+
+
+def server_of(tool: str) -> str | None:
+    """Return the MCP server of a tool by its name; None if it is another tool."""
+    if not tool.startswith(MCP_PREFIX):
+        return None
+    return tool.removeprefix(MCP_PREFIX).partition("__")[0] or None
+
+
+def _loaded(record: Record) -> Iterator[tuple[str, str, int | None]]:
+    native = record.native
+    if record.type == "api-request-shape":
+        yield from _defined(as_list(as_dict(native.get("shape")).get("tools")))
+    elif record.type == "attachment":
+        yield from _attached(as_dict(native.get("attachment")))
+    elif record.type == "system" and native.get("subtype") == "init":
+        yield from ((SERVER, name, None) for item in as_list(native.get("mcp_servers")) if (name := _server_name(item)))
+        yield from ((SKILL, name, None) for name in _names(native.get("skills")))
+
+
+def _defined(tools: list[Any]) -> Iterator[tuple[str, str, int | None]]:
+    """The tools of a request; those of one MCP server count together."""
+    servers: dict[str, int] = {}
+    for tool in tools:
+        name, chars = as_str(as_dict(tool).get("name")), len(jsontext.dumps(tool))
+        server = server_of(name) if name else None
+        if server is not None:
+            servers[server] = servers.get(server, 0) + chars
+        elif name and name != PLACEHOLDER:
+            yield TOOL, name, chars
+    yield from ((SERVER, name, chars) for name, chars in servers.items())
+
+
+def _attached(payload: dict[str, Any]) -> Iterator[tuple[str, str, int | None]]:
+    kind, names = payload.get("type"), _names(payload.get("addedNames"))
+    if kind == "skill_listing":
+        content = as_str(payload.get("content")) or ""
+        starts = list(_LISTED.finditer(content))
+        ends = [*(start.start() for start in starts[1:]), len(content)]
+        sizes = {start[1]: end - start.start() for start, end in zip(starts, ends, strict=False)}
+        yield from ((SKILL, name, sizes.get(name)) for name in _names(payload.get("names")) or sizes)
+    elif kind == "mcp_instructions_delta":
+        blocks = as_list(payload.get("addedBlocks"))
+        yield from ((SERVER, name, len(str(block))) for name, block in zip(names, blocks, strict=False))
+    elif kind == "deferred_tools_delta":
+        yield from ((SERVER, server, None) for name in names if (server := server_of(name)))
+
+
+def _memory(record: Record) -> Iterator[str]:
+    payload = as_dict(record.native.get("attachment")) if record.type == "attachment" else {}
+    if payload.get("type") in MEMORY:
+        for file in [*as_list(payload.get("files")), payload.get("content")]:
+            text = as_dict(file).get("content") if isinstance(file, dict) else file
+            if isinstance(text, str):
+                yield text
+
+
+def _names(value: Any) -> list[str]:
+    return [name for name in as_list(value) if isinstance(name, str) and name]
+
+
+def _server_name(item: Any) -> str | None:
+    connected = as_dict(item).get("status") in (None, "connected")
+    return (as_str(as_dict(item).get("name")) if isinstance(item, dict) else as_str(item)) if connected else None
+
+
+def _picos_per_token(conversation: Conversation) -> int:
+    """Return what one token at the start of each prompt cost: it is read if anything is, else written, else input."""
+    picos, prices = 0, current_prices()
+    for message in conversation.messages:
+        for row in message.rows if message.kind == "response" else ():
+            charge = charge_of(row.usage, row.model)
+            rates = rates_of(charge, timestamp_ms(message.stamp), prices)
+            if rates is None:
+                continue
+            written = rates.write_1h if charge.write_1h else rates.write_5m if charge.write_5m else rates.input
+            picos += rates.read if charge.read else written
+    return picos

@@ -1,0 +1,319 @@
+"""Advice from what sessions recorded, without a model: what to leave out, allow, mend or do otherwise."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime, tzinfo
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from reread.accounting.group_by import ZoneClock
+from reread.base.choices import AdviceKind, CacheBreakCause
+from reread.base.text import plural
+from reread.base.times import TimeLike, parse_period_ms, parse_time_zone
+from reread.disk import layout
+from reread.reports.advice_facts import SERVER, SKILL, TOOL, AdviceFacts, server_of
+from reread.reports.cache_figures import places_of
+from reread.reports.facts_cache import Progress, facts_of
+from reread.reports.session_facts import CallFact, SessionFacts
+from reread.reports.stats_report import began_at, session_files_of
+from reread.reports.usage_report import session_name
+from reread.session.cache_breaks import CacheBreak
+from reread.tools.outcome import DENIED, DONE, FAILED
+
+if TYPE_CHECKING:
+    from reread.session.session import Session
+
+CHARS_PER_TOKEN = 4
+"""What a token of a definition is taken for: the API counts requests, not their parts."""
+PICOS_PER_DOLLAR = 10**12
+OFTEN = 3
+"""Fewer failures, denials, breaks or sessions are no habit."""
+MOST_PLACES = 5
+"""So many places are named as evidence of each advice."""
+EXPECTED_FAILURES = frozenset({"grep", "rg", "egrep", "fgrep", "diff", "cmp", "test", "[", "false", "which", "pgrep"})
+"""Commands that fail to say no."""
+
+
+class AdvicePlace(msgspec.Struct, frozen=True):
+    """A session that an advice comes from, and where in it."""
+
+    session: str
+    title: str
+    line: int | None
+    """None if it is the session as a whole."""
+    turn: int | None
+    command: str
+    """What to type to see it."""
+
+
+class Advice(msgspec.Struct, frozen=True):
+    """One thing to do otherwise, with its evidence."""
+
+    kind: AdviceKind
+    subject: str
+    """What it is about: a server, tools, skills, a command, a tool, or the cause of cache breaks."""
+    text: str
+    """What was seen, in a sentence."""
+    project: str | None
+    """The project that it is about; None for all of them."""
+    count: int
+    """How often it was seen: sessions, failures, denials, breaks."""
+    tokens: int | None
+    """Tokens that it cost: of each request for what is loaded, of all breaks for the cache; None if not known."""
+    tokens_estimated: bool
+    """True if tokens and cost are computed from the length of a text."""
+    cost_usd: float | None
+    """What it cost in all; None if it cannot be priced."""
+    command: str
+    """What to type to see more."""
+    places: list[AdvicePlace]
+    """The newest sessions and turns that it comes from."""
+
+
+class AdviceReport(msgspec.Struct, frozen=True):
+    """Advice, the most expensive first."""
+
+    items: list[Advice]
+    sessions: int
+    """The sessions that were looked at."""
+    unread: tuple[str, ...] = ()
+    """Files that could not be read."""
+
+    def __getitem__(self, name: str) -> Any:
+        return getattr(self, name)
+
+
+def advise(
+    *sources: str | os.PathLike[str] | Session,
+    since: TimeLike | None = None,
+    until: TimeLike | None = None,
+    tz: str | tzinfo | None = None,
+    project: str | Path | Sequence[str | Path] | None = None,
+    root: str | Path | Sequence[str | Path] | None = None,
+    cache: bool = True,
+    progress: Progress | None = None,
+) -> AdviceReport:
+    """Return what sessions suggest to do otherwise, each with its evidence; no model is asked.
+
+    MCP servers, tools and skills that are loaded and never used; commands that keep failing; denials that repeat; cache
+    breaks by habit. What the memory files of these sessions mention is left out. Without sources, look at all sessions
+    of this machine, or those below `root`.
+    """
+    zone = parse_time_zone(tz)
+    first, last = parse_period_ms(since, until, zone)
+    folders = layout.expand_folders(project)
+    unread: list[str] = []
+    paths = session_files_of(list(map(session_name, sources)), root)
+    found = facts_of(paths, cache=cache, progress=progress, unread=unread)
+    sessions = [
+        facts
+        for facts in sorted(found, key=began_at)
+        if (not folders or layout.is_within(facts.project, folders))
+        and (first or -(1 << 62)) <= (began_at(facts)[0] if first or last else 0) < (last or 1 << 62)
+    ]
+    items = [
+        *_unused(sessions),
+        *_failing(sessions),
+        *_denied(sessions),
+        *_habits(sessions, ZoneClock(zone)),
+    ]
+    items.sort(key=lambda item: (-(item.cost_usd or 0.0), -item.count, item.subject))
+    return AdviceReport(items, len(sessions), tuple(sorted(unread)))
+
+
+def advice_value(report: AdviceReport) -> dict[str, Any]:
+    """Return advice as JSON values."""
+    return {"sessions": report.sessions, "advice": msgspec.to_builtins(report.items)}
+
+
+class _Subject:
+    """Something that is loaded: in which sessions, and whether any of them used it."""
+
+    def __init__(self) -> None:
+        self.sessions: list[SessionFacts] = []
+        self.chars = 0
+        self.picos = 0
+        self.priced = 0
+
+
+def _unused(sessions: Sequence[SessionFacts]) -> Iterator[Advice]:
+    used = {(SKILL, name) for facts in sessions for call in facts.calls if (name := call.skill)}
+    used |= {(SKILL, name) for facts in sessions for name in facts.commands}
+    for tool in {call.tool for facts in sessions for call in facts.calls}:
+        used |= {(TOOL, tool), (SERVER, server_of(tool) or "")}
+    subjects: dict[tuple[str, str], _Subject] = {}
+    for facts in sessions:
+        own = facts.advice_facts()
+        for loaded in own.loaded:
+            key = (loaded.kind, loaded.name)
+            if key in used or _is_mentioned(loaded.name, own):
+                continue
+            subject = subjects.setdefault(key, _Subject())
+            subject.sessions.append(facts)
+            if loaded.chars is not None:
+                subject.chars = max(subject.chars, loaded.chars)
+                subject.picos += own.picos_per_token * loaded.chars // CHARS_PER_TOKEN
+                subject.priced += 1
+    often = {key: subject for key, subject in subjects.items() if len(subject.sessions) >= min(OFTEN, len(sessions))}
+    for (kind, name), subject in often.items():
+        if kind == SERVER:
+            yield _unused_advice("unused_mcp_server", name, f"MCP server {name} was", [subject])
+    kinds: tuple[tuple[str, AdviceKind], ...] = ((TOOL, "unused_tools"), (SKILL, "unused_skills"))
+    for kind, advice in kinds:
+        group = {name: subject for (found, name), subject in often.items() if found == kind}
+        if group:
+            names = sorted(group, key=lambda name: -group[name].chars)
+            text = f"{plural(len(names), kind)} {'was' if len(names) == 1 else 'were'}"
+            yield _unused_advice(advice, ", ".join(names), text, [group[name] for name in names])
+
+
+def _unused_advice(kind: AdviceKind, subject: str, what: str, found: Sequence[_Subject]) -> Advice:
+    sessions = list({facts.path: facts for one in found for facts in one.sessions}.values())
+    chars, is_priced = sum(one.chars for one in found), any(one.priced for one in found)
+    cost = sum(one.picos for one in found) / PICOS_PER_DOLLAR if is_priced else None
+    group = {"unused_mcp_server": "mcp_server", "unused_tools": "tool", "unused_skills": "skill"}[kind]
+    return Advice(
+        kind=kind,
+        subject=subject,
+        text=f"{what} loaded in {plural(len(sessions), 'session')} and never used",
+        project=None,
+        count=len(sessions),
+        tokens=chars // CHARS_PER_TOKEN if is_priced else None,
+        tokens_estimated=is_priced,
+        cost_usd=cost,
+        command=f"reread stats --by {group}",
+        places=_newest(_place(facts, None, None) for facts in sessions),
+    )
+
+
+def _failing(sessions: Sequence[SessionFacts]) -> Iterator[Advice]:
+    runs: dict[tuple[str, str], list[tuple[SessionFacts, CallFact]]] = {}
+    for facts, call in _fresh_calls(sessions):
+        if call.command and call.command.split()[0] not in EXPECTED_FAILURES and call.state in (DONE, FAILED):
+            runs.setdefault((facts.project, call.command), []).append((facts, call))
+    for (project, command), calls in runs.items():
+        failed = [(facts, call) for facts, call in calls if call.state == FAILED]
+        if len(failed) < OFTEN or 2 * len(failed) < len(calls) or _says(command, failed):
+            continue
+        kinds = Counter(call.failure for _, call in failed)
+        most = ", ".join(kind for kind, _ in kinds.most_common(2) if kind)
+        text = f"`{command}` failed in {len(failed)} of {plural(len(calls), 'run')} ({most})"
+        see = f"reread stats --project {shlex.quote(project)} --tool Bash --state failed --list"
+        yield _called("failing_command", command, text, project, failed, see)
+
+
+def _denied(sessions: Sequence[SessionFacts]) -> Iterator[Advice]:
+    denials: dict[tuple[str, str], list[tuple[SessionFacts, CallFact]]] = {}
+    for facts, call in _fresh_calls(sessions):
+        if call.state == DENIED:
+            denials.setdefault((facts.project, call.command or call.tool), []).append((facts, call))
+    for (project, subject), calls in denials.items():
+        if len(calls) >= OFTEN and not _says(subject, calls):
+            see = f"reread stats --project {shlex.quote(project)} --state denied --list"
+            text = f"`{subject}` was denied {len(calls)} times: allow it, or say what to do instead"
+            yield _called("repeated_denial", subject, text, project, calls, see)
+
+
+def _called(
+    kind: AdviceKind,
+    subject: str,
+    text: str,
+    project: str,
+    calls: Sequence[tuple[SessionFacts, CallFact]],
+    command: str,
+) -> Advice:
+    """Advice about calls, with the last ones as evidence and their cost."""
+    return Advice(
+        kind=kind,
+        subject=subject,
+        text=text,
+        project=project or None,
+        count=len(calls),
+        tokens=None,
+        tokens_estimated=False,
+        cost_usd=sum(call.cost_usd for _, call in calls),
+        command=command,
+        places=_newest(_place(facts, call.line, call.turn, call.agent) for facts, call in calls),
+    )
+
+
+HABITS: dict[CacheBreakCause, str] = {
+    "idle_over_5m": "The cache expired {count} after more than five minutes of idle time{when}",
+    "idle_over_1h": "The cache expired {count} after more than an hour of idle time{when}",
+    "model_changed": "The model was switched in mid-session {count}: each has a cache of its own",
+    "resume": "Sessions were resumed {count} with another system prompt or tools",
+    "tools_changed": "The tools changed in mid-session {count}: connect MCP servers before the first prompt",
+    "system_changed": "The system prompt changed in mid-session {count}",
+    "rewind": "Sessions were rewound {count} to where nothing was cached any more",
+    "compaction": "Sessions were compacted {count}",
+}
+"""Causes of cache breaks that someone can do something about."""
+
+
+def _habits(sessions: Sequence[SessionFacts], clock: ZoneClock) -> Iterator[Advice]:
+    found: dict[CacheBreakCause, list[tuple[SessionFacts, CacheBreak]]] = {}
+    for facts, item in places_of(sessions, lambda _: True)[0]:
+        found.setdefault(item.cause, []).append((facts, item))
+    for cause, text in HABITS.items():
+        places = found.get(cause, [])
+        if len(places) < OFTEN:
+            continue
+        times = [clock.time(item.time_ms) for _, item in places if item.time_ms is not None]
+        costs = [item.cost_usd for _, item in places if item.cost_usd is not None]
+        yield Advice(
+            kind="cache_habit",
+            subject=cause,
+            text=text.format(count=plural(len(places), "time"), when=_when(times)),
+            project=None,
+            count=len(places),
+            tokens=sum(item.tokens for _, item in places),
+            tokens_estimated=False,
+            cost_usd=sum(costs) if costs else None,
+            command="reread usage --by cache,hour" if cause.startswith("idle") else "reread usage --by cache,session",
+            places=_newest(_place(facts, item.line, item.turn, item.agent) for facts, item in places),
+        )
+
+
+def _when(times: Sequence[datetime]) -> str:
+    """Say at which time of the day most of it happens, if there is one: the three hours with at least half of it."""
+    hours = Counter(time.hour for time in times)
+    if not hours:
+        return ""
+    first = max(range(24), key=lambda hour: (sum(hours[(hour + n) % 24] for n in range(3)), hours[hour]))
+    share = sum(hours[(first + n) % 24] for n in range(3)) / len(times)
+    return f", mostly from {first:02}:00 to {(first + 3) % 24:02}:00" if share >= 0.5 and len(times) >= OFTEN else ""
+
+
+def _fresh_calls(sessions: Iterable[SessionFacts]) -> Iterator[tuple[SessionFacts, CallFact]]:
+    """Yield the calls of sessions, each once however many have a copy."""
+    seen: set[str] = set()
+    for facts in sessions:
+        for call in facts.calls:
+            if not call.id or call.id not in seen:
+                seen.add(call.id)
+                yield facts, call
+
+
+def _says(subject: str, calls: Sequence[tuple[SessionFacts, CallFact]]) -> bool:
+    """True if the memory of one of the sessions mentions something."""
+    return any(_is_mentioned(subject, facts.advice_facts()) for facts, _ in calls)
+
+
+def _is_mentioned(subject: str, facts: AdviceFacts) -> bool:
+    return subject.lower() in facts.memory.lower()
+
+
+def _place(facts: SessionFacts, line: int | None, turn: int | None, agent: str | None = None) -> AdvicePlace:
+    turns = f" --turns {turn}" if turn is not None and agent is None else ""
+    return AdvicePlace(facts.session, facts.title, line, turn, f"reread show {shlex.quote(facts.session)}{turns}")
+
+
+def _newest(places: Iterable[AdvicePlace]) -> list[AdvicePlace]:
+    """Return the last places, newest first, each turn once."""
+    return list({place.command: place for place in places}.values())[: -MOST_PLACES - 1 : -1]

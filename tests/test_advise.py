@@ -1,0 +1,159 @@
+"""Advice: what is loaded in vain, fails, is denied or expires, and nothing that is used or known already."""
+
+import json
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from command import run
+from making import answer, attachment, jsonl, reply, result, state, use, user
+from prompt_cache import Client
+
+import reread
+from reread.accounting.prices import bundled_prices
+from reread.reports.session_facts import signature
+
+SERVERS = {"shop": ["find", "buy"], "idle": ["wait"]}
+DENIED = "The user doesn't want to proceed with this tool use. The tool use was rejected"
+
+
+def shape() -> dict[str, Any]:
+    tools = [{"name": name, "description": "d" * 400} for name in ("Bash", "Cron")]
+    tools += [
+        {"name": f"mcp__{server}__{tool}", "description": "m" * 900} for server in SERVERS for tool in SERVERS[server]
+    ]
+    return state("api-request-shape", shapeHash="1", shape={"system": [], "tools": tools})
+
+
+def write_sessions(folder: Path, *, memory: str = "", times: int = 3) -> Path:
+    """Three sessions that use one server, one skill and no cron, and in which much goes wrong."""
+    for number in range(times):
+        client = Client(cwd="/work/shop", sessionId=f"5e551017-0000-4000-8000-00000000000{number}")
+        client.now += timedelta(days=number)
+        client.records.append(shape())
+        client.prompt()
+        files = [{"path": "/work/shop/CLAUDE.md", "content": memory}]
+        client.write(attachment("instructions", {"files": files}))
+        listing = "- pdf: read PDF files\n- deploy: put it on the server, in three long steps"
+        client.write(attachment("skill_listing", {"names": ["pdf", "deploy"], "content": listing}))
+        client.respond(9_000)
+        for at, (name, input, answered) in enumerate(
+            [
+                ("Bash", {"command": "cd /work && npm test -- --all"}, ("Exit code 1\nfailed", True)),
+                ("Bash", {"command": "grep -r needle ."}, ("Exit code 1", True)),
+                ("Bash", {"command": "git push origin"}, (DENIED, True)),
+                ("mcp__shop__find", {"word": "x"}, ("found", False)),
+                ("Skill", {"skill": "pdf"}, ("loaded", False)),
+            ]
+        ):
+            id = f"call{number}-{at}"
+            client.write(reply(use(id, name, **input), id=f"m{id}", usage={}, stop_reason="tool_use"))
+            client.write(answer(result(id, answered[0], is_error=answered[1])))
+        client.respond()
+        client.now += timedelta(minutes=30)
+        client.prompt()
+        client.respond()
+        project = folder / "projects" / "-work-shop"
+        project.mkdir(parents=True, exist_ok=True)
+        (project / f"{client.fields['sessionId']}.jsonl").write_bytes(jsonl(*client.records))
+    return folder
+
+
+def test_each_advice_has_its_evidence(tmp_path: Path) -> None:
+    report = reread.advise(root=write_sessions(tmp_path), tz="UTC")
+    found = {item.kind: item for item in report.items}
+    assert {kind: (item.subject, item.count) for kind, item in found.items()} == {
+        "unused_mcp_server": ("idle", 3),
+        "unused_tools": ("Cron", 3),
+        "unused_skills": ("deploy", 3),
+        "failing_command": ("npm test", 3),
+        "repeated_denial": ("git push", 3),
+        "cache_habit": ("idle_over_5m", 3),
+    }
+    assert "mostly from" in found["cache_habit"].text and found["cache_habit"].project is None
+    assert found["failing_command"].project == "/work/shop"
+    assert "failed in 3 of 3 runs (exit 1)" in found["failing_command"].text
+    for item in report.items:
+        assert len({place.session for place in item.places}) == 3 and all(place.title for place in item.places)
+        assert run(*item.command.split()[1:], "--root", str(tmp_path)).returncode == 0
+        assert all(run(*place.command.split()[1:], "--root", str(tmp_path)).returncode == 0 for place in item.places)
+
+
+def test_what_is_loaded_in_vain_has_a_price(tmp_path: Path) -> None:
+    report = reread.advise(root=write_sessions(tmp_path))
+    server = next(item for item in report.items if item.kind == "unused_mcp_server")
+    chars = len(json.dumps({"name": "mcp__idle__wait", "description": "m" * 900}, separators=(",", ":")))
+    assert server.tokens == chars // 4 and server.tokens_estimated
+    rates = bundled_prices().rates("claude-opus-4-5", 20_767)
+    assert rates is not None
+    # of three requests, the first and the one after half an hour write the prompt, and one reads it
+    assert server.cost_usd == pytest.approx(3 * (chars / 4) * (2 * rates.write_5m + rates.read) / 1e12, rel=0.01)
+
+
+def test_what_memory_says_is_not_said_again(tmp_path: Path) -> None:
+    memory = "Run `npm test` twice. Never git push. The deploy skill and the idle server are for others; so is Cron."
+    report = reread.advise(root=write_sessions(tmp_path, memory=memory))
+    assert [item.kind for item in report.items] == ["cache_habit"]
+
+
+def test_once_or_twice_is_no_habit(tmp_path: Path) -> None:
+    root = write_sessions(tmp_path, times=2)
+    assert {item.kind for item in reread.advise(root=root).items} == {
+        "unused_mcp_server",
+        "unused_tools",
+        "unused_skills",
+    }
+    assert reread.advise(root=root, since="2026-11-12").sessions == 0
+    assert reread.advise(root=root, project="/work/other").items == []
+
+
+def test_only_names_cannot_be_priced(tmp_path: Path) -> None:
+    file = tmp_path / "projects" / "-work" / "5e551017-0000-4000-8000-000000000001.jsonl"
+    file.parent.mkdir(parents=True)
+    client = Client()
+    client.prompt()
+    client.write(attachment("deferred_tools_delta", {"addedNames": ["mcp__far__away", 5, None]}))
+    client.write(attachment("skill_listing", {"names": "odd", "content": 7}))
+    client.respond()
+    file.write_bytes(jsonl(*client.records))
+    (item,) = reread.advise(root=tmp_path).items
+    assert (item.subject, item.tokens, item.cost_usd) == ("far", None, None)
+    assert "what it costs is not recorded" in run("--root", str(tmp_path), "advise").stdout
+
+
+def test_the_command_line(tmp_path: Path) -> None:
+    at = ("--root", str(write_sessions(tmp_path)))
+    text = run(*at, "advise").stdout
+    assert "MCP server idle was loaded in 3 sessions and never used: about" in text and "all: reread stats" in text
+    value = json.loads(run(*at, "advise", "--json").stdout)
+    assert value["sessions"] == 3 and len(value["advice"]) == 6
+    assert run(*at, "advise", "--project", "/nowhere").returncode == 1
+    by_server = json.loads(run(*at, "stats", "--by", "mcp_server", "--json").stdout)
+    assert {row["mcp_server"]: row["calls"] for row in by_server["rows"]}["shop"] == 3
+    by_skill = json.loads(run(*at, "stats", "--by", "skill", "--json").stdout)
+    assert {row["skill"]: row["calls"] for row in by_skill["rows"]}["pdf"] == 3
+
+
+@pytest.mark.parametrize(
+    ("command", "expected"),
+    [
+        ("cd /a && FOO=1 npm test -- --all", "npm test"),
+        ("/usr/bin/python3 -m pytest tests", "python3"),
+        ("git push origin main", "git push"),
+        ("pytest tests/test_a.py | tail", "pytest"),
+        ("make", "make"),
+        ("cd /a", "cd"),
+        ("  ", None),
+        (["x"], None),
+    ],
+)
+def test_the_signature_of_a_command(command: object, expected: str | None) -> None:
+    assert signature(command) == expected
+
+
+def test_a_response_on_behalf_of_a_skill(tmp_path: Path) -> None:
+    record = reply(use("c1", "Read", file_path="/a"), id="m1", attributionSkill="pdf")
+    file = tmp_path / "s.jsonl"
+    file.write_bytes(jsonl({**user("go"), "uuid": "u1"}, {**record, "uuid": "u2", "parentUuid": "u1"}))
+    assert reread.stats(file, by="skill").rows[0].group == {"skill": "pdf"}
