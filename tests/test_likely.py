@@ -13,6 +13,7 @@ from batches import some
 from effort import sampled
 
 from reread.disk.sources import MemorySource
+from reread.redaction.likely_commands import LINE, _end_of_command
 from reread.redaction.record_text import RecordText
 from reread.redaction.rewrite import FileRedaction
 from reread.redaction.scan import SecretScanner
@@ -173,3 +174,23 @@ def test_no_more_is_taken_for_a_secret_in_real_sessions() -> None:
     assert likely_in(ROOT / "real") <= LIKELY_IN_REAL_FILES
     if REAL.exists():
         assert likely_in(REAL) <= LIKELY_IN_REAL_FILES
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "name"),
+    [
+        ("Cookie: theme=dark; sid=[V]", "cookie", "sid"),
+        ("Set-Cookie: SESSION=[V]; Path=/", "cookie", "session"),
+        ("Authorization: Basic [V]", "authorization", "authorization"),
+        ("send Bearer [V].", "authorization", "authorization"),
+    ],
+)
+def test_a_secret_of_a_request_says_what_it_is(text: str, kind: str, name: str) -> None:
+    value = "Qx7mP2kLw9ZtR4vA"
+    found = [span for span in SecretScanner().find(text.replace("[V]", value)) if span.level == LIKELY]
+    assert [(span.value, span.name) for span in found] == [(value, name)] and kind in found[0].kind
+
+
+def test_a_command_ends_with_its_line_unless_that_goes_on() -> None:
+    texts = ("mysql -u a\nb", "mysql \\\n-u a\nb", "mysql\x1fb", "mysql", "x" * (LINE + 9))
+    assert [_end_of_command(text, 0) for text in texts] == [10, 12, 5, 5, LINE]
