@@ -51,7 +51,7 @@ def digest(
     as_json: bool,
     root: tuple[Path, ...],
 ) -> None:
-    """Report what was done since yesterday, or since another time, by project.
+    """Report what was done since yesterday, by project.
 
     For each session: its prompts, the files and lines that it changed, its commits and pull requests, the tests that
     passed and failed, its failed calls and its cost. All of it is recorded; no model is asked. Exits with 1 if no

@@ -28,7 +28,6 @@ def statusline(ctx: click.Context, template: str | None, install: bool, yes: boo
     \b
     reread statusline --install
     reread statusline --install --format '{model} · {cost} · {context}' --yes
-    reread statusline < input.json
     """
     if install:
         return _install(ctx, template, yes)
@@ -51,7 +50,12 @@ def _install(ctx: click.Context, template: str | None, yes: bool) -> None:
         return
     if before is not None:
         click.echo(f"It replaces the status line that is set now: {before}")
-    if not yes and not click.confirm("Add it?", err=True):
+    try:
+        agreed = yes or click.confirm("Add it?", err=True)
+    except click.Abort:  # nobody is there to answer
+        click.echo("Nothing was changed; add it with --yes.")
+        return
+    if not agreed:
         ctx.exit(NOTHING_FOUND)
     set_status_line(path, setting)
     click.echo("Added. Claude Code shows it from the next prompt on.")
