@@ -37,7 +37,7 @@ BY_VERB: dict[str, dict[int | str, str]] = {
     "replay": {"other": "with `--as-claude`, that of the recorded run, or 3 if the recording does not fit"},
     "export": {1: f"{_NO_PROJECT}, {_NO_CALLS}, or a page of several could not be written", 3: _UNDECIDED},
     "share": {1: f"{_NO_PROJECT}, or {_NO_CALLS}", 3: _UNDECIDED},
-    "delete": {1: "no session fits the options"},
+    "delete": {1: "no session fits the options, or the trash is empty"},
     "secrets": {1: "there are secrets"},
 }
 """Other codes by verb, and their meaning."""

@@ -57,9 +57,12 @@ def delete(
     reread delete --undo
     """
     from reread.handover import deletion
+    from reread.handover.trash import trash
 
     refuse_with(ctx, "--undo", ("--kept", "--now", "--dry-run"), "it restores")
     if undo:
+        if not trash():
+            exit_unmatched(ctx, [], "No session is in the trash.")
         restored = [one for name in names or (None,) for one in deletion.undo_delete(name)]
         return _say(restored, "Restored", as_json=as_json)
     roots = merged_roots(ctx, root)
