@@ -139,10 +139,8 @@ def restore_lines(removed: RemovedLines, data: bytes) -> None:
     for _, _, length in removed.places:
         own.append(data[at : at + length])
         at += length
-    untouched = False
 
     def change(now: bytes) -> bytes | None:
-        nonlocal untouched
         there = [line.raw for line in _split(now)]
         if all(raw in there for raw in own):
             return None  # they were put back by a run that was killed
@@ -156,13 +154,12 @@ def restore_lines(removed: RemovedLines, data: bytes) -> None:
             rest = offset - len(out)
             out += now[taken : taken + rest] + raw
             taken += rest
-        untouched = len(now) == size
         return bytes(out + now[taken:])
 
-    if rewrite(history, change):
-        history.chmod(removed.mode)
-        if untouched:
-            os.utime(history, ns=(removed.modified, removed.modified))
+    rewrite(history, change)
+    history.chmod(removed.mode)
+    if history.stat().st_size == removed.size:  # nothing was appended since
+        os.utime(history, ns=(removed.modified, removed.modified))
 
 
 def _merged(now: bytes, own: list[bytes]) -> bytes:
