@@ -14,6 +14,7 @@ from effort import sampled
 
 from reread.disk.sources import MemorySource
 from reread.redaction.likely_commands import LINE, _end_of_command
+from reread.redaction.literals import Literals
 from reread.redaction.record_text import RecordText
 from reread.redaction.rewrite import FileRedaction
 from reread.redaction.scan import SecretScanner
@@ -183,6 +184,7 @@ def test_no_more_is_taken_for_a_secret_in_real_sessions() -> None:
         ("Set-Cookie: SESSION=[V]; Path=/", "cookie", "session"),
         ("Authorization: Basic [V]", "authorization", "authorization"),
         ("send Bearer [V].", "authorization", "authorization"),
+        ('get(url, auth=("bob", "[V]"))', "password", "auth"),
     ],
 )
 def test_a_secret_of_a_request_says_what_it_is(text: str, kind: str, name: str) -> None:
@@ -194,3 +196,23 @@ def test_a_secret_of_a_request_says_what_it_is(text: str, kind: str, name: str) 
 def test_a_command_ends_with_its_line_unless_that_goes_on() -> None:
     texts = ("mysql -u a\nb", "mysql \\\n-u a\nb", "mysql\x1fb", "mysql", "x" * (LINE + 9))
     assert [_end_of_command(text, 0) for text in texts] == [10, 12, 5, 5, LINE]
+
+
+def test_half_a_request_is_no_secret() -> None:
+    for text in (
+        "Bearer",
+        "Bearer \n",
+        "Cookie",
+        "machine example.org login bob password =",
+        'auth=("bob", "the words")',
+    ):
+        assert [span for span in SecretScanner().find(text) if span.level == LIKELY] == []
+    [found] = SecretScanner().find('get(url, auth=("bob", "correct-horse-battery9"))')
+    assert (found.value, found.name) == ("correct-horse-battery9", "auth")
+
+
+def test_a_name_and_a_short_value_are_known_as_words_only() -> None:
+    known = [Span(0, 0, "annika", "user", "personal"), Span(0, 0, "pw-1234", "text", "certain")]
+    scanner = SecretScanner(None, Literals([*known, Span(0, 0, "longer-value", "text", "certain")]))
+    texts = ("annika", "annikas", "pw-1234", "xpw-12345", "xlonger-valuex")
+    assert [len(list(scanner.find(text))) for text in texts] == [1, 0, 1, 0, 1]
