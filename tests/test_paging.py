@@ -26,6 +26,7 @@ LISTINGS = {
     "ls": ["ls"],
     "search": ["search", "retry"],
     "show": ["show"],
+    "context": ["context"],
     "files": ["files"],
     "diff": ["diff", "latest"],
     "blame": ["blame", __file__],
