@@ -78,6 +78,8 @@ export interface StatsReport {
   sessions: number;
   rows: StatsRow[];
   totals: StatsRow & { unconfirmed_responses: number; unpriced_models: string[] };
+  /** What was written to the cache again; absent if only some calls are counted. */
+  cache?: { breaks: number; tokens: number; cost_usd: number | null; share: number };
 }
 
 /** A call that the statistics count, and the key of its session. */

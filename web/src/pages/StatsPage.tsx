@@ -4,7 +4,7 @@ import { useMemo, useState } from "react";
 import { useSource } from "../contexts";
 import { ChipGroup } from "../kit/ChipGroup";
 import { Caveats, isLowerBound } from "../kit/Figure";
-import { duration, exact, money, plural } from "../kit/format";
+import { duration, exact, money, plural, tokens } from "../kit/format";
 import { useAsync } from "../kit/useAsync";
 import { reportHref, type ReportRoute } from "../route";
 import { Bar } from "../shell/Bar";
@@ -20,6 +20,8 @@ export const GROUPS: [by: string, name: string][] = [
   ["tool", "Tool"],
   ["failure", "Failure"],
   ["file", "File"],
+  ["skill", "Skill"],
+  ["mcp_server", "MCP server"],
   ["agent_type", "Agent"],
   ["model", "Model"],
   ["project", "Project"],
@@ -143,9 +145,22 @@ function Overview({ report, days, unit, plot }: { report: StatsReport; days: num
         <Total value={money(total("cost_usd"), isLowerBound(totals))} name="cost" />
       </p>
       <Caveats figures={totals} />
+      <CacheBreaks report={report} />
       <Unplaced cost={total("unplaced_cost_usd")} />
       <ColumnChart chart={chart} label={plot.name} format={plot.format} />
     </>
+  );
+}
+
+/** How much had to be written to the cache again. */
+function CacheBreaks({ report: { cache } }: { report: StatsReport }) {
+  if (!cache?.breaks) return null;
+  const cost = cache.cost_usd === null ? "" : `, ${money(cache.cost_usd)} more than reading them`;
+  return (
+    <p className="note">
+      {plural(cache.breaks, "cache break")}: {tokens(cache.tokens)} tokens written again ({Math.round(cache.share * 100)} % of cache writes){cost}.{" "}
+      <code>reread usage --by cache</code> says why.
+    </p>
   );
 }
 
