@@ -33,6 +33,7 @@ LISTINGS = {
     "check": ["check"],
     "usage": ["usage"],
     "stats": ["stats"],
+    "advise": ["advise"],
     "sql": ["sql", "from calls"],
     "tables": ["tables"],
     "secrets": ["secrets"],
@@ -59,7 +60,7 @@ def paged(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return pages
 
 
-@pytest.mark.parametrize("verb", [verb for verb in LISTINGS if verb not in ("blame", "secrets", "sql")])
+@pytest.mark.parametrize("verb", [verb for verb in LISTINGS if verb not in ("advise", "blame", "secrets", "sql")])
 def test_a_listing_is_paged_on_a_terminal(verb: str, paged: list[str]) -> None:
     words = ["--demo", *LISTINGS[verb]]
     direct = CliRunner().invoke(reread, [*words, "--no-pager"])
