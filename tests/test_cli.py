@@ -131,18 +131,31 @@ OWN_HELP = {
     ("--tables", "sql"),
     ("--keep-deleted", "tables"),
     *(("--to", verb) for verb in ("adopt", "keep")),
-    ("--yes", "keep"),
+    *(("--yes", verb) for verb in ("keep", "resume")),
+    *((option, "budget") for option in ("--project", "--model")),
+    *((option, "delete") for option in ("--tool", "--errors", "--file", "--dry-run", "--undo")),
+    *((option, "resume") for option in ("--in", "--branch", "--at", "--generation")),
+    *((option, "context") for option in ("--request", "--schema", "--agent")),
+    *((option, "digest") for option in ("--since", "--output")),
+    *((option, "statusline") for option in ("--format", "--install")),
 }
 """Options whose help differs from that of other verbs: captures write to --root, export has a default format, `ls` and
-`search` choose sessions and texts instead of calls, and a session has another schema than its file."""
+`search` choose sessions and texts instead of calls, and a session has another schema than its file, a budget is
+for one project, and `resume` and `delete` act on whole sessions."""
 OWN_TYPES = {
     ("--file", "ls"),
     *(("--output", verb) for verb in ("file", "keep", "share", "tables")),
     *(("--to", verb) for verb in ("adopt", "keep")),
+    *((option, "budget") for option in ("--project", "--model")),
+    *((option, "delete") for option in ("--file", "--undo")),
+    *((option, "resume") for option in ("--in", "--branch", "--at")),
+    *((option, "context") for option in ("--request", "--agent")),
+    ("--output", "digest"),
+    ("--format", "statusline"),
 }
 """Options that name another kind of thing: a folder to keep sessions in, one file and not several."""
-OWN_SHORT_NAMES = {("--format", "tail")}
-"""`tail -f` already has another meaning."""
+OWN_SHORT_NAMES = {("--format", "tail"), ("--format", "statusline")}
+"""`tail -f` already has another meaning, and a status line has a text as its format."""
 
 
 def options() -> dict[str, dict[str, click.Option]]:

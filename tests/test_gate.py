@@ -51,6 +51,7 @@ VERBS = [
     ["keep", "--dry-run"],
     ["now", "--once"],
     ["digest", "--since", "2020"],
+    ["advise"],
 ]
 SESSION_VERBS = [
     ["show", "--no-pager"],
@@ -64,6 +65,8 @@ SESSION_VERBS = [
     ["export", "-o", "-", "-f", "jsonl"],
     ["files"],
     ["diff"],
+    ["context"],
+    ["delete", "--dry-run"],
     ["replay", "--instant"],
     ["replay", "--instant", "--pretty"],
     ["tail", "-n", "99"],

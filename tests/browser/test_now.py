@@ -8,6 +8,8 @@ import pytest
 from playwright.sync_api import expect
 from running import Machine
 
+from browser.conftest import until
+
 Tab = Callable[..., Any]
 NOTIFICATION = """
 window.asked = 0
@@ -75,7 +77,7 @@ def test_the_browser_is_asked_only_by_a_click(
     expect(button).to_have_count(0)
     assert (page.evaluate("asked"), page.evaluate("told")) == (1, [])
     shop.register(status="waiting", waitingFor="permission prompt")
-    page.wait_for_function("told.length === 1")
+    until(page, "told.length === 1")
     title, options = page.evaluate("told[0]")
     assert title == "shop waits for you"
     assert options["body"].endswith("waits for a permission: Bash Touch a file")

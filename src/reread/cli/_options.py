@@ -214,6 +214,11 @@ def until_option(command: Callable[..., Any]) -> Callable[..., Any]:
     )(command)
 
 
+def tz_option(command: Callable[..., Any]) -> Callable[..., Any]:
+    help = "Time zone of days, weeks and months: local (default), UTC, +02:00, Europe/Berlin."
+    return click.option("--tz", metavar="ZONE", help=help)(command)
+
+
 def full_option(command: Callable[..., Any]) -> Callable[..., Any]:
     return click.option("--full", is_flag=True, help="Show long output, all branches and complete calls.")(command)
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from reread.cli._exit_codes import NOTHING_FOUND
-from reread.cli._options import MODEL, PROJECT, json_option, merged_roots, root_options
+from reread.cli._options import MODEL, PROJECT, json_option, merged_roots, root_options, tz_option
 from reread.cli._output import echo_lines, print_json, print_notice
 from reread.errors import Misuse
 
@@ -20,7 +20,7 @@ UNITS = ("day", "week", "month")
 @click.argument("what", required=False, metavar="[AMOUNT/PERIOD|PERIOD]")
 @click.option("--project", type=PROJECT, metavar="DIR|NAME", help="Only for what this project costs.")
 @click.option("--model", type=MODEL, metavar="MODEL", help="Only for what this model or family costs.")
-@click.option("--tz", metavar="ZONE", help="Time zone of days, weeks and months: local (default), UTC, Europe/Berlin.")
+@tz_option
 @json_option
 @root_options
 @click.pass_context

@@ -7,7 +7,15 @@ from pathlib import Path
 import click
 
 from reread.cli._exit_codes import NOTHING_FOUND
-from reread.cli._options import json_option, merged_roots, project_option, root_options, until_option
+from reread.cli._options import (
+    format_option,
+    json_option,
+    merged_roots,
+    project_option,
+    root_options,
+    tz_option,
+    until_option,
+)
 from reread.cli._output import print_json, print_notice, progress
 from reread.cli._paths import PathName
 from reread.errors import Misuse
@@ -24,9 +32,9 @@ STDOUT = "-"
     help="Report what was done from this time on.",
 )
 @until_option
-@click.option("--tz", metavar="ZONE", help="Time zone of days: local (default), UTC, +02:00, Europe/Berlin.")
+@tz_option
 @project_option
-@click.option("-f", "--format", "form", type=click.Choice(["md", "html", "json"]), default="md", show_default=True)
+@format_option("md", "html", "json", default="md", help="Print in this format.")
 @click.option(
     "-o",
     "--output",
@@ -35,7 +43,7 @@ STDOUT = "-"
     metavar="FILE",
     help="Write to this file.",
 )
-@click.option("--redact", is_flag=True, help="Replace secrets and personal details.")
+@click.option("--redact", is_flag=True, help="Replace secrets and personal details, as `reread share` does.")
 @json_option
 @root_options
 @click.pass_context

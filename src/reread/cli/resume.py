@@ -21,7 +21,7 @@ from reread.cli._options import (
     resumable_argument,
 )
 from reread.cli._output import print_json, print_notice
-from reread.cli._paths import FolderName
+from reread.cli._paths import PathName
 from reread.cli._runs import capture_options, chosen_store, open_recorder, run_and_record
 from reread.errors import Misuse, NotFound
 
@@ -38,7 +38,7 @@ CAPTURE_OPTIONS = ("--title", "--pretty", "--text", "--full", "--fsync", "--pty"
 @click.argument("prompt", nargs=-1, type=click.UNPROCESSED)
 @click.option("--at", type=click.IntRange(min=1), metavar="TURN", help="Make a new session that ends after this turn.")
 @click.option("--branch", type=click.IntRange(min=0), metavar="N", help="The turn is one of this branch.")
-@click.option("--in", "into", type=FolderName(), metavar="DIR", help="Continue it in this folder.")
+@click.option("--in", "into", type=PathName(path_type=Path), metavar="DIR", help="Continue it in this folder.")
 @click.option("--generation", type=click.IntRange(min=1), metavar="N", help="Take an earlier state of a kept session.")
 @click.option("--print", "only_print", is_flag=True, help="Print what would be written and run, and do neither.")
 @click.option("--no-start", is_flag=True, help="Put the session where Claude Code looks for it, and print the command.")

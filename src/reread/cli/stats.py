@@ -19,6 +19,7 @@ from reread.cli._options import (
     root_options,
     since_option,
     tool_option,
+    tz_option,
     until_option,
 )
 from reread.cli._output import print_json, print_lines, print_notice, progress, terminal_width
@@ -45,9 +46,7 @@ STATES = ("running", "done", "failed", "denied", "interrupted")
 @limit_option
 @since_option
 @until_option
-@click.option(
-    "--tz", metavar="ZONE", help="Time zone for grouping by day: local (default), UTC, +02:00, Europe/Berlin."
-)
+@tz_option
 @project_option
 @click.option("--list", "as_list", is_flag=True, help="List the calls behind the figures, with their lines.")
 @click.option("--csv", "as_csv", is_flag=True, help="Print CSV.")

@@ -21,6 +21,7 @@ from reread.cli._options import (
     refuse_with,
     root_options,
     since_option,
+    tz_option,
     until_option,
 )
 from reread.cli._output import echo_lines, print_json, print_lines, print_notice, progress, terminal_width
@@ -63,9 +64,7 @@ if TYPE_CHECKING:
 @limit_option
 @since_option
 @until_option
-@click.option(
-    "--tz", metavar="ZONE", help="Time zone for grouping by day: local (default), UTC, +02:00, Europe/Berlin."
-)
+@tz_option
 @project_option
 @click.option(
     "--model", multiple=True, type=MODEL, metavar="MODEL", help="Include only this model or family (opus). Repeatable."

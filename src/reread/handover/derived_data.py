@@ -15,6 +15,7 @@ from reread.disk.derived_cache import DerivedValues
 from reread.disk.moved_files import SESSION_UUID
 from reread.index.store import drop_index, index_folder, open_reader
 from reread.session import saved_fold
+from reread.storage.safe_open import own_reader
 from reread.storage.user_paths import cache_folder
 
 HEAD = 1 << 14
@@ -39,7 +40,7 @@ def forget_session(session: str, paths: Iterable[str]) -> None:
         cache.write(Statement(f"DELETE FROM {RESULTS.name}"))
     for folder in (cache_folder() / saved_fold.NAME, cache_folder() / joined.NAME):
         for file in folder.iterdir() if folder.is_dir() else ():
-            with suppress(OSError), file.open("rb") as opened:
+            with suppress(OSError), own_reader(file) as opened:
                 head = opened.read(HEAD)
                 if (needle is not None and needle.encode() in head) or any(os.fsencode(path) in head for path in gone):
                     file.unlink()

@@ -28,7 +28,7 @@ from reread.storage.kept_copy import TEMPORARY
 from reread.storage.link_name import name_unless_taken
 from reread.storage.lock import lock
 from reread.storage.read_at_file import open_no_link
-from reread.storage.safe_open import make_private_folder, open_descriptor
+from reread.storage.safe_open import make_private_folder, open_descriptor, own_reader
 
 LOCK_NAME = "handover.lock"
 LOCK_SECONDS = 60.0
@@ -161,7 +161,7 @@ def _compare(pieces: Iterable[bytes], target: Path) -> tuple[str, int]:
     except FileNotFoundError:
         return "new", sum(map(len, pieces))
     size, same = 0, True
-    with open(descriptor, "rb") as file:  # noqa: PTH123
+    with os.fdopen(descriptor, "rb") as file:
         for piece in pieces:
             there = file.read(len(piece)) if same else b""
             same = same and piece.startswith(there)
@@ -202,7 +202,7 @@ def put(
         if modified is not None:
             os.utime(temporary, ns=(modified, modified))
         if grown:
-            with temporary.open("rb") as file:
+            with own_reader(temporary) as file:
                 found, _ = _compare(iter(lambda: file.read(1 << 20), b""), target)
             if found not in ("grown", "same"):
                 raise Misuse(f"{target} has changed meanwhile; nothing was overwritten, try again.", path=str(target))

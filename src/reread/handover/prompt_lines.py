@@ -76,7 +76,7 @@ class RemovedLines(msgspec.Struct):
 def read_lines(history: Path) -> list[PromptLine]:
     """Return the lines of a history; none if there is no such file."""
     try:
-        with open(open_no_link(history), "rb") as file:  # noqa: PTH123
+        with os.fdopen(open_no_link(history), "rb") as file:
             return list(_split(file.read()))
     except FileNotFoundError:
         return []
@@ -186,7 +186,7 @@ def rewrite(history: Path, change: Callable[[bytes], bytes | None]) -> bool:
         for _ in range(MOST_TRIES):
             descriptor = open_no_link(history)
             try:
-                with open(descriptor, "rb", closefd=False) as file:
+                with os.fdopen(descriptor, "rb", closefd=False) as file:
                     data = file.read()
                 new = change(data)
                 if new is None:

@@ -6,7 +6,6 @@ its project; file history, todos, tasks and plans have one in the folder itself.
 
 from __future__ import annotations
 
-import io
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -58,7 +57,7 @@ class LocatedFile(NamedTuple):
     def _pieces(self) -> Iterator[bytes]:
         kept = self.kept_as()
         if not kept.endswith(SUFFIX) or parse_kept_name(os.path.basename(kept)) is None:
-            with io.FileIO(open_descriptor(kept), "rb") as file:
+            with os.fdopen(open_descriptor(kept), "rb", buffering=0) as file:
                 while data := file.read(CHUNK):
                     yield data
             return

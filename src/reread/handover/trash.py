@@ -172,7 +172,7 @@ def file_hash(path: Path) -> str:
 
 def pieces_of(path: Path) -> Iterator[bytes]:
     """Yield the bytes of a file that is no link."""
-    with open(open_no_link(path), "rb", buffering=0) as file:  # noqa: PTH123
+    with os.fdopen(open_no_link(path), "rb", buffering=0) as file:
         while data := file.read(CHUNK):
             yield data
 

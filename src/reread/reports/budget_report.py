@@ -27,9 +27,8 @@ UNITS = {"day": "today", "week": "this week", "month": "this month"}
 LARGEST = 1e12
 SURE = 0.1
 """The share of a period that has to be over before it is extrapolated."""
-_AMOUNT = re.compile(
-    r"\$?\s*(\d+(?:\.\d+)?)\s*(?:\$|usd)?\s*(?:/|\s+per\s+|\s+a\s+)\s*(day|week|month|d|w|m)", re.IGNORECASE
-)
+_AMOUNT = re.compile(r"\$?(\d+(?:\.\d+)?)(?:\$|usd)?(?:/|per|a)(day|week|month|d|w|m)", re.IGNORECASE)
+"""A budget without its blanks."""
 
 
 class Budget(msgspec.Struct, frozen=True, kw_only=True):
@@ -65,7 +64,7 @@ class BudgetState(Budget, frozen=True, kw_only=True):
 
 def parse_budget(text: str, *, project: str | None = None, model: str | None = None) -> Budget:
     """Return the budget that a text such as `20/day` means."""
-    found = _AMOUNT.fullmatch(text.strip())
+    found = _AMOUNT.fullmatch("".join(text.split()))
     unit = next((unit for unit in UNITS if found and unit.startswith(found[2].lower())), None)
     if found is None or unit is None or not is_amount(float(found[1])):
         raise Misuse(f"Invalid budget {text!r}; use dollars for a day, week or month, such as 20/day.")

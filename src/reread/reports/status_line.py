@@ -141,7 +141,7 @@ def _cache_end(path: object) -> float | None:
     from datetime import datetime
 
     try:
-        with open(path, "rb") as file:
+        with open(path, "rb", opener=_open_at_once) as file:
             file.seek(max(0, file.seek(0, os.SEEK_END) - TAIL))
             lines = file.read(TAIL).split(b"\n")
         for line in reversed(lines):
@@ -154,6 +154,11 @@ def _cache_end(path: object) -> float | None:
     except (OSError, ValueError, OverflowError):
         return None
     return None
+
+
+def _open_at_once(path: str, flags: int) -> int:
+    """Open a file; a pipe that nobody writes to does not hold the line up."""
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
 
 def _spending() -> dict[str, object]:
