@@ -30,15 +30,15 @@ from reread.session.session import open as open_session
 
 PROMPT, COMMAND = 200, 100
 """Characters of a prompt and of a command."""
-_TEST = re.compile(
-    r"(?:^|[;&|(]|(?:-m|\b(?:run|exec|sudo|time|npx|uv|poetry|pdm|hatch|bundle))\s+(?:run\s+|exec\s+)?)\s*(?:\S*/)?"
-    r"(?:pytest|unittest|tox|nox|jest|vitest|mocha|rspec|phpunit|ctest|playwright test"
-    r"|(?:npm|pnpm|yarn|bun|cargo|go|deno|dotnet|mix|swift|gradlew?|mvn|make|just|task|rake|rails|zig build)"
-    r"\s+(?:run\s+)?test\S*)"
-    r"(?=\s|$|[;&|)])",
-    re.MULTILINE,
+_RUNNERS = frozenset("pytest unittest tox nox jest vitest mocha rspec phpunit ctest".split())
+"""Programs that run tests."""
+_TASK_RUNNERS = frozenset(
+    "npm pnpm yarn bun cargo go deno dotnet mix swift gradle gradlew mvn make just task rake rails zig"
+    " playwright".split()
 )
-"""A command that runs tests."""
+"""Programs that run tests if that is what they are told."""
+_LAUNCHERS = frozenset("-m run exec sudo time npx uv poetry pdm hatch bundle".split())
+"""Words after which the name of another program follows."""
 Progress = Callable[[int], None]
 
 
@@ -261,10 +261,25 @@ def _tests(calls: Iterable[Call]) -> list[DigestTest]:
             command is not None
             and ok is not None
             and call.state in ("done", "failed")
-            and _TEST.search(command.partition("<<")[0])
+            and _runs_tests(command.partition("<<")[0])
         ):
             runs.setdefault(one_line(command, COMMAND), []).append(ok)
     return [DigestTest(command, sum(ok), len(ok) - sum(ok), ok[-1]) for command, ok in runs.items()]
+
+
+def _runs_tests(command: str) -> bool:
+    """True if one of the programs that a command starts runs tests."""
+    for part in re.split(r"[;&|()\n]", command):
+        words = [word.rpartition("/")[2] for word in part.split()]
+        while words and "=" in words[0]:  # a variable that is set for the program
+            del words[0]
+        for number, word in enumerate(words):
+            if number and words[number - 1] not in _LAUNCHERS:
+                continue
+            told = [after for after in words[number + 1 : number + 3] if after not in ("run", "build")]
+            if word in _RUNNERS or (word in _TASK_RUNNERS and told and told[0].startswith("test")):
+                return True
+    return False
 
 
 def _redacted(made: Digest) -> Digest:
