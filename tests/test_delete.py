@@ -11,6 +11,7 @@ import time
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
@@ -275,6 +276,31 @@ def test_a_line_without_the_lock_is_carried_over(machine: Machine, monkeypatch: 
         "before it is replaced",
         "while it is",
     ]
+
+
+def test_what_is_written_while_it_is_deleted_stays(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    history, carry_out = machine.config / "history.jsonl", trash.carry_out
+    transcript = next((machine.config / "projects").glob(f"*/{ID}.jsonl"))
+    late = prompt(ID, "one more", 7)
+
+    def write_late(entry: Any, finish: Any) -> Any:
+        for path in (history, transcript):
+            with path.open("ab") as file:
+                file.write(late)
+        return carry_out(entry, finish)
+
+    monkeypatch.setattr(trash, "carry_out", write_late)
+    before = transcript.read_bytes()
+    with pytest.raises(Misuse, match="stays as it is"):
+        reread.delete(ID)
+    monkeypatch.undo()
+    assert transcript.read_bytes() == before + late
+    lines = history.read_bytes().splitlines(keepends=True)
+    assert [one for one in lines if f'"sessionId": "{ID}"'.encode() in one] == [late]
+    assert [one.session for one in reread.trash()] == [ID]
+    os.utime(transcript, (1, 1))
+    assert [one.session for one in reread.delete(ID)] == [ID], "nothing is in the way of the next one"
+    assert not transcript.exists()
 
 
 KILLED = """

@@ -168,6 +168,9 @@ def _delete(found: _Found, batch: str, *, kept: bool, now: bool) -> Deletion:
     trash.carry_out(entry, _finish)
     if now:
         _empty(found.session)
+    left = [file.path for file in files if not file.edited and os.path.lexists(file.path)]
+    if left:
+        raise Misuse(f"{left[0]} was written to meanwhile, and stays as it is; the rest was deleted.", path=left[0])
     return msgspec.structs.replace(deletion, trash="" if now else entry.folder)
 
 

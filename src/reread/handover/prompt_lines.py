@@ -109,21 +109,20 @@ def find_lines(history: Path, session: str) -> tuple[RemovedLines, list[PromptLi
     return RemovedLines(str(history), size, status.st_mode & 0o7777, status.st_mtime_ns, rest, places), own
 
 
-def remove_lines(history: Path, session: str, known: Iterable[bytes] | None) -> bool:
-    """Take the lines of a session out of a history; False, and nothing changes, if it has others than the known."""
+def remove_lines(history: Path, session: str, known: Iterable[bytes] | None) -> None:
+    """Take the lines of a session out of a history: all of them, or the known ones; others were written since."""
     held = set(known) if known is not None else None
+
+    def is_gone(line: PromptLine) -> bool:
+        return line.is_of(session) and (held is None or line.raw in held)
 
     def change(data: bytes) -> bytes | None:
         lines = list(_split(data))
-        own = [line.raw for line in lines if line.is_of(session)]
-        if not own or (held is not None and not held.issuperset(own)):
-            return None
-        return b"".join(line.raw for line in lines if not line.is_of(session))
+        left = b"".join(line.raw for line in lines if not is_gone(line))
+        return left if len(left) < len(data) else None
 
-    lines = read_lines(history)
-    if not any(line.is_of(session) for line in lines):
-        return True
-    return rewrite(history, change)
+    if any(map(is_gone, read_lines(history))):
+        rewrite(history, change)
 
 
 def restore_lines(removed: RemovedLines, data: bytes) -> None:

@@ -200,7 +200,10 @@ Finish = Callable[[TrashEntry], None]
 
 
 def carry_out(entry: TrashEntry, finish: Finish) -> TrashEntry:
-    """Remove what an entry has: first what makes it a session, then the rest; it may have been begun before."""
+    """Remove what an entry has: first what makes it a session, then the rest; it may have been begun before.
+
+    A file or line that is not in the entry as it is now was written since, and stays.
+    """
     folder = Path(entry.folder)
     try:
         for number, file in enumerate(entry.files):
@@ -227,9 +230,7 @@ def _take_out(entry: TrashEntry, removed: RemovedLines) -> None:
     history = Path(removed.path)
     if not os.path.lexists(history):
         return
-    known = None if entry.for_good else _lines(entry, removed)
-    if not remove_lines(history, entry.session, known):
-        raise Misuse(f"{history} has new lines of {entry.session}: it is in use. End it and try again.")
+    remove_lines(history, entry.session, None if entry.for_good else _lines(entry, removed))
 
 
 def _lines(entry: TrashEntry, removed: RemovedLines) -> list[bytes]:
