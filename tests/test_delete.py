@@ -289,11 +289,10 @@ def test_what_is_written_while_it_is_deleted_stays(machine: Machine, monkeypatch
                 file.write(late)
         return carry_out(entry, finish)
 
-    monkeypatch.setattr(trash, "carry_out", write_late)
     before = transcript.read_bytes()
-    with pytest.raises(Misuse, match="stays as it is"):
+    with monkeypatch.context() as patched, pytest.raises(Misuse, match="stays as it is"):
+        patched.setattr(trash, "carry_out", write_late)
         reread.delete(ID)
-    monkeypatch.undo()
     assert transcript.read_bytes() == before + late
     lines = history.read_bytes().splitlines(keepends=True)
     assert [one for one in lines if f'"sessionId": "{ID}"'.encode() in one] == [late]
