@@ -7,6 +7,7 @@ import ast
 import importlib
 import inspect
 import itertools
+import re
 import textwrap
 from collections.abc import Iterator
 from pathlib import Path
@@ -188,7 +189,7 @@ ORDER = {
 """The public names by what they are for, and the types that they give."""
 INTERNAL = {
     "Message": "bodies partial prints seen usage_records usage_rows",
-    "Call": "answer bodies linked_agents place result_place set_agents set_result tool_call use",
+    "Call": "answer bodies for_tool linked_agents place result_place set_agents set_result tool_call use",
     "Agent": "call_id depth from_progress name_call set_lines set_meta stats",
     "Conversation": "bodies inline_agents is_on link_agents marks messages_by_id owner request_parts set_agents "
     "tool_call tree usage_rows",
@@ -275,7 +276,7 @@ def _members(thing: type) -> Iterator[tuple[str, str, str]]:
     """Yield fields, attributes, properties and methods, those of internal base classes included."""
     for base in thing.__bases__:
         if base.__module__.startswith("reread.") and base.__name__ not in PUBLIC:
-            yield from _members(base)
+            yield from ((name, _with_arguments(kind, thing), text) for name, kind, text in _members(base))
     tree = ast.parse(textwrap.dedent(inspect.getsource(thing))).body[0]
     assert isinstance(tree, ast.ClassDef)
     for node, after in itertools.pairwise([*tree.body, ast.Pass()]):
@@ -286,6 +287,14 @@ def _members(thing: type) -> Iterator[tuple[str, str, str]]:
             yield shown, _type(node.returns), ast.get_docstring(node) or ""
         elif isinstance(node, ast.AnnAssign) and not ast.unparse(node.target).startswith("_"):
             yield ast.unparse(node.target), _type(node.annotation), _stated(after)
+
+
+def _with_arguments(kind: str, thing: type) -> str:
+    """Return a type of a generic base with what a class puts for the type variables."""
+    for base in vars(thing).get("__orig_bases__", ()):
+        for variable, given in zip(getattr(get_origin(base), "__parameters__", ()), get_args(base), strict=False):
+            kind = re.sub(rf"\b{variable.__name__}\b", getattr(given, "__forward_arg__", "") or given.__name__, kind)
+    return kind
 
 
 def _attributes(init: ast.FunctionDef) -> Iterator[tuple[str, str, str]]:

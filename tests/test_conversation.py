@@ -34,7 +34,7 @@ from making import (
 from walk import accounts, walk
 
 import reread
-from reread.model.compactions import compaction_of
+from reread.model.compaction_linker import compaction_of
 from reread.model.fold import DEEPEST
 from reread.model.parts import CompactionPoint, message_parts
 from reread.session.changes import change_of

@@ -24,7 +24,7 @@ from reread.cli import VERBS
 SOURCE = Path(reread.__file__).parent
 ROOT = Path(__file__).parent.parent
 FILES = sorted(SOURCE.rglob("*.py"))
-MAX_LINES = 620
+MAX_LINES = 530
 STRUCTS = ("records.blocks", "records.types.attachments", "records.types.system")
 """Modules that only declare one struct after another, and may be longer."""
 

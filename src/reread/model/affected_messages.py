@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterator
 
-from reread.model.compactions import compaction_of
+from reread.model.compaction_linker import compaction_of
 from reread.model.conversation import Conversation, Message
 from reread.model.ledger import (
     ATTACHED,

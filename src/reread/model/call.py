@@ -16,7 +16,8 @@ from reread.model.bodies import Bodies, written_blocks
 from reread.model.record_kinds import own_fields
 from reread.records.blocks import Block
 from reread.tools.outcome import DONE, RUNNING, Outcome, outcome_of
-from reread.tools.spilled import spilled_names
+from reread.tools.spilled import spilled_names, with_spilled
+from reread.tools.tool_call import AgentStats, ToolCall
 
 USE_FIELDS = ("type", "id", "input")
 RESULT_FIELDS = ("type", "tool_use_id", "content")
@@ -189,6 +190,12 @@ class CallContent(msgspec.Struct, eq=False):
     def line(self) -> int:
         """The line of the tool use."""
         return self.bodies.records.line(self.use)
+
+    def for_tool(self, agent: AgentStats | None) -> ToolCall:
+        """Return the call as a tool sees it; `agent` has the figures of the agent that it started."""
+        result, data = with_spilled(self.result, self.data, self.bodies.read_spilled)
+        outcome, seconds = self.outcome, self.duration
+        return ToolCall(self.name, self.input, result=result, data=data, outcome=outcome, seconds=seconds, agent=agent)
 
     def set_result(self, record: int, *, is_error: bool, place: int = -1) -> None:
         """Pair the call with the record that holds its result."""

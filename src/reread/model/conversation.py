@@ -7,30 +7,32 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Container, Iterator, Mapping, Sequence
-from typing import Any, Protocol, cast, overload
+from functools import partial
+from typing import Any, Protocol
 
 import msgspec
 
 from reread import tools
 from reread.accounting.billing import Usage, UsageRow, row_usage, total
 from reread.accounting.prices import current_prices
-from reread.base.coerce import as_dict, as_int, as_str
+from reread.base.coerce import as_dict, as_str
 from reread.base.times import timestamp_ms
 from reread.model.between_messages import BetweenMessages
 from reread.model.bodies import Bodies
 from reread.model.call import CallContent
+from reread.model.compaction import CompactionContent
 from reread.model.ledger import MERGED, PAIRED, SHOWN, Ledger
 from reread.model.message import MessageContent
 from reread.model.metadata import Metadata
 from reread.model.record_kinds import TURN_STARTERS
-from reread.model.request import RequestContent
+from reread.model.request import RequestContent, Requests
 from reread.model.request_index import RequestIndex
 from reread.model.tree import NO_PARENT, RecordTree
+from reread.model.turns import split_turns
 from reread.model.usage_rows import RowCache
 from reread.records.decode import Records
 from reread.records.lines import Line, Lines, ReadAt
 from reread.tools.nodes import Node
-from reread.tools.spilled import with_spilled
 from reread.tools.tool_call import AgentStats, ToolCall
 
 
@@ -193,31 +195,6 @@ class Request(RequestContent):
         return f"<Request {self.number} {self.id}>"
 
 
-class Requests(Sequence[Request]):
-    """The API requests of a thread, in file order; each is rebuilt when it is asked for."""
-
-    def __init__(self, conversation: Conversation) -> None:
-        self._conversation = conversation
-        self.parts: RequestIndex = RequestIndex(conversation.records, conversation.metadata, conversation.request_parts)
-        """Where the parts of its requests are."""
-
-    def __len__(self) -> int:
-        return len(self._conversation.metadata.requests)
-
-    @overload
-    def __getitem__(self, index: int) -> Request: ...
-    @overload
-    def __getitem__(self, index: slice) -> list[Request]: ...
-    def __getitem__(self, index: int | slice) -> Request | list[Request]:
-        numbers = range(1, len(self) + 1)[index]
-        if isinstance(numbers, int):
-            return Request(self._conversation, self.parts, numbers)
-        return [Request(self._conversation, self.parts, number) for number in numbers]
-
-    def __repr__(self) -> str:
-        return f"<{len(self)} requests>"
-
-
 class Branch(msgspec.Struct, eq=False):
     """The messages from the first to one leaf of the tree."""
 
@@ -258,55 +235,8 @@ class Branch(msgspec.Struct, eq=False):
         return isinstance(message, Message) and self.conversation.is_on(message, self.id)
 
 
-class Compaction(msgspec.Struct, eq=False):
+class Compaction(CompactionContent["Conversation", "Message"], eq=False):
     """A place where the conversation was summarised to free context."""
-
-    conversation: Conversation
-    boundary: Message | None = None
-    summary: Message | None = None
-    micro: bool = False
-    """True if only old tool results were cleared."""
-
-    @property
-    def metadata(self) -> dict[str, Any]:
-        """The client's own figures, as written."""
-        if self.boundary is None:
-            return {}
-        record = self.conversation.bodies.native(self.boundary.records[0])
-        return as_dict(record.get("microcompactMetadata" if self.micro else "compactMetadata"))
-
-    @property
-    def trigger(self) -> str | None:
-        """auto or manual."""
-        return as_str(self.metadata.get("trigger"))
-
-    @property
-    def pre_tokens(self) -> int | None:
-        """Tokens in the context before."""
-        return as_int(self.metadata.get("preTokens"))
-
-    @property
-    def post_tokens(self) -> int | None:
-        """Tokens in the context after."""
-        return as_int(self.metadata.get("postTokens"))
-
-    @property
-    def preserved(self) -> list[str]:
-        """The uuids of records that stayed in the context unchanged."""
-        metadata = self.metadata
-        uuids = as_dict(metadata.get("preservedMessages")).get("uuids")
-        if isinstance(uuids, list):
-            return [uuid for uuid in cast(list[Any], uuids) if isinstance(uuid, str)]
-        ends = as_dict(metadata.get("preservedSegment"))
-        conversation = self.conversation
-        chain = conversation.tree.chain(as_str(ends.get("headUuid")), as_str(ends.get("tailUuid")))
-        return [uuid for index in chain if (uuid := conversation.records[index].envelope.uuid)]
-
-    @property
-    def line(self) -> int:
-        """The line of the boundary, or of the summary if there is no boundary."""
-        message = self.boundary or self.summary
-        return message.line if message else 0
 
 
 class Conversation:
@@ -340,7 +270,7 @@ class Conversation:
         self._branches: list[Branch] = []
         self._turns: tuple[int, list[Turn]] = (-1, [])
         self._rows = RowCache()
-        self._requests: Requests | None = None
+        self._requests: Requests[Request] | None = None
         self._tool_call: tuple[object, ToolCall] | None = None
 
     @property
@@ -357,10 +287,11 @@ class Conversation:
         return self._turns[1]
 
     @property
-    def requests(self) -> Requests:
+    def requests(self) -> Requests[Request]:
         """Its API requests, all branches, in file order; none if the client did not note them."""
         if self._requests is None:
-            self._requests = Requests(self)
+            parts = RequestIndex(self.records, self.metadata, self.request_parts)
+            self._requests = Requests(partial(Request, self), parts, self.metadata)
         return self._requests
 
     def request_parts(self) -> Iterator[RequestIndex]:
@@ -466,17 +397,7 @@ class Conversation:
         agent = call.agent
         key = (call.index, call.answer, call.denied, agent, len(agent.records) if agent is not None else 0)
         if self._tool_call is None or self._tool_call[0] != key:
-            result, data = with_spilled(call.result, call.data, self.bodies.read_spilled)
-            seen = ToolCall(
-                call.name,
-                call.input,
-                result=result,
-                data=data,
-                outcome=call.outcome,
-                seconds=call.duration,
-                agent=agent.stats if agent is not None else None,
-            )
-            self._tool_call = (key, seen)
+            self._tool_call = (key, call.for_tool(agent.stats if agent is not None else None))
         return self._tool_call[1]
 
 
@@ -593,23 +514,5 @@ class Agent(Conversation):
 
 
 def cut_turns(messages: Sequence[Message], ends: Container[int]) -> Iterator[Turn]:
-    """Cut messages into turns: a new one at each prompt, and after each end that the file itself states.
-
-    Notices and context before the first prompt belong to its turn; a response before it is a turn without one.
-    """
-    turn: list[Message] = []
-    prompt: Message | None = None
-    opened = False
-    count = 0
-    for message in messages:
-        starts = message.kind in TURN_STARTERS
-        if (starts and opened) or (turn and turn[-1].index in ends):
-            count += 1
-            yield Turn(count, prompt, turn)
-            turn, prompt, opened = [], None, False
-        if starts and prompt is None:
-            prompt = message
-        opened = opened or starts or message.kind == "response"
-        turn.append(message)
-    if turn:
-        yield Turn(count + 1, prompt, turn)
+    """Cut messages into turns."""
+    return (Turn(number, prompt, turn) for number, (prompt, turn) in enumerate(split_turns(messages, ends), 1))

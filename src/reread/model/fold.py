@@ -10,7 +10,7 @@ from reread.base.coerce import as_dict, as_list, as_str
 from reread.model import hooks
 from reread.model.attachment_linker import AttachmentLinker, appended
 from reread.model.authors import HUMAN, origin_kind, user_kind
-from reread.model.compactions import add_boundary, add_summary
+from reread.model.compaction_linker import add_boundary, add_summary
 from reread.model.content import first_text, raw_value
 from reread.model.conversation import Agent, Conversation, Message
 from reread.model.ledger import (

@@ -15,7 +15,7 @@ import msgspec
 from reread.base.joined_text import joined_text
 from reread.base.text import plural
 from reread.model.authors import COMMAND, PERSON, user_author
-from reread.model.compactions import compaction_of
+from reread.model.compaction_linker import compaction_of
 from reread.model.content import content_blocks, first_text
 from reread.model.conversation import Call, Compaction, Message
 from reread.model.hooks import has_failed

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from copy import deepcopy
 from datetime import datetime
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast, overload
 
 from reread.base.canonical_json import CACHE_MARK, canonical
 from reread.base.coerce import as_dict, as_list, as_str
 from reread.base.times import parse_timestamp
+from reread.model.metadata import Metadata
 from reread.model.request_index import RequestIndex
 
 if TYPE_CHECKING:
@@ -179,6 +180,35 @@ class RequestContent:
             return ""
         done.update(b"]" + b"".join(b"," + text for text in tail) + b"}")
         return done.hexdigest()
+
+
+R = TypeVar("R", bound=RequestContent)
+
+
+class Requests(Sequence[R]):
+    """The API requests of a thread, in file order; each is rebuilt when it is asked for."""
+
+    def __init__(self, make: Callable[[RequestIndex, int], R], parts: RequestIndex, metadata: Metadata) -> None:
+        self._make = make
+        self._metadata = metadata
+        self.parts: RequestIndex = parts
+        """Where the parts of its requests are."""
+
+    def __len__(self) -> int:
+        return len(self._metadata.requests)
+
+    @overload
+    def __getitem__(self, index: int) -> R: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[R]: ...
+    def __getitem__(self, index: int | slice) -> R | list[R]:
+        numbers = range(1, len(self) + 1)[index]
+        if isinstance(numbers, int):
+            return self._make(self.parts, numbers)
+        return [self._make(self.parts, number) for number in numbers]
+
+    def __repr__(self) -> str:
+        return f"<{len(self)} requests>"
 
 
 def _marked(top: dict[str, Any], marks: Sequence[CacheMark], *, start: int = 2) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from reread.base.coerce import as_dict
 from reread.base.times import parse_timestamp, seconds_between
 from reread.errors import NotFound
 from reread.model.affected_messages import touched_messages
-from reread.model.compactions import compaction_of
+from reread.model.compaction_linker import compaction_of
 from reread.model.conversation import Agent, Branch, Call, Conversation, Message, Turn
 from reread.model.record_kinds import TURN_STARTERS
 from reread.model.tree import no_branch_text

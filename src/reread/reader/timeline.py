@@ -8,7 +8,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable
 from functools import lru_cache
 
-from reread.model.compactions import compaction_of
+from reread.model.compaction_linker import compaction_of
 from reread.model.conversation import Branch, Conversation, Message
 from reread.model.record_kinds import TURN_STARTERS
 from reread.model.repeats import BLOCK_BITS, OTHER_BIT

@@ -14,7 +14,7 @@ from reread.base.choices import CacheBreakCause
 from reread.base.coerce import as_dict, as_int, as_list, as_str
 from reread.base.format import duration_text
 from reread.base.times import timestamp_ms
-from reread.model.compactions import first_index
+from reread.model.compaction_linker import first_index
 from reread.model.conversation import Agent, Compaction, Conversation, Message, Request
 from reread.model.record_kinds import TURN_STARTERS
 from reread.records.blocks import RedactedThinking, Thinking

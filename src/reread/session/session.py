@@ -23,9 +23,10 @@ from reread.disk import layout
 from reread.disk.backups import BackupFiles
 from reread.disk.sources import FileSource, MemorySource, Source, read_all
 from reread.errors import Misuse
-from reread.model.conversation import Agent, Branch, Call, Compaction, Conversation, Message, Requests, Turn
+from reread.model.conversation import Agent, Branch, Call, Compaction, Conversation, Message, Request, Turn
 from reread.model.ledger import Ledger
 from reread.model.metadata import Metadata
+from reread.model.request import Requests
 from reread.model.titles import REACH, TitleSearch
 from reread.records.decode import Records
 from reread.records.dialects import stored
@@ -142,7 +143,7 @@ class Session:
         return self.conversation.calls
 
     @property
-    def requests(self) -> Requests:
+    def requests(self) -> Requests[Request]:
         """The main thread's API requests, each rebuilt when asked for; agents have their own. None in older files."""
         return self.conversation.requests
 

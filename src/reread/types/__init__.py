@@ -54,12 +54,12 @@ from reread.history.versions import FileVersion as FileVersion
 from reread.index.find import Hits as Hits
 from reread.index.hits import Hit as Hit
 from reread.model.conversation import Request as Request
-from reread.model.conversation import Requests as Requests
 from reread.model.ledger import Ledger as Ledger
 from reread.model.metadata import Metadata as Metadata
 from reread.model.prompt_text import Aside as Aside
 from reread.model.prompt_text import PromptCommand as PromptCommand
 from reread.model.prompt_text import PromptText as PromptText
+from reread.model.request import Requests as Requests
 from reread.model.request_changes import RequestChange as RequestChange
 from reread.recording.adoption import AdoptedSession as AdoptedSession
 from reread.recording.recorder import Capture as Capture
