@@ -19,7 +19,7 @@ import msgspec
 import reread
 from reread import tool_types
 from reread.base import choices
-from reread.cli import VERBS
+from reread.cli import HEADINGS, VERBS
 from reread.cli import reread as group
 from reread.cli._exit_codes import BY_VERB, EVERY_VERB
 from reread.dataset.schema import TABLES
@@ -27,6 +27,12 @@ from reread.records.blocks import Block, union_members
 from reread.render.json_values import STRUCTS, VERSION, session_schema
 from reread.tools import all_tools
 
+SESSION_ARGUMENT = """\
+A SESSION is a path, a session id or the beginning of one, `latest`, or `-` for standard input; without one, most
+verbs take the latest, and with `--project shop` the latest of that project. `--root DIR` looks for sessions in DIR,
+or in a bucket, instead of `$CLAUDE_CONFIG_DIR`, `~/.claude` and `~/.config/claude`; `--demo` uses the bundled
+samples. Both may come before or after the verb. `reread-claude` is [a fake `claude`](fake-claude.md) for the tests of
+programs that run it."""
 DOCS = Path(__file__).parent.parent / "docs"
 
 PUBLIC = frozenset(dir(reread)) - {"__version__", "plugins", "tool_types", "types"}
@@ -368,12 +374,21 @@ def _default(parameter: inspect.Parameter, shown: str) -> str:
 def commands() -> str:
     """The command line, verb by verb, in its own words."""
     lines = ["# The command line", "", "What `--help` says, made by `scripts/make_docs.py`.", ""]
-    lines += ["```", _help(group, "reread"), "```", ""]
-    for verb in VERBS:
-        command = group.get_command(click.Context(group), verb)
-        assert command is not None
+    lines += ["```", _help(group, "reread"), "```", "", SESSION_ARGUMENT, ""]
+    known = {verb: _verb(verb) for verb in VERBS}
+    for heading, verbs in HEADINGS.items():
+        lines += [f"| {heading} | |", "|---|---|"]
+        lines += [f"| [`{verb}`](#reread-{verb}) | {known[verb].get_short_help_str(200)} |" for verb in verbs] + [""]
+    lines += [*_exit_codes(), ""]
+    for verb, command in known.items():
         lines += [f"## reread {verb}", "", "```", _help(command, f"reread {verb}"), "```", ""]
-    return "\n".join([*lines, *_exit_codes()]).rstrip() + "\n"
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _verb(name: str) -> click.Command:
+    command = group.get_command(click.Context(group), name)
+    assert command is not None
+    return command
 
 
 def _exit_codes() -> Iterator[str]:

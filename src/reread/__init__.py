@@ -1,4 +1,4 @@
-"""Read, check, follow, capture, replay and count Claude Code sessions."""
+"""Find, read, understand and continue Claude Code sessions."""
 
 from __future__ import annotations
 

@@ -28,8 +28,9 @@ HEADINGS = {
     "Read": ("serve", "ls", "search", "show", "context", "tail"),
     "Now": ("now", "statusline", "budget", "digest"),
     "Files": ("files", "file", "diff", "blame"),
-    "Check and count": ("check", "usage", "stats", "advise", "sql", "tables"),
-    "Keep and share": ("keep", "adopt", "capture", "resume", "replay", "export", "share", "secrets", "delete"),
+    "Count": ("usage", "stats", "advise", "check", "sql", "tables"),
+    "Keep": ("keep", "resume", "delete", "capture", "replay", "adopt"),
+    "Share": ("share", "export", "secrets"),
     "Set up": ("mcp", "completion"),
 }
 """The verbs under the headings of the help."""
@@ -146,12 +147,15 @@ class VerbGroup(click.Group):
             return None
         return getattr(importlib.import_module(f"reread.cli.{cmd_name}"), cmd_name)
 
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        self.format_commands(ctx, formatter)
+        formatter.write_paragraph()
+        formatter.write_text("--root DIR reads elsewhere, --demo samples; `reread VERB --help` says more.")
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        for heading, verbs in HEADINGS.items():
-            with formatter.section(heading):
-                known = [(verb, self.get_command(ctx, verb)) for verb in verbs]
-                rows = [(f"{verb:10}", command.get_short_help_str(64)) for verb, command in known if command]
-                formatter.write_dl(rows)
+        """Name the verbs, a line for each heading: the whole help fits a screen, and loads no verb."""
+        formatter.write_paragraph()
+        formatter.write_dl([(f"{heading}:", "  ".join(verbs)) for heading, verbs in HEADINGS.items()], col_spacing=1)
 
 
 @click.group(cls=VerbGroup, context_settings={"help_option_names": ["-h", "--help"]}, invoke_without_command=True)
@@ -159,33 +163,19 @@ class VerbGroup(click.Group):
 @root_options
 @click.pass_context
 def reread(ctx: click.Context, root: tuple[Path, ...]) -> None:
-    """Read, check, follow, capture and replay Claude Code sessions.
+    """Find, read, understand and continue Claude Code sessions.
 
     \b
-    reread                         read sessions in the browser
-    reread ls                      list sessions, newest first
-    reread search login timeout    find what was said in any session
-    reread show                    read the newest session
-    reread show --project .        read the newest one of this folder
-    reread tail                    follow it live
+    reread                         read all sessions in the browser
+    reread ls                      list them, newest first
+    reread search login timeout    find what you half remember
+    reread show                    read the newest one in the terminal
     reread now                     see what runs, and who waits for you
-    reread files                   list the files that it changed
-    reread blame src/app.py        see which session wrote each line
-    reread export -o it.md         write it to a file
-    reread share -o it.html        write it without secrets, to show it to others
-    reread check                   validate all sessions
-    reread usage --since 30d       count tokens and cost
-    reread budget set 20/day       set a budget, and see what is left of it
-    reread digest                  report what was done yesterday
-    reread stats --by failure      see what failed, and how often
-    reread sql "select …"          query all sessions with SQL
-    reread tables -o DIR           write all sessions as Parquet tables
-    reread keep                    copy sessions before Claude Code deletes them
-    reread capture -- claude -p …  run Claude Code and record its output
-    reread resume                  continue a session in Claude Code
-    reread --demo show             try it on sample sessions
-
-    A SESSION is a path, a session id or a unique prefix of one, "latest" (the default), or "-" for standard input.
+    reread usage --by cache        count tokens and cost, and say why
+    reread blame src/app.py        see which prompt wrote each line
+    reread resume 8c1f             continue a session, from anywhere
+    reread share -o it.html        write one without secrets, to show it
+    reread keep                    copy sessions before they are deleted
     """
     ctx.obj = list(root)
     if ctx.invoked_subcommand is not None:
