@@ -32,7 +32,18 @@ A SESSION is a path, a session id or the beginning of one, `latest`, or `-` for 
 verbs take the latest, and with `--project shop` the latest of that project. `--root DIR` looks for sessions in DIR,
 or in a bucket, instead of `$CLAUDE_CONFIG_DIR`, `~/.claude` and `~/.config/claude`; `--demo` uses the bundled
 samples. Both may come before or after the verb. `reread-claude` is [a fake `claude`](fake-claude.md) for the tests of
-programs that run it."""
+programs that run it.
+
+| option | means in every verb |
+|---|---|
+| `--project` | only sessions of this folder and those in it, or of the project with this name; repeatable |
+| `--since`, `--until` | only what happened then: `7d`, `yesterday`, `tuesday`, `2026-11-09`, `2026-11-09T14:30` |
+| `--tool`, `--file`, `--errors` | only sessions or calls with this tool, this file, an error |
+| `--by` | group by one or several of the words in the verb's help, joined by commas |
+| `-n` | at most so many rows |
+| `--json` | one JSON document on standard output, also if nothing is found; notices go to standard error |
+| `-o` | write to this file, whole or not at all |
+| `--dry-run`, `-y` | only say what would be done; do not ask |"""
 DOCS = Path(__file__).parent.parent / "docs"
 
 PUBLIC = frozenset(dir(reread)) - {"__version__", "plugins", "tool_types", "types"}
