@@ -6,13 +6,20 @@ files contain only what is needed, the environment is clean, and the key is a du
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
+import pty
+import select
 import shutil
+import struct
 import subprocess
 import sys
-from collections.abc import Sequence
+import termios
+import time
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 HERE = Path(__file__).parent
@@ -30,16 +37,25 @@ def reason_not_to() -> str:
     return "" if shutil.which("npm") else "The client is installed with npm, and there is none."
 
 
-def in_box(client: Path, scratch: Path, runs: Sequence[dict[str, Any]], keep: Sequence[Path] = ()) -> list[Any]:
+def in_box(
+    client: Path,
+    scratch: Path,
+    runs: Sequence[dict[str, Any]],
+    keep: Sequence[Path] = (),
+    scripts: Mapping[str, Any] = MappingProxyType({}),
+) -> list[Any]:
     """Run commands of the client one after the other, and return the exit code, output and errors of each.
 
-    A run has `words`, and may have `environment` and `timeout`. Its project is `scratch/proj`, its home `scratch/home`.
+    A run has `words`, and may have `environment`, `timeout` and `wait`, the seconds before it; with
+    `until` it runs on a terminal until that text is there. `scripts` are answered
+    beside those of `scenarios.py`. Its project is `scratch/proj`, its home `scratch/home`.
     What the client asks the API is in `scratch/requests.jsonl`.
     """
     plan = {"client": str(client), "scratch": str(scratch), "runs": list(runs), "keep": [str(path) for path in keep]}
+    plan["scripts"] = dict(scripts)
     (scratch / "plan.json").write_text(json.dumps(plan))
     command = [*ISOLATED, sys.executable, str(HERE / "box.py"), str(scratch / "plan.json")]
-    limit = 60 + sum(run.get("timeout", 60) for run in runs)
+    limit = 60 + sum(run.get("timeout", 60) + run.get("wait", 0) for run in runs)
     env = {"PATH": PATH, "HOME": str(Path("~root").expanduser())}
     done = subprocess.run(command, env=env, capture_output=True, timeout=limit, check=False)
     if done.returncode:
@@ -117,6 +133,7 @@ def environment(scratch: Path) -> dict[str, str]:
 
 def _run(scratch: Path, command: list[str], run: dict[str, Any]) -> dict[str, Any]:
     env = {**environment(scratch), **run.get("environment", {})}
+    time.sleep(run.get("wait", 0))
     try:
         done = subprocess.run(
             [*command, *run["words"]],
@@ -130,6 +147,31 @@ def _run(scratch: Path, command: list[str], run: dict[str, Any]) -> dict[str, An
     except subprocess.TimeoutExpired as late:
         return {"code": None, "out": (late.stdout or b"").decode(errors="replace"), "err": "timed out"}
     return {"code": done.returncode, "out": done.stdout.decode(), "err": done.stderr.decode(errors="replace")}
+
+
+def _show(scratch: Path, command: list[str], run: dict[str, Any]) -> dict[str, Any]:
+    """Run the client on a terminal until it shows a text, or until the time is up, and return all that it wrote."""
+    env = {**environment(scratch), "TERM": "xterm-256color", **run.get("environment", {})}
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 160, 0, 0))
+    process = subprocess.Popen(
+        [*command, *run["words"]],
+        cwd=scratch / "proj",
+        env=env,
+        stdin=theirs,
+        stdout=theirs,
+        stderr=theirs,
+        start_new_session=True,
+    )
+    out, end = b"", time.monotonic() + run.get("timeout", 60)
+    while run["until"].encode() not in out and time.monotonic() < end:
+        if select.select([ours], [], [], 0.2)[0]:
+            out += os.read(ours, 1 << 16)
+    process.kill()
+    process.wait()
+    os.close(ours)
+    os.close(theirs)
+    return {"code": 0 if run["until"].encode() in out else None, "out": out.decode(errors="replace"), "err": ""}
 
 
 def _main(plan_file: Path) -> None:
@@ -151,9 +193,10 @@ def _main(plan_file: Path) -> None:
     approved = {"approved": [KEY[-20:]], "rejected": []}
     state = {"hasCompletedOnboarding": True, "projects": trusted, "customApiKeyResponses": approved}
     (config / ".claude.json").write_text(json.dumps(state))
-    StubApi(scripts(str(scratch / "proj")), scratch / "truth.jsonl", scratch / "requests.jsonl").serve(PORT)
+    answers = {**scripts(str(scratch / "proj")), **plan["scripts"]}
+    StubApi(answers, scratch / "truth.jsonl", scratch / "requests.jsonl").serve(PORT)
     command = ["node", str(client)] if client.suffix == ".js" else [str(client)]
-    done = [_run(scratch, command, run) for run in plan["runs"]]
+    done = [(_show if "until" in run else _run)(scratch, command, run) for run in plan["runs"]]
     (scratch / "done.json").write_text(json.dumps(done))
 
 

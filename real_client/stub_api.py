@@ -1,7 +1,8 @@
 """A stub of the Messages API on loopback, which answers from scripts and writes down what it was asked and answered.
 
 The last prompt with a mark `[[SCN:name]]` chooses the script, and the number of answers since then the turn. Requests
-without tools, such as those for titles, get a short answer.
+without tools, such as those for titles, get a short answer. Without a mark, the prompt itself can name its script.
+Tokens are what a prompt cache that works like the API's reads and writes.
 """
 
 from __future__ import annotations
@@ -11,6 +12,8 @@ import itertools
 import json
 import re
 import threading
+import time
+from collections.abc import Container
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -26,6 +29,7 @@ class StubApi:
         self.scripts = scripts
         self.truth = truth
         self.requests = requests
+        self.cache = PromptCache()
         self.failed: set[tuple[str, int]] = set()
         self._numbers = itertools.count(1)
         self._lock = threading.Lock()
@@ -54,7 +58,7 @@ class StubApi:
 
     def turn(self, body: Object) -> tuple[str, int, Object]:
         """Return the script that a request plays, its turn, and the answer to give."""
-        name, number = _place(body.get("messages", []))
+        name, number = _place(body.get("messages", []), self.scripts)
         tools = {tool.get("name") for tool in body.get("tools") or ()}
         if not tools or name not in self.scripts:
             return "", 0, {"blocks": [{"type": "text", "text": '{"title": "A stub session"}'}]}
@@ -62,10 +66,51 @@ class StubApi:
         return name, number, turns[number] if number < len(turns) else {"blocks": [{"type": "text", "text": "Over."}]}
 
 
-def _place(messages: list[Object]) -> tuple[str, int]:
-    """Return the script that the last mark names, and how many answers came since."""
+class PromptCache:
+    """What the API holds of prompts: each beginning that was written, until it expires after its last use."""
+
+    def __init__(self) -> None:
+        self._expires: dict[str, float] = {}
+
+    def usage(self, body: Object) -> Object:
+        """Return the tokens of a prompt that are read, written and neither; four bytes are one token."""
+        blocks = [*(body.get("tools") or ()), *_blocks(body.get("system")), *_message_blocks(body["messages"])]
+        marks = [block["cache_control"] for block in blocks if "cache_control" in block]
+        life = 3600 if any(mark.get("ttl") == "1h" for mark in marks) else 300
+        last = max((at for at, block in enumerate(blocks) if "cache_control" in block), default=-1)
+        now, beginning = time.time(), hashlib.sha256(str(body.get("model")).encode())
+        read = marked = size = 0
+        for at, block in enumerate(blocks):
+            text = json.dumps({name: value for name, value in block.items() if name != "cache_control"}, sort_keys=True)
+            size += len(text.encode())
+            beginning.update(text.encode())
+            if at <= last:
+                name, marked = beginning.hexdigest(), size
+                read = size if self._expires.get(name, 0) > now else read
+                self._expires[name] = now + life
+        written = (marked - read) // 4
+        bought = {"ephemeral_5m_input_tokens": written, "ephemeral_1h_input_tokens": 0}
+        return {
+            "input_tokens": 4 + (size - marked) // 4,
+            "cache_creation_input_tokens": written,
+            "cache_read_input_tokens": read // 4,
+            "cache_creation": bought if life == 300 else dict(zip(bought, (0, written), strict=True)),
+        }
+
+
+def _blocks(content: Any) -> list[Object]:
+    return [{"type": "text", "text": content}] if isinstance(content, str) else list(content or ())
+
+
+def _message_blocks(messages: list[Object]) -> list[Object]:
+    return [{**block, "role": message["role"]} for message in messages for block in _blocks(message.get("content"))]
+
+
+def _place(messages: list[Object], scripts: Container[str]) -> tuple[str, int]:
+    """Return the script that the last mark or prompt names, and how many answers came since."""
     for at in range(len(messages) - 1, -1, -1):
-        found = MARK.findall("\n".join(_texts(messages[at])))
+        texts = _texts(messages[at])
+        found = MARK.findall("\n".join(texts)) or [text for text in texts if text in scripts]
         if messages[at]["role"] == "user" and found:
             roles = [message["role"] for message in messages[at:] if message["role"] in ("user", "assistant")]
             return found[-1], sum(role == "assistant" for role, _ in itertools.groupby(roles))
@@ -116,14 +161,14 @@ class _Handler(BaseHTTPRequestHandler):
         if error and (name, number) not in self.api.failed:
             self.api.failed.add((name, number))
             return self._send(error, {"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}})
-        message = self._message(body, turn, number)
+        message = self._message(body, turn)
         if name:
             self.api.note({"script": name, "turn": number, "request": body, "message": message})
         if body.get("stream"):
             return self._stream(message)
         return self._send(200, message)
 
-    def _message(self, body: Object, turn: Object, number: int) -> Object:
+    def _message(self, body: Object, turn: Object) -> Object:
         tools = {tool.get("name") for tool in body.get("tools") or ()}
         blocks = [dict(block) for block in turn["blocks"]]
         for block in blocks:
@@ -131,7 +176,6 @@ class _Handler(BaseHTTPRequestHandler):
                 names = _names(block["name"])
                 block |= {"id": self.api.new_id("toolu_"), "name": next((n for n in names if n in tools), names[0])}
         called = any(block["type"] == "tool_use" for block in blocks)
-        written = 900 + len(json.dumps(body.get("messages"))) // 40
         return {
             "id": self.api.new_id("msg_"),
             "type": "message",
@@ -141,10 +185,7 @@ class _Handler(BaseHTTPRequestHandler):
             "stop_reason": turn.get("stop") or ("tool_use" if called else "end_turn"),
             "stop_sequence": None,
             "usage": {
-                "input_tokens": 4 + number,
-                "cache_creation_input_tokens": written,
-                "cache_read_input_tokens": 1000 * number,
-                "cache_creation": {"ephemeral_5m_input_tokens": written, "ephemeral_1h_input_tokens": 0},
+                **self.api.cache.usage(body),
                 "output_tokens": sum(len(json.dumps(block)) for block in blocks) // 4,
                 "service_tier": "standard",
             },

@@ -108,6 +108,17 @@ def test_a_forced_cause_is_named(
     assert (found.message, found.cause, found.evidence, found.detail) == (id, cause, evidence, detail)
 
 
+def test_the_causes_that_were_forced_in_the_real_client_are_named() -> None:
+    (path,) = (HERE.parent / "examples" / "cost").glob("projects/*/*.jsonl")
+    found = [(one.turn, one.cause, one.evidence) for one in reread.open(path).cache_breaks]
+    assert found == [
+        (3, "idle_over_5m", "time"),
+        (4, "model_changed", "requests"),
+        (5, "tools_changed", "requests"),
+        (6, "system_changed", "requests"),
+    ]
+
+
 def other_tools(client: Client) -> None:
     client.shape = [("tools more", 9_500), ("system", 6_000)]
     client.prompt()

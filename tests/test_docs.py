@@ -82,7 +82,9 @@ def test_the_code_in_the_documents_runs(path: Path, samples: None, capsys: pytes
     assert all(words in printed for words in said.get(path.name, []))
 
 
-SCREENS = [path for path in DOCUMENTS if any("$ reread --demo" in text for text in blocks(path, ""))]
+REPEATED = ("$ reread --demo", "$ reread --root examples/")
+"""The beginnings of screens that anyone can repeat."""
+SCREENS = [path for path in DOCUMENTS if any(text.startswith(REPEATED) for text in blocks(path, ""))]
 
 
 @pytest.mark.parametrize("path", SCREENS, ids=lambda path: path.name)
@@ -92,7 +94,8 @@ def test_the_screens_in_a_document_are_what_the_program_prints(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "100")
     monkeypatch.setenv("TZ", "UTC")
-    screens = [block for block in blocks(path, "") if block.startswith("$ reread --demo")]
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    screens = [block for block in blocks(path, "") if block.startswith(REPEATED)]
     for screen in screens:
         command, *lines = screen.splitlines()
         done = forked(shlex.split(command)[2:], env=os.environ)

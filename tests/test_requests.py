@@ -78,6 +78,34 @@ def test_requests_are_proven_in_any_order(order: list[int]) -> None:
     assert all(session.requests[n].verified for n in order)
 
 
+EXAMPLE = Path(__file__).parents[1] / "examples" / "cost"
+REAL = Path(__file__).parent / "real" / "2.1.325"
+
+
+def test_every_request_that_the_real_client_noted_is_proven() -> None:
+    (path,) = EXAMPLE.glob("projects/*/*.jsonl")
+    session = reread.open(path)
+    assert len(session.requests) == 9
+    for number, request in enumerate(session.requests, 1):
+        assert request.verified and not request.missing, number
+        assert request.response is not None and request.turn is not None
+    assert [request.turn.index for request in session.requests if request.turn] == [1, 1, 2, 2, 3, 4, 5, 5, 6]
+    tools = [len(request.tools) for request in session.requests]
+    assert tools == [1, 1, 1, 1, 1, 1, 3, 3, 3]
+
+
+@pytest.mark.parametrize("name", ["agent", "deny", "interrupt_tool", "parallel", "plain"])
+def test_a_request_whose_words_were_left_out_is_rebuilt_and_not_proven(name: str) -> None:
+    (path,) = (REAL / name).glob("projects/*/*.jsonl")
+    session = reread.open(path)
+    requests = [request for thread in (session.conversation, *session.agents.values()) for request in thread.requests]
+    assert len(requests) >= 1
+    for request in requests:
+        assert request.tools and request.system and not request.verified
+        assert all(part.startswith("message ") for part in request.missing)
+        assert len(request.messages) == len(request.message_hashes) - len(request.missing) > 0
+
+
 def test_a_changed_word_is_noticed() -> None:
     data = conversation(2).data
     for old, new in (
