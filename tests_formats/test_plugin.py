@@ -14,6 +14,7 @@ HOME = HERE.parent
 sys.path.insert(0, str(HOME / "real_client"))
 
 from box import in_box, install, reason_not_to  # noqa: E402
+from scenarios import END, turn, use  # noqa: E402
 
 VERSION = os.environ.get("REREAD_CLAUDE_VERSION", "latest")
 pytestmark = [
@@ -23,10 +24,8 @@ pytestmark = [
 PRINT = ["--output-format", "stream-json", "--verbose", "--dangerously-skip-permissions"]
 
 
-@pytest.fixture(scope="module")
-def done(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
-    """What the client answered: the plug-in is checked, installed, listed and used."""
-    scratch = tmp_path_factory.mktemp("plugin")
+def in_client(scratch: Path, runs: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Run commands of the client, which finds reread, and return what it answered."""
     program = scratch / "bin" / "reread"
     program.parent.mkdir()
     program.write_text(f'#!/bin/sh\nexec env PYTHONPATH={HOME / "src"} {sys.executable} -m reread "$@"\n')
@@ -34,6 +33,14 @@ def done(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
     client = install(VERSION, Path(tempfile.gettempdir()) / f"reread-claude-{VERSION}")
     direct = {"ENABLE_TOOL_SEARCH": "false"}  # the stub calls the server's tool at once
     own = {**direct, "REREAD_HOME": str(scratch / "store"), "REREAD_CACHE": str(scratch / "cache")}
+    install_it = [turn(use("Bash", command="reread statusline --install --yes")), END]
+    return in_box(client, scratch, [{**run, "environment": own} for run in runs], [HOME], {"setup": install_it})
+
+
+@pytest.fixture(scope="module")
+def done(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
+    """What the client answered: the plug-in is checked, installed, listed and used."""
+    scratch = tmp_path_factory.mktemp("plugin")
     runs = [
         ["plugin", "validate", str(HOME / "plugin")],
         ["plugin", "validate", str(HOME)],
@@ -43,7 +50,7 @@ def done(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
         ["-p", "Hello. [[SCN:plain]]", *PRINT],
         ["-p", "Hello again. [[SCN:plugin]]", *PRINT],
     ]
-    answers = in_box(client, scratch, [{"words": words, "environment": own} for words in runs], keep=[HOME])
+    answers = in_client(scratch, [{"words": words} for words in runs])
     kept = sorted(path.name for path in (scratch / "store").rglob("*.zst"))
     return [*answers, {"code": 0, "out": json.dumps(kept), "err": ""}]
 
@@ -83,3 +90,23 @@ def test_an_agent_searches_earlier_sessions_and_not_its_own(done: list[dict[str,
 
 def test_its_hooks_keep_sessions(done: list[dict[str, Any]]) -> None:
     assert any(name.endswith(".jsonl.zst") for name in json.loads(done[7]["out"]))
+
+
+@pytest.mark.parametrize("part", ["reread-mcp", "reread-keep", "reread-statusline"])
+def test_each_part_can_be_chosen_alone(part: str, tmp_path: Path) -> None:
+    runs: list[dict[str, Any]] = [
+        {"words": ["plugin", "marketplace", "add", str(HOME)]},
+        {"words": ["plugin", "install", f"{part}@reread"]},
+        {"words": ["-p", "Hello. [[SCN:plain]]", *PRINT]},
+        {"words": ["-p", "/reread-statusline:statusline [[SCN:setup]]", *PRINT]},
+        {"words": [], "until": "context 0%", "timeout": 60 if part == "reread-statusline" else 1},
+    ]
+    added, installed, said, _, screen = in_client(tmp_path, runs)
+    assert (added["code"], installed["code"]) == (0, 0), (added, installed)
+    init = next(record for record in records(said) if record.get("subtype") == "init")
+    found = {
+        "reread-mcp": "plugin:reread-mcp:reread" in [server["name"] for server in init["mcp_servers"]],
+        "reread-keep": bool(list((tmp_path / "store").rglob("*.jsonl.zst"))),
+        "reread-statusline": screen["code"] == 0,
+    }
+    assert found == {name: name == part for name in found}, screen["out"][-2000:]
