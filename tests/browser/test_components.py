@@ -61,6 +61,12 @@ createRoot(document.getElementById("root")!).render(
     <section id="records"><SessionRenderer messages={records} /></section>
     <section id="messages"><MessageList messages={session.messages.slice(0, 3)} /></section>
     <section id="growing"><Growing /></section>
+    <section id="breaks">
+      <SessionRenderer session={{ ...session, cache_breaks: [
+        { message: session.messages[1]!.id, cause: "resume", detail: "22 min idle", tokens: 118_000, cost_usd: 0.74 },
+        { message: session.messages[2]!.id, cause: "system_changed", detail: "", tokens: 2_500, cost_usd: null },
+      ] }} />
+    </section>
     <section id="parts">
       <Message message={session.messages[1]!}>
         <MessageHeader model="claude-opus-5-5" timestamp="2026-11-09T08:12:04Z" />
@@ -232,6 +238,15 @@ def test_a_session_is_shown_from_its_json(app: Any) -> None:
     thinking = session.locator(".thinking").first
     thinking.locator(".disclosure").click()
     expect(thinking).to_contain_text("smells of randomness")
+
+
+def test_a_message_whose_request_wrote_the_cache_again_says_why(app: Any) -> None:
+    texts = [
+        "Cache rewritten: 22 min idle · 118k tokens · $0.74",
+        "Cache rewritten: system prompt changed · 2.5k tokens",
+    ]
+    expect(app.locator("#breaks .cache-break")).to_have_text(texts)
+    expect(app.locator("#breaks .message", has=app.locator(".cache-break"))).to_have_count(2)
 
 
 def test_the_records_of_a_transcript_are_joined_and_paired(app: Any) -> None:

@@ -2,6 +2,7 @@
 
 import { memo, useRef } from "react";
 import type { TimelineItem } from "../data/values";
+import { CacheBreaks } from "../parts/CacheBreaks";
 import { Message } from "../parts/Message";
 import { HeaderLine } from "./MessageHeader";
 import { useNearRows } from "./useNearRows";
@@ -25,6 +26,7 @@ export function MessageRows({ items }: { items: readonly TimelineItem[] }) {
 
 /** A message with a line above it: the reader has the same figures beside and below it. */
 export const HeadedMessage = memo(function HeadedMessage({ item }: { item: TimelineItem }) {
-  const { kind, model, time, figures } = item;
-  return <Message item={item} header={<HeaderLine kind={kind} model={model} timestamp={time} figures={figures} />} />;
+  const { kind, model, time, figures, cache_breaks: breaks } = item;
+  const header = <HeaderLine kind={kind} model={model} timestamp={time} figures={figures} />;
+  return <Message item={item} header={header} below={<CacheBreaks breaks={breaks} />} />;
 });

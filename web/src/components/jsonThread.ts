@@ -1,11 +1,12 @@
 /** The messages of a conversation in JSON as the items that the reader draws. */
 
 import type { AgentInfo, CallPart, Figures, NodesPart, Overview, Part, TimelineItem } from "../data/values";
+import { money, tokens } from "../kit/format";
 import { resultNodes } from "./resultNodes";
-import type { ContentBlock, Session, SessionAgent, SessionBranch, SessionCall, SessionConversation, SessionMessage, Usage } from "./sessionJson";
+import type { ContentBlock, Session, SessionAgent, SessionBranch, SessionCacheBreak, SessionCall, SessionConversation, SessionMessage, Usage } from "./sessionJson";
 
 /** A conversation, and what is known of its session. */
-export interface Conversation extends Partial<Pick<Session, "project" | "agents">> {
+export interface Conversation extends Partial<Pick<Session, "project" | "agents" | "cache_breaks">> {
   messages: readonly SessionMessage[];
   calls: readonly SessionCall[];
 }
@@ -18,9 +19,11 @@ export class JsonThread {
   /** The calls by their index. */
   readonly calls: SessionCall[] = [];
   private readonly known: Map<string, SessionCall>;
+  private readonly breaks = new Map<string, string>();
 
   constructor(private readonly conversation: Conversation) {
     this.known = new Map(conversation.calls.map((call) => [call.id, call]));
+    for (const found of conversation.cache_breaks ?? []) this.breaks.set(found.message, breakText(found));
     this.items = conversation.messages.map((message, index) => this.item(message, index));
   }
 
@@ -33,7 +36,9 @@ export class JsonThread {
     const { id, kind, role, timestamp, model, usage, flags = [] } = message;
     const parts = CLOSED.has(kind) ? closedParts(message) : blocksOf(message).flatMap((block) => this.parts(block));
     const figures = usage ? figuresOf(usage) : null;
-    return { ...NO_ITEM, index, key: id, kind, author: role, time: timestamp, model, flags, figures, parts };
+    const found = this.breaks.get(id);
+    const cache_breaks = found === undefined ? [] : [found];
+    return { ...NO_ITEM, index, key: id, kind, author: role, time: timestamp, model, flags, figures, parts, cache_breaks };
   }
 
   private parts(block: ContentBlock): Part[] {
@@ -69,7 +74,29 @@ export class JsonThread {
   }
 }
 
-const NO_ITEM = { turn: 0, line: 0, after: null, title: "", label: "", responses: [], fields: null, seconds: null, commits: [], pull_requests: [], cache_breaks: [] };
+const NO_ITEM = { turn: 0, line: 0, after: null, title: "", label: "", responses: [], fields: null, seconds: null, commits: [], pull_requests: [] };
+
+/** The cause of a cache break in words, if it has no detail. */
+const CAUSES: Record<string, string> = {
+  tools_changed: "tools changed",
+  system_changed: "system prompt changed",
+  messages_changed: "earlier messages changed",
+  model_changed: "model switched",
+  idle_over_5m: "idle over 5 minutes",
+  idle_over_1h: "idle over an hour",
+  compaction: "compacted",
+  context_edited: "old results cleared",
+  rewind: "rewound",
+  resume: "resumed",
+  agent_start: "agent started",
+  unknown: "cause unknown",
+};
+
+/** A cache break on one line, as the reader and the command line write it. */
+function breakText({ cause, detail, tokens: written, cost_usd: cost }: SessionCacheBreak): string {
+  const words = [detail || (CAUSES[cause] ?? cause), `${tokens(written)} tokens`, ...(cost === null ? [] : [money(cost)])];
+  return `cache rewritten: ${words.join(" · ")}`;
+}
 
 const NO_OVERVIEW: Overview = {
   key: "", id: "", title: "", project: "", project_guessed: false, path: null, git_branches: [], versions: [], models: [], dialects: [],

@@ -1,6 +1,6 @@
 /** The JSON that `reread show -f json` prints: of each value, the fields that the components read. */
 
-import type { AgentValue, BranchValue, CallValue, MessageValue, SessionValue, Usage } from "./jsonValues";
+import type { AgentValue, BranchValue, CacheBreak, CallValue, MessageValue, SessionValue, Usage } from "./jsonValues";
 
 export type { Usage } from "./jsonValues";
 
@@ -27,12 +27,15 @@ export type SessionCall = Pick<CallValue, "id" | "name" | "input"> &
 
 export type SessionBranch = Pick<BranchValue, "id" | "active" | "parent" | "fork" | "messages">;
 
+export type SessionCacheBreak = Pick<CacheBreak, "message" | "cause" | "detail" | "tokens" | "cost_usd">;
+
 /** A conversation: that of a session, or of an agent. */
 export interface SessionConversation {
   id: string;
   messages: SessionMessage[];
   calls: SessionCall[];
   branches?: SessionBranch[];
+  cache_breaks?: SessionCacheBreak[];
 }
 
 export type SessionAgent = SessionConversation & Pick<AgentValue, "type" | "prompt"> & { usage?: Usage };

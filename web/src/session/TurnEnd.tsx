@@ -6,6 +6,7 @@ import { TokensAndCost } from "../kit/Figure";
 import { capitalized, duration, model } from "../kit/format";
 import { PlainText, visible } from "../kit/PlainText";
 import { SafeLink, isSafe } from "../kit/SafeLink";
+import { CacheBreaks } from "../parts/CacheBreaks";
 import { sessionHref } from "../route";
 import type { CommitInfo, PullRequestInfo, TimelineItem } from "../data/values";
 
@@ -16,11 +17,7 @@ export function TurnEnd({ item }: { item: TimelineItem }) {
   const { figures, seconds, commits, pull_requests: pulls, cache_breaks: breaks } = item;
   return (
     <>
-      {breaks.map((text, at) => (
-        <p key={at} className="cache-break">
-          <PlainText text={capitalized(text)} />
-        </p>
-      ))}
+      <CacheBreaks breaks={breaks} />
       {commits.length + pulls.length > 0 && (
         <ul className="git" aria-label="Commits and pull requests of this turn">
           {commits.map((commit) => (
