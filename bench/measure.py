@@ -33,7 +33,7 @@ class Data:
     root: Path
 
     def session(self, mb: int) -> Path:
-        return self._made(f"sessions/{mb}.jsonl", lambda path: gen.make_session(path, mb=mb))
+        return self.made(f"sessions/{mb}.jsonl", lambda path: gen.make_session(path, mb=mb))
 
     def large(self, *, quick: bool) -> Path:
         """The largest session that a run reads."""
@@ -41,12 +41,13 @@ class Data:
 
     def tree(self, files: int) -> Path:
         """A configuration folder with half a megabyte a file."""
-        return self._made(f"tree-{files}", lambda path: gen.make_tree(path, files=files, mb=files * 0.512))
+        return self.made(f"tree-{files}", lambda path: gen.make_tree(path, files=files, mb=files * 0.512))
 
     def many(self, files: int) -> Path:
-        return self._made(f"many-{files}", lambda path: gen.make_many(path, files=files))
+        return self.made(f"many-{files}", lambda path: gen.make_many(path, files=files))
 
-    def _made(self, name: str, make: Callable[[Path], None]) -> Path:
+    def made(self, name: str, make: Callable[[Path], None]) -> Path:
+        """Return a file or folder of the data, made first if it is not there."""
         path = self.root / name
         if not path.exists():
             print(f"making {path}", file=sys.stderr)
