@@ -1,4 +1,4 @@
-"""The npm package that `make package` built, in applications that install it: one of Vite, and a server of React."""
+"""The npm package that `make package` built, in the applications of `examples` and in a server of React."""
 
 import json
 import shutil
@@ -24,26 +24,13 @@ MESSAGE = {
 }
 SESSION = {"id": "s", "title": "A title", "project": "/p", "models": [], "started": None, "messages": [MESSAGE]}
 SESSION |= {"branches": [], "calls": [], "agents": {}}
-FILES = {
-    "package.json": '{"name": "app", "private": true, "type": "module"}',
-    "index.html": '<div id="root"></div><script type="module" src="/main.jsx"></script>',
-    "main.jsx": """
-        import { createRoot } from "react-dom/client";
-        import { App } from "./app.jsx";
-        createRoot(document.getElementById("root")).render(<App />);""",
-    "app.jsx": """
-        import { SessionRenderer } from "reread-react";
-        import session from "./session.json";
-        export const App = () => <SessionRenderer session={session} />;""",
-    "server.mjs": """
-        import { readFileSync } from "node:fs";
-        import { createElement } from "react";
-        import { renderToPipeableStream } from "react-dom/server";
-        import { SessionRenderer } from "reread-react";
-        const session = JSON.parse(readFileSync("session.json", "utf8"));
-        renderToPipeableStream(createElement(SessionRenderer, { session })).pipe(process.stdout);""",
-    "session.json": json.dumps(SESSION),
-}
+SERVER = """
+    import { readFileSync } from "node:fs";
+    import { createElement } from "react";
+    import { renderToPipeableStream } from "react-dom/server";
+    import { SessionRenderer } from "reread-react";
+    const session = JSON.parse(readFileSync("session.json", "utf8"));
+    renderToPipeableStream(createElement(SessionRenderer, { session })).pipe(process.stdout);"""
 
 
 def run(*command: str, cwd: Path) -> str:
@@ -52,23 +39,37 @@ def run(*command: str, cwd: Path) -> str:
     return done.stdout
 
 
-@pytest.fixture(scope="module")
-def app(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An application with the package installed."""
-    folder = tmp_path_factory.mktemp("app")
-    for name, text in FILES.items():
-        (folder / name).write_text(text)
-    run(NPM, "install", "--silent", "--no-audit", "--no-fund", str(TARBALL), "react", "react-dom", "vite", cwd=folder)
+def built(example: str, folder: Path) -> Path:
+    """An example, copied, with the package installed and a session beside it, after its own `npm run build`."""
+    shutil.copytree(ROOT / "examples" / example, folder, dirs_exist_ok=True)
+    (folder / "session.json").write_text(json.dumps(SESSION))
+    run(NPM, "install", "--silent", "--no-audit", "--no-fund", str(TARBALL), cwd=folder)
+    run(NPM, "run", "build", cwd=folder)
     return folder
 
 
+@pytest.fixture(scope="module")
+def app(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The example of Vite."""
+    return built("vite", tmp_path_factory.mktemp("vite"))
+
+
 def test_vite_builds_an_application_with_it(app: Path) -> None:
-    run(NPM, "exec", "--", "vite", "build", cwd=app)
     [script] = (app / "dist/assets").glob("*.js")
     assert "adoptedStyleSheets" in script.read_text()
 
 
+def test_next_builds_an_application_with_it_and_writes_its_text(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NEXT_TELEMETRY_DISABLED", "1")
+    [page] = (built("next", tmp_path) / ".next/server/app").glob("index.html")
+    assert "A title" in page.read_text()
+    assert "Hello!" in page.read_text()
+
+
 def test_a_server_streams_its_plain_text(app: Path) -> None:
+    (app / "server.mjs").write_text(SERVER)
     html = run("node", "server.mjs", cwd=app)
     assert "A title" in html
     assert "Hello!" in html
