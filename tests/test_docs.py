@@ -128,6 +128,15 @@ def test_the_readme_is_short_and_every_page_has_its_place() -> None:
     assert set(re.findall(r"\]\((\w[\w-]*\.md)\)", (ROOT / "docs" / "README.md").read_text())) == pages
 
 
+def test_every_promise_of_security_names_the_tests_that_hold_it() -> None:
+    text = (ROOT / "SECURITY.md").read_text().partition("## What reread promises")[2].partition("\n## ")[0]
+    promises = [promise.rstrip(".:") for promise in re.findall(r"^- \*\*(.+?)\*\*", text, re.MULTILINE)]
+    held = dict(re.findall(r"^\| (.+) \| (`.+) \|$", text.replace("`tests` |", ""), re.MULTILINE))
+    assert list(held) == promises
+    named = {name for names in held.values() for name in re.findall(r"`(.+?)`", names)}
+    assert [name for name in sorted(named) if not (ROOT / "tests" / name).is_file()] == []
+
+
 def test_the_help_fits_a_screen_and_names_every_verb_once() -> None:
     lines = group.get_help(ABOVE).splitlines()
     assert len(lines) <= 24 and max(map(len, lines)) <= 80
