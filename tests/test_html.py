@@ -182,6 +182,25 @@ def test_branches_share_chunks() -> None:
     assert_complete(session)
 
 
+def test_an_item_that_branches_share_is_drawn_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    session, drawn = many_rewinds(30), list[str]()
+    item = SessionView.item
+    monkeypatch.setattr(
+        SessionView, "item", lambda self, *rest: (found := item(self, *rest), drawn.append(found.key))[0]
+    )
+    page = page_of(session)
+    items = [key for thread in page.index["threads"] for key in page.chunk(thread["map"])["keys"]]
+    # each branch also draws the item at which it leaves the other: what comes after it is another fork
+    assert set(drawn) == set(items) and len(drawn) <= len(set(items)) + 2 * len(session.branches) < len(items) / 4
+    assert_complete(session)
+
+
+def test_without_javascript_all_of_the_active_branch_is_shown() -> None:
+    shown = page_of(many_rewinds(3)).texts["noscript"]
+    said = [word for n in range(3) for word in (f"try {n}", f"said {n}")]
+    assert re.findall(r"(?:go|try \d|left \d|said \d)\b", shown) == ["go", *said]
+
+
 def many_agents(count: int) -> Session:
     calls = [reply(use(f"t{n}", "Agent", prompt=f"task {n}"), id=f"m{n}") for n in range(count)]
     replies = [printed(reply(f"done {n}", id=f"a{n}"), f"t{n}") for n in range(count)]

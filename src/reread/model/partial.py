@@ -131,7 +131,7 @@ def _grows(before: Sequence[Block], after: Sequence[Block]) -> bool:
 def _is_longer(old: Block, new: Block) -> bool:
     """True if a block is another one with more text, and has all of its other fields."""
     name = "text" if isinstance(old, Text) else "thinking"
-    if not isinstance(old, Text | Thinking) or type(new) is not type(old):
+    if not isinstance(old, (Text, Thinking)) or type(new) is not type(old):
         return False
     was, now = getattr(old, name), getattr(new, name)
     if not isinstance(was, str) or not isinstance(now, str) or not now.startswith(was):

@@ -263,7 +263,7 @@ def block_kind(message: Message, block: b.Block) -> str:
     """The kind of a block of a message."""
     if isinstance(block, b.CallBlock):
         return TOOLS
-    return THINKING if isinstance(block, b.Thinking | b.RedactedThinking) else message_kind(message)
+    return THINKING if isinstance(block, (b.Thinking, b.RedactedThinking)) else message_kind(message)
 
 
 def quick_kinds(message: Message) -> set[str]:

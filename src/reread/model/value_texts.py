@@ -61,7 +61,7 @@ def keys_and_numbers(input: Any) -> Iterator[str]:
             stack += reversed(item.items())
         elif isinstance(item, LIST):
             stack += [("", inner) for inner in reversed(item)]
-        elif isinstance(item, int | float):
+        elif isinstance(item, (int, float)):
             lines.append(jsontext.dumps(item).decode())
     if lines:
         yield "\n".join(lines)

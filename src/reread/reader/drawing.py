@@ -68,14 +68,17 @@ class PartBuilder:
         self._selection = selection
         self._owner = ""
         self._pictures = 0
+        self._selected: dict[int, list[p.MessagePart]] = {}
+        """The selected parts of the messages of the item drawn last."""
 
     def parts(self, *messages: Message) -> list[schema.Part]:
         """The selected parts of the messages of an item; hooks and context are folded into one part at the end."""
         shown: list[schema.Part] = []
         quiet: list[tuple[str, schema.NodesPart]] = []
+        self._selected = {}
         for message in messages:
             self._owner, self._pictures = f"message/{message.index}", 0
-            for part in self._selected(message):
+            for part in self.selected(message):
                 noun = p.quiet_noun(part)
                 for drawn in self._part(part):
                     if noun in FOLDED and isinstance(drawn, schema.NodesPart):
@@ -89,14 +92,17 @@ class PartBuilder:
         selection = self._selection
         return selection.shows(part.kind) and (not isinstance(part, p.MessageCall) or selection.shows_call(part.call))
 
-    def _selected(self, message: Message) -> Iterator[p.MessagePart]:
-        return filter(self.shows, shown_parts(message))
+    def selected(self, message: Message) -> list[p.MessagePart]:
+        """The selected parts of a message; those of the item drawn last are known."""
+        if message.index not in self._selected:
+            self._selected[message.index] = list(filter(self.shows, shown_parts(message)))
+        return self._selected[message.index]
 
     def fields(self, messages: Sequence[Message]) -> schema.NodesPart | None:
         """Return the fields of some messages' records that their parts do not show; None without `full`."""
         if not self._full:
             return None
-        left = (other_fields(message, list(self._selected(message))) for message in messages)
+        left = (other_fields(message, self.selected(message)) for message in messages)
         drawn: list[n.Node] = [n.Data(value=fields) for fields in left if fields]
         for message in messages:
             drawn += leftover_nodes(state_after(message), SESSION_STATE)

@@ -6,11 +6,11 @@ import base64
 import hashlib
 import re
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from html import escape
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar, cast
 
 import msgspec
 from msgspec.structs import replace
@@ -23,11 +23,12 @@ from reread.model.conversation import Agent, Branch, Call
 from reread.model.parts import TOOLS, MessagePart
 from reread.reader import schema
 from reread.reader.drawing import PartBuilder
-from reread.reader.item_texts import ItemText, message_texts
+from reread.reader.item_texts import ItemText, texts_of
 from reread.reader.session_view import SessionView, in_call_order
 from reread.reader.steps import run_steps
 from reread.reader.thread_view import MAX_MARKS, ThreadView, state_mark
 from reread.reader.timeline import Timeline
+from reread.reader.waterfall import waterfall
 from reread.render.agents import agents_below
 from reread.render.sanitize import safe
 from reread.render.selection import EVERYTHING, Selection, selected_turns
@@ -46,7 +47,9 @@ NEWEST_BRANCHES, MAX_BRANCHES = 50, 200
 MAGIC = (b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff", b"GIF87a", b"GIF89a", b"RIFF")
 """The first bytes of the picture formats that a page may contain."""
 SPEAKERS = {"prompt": "You", "command": "Command", "response": "Claude"}
+EVERY_ITEM = 1 << 62
 _BASE64 = re.compile(r"[A-Za-z0-9+/]+={0,2}")
+Placed = TypeVar("Placed", schema.WaterfallTurn, schema.WaterfallSpan)
 
 
 NOTICES = "NOTICES.txt"
@@ -134,6 +137,8 @@ class _PageWriter:
         self.assets = assets
         self.home = home
         self.plain = _PlainText()
+        self.spans = self.view.spans()
+        """The spans of the main conversation, whose branches share most of them."""
         self.chunks = 0
         """How many chunks have been written."""
         self._threads: list[dict[str, Any]] = []
@@ -184,17 +189,31 @@ class _PageWriter:
         """The main conversation: the selected turns, or every branch, each with the chunks shared with its parent."""
         thread = self.view.thread()
         if self.selection.is_excerpt:
-            yield from self._thread(_ThreadWriter(self, None, thread, thread.timeline(self.selection.branch)))
+            timeline = thread.timeline(self.selection.branch)
+            yield from self._thread(_ThreadWriter(self, None, thread, timeline, plain=len(timeline)))
             return
         writers: dict[int | None, _ThreadWriter] = {}
-        for branch in self._branches(thread):
-            writer = writers[branch.id] = _ThreadWriter(self, None, thread, thread.timeline(branch.id))
-            parent = writers.get(branch.parent)
-            if parent is not None and self.selection.every_kind:
-                writer.share(parent, thread.shared_items(parent.timeline.branch, branch.id))
-            yield from self._thread(writer)
+        branches = self._branches(thread)
+        shared = self._shared_items(thread, branches)
         active = thread.conversation.active_branch
+        plain = _plain_items(active, {branch.id: branch.parent for branch in branches}, shared)
+        for branch in branches:
+            timeline = thread.timeline(branch.id)
+            writer = _ThreadWriter(self, None, thread, timeline, plain=plain.get(branch.id, 0))
+            writers[branch.id] = writer
+            writer.keep(shared[child.id] for child in branches if child.parent == branch.id and child.id in shared)
+            if branch.id in shared:
+                writer.share(writers[branch.parent], shared[branch.id])
+            yield from self._thread(writer)
         self._threads.sort(key=lambda thread: thread["branch"] != active)
+
+    def _shared_items(self, thread: ThreadView, branches: Sequence[Branch]) -> dict[int, int]:
+        """How many items each branch has from its parent, if both are written; none if only some parts are."""
+        if not self.selection.every_kind:
+            return {}
+        known = {branch.id for branch in branches}
+        pairs = [(branch.parent, branch.id) for branch in branches if branch.parent is not None]
+        return {id: thread.shared_items(parent, id) for parent, id in pairs if parent in known}
 
     def _branches(self, thread: ThreadView) -> list[Branch]:
         """The branches to write, parents first: the active one, the newest others, and their ancestors."""
@@ -246,9 +265,12 @@ class _PageWriter:
 
     def chunk(self, value: Any) -> bytes:
         """A value as the next chunk."""
+        return self.packed_chunk(jsontext.dumps(value))
+
+    def packed_chunk(self, data: bytes) -> bytes:
+        """The text of a JSON value as the next chunk."""
         packer = zlib.compressobj(LEVEL, zlib.DEFLATED, -zlib.MAX_WBITS)
-        packed = packer.compress(jsontext.dumps(value)) + packer.flush()
-        return self._chunk(base64.b64encode(packed))
+        return self._chunk(base64.b64encode(packer.compress(data) + packer.flush()))
 
     def _chunk(self, data: bytes) -> bytes:
         number = self.chunks
@@ -306,8 +328,12 @@ class _PagePartBuilder(PartBuilder):
 class _ThreadWriter:
     """Writes the items of one conversation on one branch."""
 
-    def __init__(self, page: _PageWriter, agent: Agent | None, thread: ThreadView, timeline: Timeline) -> None:
+    def __init__(
+        self, page: _PageWriter, agent: Agent | None, thread: ThreadView, timeline: Timeline, *, plain: int = 0
+    ) -> None:
         self.page = page
+        self.plain = plain
+        """How many of its items are included as plain text."""
         self.agent = agent
         self.thread = thread
         self.timeline = timeline
@@ -322,32 +348,47 @@ class _ThreadWriter:
         """The outline, by turn."""
         self.pages: list[int] = []
         self.builder = _PagePartBuilder(page, page.chosen_messages(agent))
+        self.spans = page.spans if agent is None else page.view.spans()
         self.marks: dict[int, str] = {}
         """The marks of each turn's calls in the outline."""
+        self._batch: list[bytes] = []
+        """The entries of the next chunk, as JSON."""
+        self._kept: dict[int, bytes | None] = {}
+        """Packed entries by item, for branches that start within their chunk; None until they are written."""
+
+    def keep(self, shared: Iterable[int]) -> None:
+        """Keep what other branches need that share so many items with this one: those after their last whole chunk."""
+        for items in shared:
+            self._kept |= dict.fromkeys(range(items // PAGE * PAGE, items))
 
     def share(self, other: _ThreadWriter, items: int) -> None:
-        """Start with the whole chunks of another branch that contain only shared items."""
+        """Start with the items that another branch has alike: whole chunks, and then entries that it kept."""
         whole = items // PAGE
         self.pages = other.pages[:whole]
-        self.keys = other.keys[: whole * PAGE]
-        self.calls = [call for call in other.calls if call[1] < whole * PAGE]
-        self.turns = [turn for turn in other.turns if turn[1] < whole * PAGE]
-        self.places = {index: at for index, at in other.places.items() if at < whole * PAGE}
+        self.keys = other.keys[:items]
+        self.calls = [call for call in other.calls if call[1] < items]
+        self.turns = [turn for turn in other.turns if turn[1] < items]
+        self.places = {index: at for index, at in other.places.items() if at < items}
+        for at in range(whole * PAGE, items):
+            self._add_entry(at, zlib.decompress(other._kept[at] or b""))
         self.outline = {turn: other.outline[turn] for turn, _ in self.turns[:-1]}  # the last turn continues differently
 
     def pieces(self) -> Iterator[bytes]:
         """The chunks that are not shared with another branch."""
-        batch: list[PageEntry] = []
         for index in self.page.selected_items(self.agent, self.timeline)[len(self.keys) :]:
             item = self._item(index)
             bodies, self.builder.bodies = self.builder.bodies, {}
             if item is not None:
-                batch.append(PageEntry(item, bodies, self._texts(index)))
-            if len(batch) == PAGE:
-                yield from self._batch_chunks(batch)
-                batch = []
-        if batch:
-            yield from self._batch_chunks(batch)
+                self._add_entry(item.index, jsontext.dumps(PageEntry(item, bodies, self._texts(index))))
+            if len(self._batch) == PAGE:
+                yield from self._batch_chunks()
+        if self._batch:
+            yield from self._batch_chunks()
+
+    def _add_entry(self, at: int, entry: bytes) -> None:
+        self._batch.append(entry)
+        if at in self._kept:
+            self._kept[at] = zlib.compress(entry, LEVEL)
 
     def _item(self, index: int) -> schema.TimelineItem | None:
         """An item with its selected parts; None if none of its parts is selected."""
@@ -366,18 +407,19 @@ class _ThreadWriter:
         item = replace(item, index=at, parts=parts)
         if not selection.shows(TOOLS):
             item = replace(item, commits=[], pull_requests=[])
-        if self.agent is None and self.timeline.branch == self.thread.conversation.active_branch:
+        if at < self.plain:
             self.page.plain.add(item)
         return item
 
     def _texts(self, index: int) -> list[ItemText]:
-        texts = (text for message in self.timeline.item(index) for text in message_texts(message))
-        return [text for part, text in texts if self.builder.shows(part)]
+        parts = (part for message in self.timeline.item(index) for part in self.builder.selected(message))
+        return [text for _, text in texts_of(parts)]
 
-    def _batch_chunks(self, batch: Sequence[PageEntry]) -> Iterator[bytes]:
+    def _batch_chunks(self) -> Iterator[bytes]:
         yield from self.page.take_picture_chunks()
         self.pages.append(self.page.chunks)
-        yield self.page.chunk(batch)
+        yield self.page.packed_chunk(b"[" + b",".join(self._batch) + b"]")
+        self._batch = []
 
     def map_chunk(self) -> bytes:
         """The chunk with the outline, the keys of all items, the item of each call, and the thread's usage."""
@@ -392,14 +434,13 @@ class _ThreadWriter:
 
     def waterfall(self) -> schema.Waterfall:
         """When the turns that were written, and what is shown of them, were at work."""
-        agent = self.agent.id if self.agent is not None else None
-        whole = run_steps(self.page.view.waterfall(agent, self.timeline.branch))
+        whole = run_steps(waterfall(self.timeline, self.spans))
         turns = dict(self.turns)
         calls = {number for _, _, number in self.calls}
         return schema.Waterfall(
-            turns=[replace(turn, item=turns[turn.index]) for turn in whole.turns if turn.index in turns],
+            turns=[_placed(turn, turns[turn.index]) for turn in whole.turns if turn.index in turns],
             spans=[
-                replace(span, item=self.places[span.item])
+                _placed(span, self.places[span.item])
                 for span in whole.spans
                 if span.item in self.places and (span.call is None or span.call in calls)
             ],
@@ -437,6 +478,21 @@ class _ThreadWriter:
             return run_steps(self.page.view.usage(branch=self.timeline.branch))() if left else None
         figures, context = schema.Figures.of(self.thread.usage()), run_steps(self.thread.context())
         return schema.UsageSummary(figures=figures, by_model={}, context=context)
+
+
+def _plain_items(active: int, parents: Mapping[int, int | None], shared: Mapping[int, int]) -> dict[int, int]:
+    """Return how many items of each branch are part of the active one's text, which begins in the branches above."""
+    plain, items = {active: EVERY_ITEM}, EVERY_ITEM
+    while active in shared:
+        parent, items = parents[active], min(items, shared[active])
+        active = cast(int, parent)
+        plain[active] = items
+    return plain
+
+
+def _placed(value: Placed, item: int) -> Placed:
+    """Return a turn or span at an item."""
+    return value if value.item == item else replace(value, item=item)
 
 
 def _part_mark(part: schema.Part) -> str:

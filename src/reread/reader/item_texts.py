@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from reread.index.document import INPUT, NOTICE, PROMPT, RESULT, SearchDocument
 from reread.index.document import TEXT as ANSWER
@@ -47,13 +47,18 @@ class ItemText(Value, frozen=True, omit_defaults=True):
 
 def message_texts(message: Message) -> Iterator[tuple[MessagePart, ItemText]]:
     """Every text of a message with the part that it belongs to."""
-    for part in shown_parts(message):
+    return texts_of(shown_parts(message))
+
+
+def texts_of(parts: Iterable[MessagePart]) -> Iterator[tuple[MessagePart, ItemText]]:
+    """Every text of some parts with the part that it belongs to."""
+    for part in parts:
         where = PLACES[part.kind]
         for text in part_texts(part):
             if isinstance(part, MessageCall):
                 yield part, _call_text(part.call, where, text)
             else:
-                yield part, ItemText(where=where, text=text, error=message.kind == "error")
+                yield part, ItemText(where=where, text=text, error=part.message.kind == "error")
 
 
 def _call_text(call: Call, where: str, text: str) -> ItemText:

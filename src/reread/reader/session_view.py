@@ -25,7 +25,7 @@ from reread.reader.steps import Steps, run_steps
 from reread.reader.thread_view import UNKNOWN_MODEL, ThreadView
 from reread.reader.timeline import Timeline
 from reread.reader.trim import ITEMS, Trimmer
-from reread.reader.waterfall import waterfall
+from reread.reader.waterfall import Spans, waterfall
 from reread.render.format import cache_break_text, heading, notice_label, shown_path
 from reread.render.markdown import sequence_markdown
 from reread.render.selection import EVERYTHING
@@ -329,7 +329,11 @@ class SessionView:
 
     def waterfall(self, agent: str | None = None, branch: int | None = None) -> Steps[schema.Waterfall]:
         """When the turns, the model, the tools and the agents of a conversation were at work."""
-        return waterfall(self.timeline(agent, branch), lambda found: self.thread_of(found).agent_title())
+        return waterfall(self.timeline(agent, branch), self.spans())
+
+    def spans(self) -> Spans:
+        """The spans of a conversation, none of them made yet."""
+        return Spans(lambda found: self.thread_of(found).agent_title())
 
     def call(self, index: int, *, agent: str | None = None, whole: bool = False) -> schema.CallBody:
         """The body of a call."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_left, bisect_right
 from collections import Counter, deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
-from typing import NamedTuple, cast
+from typing import Generic, NamedTuple, TypeVar, cast
 
 from reread.accounting.billing import Usage, total
 from reread.accounting.prices import current_prices
@@ -20,7 +20,7 @@ from reread.model.conversation import Agent, Branch, Call, Conversation, Message
 from reread.model.record_kinds import TURN_STARTERS
 from reread.model.tree import no_branch_text
 from reread.reader import schema
-from reread.reader.steps import Steps
+from reread.reader.steps import Steps, run_steps
 from reread.reader.timeline import Timeline, category_of
 from reread.render.format import heading
 from reread.session.cache_breaks import CacheBreaks
@@ -48,6 +48,8 @@ NEVER = 1 << 62
 
 UNKNOWN_MODEL = "unknown model"
 
+T = TypeVar("T")
+
 
 class BranchFigures(NamedTuple):
     """The head of a page, of a branch."""
@@ -56,6 +58,33 @@ class BranchFigures(NamedTuple):
     started: datetime | None
     ended: datetime | None
     tools: Counter[str]
+
+
+class PathFold(Generic[T]):
+    """A value folded over the messages of a branch; the messages that branches share are folded once."""
+
+    def __init__(self, empty: T, fold: Callable[[T, Sequence[Message]], Steps[T]]) -> None:
+        self._empty = empty
+        self._fold = fold
+        self._known: dict[int, T] = {}
+        """The value after each message before a fork, and after each leaf."""
+
+    def of(self, timeline: Timeline) -> Steps[T]:
+        """Return the value after the last message of a branch."""
+        messages = timeline.messages
+        forks = (timeline.position(timeline.conversation.messages[index]) for index in timeline.forks)
+        ends = sorted({*(at + 1 for at in forks if at is not None), len(messages)})
+        value, start = self._empty, 0
+        for end in ends if messages else ():
+            last = messages[end - 1].index
+            if last not in self._known:
+                self._known[last] = yield from self._fold(value, messages[start:end])
+            value, start = self._known[last], end
+        return value
+
+    def forget(self) -> None:
+        """Fold again what is asked for next, since messages may have changed."""
+        self._known.clear()
 
 
 class ThreadView:
@@ -86,16 +115,15 @@ class ThreadView:
         """The commits and pull requests of turns, by branch and number."""
         self._gauge = ContextGauge(conversation)
         self.breaks = CacheBreaks(conversation)
+        self._branch_errors = PathFold(0, _add_errors)
+        self._branch_figures = PathFold(BranchFigures([], None, None, Counter()), _add_figures)
+        self._branch_usage = PathFold(dict[str, Usage](), _add_usage)
         self.update()
 
     def count_errors(self, branch: int | None = None) -> Steps[int]:
         """Count the failed calls and API errors of a branch; of the whole conversation if it is the active one."""
         if self.is_left(branch):
-            errors = 0
-            for message in self.timeline(branch).messages:
-                errors += (message.kind == "error") + sum(call.state == FAILED for call in message.calls)
-                yield
-            return errors
+            return (yield from self._branch_errors.of(self.timeline(branch)))
         self._failed = [call for call in self._failed if call.state == FAILED]  # the end of a turn may call it denied
         self._unread.extend(self._unanswered)
         self._unanswered = []
@@ -120,6 +148,8 @@ class ThreadView:
         for index in range(self._records, len(conversation.records)):
             changed |= {m.index: m for m in touched_messages(conversation, index) if m.index < self._messages}
         self._records = len(conversation.records)
+        for fold in (self._branch_errors, self._branch_figures, self._branch_usage):
+            fold.forget()
         self._gauge.remeasure(changed.values())
         self._count()
         if changed:
@@ -185,18 +215,14 @@ class ThreadView:
     def branch_figures(self, timeline: Timeline) -> BranchFigures:
         """Return the head of a page: of the whole conversation, or of a branch that was left."""
         if self.is_left(timeline.branch):
-            return _branch_figures(timeline.messages)
+            return run_steps(self._branch_figures.of(timeline))
         metadata = self.conversation.metadata
         started, ended = parse_timestamp(metadata.first_stamp), parse_timestamp(metadata.last_stamp)
         return BranchFigures(list(metadata.models), started, ended, self.tools)
 
     def usage_by_model(self, branch: int | None) -> dict[str, Usage]:
         """The usage of the messages of a branch, by model."""
-        by_model: dict[str, list[Usage]] = {}
-        for message in self.timeline(branch).messages:
-            if message.usage.responses:
-                by_model.setdefault(message.model or UNKNOWN_MODEL, []).append(message.usage)
-        return {model: total(usages) for model, usages in by_model.items()}
+        return run_steps(self._branch_usage.of(self.timeline(branch)))
 
     def context(self, branch: int | None = None) -> Steps[list[ContextFill]]:
         """How full the context was at the end of the turns of a branch; of the active one if None."""
@@ -319,15 +345,33 @@ class ThreadView:
         )
 
 
-def _branch_figures(messages: Sequence[Message]) -> BranchFigures:
+def _add_errors(errors: int, messages: Sequence[Message]) -> Steps[int]:
+    for message in messages:
+        errors += (message.kind == "error") + sum(call.state == FAILED for call in message.calls)
+        yield
+    return errors
+
+
+def _add_figures(before: BranchFigures, messages: Sequence[Message]) -> Steps[BranchFigures]:
     calls = [call for message in messages for call in message.calls]
     times = [message.timestamp for message in messages if message.timestamp is not None]
+    yield
     return BranchFigures(
-        list(dict.fromkeys(message.model for message in messages if message.model)),
-        times[0] if times else None,
-        times[-1] if times else None,
-        Counter(call.name for call in calls),
+        list(dict.fromkeys([*before.models, *(message.model for message in messages if message.model)])),
+        before.started or (times[0] if times else None),
+        times[-1] if times else before.ended,
+        before.tools + Counter(call.name for call in calls),
     )
+
+
+def _add_usage(before: dict[str, Usage], messages: Sequence[Message]) -> Steps[dict[str, Usage]]:
+    by_model = {model: [usage] for model, usage in before.items()}
+    for message in messages:
+        usage = message.usage
+        if usage.responses:
+            by_model.setdefault(message.model or UNKNOWN_MODEL, []).append(usage)
+        yield
+    return {model: total(usages) for model, usages in by_model.items()}
 
 
 def _fullest(fills: list[ContextFill]) -> list[ContextFill]:

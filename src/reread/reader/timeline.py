@@ -97,7 +97,11 @@ class Timeline:
     def item_of(self, message: Message) -> int | None:
         """The item that a message is in; None if it is not on the branch."""
         at = self.position(message)
-        return None if at is None else bisect_right(self._starts, at) - 1
+        return None if at is None else self.item_at(at)
+
+    def item_at(self, position: int) -> int:
+        """The item that the message at a position is in."""
+        return bisect_right(self._starts, position) - 1
 
     def shared_items(self, other: Timeline) -> int:
         """How many items two timelines start with alike; the last of them may end differently."""

@@ -151,7 +151,7 @@ class _Budget:
             self.left -= len(value)
             return shown if len(shown) == len(value) else shown + "…"
         self.left -= 8
-        if not isinstance(value, dict | list):
+        if not isinstance(value, (dict, list)):
             return value
         if depth == 0:
             return self.spend(jsontext.dumps(value).decode(), depth)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import NamedTuple
 
 from reread.base.times import timestamp_ms
 from reread.model.conversation import Agent, Call, Message
@@ -11,24 +12,63 @@ from reread.reader import schema
 from reread.reader.steps import Steps
 from reread.reader.thread_view import TURN_HEAD
 from reread.reader.timeline import Timeline
-from reread.session.time_spans import CallTimes, first_time, model_times, without_context_after
+from reread.session.time_spans import CallTimes, first_time, response_times, without_context_after
 
 ASKING = ("AskUserQuestion", "ExitPlanMode", "exit_plan_mode")
 """The tools that wait for the person."""
 
 
-def waterfall(timeline: Timeline, agent_title: Callable[[Agent], str]) -> Steps[schema.Waterfall]:
+class MessageSpans(NamedTuple):
+    """The spans of one message."""
+
+    model: list[schema.WaterfallSpan]
+    calls: list[schema.WaterfallSpan]
+    given: int | None
+    """When the model was last given something, this message included."""
+
+
+class Spans:
+    """The spans of the messages of a conversation; those that branches share are made once."""
+
+    def __init__(self, agent_title: Callable[[Agent], str]) -> None:
+        self._agent_title = agent_title
+        self._times = CallTimes()
+        self._known: dict[tuple[int, int, int, int | None], MessageSpans] = {}
+
+    def of(self, message: Message, turn: int, item: int, given: int | None) -> MessageSpans:
+        """Return the spans of a message in a turn and an item, after the model was given something."""
+        key = (message.index, turn, item, given)
+        if key not in self._known:
+            self._known[key] = self._new(message, turn, item, given)
+        return self._known[key]
+
+    def _new(self, message: Message, turn: int, item: int, given: int | None) -> MessageSpans:
+        span, given = response_times(message, given, self._times)
+        model: list[schema.WaterfallSpan] = []
+        if span is not None:
+            start, end = span
+            name = message.model or ""
+            model = [schema.WaterfallSpan(kind="model", turn=turn, item=item, start=start, end=end, name=name)]
+        calls: list[schema.WaterfallSpan] = []
+        for call in message.calls:
+            if call.agents:
+                calls += _agent_spans(call, turn, item, self._times, self._agent_title)
+            else:
+                calls += _call_span(call, turn, item, self._times)
+        return MessageSpans(model, calls, given)
+
+
+def waterfall(timeline: Timeline, known: Spans) -> Steps[schema.Waterfall]:
     """The turns of a branch, and what was at work in them; one step a turn."""
     turns: list[schema.WaterfallTurn] = []
     spans: list[schema.WaterfallSpan] = []
-    times = CallTimes()
     for turn in range(1, timeline.turns + 1):
         begin, end = timeline.turn_messages(turn)
         messages = timeline.messages[begin:end]
         prompt = next((message for message in messages[:TURN_HEAD] if message.kind in TURN_STARTERS), None)
         start = first_time([prompt, *messages])
         if start is not None:
-            found = list(_turn_spans(timeline, turn, messages, start, times, agent_title))
+            found = _turn_spans(timeline, turn, start, known)
             last = without_context_after(messages)[-1]
             ends = [timestamp_ms(last.stamp) or start, *(span.end for span in found if span.kind != "agent")]
             item = timeline.turn_item(turn)
@@ -38,26 +78,18 @@ def waterfall(timeline: Timeline, agent_title: Callable[[Agent], str]) -> Steps[
     return schema.Waterfall(turns=turns, spans=spans)
 
 
-def _turn_spans(
-    timeline: Timeline,
-    turn: int,
-    messages: list[Message],
-    start: int,
-    times: CallTimes,
-    agent_title: Callable[[Agent], str],
-) -> Iterator[schema.WaterfallSpan]:
-    items = {message.index: timeline.item_of(message) or 0 for message in messages if message.kind == "response"}
-    for message, first, last in model_times(messages, start, times):
-        yield schema.WaterfallSpan(
-            kind="model", turn=turn, item=items[message.index], start=first, end=last, name=message.model or ""
-        )
-    for message in messages:
-        for call in message.calls:
-            item = items.get(message.index, 0)
-            if call.agents:
-                yield from _agent_spans(call, turn, item, times, agent_title)
-            else:
-                yield from _call_span(call, turn, item, times)
+def _turn_spans(timeline: Timeline, turn: int, start: int, known: Spans) -> list[schema.WaterfallSpan]:
+    model: list[schema.WaterfallSpan] = []
+    calls: list[schema.WaterfallSpan] = []
+    given: int | None = start
+    for at in range(*timeline.turn_messages(turn)):
+        message = timeline.messages[at]
+        item = timeline.item_at(at) if message.kind == "response" else 0
+        found = known.of(message, turn, item, given)
+        model += found.model
+        calls += found.calls
+        given = found.given
+    return model + calls
 
 
 def _call_span(call: Call, turn: int, item: int, times: CallTimes) -> Iterator[schema.WaterfallSpan]:

@@ -259,7 +259,7 @@ def _with_forks(
         drawn: list[MessagePart] = []
         after: list[MessagePart] = []
         for part in parts:
-            if is_drawn(part, selection) and isinstance(part, QueuedPrompt | TurnEnd):
+            if is_drawn(part, selection) and isinstance(part, (QueuedPrompt, TurnEnd)):
                 after.append(part)
             elif is_drawn(part, selection):
                 drawn.append(part)

@@ -16,12 +16,12 @@ MAX_DEPTH = 40
 def data_lines(value: Any, indent: int = 0) -> Iterator[str]:
     """A JSON value as an indented outline, with strings unquoted."""
     pad = "  " * indent
-    if indent > MAX_DEPTH or not isinstance(value, dict | list) or not value:
+    if indent > MAX_DEPTH or not isinstance(value, (dict, list)) or not value:
         yield from (pad + line for line in _scalar(value).split("\n"))
         return
     for name, item in _pairs(cast(Any, value)):
         label = f"{name}:" if name != "-" else "-"
-        if isinstance(item, dict | list) and item:
+        if isinstance(item, (dict, list)) and item:
             yield f"{pad}{label}"
             yield from data_lines(item, indent + 1)
         else:

@@ -49,15 +49,25 @@ def model_times(messages: Iterable[Message], start: int | None, times: CallTimes
     If that is too long for a response, only the time between its records is known.
     """
     given = start
-    """When the model was given something: a prompt, a report, the results of the calls before."""
     for message in messages:
-        first = timestamp_ms(message.stamp)
-        if message.kind == "response":
-            last = timestamp_ms(message.conversation.records[message.records[-1]].envelope.timestamp)
-            if first is not None and last is not None:
-                begun = given is not None and first - LONGEST_RESPONSE <= given < first
-                yield message, given if begun and given is not None else first, max(first, last)
-            ended = [time for call in message.calls if (time := times.of(call)[1]) is not None]
-            given = max((time for time in (given, first, last, *ended) if time is not None), default=None)
-        elif message.role == "user" and first is not None:
-            given = max(first, given or first)
+        span, given = response_times(message, given, times)
+        if span is not None:
+            yield message, *span
+
+
+def response_times(message: Message, given: int | None, times: CallTimes) -> tuple[tuple[int, int] | None, int | None]:
+    """Return when the model was at work on a message, if it is a response, and when it was last given something.
+
+    That is a prompt, a report or the results of the calls before; `given` is the time of the last one so far.
+    """
+    first = timestamp_ms(message.stamp)
+    if message.kind != "response":
+        is_given = message.role == "user" and first is not None
+        return None, max(first, given or first) if is_given and first is not None else given
+    last = timestamp_ms(message.conversation.records[message.records[-1]].envelope.timestamp)
+    span = None
+    if first is not None and last is not None:
+        begun = given is not None and first - LONGEST_RESPONSE <= given < first
+        span = (given if begun and given is not None else first, max(first, last))
+    ended = [time for call in message.calls if (time := times.of(call)[1]) is not None]
+    return span, max((time for time in (given, first, last, *ended) if time is not None), default=None)

@@ -82,6 +82,12 @@ def to_result(name: str, value: Any) -> TypedResult:
 
 def title(call: ToolCall) -> str:
     """Return one line that says what a call does, with its marks."""
+    if call.title is None:
+        call.title = _title(call)
+    return call.title
+
+
+def _title(call: ToolCall) -> str:
     try:
         text = " ".join(tool_for(call.name).title(call).split())
     except Exception:  # a broken plug-in must not hide the call

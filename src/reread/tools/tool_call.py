@@ -54,6 +54,8 @@ class ToolCall:
         self._outcome = outcome
         self.agent = agent
         """The agent that the call started; None if it started none."""
+        self.title: str | None = None
+        """What the call does, in one line; None until `tools.title` was asked for it."""
 
     @property
     def arguments(self) -> dict[str, Any]:

@@ -32,10 +32,12 @@ SHORT = 3
 """Strings up to this length are shown only if they are a line of their own."""
 SEARCHES = 200
 """How many lines of one text are looked for in all that is shown; further ones only among its lines."""
+FEW = 32
+"""So many texts are looked for in all that is shown; then it is split into lines, which find further ones faster."""
 LONGEST_PATH = 500
 """Characters of a path; what is below a longer one is left as JSON, since each of its values would repeat the path."""
 
-_NUMBER = re.compile(r"^ *\d+(?:→|\t)")
+_NUMBERS = re.compile(r"^ *\d+(?:→|\t)", re.MULTILINE)
 _TAG = re.compile(r"</?[a-z][\w-]*(\s[^<>]*)?>")
 _WORD = re.compile(r"\w+")
 _ATTRIBUTE = re.compile(r'"([^"]*)"')
@@ -52,12 +54,15 @@ def is_text(name: str, fields: Mapping[str, Any]) -> bool:
 
 
 class ShownText:
-    """All the text that a view shows; its lines too, since a search in the whole text is slow."""
+    """All the text that a view shows; its lines too, once a text is looked for line by line."""
 
     def __init__(self, texts: Iterable[str] = (), nodes: Iterable[Node] = ()) -> None:
         self._texts: list[str] = []
         self._joined: str | None = ""
-        self._lines: set[str] = set()
+        self._known_lines: set[str] = set()
+        self._split = 0
+        """How many of the texts have been split into lines."""
+        self._searches = 0
         self._values: dict[int, object] = {}
         """The objects and lists of JSON values that are shown whole, by identity."""
         for text in texts:
@@ -69,9 +74,6 @@ class ShownText:
         """Add a text that is shown."""
         self._texts.append(text)
         self._joined = None
-        for line in text.split("\n"):
-            self._lines.add(line.strip())
-            self._lines.add(line[1:].strip())  # in a diff, without its `+` or `-`
 
     def _add_node(self, node: object) -> None:
         stack: list[object] = [node]
@@ -95,21 +97,38 @@ class ShownText:
     def missing_from(self, text: str) -> str:
         """Return the part of a text that is not shown: all of it, or the lines that are not if only some are."""
         bare = text.strip()
-        if not bare or bare in self._lines or (len(bare) > SHORT and bare in self._all):
+        if not bare or self._has(bare):
             return ""
         lines = text.split("\n")
         if len(lines) == 1 and ("<" not in text or ("</" not in text and not any(_pieces(text)))):
             return text
         searches = SEARCHES
         missing: list[str] = []
-        for line in lines:
-            if line.strip() in self._lines:  # then all of its pieces are shown
+        known = self._lines
+        unnumbered = _NUMBERS.sub("", text).split("\n") if "→" in text or "\t" in text else lines
+        for line, bare in zip(lines, unnumbered, strict=True):
+            if bare.strip() in known or line.strip() in known:  # then all of its pieces are shown
                 continue
-            unknown = [piece for piece in _pieces(line) if piece and piece not in self._lines]
+            unknown = [piece for piece in _pieces(line) if piece and piece not in known]
             if unknown and (searches <= 0 or not all(piece in self._all for piece in unknown)):
                 missing.append(line)
             searches -= bool(unknown)
         return "\n".join(missing)
+
+    def _has(self, text: str) -> bool:
+        self._searches += 1
+        if (len(text) <= SHORT or self._searches > FEW) and text in self._lines:
+            return True
+        return len(text) > SHORT and text in self._all
+
+    @property
+    def _lines(self) -> set[str]:
+        for text in self._texts[self._split :]:
+            lines = text.split("\n")
+            self._known_lines.update(map(str.strip, lines))
+            self._known_lines.update([line[1:].strip() for line in lines])  # in a diff, without its `+` or `-`
+        self._split = len(self._texts)
+        return self._known_lines
 
     @property
     def _all(self) -> str:
@@ -120,7 +139,7 @@ class ShownText:
 
 def _pieces(line: str) -> list[str]:
     """Return what a line says: its text without the number and without tags, and the values in its tags."""
-    bare = _NUMBER.sub("", line)
+    bare = _NUMBERS.sub("", line)
     if "<" not in bare:
         return [bare.strip()]
     text, *tagged = _TAG.split(bare)
@@ -139,7 +158,7 @@ def leftover(recorded: Mapping[str, Any], shown: ShownText) -> dict[str, Any]:
             if missing:
                 left[path] = missing
                 shown.add(missing)
-        elif isinstance(item, bool | int | float):
+        elif isinstance(item, (int, float)):
             left[path] = item
         elif not item or shown.has_value(item):
             continue
