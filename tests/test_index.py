@@ -104,6 +104,10 @@ def test_every_kind_of_unit_is_found_where_it_is(root: Path) -> None:
         answer(result("t1", "1\tfile with elderberries"), data={"file": {"filePath": "/src/dates.py"}}),
         system("informational", "a notice about figs"),
         state("custom-title", customTitle="A title with grapes"),
+        state("run", run={"id": "r1", "argv": ["claude", "-p", "a run about honeydew"]}),
+        state("queue-operation", operation="enqueue", content="waiting for limes"),
+        state("last-prompt", lastPrompt="the last one about mangoes"),
+        state("run", run={"argv": "a run about nectarines"}),
     )
     for word, kind, line in [
         ("apples", "prompt", 1),
@@ -113,6 +117,9 @@ def test_every_kind_of_unit_is_found_where_it_is(root: Path) -> None:
         ("elderberries", "result", 3),
         ("figs", "notice", 4),
         ("grapes", "title", 5),
+        ("honeydew", "prompt", 6),
+        ("limes", "prompt", 7),
+        ("mangoes", "prompt", 8),
     ]:
         found = [hit for hit in hits(root, word) if hit.kind == kind]
         assert [(hit.line, hit.match.lower(), hit.path) for hit in found] == [(line, word, str(path))], word

@@ -15,10 +15,12 @@ import pytest
 from planting import made_from
 
 import reread
+from reread.errors import Unreadable
 from reread.reader.redacted_export import Redaction
 from reread.redaction.decisions import DecisionStore
 from reread.redaction.kingfisher import OFFLINE, find_kingfisher, installed_engines, kingfisher_secrets
 from reread.redaction.scan import SecretScanner
+from reread.redaction.spans import CERTAIN, LIKELY, Span
 
 FLOOR = 0.38
 """The part of texts made from Kingfisher's rules in which our own table finds something."""
@@ -51,6 +53,45 @@ def test_nothing_leaves_the_machine():
 def test_without_it_nothing_is_asked(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("reread.redaction.kingfisher.find_kingfisher", lambda: None)
     assert installed_engines() == []
+
+
+REPORT = """
+{"rule": {"name": "GitHub Token (v2)"}, "finding": {"snippet": "first-value", "confidence": "high"}}
+{"rule": {"name": "Generic Secret"}, "finding": {"snippet": "other-value", "confidence": "high"}}
+{"rule": {"name": "Some Key"}, "finding": {"snippet": "third-value", "confidence": "medium"}}
+{"rule": {"name": "GitHub Token (v2)"}, "finding": {"snippet": "first-value", "confidence": "high"}}
+{"rule": {"name": "Short"}, "finding": {"snippet": "seven77", "confidence": "high"}}
+{"rule": {}, "finding": {"snippet": "eight888"}}
+{"rule": {"name": "--"}, "finding": {"snippet": "nine-9999"}}
+{"rule": {"name": "LONG"}, "finding": {"snippet": "ten-101010"}}
+{"rule": {"name": "No Text"}, "finding": {"snippet": 12345678}}
+not a report
+""".replace("LONG", "L" + "o" * 60)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs a shell script")
+@pytest.mark.parametrize("code", [0, 200, 205, 1])
+def test_its_report_is_read(code: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    program = tmp_path / "kingfisher"
+    program.write_text(f"#!/bin/sh\ncp \"$2\"/*.txt '{tmp_path}'\ncat <<'END'\n{REPORT}\nEND\nexit {code}\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("REREAD_KINGFISHER", str(program))
+    if code == 1:
+        with pytest.raises(Unreadable, match="failed with exit code 1"):
+            list(kingfisher_secrets(["a text"]))
+        return
+    monkeypatch.setattr("reread.redaction.kingfisher.FILE_CHARACTERS", 8)
+    [engine] = installed_engines()
+    assert list(engine(["name\x1e", "abc", "three", "four"])) == [
+        Span(0, 0, "first-value", "github-token--v2", CERTAIN),
+        Span(0, 0, "other-value", "generic-secret", LIKELY),
+        Span(0, 0, "third-value", "some-key", LIKELY),
+        Span(0, 0, "eight888", "kingfisher", LIKELY),
+        Span(0, 0, "nine-9999", "kingfisher", LIKELY),
+        Span(0, 0, "ten-101010", "l" + "o" * 59, LIKELY),
+    ]
+    given = {path.name: path.read_text() for path in tmp_path.glob("*.txt")}
+    assert given == {"0.txt": "name = \nabc", "1.txt": "three\nfour", "2.txt": ""}
 
 
 @needs_kingfisher

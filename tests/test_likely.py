@@ -205,10 +205,24 @@ def test_half_a_request_is_no_secret() -> None:
         "Cookie",
         "machine example.org login bob password =",
         'auth=("bob", "the words")',
+        'auth=("bob", "correct horse battery")',
+        'auth=("bob", "correct_horse_battery")',
+        'auth=("bob", "<password>")',
+        "Cookie: sid=ab-cd",
+        "Cookie: sid=1234567890",
+        "Cookie: sid=abcdefghijklmnopqrstuvw",
+        "machine example.org login bob password :swordfish",
     ):
         assert [span for span in SecretScanner().find(text) if span.level == LIKELY] == []
-    [found] = SecretScanner().find('get(url, auth=("bob", "correct-horse-battery9"))')
-    assert (found.value, found.name) == ("correct-horse-battery9", "auth")
+    for text, value, name in (
+        ('get(url, auth=("bob", "correct-horse-battery9"))', "correct-horse-battery9", "auth"),
+        ('get(url, auth=("bob", "sword-fish"))', "sword-fish", "auth"),
+        ("machine example.org login bob password swordfish,", "swordfish", "netrc"),
+        ("Cookie: sid=ab-cde", "ab-cde", "sid"),
+        ("Cookie: sid=abcdefghijklmnopqrstuvwx", "abcdefghijklmnopqrstuvwx", "sid"),
+    ):
+        [found] = SecretScanner().find(text)
+        assert (found.value, found.name) == (value, name)
 
 
 def test_a_name_and_a_short_value_are_known_as_words_only() -> None:

@@ -14,6 +14,8 @@ from reread import cli
 from reread.disk import gone_sessions, layout
 from reread.disk.file_set import find_files
 from reread.errors import Misuse, NotFound, Unreadable
+from reread.index import build_process
+from reread.index.store import open_reader
 from reread.recording.resume_command import resumption
 from reread.records import dialects
 from reread.server.library import SessionLibrary
@@ -99,6 +101,15 @@ def test_they_are_found_and_shown(root: Path) -> None:
     assert "these are its prompts" in done.stderr
     assert "quagga" in reread.export(GONE, "markdown", full=True, root=root).decode()
     assert reread.export(GONE, "html", root=root)
+
+
+def test_a_process_of_its_own_indexes_them(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[int] = []
+    monkeypatch.setattr("os.nice", asked.append)
+    monkeypatch.setattr("sys.argv", ["build", json.dumps({"roots": [str(root)]})])
+    build_process.main()
+    reader = open_reader()
+    assert reader is not None and str(gone_path(root)) in reader.cursors and asked == [10]
 
 
 def test_a_long_pasted_text_is_read_from_the_paste_cache(root: Path) -> None:

@@ -13,9 +13,10 @@ from reread.redaction import findings as findings_module
 from reread.redaction.decisions import DecisionStore, read_review, write_review
 from reread.redaction.encodings import decode_text, encoded_runs
 from reread.redaction.findings import Findings, Occurrence, SensitiveText, alike, mask, masked_context
+from reread.redaction.output_scan import clean_document
 from reread.redaction.personal import HOST, USER, home_users, is_host, is_name
 from reread.redaction.pictures import without_metadata
-from reread.redaction.scan import BINARY
+from reread.redaction.scan import BINARY, SecretScanner
 from reread.redaction.spans import CERTAIN, LIKELY, PERSONAL, Span, SpanSet
 
 HERE, THERE = Occurrence("a", 1), Occurrence("b", 2)
@@ -73,6 +74,23 @@ def test_a_value_is_one_finding_of_the_most_certain_level(monkeypatch: pytest.Mo
         (USER, PERSONAL, [HERE], 1),
         (HOST, PERSONAL, [HERE], 1),
     ]
+
+
+TOKEN = "ghp_" + "Qx7mP2kLw9ZtR4vAQx7mP2kLw9ZtR4vAQx7m"
+
+
+@pytest.mark.parametrize(
+    ("document", "clean"),
+    [
+        (f"say {TOKEN}\n", "say X\n"),
+        (f'{{"a": "{TOKEN}"}}', '{"a":"X"}'),
+        (f'{{"a": "{TOKEN}"}}\nno JSON: {TOKEN}\n"{TOKEN}"\n', '{"a":"X"}\nno JSON: X\n"X"\n'),
+        (f"known {TOKEN} known {TOKEN}", f"known {TOKEN} known X"),
+    ],
+)
+def test_a_finished_document_is_cleaned_line_by_line(document: str, clean: str) -> None:
+    known = [f"known {TOKEN} k"] if document.startswith("known") else []
+    assert clean_document(document.encode(), SecretScanner(), lambda _: "X", known=known).decode() == clean
 
 
 def finding(id: str, name: str = "", kind: str = "password", decision: str | None = None) -> SensitiveText:

@@ -55,6 +55,10 @@ def test_a_search_stops_at_enough_and_says_so(root: Path, monkeypatch: pytest.Mo
     found = reread.search(r"need\w+ \d", root=root, regex=True, limit=3)
     assert (found.total, len(list(found))) == (10, 3)
     assert "At least 10 texts match; 20 older" in found.note
+    monkeypatch.setattr("reread.index.answer.MOST_VERIFIED", 29)
+    for batch, note in ((29, "At least 29 texts match; 1 older ones may, too."), (30, "")):
+        monkeypatch.setattr("reread.index.answer.BATCH", batch)
+        assert reread.search(r"need\w+ \d", root=root, regex=True, limit=3).note == note
     found = reread.search(r"need\w+ \d", root=root, regex=True, limit=None)
     assert (found.total, len(list(found)), found.note) == (30, 30, "")
     assert [hit.line for hit in reread.search(r"needle 2$", root=root, regex=True, limit=1)] == [3]

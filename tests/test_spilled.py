@@ -12,8 +12,11 @@ import reread
 from reread.disk import layout, spilled
 from reread.disk.file_set import find_files
 from reread.index import index_files, update
+from reread.index.document_reader import DocumentReader
+from reread.index.documents import spilled_place
 from reread.index.find import find
 from reread.index.hits import Hit
+from reread.index.store import DocumentLocation, file_id, open_reader
 from reread.render.json import call_value
 from reread.tools.spilled import spilled_names
 
@@ -180,3 +183,17 @@ def test_an_agent_has_it_in_the_folder_of_its_session(tmp_path: Path) -> None:
     shutil.copy(path, agent)
     assert reread.open(agent).calls[0].spilled == WHOLE
     assert len(search(agent, "zebra")) == 1
+
+
+@pytest.mark.parametrize(("number", "file", "found"), [(0, 0, 1), (1, 0, 0), (0, 1, 0)])
+def test_a_piece_that_its_record_no_longer_names_is_left_out(
+    tmp_path: Path, number: int, file: int, found: int
+) -> None:
+    path = make(tmp_path)
+    search(path, "linker")
+    reader = open_reader()
+    assert reader is not None
+    lines = path.read_bytes().splitlines(keepends=True)
+    offset, place = len(lines[0] + lines[1]), spilled_place(number, file, 0)
+    where = DocumentLocation(file_id(str(path)), offset, len(lines[2]), 3, place, 0, 0)
+    assert len(list(DocumentReader(reader).documents([where]))) == found
