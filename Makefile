@@ -25,8 +25,8 @@ test: $(VENV)/.tested-with chromium
 # Large engines and programs have commands of their own: test-engines, test-formats.
 test-all: test-whole test-sdk test-share package
 
-test-whole: $(VENV)/.tested-with
-	REREAD_TESTS=all $(PYTEST) -n auto --dist worksteal -m sampled --ignore tests/browser
+test-whole: $(VENV)/.tested-with chromium
+	REREAD_TESTS=all $(PYTEST) -n auto --dist worksteal -m sampled --ignore tests/browser/test_components.py
 
 # The official Agent SDK against the fake client and the session store; it is a large package.
 test-sdk: $(VENV)/.tested-with

@@ -26,10 +26,27 @@ def pytest_configure() -> None:
             signal.signal(number, lambda *_: None)
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """A worker more than there are processors, because tests wait: for programs, for files, for pages."""
+    return (os.cpu_count() or 1) + 1
+
+
 def pytest_itemcollected(item: pytest.Item) -> None:
-    """Mark the property tests: they take a sample."""
-    if getattr(getattr(item, "obj", None), "is_hypothesis_test", False):
+    """Mark the property tests and those of pages: they take a sample."""
+    if effort.in_browser(item):
+        item.add_marker(effort.one_in(6))
+    elif getattr(getattr(item, "obj", None), "is_hypothesis_test", False):
         item.add_marker(effort.sampled)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out what is not in the sample, unless tests were asked for by name."""
+    if effort.SAMPLE and not config.option.keyword and not any("::" in word for word in config.args):
+        left = effort.left_out(items)
+        config.hook.pytest_deselected(items=left)
+        without = {*left}
+        items[:] = [item for item in items if item not in without]
 
 
 _numbers = itertools.count()

@@ -13,6 +13,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from effort import one_in
 
 import reread
 from reread.accounting import workers
@@ -93,6 +94,7 @@ def test_each_case_is_counted_as_expected(path: Path, tmp_path: Path) -> None:
     check(case, tmp_path)  # from the cache
 
 
+@one_in(3)
 @pytest.mark.parametrize("path", CASES, ids=lambda path: path.stem)
 def test_file_order_line_ends_and_byte_order_marks_do_not_matter(path: Path, tmp_path: Path) -> None:
     case = parse(path)
@@ -104,6 +106,7 @@ def test_file_order_line_ends_and_byte_order_marks_do_not_matter(path: Path, tmp
     check(case, *files, cache=False)
 
 
+@one_in(3)
 @pytest.mark.parametrize("path", CASES, ids=lambda path: path.stem)
 def test_copies_of_files_add_nothing(path: Path, tmp_path: Path) -> None:
     case = parse(path)

@@ -11,6 +11,7 @@ from typing import Any
 import plain
 import pytest
 from batches import each
+from effort import one_in
 
 import reread
 from reread.accounting.digest import file_digest
@@ -103,6 +104,7 @@ def test_responses_with_too_little_output_are_unconfirmed(scenario: Path) -> Non
     assert totals(scenario).unconfirmed_responses == len(unconfirmed)
 
 
+@one_in(3)
 @every_scenario
 def test_a_stream_beside_the_transcript_adds_no_tokens(scenario: Path) -> None:
     alone, both = totals(scenario), totals(scenario, with_streams=True)
@@ -154,6 +156,7 @@ def test_resumes_and_forks_count_nothing_twice(scenario: Path) -> None:
         assert usage.reported_cost_usd == pytest.approx(usage.cost_usd, abs=1e-9)
 
 
+@one_in(3)
 @every_scenario
 def test_a_session_has_the_usage_of_the_report(scenario: Path) -> None:
     for path in plain.transcripts(scenario):

@@ -10,6 +10,7 @@ import msgspec
 import pytest
 from batches import HERE, LARGER, each
 from command import run
+from effort import one_in
 from hypothesis import given
 from hypothesis import strategies as st
 from making import SESSION, jsonl, read, reply, state, system, user
@@ -285,6 +286,7 @@ SAMPLES = Path(reread.__file__).parent / "samples" / "projects"
 FILES = sorted(path for root in (HERE / "real", SAMPLES, LARGER) for path in root.rglob("*.jsonl"))
 
 
+@one_in(3)
 @each("path", [path for path in FILES if "subagents" not in path.parts])
 def test_breaks_are_never_more_than_the_cache_writes(path: Path) -> None:
     check_sums(reread.open(path))

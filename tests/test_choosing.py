@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from command import run
+from effort import one_in
 
 import reread
 from reread.cli import ALIASES, SYNONYMS, VERBS
@@ -63,6 +64,7 @@ class TestSession:
 class TestCalls:
     """`--tool`, `--file` and `--errors`."""
 
+    @one_in(3)
     @pytest.mark.parametrize("path", REAL, ids=lambda path: path.stem[:40])
     @pytest.mark.parametrize(
         "selection", [Selection(tool_names=("bash",)), Selection(errors=True), Selection(files=("*.py",))], ids=str

@@ -15,7 +15,7 @@ import click
 import pytest
 from batches import part
 from command import REREAD, run
-from effort import sampled
+from effort import one_in
 from limits import child_process
 
 import reread
@@ -434,7 +434,7 @@ def test_tail_prints_changes_as_json_lines_and_ends_on_interrupt(tmp_path: Path)
     assert all({"kind", "fate", "message", "call", "agent"} <= change.keys() for change in changes)
 
 
-@sampled
+@one_in(4)
 @pytest.mark.parametrize("encoding", part(["cp1252", "latin-1", "ascii", "utf-8"], 2))
 @pytest.mark.parametrize("words", [("ls",), ("show", "d2a9"), ("usage",), ("export", "d2a9")], ids=" ".join)
 def test_output_that_is_not_utf_8_does_not_fail(words: tuple[str, ...], encoding: str) -> None:

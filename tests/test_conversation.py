@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from effort import one_in
 from limits import within
 from making import (
     DEEP,
@@ -1308,6 +1309,7 @@ HOSTILE = {
 }
 
 
+@one_in(4)
 @pytest.mark.parametrize("name", HOSTILE)
 def test_no_session_takes_long(name: str) -> None:
     session = read(*HOSTILE[name]())
@@ -1328,6 +1330,7 @@ DRAWN_OUT: dict[str, Callable[[], list[Object]]] = {
 }
 
 
+@one_in(3)
 @pytest.mark.parametrize("name", DRAWN_OUT)
 def test_no_message_takes_long(name: str) -> None:
     session = read(*DRAWN_OUT[name]())

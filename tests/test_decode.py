@@ -6,6 +6,7 @@ from functools import partial
 from typing import Any
 
 import pytest
+from effort import one_in
 from limits import assert_linear, within
 from making import BOM, DEEP, SESSION, Object, encode, jsonl, printed, reply, state, told, use, user
 
@@ -240,6 +241,7 @@ class TestArrays:
         assert types(LINE_A + b"\n[1]\n") == ["user", "malformed"]
 
 
+@one_in(3)
 @pytest.mark.parametrize("name", ["attachment", "data", "event", "summary", "origin", "content", "message"])
 def test_any_field_may_be_too_deep(name: str) -> None:
     for type in ("user", "assistant", "system", "attachment", "progress", "summary", "new"):
@@ -318,6 +320,7 @@ JUNK: dict[str, Callable[[int], bytes]] = {
 """Lines that take quadratic time if the scan ever moves back or decodes a byte again."""
 
 
+@one_in(3)
 @pytest.mark.parametrize("first", [b"{}\n", b"["], ids=["line", "array"])
 @pytest.mark.parametrize("junk", JUNK.values(), ids=JUNK)
 def test_junk_takes_time_in_proportion(junk: Callable[[int], bytes], first: bytes) -> None:

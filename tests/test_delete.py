@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
+from effort import one_in
 from session_home import ID, Machine, line, write
 
 import reread
@@ -320,6 +321,7 @@ else:
 """
 
 
+@one_in(3)
 @pytest.mark.parametrize("verb", ["delete", "now", "undo"])
 def test_killed_at_any_step_it_is_there_or_gone_and_the_next_one_finishes(machine: Machine, verb: str) -> None:
     before, backup = state(machine.config), machine.folder.parent / "backup"

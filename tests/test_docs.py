@@ -15,7 +15,7 @@ import click
 import pytest
 from batches import part
 from command import forked
-from effort import sampled
+from effort import one_in
 from limits import run_apart
 
 import reread
@@ -67,6 +67,7 @@ def samples(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("REREAD_HOME", str(tmp_path))
 
 
+@one_in(3)
 @pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: path.name)
 def test_the_code_in_the_documents_runs(path: Path, samples: None, capsys: pytest.CaptureFixture[str]) -> None:
     printed = ""
@@ -87,6 +88,7 @@ REPEATED = ("$ reread --demo", "$ reread --root examples/")
 SCREENS = [path for path in DOCUMENTS if any(text.startswith(REPEATED) for text in blocks(path, ""))]
 
 
+@one_in(3)
 @pytest.mark.parametrize("path", SCREENS, ids=lambda path: path.name)
 def test_the_screens_in_a_document_are_what_the_program_prints(
     path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -107,6 +109,7 @@ COMMAND = re.compile(r"^ *(?:.*\| )?reread (?:--demo )?(\w+)(.*?)(?: {2,}.*)?$",
 CALLED = [(path.name, *call) for path in DOCUMENTS for text in blocks(path, "") for call in COMMAND.findall(text)]
 
 
+@one_in(2)
 @pytest.mark.parametrize(("name", "verb", "rest"), [call for call in CALLED if call[1] in COMMANDS])
 def test_every_command_in_a_document_can_be_called(name: str, verb: str, rest: str) -> None:
     words = shlex.split(rest, comments=True)
@@ -204,7 +207,7 @@ def newcomer(household: Path, tmp_path: Path) -> dict[str, str]:
 WORKING = [line for line in EXAMPLES if not line.startswith(ENDLESS) and "s3://" not in line]
 
 
-@sampled
+@one_in(4)
 @pytest.mark.skipif(os.name != "posix", reason="the examples are for a shell")
 @pytest.mark.parametrize("example", part(WORKING, 2))
 def test_every_example_of_the_help_works_as_it_stands(example: str, newcomer: dict[str, str]) -> None:

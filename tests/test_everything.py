@@ -18,6 +18,7 @@ from typing import Any
 import msgspec
 import plain
 from batches import each
+from effort import one_in
 from leaves import letters, pieces, spoken_leaves
 from test_html import page_of
 
@@ -169,6 +170,7 @@ def spoken(path: Path) -> dict[str, Leaf]:
     }
 
 
+@one_in(3)
 @each("path", [*FILES, *MORE_FILES], ids=lambda path: "/".join(path.parts[-5:]), every=24)
 def test_every_recorded_value_is_in_every_full_view(path: Path) -> None:
     session = reread.open(path)

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from effort import one_in
 
 from reread.cli import VERBS, main
 from reread.cli._exit_codes import BY_VERB, EVERY_VERB
@@ -120,6 +121,7 @@ def test_no_filter_and_no_session_is_no_failure(run: Run, tmp_path: Path) -> Non
         assert code == 0 and err.startswith("reread: No sessions in ")
 
 
+@one_in(3)
 @pytest.mark.parametrize(
     ("words", "said"),
     [

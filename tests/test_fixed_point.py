@@ -13,6 +13,7 @@ from urllib.parse import quote
 import planted
 import pytest
 from command import run
+from effort import one_in
 
 import reread
 from reread.disk.sources import MemorySource
@@ -59,6 +60,7 @@ def session_of(folder: Path, *texts: str) -> Path:
     return path
 
 
+@one_in(3)
 @pytest.mark.parametrize("decision", ["replace", "keep"])
 @pytest.mark.parametrize("name", TEXTS)
 def test_a_decision_about_everything_leads_to_a_file(tmp_path: Path, name: str, decision: str) -> None:

@@ -19,6 +19,7 @@ import cmarkgfm
 import pytest
 from cmarkgfm.cmark import Options
 from command import fork_reread
+from effort import one_in
 from making import answer, jsonl, reply, result, told, use, user
 from poison import poisoned_lines
 
@@ -156,6 +157,7 @@ def check_output(text: str) -> None:
         assert not acts and not hides, f"{character!r} in {plain[max(0, at - 80) : at + 20]!r}"
 
 
+@one_in(4)
 @pytest.mark.parametrize("words", VERBS, ids=" ".join)
 def test_verbs_over_all_sessions(root: Path, words: list[str]) -> None:
     out = run(root, *words)
@@ -163,6 +165,7 @@ def test_verbs_over_all_sessions(root: Path, words: list[str]) -> None:
     check_output(out)
 
 
+@one_in(4)
 @pytest.mark.parametrize("words", SESSION_VERBS, ids=" ".join)
 def test_verbs_of_one_session(root: Path, words: list[str]) -> None:
     for path in sessions(root)[: 1 if words[0] == ENDLESS else 3]:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from effort import examples
+from effort import examples, one_in
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from making import answer, attachment, jsonl, progress, reply, result, state, system, use, user
@@ -113,6 +113,7 @@ def before_an_ordinary_line(hard: str) -> bytes:
     return f"{hard}\n{user_line('Go on.', 'u1')}\n".encode()
 
 
+@one_in(3)
 @pytest.mark.parametrize("name", FIXTURES)
 def test_no_input_raises_and_no_byte_is_lost(name: str) -> None:
     session, data = read(name)
@@ -128,6 +129,7 @@ def test_checking_never_raises(name: str) -> None:
     assert all(f.line is None or 0 <= f.line <= data.count(b"\n") + 1 for f in findings)
 
 
+@one_in(3)
 @pytest.mark.parametrize("name", FIXTURES)
 def test_a_path_bytes_and_an_open_file_read_alike(name: str) -> None:
     session, data = read(name)
@@ -137,6 +139,7 @@ def test_a_path_bytes_and_an_open_file_read_alike(name: str) -> None:
         assert (types(other), texts(other)) == (types(session), texts(session))
 
 
+@one_in(3)
 @pytest.mark.parametrize("name", FIXTURES)
 @pytest.mark.parametrize("size", [1, 7, 100])
 def test_chunks_of_any_size_give_the_same_records(name: str, size: int) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from command import forked
+from effort import one_in
 from limits import child_process
 from making import jsonl, reply, text, user
 
@@ -91,6 +92,7 @@ class TestMessages:
         assert json.loads(said)["totals"]["unknown_types"] == {"odd\x9b31m\x7f\u202e": 1}
         assert not {"\x9b", "\x7f", "\u202e"} & set(said)
 
+    @one_in(3)
     @FULL
     @pytest.mark.parametrize("verb", ["show d2a9 --raw", "show d2a9", "ls", "check --schema", "replay d2a9 --instant"])
     def test_report_that_standard_output_is_full(self, verb: str) -> None:
@@ -117,6 +119,7 @@ class TestMessages:
 
 @POSIX
 class TestStreams:
+    @one_in(3)
     @pytest.mark.parametrize("verb", ["show d2a9 --raw", "show d2a9", "ls --json", "--help", "check --schema"])
     def test_a_closed_pipe_is_not_an_error(self, verb: str) -> None:
         read, write = os.pipe()
@@ -125,6 +128,7 @@ class TestStreams:
         os.close(write)
         assert (done.returncode, done.stderr) == (0, b"")
 
+    @one_in(2)
     @pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
     def test_may_be_closed(self, closed: str) -> None:
         for verb in ("--demo ls", "--demo show d2a9 --raw", "show -", "--help"):
@@ -174,6 +178,7 @@ class TestExits:
 
 
 class TestNames:
+    @one_in(5)
     @pytest.mark.parametrize(
         "name", ["a" * 5000, "/" + "a" * 5000, "~nobody-has-this-name/x", "/x\n", "\\", "[/]", "*"]
     )

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from batches import each
+from effort import one_in
 from making import SESSION, answer, jsonl, progress, reply, result, told, use, user
 from test_index_recall import FOLDERS, files_in
 
@@ -38,6 +39,7 @@ def refuse(_self: OpenedSession, path: str) -> None:
     raise AssertionError(f"{path} was opened")
 
 
+@one_in(3)
 @each("folder", FOLDERS, ids=lambda path: "/".join(path.parts[-2:]), every=6)
 def test_saved_places_equal_those_of_the_opened_session(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     paths = files_in(folder)

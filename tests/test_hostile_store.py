@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 import pytest
 from damage import replace_bytes
+from effort import one_in
 from making import answer, jsonl, reply, result, told, use, user
 
 import reread
@@ -158,6 +159,7 @@ ATTACKS: dict[str, Callable[[Path], object]] = {
 }
 
 
+@one_in(4)
 @linux
 @pytest.mark.parametrize("name", ATTACKS)
 def test_a_hostile_cache_is_made_anew(home: Path, name: str) -> None:

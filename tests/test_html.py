@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from effort import one_in
 from hypothesis import given
 from making import image, jsonl, printed, read, reply, result, text, thinking, told, use, user
 from test_laws import ANY_TRANSCRIPT
@@ -156,11 +157,13 @@ def assert_complete(session: Session) -> None:
         assert thread["overview"]["items"] == len(expected)
 
 
+@one_in(3)
 @pytest.mark.parametrize("path", sorted(SAMPLES.glob("projects/*/*.jsonl")), ids=lambda path: path.stem[:8])
 def test_a_page_contains_the_whole_session(path: Path) -> None:
     assert_complete(reread.open(path))
 
 
+@one_in(4)
 @pytest.mark.parametrize("path", TRANSCRIPTS[::7], ids=name)
 def test_a_page_contains_every_real_session(path: Path) -> None:
     assert_complete(reread.open(path))
@@ -220,6 +223,7 @@ def many_rewinds(count: int) -> Session:
     return read(user("go", uuid="a0"), *tries)
 
 
+@one_in(2)
 @pytest.mark.parametrize("make", [many_agents, many_rewinds])
 def test_the_index_grows_linearly(make: Callable[[int], Session]) -> None:
     few, many = (len(json.dumps(page_of(make(count)).index)) for count in (20, 160))

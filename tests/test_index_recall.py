@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from batches import each
+from effort import one_in
 
 import reread
 from reread.base.joined_text import without_escapes
@@ -64,6 +65,7 @@ def words_by_session(paths: list[Path]) -> dict[str, set[str]]:
     return found
 
 
+@one_in(2)
 @every_folder
 def test_every_word_that_a_view_shows_is_in_a_unit(folder: Path) -> None:
     paths = files_in(folder)
@@ -112,6 +114,7 @@ def spoken(value: Any) -> Iterator[tuple[str, str]]:
                 yield from (("result", part["text"]) for part in parts if part.get("type") == "text")
 
 
+@one_in(4)
 @every_folder
 def test_every_text_of_a_record_is_found_through_the_index(folder: Path) -> None:
     """The first three words of each text find it as a phrase, and it is of the right kind."""

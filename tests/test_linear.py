@@ -9,7 +9,7 @@ from math import isqrt
 from pathlib import Path
 
 import pytest
-from effort import SAMPLE, sampled
+from effort import SAMPLE, one_in, sampled
 from limits import assert_linear
 from making import Object, answer, jsonl, progress, reply, result, system, text, thinking, told, use, user
 
@@ -312,7 +312,7 @@ def in_place(place: str, words: str) -> Callable[[int], bytes]:
     return lambda size: jsonl(*told(*PLACES[place](TEXTS[words](size))))
 
 
-@sampled
+@one_in(4)
 @pytest.mark.parametrize(
     ("view", "place"),
     [*(("markdown", place) for place in PLACES), *(("terminal", place) for place in ("prompt", "answer", "Bash"))],
@@ -333,7 +333,7 @@ def spread(cases: Iterable[str]) -> list[tuple[str, str]]:
     ]
 
 
-@sampled
+@one_in(4)
 @pytest.mark.parametrize(("view", "structure"), spread(STRUCTURES))
 def test_structures(view: str, structure: str) -> None:
     def make(size: int) -> bytes:
@@ -348,6 +348,7 @@ def test_bytes(view: str, content: str) -> None:
     check_growth(content, VIEWS[view], BYTES[content], 40_000)
 
 
+@one_in(3)
 @pytest.mark.parametrize("view", VIEWS)
 def test_broken_nesting_is_read_once(view: str) -> None:
     for make in (never_closed, nested, torn):

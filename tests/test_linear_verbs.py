@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from batches import part
 from click.testing import CliRunner
-from effort import THOROUGH, sampled
+from effort import THOROUGH, one_in
 from limits import assert_linear
 from making import Object, answer, attachment, jsonl, reply, result, told, use, user
 from starlette.testclient import TestClient
@@ -222,7 +222,7 @@ def laid_out(folder: Path, records: list[Object]) -> Path:
     return path
 
 
-@sampled
+@one_in(4)
 @pytest.mark.parametrize("name", part(VERBS, 3))
 def test_verbs(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     numbers = count()

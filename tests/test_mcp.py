@@ -12,7 +12,7 @@ from typing import Any
 
 import anyio
 import pytest
-from effort import examples
+from effort import examples, one_in
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from limits import run_apart
@@ -163,6 +163,7 @@ def server(root: Path) -> StdioServerParameters:
     return StdioServerParameters(command=sys.executable, args=["-m", "reread", "mcp", "--root", str(root)], env=env)
 
 
+@one_in(2)
 @pytest.mark.parametrize(
     ("mode", "version"), [("legacy", LATEST_HANDSHAKE_VERSION), ("auto", LATEST_MODERN_VERSION)], ids=["old", "new"]
 )

@@ -8,6 +8,7 @@ from typing import Any
 
 import making
 import pytest
+from effort import one_in
 from making import SESSION, reply, told, user
 
 import reread
@@ -140,6 +141,7 @@ class TestUsage:
         assert reread.usage(root=tmp_path, cache=False).totals.reported_cost_usd == cost
         assert reread.open("c", root=tmp_path).usage.reported_cost_usd == cost
 
+    @one_in(3)
     @pytest.mark.skipif(not DATA.is_dir(), reason="REREAD_REAL_CLIENT names no folder with the real client's data")
     @pytest.mark.parametrize("version", ["1.0.128", "2.0.55", "2.1.76", "2.1.220", "2.1.325"])
     @pytest.mark.parametrize(

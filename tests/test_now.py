@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 from command import run
+from effort import one_in
 from folder_bucket import use_folder
 from limits import wait_until
 from running import NEW, OLD, Machine
@@ -188,6 +189,7 @@ def test_a_folder_that_does_not_exist_is_an_error(tmp_path: Path) -> None:
         reread.now(root=tmp_path / "absent")
 
 
+@one_in(4)
 @pytest.mark.parametrize("junk", [None, 7, -1, 1e400, 10**30, "", "\x1b]0;x\x07", [], {}, True, "\ud800"])
 def test_no_field_of_the_registry_can_do_harm(machines: Any, junk: Any) -> None:
     machine = machines()

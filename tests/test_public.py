@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import get_args
 
 import pytest
+from effort import one_in
 from modules import imported_modules
 
 import reread
@@ -120,6 +121,7 @@ def test_importing_the_library_loads_little() -> None:
     assert unwanted.isdisjoint(modules_after("import reread"))
 
 
+@one_in(2)
 @pytest.mark.parametrize(
     ("words", "unwanted"),
     [
@@ -213,6 +215,7 @@ TAKES_A_SESSION = {
 """What each public function gives for a session."""
 
 
+@one_in(3)
 @pytest.mark.parametrize("name", TAKES_A_SESSION)
 def test_a_session_is_taken_however_it_is_given(name: str) -> None:
     (header,) = [header for header in reread.sessions(root=SAMPLES) if header.id.startswith("8c1f0b52")]

@@ -14,6 +14,7 @@ from typing import Any
 import plain
 import pytest
 from batches import SIZE, each
+from effort import one_in
 from walk import accounts, answers, holds_together, walk
 
 import reread
@@ -94,6 +95,7 @@ def test_there_is_something_to_read() -> None:
     assert len({scenario.parent.name for scenario in SCENARIOS}) == 5
 
 
+@one_in(3)
 @every_transcript
 def test_no_byte_is_lost_and_every_record_accounted_for(path: Path) -> None:
     session = session_of(path)
@@ -103,6 +105,7 @@ def test_no_byte_is_lost_and_every_record_accounted_for(path: Path) -> None:
         holds_together(session.agents[agent_id], file.read_bytes())
 
 
+@one_in(3)
 @every_stream
 def test_no_byte_of_a_stream_is_lost(path: Path) -> None:
     session = session_of(path)
@@ -302,12 +305,14 @@ def test_agents_and_journals_are_never_taken_for_sessions(scenario: Path) -> Non
     assert found >= {path for path in files if path.stat().st_size}
 
 
+@one_in(3)
 @every_scenario
 def test_healthy_sessions_have_no_errors(scenario: Path) -> None:
     for path in [*plain.transcripts(scenario), *plain.streams(scenario)]:
         assert [f for f in reread.check(path) if f.level == "error"] == []
 
 
+@one_in(3)
 @every_stream
 def test_a_stream_tells_what_its_transcript_tells(path: Path) -> None:
     stream = spoken(session_of(path))
@@ -335,6 +340,7 @@ def test_a_stream_tells_what_its_transcript_tells(path: Path) -> None:
             assert printed.text == written.text
 
 
+@one_in(3)
 @every_stream
 def test_the_calls_of_a_stream_are_those_of_its_transcript(path: Path) -> None:
     printed = called(session_of(path))

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from effort import one_in
 from test_fake_claude import PLAIN, STORE, STREAM, TALK, Conversation, allow, deny, json_lines, prompt, request
 
 from reread.catalog.store import Store
@@ -66,6 +67,7 @@ def calls(tmp_path: Path) -> int:
     return len(path.read_text().splitlines()) if path.exists() else 0
 
 
+@one_in(4)
 @pytest.mark.parametrize("words", [(), ("--output-format", "json"), STREAM, ("--output-format=text",)], ids=str)
 def test_a_prompt_is_recorded_once_and_then_replayed(claude: Any, tmp_path: Path, words: tuple[str, ...]) -> None:
     first = claude("-p", PLAIN, *words)
@@ -194,6 +196,7 @@ def patterns(tmp_path: Path) -> str:
     return str(path)
 
 
+@one_in(4)
 @pytest.mark.parametrize(
     ("asked", "answer"),
     [

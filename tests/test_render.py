@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 from batches import part
-from effort import sampled
+from effort import one_in
 from limits import within
 from making import jsonl, printed, reply, use, user
 
@@ -90,7 +90,7 @@ def test_the_markdown_view_is_as_reviewed(path: Path) -> None:
     golden(f"{name_of(path)}.md", as_markdown(path))
 
 
-@sampled
+@one_in(4)
 @pytest.mark.parametrize("path", SESSIONS, ids=name_of)
 @pytest.mark.parametrize("width", part([20, 140, 80], 2))
 def test_no_line_is_wider_than_the_terminal(path: Path, width: int) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from effort import one_in
 from making import answer, event, jsonl, printed, reply, result, system, told, use, user
 
 import reread
@@ -96,6 +97,7 @@ def differences(one: Any, other: Any, path: str = "", seen: set[tuple[int, int]]
     return found
 
 
+@one_in(4)
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name[:40])
 def test_what_is_restored_is_what_was_saved(path: Path) -> None:
     whole = loaded(path)

@@ -24,6 +24,7 @@ from unittest.mock import Mock
 from urllib.request import url2pathname
 
 import pytest
+from effort import one_in
 from limits import PATIENCE, child_process, wait_until
 from making import image, jsonl, printed, reply, result, text, told, use, user
 
@@ -812,6 +813,7 @@ def answers(host: str) -> bool:
         connection.close()
 
 
+@one_in(4)
 @pytest.mark.skipif(sys.platform == "win32", reason="sends signals")
 @pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL])
 def test_no_page_with_the_token_is_left_behind(ending: signal.Signals, tmp_path: Path) -> None:

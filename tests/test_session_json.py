@@ -11,6 +11,7 @@ import plain
 import pytest
 from batches import each
 from command import run
+from effort import one_in
 from jsonschema import Draft202012Validator
 from making import jsonl, reply, use, user
 
@@ -59,6 +60,7 @@ def name(path: Path) -> str:
     return "/".join(path.parts[-5:])
 
 
+@one_in(3)
 @each("path", FILES, ids=name, every=8)
 def test_every_session_fits_the_schema(path: Path) -> None:
     session = reread.open(path)
@@ -68,6 +70,7 @@ def test_every_session_fits_the_schema(path: Path) -> None:
     assert len(value["messages"]) == len(session.messages) and len(value["calls"]) == len(session.calls)
 
 
+@one_in(2)
 @pytest.mark.parametrize(
     "selection",
     [{"full": True}, {"turns": (-2, None)}, {"branch": 1}, {"only": "prompts"}, {"only": "tools"}, {"errors": True}],

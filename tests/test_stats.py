@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from command import run
+from effort import one_in
 from making import answer, jsonl, read, reply, result, state, told, use, user
 
 import reread
@@ -42,6 +43,7 @@ def real_sessions() -> list[Path]:
     return sorted(REAL.glob("*/*/**/projects/*/*.jsonl"))
 
 
+@one_in(4)
 @pytest.mark.parametrize("by", GROUPS)
 def test_groups_add_up_to_the_totals(by: str) -> None:
     report = stats(root=SAMPLES, by=by)

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from effort import examples
+from effort import examples, one_in
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -1754,6 +1754,7 @@ def check(node: n.Node) -> None:
         msgspec.convert(msgspec.to_builtins(node), type(node))
 
 
+@one_in(3)
 @OWN_TOOLS
 @settings(max_examples=examples(20))
 @given(data=st.data())

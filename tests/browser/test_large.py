@@ -6,9 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from effort import one_in
 from playwright.sync_api import expect
 
 from browser.test_jumps import in_place
+
+pytestmark = one_in(0)
 
 Tab = Callable[..., Any]
 TURNS = 3000
