@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Iterable, Sequence
+from copy import copy
+from math import inf
 from typing import NamedTuple
 
 from reread.history.line_trace import Lines, TracedVersion, differing_ranges, hash_lines
@@ -20,6 +22,8 @@ class LineOrigin(NamedTuple):
     version: TracedVersion
 
 
+Watch = Callable[["LineBlame", float], None]
+"""Called before each version with its time in milliseconds, and at the end with infinity."""
 TracesOf = Callable[[str], Iterable[tuple[str, Sequence[TracedVersion]]]]
 """Returns the sessions that changed the file with this path, and its versions in each."""
 
@@ -27,7 +31,9 @@ TracesOf = Callable[[str], Iterable[tuple[str, Sequence[TracedVersion]]]]
 class LineBlame:
     """The lines of a file at one moment, each with the version that it comes from."""
 
-    def __init__(self, traces_of: TracesOf, path: str, *, until: int | None = None, depth: int = 0) -> None:
+    def __init__(
+        self, traces_of: TracesOf, path: str, *, until: int | None = None, depth: int = 0, watch: Watch | None = None
+    ) -> None:
         """Go through the versions of a file, at most to some time."""
         self.lines: list[int] = []
         self.origins: list[LineOrigin | None] = []
@@ -38,14 +44,29 @@ class LineBlame:
         self._hints: dict[int, LineOrigin] = {}
         """The lines that versions added whose text is not known."""
         seen: set[str] = set()
-        for _, _, session, number, trace in _in_order(traces_of(path)):
+        for time, _, session, number, trace in _in_order(traces_of(path)):
             version = trace[number]
+            if watch is not None:
+                watch(self, time)
             if until is not None and version.time > until:
                 break
             if version.call is not None and version.call in seen:
                 continue  # a session that was resumed or forked repeats what it had
             seen.update([version.call] if version.call is not None else [])
             self._add(LineOrigin(session, version), trace, number)
+        if watch is not None:
+            watch(self, inf)
+
+    def copy(self) -> LineBlame:
+        """Return the lines as they are now, to be compared with others."""
+        copied = copy(self)
+        copied.lines, copied.origins, copied._hints = [*self.lines], [*self.origins], {**self._hints}
+        return copied
+
+    @property
+    def hash(self) -> bytes | None:
+        """A hash of all lines; None if a version that is not known changed them."""
+        return self._hash
 
     def _add(self, origin: LineOrigin, trace: Sequence[TracedVersion], number: int) -> None:
         version = origin.version

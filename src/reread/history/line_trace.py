@@ -94,7 +94,17 @@ def line_numbers(text: str) -> array[int]:
     lines = text.encode("utf-8", "surrogatepass").split(b"\n")
     if not lines[-1]:
         lines.pop()
-    return array("Q", [zlib.crc32(line) << 32 | zlib.adler32(line) for line in lines])
+    crc = zlib.crc32
+    return array("Q", [crc(line.translate(None, UNSAID)) << 32 | crc(line) for line in lines])
+
+
+def gist_number(line: bytes) -> int:
+    """Return the upper half of the number of a line: the same for lines that only a formatter tells apart."""
+    return zlib.crc32(line.translate(None, UNSAID))
+
+
+UNSAID = b" \t\r\v\f'\"`,;()"
+"""Bytes that a formatter adds, removes or changes."""
 
 
 def hash_lines(lines: array[int]) -> bytes:

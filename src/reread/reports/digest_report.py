@@ -236,7 +236,7 @@ def _made(session: Session, header: Header, window: tuple[float, float], costs: 
             for one in session.pull_requests
             if one.call is not None and one.call.id in made
         ],
-        tests=_tests(calls),
+        tests=tests_run(calls),
         calls=len(calls),
         failed_calls=sum(fact.state == "failed" for fact in facts),
         cost_usd=None if cost is None else float(cost),
@@ -252,7 +252,7 @@ def _added_up(files: Iterable[DigestFile]) -> list[DigestFile]:
     return [DigestFile(path, added[path], removed[path]) for path in added]
 
 
-def _tests(calls: Iterable[Call]) -> list[DigestTest]:
+def tests_run(calls: Iterable[Call]) -> list[DigestTest]:
     """Return the commands that ran tests, in the order in which each was first run."""
     runs: dict[str, list[bool]] = {}
     for call in calls:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import closing, suppress
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -28,7 +28,7 @@ from reread.session.session import open as open_session
 
 Progress = Callable[[int], None]
 """Called with the number of sessions that were looked at."""
-PATHS, TRACES, FORMAT = "file_paths", "file_traces", 2
+PATHS, TRACES, FORMAT = "file_paths", "file_traces", 3
 """The tables of the catalogue; change the format when values would be found differently now."""
 BATCH = 50
 """So many sessions are read before their values are stored."""
@@ -51,6 +51,8 @@ class FileIndex(NamedTuple):
     values: DerivedValues
     derive: Callable[[str], bytes]
     """Reads a session again, and returns what `values` should have of it."""
+    names: list[str]
+    """All sessions that could be read."""
 
     def sessions_of(self, test: Callable[[str], bool]) -> Iterator[str]:
         """Yield the sessions that changed a file whose path passes a test."""
@@ -70,16 +72,11 @@ class FileIndex(NamedTuple):
         for session in sessions:
             for value in (stored.get(session), None):
                 with suppress(*jsontext.DECODE_ERRORS):
-                    files = _decode_files(self.derive(session) if value is None else value)
+                    files = decode_files(self.derive(session) if value is None else value)
                     own = [raw for name, raw in files.items() if comparable_path(name) == wanted]
-                    out += [(session, trace) for trace in map(_decode_trace, own)]
+                    out += [(session, trace) for trace in map(decode_trace, own)]
                     break
         return out
-
-
-_decode_paths = msgspec.msgpack.Decoder(SessionFiles).decode
-_decode_files = msgspec.msgpack.Decoder(dict[str, msgspec.Raw]).decode
-_decode_trace = msgspec.msgpack.Decoder(list[TracedVersion]).decode
 
 
 def names_file(typed: str) -> Callable[[str], bool]:
@@ -89,12 +86,35 @@ def names_file(typed: str) -> Callable[[str], bool]:
     return lambda path: comparable_path(path) in wanted or path_ends_with(comparable_path(path), comparable_path(typed))
 
 
+class SessionDerivation(NamedTuple):
+    """Another value that is derived whenever a session is read for its files, and kept in a table of its own."""
+
+    table: str
+    format: int
+    derive: Callable[[Session, bytes], object]
+    """Returns the value of a session, with the state of its files as the first field."""
+
+
+class _OwnState(msgspec.Struct, array_like=True):
+    state: bytes
+
+
+_decode_paths = msgspec.msgpack.Decoder(SessionFiles).decode
+decode_files = msgspec.msgpack.Decoder(dict[str, msgspec.Raw]).decode
+_decode_state = msgspec.msgpack.Decoder(_OwnState).decode
+decode_trace = msgspec.msgpack.Decoder(list[TracedVersion]).decode
+
+
 class FileIndexReader:
     """Brings the values of sessions up to date, and reads them; close it after use."""
 
-    def __init__(self) -> None:
+    def __init__(self, also: SessionDerivation | None = None) -> None:
         self._paths = DerivedValues(PATHS, format=FORMAT)
         self._traces = DerivedValues(TRACES, format=FORMAT)
+        self._also = also
+        self._others = DerivedValues(also.table, format=also.format) if also is not None else None
+        self._fresh: dict[str, bytes] = {}
+        """Other values that were derived now: the catalogue may not be able to keep them."""
 
     def read(
         self, sessions: Iterable[str], *, progress: Progress | None = None, unread: list[str] | None = None
@@ -102,16 +122,19 @@ class FileIndexReader:
         """Return what these sessions did to files; those that cannot be read are left out, and go to `unread`."""
         names = list(sessions)
         known = self._paths.values(names)
+        others = self.other_values(names)
         found: dict[str, list[str]] = {}
-        fresh: list[tuple[DerivedValue, DerivedValue]] = []
+        read: list[str] = []
+        fresh: list[tuple[DerivedValue, ...]] = []
         for name in names:
             try:
                 with naming_file(name):
                     state = _state(name)
                     files = _known(known.get(name), state)
-                    if files is None:
-                        files, both = _derive(Path(name), state)
+                    if files is None or (self._also is not None and _state_of(others.get(name)) != state):
+                        files, both = _derive(Path(name), state, self._also)
                         fresh.append(both)
+                read.append(name)
                 if files.paths:
                     found[name] = files.paths
             except (RereadError, OSError):
@@ -122,26 +145,34 @@ class FileIndexReader:
             if progress is not None:
                 progress(1)
         self._save(fresh)
-        return FileIndex(found, self._traces, self._derive_again)
+        return FileIndex(found, self._traces, self._derive_again, read)
+
+    def other_values(self, names: Collection[str]) -> dict[str, bytes]:
+        """Return the values that are derived besides files, by session."""
+        return self._others.values(names) | self._fresh if self._others is not None else {}
 
     def _derive_again(self, name: str) -> bytes:
         """Derive the values of a session that the catalogue lost, or could not keep; nothing if it cannot be read."""
         with suppress(RereadError, OSError):
-            _, both = _derive(Path(name), _state(name))
+            _, both = _derive(Path(name), _state(name), self._also)
             self._save([both])
             return both[1].value
         return b""
 
-    def _save(self, fresh: list[tuple[DerivedValue, DerivedValue]]) -> None:
+    def _save(self, fresh: list[tuple[DerivedValue, ...]]) -> None:
         if fresh:
-            self._traces.save(traces for _, traces in fresh)
-            self._paths.save(paths for paths, _ in fresh)
+            if self._others is not None:
+                self._others.save(other for _, _, other in fresh)
+                self._fresh |= {other.path: other.value for _, _, other in fresh}
+            self._traces.save(traces for _, traces, *_ in fresh)
+            self._paths.save(paths for paths, *_ in fresh)
             fresh.clear()
 
     def close(self) -> None:
         """Close the catalogue."""
-        with closing(self._paths), closing(self._traces):
-            pass
+        for values in (self._paths, self._traces, self._others):
+            if values is not None:
+                values.close()
 
 
 def _state(path: str) -> bytes:
@@ -163,7 +194,13 @@ def _known(value: bytes | None, state: bytes) -> SessionFiles | None:
     return None
 
 
-def _derive(path: Path, state: bytes) -> tuple[SessionFiles, tuple[DerivedValue, DerivedValue]]:
+def _state_of(value: bytes | None) -> bytes | None:
+    with suppress(*jsontext.DECODE_ERRORS):
+        return _decode_state(value).state if value else None
+    return None
+
+
+def _derive(path: Path, state: bytes, also: SessionDerivation | None) -> tuple[SessionFiles, tuple[DerivedValue, ...]]:
     """Read a session, and return the files that it changed, and what the catalogue keeps of it."""
     session = open_session(path)
     files = SessionFiles(state, [])
@@ -173,10 +210,8 @@ def _derive(path: Path, state: bytes) -> tuple[SessionFiles, tuple[DerivedValue,
         traces = {name: trace_lines(history, prompts.of) for name, history in session.files.items()}
         files.paths = list(traces)
     file = FileState.at(path)
-    return files, (
-        DerivedValue(str(path), file, file.size, b"", encoded(files) or b""),
-        DerivedValue(str(path), file, file.size, b"", encoded(traces) or b""),
-    )
+    values = [files, traces, *([also.derive(session, state)] if also is not None else [])]
+    return files, tuple(DerivedValue(str(path), file, file.size, b"", encoded(value) or b"") for value in values)
 
 
 def might_change_files(session: Session) -> bool:

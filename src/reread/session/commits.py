@@ -93,7 +93,7 @@ class GitOperationsByTurn:
         return GitOperations(commits=find_commits(calls), pull_requests=pulls)
 
     def _all_calls(self, calls: Iterable[Call]) -> list[Call]:
-        return list(calls if isinstance(self._conversation, Agent) else _with_agents(calls))
+        return list(calls if isinstance(self._conversation, Agent) else calls_with_agents(calls))
 
     def _linked(self, messages: Sequence[Message]) -> list[PullRequest]:
         """Return the pull requests that were first linked in a turn and that no call states."""
@@ -123,7 +123,7 @@ class GitOperationsByTurn:
         self._links_read, self._calls_read = len(indices), len(calls)
 
 
-def _with_agents(calls: Iterable[Call]) -> Iterator[Call]:
+def calls_with_agents(calls: Iterable[Call]) -> Iterator[Call]:
     """Yield each call, and after it those of the agents that it started, however deeply nested."""
     seen: set[Agent] = set()
     left = [iter(calls)]

@@ -1,0 +1,1 @@
+"""From commits to the turns that wrote their lines."""

@@ -1,0 +1,109 @@
+"""The versions of a repository's files in all sessions, by their paths below its folder."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Container, Iterable, Iterator, Sequence
+from contextlib import suppress
+
+import msgspec
+
+from reread.base import jsontext
+from reread.base.paths import comparable_path
+from reread.history.blame_lines import LineOrigin
+from reread.history.line_trace import TracedVersion
+from reread.reports.file_index import FileIndex, decode_files, decode_trace
+
+_CLIENTS_WORK_TREE = re.compile(r"(?P<root>.+)/\.claude/worktrees/[^/]+(?=/)")
+MOST_ROOTS = 200
+
+
+class ProjectTraces:
+    """The files of a repository as sessions changed them, in any folder that is or was a work tree of it."""
+
+    def __init__(self, index: FileIndex, roots: Iterable[str]) -> None:
+        self._index = index
+        self._roots = sorted({comparable_path(root) for root in roots}, key=len, reverse=True)
+        self._roots += sorted(self._removed_work_trees(), key=len, reverse=True)
+        self._roots.sort(key=len, reverse=True)
+        self._sessions: dict[str, dict[str, list[str]]] = {}
+        """The sessions that changed a file, by its path below the repository, with the paths that they know."""
+        for session, paths in index.paths.items():
+            for path in paths:
+                name = self.relative(path)
+                if name is not None:
+                    self._sessions.setdefault(name, {}).setdefault(session, []).append(path)
+        self._values: dict[str, dict[str, msgspec.Raw]] = {}
+        self._stored = index.values.values(list(self.sessions))
+
+    @property
+    def sessions(self) -> list[str]:
+        """The sessions that changed a file of the repository."""
+        return list(dict.fromkeys(session for known in self._sessions.values() for session in known))
+
+    @property
+    def names(self) -> list[str]:
+        """The paths of all its files that a session changed."""
+        return list(self._sessions)
+
+    def __contains__(self, name: str) -> bool:
+        return comparable_path(name) in self._sessions
+
+    def relative(self, path: str) -> str | None:
+        """Return a path of a session as one below the repository; None if it lies elsewhere."""
+        path = comparable_path(path)
+        for root in self._roots:
+            if path.startswith(root) and path[len(root) : len(root) + 1] == "/":
+                return path[len(root) + 1 :]
+        return None
+
+    def traces_of(
+        self, path: str, among: Container[str] | None = None
+    ) -> Iterator[tuple[str, Sequence[TracedVersion]]]:
+        """Yield the versions of a file in each session that changed it; the path may be one of a session."""
+        name = self.relative(path) or comparable_path(path)
+        for session, paths in self._sessions.get(name, {}).items():
+            files = self._files_of(session) if among is None or session in among else {}
+            for known in paths:
+                with suppress(*jsontext.DECODE_ERRORS):
+                    if known in files:
+                        yield session, decode_trace(files[known])
+
+    def own_versions(self, path: str, sessions: Container[str] | None = None) -> Iterator[LineOrigin]:
+        """Yield the versions of a file that sessions made themselves, by default all."""
+        for session, trace in self.traces_of(path, sessions):
+            yield from (LineOrigin(session, version) for version in trace if version.own)
+
+    def _files_of(self, session: str) -> dict[str, msgspec.Raw]:
+        if session not in self._values:
+            found: dict[str, msgspec.Raw] = {}
+            for value in (self._stored.pop(session, None), None):
+                with suppress(*jsontext.DECODE_ERRORS):
+                    found = decode_files(self._index.derive(session) if value is None else value)
+                    break
+            self._values[session] = found
+        return self._values[session]
+
+    def _removed_work_trees(self) -> set[str]:
+        """Return the folders in which the client made work trees of the repository, which may be gone."""
+        found: set[str] = set()
+        for paths in self._index.paths.values():
+            for path in paths:
+                made = _CLIENTS_WORK_TREE.match(comparable_path(path)) if "/.claude/worktrees/" in path else None
+                if made is not None and made["root"] in self._roots:
+                    found.add(made[0])
+        return set(sorted(found)[:MOST_ROOTS])
+
+
+def other_roots(index: FileIndex, committed: Iterable[tuple[str, Sequence[str]]]) -> list[str]:
+    """Return the folders in which a repository was when sessions committed these files: sessions with their files."""
+    found: Counter[str] = Counter()
+    for session, files in committed:
+        paths = index.paths.get(session, ())
+        ends = tuple(f"/{comparable_path(file)}" for file in files)
+        for path in map(comparable_path, paths if ends else ()):
+            for end in ends:
+                if path.endswith(end):
+                    found[path.removesuffix(end)] += 1
+    return [root for root, _ in found.most_common(MOST_ROOTS) if root]

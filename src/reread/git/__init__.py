@@ -1,0 +1,1 @@
+"""Git repositories, read by the program `git` with nothing of theirs run."""

@@ -1,0 +1,144 @@
+"""Run git so that nothing in a repository, its configuration or the environment makes it run anything else.
+
+A repository may come from anyone, and its own configuration is obeyed by git: it can name programs for the pager, the
+difference of files, the state of the work tree, signatures, hooks, and for fetching objects that a partial clone lacks.
+Each is switched off here, and no protocol is allowed. Only shas and full names of refs reach git behind its options.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import threading
+from collections.abc import Generator, Iterable
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import IO
+
+from reread.errors import NotFound, Unreadable, Unwritable
+
+SETTINGS = {
+    "core.fsmonitor": "false",
+    "core.hooksPath": os.devnull,
+    "core.pager": "cat",
+    "core.sshCommand": "false",
+    "core.askPass": "",
+    "core.attributesFile": os.devnull,
+    "core.bigFileThreshold": "8m",  # larger files have no lines: they are said to be binary
+    "core.quotePath": "true",
+    "credential.helper": "",
+    "diff.external": "",
+    "diff.renameLimit": "1000",
+    "diff.ignoreSubmodules": "all",
+    "diff.suppressBlankEmpty": "false",
+    "diff.orderFile": os.devnull,
+    "diff.algorithm": "myers",
+    "gpg.program": "false",
+    "log.showSignature": "false",
+    "log.mailmap": "false",
+    "i18n.logOutputEncoding": "UTF-8",
+    "gc.auto": "0",
+    "maintenance.auto": "false",
+    "protocol.allow": "never",
+    "submodule.recurse": "false",
+    "notes.displayRef": "",
+}
+"""What git is told before each command, above all configuration files."""
+LONGEST_OUTPUT = 1 << 30
+SECONDS = 600
+"""A command that takes longer is ended."""
+KEPT = frozenset({"GIT_CEILING_DIRECTORIES", "GIT_CONFIG_NOSYSTEM", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM"})
+"""Variables that only keep git from reading something."""
+
+
+def _environment() -> dict[str, str]:
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("GIT_") or name in KEPT}
+    return kept | {
+        "GIT_ALLOW_PROTOCOL": "none",
+        "GIT_NO_LAZY_FETCH": "1",
+        "GIT_OPTIONAL_LOCKS": "0",
+        "GIT_PAGER": "cat",
+        "GIT_TERMINAL_PROMPT": "0",
+        "GIT_ASKPASS": "",
+        "GIT_EDITOR": "false",
+        "SSH_ASKPASS": "",
+        "LC_ALL": "C",
+    }
+
+
+def _command(folder: Path, words: Iterable[str]) -> list[str]:
+    program = shutil.which("git")
+    if program is None:
+        raise NotFound("No program git; install it to follow commits.")
+    settings = [word for name, value in SETTINGS.items() for word in ("-c", f"{name}={value}")]
+    return [program, "-C", str(folder), "--no-pager", "--no-replace-objects", "--literal-pathspecs", *settings, *words]
+
+
+def git_output(folder: Path, *words: str, given: bytes = b"") -> bytes:
+    """Return what a git command prints; raise Unreadable with git's reason if it fails."""
+    with git_stream(folder, *words, given=given) as output:
+        return output.read(LONGEST_OUTPUT)
+
+
+@contextmanager
+def git_stream(folder: Path, *words: str, given: bytes = b"") -> Generator[IO[bytes]]:
+    """Provide the output of a git command as it comes; raise Unreadable with git's reason if it fails."""
+    try:
+        process = subprocess.Popen(
+            _command(folder, words),
+            env=_environment(),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+    except OSError as error:
+        raise Unreadable.at(folder, error) from error
+    timer = threading.Timer(SECONDS, process.kill)
+    errors: list[bytes] = []
+    threads = [threading.Thread(target=_give, args=(process.stdin, given), daemon=True)]
+    threads.append(threading.Thread(target=_collect, args=(process.stderr, errors), daemon=True))
+    for thread in (timer, *threads):
+        thread.start()
+    ended = False
+    try:
+        assert process.stdout is not None
+        yield process.stdout
+        ended = not process.stdout.read(1)
+    finally:
+        if not ended:
+            process.kill()
+        process.wait()
+        timer.cancel()
+        for thread in threads:
+            thread.join()
+        for stream in (process.stdout, process.stderr):
+            if stream is not None:
+                stream.close()
+    if ended and process.returncode:
+        reason = b"".join(errors).decode("utf-8", "replace").strip() or f"exit code {process.returncode}"
+        raise Unreadable(f"git cannot read {folder}: {reason[:400]}", path=str(folder))
+
+
+def git_change(folder: Path, *words: str, given: bytes) -> None:
+    """Run a git command that writes to the repository; raise Unwritable with git's reason if it fails."""
+    try:
+        git_output(folder, *words, given=given)
+    except Unreadable as error:
+        raise Unwritable(str(error).replace("cannot read", "cannot write to", 1), path=str(folder)) from error
+
+
+def _give(stream: IO[bytes] | None, data: bytes) -> None:
+    with suppress(OSError):  # git ended before it read everything, and says why
+        assert stream is not None
+        stream.write(data)
+    with suppress(OSError):
+        assert stream is not None
+        stream.close()
+
+
+def _collect(stream: IO[bytes] | None, into: list[bytes]) -> None:
+    assert stream is not None
+    while piece := stream.read(4096):
+        if len(into) < 16:
+            into.append(piece)
