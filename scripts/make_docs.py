@@ -72,6 +72,13 @@ ORDER = {
         "types.DiffSide",
         "blame",
         "types.BlamedLine",
+        "review",
+        "types.Review",
+        "types.ReviewCommit",
+        "types.ReviewPart",
+        "types.ReviewFile",
+        "types.ReviewLines",
+        "types.ReviewTurn",
     ),
     "Requests": (
         "types.Requests",

@@ -137,6 +137,7 @@ OWN_HELP = {
     *((option, "resume") for option in ("--in", "--branch", "--at", "--generation")),
     *((option, "context") for option in ("--request", "--schema", "--agent")),
     *((option, "digest") for option in ("--since", "--output")),
+    *((option, "review") for option in ("--format", "--output", "--pr", "--schema")),
     *((option, "statusline") for option in ("--format", "--install")),
 }
 """Options whose help differs from that of other verbs: captures write to --root, export has a default format, `ls` and
@@ -151,6 +152,7 @@ OWN_TYPES = {
     *((option, "resume") for option in ("--in", "--branch", "--at")),
     *((option, "context") for option in ("--request", "--agent")),
     ("--output", "digest"),
+    ("--output", "review"),
     ("--format", "statusline"),
 }
 """Options that name another kind of thing: a folder to keep sessions in, one file and not several."""

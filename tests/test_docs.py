@@ -62,6 +62,9 @@ def heading_links(path: Path) -> set[str]:
 def samples(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The samples are all the sessions there are, and what a script writes is not left in the repository."""
     shutil.copyfile(ROOT / "README.md", tmp_path / "README.md")
+    commit = ["-c", "user.name=a", "-c", "user.email=a@example.org", "commit", "-q", "--allow-empty", "-m", "One"]
+    for words in (["init", "-q"], *[commit] * 4):
+        subprocess.run(["git", *words], cwd=tmp_path, check=True)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(SAMPLES))
     monkeypatch.setenv("REREAD_HOME", str(tmp_path))

@@ -64,6 +64,7 @@ FOUND = {
     "statusline": "tested with settings, in test_status_line.py",
     "budget": "tested in test_budgets.py",
     "digest": "tested in test_digest.py",
+    "review": "tested in test_review.py",
 }
 """What the others that exit with 1 find."""
 

@@ -77,6 +77,7 @@ PLAIN = {
     "serve": "its pages are tested in the browser",
     "file": "prints the text of a file, as `cat` does, through the same stream",
     "blame": "prints the lines of the file that it is given, through the same stream",
+    "review": "prints safe lines through the same stream, as test_review.py checks",
     "statusline": "prints printable characters only, as test_status_line.py checks",
     "budget": "prints amounts, and what was typed",
     "capture": "passes on what a program prints",

@@ -30,6 +30,7 @@ LISTINGS = {
     "files": ["files"],
     "diff": ["diff", "latest"],
     "blame": ["blame", __file__],
+    "review": ["review", "HEAD~1..HEAD"],
     "check": ["check"],
     "usage": ["usage"],
     "stats": ["stats"],
@@ -60,7 +61,9 @@ def paged(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return pages
 
 
-@pytest.mark.parametrize("verb", [verb for verb in LISTINGS if verb not in ("advise", "blame", "secrets", "sql")])
+@pytest.mark.parametrize(
+    "verb", [verb for verb in LISTINGS if verb not in ("advise", "blame", "review", "secrets", "sql")]
+)
 def test_a_listing_is_paged_on_a_terminal(verb: str, paged: list[str]) -> None:
     words = ["--demo", *LISTINGS[verb]]
     direct = CliRunner().invoke(reread, [*words, "--no-pager"])

@@ -115,7 +115,13 @@ def test_only_some_accept_a_stream() -> None:
             assert "name a file or folder" in str(error)
         else:
             accepting.add(name)
-    assert accepting == {("digest", "output"), ("export", "output"), ("file", "output"), ("sql", "query_files")}
+    assert accepting == {
+        ("digest", "output"),
+        ("export", "output"),
+        ("file", "output"),
+        ("review", "output"),
+        ("sql", "query_files"),
+    }
 
 
 def test_a_parquet_file_needs_a_folder_and_a_failure_leaves_nothing(tmp_path: Path) -> None:

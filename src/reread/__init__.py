@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from reread.reader.export_formats import export as export
     from reread.reader.redacted_export import Redaction as Redaction
     from reread.reader.redacted_export import redact as redact
+    from reread.reader.redacted_review import review as review
     from reread.recording.adoption import adopt as adopt
     from reread.recording.player import replay as replay
     from reread.recording.recorder import capture as capture
@@ -116,6 +117,7 @@ _MODULES = {
     "redact": "reader.redacted_export",
     "replay": "recording.player",
     "resume": "handover.resuming",
+    "review": "reader.redacted_review",
     "search": "index.find",
     "secrets": "reports.secrets_report",
     "sessions": "catalog.headers",

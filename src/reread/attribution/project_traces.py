@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Sequence
 from contextlib import suppress
@@ -15,7 +14,7 @@ from reread.history.blame_lines import LineOrigin
 from reread.history.line_trace import TracedVersion
 from reread.reports.file_index import FileIndex, decode_files, decode_trace
 
-_CLIENTS_WORK_TREE = re.compile(r"(?P<root>.+)/\.claude/worktrees/[^/]+(?=/)")
+CLIENTS_WORK_TREES = "/.claude/worktrees/"
 MOST_ROOTS = 200
 
 
@@ -90,9 +89,9 @@ class ProjectTraces:
         found: set[str] = set()
         for paths in self._index.paths.values():
             for path in paths:
-                made = _CLIENTS_WORK_TREE.match(comparable_path(path)) if "/.claude/worktrees/" in path else None
-                if made is not None and made["root"] in self._roots:
-                    found.add(made[0])
+                root, found_there, below = comparable_path(path).partition(CLIENTS_WORK_TREES)
+                if found_there and root in self._roots and "/" in below:
+                    found.add(f"{root}{CLIENTS_WORK_TREES}{below.partition('/')[0]}")
         return set(sorted(found)[:MOST_ROOTS])
 
 

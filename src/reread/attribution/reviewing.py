@@ -370,13 +370,17 @@ class _Reviewer:
         """Return how many lines each turn wrote to files of the repository, and which of these it deleted."""
         counts: dict[Key, int] = defaultdict(int)
         deleted: dict[Key, list[str]] = defaultdict(list)
+        renamed: set[str | None] = set()
         for name in self._traces.names if sessions else ():
             for origin in self._traces.own_versions(name, sessions):
                 key = (sessions[origin.session], origin.version.turn)
                 counts[key] += sum(len(change.added) // 8 for change in origin.version.changes)
-                if origin.version.after == NO_LINES and origin.version.origin is None:
+                if origin.version.origin is not None:
+                    renamed.add(self._traces.relative(origin.version.origin))
+                elif origin.version.after == NO_LINES:
                     deleted[key].append(name)
-        return counts, deleted
+        gone = {key: [name for name in names if name not in renamed] for key, names in deleted.items()}
+        return counts, defaultdict(list, gone)
 
 
 def _same(one: ReviewLines, other: ReviewLines) -> bool:

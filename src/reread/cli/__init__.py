@@ -27,7 +27,7 @@ OUTPUT_ERRORS = (errno.ENOSPC, errno.EFBIG, errno.EIO, errno.EDQUOT)
 HEADINGS = {
     "Read": ("serve", "ls", "search", "show", "context", "tail"),
     "Now": ("now", "statusline", "budget", "digest"),
-    "Files": ("files", "file", "diff", "blame"),
+    "Files": ("files", "file", "diff", "blame", "review"),
     "Count": ("usage", "stats", "advise", "check", "sql", "tables"),
     "Keep": ("keep", "resume", "delete", "capture", "replay", "adopt"),
     "Share": ("share", "export", "secrets"),
@@ -66,6 +66,7 @@ SYNONYMS = {
     "ps": "now",
     "top": "now",
     "annotate": "blame",
+    "prompts": "review",
     "compare": "diff",
     "validate": "check",
     "lint": "check",
@@ -173,6 +174,7 @@ def reread(ctx: click.Context, root: tuple[Path, ...]) -> None:
     reread now                     see what runs, and who waits for you
     reread usage --by cache        count tokens and cost, and say why
     reread blame src/app.py        see which prompt wrote each line
+    reread review main..HEAD       see the prompts behind commits
     reread resume 8c1f             continue a session, from anywhere
     reread share -o it.html        write one without secrets, to show it
     reread keep                    copy sessions before they are deleted

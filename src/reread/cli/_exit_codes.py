@@ -27,6 +27,7 @@ BY_VERB: dict[str, dict[int | str, str]] = {
     "now": {0: "a session waits for somebody", 1: "none does"},
     "files": {1: f"{_NO_PROJECT}, or the session did not change `--file`"},
     "blame": {1: "no session wrote any of the lines"},
+    "review": {1: "there are no commits in the range", 3: _UNDECIDED},
     "check": {1: "there are errors"},
     "usage": {1: "no response fits the options, or it costs more than `--fail-over`"},
     "stats": {1: "no call or turn fits the options"},

@@ -20,8 +20,18 @@ if TYPE_CHECKING:
     from reread.session.session import Session
 
 
+KEYS = "[r]eplace  [k]eep  keep [e]verywhere  [s]how  {each}replace [a]ll that are left  [q]uit "
+
+
 def decision_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add --review, --replace-likely, --replace, --images and --no-agents."""
+    images = click.option("--images", is_flag=True, help="Keep images, which cannot be scanned for what they show.")
+    agents = click.option("--no-agents", is_flag=True, help="Leave out the conversations of agents.")
+    return text_decision_options(images(agents(command)))
+
+
+def text_decision_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add --review, --replace-likely and --replace."""
     for option in reversed(
         [
             click.option(
@@ -34,8 +44,6 @@ def decision_options(command: Callable[..., Any]) -> Callable[..., Any]:
             click.option(
                 "--replace", "texts", multiple=True, metavar="TEXT", help="Replace this text everywhere. Repeatable."
             ),
-            click.option("--images", is_flag=True, help="Keep images, which cannot be scanned for what they show."),
-            click.option("--no-agents", is_flag=True, help="Leave out the conversations of agents."),
         ]
     ):
         command = option(command)
@@ -53,16 +61,22 @@ def start_redaction(
 ) -> Redaction:
     """Scan a session, and decide what the options decide."""
     from reread.reader.redacted_export import Redaction
-    from reread.redaction.decisions import read_review
 
     redaction = Redaction(session, images=images, agents=agents)
+    settle(redaction, review=review, replace_likely=replace_likely, texts=texts)
+    return redaction
+
+
+def settle(redaction: Redaction, *, review: Path | None, replace_likely: bool, texts: tuple[str, ...]) -> None:
+    """Decide what the options decide."""
+    from reread.redaction.decisions import read_review
+
     for text in texts:
         redaction.replace_text(text)
     if review is not None:
         redaction.decide_all(read_review(review))
     if replace_likely:
         redaction.replace_undecided()
-    return redaction
 
 
 def findings_in(redaction: Redaction, form: str, selection: dict[str, Any]) -> list[SensitiveText]:
@@ -115,3 +129,55 @@ def summary_of(redaction: Redaction) -> str:
     left_out = [plural(count, noun) for noun, count in nouns.items() if count]
     values = ", ".join(f"{count:,} {key}" for key, count in counts.items()) or "nothing"
     return f"found {values}" + (f"; left out {', '.join(left_out)}" if left_out else "")
+
+
+def ask_about(redaction: Redaction, undecided: Sequence[SensitiveText]) -> None:
+    """Ask for one key for each group of findings that is left to decide about."""
+    from reread.redaction.findings import alike
+
+    groups = alike(undecided)
+    for number, group in enumerate(groups, 1):
+        if not _ask(redaction, group, f"{number}/{len(groups)}"):
+            return
+
+
+def _ask(redaction: Redaction, group: list[SensitiveText], number: str) -> bool:
+    """Show findings of one group and ask until they are decided about; False to stop."""
+    if all(finding.decision for finding in group):  # by "replace all that are left"
+        return True
+    _show(group, number)
+    while any(finding.decision is None for finding in group):
+        click.echo(KEYS.format(each="[o]ne by one  " if len(group) > 1 else ""), err=True, nl=False)
+        key = click.getchar().lower()
+        click.echo(key if key.isprintable() else "", err=True)
+        if key in ("r", "k", "e"):
+            redaction.decide(group, "replace" if key == "r" else "keep", everywhere=key == "e")
+        elif key == "s":
+            _echo("\n".join(f"    {redaction.value_of(finding)}" for finding in group))
+        elif key == "a":
+            redaction.replace_undecided()
+        elif key == "o" and len(group) > 1:
+            return all(_ask(redaction, [one], f"{number}, {n}/{len(group)}") for n, one in enumerate(group, 1))
+        elif key in ("q", "\x03", "\x04", "\x1b"):
+            return False
+    return True
+
+
+def _show(group: list[SensitiveText], number: str) -> None:
+    from reread.base.text import plural
+
+    finding, place = group[0], group[0].places[0]
+    called = f" {finding.name}" if finding.name and finding.name != finding.kind else ""
+    others = f", and {plural(len(group) - 1, 'other value')} of this name" if len(group) > 1 else ""
+    places = sum(each.count for each in group) - 1
+    more = f", and {plural(places, 'more place')}" if places else ""
+    _echo(f"\n{number}  {finding.kind}{called}: {finding.mask}{others}")
+    _echo(f"    {place.file}:{place.line}{more}")
+    if place.context:
+        _echo(f"    {place.context}")
+
+
+def _echo(text: str) -> None:
+    from reread.render.sanitize import safe
+
+    click.echo("\n".join(safe(line) for line in text.split("\n")), err=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -20,6 +20,7 @@ from reread.cli._options import (
 )
 from reread.cli._paths import PathName
 from reread.cli._redaction import (
+    ask_about,
     decision_options,
     findings_in,
     refuse_own_file,
@@ -31,12 +32,7 @@ from reread.cli._unmatched import lacks_calls
 from reread.cli.export import FORMATS_BY_SUFFIX
 from reread.errors import Misuse, Unreadable, Unwritable
 
-if TYPE_CHECKING:
-    from reread.reader.redacted_export import Redaction
-    from reread.redaction.findings import SensitiveText
-
 UNDECIDED = 3
-KEYS = "[r]eplace  [k]eep  keep [e]verywhere  [s]how  {each}replace [a]ll that are left  [q]uit "
 
 
 @click.command()
@@ -107,63 +103,11 @@ def share(
     chosen = structs.asdict(selection)
     if sys.stdin.isatty() and sys.stderr.isatty():
         findings = findings_in(redaction, form, chosen)
-        _review(redaction, [finding for finding in findings if finding.decision is None])
+        ask_about(redaction, [finding for finding in findings if finding.decision is None])
     with review_of([redaction], review):
         redaction.export(as_format(form), to=path, **chosen)
     click.echo(f"{path}: {summary_of(redaction)}", err=True)
     return None
-
-
-def _review(redaction: Redaction, undecided: list[SensitiveText]) -> None:
-    """Ask for one key for each group of findings that is left to decide about."""
-    from reread.redaction.findings import alike
-
-    groups = alike(undecided)
-    for number, group in enumerate(groups, 1):
-        if not _ask(redaction, group, f"{number}/{len(groups)}"):
-            return
-
-
-def _ask(redaction: Redaction, group: list[SensitiveText], number: str) -> bool:
-    """Show findings of one group and ask until they are decided about; False to stop."""
-    if all(finding.decision for finding in group):  # by "replace all that are left"
-        return True
-    _show(group, number)
-    while any(finding.decision is None for finding in group):
-        click.echo(KEYS.format(each="[o]ne by one  " if len(group) > 1 else ""), err=True, nl=False)
-        key = click.getchar().lower()
-        click.echo(key if key.isprintable() else "", err=True)
-        if key in ("r", "k", "e"):
-            redaction.decide(group, "replace" if key == "r" else "keep", everywhere=key == "e")
-        elif key == "s":
-            _echo("\n".join(f"    {redaction.value_of(finding)}" for finding in group))
-        elif key == "a":
-            redaction.replace_undecided()
-        elif key == "o" and len(group) > 1:
-            return all(_ask(redaction, [one], f"{number}, {n}/{len(group)}") for n, one in enumerate(group, 1))
-        elif key in ("q", "\x03", "\x04", "\x1b"):
-            return False
-    return True
-
-
-def _show(group: list[SensitiveText], number: str) -> None:
-    from reread.base.text import plural
-
-    finding, place = group[0], group[0].places[0]
-    called = f" {finding.name}" if finding.name and finding.name != finding.kind else ""
-    others = f", and {plural(len(group) - 1, 'other value')} of this name" if len(group) > 1 else ""
-    places = sum(each.count for each in group) - 1
-    more = f", and {plural(places, 'more place')}" if places else ""
-    _echo(f"\n{number}  {finding.kind}{called}: {finding.mask}{others}")
-    _echo(f"    {place.file}:{place.line}{more}")
-    if place.context:
-        _echo(f"    {place.context}")
-
-
-def _echo(text: str) -> None:
-    from reread.render.sanitize import safe
-
-    click.echo("\n".join(safe(line) for line in text.split("\n")), err=True)
 
 
 def _undo(path: Path, output: Path | None) -> None:

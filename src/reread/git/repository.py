@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -77,7 +78,7 @@ class FileLines(msgspec.Struct, frozen=True):
 class Repository:
     """A repository on this machine."""
 
-    def __init__(self, folder: str | Path) -> None:
+    def __init__(self, folder: str | os.PathLike[str]) -> None:
         """Open the repository that a folder lies in; raise NotFound if it lies in none."""
         folder = Path(folder)
         try:
@@ -228,7 +229,8 @@ def _file_entries(output: bytes) -> dict[str, list[FileLines]]:
             new = next(parts, b"") if words[-1][:1] in (b"R", b"C") else old
             # a link or a submodule has no lines, and so no object here
             blob = words[3].decode("ascii", "replace") if len(words) > 3 and words[1] in REGULAR else ""
-            files.append(FileLines(*(name.decode("utf-8", "surrogateescape") for name in (new, old)), blob, []))
+            path, old_path = (name.decode("utf-8", "surrogateescape") for name in (new, old))
+            files.append(FileLines(path, old_path, blob, []))
         elif is_sha(sha := part.decode("ascii", "replace")):
             files = commits.setdefault(sha, [])
     return commits

@@ -23,6 +23,7 @@ from reread.redaction.omissions import Omission
 from reread.redaction.output_scan import clean_document, finished_texts
 from reread.redaction.redactor import Redactor
 from reread.redaction.removal_manifest import RemovalManifest, keep_private_map, make_manifest
+from reread.redaction.rewrite import clean_text
 from reread.redaction.scan import BINARY
 from reread.redaction.spans import Span, leaves
 from reread.render.selection import Selection
@@ -153,6 +154,11 @@ class Redaction:
             raise Undecided(f"The finished document still contains {kinds}; nothing was written. Please report this.")
         return document
 
+    def clean_texts(self, texts: Sequence[str]) -> list[str]:
+        """Return texts with everything replaced that is to be, as it is in the session."""
+        scanner = self._redactor.scanner()
+        return [clean_text(text, scanner, self._redactor.replacement) for text in texts]
+
     def included(self, format: ExportFormat = "html", **selection: Unpack[SelectionOptions]) -> list[SensitiveText]:
         """Return the findings in what would be exported, for a selection of parts."""
         with self.redacted() as copy:
@@ -226,7 +232,7 @@ def _require_decisions(findings: Sequence[SensitiveText]) -> None:
     if undecided:
         raise Undecided(
             f"{plural(len(undecided), 'likely secret')} to decide about; nothing was written. "
-            "Run `reread share`, edit the file of --review, or replace them all with --replace-likely.",
+            "Decide in a terminal, edit the file of --review, or replace them all with --replace-likely.",
             findings=undecided,
         )
 

@@ -105,7 +105,7 @@ class ReviewGroup(msgspec.Struct):
     """The decision for each of them that has none of its own."""
 
 
-class Review(msgspec.Struct):
+class DecisionFile(msgspec.Struct):
     """The content of a review file: findings to decide about, by a person or a program."""
 
     session: str = ""
@@ -121,7 +121,7 @@ def read_review(path: Path) -> dict[str, str]:
     if not os.path.exists(path):
         return {}
     try:
-        review = msgspec.json.decode(read_settings(path), type=Review)
+        review = msgspec.json.decode(read_settings(path), type=DecisionFile)
     except (OSError, *jsontext.DECODE_ERRORS) as error:
         raise Unreadable(f"Cannot read the review {path}: {error}; delete it to begin anew.", path=str(path)) from error
     for decided in (*review.groups, *review.findings):
@@ -135,7 +135,7 @@ def read_review(path: Path) -> dict[str, str]:
 def write_review(path: Path, session: str, findings: Sequence[SensitiveText]) -> None:
     """Write the findings for someone to decide about them."""
     groups = [ReviewGroup(group[0].kind, group[0].name, len(group)) for group in alike(findings)]
-    review: Any = Review(session=session, groups=groups, findings=list(findings))
+    review: Any = DecisionFile(session=session, groups=groups, findings=list(findings))
     try:
         write_atomic(path, [msgspec.json.format(msgspec.json.encode(review)), b"\n"], mode=PRIVATE_FILE)
     except OSError as error:

@@ -105,10 +105,10 @@ def _session_lines(one: DigestSession) -> Iterator[Line]:
     yield from _list("Committed", [safe_line(f"{commit.sha[:7]} {commit.subject}".strip()) for commit in one.commits])
     pulls = [safe_line(f"#{pull.number} {pull.action or ''} {pull.url or ''}") for pull in one.pull_requests]
     yield from _list("Pull requests", pulls)
-    yield from _list("Tests", [_test_text(test) for test in one.tests])
+    yield from _list("Tests", [test_text(test) for test in one.tests])
 
 
-def _test_text(test: DigestTest) -> str:
+def test_text(test: DigestTest) -> str:
     runs = ", ".join(f"{count} {word}" for count, word in ((test.passed, "passed"), (test.failed, "failed")) if count)
     last = f"; the last run {'passed' if test.last_passed else 'failed'}" if test.passed and test.failed else ""
     return f"{safe_line(test.command)}: {runs}{last}"

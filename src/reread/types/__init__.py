@@ -22,6 +22,12 @@ from reread.archive.retention import Retention as Retention
 from reread.archive.sync import FileOutcome as FileOutcome
 from reread.archive.verify import KeptEntry as KeptEntry
 from reread.archive.verify import KeptProblem as KeptProblem
+from reread.attribution.review_values import Review as Review
+from reread.attribution.review_values import ReviewCommit as ReviewCommit
+from reread.attribution.review_values import ReviewFile as ReviewFile
+from reread.attribution.review_values import ReviewLines as ReviewLines
+from reread.attribution.review_values import ReviewPart as ReviewPart
+from reread.attribution.review_values import ReviewTurn as ReviewTurn
 from reread.base.choices import AdviceKind as AdviceKind
 from reread.base.choices import CacheBreakCause as CacheBreakCause
 from reread.base.choices import CacheGrouping as CacheGrouping

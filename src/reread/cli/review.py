@@ -1,0 +1,141 @@
+"""`reread review`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from reread.cli._exit_codes import NOTHING_FOUND
+from reread.cli._options import Name, format_option, json_option, merged_roots, pager_option, root_options
+from reread.cli._output import print_json, print_lines, print_notice, progress
+from reread.cli._paths import STDOUT, PathName
+from reread.cli._redaction import ask_about, review_of, settle, text_decision_options
+from reread.errors import Misuse
+
+if TYPE_CHECKING:
+    from reread.attribution.review_values import Review
+
+FORMATS_BY_SUFFIX = {".md": "md", ".markdown": "md", ".html": "html", ".htm": "html", ".json": "json"}
+
+
+class Revision(Name):
+    """The type of a range of commits or a branch."""
+
+    name = "range"
+
+
+@click.command()
+@click.argument("which", type=Revision(), required=False, metavar="[A..B|BRANCH]")
+@click.option(
+    "--pr",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Review a pull request that was fetched, or that a session worked on.",
+)
+@click.option(
+    "--repo", type=PathName(path_type=Path), metavar="DIR", help="The repository (default: the one of this folder)."
+)
+@format_option("md", "html", "json", help="Write this format (default: by the suffix of the output; a listing).")
+@click.option(
+    "-o",
+    "--output",
+    default=STDOUT,
+    type=PathName(written=True, stream=True),
+    metavar="FILE",
+    help="Write to this file.",
+)
+@click.option("--no-redact", is_flag=True, help="Leave secrets and personal details as they are.")
+@text_decision_options
+@click.option("--schema", is_flag=True, help="Print the JSON Schema of --json and exit.")
+@pager_option
+@json_option
+@root_options
+@click.pass_context
+def review(
+    ctx: click.Context,
+    which: str | None,
+    pr: int | None,
+    repo: Path | None,
+    form: str | None,
+    output: str,
+    no_redact: bool,
+    review: Path | None,
+    replace_likely: bool,
+    texts: tuple[str, ...],
+    schema: bool,
+    as_json: bool,
+    root: tuple[Path, ...],
+) -> None:
+    """Show the prompts behind commits: which turns wrote their lines.
+
+    For each commit of a range, a branch or a pull request: the turns that wrote its lines, and how that is known; then
+    all prompts in order, with what was undone, the tests that ran, and the cost. A guess says that it is one, and lines
+    that no session explains are said to be by hand. The first run reads all sessions.
+
+    Secrets and personal details are replaced, as `reread share` does. If something is left to decide, nothing is
+    written, and the exit code is 3. Nothing that a repository configures is run.
+
+    \b
+    reread review main..HEAD
+    reread review feature/login -f md -o review.md
+    reread review --pr 42 -o review.html
+    reread review HEAD~3..HEAD --json
+    reread review HEAD~3..HEAD --no-redact
+    """
+    import msgspec
+
+    from reread.attribution.review_values import Review
+    from reread.attribution.reviewing import find_review
+    from reread.reader.redacted_review import ReviewRedaction, with_short_prompts
+
+    if schema:
+        return print_json(msgspec.json.schema(Review))
+    form = "json" if as_json else form or FORMATS_BY_SUFFIX.get(Path(output).suffix.lower() if output != STDOUT else "")
+    if form is None and output != STDOUT:
+        raise Misuse(f"Cannot tell the format from {output!r}; name one with -f.")
+    with progress("reading", None) as step:
+        found = find_review(which, pr=pr, repository=repo, root=merged_roots(ctx, root) or None, progress=step)
+    for session in found.unread:
+        print_notice(f"Cannot read {session}: not included.")
+    if not found.commits:
+        print_notice("No commits in this range.")
+        return ctx.exit(NOTHING_FOUND)
+    redaction = None
+    if not no_redact:
+        redaction = ReviewRedaction(found)
+        settle(redaction, review=review, replace_likely=replace_likely, texts=texts)
+        if redaction.undecided and sys.stdin.isatty() and sys.stderr.isatty():
+            ask_about(redaction, redaction.undecided)
+        with review_of([redaction], review):
+            found = redaction.redacted_review()
+    found = with_short_prompts(found)
+    if form is None:
+        from reread.render.review_text import review_lines
+
+        return print_lines(review_lines(found))
+    document = _document(found, form)
+    data = redaction.document(document) if redaction is not None else document.encode("utf-8", "replace")
+    if output == STDOUT:
+        return print_json(msgspec.json.decode(data)) if form == "json" else click.echo(data.decode(), nl=False)
+    from reread.base.text import plural
+    from reread.errors import Unwritable
+    from reread.storage.atomic import write_atomic
+
+    try:
+        write_atomic(Path(output), [data])
+    except OSError as error:
+        raise Unwritable.at(output, error) from error
+    print_notice(f"{output}: {plural(found.commits, 'commit')}, {plural(found.turns, 'prompt')}")
+    return None
+
+
+def _document(found: Review, form: str) -> str:
+    from reread.base import jsontext
+    from reread.render.review_text import review_html, review_markdown
+
+    if form == "json":
+        return jsontext.dumps(found).decode()
+    return review_html(found) if form == "html" else review_markdown(found)

@@ -1,0 +1,400 @@
+"""From commits to the turns that wrote their lines, on a repository whose every line is known."""
+
+import json
+import os
+import subprocess
+from pathlib import Path
+
+import msgspec
+import pytest
+from click.testing import CliRunner, Result
+from committing import Rig, work
+from effort import SAMPLE, sampled
+
+import reread
+from reread import cli
+from reread.errors import Misuse, NotFound, Undecided
+from reread.git.command import git_output
+from reread.git.repository import MOST_LINES, GitCommit, Repository
+from reread.types import Review
+
+TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+LIKELY = "db_password = Zx81-quokka-lantern"
+
+
+def run(*words: object) -> Result:
+    return CliRunner().invoke(cli.reread, list(map(str, words)))
+
+
+@pytest.fixture
+def rig(tmp_path: Path) -> Rig:
+    return Rig(tmp_path)
+
+
+def reviewed(rig: Rig, which: str | None = None, **options: object) -> Review:
+    rig.finish()
+    chosen = which if which is not None or "pr" in options else f"{rig.first}..HEAD"
+    return reread.review(chosen, repository=rig.repository, root=rig.claude, redact=False, **options)  # type: ignore[arg-type]
+
+
+def lines_of(review: Review, number: int = -1) -> list[tuple[int, int, str | None, int | None, str | None]]:
+    found = [lines for file in review.commits[number].files for lines in file.lines]
+    return [(one.first, one.last, one.session and one.session[:8], one.turn, one.evidence) for one in found]
+
+
+@sampled
+@pytest.mark.parametrize("seed", [7] if SAMPLE else [7, 8, 9, 12])
+def test_nearly_all_lines_are_on_the_right_turn_and_no_wrong_one_is_called_certain(tmp_path: Path, seed: int) -> None:
+    rig = Rig(tmp_path, seed)
+    work(rig, 40 if SAMPLE else 200)
+    score = rig.score(reviewed(rig))
+    assert score.wrong == 0
+    assert score.right / score.lines >= 0.95 and score.hand_right / score.hand >= 0.95
+
+
+def test_the_lines_are_those_that_git_counts(rig: Rig) -> None:
+    work(rig, 12)
+    review = reviewed(rig)
+    for commit in review.commits:
+        counted = rig.git("show", "--numstat", "-M", "--format=", commit.sha).splitlines()
+        assert commit.lines == sum(int(line.split("\t")[0]) for line in counted)
+        assert commit.lines == commit.by_sessions + commit.unexplained
+    assert review.lines == sum(commit.lines for commit in review.commits)
+
+
+def test_two_sessions_and_a_person_in_one_commit_and_two_commits_in_one_turn(rig: Rig) -> None:
+    one, two = rig.session(), rig.session()
+    rig.prompt(one, "Write it")
+    rig.write(one, "a.py", 0, 0, ["first = 1", "second = 2"])
+    rig.prompt(two, "Add to it")
+    rig.write(two, "a.py", 2, 0, ["third = 3"])
+    rig.hand("a.py", 0, 0, ["# by hand"])
+    rig.commit(two, "Both")
+    rig.write(two, "b.py", 0, 0, ["fourth = 4"])
+    rig.commit(two, "Another of the same turn")
+    review = reviewed(rig)
+    assert lines_of(review, 0) == [
+        (1, 1, None, None, None),
+        (2, 3, "00000000", 1, "blame"),
+        (4, 4, "00000001", 1, "blame"),
+    ]
+    assert lines_of(review, 1) == [(1, 1, "00000001", 1, "blame")]
+    parts = {(part.session[:8], part.turn): part.evidence for part in review.commits[0].turns}
+    assert parts == {("00000000", 1): ["lines"], ("00000001", 1): ["recorded", "lines"]}
+    assert [(turn.prompt, len(turn.commits), turn.lines) for turn in review.turns] == [
+        ("Write it", 1, 2),
+        ("Add to it", 2, 2),
+    ]
+    assert review.cost_usd == pytest.approx(sum(turn.cost_usd or 0 for turn in review.turns)) and review.cost_usd > 0
+
+
+def test_guesses_say_what_they_are(rig: Rig) -> None:
+    session = rig.session()
+    rig.prompt(session, "Write it")
+    rig.write(
+        session, "a.py", 0, 0, ["value_one=call(first_one, 'second')", "another_value = 17", "the_closing_line = 3"]
+    )
+    rig.heredoc(session, "b.py", ["from_a_command = 1"])
+    rig.reformat("a.py")
+    rig.commit(session, "Formatted")
+    rig.rename(None, "a.py", "renamed_by_hand.py")
+    rig.hand("renamed_by_hand.py", 0, 0, [f"much_that_is_new_{n} = {n}" for n in range(40)])
+    rig.git("rm", "-q", "--cached", "a.py")
+    rig.commit(None, "Moved")
+    review = reviewed(rig)
+    assert lines_of(review, 0) == [
+        (1, 3, "00000000", 1, "reformatted"),
+        (4, 5, "00000000", 1, "blame"),
+        (1, 1, "00000000", 1, "command"),
+    ]
+    assert lines_of(review, 1) == [(1, 43, None, None, None), (44, 45, "00000000", 1, "moved")]
+    every = [lines for commit in review.commits for file in commit.files for lines in file.lines]
+    assert all(lines.guess == (lines.evidence not in (None, "blame")) for lines in every)
+
+
+def test_what_was_tried_and_undone_and_the_tests_are_there(rig: Rig) -> None:
+    session = rig.session()
+    rig.prompt(session, "Try it")
+    rig.write(session, "a.py", 0, 0, [f"attempt_{n} = {n}" for n in range(10)])
+    rig.call(session, "Bash", {"command": "pytest -q"}, {"stdout": "1 failed"}, failed=True)
+    rig.prompt(session, "No, undo that")
+    rig.call(session, "Bash", {"command": "git checkout a.py"}, {"stdout": ""})
+    rig.prompt(session, "Now properly")
+    rig.write(session, "a.py", 0, 10, ["the_right_way = 1"])
+    rig.call(session, "Bash", {"command": "pytest -q"}, {"stdout": "1 passed"})
+    rig.commit(session, "Done")
+    review = reviewed(rig)
+    assert [(turn.turn, turn.lines, turn.written, len(turn.commits)) for turn in review.turns] == [(3, 1, 1, 1)]
+    rig.prompt(session, "One more in the first file")
+    rig.write(session, "b.py", 0, 0, ["attempt_0 = 0 of the other"])
+    rig.commit(session, "More")
+    rig.prompt(session, "A question")
+    rig.prompt(session, "Last")
+    rig.write(session, "b.py", 1, 0, ["the_end = 1"])
+    rig.commit(session, "End")
+    turns = {turn.turn: turn for turn in reviewed(rig).turns}
+    assert list(turns) == [3, 4, 5, 6] and turns[5].commits == []
+    assert [(test.passed, test.failed) for test in turns[3].tests] == [(1, 0)]
+
+
+def test_a_rebased_commit_is_known_by_its_subject_and_time(rig: Rig) -> None:
+    session = rig.session()
+    rig.prompt(session, "Write it")
+    rig.write(session, "a.py", 0, 0, ["alpha_value = 1"])
+    rig.commit(session, "First of three")
+    rig.hand("b.py", 0, 0, ["by_hand = 1"])
+    rig.commit(None, "Second")
+    rig.write(session, "a.py", 1, 0, ["beta_value = 2"])
+    rig.commit(session, "Third")
+    rig.rebase(1, "b.py")
+    review = reviewed(rig)
+    assert [commit.subject for commit in review.commits] == ["First of three", "Second", "Add by hand", "Third"]
+    assert lines_of(review) == [(2, 2, "00000000", 1, "blame")]
+    assert review.commits[-1].turns[0].evidence == ["rewritten", "lines"]
+
+
+def test_a_commit_without_any_line_of_a_session_is_linked_by_time_as_a_guess(rig: Rig) -> None:
+    session = rig.session()
+    rig.prompt(session, "Delete it")
+    rig.call(session, "Bash", {"command": "ls"}, {"stdout": ""})
+    rig.hand("c.py", 0, 0, ["something_by_hand = 1"])
+    rig.commit(None, "By hand while it ran")
+    (part,) = reviewed(rig).commits[0].turns
+    assert part.evidence == ["time"] and part.guess and part.lines == 0
+
+
+def test_trailers_name_a_session_of_another_machine(rig: Rig) -> None:
+    rig.hand("c.py", 0, 0, ["line"])
+    other = "8c1f0000-1111-4222-8333-444455556666"
+    rig.commit(
+        None,
+        f"Subject\n\nText.\n\nCo-Authored-By: Claude <noreply@anthropic.com>\nClaude-Session: https://claude.ai/code/{other}",
+    )
+    review = reviewed(rig)
+    assert lines_of(review) == [(1, 1, other[:8], None, "trailer")]
+    (part,) = review.commits[0].turns
+    assert (part.session, part.turn, part.evidence) == (other, None, ["trailer"])
+    assert review.turns[0].prompt is None
+
+
+@pytest.mark.parametrize(
+    ("message", "named"),
+    [
+        ("a\n\nClaude-Session: session_01AbcdEf", "session_01AbcdEf"),
+        ("a\n\nclaude-session:8c1f0000-1111-4222-8333-444455556666", "8c1f0000-1111-4222-8333-444455556666"),
+        ("a\n\nClaude-Session: 8c1f0000-1111-4222-8333-444455556666\n\nmore text", None),
+        ("a\n\nClaude-Session: $(touch x)", None),
+        ("", None),
+    ],
+)
+def test_a_trailer_is_in_the_last_paragraph(message: str, named: str | None) -> None:
+    commit = GitCommit(sha="a" * 40, parents=[], authored=0, committed=0, author="", message=message)
+    assert commit.session == named
+
+
+def test_a_branch_begins_where_it_left_the_default_one(rig: Rig) -> None:
+    rig.git("checkout", "-q", "-b", "feature/x")
+    session = rig.session()
+    rig.prompt(session, "Write it")
+    rig.write(session, "a.py", 0, 0, ["alpha_value = 1"])
+    rig.commit(session, "On the branch")
+    review = reviewed(rig, "feature/x")
+    assert [commit.subject for commit in review.commits] == ["On the branch"] and review.branch == "feature/x"
+    with pytest.raises(Misuse, match="name a range"):
+        reviewed(rig, "main")
+    with pytest.raises(NotFound, match="git log"):
+        reviewed(rig, "nowhere..HEAD")
+    with pytest.raises(Misuse):
+        reread.review(repository=rig.repository)
+
+
+def test_a_pull_request_is_found_by_its_ref_and_by_the_session_that_made_it(rig: Rig) -> None:
+    rig.git("checkout", "-q", "-b", "feature")
+    session = rig.session()
+    rig.prompt(session, "Open a pull request")
+    rig.write(session, "a.py", 0, 0, ["alpha_value = 1"])
+    sha = rig.commit(session, "On the branch")
+    output = {"stdout": "https://github.com/acme/shop/pull/7\n"}
+    rig.call(session, "Bash", {"command": "gh pr create --fill"}, output)
+    rig.records[session][0]["gitBranch"] = "feature"
+    assert [commit.sha for commit in reviewed(rig, pr=7).commits] == [sha]
+    with pytest.raises(NotFound, match="git fetch origin pull/8/head"):
+        reviewed(rig, pr=8)
+    rig.git("update-ref", "refs/pull/8/head", sha)
+    assert [commit.sha for commit in reviewed(rig, pr=8).commits] == [sha]
+
+
+def test_sessions_of_another_folder_are_found_by_the_commits_that_they_made(rig: Rig, tmp_path: Path) -> None:
+    session = rig.session()
+    rig.prompt(session, "Write it")
+    rig.write(session, "src/a.py", 0, 0, ["alpha_value = 1"])
+    rig.commit(session, "Here")
+    rig.finish()
+    moved = rig.repository.rename(tmp_path / "elsewhere")
+    review = reread.review(f"{rig.first}..HEAD", repository=moved, root=rig.claude, redact=False)
+    assert lines_of(review) == [(1, 1, "00000000", 1, "blame")]
+
+
+def planted(rig: Rig, secret: str) -> None:
+    session = rig.session()
+    rig.prompt(session, f"Use this: {secret} and go on")
+    rig.write(session, "a.py", 0, 0, ["alpha_value = 1"])
+    rig.call(session, "Bash", {"command": f"TOKEN={TOKEN} pytest -q"}, {"stdout": ""})
+    rig.commit(session, f"Add {TOKEN}")
+    rig.finish()
+
+
+@pytest.mark.parametrize("form", ["md", "html", "json", None])
+def test_a_planted_secret_is_in_no_review(rig: Rig, form: str | None, tmp_path: Path) -> None:
+    planted(rig, TOKEN)
+    words = ["--root", rig.claude, "review", f"{rig.first}..HEAD", "--repo", rig.repository]
+    done = run(*words, *(["-f", form] if form else []))
+    assert done.exit_code == 0, done.output
+    assert TOKEN not in done.output and TOKEN[:20] not in done.output and "redacted-" in done.output
+    out = tmp_path / f"review.{form or 'md'}"
+    assert run(*words, "-o", out).exit_code == 0 and TOKEN not in out.read_text()
+    assert TOKEN in run(*words, "--no-redact").output
+
+
+def test_a_likely_secret_has_to_be_decided_about(rig: Rig, tmp_path: Path) -> None:
+    planted(rig, LIKELY)
+    words = ["--root", rig.claude, "review", f"{rig.first}..HEAD", "--repo", rig.repository]
+    out, decisions = tmp_path / "review.md", tmp_path / "decisions.json"
+    done = run(*words, "-o", out, "--review", decisions)
+    assert isinstance(done.exception, Undecided) and not out.exists() and "quokka" not in done.output
+    with pytest.raises(Undecided):
+        reread.review(f"{rig.first}..HEAD", repository=rig.repository, root=rig.claude)
+    value = json.loads(decisions.read_text())
+    for finding in value["findings"]:
+        finding["decision"] = "keep"
+    decisions.write_text(json.dumps(value))
+    assert run(*words, "-o", out, "--review", decisions).exit_code == 0 and "quokka" in out.read_text()
+    assert run(*words, "-o", out, "--replace-likely").exit_code == 0 and "quokka" not in out.read_text()
+    review = reread.review(f"{rig.first}..HEAD", repository=rig.repository, root=rig.claude, replace_likely=True)
+    assert review.redacted and "quokka" not in str(review)
+
+
+def test_the_json_has_the_schema_that_it_prints(rig: Rig) -> None:
+    planted(rig, "nothing")
+    schema = json.loads(run("review", "--schema").output)
+    assert set(schema["$defs"]["Review"]["properties"]) == set(Review.__struct_fields__)
+    done = run("--root", rig.claude, "review", f"{rig.first}..HEAD", "--repo", rig.repository, "--json")
+    assert msgspec.json.decode(done.output, type=Review).commits
+
+
+def test_nothing_in_a_prompt_or_a_name_acts(rig: Rig) -> None:
+    session = rig.session()
+    rig.prompt(session, "<script>alert(1)</script>\n# head\n\x1b[31mred ](javascript:x)")
+    rig.write(session, "<img src=x>.py", 0, 0, ["alpha_value = 1"])
+    rig.commit(session, "<b>subject</b> [x](y)")
+    rig.finish()
+    words = ["--root", rig.claude, "review", f"{rig.first}..HEAD", "--repo", rig.repository]
+    page = run(*words, "-f", "html").output
+    assert "<script" not in page and "<b>" not in page and "<img" not in page and "&lt;script&gt;" in page
+    markdown = run(*words, "-f", "md").output
+    assert " <script" not in markdown and "\n# head" not in markdown and "\x1b" not in markdown + run(*words).output
+
+
+# Hostile repositories
+
+
+def test_nothing_that_a_repository_configures_is_run(rig: Rig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    session = rig.session()
+    rig.prompt(session, "Write it")
+    rig.write(session, "a.py", 0, 0, ["alpha_value = 1"])
+    rig.hand(".gitattributes", 0, 0, ["*.py diff=evil filter=evil"])
+    sha = rig.commit(session, "Here")
+    mark = tmp_path / "run"
+    program = tmp_path / "evil.sh"
+    program.write_text(f"#!/bin/sh\necho x >> {mark}\ncat\n")
+    program.chmod(0o755)
+    hooks = rig.repository / ".git" / "hooks"
+    for name in ("post-checkout", "reference-transaction", "post-index-change", "pre-auto-gc", "post-rewrite"):
+        (hooks / name).write_text(program.read_text())
+        (hooks / name).chmod(0o755)
+    for name in (
+        *("core.fsmonitor", "core.pager", "pager.log", "pager.diff", "core.sshCommand", "core.askPass", "core.editor"),
+        *("diff.external", "diff.evil.command", "diff.evil.textconv", "filter.evil.clean", "filter.evil.smudge"),
+        *(
+            "gpg.program",
+            "credential.helper",
+            "core.alternateRefsCommand",
+            "sequence.editor",
+            "uploadpack.packObjectsHook",
+        ),
+        *("remote.origin.uploadpack", "alias.log", "alias.diff-tree"),
+    ):
+        rig.git("config", name, str(program))
+    for name, value in {
+        "log.showSignature": "true",
+        "remote.origin.url": f"ext::{program} %S",
+        "remote.origin.promisor": "true",
+        "extensions.partialClone": "origin",
+        "protocol.ext.allow": "always",
+        "core.repositoryFormatVersion": "1",
+        "blame.ignoreRevsFile": "/nowhere",
+    }.items():
+        rig.git("config", name, value)
+    for name in ("GIT_EXTERNAL_DIFF", "GIT_PAGER", "GIT_SSH_COMMAND", "GIT_ASKPASS", "GIT_EDITOR"):
+        monkeypatch.setenv(name, str(program))
+    monkeypatch.setenv("GIT_DIR", str(tmp_path / "nowhere"))
+    review = reviewed(rig)
+    assert review.commits[0].lines == 2 and not mark.exists()
+    blob = git_output(rig.repository, "rev-parse", f"{sha}:a.py").decode().strip()
+    (rig.repository / ".git" / "objects" / blob[:2] / blob[2:]).unlink()  # a clone that would fetch it
+    with pytest.raises(reread.Unreadable):
+        reviewed(rig)
+    assert not mark.exists()
+
+
+def test_names_of_all_kinds_links_modules_and_binary_files_are_followed_or_left_out(rig: Rig, tmp_path: Path) -> None:
+    session = rig.session()
+    rig.prompt(session, "Write them")
+    names = ["-n", "--help", "a\nb.py", "tab\there", 'quo"te', "ünï.py", "@@ -1 +1 @@", ":(top)x"]
+    for number, name in enumerate(names):
+        rig.write(
+            session, name, 0, 0, [f"value_number_{number} = {number}", "@@ -1,9 +1,9 @@", "diff --git a/x b/x", "-- a"]
+        )
+    (rig.repository / "link").symlink_to("/etc/passwd")
+    Path(os.fsdecode(os.fsencode(rig.repository) + b"/\xff\xfe.txt")).write_bytes(b"bytes\xff\n")
+    (rig.repository / "binary").write_bytes(bytes(range(256)) * 20)
+    (rig.repository / "no-end").write_text("one\ntwo")
+    rig.commit(session, "All kinds")
+    rig.git("update-index", "--add", "--cacheinfo", f"160000,{'1' * 40},module")
+    rig.commit(session, "A module")
+    review = reviewed(rig)
+    files = {file.path: file for file in review.commits[0].files}
+    assert {*names} <= set(files) and "link" not in files and "binary" not in files
+    for name in names:
+        assert sum(lines.count for lines in files[name].lines if lines.session) == 4
+    assert files["no-end"].lines[0].count == 2
+    rig.finish()
+    for form in ("md", "html", "json"):
+        done = run("--root", rig.claude, "review", f"{rig.first}..HEAD", "--repo", rig.repository, "-f", form)
+        assert done.exit_code == 0, done.output
+
+
+@pytest.mark.parametrize("name", ["--output=x", "-h", "--upload-pack=x", "HEAD\n--help", "", "a..--output=x"])
+def test_a_name_is_never_an_option_of_git(rig: Rig, name: str, tmp_path: Path) -> None:
+    with pytest.raises((NotFound, Misuse)):
+        reviewed(rig, name)
+    assert not (rig.repository / "x").exists() and not Path("x").exists()
+
+
+def test_a_huge_commit_is_bounded(rig: Rig) -> None:
+    (rig.repository / "huge.txt").write_text("x\n" * (MOST_LINES + 10))
+    (rig.repository / "line.txt").write_text("y" * (9 << 20))
+    rig.truth = {}
+    rig.git("add", "-A")
+    rig.git("commit", "-qm", "Huge")
+    (commit,) = reviewed(rig).commits
+    assert commit.lines == 0
+
+
+def test_a_folder_without_a_repository_says_so(tmp_path: Path) -> None:
+    with pytest.raises(NotFound, match="No git repository"):
+        Repository(tmp_path)
+    done = subprocess.run(["git", "init", "-q", "--bare", tmp_path / "bare"], check=True)
+    assert done.returncode == 0
+    with pytest.raises(NotFound):
+        Repository(tmp_path / "bare")
