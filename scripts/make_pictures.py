@@ -31,6 +31,7 @@ class Picture(NamedTuple):
 
 
 DESKTOP = {"width": 1280, "height": 800}
+WIDE = {"viewport": {"width": 1440, "height": 900}}
 SHARP = {"device_scale_factor": 2}
 PHONE = {"viewport": {"width": 390, "height": 844}, "is_mobile": True, "has_touch": True}
 PICTURES = {
@@ -43,8 +44,8 @@ PICTURES = {
     "usage": Picture("#/usage?period=All+time"),
     "statistics": Picture("#/stats?period=All+time"),
     "timeline": Picture("#/s/d2a94e17-0c58-4f6b-8a1d-7be3905f26c4?view=timeline"),
-    "files": Picture("#/s/c3e81f6d-47a2-4c19-b5f0-6d92e07a418b", buttons=("Files", "src/panels/retries.ts")),
-    "share": Picture("#/s/c3e81f6d-47a2-4c19-b5f0-6d92e07a418b", buttons=("Share",)),
+    "files": Picture("#/s/c3e81f6d-47a2-4c19-b5f0-6d92e07a418b?panel=files", screen=WIDE),
+    "share": Picture("#/s/c3e81f6d-47a2-4c19-b5f0-6d92e07a418b?panel=share", screen=WIDE),
     "phone": Picture("#/s/b90c6f28-57e1-4b3d-a6a2-e1f47d08c935", screen=PHONE),
 }
 

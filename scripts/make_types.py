@@ -15,7 +15,7 @@ import msgspec
 
 from reread.accounting.billing import Usage
 from reread.model.ledger import Fate
-from reread.reader import file_schema, library_schema, schema, share_schema
+from reread.reader import file_schema, library_schema, request_schema, schema, share_schema
 from reread.records.dialects import stream_json
 from reread.records.types import stream, stream_system
 from reread.records.types.base import StreamRecord, TreeRecord
@@ -85,7 +85,9 @@ def type_names() -> str:
 def declarations() -> list[str]:
     """An interface for every struct, and a union type for every base class."""
     found = [
-        struct for module in (nodes, schema, library_schema, share_schema, file_schema) for struct in structs(module)
+        struct
+        for module in (nodes, schema, library_schema, share_schema, file_schema, request_schema)
+        for struct in structs(module)
     ]
     concrete = [
         struct

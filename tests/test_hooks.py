@@ -154,7 +154,7 @@ def test_a_line_of_json_is_cut() -> None:
 def test_context_of_a_new_client_is_one_mark() -> None:
     (path,) = (Path(__file__).parent / "real" / "2.1.325" / "plain" / "projects").glob("*/*.jsonl")
     marks = [line for line in shown(reread.open(path)).split("\n") if line.lstrip().startswith("+ ")]
-    assert marks == ["  + 11 context records", "  + 1 context record"]
+    assert marks == ["  + 11 reminders", "  + 1 reminder"]
 
 
 def test_context_is_titled_without_its_tags() -> None:

@@ -360,7 +360,8 @@ def test_the_index_says_lower_bounds_and_home_folders_as_the_reader_does() -> No
     figures = schema.Figures(tokens=10, cost_usd=1.5, unconfirmed_responses=1)
     row = library_schema.LibraryRow(key="k", id="k", title="t", project="/home/sam/api", figures=figures)
     text = "".join(index_html({"k": row}))
-    assert "<td>≥ $1.50</td>" in text and '<h2 title="/home/sam/api">~/api</h2>' in text
+    assert text.count("<td>≥ $1.50</td>") == 2  # of the session, and of the project
+    assert 'title="/home/sam/api">~/api</th>' in text
 
 
 def test_a_site_has_an_index_pages_and_shared_assets(sessions: list[Path], tmp_path: Path) -> None:
@@ -370,7 +371,7 @@ def test_a_site_has_an_index_pages_and_shared_assets(sessions: list[Path], tmp_p
     index = ParsedPage((folder / "index.html").read_bytes())
     links = [value for tag, name, value in index.attributes if name == "href" and tag == "a"]
     assert sorted(links) == ["one.html", "two.html"]
-    assert "in one <b>&</b>" in index.texts["a"] and "/p/two" in index.texts["h2"] and not index.tags["b"]
+    assert "in one <b>&</b>" in index.texts["a"] and "/p/two" in index.texts["th"] and not index.tags["b"]
     for link in links:
         page = ParsedPage((folder / link).read_bytes())
         sources = [value for _, name, value in page.attributes if name in ("src", "href")]

@@ -163,7 +163,7 @@ def test_client_additions_are_closed_parts() -> None:
     assert kinds(view) == ["prompt", "response"]
     typed, closed = view.page(0, 1).items[0].parts
     assert typed == schema.TextPart(text="hello")
-    assert (closed.title, closed.folded) == ("2 context records", True)
+    assert (closed.title, closed.folded) == ("2 reminders", True)
     assert [(section.title, section.nodes[0].text) for section in closed.nodes] == [
         ("system reminder", "be nice"),
         ("context", "context"),
@@ -180,7 +180,7 @@ def test_hooks_and_context_are_one_closed_part_and_files_their_own() -> None:
         reply("ok"),
     )
     typed, file, folded = view.page(0, 1).items[0].parts
-    assert (typed.text, file.title, folded.title) == ("go", "file a.py", "1 hook, 2 context records")
+    assert (typed.text, file.title, folded.title) == ("go", "file a.py", "1 hook, 2 reminders")
     assert [section.title for section in folded.nodes] == ["hook success SessionStart", "deferred tools delta", "date"]
     assert [cut.path for cut in folded.cut] == [[1, 0]]
 

@@ -100,14 +100,14 @@ def press(name: str) -> Callable[[Any], None]:
 
 
 def press_in_head(name: str) -> Callable[[Any], None]:
-    """Press a button in the header of a session, which on a phone may be behind "More"."""
+    """Follow a link in the header of a session, which on a phone may be behind "More"."""
 
     def act(page: Any) -> None:
         page.locator(".session-head h1").wait_for()
         more = page.get_by_role("button", name="More", exact=True)
         if more.is_visible() and more.get_attribute("aria-expanded") == "false":
             more.click()
-        press(name)(page)
+        page.locator(".session-head").get_by_role("link", name=name, exact=True).click()
 
     return act
 
@@ -124,12 +124,11 @@ def look_for(words: str) -> Callable[[Any], None]:
 
 
 def open_everything(page: Any) -> None:
-    """Open calls, thinking, what is known about the session and a changed file."""
+    """Open calls, thinking, and the versions of a changed file."""
     open_calls(page)
     page.keyboard.press("t")
-    press_in_head("About")(page)
     press_in_head("Files")(page)
-    page.locator(".changed-file").first.click()
+    press("Versions")(page)
 
 
 PAGES: list[tuple[str, str, Callable[[Any], None] | None]] = [
@@ -140,7 +139,14 @@ PAGES: list[tuple[str, str, Callable[[Any], None] | None]] = [
     ("#/nowhere", "main h1, main p", None),
     (f"#/s/{DEMO['letters']}", ".versions .diff", open_everything),
     (f"#/s/{DEMO['letters']}?view=timeline", ".waterfall canvas", None),
-    (f"#/s/{DEMO['axis']}", "section[aria-label=Share]", press_in_head("Share")),
+    (f"#/s/{DEMO['letters']}?panel=files&show=README.md", ".blame", press("Blame")),
+    (
+        f"#/s/{DEMO['letters']}?panel=context",
+        ".context-name",
+        lambda page: page.locator(".context-parts button").first.click(),
+    ),
+    (f"#/s/{DEMO['letters']}?panel=about", ".about-tab .figures", None),
+    (f"#/s/{DEMO['axis']}?panel=share", "section[aria-label=Share]", None),
     (f"#/s/{DEMO['flaky']}", ".hit", look_for("jitter")),
 ]
 """The address of each page, what it waits for, and what is done on it first."""
@@ -173,6 +179,7 @@ def test_on_a_phone_the_first_message_is_high_and_the_rest_of_the_head_one_step_
     assert first.bounding_box()["y"] < 844 / 3
     expect(page.locator(".session-location")).to_be_hidden()
     press_in_head("About")(page)
+    page.get_by_role("button", name="Close", exact=True).click()
     expect(page.locator(".session-location")).to_be_visible()
     page.mouse.wheel(0, 2000)
     press("Filter")(page)

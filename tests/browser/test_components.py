@@ -235,9 +235,8 @@ def test_a_session_is_shown_from_its_json(app: Any) -> None:
     expect(edit.locator(".diff .added").first).to_be_visible()
     failed = session.locator(".call.failed").first
     expect(failed.get_by_role("img", name="failed")).to_be_visible()
-    thinking = session.locator(".thinking").first
-    thinking.locator(".disclosure").click()
-    expect(thinking).to_contain_text("smells of randomness")
+    session.get_by_role("button", name="thinking").first.click()
+    expect(session.locator(".thinking").first).to_contain_text("smells of randomness")
 
 
 def test_a_message_whose_request_wrote_the_cache_again_says_why(app: Any) -> None:

@@ -70,6 +70,7 @@ def test_it_works_like_the_served_reader(offline: Callable[..., Any], letters: P
     page.locator(".hit", has_text="call").first.click()
     expect(page.locator(".call.current .indented").first).to_contain_text("bury")
     page.keyboard.press("Escape")
+    page.get_by_role("button", name="Filter", exact=True).click()
     page.get_by_role("button", name="Prompts").click()
     expect(page.locator(".message.response")).to_have_count(0)
 
@@ -147,3 +148,26 @@ def test_without_javascript_it_shows_plain_text(browser: Any, letters: Path) -> 
     with open_tab(browser, letters.as_uri(), java_script_enabled=False, offline=True) as page:
         said = page.locator("noscript").inner_text()
         assert "needs JavaScript" in said and "Events that run out of retries" in said
+
+
+def test_the_list_of_a_site_is_filtered_and_has_dates_as_the_reader_does(
+    offline: Callable[..., Any], axe: Callable[[Any], list[str]], tmp_path: Path
+) -> None:
+    site = tmp_path / "site"
+    run_export(tmp_path, "--demo", "export", *DEMO.values(), "-f", "html", "-o", str(site))
+    page = offline(
+        site / "index.html", ignored=f"requested {site.as_uri()}/|Connecting to"
+    )  # axe reads the style sheet
+    expect(page.get_by_role("heading", name="4 sessions")).to_be_visible()
+    expect(page.locator("tbody a")).to_have_count(4)
+    expect(page.locator("time").first).to_have_text(re.compile(r"^\d{1,2} \w{3} \d{2}:\d{2}$|^\d{1,2} \w{3} \d{4}$"))
+    page.get_by_role("searchbox").fill("harbor dead")
+    expect(page.locator("tbody a:visible")).to_have_text(["Dead-letter queue"])
+    expect(page.get_by_role("status")).to_have_text("1 shown")
+    page.get_by_role("searchbox").fill("nowhere")
+    expect(page.get_by_role("status")).to_have_text('No results for "nowhere"')
+    assert axe(page) == []
+    page.keyboard.press("Escape")
+    expect(page.locator("tbody a:visible")).to_have_count(4)
+    page.locator("tbody a").first.click()
+    page.locator(".message").first.wait_for()

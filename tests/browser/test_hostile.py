@@ -106,18 +106,17 @@ def open_everything(page: Any) -> None:
         page.wait_for_timeout(300)
 
 
+INJECTED = "script, iframe, style, link, meta, base, object, embed, [onerror], [onload]"
+PANELS = {"About": "table.figures", "Files": ".files-tab", "Context": ".context-parts", "Share": ".share-actions"}
+"""The tabs beside a session, and what each waits for."""
+
+
 def assert_harmless(page: Any) -> None:
     """Check that the page has nothing that a transcript could have injected."""
     page.locator(".message").first.wait_for()
     open_everything(page)
     expect(page.locator("main")).to_contain_text("<script>alert(1)</script>")
-    assert (
-        page.locator(
-            "main :is(script, iframe, style, link, meta, base, object, embed, [onerror], [onload],"
-            " form:not(.share-text))"
-        ).count()
-        == 0
-    )
+    assert page.locator(f"main :is({INJECTED}, form)").count() == 0
     hrefs = page.locator("main a[target=_blank]").evaluate_all("links => links.map(link => link.href)")
     assert hrefs and all(href.startswith(("https://", "http://", "mailto:")) for href in hrefs)
     assert page.locator("main img").evaluate_all("images => images.every(image => !image.src.includes('far.example'))")
@@ -162,8 +161,12 @@ def test_tooltips_and_labels_show_what_is_invisible(tab: Tab, serve: Callable[..
     page.locator(".session-row").first.click()
     page.locator(".message").first.wait_for()
     open_everything(page)
-    page.locator("table.figures").first.wait_for()
-    assert invisible_attributes(page) == []
+    for name, ready in PANELS.items():
+        page.locator(".session-head").get_by_role("link", name=name).click()
+        page.locator(ready).first.wait_for()
+        assert invisible_attributes(page) == []
+        assert page.locator(f".side-panel :is({INJECTED})").count() == 0
+        assert "\u202e" not in page.locator(".side-panel").inner_text()
     for place in PLACES:
         page.goto(f"{address.partition('?')[0]}#/{place}")
         if place in ("usage", "stats"):
@@ -193,9 +196,9 @@ def test_names_show_what_is_invisible_and_links_say_where_they_lead(
     path = tmp_path / "names.jsonl"
     path.write_bytes(jsonl(*told(user("start", version=BIDI, gitBranch=BIDI), response, boundary, user("end"))))
     page = tab(serve("serve", path))
-    page.get_by_role("button", name="About").click()
+    page.locator(".session-head").get_by_role("link", name="About").click()
     expect(page.locator(".link-host")).to_have_text("→ far.example")
-    for place in (".compaction", ".call", ".turn-end", ".totals", ".session-location", "table.figures"):
+    for place in (".compaction", ".call", ".response-figures", ".totals", ".session-location", "table.figures"):
         expect(page.locator(place).first).to_contain_text("U+202E")
     assert all("\u202e" not in name for name in page.locator("option").all_inner_texts())
     assert "\u202e" not in page.locator("body").inner_text()

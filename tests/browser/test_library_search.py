@@ -243,7 +243,7 @@ class TestPalette:
 
     def test_an_action_of_every_page_and_of_this_one(self, tab: Tab, demo: str) -> None:
         page = tab(session_url(demo, "letters"))
-        page.locator(".thinking").first.wait_for()
+        page.get_by_role("button", name="of thinking").first.wait_for()
         page.keyboard.press("Control+k")
         page.keyboard.type("hide all thinking")
         page.keyboard.press("Enter")

@@ -79,7 +79,7 @@ class TestKeys:
 
     def test_t_shows_and_hides_all_thinking(self, tab: Tab, demo: str) -> None:
         page = tab(session_url(demo, "letters"))
-        page.locator(".thinking").first.wait_for()
+        page.get_by_role("button", name="of thinking").first.wait_for()
         page.keyboard.press("t")
         expect(page.locator(".thinking .prose").first).to_be_visible()
         page.keyboard.press("t")
@@ -158,6 +158,10 @@ class TestLinks:
         page.locator(".turn", has_text="Have the reviewer").click()
         expect(page.locator(".message.prompt", has_text="Have the reviewer")).to_be_in_viewport()
         expect(page.locator(".current-turn")).to_contain_text("Have the reviewer")
+        head = page.locator(".filters.stuck")
+        expect(head.locator("strong")).to_have_text("Dead-letter queue")
+        expect(head.get_by_role("link", name="Files")).to_be_in_viewport()
+        head.get_by_role("button", name="Filter").click()
         expect(page.get_by_role("button", name="Conversation")).to_be_in_viewport()
         expect(page.locator(".turn[aria-current] .turn-number")).to_have_text("11")
         agents = page.get_by_label("Agents of turn 11")

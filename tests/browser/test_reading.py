@@ -245,7 +245,7 @@ class TestSession:
 
     def test_collapsed_parts_expand(self, tab: Tab, demo: str) -> None:
         page = tab(session_url(demo, "letters"))
-        page.get_by_role("button", name="context records").first.click()
+        page.get_by_role("button", name="reminders").first.click()
         expect(page.locator(".collapsed-parts .indented").first).to_be_visible()
         expect(page.get_by_text("environment", exact=True).first).to_be_visible()
 
@@ -279,25 +279,103 @@ class TestSession:
 
     def test_about(self, tab: Tab, demo: str) -> None:
         page = tab(session_url(demo, "letters"))
-        page.get_by_role("button", name="About").click()
-        expect(page.locator(".about")).to_contain_text(DEMO["letters"])
-        expect(page.locator(".about")).to_contain_text("Claude Code")
-        expect(page.locator(".about .figures")).to_contain_text("opus")
+        page.locator(".session-head").get_by_role("link", name="About").click()
+        about = page.get_by_role("region", name="About this session")
+        expect(about).to_contain_text(DEMO["letters"])
+        expect(about).to_contain_text("Claude Code")
+        expect(about.locator(".figures")).to_contain_text("opus")
 
-    def test_files_and_their_versions(self, tab: Tab, demo: str) -> None:
-        page = tab(session_url(demo, "flaky"))
-        page.get_by_role("button", name="Files", exact=True).click()
-        files = page.locator(".changed-file")
-        expect(files).to_have_count(2)
-        expect(files.first).to_contain_text("src/harbor/backoff.py")
-        files.first.click()
-        expect(page.locator(".versions")).to_contain_text("Version 2 of 2")
-        expect(page.locator(".versions .diff .added").first).to_contain_text("highest =")
+    def test_files_with_their_changes_versions_and_authors(self, tab: Tab, demo: str) -> None:
+        page = tab(f"{session_url(demo, 'flaky')}?panel=files")
+        files = page.get_by_role("region", name="Files that this session changed")
+        expect(files.locator(".panel-place")).to_have_text("2 files+15 −6")
+        expect(files.locator(".changed-tree .path")).to_have_text(["src/harbor/backoff.py", "tests/test_backoff.py"])
+        first = files.locator(".file-section").first
+        expect(first.locator(".diff .added").first).to_contain_text("highest =")
+        first.get_by_role("button", name="Versions").click()
+        expect(first).to_contain_text("Version 2 of 2")
         page.get_by_role("slider").fill("1")
-        expect(page.locator(".versions")).to_contain_text("Edited in turn 1")
+        expect(first).to_contain_text("Edited in turn 1")
+        expect(first).to_contain_text("Text exact")
         page.get_by_role("button", name="Whole file").click()
-        expect(page.locator(".versions")).to_contain_text("class Backoff:")
-        assert "call=" in (page.locator(".versions").get_by_role("link", name="turn 1").get_attribute("href") or "")
+        expect(first).to_contain_text("class Backoff:")
+        assert "call=" in (first.get_by_role("link", name="turn 1").get_attribute("href") or "")
+        first.get_by_role("button", name="Blame").click()
+        expect(first.locator(".blame .own").filter(has_text="highest =")).to_contain_text("turn")
+        first.locator(".blame").get_by_role("link", name="turn").first.click()
+        expect(page.locator(".call.current > .collapsible.open")).to_be_in_viewport()
+        expect(files).to_be_visible()
+
+
+class TestPanel:
+    def test_a_tab_is_in_the_address_and_back_and_escape_close_it_where_one_was(self, tab: Tab, demo: str) -> None:
+        page = tab(session_url(demo, "letters"))
+        page.locator(".message").first.wait_for()
+        page.keyboard.press("j")
+        page.keyboard.press("j")
+        place = page.locator(".message.selected").bounding_box()
+        panel = page.get_by_role("complementary", name="Details")
+        for name in ("About", "Files"):
+            page.locator(".session-head").get_by_role("link", name=name).dispatch_event("click")
+            expect(panel.locator("[aria-current]").first).to_have_text(name)
+            assert f"panel={name.lower()}" in page.url
+            expect(page.locator(".message.selected")).to_be_in_viewport()
+        page.go_back()
+        expect(panel.locator("[aria-current]").first).to_have_text("About")
+        page.go_back()
+        expect(panel).to_have_count(0)
+        until(page, f"Math.abs({TOP_OF_SELECTED} - {place['y']}) < 2")
+        page.go_forward()
+        page.keyboard.press("Escape")
+        expect(panel).to_have_count(0)
+        assert "panel" not in page.url
+        page.reload()
+        page.goto(f"{session_url(demo, 'letters')}?panel=context")
+        expect(page.get_by_role("region", name="Context")).to_contain_text("tokens")
+
+    def test_requests_are_listed_and_shown_with_what_they_changed(
+        self, tab: Tab, serve: Any, axe: Any, tmp_path: Path
+    ) -> None:
+        page = tab(f"{requested_session(serve, tmp_path)}?panel=requests")
+        rows = page.locator(".requests tbody tr")
+        expect(rows).to_have_count(11)
+        assert axe(page) == []
+        rows.nth(10).get_by_role("link", name="11").click()
+        tab_ = page.get_by_role("region", name="Requests")
+        expect(tab_).to_contain_text("request 11 of 11")
+        expect(tab_).to_contain_text("verified")
+        expect(tab_).to_contain_text("+ tool <b>Bash</b>")
+        expect(tab_).to_contain_text("− message 16")
+        tab_.get_by_role("button", name="Previous request").click()
+        expect(tab_).to_contain_text("+ message 20 · user")
+        tab_.get_by_role("button", name="All of it").click()
+        tab_.get_by_role("button", name="System 1").click()
+        expect(tab_).to_contain_text("You are a helper.")
+        tab_.get_by_role("button", name="2 tools").click()
+        tab_.get_by_role("button", name="Read · Reads a file").click()
+        expect(tab_.get_by_role("region", name="Read", exact=True)).to_contain_text("Reads a file")
+        assert axe(page) == []
+        page.go_back()
+        expect(rows).to_have_count(11)
+
+    def test_a_session_of_an_older_client_says_that_no_request_is_noted(self, tab: Tab, demo: str) -> None:
+        page = tab(f"{session_url(demo, 'letters')}?panel=requests")
+        expect(page.get_by_role("region", name="Requests")).to_contain_text("No API request is noted")
+
+
+TOP_OF_SELECTED = "document.querySelector('.message.selected').getBoundingClientRect().top"
+
+
+def requested_session(serve: Any, folder: Path) -> str:
+    """The address of a session whose requests are noted; the last one has other tools and lost the messages before."""
+    made = conversation(5)
+    made.row("user", "Go on")
+    made.send([{"role": "user", "content": "Go on"}], tools=[{"name": "<b>Bash</b>", "input_schema": {}}])
+    made.row("assistant", [{"type": "text", "text": "Yes"}], id="msg_x")
+    projects = folder / "projects" / "-p"
+    projects.mkdir(parents=True)
+    (projects / f"{made.id}.jsonl").write_bytes(made.data)
+    return f"{serve('--root', folder, 'serve')}#/s/{made.id}"
 
 
 def cache_writes(usage: reread.Usage) -> int:
@@ -427,14 +505,26 @@ class TestDensity:
         page.goto(session_url(demo, "flaky"))
         expect(page.get_by_role("button", name="Everything")).to_have_attribute("aria-pressed", "true")
 
-    def test_each_response_has_its_model_and_tokens_once(self, tab: Tab, demo: str) -> None:
+    def test_the_model_is_named_where_it_changes_and_growth_and_durations_have_columns(
+        self, tab: Tab, demo: str
+    ) -> None:
         page = tab(session_url(demo, "flaky"), viewport={"width": 1440, "height": 3000})
-        answers = page.locator(".message:is(.response, .run)")
-        expect(answers.locator("> .response-figures").first).to_have_text(
-            re.compile(r"^[a-z]\S* ?[\d.,]+\s?[kM]? tokens")
-        )
-        figures = answers.locator("> .response-figures, > .message-body > .turn-end")
-        expect(figures).to_have_count(answers.count())
+        expect(page.locator(".new-model")).to_have_count(1)
+        expect(page.locator(".grew").first).to_have_text(re.compile(r"^\+[\d.,]+k?$"))
+        for column in (".call-status:not(:empty)", ".grew"):
+            edges = page.locator(
+                f".message-list > div > .row > .message > * {column}, .message > {column}"
+            ).evaluate_all("found => found.map(one => Math.round(one.getBoundingClientRect().right))")
+            assert len(edges) > 3 and len(set(edges)) == 1, column
+
+    def test_thinking_before_a_call_is_shown_with_it_on_request(self, tab: Tab, demo: str) -> None:
+        page = tab(session_url(demo, "letters"))
+        thinking = page.get_by_role("button", name="of thinking").first
+        thinking.click()
+        expect(page.locator(".call > .collapsible > .thinking .prose")).to_have_count(1)
+        expect(page.locator(".call > .collapsible.open")).to_have_count(0)
+        thinking.click()
+        expect(page.locator(".thinking .prose")).to_have_count(0)
 
     def test_days_and_gaps_are_divided(self, tab: Tab, demo: str) -> None:
         page = tab(session_url(demo, "letters", "?turn=13"))
@@ -477,29 +567,27 @@ class TestContext:
     def test_a_bar_shows_what_filled_the_context_and_what_came_and_went(
         self, tab: Tab, serve: Any, tmp_path: Path
     ) -> None:
-        made = conversation(5)
-        made.row("user", "Go on")
-        made.send([{"role": "user", "content": "Go on"}], tools=[{"name": "<b>Bash</b>", "input_schema": {}}])
-        made.row("assistant", [{"type": "text", "text": "Yes"}], id="msg_x")
-        folder = tmp_path / "projects" / "-p"
-        folder.mkdir(parents=True)
-        (folder / f"{made.id}.jsonl").write_bytes(made.data)
-        page = tab(f"{serve('--root', tmp_path, 'serve')}#/s/{made.id}")
+        page = tab(requested_session(serve, tmp_path))
         page.get_by_role("button", name="What fills it").click()
-        panel = page.locator(".context-panel")
-        expect(panel).to_contain_text("Context of turn 6")
-        expect(panel).to_contain_text("proven by the client's digest")
-        expect(panel.get_by_role("table", name="Went out since the request before")).to_contain_text(
-            "Results Read /p/1.py"
-        )
-        expect(panel.get_by_role("table", name="Came in since the request before")).to_contain_text("<b>Bash</b>")
+        panel = page.get_by_role("region", name="Context")
+        expect(panel).to_contain_text("Turn 6 · request 11 of 11")
+        expect(panel).to_contain_text("verified")
+        expect(panel.get_by_role("list", name="Gone since the request before")).to_contain_text("Results Read /p/1.py")
+        expect(panel.get_by_role("list", name="Since the request before", exact=True)).to_contain_text("<b>Bash</b>")
         page.locator(".context svg g").nth(1).click(force=True)
-        expect(panel).to_contain_text("Context of turn 2")
-        expect(panel).to_contain_text("Tool Read")
-        panel.get_by_role("button", name="Close").click()
+        expect(panel).to_contain_text("Turn 2 · request 4 of 11")
+        panel.get_by_role("button", name="Tools").click()
+        expect(panel.locator(".context-name")).to_have_text(["Read"])
+        panel.get_by_role("button", name="Previous request").click()
+        expect(panel).to_contain_text("Turn 2 · request 3 of 11")
+        page.get_by_role("button", name="Close", exact=True).click()
         expect(panel).to_have_count(0)
 
     def test_the_context_of_an_older_client_is_an_estimate(self, tab: Tab, demo: str) -> None:
         page = tab(session_url(demo, "letters"))
         page.get_by_role("button", name="What fills it").click()
-        expect(page.locator(".context-panel")).to_contain_text("An estimate")
+        panel = page.get_by_role("region", name="Context")
+        expect(panel).to_contain_text("An estimate")
+        expect(panel).to_contain_text("Turn 14")
+        panel.get_by_role("button", name="Previous turn").click()
+        expect(panel).to_contain_text("Turn 13")

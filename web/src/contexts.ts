@@ -5,12 +5,16 @@ import type { Expanded } from "./data/expanded";
 import type { Source } from "./data/source";
 import type { ThreadStore } from "./data/threadStore";
 import type { TimelineItem } from "./data/values";
+import type { Panel } from "./route";
 
 export const SourceContext = createContext<Source | null>(null);
 export const ThreadStoreContext = createContext<ThreadStore | null>(null);
 
 /** What is expanded in the thread around a component. */
 export const ExpandedContext = createContext<Expanded | null>(null);
+
+/** The panel beside the session; null if it is closed. */
+export const PanelContext = createContext<Panel | null>(null);
 
 /** Returns an address that an img element can load for the address of a recorded picture. */
 export const PictureUrlContext = createContext<(url: string) => Promise<string>>(() =>

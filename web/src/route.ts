@@ -9,7 +9,17 @@ export type Route =
   | ListRoute
   | ReportRoute
   | { page: "unknown" }
-  | { page: "session"; thread: ThreadRef; target: Target; query: string; density: Density | null; timeline: boolean };
+  | { page: "session"; thread: ThreadRef; target: Target; query: string; density: Density | null; timeline: boolean; panel: Panel | null };
+
+/** The tabs of the panel beside a session. */
+export const PANEL_TABS = ["files", "context", "requests", "about", "share"] as const;
+export type PanelTab = (typeof PANEL_TABS)[number];
+
+/** What the panel beside a session shows: a tab, and what is chosen in it. */
+export interface Panel {
+  tab: PanelTab;
+  chosen: string;
+}
 
 /** A list of sessions: what was typed, how the sessions are sorted, and how the texts that were found. */
 export interface ListRoute {
@@ -45,6 +55,7 @@ export function parseRoute(hash: string): Route {
       query: params.get("q") ?? "",
       density: asDensity(params.get("view")),
       timeline: params.get("view") === TIMELINE,
+      panel: panelOf(params),
     };
   }
   const [first = "library", ...rest] = pieces;
@@ -97,6 +108,30 @@ export const timelineHref = (thread: ThreadRef): string => {
   const href = sessionHref(thread);
   return `${href}${href.includes("?") ? "&" : "?"}view=${TIMELINE}`;
 };
+
+function panelOf(params: URLSearchParams): Panel | null {
+  const tab = PANEL_TABS.find((name) => name === params.get("panel"));
+  return tab ? { tab, chosen: params.get("show") ?? "" } : null;
+}
+
+/** The address of the same place in a session with another panel beside it, or with none. */
+export function withPanel(href: string, panel: Panel | null): string {
+  const [path = "", search = ""] = href.split("?", 2);
+  const params = new URLSearchParams(search);
+  params.delete("panel");
+  params.delete("show");
+  if (panel) params.set("panel", panel.tab);
+  if (panel?.chosen) params.set("show", panel.chosen);
+  const text = params.toString();
+  return text ? `${path}?${text}` : path;
+}
+
+/** Go to an address without leaving the place where the page is scrolled; in place of the current one, Back passes it by. */
+export function stayAt(href: string, { inPlace = false } = {}): void {
+  if (inPlace) history.replaceState(history.state, "", href);
+  else history.pushState(history.state, "", href);
+  dispatchEvent(new PopStateEvent("popstate"));
+}
 
 export const hasTarget = (target: Target): boolean => Object.values(target).some((value) => value !== undefined);
 

@@ -21,7 +21,7 @@ const makeItem = (index: number): TimelineItem => ({
   figures: null,
   seconds: null,
   commits: [],
-  pull_requests: [], cache_breaks: [],
+  pull_requests: [], cache_breaks: [], context: null, grew: null, new_model: null,
 });
 
 const makeUpdate = (items: number, first: number): TimelineUpdate => ({

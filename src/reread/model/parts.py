@@ -32,7 +32,7 @@ KINDS = PROMPTS, TEXT, THINKING, TOOLS, NOTICES = "prompts", "text", "thinking",
 """The kinds of part, by the words that selections and filters use."""
 
 
-HOOK, CONTEXT, PROGRESS, FILE, SELECTION = "hook", "context record", "progress record", "file", "IDE selection"
+HOOK, CONTEXT, PROGRESS, FILE, SELECTION = "hook", "reminder", "progress", "file", "IDE selection"
 FAILED_HOOK, REPORT = "failed hook", "report"
 QUIET_TYPES = {
     "already_read_file": FILE,
@@ -309,8 +309,8 @@ def payload_noun(payload: Mapping[str, Any]) -> str:
 
 
 def quiet_text(nouns: Iterable[str]) -> str:
-    """Count what was folded away: `2 hooks, 7 context records`."""
-    counts = Counter(nouns)
+    """Count what was folded away: `2 hooks, 7 reminders`; progress is not counted."""
+    counts = Counter(noun for noun in nouns if noun != PROGRESS)
     return ", ".join(plural(count, noun) for noun, count in sorted(counts.items(), key=lambda item: item[0] == CONTEXT))
 
 

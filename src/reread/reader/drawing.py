@@ -35,7 +35,7 @@ DETAIL, TITLE_START = 240, 40
 """Characters of a command at most; and how many of them, found in the title, mean that it is the command."""
 ATTACHED_SHOWN = 20
 """How many of the records attached to a call are shown."""
-FOLDED = (p.HOOK, p.FAILED_HOOK, p.CONTEXT)
+FOLDED = (p.HOOK, p.FAILED_HOOK, p.CONTEXT, p.PROGRESS)
 """The parts that are folded into one part of an item."""
 
 PictureUrl = Callable[[str, int, n.Picture], str | None]
@@ -192,7 +192,7 @@ def _folded(parts: Sequence[tuple[str, schema.NodesPart]]) -> schema.NodesPart:
     """Closed parts as sections of one."""
     return schema.NodesPart(
         nodes=[n.Section(title=part.title, nodes=part.nodes, open=False) for _, part in parts],
-        title=p.quiet_text(noun for noun, _ in parts),
+        title=p.quiet_text(noun for noun, _ in parts) or p.PROGRESS,
         folded=True,
         cut=[
             schema.CutNode(path=[at, *cut.path], lines=cut.lines, chars=cut.chars)

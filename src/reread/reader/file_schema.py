@@ -31,7 +31,10 @@ class ChangedFile(Value, frozen=True):
 
     path: str
     """Below the project's folder, or from the root."""
+    status: str
+    """changed, created, deleted, or same if nothing is left of what was changed."""
     added: int
+    """Lines that the last version has and the first text had not."""
     removed: int
     turns: list[int]
     agents: int
@@ -50,3 +53,33 @@ class VersionBody(Value, frozen=True):
     """The change of a version, or the whole file after it, as nodes."""
 
     nodes: list[Node]
+
+
+class FileDiff(Value, frozen=True):
+    """What the whole session changed in a file, as nodes."""
+
+    whole: bool
+    """True if the texts before and after are known; otherwise these are the changes one after the other."""
+    nodes: list[Node]
+
+
+class BlamedLines(Value, frozen=True):
+    """Consecutive lines that one change wrote."""
+
+    lines: list[str]
+    turn: int | None
+    """The turn that wrote them; None if this session did not."""
+    prompt: str
+    call: str | None
+    """None if an agent's call wrote them."""
+    agent: str | None
+
+
+class FileBlame(Value, frozen=True):
+    """The last text of a file, each line with the turn that wrote it."""
+
+    known: bool
+    """False if the last text is not known, or there is no file any more."""
+    runs: list[BlamedLines]
+    more: bool = False
+    """True if the rest of the file is left out."""

@@ -2,10 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+
 from reread.errors import NotFound
+from reread.history.blame_lines import LineBlame, LineOrigin
+from reread.history.line_trace import TracedVersion, line_numbers, trace_lines
 from reread.history.versions import FileHistory, FileVersion
-from reread.reader.file_schema import ChangedFile, ChangedFiles, ChangedVersion, VersionBody
+from reread.reader.file_schema import (
+    BlamedLines,
+    ChangedFile,
+    ChangedFiles,
+    ChangedVersion,
+    FileBlame,
+    FileDiff,
+    VersionBody,
+)
 from reread.render.file_listing import project_path
+from reread.reports.diff_report import file_difference
+from reread.reports.file_index import TurnPrompts
 from reread.session.session import Session
 from reread.tools._diff import code_node
 from reread.tools.nodes import Diff, Hunk, Node, Note
@@ -18,15 +33,16 @@ MOST_CHARS = 1_000_000
 
 def list_changed_files(session: Session) -> ChangedFiles:
     """Return the files that a session changed, with their versions."""
-    return ChangedFiles(files=[_file(history, session.project) for history in session.files.values()])
+    return ChangedFiles(files=[_file(history, session) for history in session.files.values()])
 
 
-def _file(history: FileHistory, project: str) -> ChangedFile:
-    own = history.own
+def _file(history: FileHistory, session: Session) -> ChangedFile:
+    own, difference = history.own, file_difference(session, history)
     return ChangedFile(
-        path=project_path(history.path, project),
-        added=history.added,
-        removed=history.removed,
+        path=project_path(history.path, session.project),
+        status=difference.status,
+        added=difference.added,
+        removed=difference.removed,
         turns=history.turns,
         agents=len(history.agents),
         outside=len(history.versions) - len(own),
@@ -52,12 +68,52 @@ def _version(version: FileVersion) -> ChangedVersion:
 
 def version_body(session: Session, file: int, version: int, *, whole: bool = False) -> VersionBody:
     """Return what a version changed, or with `whole` the file after it."""
-    histories = list(session.files.values())
-    if file >= len(histories) or version >= len(histories[file].versions):
+    history = _history(session, file)
+    if version >= len(history.versions):
         raise NotFound("This session has no such version of a file.")
-    history = histories[file]
     found = history.versions[version]
-    return VersionBody(nodes=_text_nodes(history, found) if whole else _diff_nodes(history, found))
+    return VersionBody(nodes=_text_nodes(history, found) if whole else _diff_nodes(history, found.hunks))
+
+
+def file_diff(session: Session, file: int) -> FileDiff:
+    """Return what a session changed in a file in all."""
+    history = _history(session, file)
+    difference = file_difference(session, history)
+    return FileDiff(whole=difference.whole, nodes=_diff_nodes(history, difference.hunks))
+
+
+def file_blame(session: Session, file: int) -> FileBlame:
+    """Return the last text of a file, each line with the turn of this session that wrote it."""
+    history = _history(session, file)
+    text = history.versions[-1].after
+    if text is None:
+        return FileBlame(known=False, runs=[])
+    prompts, histories = TurnPrompts(session), session.files
+
+    def traces_of(path: str) -> Iterator[tuple[str, Sequence[TracedVersion]]]:
+        if path in histories:
+            yield session.id, trace_lines(histories[path], prompts.of)
+
+    origins = LineBlame(traces_of, history.path).of(line_numbers(text.text))
+    lines = text.text[:MOST_CHARS].split("\n")
+    pairs = zip(lines, origins, strict=False)
+    runs = [_blamed(origin, [line for line, _ in run]) for origin, run in groupby(pairs, key=lambda pair: pair[1])]
+    return FileBlame(known=True, runs=runs, more=len(text.text) > MOST_CHARS)
+
+
+def _blamed(origin: LineOrigin | None, lines: list[str]) -> BlamedLines:
+    if origin is None:
+        return BlamedLines(lines=lines, turn=None, prompt="", call=None, agent=None)
+    by = origin.version
+    call = by.call if by.agent is None else None
+    return BlamedLines(lines=lines, turn=by.turn, prompt=by.prompt, call=call, agent=by.agent)
+
+
+def _history(session: Session, file: int) -> FileHistory:
+    histories = list(session.files.values())
+    if file >= len(histories):
+        raise NotFound("This session has no such file.")
+    return histories[file]
 
 
 def _text_nodes(history: FileHistory, version: FileVersion) -> list[Node]:
@@ -70,10 +126,10 @@ def _text_nodes(history: FileHistory, version: FileVersion) -> list[Node]:
     return [code_node(shown, history.path), *more]
 
 
-def _diff_nodes(history: FileHistory, version: FileVersion) -> list[Node]:
+def _diff_nodes(history: FileHistory, changes: Sequence[Hunk]) -> list[Node]:
     hunks: list[Hunk] = []
     room = MOST_LINES
-    for hunk in version.hunks:
+    for hunk in changes:
         hunks.append(Hunk(old_start=hunk.old_start, new_start=hunk.new_start, lines=hunk.lines[:room]))
         room -= len(hunk.lines)
         if room <= 0:

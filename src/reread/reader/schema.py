@@ -298,6 +298,12 @@ class TimelineItem(Value, frozen=True):
     """error, deleted, superseded, aborted, queued or dropped."""
     responses: list[ResponseInfo] = []
     """The responses in it."""
+    context: int | None = None
+    """Tokens in the context after its last response."""
+    grew: int | None = None
+    """How many more that are than after the response before; None if there is none, or one of them reports nothing."""
+    new_model: str | None = None
+    """The model of its responses, if the response before had another one or there is none."""
     fields: NodesPart | None = None
     """The fields of its records that these parts do not show."""
     figures: Figures | None = None

@@ -22,7 +22,7 @@ from reread.reader import schema
 from reread.reader.drawing import PartBuilder, PictureUrl, commit_info, pull_request_info, response_info, run_title
 from reread.reader.lookup import find_message, find_place, find_records
 from reread.reader.steps import Steps, run_steps
-from reread.reader.thread_view import UNKNOWN_MODEL, ThreadView
+from reread.reader.thread_view import UNKNOWN_MODEL, ThreadView, context_growth
 from reread.reader.timeline import Timeline
 from reread.reader.trim import ITEMS, Trimmer
 from reread.reader.waterfall import Spans, waterfall
@@ -32,7 +32,6 @@ from reread.render.selection import EVERYTHING
 from reread.render.sequence import SESSION_STATE, message_sequence, turn_sequence
 from reread.reports.usage_report import usage
 from reread.session.commits import GitOperations
-from reread.session.context_parts import Context, context_at
 from reread.session.context_window import ContextFill
 from reread.session.session import Session, threads_of
 from reread.session.usage_inputs import is_usage_known
@@ -307,6 +306,7 @@ class SessionView:
             model=first.model or (thread.turn_model(timeline, turn) if ends else None),
             responses=[response_info(message) for message in members if message.kind == "response"],
             fields=builder.fields(members),
+            **context_growth(members, thread.response_before(timeline, index)),
             flags=sorted({flag for message in members for flag in _flags(message)}),
             figures=schema.Figures.of(thread.turn_usage(timeline, turn)) if ends else None,
             seconds=thread.turn_seconds(timeline, turn) if ends else None,
@@ -322,10 +322,6 @@ class SessionView:
         numbers = range(1, timeline.turns + 1)[max(0, start) : max(0, start) + count]
         turns = [thread.outline_turn(timeline, number) for number in numbers]
         return schema.Outline(start=max(0, start), total=timeline.turns, stamp=self.stamp, turns=turns)
-
-    def context(self, turn: int | None, *, agent: str | None = None) -> Context:
-        """Return the content of the context at the end of a turn of the active branch."""
-        return context_at(self.thread(agent).conversation, turn=turn, agent=agent)
 
     def waterfall(self, agent: str | None = None, branch: int | None = None) -> Steps[schema.Waterfall]:
         """When the turns, the model, the tools and the agents of a conversation were at work."""

@@ -13,7 +13,7 @@ import msgspec
 
 from reread.accounting.prices import model_text
 from reread.base import jsontext
-from reread.base.format import date_text, tokens_text
+from reread.base.format import date_text, money_text, number_text, tokens_text
 from reread.base.text import home_text, plural
 from reread.base.version import __version__
 from reread.catalog.headers import read_header
@@ -31,9 +31,10 @@ from reread.storage.atomic import write_atomic
 from reread.storage.safe_open import read_settings
 
 FORMAT = 1
+FIGURES = ("Turns", "Tokens", "Cost")
 INDEX, MANIFEST, ASSETS = "index.html", "site.json", "assets"
-STYLE = Path(__file__).with_name("site.css")
-POLICY = "default-src 'none'; style-src 'self' file:; base-uri 'none'; form-action 'none'"
+OWN_ASSETS = ("site.css", "site.js")
+POLICY = "default-src 'none'; script-src 'self' file:; style-src 'self' file:; base-uri 'none'; form-action 'none'"
 
 
 class SitePage(msgspec.Struct):
@@ -133,7 +134,8 @@ class _SiteWriter:
 
     def _write_assets(self) -> None:
         (self.folder / ASSETS).mkdir(parents=True, exist_ok=True)
-        for name, text in {**self.scripts, "site.css": STYLE.read_text("utf-8")}.items():
+        own = {name: Path(__file__).with_name(name).read_text("utf-8") for name in OWN_ASSETS}
+        for name, text in {**self.scripts, **own}.items():
             self._write_file(f"{ASSETS}/{name}", [text.encode()], 0o666)
 
     def _write_file(self, name: str, pieces: Iterable[bytes], mode: int | None = None) -> None:
@@ -172,25 +174,44 @@ def _read_manifest(path: Path) -> SiteManifest:
 
 
 def index_html(rows: dict[str, LibraryRow]) -> Iterator[str]:
-    """The index: all sessions by project, the newest first."""
+    """The index: all sessions by project, the newest first, with a field that filters them."""
     newest = sorted(rows.items(), key=lambda item: _seconds(item[1].updated), reverse=True)
     by_project: dict[str, list[tuple[str, LibraryRow]]] = {}
     for key, row in newest:
         by_project.setdefault(row.project, []).append((key, row))
+    heads = "".join(f'<th scope="col">{name}</th>' for name in ("Branch", "Updated", *FIGURES, "Model"))
     yield (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         '<meta name="color-scheme" content="light dark">\n<meta name="referrer" content="no-referrer">\n'
         '<meta name="robots" content="noindex">\n<title>Sessions</title>\n'
-        f'<link rel="stylesheet" href="{ASSETS}/site.css">\n</head>\n<body>\n<main>\n'
+        f'<link rel="stylesheet" href="{ASSETS}/site.css">\n<script defer src="{ASSETS}/site.js"></script>\n'
+        "</head>\n<body>\n<main>\n<header>\n"
         f"<h1>{plural(len(rows), 'session')}</h1>\n"
+        '<input type="search" hidden placeholder="Filter sessions" aria-label="Filter sessions">\n'
+        '<p role="status"></p>\n</header>\n'
+        f'<table>\n<thead><tr><th scope="col">Session</th>{heads}</tr></thead>\n'
     )
     for project, group in by_project.items():
-        yield f'<section>\n<h2 title="{_text(project)}">{_text(home_text(project))}</h2>\n<table>\n'
+        sums = "".join(f"<td>{text}</td>" for text in _figures([row for _, row in group]))
+        name = f'<th scope="rowgroup" colspan="3" title="{_text(project)}">{_text(home_text(project))}</th>'
+        yield f'<tbody>\n<tr class="project">{name}{sums}<td></td></tr>\n'
         yield from (_index_row(key, row) for key, row in group)
-        yield "</table>\n</section>\n"
-    yield "</main>\n</body>\n</html>\n"
+        yield "</tbody>\n"
+    yield "</table>\n</main>\n</body>\n</html>\n"
+
+
+def _figures(rows: Sequence[LibraryRow]) -> list[str]:
+    """Turns, tokens and cost of some sessions."""
+    known = [row.figures for row in rows if row.figures is not None]
+    costs = [one.cost_usd for one in known if one.cost_usd is not None]
+    partly = len(costs) < len(known) or any(one.unconfirmed_responses or one.unpriced_models for one in known)
+    return [
+        number_text(sum(row.turns or 0 for row in rows)),
+        tokens_text(sum(one.tokens for one in known)) if known else "",
+        money_text(sum(costs), lower_bound=partly) if costs else "",
+    ]
 
 
 def _seconds(when: datetime | None) -> float:
@@ -199,15 +220,15 @@ def _seconds(when: datetime | None) -> float:
 
 
 def _index_row(key: str, row: LibraryRow) -> str:
-    figures = row.figures
-    cost = figures.cost_text if figures is not None else ""
-    tokens = tokens_text(figures.tokens) if figures is not None else ""
-    cells = [row.git_branch or "", date_text(row.updated), plural(row.turns or 0, "turn"), tokens, cost]
     models = " ".join(map(model_text, row.models))
     agents = f" + {plural(row.agents, 'agent')}" if row.agents else ""
+    stamp = f' datetime="{row.updated.isoformat()}"' if row.updated is not None else ""
     link = f'<a href="{escape(key)}.html">{_text(row.title)}</a>'
-    inner = "".join(f"<td>{_text(cell)}</td>" for cell in [*cells, models + agents])
-    return f'<tr><th scope="row">{link}</th>{inner}</tr>\n'
+    figures = "".join(f"<td>{text}</td>" for text in _figures([row]))
+    return (
+        f'<tr><th scope="row">{link}</th><td>{_text(row.git_branch or "")}</td>'
+        f"<td><time{stamp}>{date_text(row.updated)}</time></td>{figures}<td>{_text(models + agents)}</td></tr>\n"
+    )
 
 
 def _text(text: str) -> str:

@@ -7,7 +7,7 @@ from bisect import bisect_left, bisect_right
 from collections import Counter, deque
 from collections.abc import Callable, Sequence
 from datetime import datetime
-from typing import Generic, NamedTuple, TypeVar, cast
+from typing import Any, Generic, NamedTuple, TypeVar, cast
 
 from reread.accounting.billing import Usage, total
 from reread.accounting.prices import current_prices
@@ -17,7 +17,7 @@ from reread.errors import NotFound
 from reread.model.affected_messages import touched_messages
 from reread.model.compaction_linker import compaction_of
 from reread.model.conversation import Agent, Branch, Call, Conversation, Message, Turn
-from reread.model.record_kinds import TURN_STARTERS
+from reread.model.record_kinds import SYNTHETIC, TURN_STARTERS
 from reread.model.tree import no_branch_text
 from reread.reader import schema
 from reread.reader.steps import Steps, run_steps
@@ -25,7 +25,7 @@ from reread.reader.timeline import Timeline, category_of
 from reread.render.format import heading
 from reread.session.cache_breaks import CacheBreaks
 from reread.session.commits import GitOperations, GitOperationsByTurn
-from reread.session.context_window import ContextFill, ContextGauge
+from reread.session.context_window import ContextFill, ContextGauge, context_size
 from reread.session.time_spans import without_context_after
 from reread.tools.outcome import DENIED, FAILED, INTERRUPTED, RUNNING
 
@@ -39,6 +39,8 @@ EDGE = 50
 """Records at each end of a conversation whose dialect is read."""
 MAX_FILLS = 160
 """How many points the chart of the context has at most."""
+RESPONSE_REACH = 200
+"""How many messages back the response before an item is looked for."""
 STATE_MARKS = {RUNNING: "r", FAILED: "x", DENIED: "?", INTERRUPTED: "?"}
 CATEGORY_MARKS = {"edit": "e", "agent": "a"}
 """The letters in the outline of calls that are done."""
@@ -232,6 +234,12 @@ class ThreadView:
         turns = (Turn(turn, None, timeline.messages[start:end]) for turn, (start, end) in spans)
         return _fullest(self._gauge.fills(turns, current_prices()))
 
+    def response_before(self, timeline: Timeline, item: int) -> Message | None:
+        """The last response before an item that belongs to a model."""
+        first = timeline.position(timeline.item(item)[0]) or 0
+        before = (timeline.messages[at] for at in range(first - 1, max(-1, first - 1 - RESPONSE_REACH), -1))
+        return next((message for message in before if is_model_response(message)), None)
+
     # Branches
 
     def branch_infos(self) -> list[schema.BranchInfo]:
@@ -343,6 +351,25 @@ class ThreadView:
             branches=branches,
             compacted=any(map(_is_compaction, messages)),
         )
+
+
+def is_model_response(message: Message) -> bool:
+    """True for a response of a model, not one that the client made up."""
+    return message.kind == "response" and message.model not in (None, SYNTHETIC)
+
+
+def context_growth(messages: Sequence[Message], before: Message | None) -> dict[str, Any]:
+    """The tokens in the context after some messages, by how much it grew, and their model if it is a new one."""
+    answers = [message for message in messages if is_model_response(message)]
+    if not answers:
+        return {}
+    size, last = context_size(answers[-1]), context_size(before) if before is not None else None
+    known = before.model if before is not None else None
+    return {
+        "context": size,
+        "grew": size - last if size is not None and last is not None else None,
+        "new_model": next((answer.model for answer in answers if answer.model != known), None),
+    }
 
 
 def _add_errors(errors: int, messages: Sequence[Message]) -> Steps[int]:

@@ -168,7 +168,8 @@ def _call(part: p.MessageCall, selection: Selection) -> Iterator[str]:
     took = f" · {duration_text(call.duration)}" if call.duration is not None else ""
     nodes = call_nodes(call, full=selection.full)
     drawn = list(nodes_markdown(nodes, selection))
-    took += f" · + {p.quiet_text(p.attached_nouns(call))}" if call.attached else ""
+    quiet = p.quiet_text(p.attached_nouns(call))
+    took += f" · + {quiet}" if quiet else ""
     more = "" if selection.full else more_fields(missed_call_fields(call, nodes))
     if sum(line.count("\n") + 1 for line in drawn) > SHORT:
         yield from folded(f"{MARKS[call.state]} {name} {rest}{took}{f' · {more}' if more else ''}", drawn)

@@ -146,5 +146,5 @@ def _attached_records(call: Call, limit: int | None) -> list[n.Node]:
         return []
     indices = call.attached if limit is None else call.attached[-limit:]
     payloads = [payload_of(call.conversation.bodies.native(index)) for index in indices]
-    title = p.quiet_text(p.attached_nouns(call))
+    title = p.quiet_text(p.attached_nouns(call)) or p.PROGRESS
     return [n.Section(title=title, nodes=[n.Data(value=payload) for payload in payloads], open=False)]

@@ -61,7 +61,7 @@ def request_lines(request: Request, count: int, *, full: bool = False) -> Iterat
     marks = {tuple(mark.path or ()) for mark in request.cache_marks}
     for n, block in enumerate(request.system):
         mark = " · cached up to here" if ("system", n) in marks else ""
-        yield from _block(f"System {n + 1}{mark}", _text(block), full)
+        yield from _block(f"System {n + 1}{mark}", sent_text(block), full)
     if request.tools:
         yield []
         yield [(STRONG, plural(request.tools, "tool"))]
@@ -76,7 +76,7 @@ def request_lines(request: Request, count: int, *, full: bool = False) -> Iterat
         role = safe(as_str(message.get("role")) or "?")
         title = f"Message {n + 1} · {role}{' · cached up to here' if cached else ''}"
         for number, block in enumerate(as_list(message.get("content"))):
-            yield from _block(title if not number else "", _text(block), full)
+            yield from _block(title if not number else "", sent_text(block), full)
 
 
 def proof_text(verified: bool, missing: Sequence[str]) -> str:
@@ -96,7 +96,7 @@ def _block(title: str, text: str, full: bool) -> Iterator[list[Span]]:
         yield [(QUIET, f"  … {plural(len(lines) - LONG, 'more line')}: --full")]
 
 
-def _text(block: Any) -> str:
+def sent_text(block: Any) -> str:
     """Return a block as text: what it says, or its JSON."""
     fields = as_dict(block)
     for name in ("text", "thinking"):
@@ -106,7 +106,7 @@ def _text(block: Any) -> str:
         return f"{as_str(fields.get('name')) or ''} {_json(fields.get('input'))}"
     if fields.get("type") == "tool_result":
         content = fields.get("content")
-        return content if isinstance(content, str) else "\n".join(map(_text, as_list(content)))
+        return content if isinstance(content, str) else "\n".join(map(sent_text, as_list(content)))
     if fields.get("type") in ("image", "document"):
         return f"[{fields['type']}, {size_text(len(_json(block)))}]"
     return _json(block)
@@ -128,7 +128,7 @@ def request_change_lines(changes: Sequence[RequestChange], *, stat: bool = False
         yield [(style, title), (QUIET, f"  {size_text(len(_json(value)))}")]
         if stat:
             continue
-        before, after = (_whole(one) for one in (change.before, change.after))
+        before, after = (comparable_text(one) for one in (change.before, change.after))
         if change.change in SIGNS:
             for line in (before or after).split("\n")[:LONG]:
                 yield [(style, f"  {sign} {safe(truncate(line, 400))}")]
@@ -136,17 +136,17 @@ def request_change_lines(changes: Sequence[RequestChange], *, stat: bool = False
             yield from diff_lines(f"{change.part} {change.name}", compute_hunks(before, after))
 
 
-def _whole(value: Any) -> str:
+def comparable_text(value: Any) -> str:
     """Return a message, block, tool or parameter as text that can be compared."""
     if value is None:
         return ""
     content = as_dict(value).get("content")
     if isinstance(content, list):
-        return "\n".join(map(_text, as_list(content)))
+        return "\n".join(map(sent_text, as_list(content)))
     fields = as_dict(value)
     if isinstance(fields.get("description"), str):
         return f"{fields['description']}\n{_json({k: v for k, v in fields.items() if k != 'description'})}"
-    return _text(value) if isinstance(value, dict) else _json(value)
+    return sent_text(value) if isinstance(value, dict) else _json(value)
 
 
 def context_lines(context: Context, *, width: int | None = None) -> Iterator[list[Span]]:

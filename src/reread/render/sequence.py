@@ -295,9 +295,9 @@ def _state(fields: Mapping[str, Any]) -> Iterator[RecordFields]:
 
 
 def _mark(quiet: list[str]) -> Iterator[QuietMark]:
-    if quiet:
-        yield QuietMark(quiet_text(quiet))
-        quiet.clear()
+    if text := quiet_text(quiet):
+        yield QuietMark(text)
+    quiet.clear()
 
 
 def _other_branches(conversation: Conversation, selection: Selection) -> Iterator[SequenceItem]:

@@ -327,8 +327,8 @@ def call_line(call: Call, left_out: Sequence[str] = ()) -> Text:
         line.append(f"  ◇ {plural(len(agent.calls), 'call')}", style="quiet")
     if call.duration is not None:
         line.append(f"  {duration_text(call.duration)}", style="quiet")
-    if call.attached:
-        line.append(f"  + {p.quiet_text(p.attached_nouns(call))}", style="quiet")
+    if quiet := p.quiet_text(p.attached_nouns(call)):
+        line.append(f"  + {quiet}", style="quiet")
     if left_out:
         line.append(f"  {safe(more_fields(left_out))}", style="quiet")
     return line

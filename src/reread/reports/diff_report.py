@@ -138,6 +138,11 @@ def _between(session: Session, start: int | None, end: int | None) -> Iterable[F
             yield _difference(_name(history, session), one, other)
 
 
+def file_difference(session: Session, history: FileHistory) -> FileDifference:
+    """Return what a session changed in a file in all."""
+    return _difference(_name(history, session), file_after(history, -1), file_after(history, None))
+
+
 def _difference(path: str, one: FileAt, other: FileAt) -> FileDifference:
     """Return the difference of a file between two places of a session."""
     if one.known and other.known:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -17,21 +17,19 @@ from reread.base.text import as_title
 from reread.disk.cache import FileState
 from reread.disk.derived_cache import DerivedValue, DerivedValues, encoded
 from reread.disk.layout import expand_path, jsonl_files
-from reread.errors import RereadError, naming_file
+from reread.errors import RereadError
 from reread.history.changes import CHANGING
 from reread.history.line_trace import TracedVersion, trace_lines
 from reread.history.paths import path_ends_with
 from reread.history.versions import FileVersion
 from reread.records.dialects import codex
 from reread.session.session import Session
-from reread.session.session import open as open_session
+from reread.session.session_pass import FILES, SessionPass
 
 Progress = Callable[[int], None]
 """Called with the number of sessions that were looked at."""
 PATHS, TRACES, FORMAT = "file_paths", "file_traces", 3
 """The tables of the catalogue; change the format when values would be found differently now."""
-BATCH = 50
-"""So many sessions are read before their values are stored."""
 PROMPT_LENGTH = 120
 
 
@@ -51,8 +49,6 @@ class FileIndex(NamedTuple):
     values: DerivedValues
     derive: Callable[[str], bytes]
     """Reads a session again, and returns what `values` should have of it."""
-    names: list[str]
-    """All sessions that could be read."""
 
     def sessions_of(self, test: Callable[[str], bool]) -> Iterator[str]:
         """Yield the sessions that changed a file whose path passes a test."""
@@ -79,6 +75,11 @@ class FileIndex(NamedTuple):
         return out
 
 
+_decode_paths = msgspec.msgpack.Decoder(SessionFiles).decode
+decode_files = msgspec.msgpack.Decoder(dict[str, msgspec.Raw]).decode
+decode_trace = msgspec.msgpack.Decoder(list[TracedVersion]).decode
+
+
 def names_file(typed: str) -> Callable[[str], bool]:
     """Return a test for paths of sessions: that of a file on this machine, or one that ends like this."""
     here = os.path.normpath(expand_path(typed).absolute())
@@ -86,35 +87,12 @@ def names_file(typed: str) -> Callable[[str], bool]:
     return lambda path: comparable_path(path) in wanted or path_ends_with(comparable_path(path), comparable_path(typed))
 
 
-class SessionDerivation(NamedTuple):
-    """Another value that is derived whenever a session is read for its files, and kept in a table of its own."""
-
-    table: str
-    format: int
-    derive: Callable[[Session, bytes], object]
-    """Returns the value of a session, with the state of its files as the first field."""
-
-
-class _OwnState(msgspec.Struct, array_like=True):
-    state: bytes
-
-
-_decode_paths = msgspec.msgpack.Decoder(SessionFiles).decode
-decode_files = msgspec.msgpack.Decoder(dict[str, msgspec.Raw]).decode
-_decode_state = msgspec.msgpack.Decoder(_OwnState).decode
-decode_trace = msgspec.msgpack.Decoder(list[TracedVersion]).decode
-
-
 class FileIndexReader:
     """Brings the values of sessions up to date, and reads them; close it after use."""
 
-    def __init__(self, also: SessionDerivation | None = None) -> None:
+    def __init__(self) -> None:
         self._paths = DerivedValues(PATHS, format=FORMAT)
         self._traces = DerivedValues(TRACES, format=FORMAT)
-        self._also = also
-        self._others = DerivedValues(also.table, format=also.format) if also is not None else None
-        self._fresh: dict[str, bytes] = {}
-        """Other values that were derived now: the catalogue may not be able to keep them."""
 
     def read(
         self, sessions: Iterable[str], *, progress: Progress | None = None, unread: list[str] | None = None
@@ -122,60 +100,77 @@ class FileIndexReader:
         """Return what these sessions did to files; those that cannot be read are left out, and go to `unread`."""
         names = list(sessions)
         known = self._paths.values(names)
-        others = self.other_values(names)
         found: dict[str, list[str]] = {}
-        read: list[str] = []
-        fresh: list[tuple[DerivedValue, ...]] = []
-        for name in names:
-            try:
-                with naming_file(name):
-                    state = _state(name)
-                    files = _known(known.get(name), state)
-                    if files is None or (self._also is not None and _state_of(others.get(name)) != state):
-                        files, both = _derive(Path(name), state, self._also)
-                        fresh.append(both)
-                read.append(name)
-                if files.paths:
-                    found[name] = files.paths
-            except (RereadError, OSError):
-                if unread is not None:
-                    unread.append(name)
-            if len(fresh) >= BATCH:
-                self._save(fresh)
-            if progress is not None:
-                progress(1)
-        self._save(fresh)
-        return FileIndex(found, self._traces, self._derive_again, read)
-
-    def other_values(self, names: Collection[str]) -> dict[str, bytes]:
-        """Return the values that are derived besides files, by session."""
-        return self._others.values(names) | self._fresh if self._others is not None else {}
-
-    def _derive_again(self, name: str) -> bytes:
-        """Derive the values of a session that the catalogue lost, or could not keep; nothing if it cannot be read."""
-        with suppress(RereadError, OSError):
-            _, both = _derive(Path(name), _state(name), self._also)
-            self._save([both])
-            return both[1].value
-        return b""
-
-    def _save(self, fresh: list[tuple[DerivedValue, ...]]) -> None:
-        if fresh:
-            if self._others is not None:
-                self._others.save(other for _, _, other in fresh)
-                self._fresh |= {other.path: other.value for _, _, other in fresh}
-            self._traces.save(traces for _, traces, *_ in fresh)
-            self._paths.save(paths for paths, *_ in fresh)
-            fresh.clear()
+        with SessionPass() as opened:
+            for name in names:
+                try:
+                    files = _known(known.get(name), files_state(name)) or opened.derive(name, FILES)[0]
+                    if files.paths:
+                        found[name] = files.paths
+                except (RereadError, OSError):
+                    if unread is not None:
+                        unread.append(name)
+                if progress is not None:
+                    progress(1)
+        return FileIndex(found, self._traces, _derive_again)
 
     def close(self) -> None:
         """Close the catalogue."""
-        for values in (self._paths, self._traces, self._others):
-            if values is not None:
-                values.close()
+        with closing(self._paths), closing(self._traces):
+            pass
 
 
-def _state(path: str) -> bytes:
+def _derive_again(name: str) -> bytes:
+    """Derive the values of a session that the catalogue lost, or could not keep; nothing if it cannot be read."""
+    with suppress(RereadError, OSError), SessionPass() as opened:
+        return opened.derive(name, FILES)[1]
+    return b""
+
+
+class FilesPart:
+    """The files that sessions changed, as a part of the pass over them."""
+
+    def __init__(self) -> None:
+        self._paths = DerivedValues(PATHS, format=FORMAT)
+        self._traces = DerivedValues(TRACES, format=FORMAT)
+        self._unsaved: list[tuple[DerivedValue, DerivedValue]] = []
+
+    def state(self, path: Path) -> bytes:
+        """Return a hash of the state of a session's files."""
+        return files_state(str(path))
+
+    def is_current(self, path: Path, state: bytes) -> bool:
+        """True if the files of a session in this state are known."""
+        return _known(self._paths.values([str(path)]).get(str(path)), state) is not None
+
+    def derive(self, session: Session, state: bytes) -> tuple[SessionFiles, bytes]:
+        """Return the files that a session changed, and their traces."""
+        files = SessionFiles(state, [])
+        traces: dict[str, list[TracedVersion]] = {}
+        if might_change_files(session):
+            prompts = TurnPrompts(session)
+            traces = {name: trace_lines(history, prompts.of) for name, history in session.files.items()}
+            files.paths = list(traces)
+        assert session.path is not None
+        file, value = FileState.at(session.path), encoded(traces) or b""
+        where = (str(session.path), file, file.size, b"")
+        self._unsaved.append((DerivedValue(*where, encoded(files) or b""), DerivedValue(*where, value)))
+        return files, value
+
+    def save(self) -> None:
+        """Write the traces to the catalogue, and then which sessions have them."""
+        if self._unsaved:
+            self._traces.save(traces for _, traces in self._unsaved)
+            self._paths.save(paths for paths, _ in self._unsaved)
+            self._unsaved.clear()
+
+    def close(self) -> None:
+        """Close the catalogue."""
+        with closing(self._paths), closing(self._traces):
+            pass
+
+
+def files_state(path: str) -> bytes:
     """Return a hash of the state of a session's file, and of the files in its own folder.
 
     Agents' files beside it, as older clients wrote them, are left out: the session's file grows when an agent ends.
@@ -194,26 +189,6 @@ def _known(value: bytes | None, state: bytes) -> SessionFiles | None:
     return None
 
 
-def _state_of(value: bytes | None) -> bytes | None:
-    with suppress(*jsontext.DECODE_ERRORS):
-        return _decode_state(value).state if value else None
-    return None
-
-
-def _derive(path: Path, state: bytes, also: SessionDerivation | None) -> tuple[SessionFiles, tuple[DerivedValue, ...]]:
-    """Read a session, and return the files that it changed, and what the catalogue keeps of it."""
-    session = open_session(path)
-    files = SessionFiles(state, [])
-    traces: dict[str, list[TracedVersion]] = {}
-    if might_change_files(session):
-        prompts = _Prompts(session)
-        traces = {name: trace_lines(history, prompts.of) for name, history in session.files.items()}
-        files.paths = list(traces)
-    file = FileState.at(path)
-    values = [files, traces, *([also.derive(session, state)] if also is not None else [])]
-    return files, tuple(DerivedValue(str(path), file, file.size, b"", encoded(value) or b"") for value in values)
-
-
 def might_change_files(session: Session) -> bool:
     """True if a session or one of its agents made a call that can change a file."""
     conversations = [session.conversation, *session.agents.values()]
@@ -221,7 +196,7 @@ def might_change_files(session: Session) -> bool:
     return not names.isdisjoint(CHANGING) or codex.NAME in session.dialects  # its commands may have patches
 
 
-class _Prompts:
+class TurnPrompts:
     """The beginning of the prompt of each turn."""
 
     def __init__(self, session: Session) -> None:
@@ -229,6 +204,7 @@ class _Prompts:
         self._made: dict[int, str] = {}
 
     def of(self, version: FileVersion) -> str:
+        """Return the beginning of the prompt that led to a version."""
         turn = version.turn or 0
         if turn not in self._made:
             prompt = self._turns.get(turn)

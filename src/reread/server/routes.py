@@ -19,8 +19,9 @@ from starlette.routing import Route
 from reread.base import jsontext
 from reread.errors import Misuse, NotFound, RereadError, Undecided
 from reread.index.find import NEWEST
-from reread.reader.file_view import list_changed_files, version_body
+from reread.reader.file_view import file_blame, file_diff, list_changed_files, version_body
 from reread.reader.html_export import STATIC, session_html
+from reread.reader.request_view import list_requests, request_body, request_context
 from reread.reader.session_search import ItemFilter, filter_items, search_session
 from reread.reader.session_view import SessionView
 from reread.reader.steps import Steps
@@ -55,9 +56,12 @@ NOT_FOUND = (
     "<body><main><h1>Not found</h1><p>There is no page at this address.</p>"
     '<p><a href="/">All sessions</a></p></main></body>\n</html>\n'
 )
-PREVIEW_POLICY = "sandbox allow-scripts allow-downloads; connect-src 'none'; frame-ancestors 'none'"
-"""For an exported page, which brings a policy of its own: it gets an origin of its own, too."""
-MAX_ITEMS, MAX_TURNS, MAX_MATCHES = 200, 2000, 10_000
+PREVIEW_HEADERS = {
+    "content-security-policy": "sandbox allow-scripts allow-downloads; connect-src 'none'; frame-ancestors 'self'",
+    "x-frame-options": "SAMEORIGIN",
+}
+"""For an exported page, which brings a policy of its own: it gets an origin of its own, too, also inside the reader."""
+MAX_ITEMS, MAX_TURNS, MAX_MATCHES, MAX_REQUESTS = 200, 2000, 10_000, 500
 LARGEST_BODY = 1 << 20
 PROGRESS_SECONDS = 0.1
 """How often progress is sent while a file is being read."""
@@ -198,7 +202,19 @@ def _usage(view: SessionView, params: Parameters) -> Any:
 
 
 def _context(view: SessionView, params: Parameters) -> Any:
-    return view.context(params.number("turn"), agent=params.thread.agent)
+    agent = params.thread.agent
+    turn, request = params.number("turn"), params.number("request")
+    return request_context(view.thread(agent), turn=turn, request=request, agent=agent)
+
+
+def _requests(view: SessionView, params: Parameters) -> Any:
+    count = min(params.number("count") or MAX_REQUESTS, MAX_REQUESTS)
+    return list_requests(view.thread(params.thread.agent), params.number("start") or 0, count)
+
+
+def _request(view: SessionView, params: Parameters) -> Any:
+    thread = view.thread(params.thread.agent)
+    return request_body(thread, params.path["number"], changes=params.flag("changes"), whole=params.flag("whole"))
 
 
 def _waterfall(view: SessionView, params: Parameters) -> Any:
@@ -224,6 +240,14 @@ def _files(view: SessionView, params: Parameters) -> Any:
 def _file_version(view: SessionView, params: Parameters) -> Any:
     whole = params.flag("whole")
     return version_body(view.session, params.path["file"], params.path["version"], whole=whole)
+
+
+def _file_diff(view: SessionView, params: Parameters) -> Any:
+    return file_diff(view.session, params.path["file"])
+
+
+def _file_blame(view: SessionView, params: Parameters) -> Any:
+    return file_blame(view.session, params.path["file"])
 
 
 def _picture(view: SessionView, params: Parameters) -> Response:
@@ -253,10 +277,14 @@ SESSION_ROUTES: dict[str, Handler] = {
     "/markdown": _markdown,
     "/usage": _usage,
     "/context": _context,
+    "/requests": _requests,
+    "/requests/{number:number}": _request,
     "/waterfall": _waterfall,
     "/problems": _problems,
     "/files": _files,
     "/files/{file:number}/{version:number}": _file_version,
+    "/files/{file:number}/diff": _file_diff,
+    "/files/{file:number}/blame": _file_blame,
     "/export": _export,
     "/pictures/{owner}/{index:number}/{number:number}": _picture,
 }
@@ -335,7 +363,7 @@ def make_app(library: SessionLibrary) -> Starlette:
         document, media_type, name = reviews.document(request.path_params["key"], form)
         headers = {"content-disposition": f'attachment; filename="{name}"'}
         if shown:  # as the other will open it: a page of its own, which cannot ask this server for anything
-            headers = {"content-security-policy": PREVIEW_POLICY}
+            headers = PREVIEW_HEADERS
         return Response(document, media_type=media_type, headers=headers)
 
     async def share_document(request: Request) -> Response:

@@ -90,14 +90,14 @@ class ContextGauge:
         """Measure the new messages, one at each step."""
         messages, sizes = self._conversation.messages, self._sizes
         while len(sizes) < len(messages):
-            sizes.append(_size(messages[len(sizes)]))
+            sizes.append(context_size(messages[len(sizes)]))
             yield
 
     def remeasure(self, messages: Iterable[Message]) -> None:
         """Measure changed messages again."""
         for message in messages:
             if message.index < len(self._sizes):
-                self._sizes[message.index] = _size(message)
+                self._sizes[message.index] = context_size(message)
 
     def fills(self, turns: Iterable[Turn], prices: Prices) -> list[ContextFill]:
         """Return the context at the end of each turn."""
@@ -140,7 +140,7 @@ class ContextGauge:
         return out
 
 
-def _size(message: Message) -> int | None:
+def context_size(message: Message) -> int | None:
     """Return the tokens in the context after a response: its prompt and output."""
     rows = message.rows if message.kind == "response" else ()
     if not rows:

@@ -74,7 +74,7 @@ export class JsonThread {
   }
 }
 
-const NO_ITEM = { turn: 0, line: 0, after: null, title: "", label: "", responses: [], fields: null, seconds: null, commits: [], pull_requests: [] };
+const NO_ITEM = { turn: 0, line: 0, after: null, title: "", label: "", responses: [], fields: null, seconds: null, commits: [], pull_requests: [], context: null, grew: null, new_model: null };
 
 /** The cause of a cache break in words, if it has no detail. */
 const CAUSES: Record<string, string> = {

@@ -28,6 +28,8 @@ export function closedSource(reason: string): Source {
     problems: unavailable,
     files: unavailable,
     fileVersion: unavailable,
+    fileDiff: unavailable,
+    fileBlame: unavailable,
     usageReport: unavailable,
     topSessions: unavailable,
     statsReport: unavailable,

@@ -5,7 +5,8 @@ import type {
   AnnotationChange,
   CallBody,
   ChangedFiles,
-  Context,
+  FileBlame,
+  FileDiff,
   FilterResult,
   ItemPage,
   Library,
@@ -19,6 +20,9 @@ import type {
   Problems,
   RawLines,
   ReaderSettings,
+  RequestBody,
+  RequestContext,
+  RequestList,
   SearchHits,
   TimelineUpdate,
   UsageSummary,
@@ -153,8 +157,12 @@ export interface Source {
   filter(thread: ThreadRef, filter: Filter, start: number): Promise<FilterResult>;
   markdown(thread: ThreadRef, target: Target): Promise<string>;
   usage(thread: ThreadRef): Promise<UsageSummary>;
-  /** What filled the context at the end of a turn; a page without a server does not know. */
-  context?: (thread: ThreadRef, turn: number) => Promise<Context>;
+  /** What filled the context of a request, of the last one of a turn, or of the last of all. */
+  context?: ((thread: ThreadRef, at: { turn?: number; request?: number }) => Promise<RequestContext>) | undefined;
+  /** The API requests that the client noted, from one on; a page without a server has none. */
+  requests?: (thread: ThreadRef, start: number) => Promise<RequestList>;
+  /** A request: all of it, or what it changed since the one before. */
+  request?: (thread: ThreadRef, number: number, changes: boolean, whole: boolean) => Promise<RequestBody>;
   /** When the turns, the model, the tools and the agents were at work. */
   waterfall(thread: ThreadRef): Promise<Waterfall>;
   problems(thread: ThreadRef): Promise<Problems>;
@@ -162,6 +170,9 @@ export interface Source {
   files(thread: ThreadRef): Promise<ChangedFiles>;
   /** What a version of a file changed, or the whole file after it. */
   fileVersion(thread: ThreadRef, file: number, version: number, whole: boolean): Promise<VersionBody>;
+  /** What the whole session changed in a file, and the turn that wrote each of its lines. */
+  fileDiff(thread: ThreadRef, file: number): Promise<FileDiff>;
+  fileBlame(thread: ThreadRef, file: number): Promise<FileBlame>;
   usageReport(query: ReportQuery): Promise<UsageReport>;
   /** The sessions that used the most dollars or tokens between two days. */
   topSessions(since: string | null, until: string, sort: "cost" | "tokens", count: number): Promise<SessionUsage[]>;

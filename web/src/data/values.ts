@@ -381,6 +381,9 @@ export interface TimelineItem {
   model: string | null;
   flags: string[];
   responses: ResponseInfo[];
+  context: number | null;
+  grew: number | null;
+  new_model: string | null;
   fields: NodesPart | null;
   figures: Figures | null;
   seconds: number | null;
@@ -695,6 +698,7 @@ export interface ChangedVersion {
 /** A file that a session changed. */
 export interface ChangedFile {
   path: string;
+  status: string;
   added: number;
   removed: number;
   turns: number[];
@@ -712,6 +716,65 @@ export interface ChangedFiles {
 /** The change of a version, or the whole file after it, as nodes. */
 export interface VersionBody {
   nodes: Node[];
+}
+
+/** What the whole session changed in a file, as nodes. */
+export interface FileDiff {
+  whole: boolean;
+  nodes: Node[];
+}
+
+/** Consecutive lines that one change wrote. */
+export interface BlamedLines {
+  lines: string[];
+  turn: number | null;
+  prompt: string;
+  call: string | null;
+  agent: string | null;
+}
+
+/** The last text of a file, each line with the turn that wrote it. */
+export interface FileBlame {
+  known: boolean;
+  runs: BlamedLines[];
+  more: boolean;
+}
+
+/** The content of a context, and its place among the requests of its thread. */
+export interface RequestContext {
+  context: Context;
+  requests: number;
+  cache_breaks: string[];
+}
+
+/** A request in the list of requests. */
+export interface RequestInfo {
+  number: number;
+  turn: number | null;
+  time: string | null;
+  model: string | null;
+  purpose: string | null;
+  tokens: number | null;
+  read_tokens: number;
+  output_tokens: number;
+  cache_breaks: string[];
+}
+
+/** Some of the requests of a thread. */
+export interface RequestList {
+  start: number;
+  total: number;
+  requests: RequestInfo[];
+}
+
+/** A request as nodes: what it has more than the one before it, or all of it. */
+export interface RequestBody {
+  info: RequestInfo;
+  requests: number;
+  verified: boolean;
+  missing: string[];
+  nodes: Node[];
+  cut: CutNode[];
 }
 
 export type Node =

@@ -30,10 +30,13 @@ interface Props {
   seconds: number | null;
   /** Shown after the title. */
   summary?: ReactNode;
+  /** Shown after the line, outside its button, and what is shown below the line. */
+  aside?: ReactNode;
+  below?: ReactNode;
   children: () => ReactNode;
 }
 
-export function CallRow({ name, label, title, tooltip = title, detail = "", counted = false, note = "", state, seconds, summary, children }: Props) {
+export function CallRow({ name, label, title, tooltip = title, detail = "", counted = false, note = "", state, seconds, summary, aside, below, children }: Props) {
   const mark = STATES[state];
   return (
     <Collapsible
@@ -62,15 +65,19 @@ export function CallRow({ name, label, title, tooltip = title, detail = "", coun
         </>
       }
       trailing={
-        <span className="call-status">
-          {mark && (
-            <span className="state" role="img" aria-label={mark[1]} title={mark[1]}>
-              {mark[0]}
-            </span>
-          )}
-          {seconds !== null && <span title={`${exact(seconds)} s`}>{duration(seconds)}</span>}
-        </span>
+        <>
+          {aside}
+          <span className="call-status">
+            {mark && (
+              <span className="state" role="img" aria-label={mark[1]} title={mark[1]}>
+                {mark[0]}
+              </span>
+            )}
+            {seconds !== null && <span title={`${exact(seconds)} s`}>{duration(seconds)}</span>}
+          </span>
+        </>
       }
+      below={below}
     >
       {children}
     </Collapsible>

@@ -13,10 +13,12 @@ interface Props {
   header: ReactNode;
   /** Shown at the end of the header, outside the button. */
   trailing?: ReactNode;
+  /** Shown below the header, also while the content is closed. */
+  below?: ReactNode;
   children: () => ReactNode;
 }
 
-export function Collapsible({ name, byDefault = false, className = "", header, trailing, children }: Props) {
+export function Collapsible({ name, byDefault = false, className = "", header, trailing, below, children }: Props) {
   const expanded = useExpanded();
   const open = useSelector(expanded, () => expanded.has(name, byDefault));
   return (
@@ -27,6 +29,7 @@ export function Collapsible({ name, byDefault = false, className = "", header, t
         </DisclosureButton>
         {trailing}
       </div>
+      {below}
       {open && <div className="indented">{children()}</div>}
     </div>
   );

@@ -6,12 +6,12 @@ import type { NodesPart, Part, TimelineItem } from "../data/values";
 import { CollapsedParts } from "./CollapsedParts";
 import { CompactionBlock } from "./CompactionBlock";
 import { ForkBlock } from "./ForkBlock";
+import { withoutJoined } from "./joinedThinking";
 import { NodesBlock } from "./NodesBlock";
 import type { PartProps } from "./partProps";
 import { TextBlock } from "./TextBlock";
 import { ThinkingBlock } from "./ThinkingBlock";
 import { ToolUseBlock } from "./ToolUseBlock";
-import { unrecordedThinking } from "./unrecordedThinking";
 
 type Components = { [K in Part["part"]]: ComponentType<PartProps<Extract<Part, { part: K }>>> };
 
@@ -30,7 +30,7 @@ interface Props {
 }
 
 export function ContentBlocks({ item, parts = item.parts }: Props) {
-  return groupCollapsed(item, withoutMarks(item, parts)).map((group) => {
+  return groupCollapsed(item, withoutJoined(item, parts)).map((group) => {
     if (Array.isArray(group)) return <CollapsedParts key={group[0]?.at} item={item} parts={group} />;
     const { part, at } = group;
     const Component = COMPONENTS[part.part] as ComponentType<PartProps<Part>>;
@@ -44,13 +44,6 @@ export function ContentBlocks({ item, parts = item.parts }: Props) {
     );
   });
 }
-
-/** The parts without thinking that was not recorded, if the call after it says so. */
-const withoutMarks = (item: TimelineItem, parts: Part[]): Part[] =>
-  parts.filter((part) => {
-    const next = unrecordedThinking(part) ? item.parts[item.parts.indexOf(part) + 1] : undefined;
-    return next?.part !== "call" || !parts.includes(next);
-  });
 
 type Indexed<P extends Part = Part> = { part: P; at: number };
 

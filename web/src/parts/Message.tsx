@@ -3,7 +3,7 @@
 import type { ReactNode } from "react";
 import type { Filter } from "../data/source";
 import type { TimelineItem } from "../data/values";
-import { capitalized } from "../kit/format";
+import { capitalized, duration } from "../kit/format";
 import { PlainText, visible } from "../kit/PlainText";
 import { matchingParts } from "../search/filter";
 import { Collapsible } from "./Collapsible";
@@ -57,10 +57,17 @@ function Parts({ item, filter }: { item: TimelineItem; filter: Filter | null }) 
     <PlainText className="call-title" text={item.title} />
   );
   return (
-    <Collapsible name={runKey(item)} className="run-calls" header={title}>
+    <Collapsible name={runKey(item)} className="run-calls" header={title} trailing={<RunTime item={item} />}>
       {() => parts}
     </Collapsible>
   );
+}
+
+/** How long the calls of a run took together. */
+function RunTime({ item }: { item: TimelineItem }) {
+  const known = item.parts.flatMap((part) => (part.part === "call" && part.seconds !== null ? [part.seconds] : []));
+  const seconds = known.reduce((sum, one) => sum + one, 0);
+  return known.length > 0 && <span className="call-status">{duration(seconds)}</span>;
 }
 
 function Labels({ item, kind }: { item: TimelineItem; kind: boolean }) {

@@ -28,12 +28,16 @@ export function ThinkingBlock({ part, item, at }: PartProps<ThinkingPart>) {
       header={<span className="muted">Thinking</span>}
       trailing={seconds}
     >
-      {() => (
-        <>
-          <Markdown text={part.text} />
-          <ShowAll chars={part.chars} item={item} />
-        </>
-      )}
+      {() => <ThinkingText part={part} item={item} />}
     </Collapsible>
+  );
+}
+
+export function ThinkingText({ part, item }: Pick<PartProps<ThinkingPart>, "part" | "item">) {
+  return (
+    <>
+      <Markdown text={part.text} />
+      <ShowAll chars={part.chars} item={item} />
+    </>
   );
 }

@@ -1,5 +1,5 @@
 import { useEffect, useState } from "react";
-import { useThreadStore } from "../contexts";
+import { useExpanded, useThreadStore } from "../contexts";
 import { inProject } from "../kit/format";
 import { useSelector } from "../kit/store";
 import { toError } from "../kit/toError";
@@ -11,13 +11,18 @@ import { AgentSummary, CollapsibleAgent, SingleAgent } from "../session/InlineAg
 import type { CallBody, CallPart } from "../data/values";
 import { CallRow } from "./CallRow";
 import { Collapsible } from "./Collapsible";
-import { callKey } from "./keys";
-import { unrecordedThinking } from "./unrecordedThinking";
+import { joinedThinking, thinkingText } from "./joinedThinking";
+import { callKey, thinkingKey } from "./keys";
 import type { PartProps } from "./partProps";
+import { ThinkingText } from "./ThinkingBlock";
 
 export function ToolUseBlock({ part, item, at }: PartProps<CallPart>) {
   const store = useThreadStore();
-  const quiet = [unrecordedThinking(item.parts[at - 1]), part.quiet].filter(Boolean);
+  const expanded = useExpanded();
+  const thinking = joinedThinking(item, at);
+  const key = thinkingKey(item, at - 1);
+  const shown = useSelector(expanded, () => expanded.has(key, expanded.thinking));
+  const quiet = [thinking && !thinking.text ? thinkingText(thinking) : "", part.quiet].filter(Boolean);
   const current = useSelector(store.position, ({ call }) => call === part.index);
   return (
     <div className={`call ${part.state}${current ? " current" : ""}`} data-call={part.index}>
@@ -30,12 +35,29 @@ export function ToolUseBlock({ part, item, at }: PartProps<CallPart>) {
         tooltip={[part.title, part.detail].filter(Boolean).join("\n")}
         note={part.note}
         state={part.state}
-        seconds={part.agents.length === 1 && part.agents[0]?.seconds != null ? null : part.seconds}
+        seconds={(part.agents.length === 1 && part.agents[0]?.seconds) || part.seconds}
         summary={
           <>
             <AgentSummary agents={part.agents} />
             {quiet.length > 0 && <span className="call-quiet"> + {quiet.join(", ")}</span>}
           </>
+        }
+        aside={
+          thinking?.text && (
+            <button type="button" className="link-button joined" aria-expanded={shown} onClick={() => expanded.toggle(key)}>
+              + {thinkingText(thinking)}
+            </button>
+          )
+        }
+        below={
+          thinking?.text &&
+          shown && (
+            <div className="thinking">
+              <div className="indented">
+                <ThinkingText part={thinking} item={item} />
+              </div>
+            </div>
+          )
         }
       >
         {() => (

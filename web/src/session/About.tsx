@@ -23,7 +23,7 @@ export function About({ usage }: { usage: UsageSummary | null }) {
   const { overview, source, thread } = useThreadStore();
   const loaded = useAsync("problems", () => source.problems(thread));
   return (
-    <section className="about" aria-label="About this session">
+    <section className="about-tab" aria-label="About this session">
       <dl className="facts">
         <div>
           <dt>ID</dt>

@@ -1,6 +1,6 @@
-/** How much is shown: the density, and filters for prompts, text, thinking, calls of a tool and errors. */
+/** How much is shown: the density, and filters for prompts, text, thinking, calls of a tool and errors. On a scrolled page the line has the title, the turn and the links of the header. */
 
-import { useLayoutEffect, useRef, useState, type RefObject } from "react";
+import { useLayoutEffect, useRef, useState, type ReactNode, type RefObject } from "react";
 import { useThreadStore } from "../contexts";
 import { NO_FILTER, isEmpty } from "../search/filter";
 import { ChipGroup } from "../kit/ChipGroup";
@@ -9,6 +9,7 @@ import { visible } from "../kit/PlainText";
 import { DENSITIES, type Density } from "../kit/settings";
 import type { Filter } from "../data/source";
 import { CurrentTurn } from "./CurrentTurn";
+import { HeadLinks } from "./SessionHead";
 import type { FilteredItems } from "./useFiltered";
 
 const KINDS: [kind: string, label: string][] = [
@@ -32,21 +33,31 @@ export function Filters({ density, onDensity, filter, onChange, filtered }: Prop
   const line = useRef<HTMLDivElement>(null);
   const { compact, stuck } = useLine(line);
   const [open, setOpen] = useState(false);
+  const folded = compact || stuck;
+  const densities = <ChipGroup label="Density" options={DENSITIES} value={density} name={capitalized} onChoose={onDensity} />;
   return (
-    <div ref={line} className={`filters${compact ? " compact" : ""}${stuck ? " stuck" : ""}`}>
-      <ChipGroup label="Density" options={DENSITIES} value={density} name={capitalized} onChoose={onDensity} />
-      {compact && (
+    <div ref={line} className={`filters${folded ? " compact" : ""}${stuck ? " stuck" : ""}`}>
+      {stuck ? <CurrentTurn /> : densities}
+      {stuck && (
+        <p className="head-actions">
+          <HeadLinks />
+        </p>
+      )}
+      {folded && (
         <button type="button" className={isEmpty(filter) ? "chip" : "chip on"} aria-expanded={open} onClick={() => setOpen(!open)}>
           Filter
         </button>
       )}
-      {(open || !compact) && <ShowOnly filter={filter} onChange={onChange} filtered={filtered} />}
-      {stuck && <CurrentTurn />}
+      {(open || !folded) && (
+        <ShowOnly filter={filter} onChange={onChange} filtered={filtered}>
+          {stuck && densities}
+        </ShowOnly>
+      )}
     </div>
   );
 }
 
-function ShowOnly({ filter, onChange, filtered }: Pick<Props, "filter" | "onChange" | "filtered">) {
+function ShowOnly({ filter, onChange, filtered, children }: Pick<Props, "filter" | "onChange" | "filtered"> & { children: ReactNode }) {
   const { overview } = useThreadStore();
   const tools = Object.entries(overview.tools).sort(([, a], [, b]) => b - a);
   const toggle = (kind: string) => {
@@ -60,6 +71,7 @@ function ShowOnly({ filter, onChange, filtered }: Pick<Props, "filter" | "onChan
   };
   return (
     <div className="show-only">
+      {children}
       <span className="filter-chips" role="group" aria-label="Show only">
         <span className="muted">Show only</span>
         {KINDS.map(([kind, label]) => (

@@ -24,12 +24,13 @@ export function AgentSummary({ agents }: { agents: AgentInfo[] }) {
   return (
     <span className="agent-summary">
       {" ◇ "}
-      <AgentFigures agent={first} />
+      <AgentFigures agent={first} timed={false} />
     </span>
   );
 }
 
-export function AgentFigures({ agent }: { agent: AgentInfo }) {
+/** What an agent did; without its time if that stands elsewhere. */
+export function AgentFigures({ agent, timed = true }: { agent: AgentInfo; timed?: boolean }) {
   return (
     <>
       {plural(agent.calls, "call")}
@@ -46,7 +47,7 @@ export function AgentFigures({ agent }: { agent: AgentInfo }) {
           <Cost figures={agent.figures} />
         </>
       )}
-      {agent.seconds !== null && ` · ${duration(agent.seconds)}`}
+      {timed && agent.seconds !== null && ` · ${duration(agent.seconds)}`}
       {agent.running && " · running"}
     </>
   );

@@ -1,20 +1,18 @@
-/** The model and the tokens of the responses in an item; the last item of a turn has the turn's own. */
+/** By how much the responses in an item made the context grow, and their model if it is another than before. */
 
-import { Count } from "../kit/Figure";
-import { model } from "../kit/format";
+import { exact, model, tokens } from "../kit/format";
 import { PlainText } from "../kit/PlainText";
 import type { TimelineItem } from "../data/values";
 
-export function ResponseFigures({ item: { figures, responses } }: { item: TimelineItem }) {
-  const name = responses.find((response) => response.model)?.model;
-  const tokens = responses.reduce((sum, response) => sum + response.figures.tokens, 0);
-  if ((figures !== null && figures.tokens > 0) || (!name && !tokens)) return null;
+export function ResponseFigures({ item: { new_model: name, context, grew } }: { item: TimelineItem }) {
+  if (!name && !grew) return null;
   return (
     <p className="response-figures">
-      {name && <PlainText title={name} text={model(name)} />}
-      {tokens > 0 && (
-        <span>
-          <Count value={tokens} unit="tokens" /> tokens
+      {name && <PlainText className="new-model" title={name} text={model(name)} />}
+      {grew !== null && grew !== 0 && (
+        <span className="grew" title={`The context ${grew > 0 ? "grew" : "shrank"} by ${exact(Math.abs(grew))}${context === null ? "" : ` to ${exact(context)}`} tokens`}>
+          {grew > 0 ? "+" : "−"}
+          {tokens(Math.abs(grew))}
         </span>
       )}
     </p>

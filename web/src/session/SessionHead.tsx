@@ -1,50 +1,49 @@
 /** The header of a session: title, totals, actions and notices. On a phone it is short until one asks for more. */
 
-import { useState } from "react";
-import { useThreadStore } from "../contexts";
+import { use, useState } from "react";
+import { PanelContext, useThreadStore } from "../contexts";
 import { caveats, TokensAndCost } from "../kit/Figure";
 import { day, duration, folder, fullTime, model, plural, timeOfDay } from "../kit/format";
 import { LiveDot } from "../kit/LiveDot";
-import { nextFrame } from "../kit/nextFrame";
 import { PlainText, visible } from "../kit/PlainText";
 import { useVersion } from "../kit/store";
-import { useAsync } from "../kit/useAsync";
-import { sessionHref, timelineHref } from "../route";
+import { sessionHref, timelineHref, withPanel, type PanelTab } from "../route";
 import { useActions, type Action } from "../shell/actions";
 import type { Overview, UsageSummary } from "../data/values";
-import { About } from "./About";
-import { ChangedFiles } from "./ChangedFiles";
 import { ContextChart } from "./ContextChart";
-import { ContextPanel } from "./ContextPanel";
+import { chosenTurn } from "./ContextTab";
 import { AgentFigures } from "./InlineAgent";
-import { SharePane } from "./SharePane";
+import { PanelLink, usePanel } from "./PanelLink";
+import { panelTabs, TAB_NAMES } from "./SidePanel";
 import { StarAndNote } from "./StarAndNote";
 
-/** Usage is loaded again after this many new items. */
-const USAGE_STEP = 20;
+/** The tabs of the panel, as the palette names them. */
+const ACTIONS: Record<PanelTab, { name: string; also: string }> = {
+  files: { name: "Files that this session changed", also: "diff blame versions changes" },
+  context: { name: "What fills the context", also: "window tokens prompt memory" },
+  requests: { name: "API requests of this session", also: "system prompt tools messages cache" },
+  about: { name: "About this session", also: "info details model version tokens cost" },
+  share: { name: "Share this session without secrets", also: "redact export publish" },
+};
 
 interface Props {
   onPlay(): void;
   playing: boolean;
   timeline: boolean;
+  usage: UsageSummary | null;
 }
 
-export function SessionHead({ onPlay, playing, timeline }: Props) {
+export function SessionHead({ onPlay, playing, timeline, usage }: Props) {
   const store = useThreadStore();
   useVersion(store);
   const { overview, source, thread } = store;
   const [more, setMore] = useState(false);
-  const [about, setAbout] = useState(false);
-  const [sharing, setSharing] = useState(false);
-  const [files, setFiles] = useState(false);
-  /** The turn whose context is shown. */
-  const [context, setContext] = useState<number | null>(null);
-  const loaded = useAsync("usage", () => nextFrame().then(() => source.usage(thread)), Math.floor(store.total / USAGE_STEP));
-  const usage = loaded.state === "ready" ? loaded.value : null;
+  const show = usePanel();
+  const tabs = panelTabs(source, thread);
   const exportUrl = source.exportUrl(thread);
   const download: Action[] = exportUrl === null ? [] : [{ name: "Export as one HTML file", run: () => location.assign(exportUrl) }];
-  const changes: Action[] = source.can.files ? [{ name: "Files that this session changed", run: () => setFiles(!files) }] : [];
-  useActions([...download, ...changes, { name: "Print", also: "pdf paper", run: () => print() }, { name: "About this session", also: "info details model version tokens cost", run: () => setAbout(!about) }]);
+  const panels = tabs.map((tab): Action => ({ ...ACTIONS[tab], run: () => show({ tab, chosen: "" }) }));
+  useActions([...panels, ...download, { name: "Print", also: "pdf paper", run: () => print() }]);
   return (
     <header className={more ? "session-head" : "session-head short"}>
       {overview.agent && (
@@ -62,34 +61,14 @@ export function SessionHead({ onPlay, playing, timeline }: Props) {
       <div className="head-row">
         <Location overview={overview} />
         <p className="head-actions">
-          <a
-            className="link-button"
-            aria-current={timeline ? "page" : undefined}
-            href={timeline ? sessionHref(thread) : timelineHref(thread)}
-            title={timeline ? "Back to the messages" : "The session over time"}
-          >
-            Timeline
-          </a>
-          {source.can.files && (
-            <button type="button" className="link-button" aria-expanded={files} onClick={() => setFiles(!files)}>
-              Files
-            </button>
-          )}
-          <button type="button" className="link-button" aria-pressed={playing} onClick={onPlay}>
+          <HeadLinks timeline={timeline} />
+          <button type="button" className="link-button secondary" aria-pressed={playing} onClick={onPlay}>
             Play
-          </button>
-          <button type="button" className="link-button secondary" aria-expanded={about} onClick={() => setAbout(!about)}>
-            About
           </button>
           {exportUrl && (
             <a className="link-button secondary" href={exportUrl} download title="Download this session as one HTML file">
               Export
             </a>
-          )}
-          {exportUrl && !overview.agent && (
-            <button type="button" className="link-button secondary" aria-expanded={sharing} onClick={() => setSharing(!sharing)}>
-              Share
-            </button>
           )}
           <button type="button" className="link-button secondary" onClick={() => print()}>
             Print
@@ -104,15 +83,34 @@ export function SessionHead({ onPlay, playing, timeline }: Props) {
         <ContextChart
           bars={usage?.context ?? null}
           turns={overview.turns}
-          onOpen={source.context && thread.branch === undefined ? setContext : undefined}
+          onOpen={tabs.includes("context") ? (turn) => show({ tab: "context", chosen: chosenTurn(turn) }) : undefined}
         />
       </div>
       <Notices overview={overview} />
-      {sharing && <SharePane session={thread.session} onClose={() => setSharing(false)} />}
-      {about && <About usage={usage} />}
-      {files && <ChangedFiles />}
-      {context !== null && <ContextPanel turn={context} turns={overview.turns} onTurn={setContext} />}
     </header>
+  );
+}
+
+/** The timeline and the tabs of the panel, in the header and in the line that stays of it. */
+export function HeadLinks({ timeline = false }: { timeline?: boolean }) {
+  const { source, thread } = useThreadStore();
+  const panel = use(PanelContext);
+  return (
+    <>
+      <a
+        className="link-button"
+        aria-current={timeline ? "page" : undefined}
+        href={withPanel(timeline ? sessionHref(thread) : timelineHref(thread), panel)}
+        title={timeline ? "Back to the messages" : "The session over time"}
+      >
+        Timeline
+      </a>
+      {panelTabs(source, thread).map((tab) => (
+        <PanelLink key={tab} className={tab === "files" || tab === "context" ? "link-button" : "link-button secondary"} panel={{ tab, chosen: "" }} current={panel?.tab === tab} title={ACTIONS[tab].name}>
+          {TAB_NAMES[tab]}
+        </PanelLink>
+      ))}
+    </>
   );
 }
 

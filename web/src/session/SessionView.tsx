@@ -1,15 +1,17 @@
 /** The page of an open session: outline, header, messages, search, filters, replay and keyboard shortcuts. */
 
-import { useEffect, useRef, useState } from "react";
-import { useThreadStore } from "../contexts";
+import { useEffect, useLayoutEffect, useRef, useState } from "react";
+import { PanelContext, useThreadStore } from "../contexts";
 import { isEmpty, NO_FILTER } from "../search/filter";
 import { itemTexts } from "../search/itemTexts";
 import { DENSITIES, settings, type Density } from "../kit/settings";
+import { nextFrame } from "../kit/nextFrame";
 import { useVersion } from "../kit/store";
 import { toError } from "../kit/toError";
+import { useAsync } from "../kit/useAsync";
 import { useKeys } from "../kit/useKeys";
 import { detailsKey, summaryKey, thinkingKey } from "../parts/keys";
-import { hasTarget, sessionHref, timelineHref, type SessionRoute } from "../route";
+import { hasTarget, sessionHref, timelineHref, withPanel, type SessionRoute } from "../route";
 import { useActions } from "../shell/actions";
 import { Bar } from "../shell/Bar";
 import { useShortcuts } from "../shell/shortcuts";
@@ -22,14 +24,20 @@ import { marksOf } from "./marksOf";
 import { MessageList } from "./MessageList";
 import { goToItem, goToNextError, goToTurn, returnTo, stepCall, stepTurn, toggleCall } from "./navigation";
 import { Outline } from "./Outline";
+import { usePanel } from "./PanelLink";
 import { Player, type Replay } from "./Player";
 import { savedPosition } from "./scrollPosition";
 import { SearchBar } from "./SearchBar";
 import { SessionHead } from "./SessionHead";
+import { PREVIEW, SharePreview } from "./SharePreview";
+import { SidePanel } from "./SidePanel";
 import { CONVERSATION, useConversation, useFiltered, type FilteredItems } from "./useFiltered";
 import { useSearch } from "./useSearch";
 import { useSearchHighlights } from "./useSearchHighlights";
 import { WaterfallView } from "./WaterfallView";
+
+/** Usage is loaded again after this many new items. */
+const USAGE_STEP = 20;
 
 const DENSITY_NAMES: Record<Density, string> = {
   conversation: "only prompts and last answers",
@@ -53,14 +61,19 @@ export function SessionView({ route, hash }: { route: SessionRoute; hash: string
   useEffect(() => store.expanded.setAll(density === "everything"), [store, density]);
   const main = useRef<HTMLElement>(null);
   useSearchHighlights(main, query);
-  useLinkTarget(route, hash, hit);
+  useLinkTarget(route, withPanel(hash, null), hit);
+  const { panel } = route;
+  const showPanel = usePanel();
+  useStill(store, panel !== null);
+  const loaded = useAsync("usage", () => nextFrame().then(() => store.source.usage(store.thread)), Math.floor(store.total / USAGE_STEP));
+  const usage = loaded.state === "ready" ? loaded.value : null;
 
   // On a phone, the hits are in the drawer.
   const changeQuery = (text: string) => {
     setQuery(text);
     setHit(null);
     typed.current = text;
-    const href = sessionHref(store.thread, route.target, text, route.density);
+    const href = withPanel(sessionHref(store.thread, route.target, text, route.density), panel);
     if (route.timeline) location.hash = href;
     else history.replaceState(history.state, "", href);
     setDrawer(text !== "");
@@ -68,7 +81,7 @@ export function SessionView({ route, hash }: { route: SessionRoute; hash: string
   const changeDensity = (density: Density) => {
     setDensity(density);
     settings.setDensity(density);
-    history.replaceState(history.state, "", sessionHref(store.thread, {}, query, density));
+    history.replaceState(history.state, "", withPanel(sessionHref(store.thread, {}, query, density), panel));
   };
   // A call may be hidden in the conversation.
   const reveal = () => density === "conversation" && setDensity("normal");
@@ -118,7 +131,7 @@ export function SessionView({ route, hash }: { route: SessionRoute; hash: string
   const turnInput = useTurnInput((turn) => run(goToTurn(store, turn)));
 
   const toggleTimeline = () => {
-    location.hash = route.timeline ? sessionHref(store.thread) : timelineHref(store.thread);
+    location.hash = withPanel(route.timeline ? sessionHref(store.thread) : timelineHref(store.thread), panel);
   };
   useActions(DENSITIES.map((name) => ({ name: `Show ${DENSITY_NAMES[name]}`, also: "density detail compact expand collapse", run: () => changeDensity(name) })));
   useShortcuts({
@@ -129,6 +142,7 @@ export function SessionView({ route, hash }: { route: SessionRoute; hash: string
     close: () => {
       if (query) changeQuery("");
       else if (drawer) setDrawer(false);
+      else if (panel) showPanel(null);
       else setReplay(null);
     },
     ...(!route.timeline && {
@@ -147,21 +161,23 @@ export function SessionView({ route, hash }: { route: SessionRoute; hash: string
   });
 
   return (
-    <>
+    <PanelContext value={panel}>
       <Bar page="session">
         <button type="button" className="drawer-button" aria-expanded={drawer} onClick={() => setDrawer(!drawer)}>
           {query ? "Hits" : "Turns"}
         </button>
         <SearchBar query={query} onQuery={changeQuery} search={search} current={hit} onStep={openHit} />
       </Bar>
-      <div className={`session${drawer ? " drawer-open" : ""}`}>
+      <div className={`session${drawer ? " drawer-open" : ""}${panel ? " with-panel" : ""}`}>
         <div className="sidebar">
           {query ? <Hits search={search} onHit={openHit} /> : <Outline onTurn={openTurn} />}
         </div>
         {drawer && <div className="backdrop" onClick={() => setDrawer(false)} />}
         <main ref={main}>
-          <SessionHead onPlay={play} playing={replay !== null} timeline={route.timeline} />
-          {route.timeline ? (
+          <SessionHead onPlay={play} playing={replay !== null} timeline={route.timeline} usage={usage} />
+          {panel?.tab === "share" && panel.chosen === PREVIEW ? (
+            <SharePreview session={store.thread.session} />
+          ) : route.timeline ? (
             <WaterfallView />
           ) : (
             <>
@@ -179,9 +195,10 @@ export function SessionView({ route, hash }: { route: SessionRoute; hash: string
             </p>
           )}
         </main>
+        {panel && <SidePanel panel={panel} usage={usage} />}
       </div>
       {replay && <Player replay={replay} onChange={setReplay} />}
-    </>
+    </PanelContext>
   );
 }
 
@@ -257,6 +274,16 @@ function useLinkTarget({ target, thread, query }: SessionRoute, hash: string, hi
   useEffect(() => {
     if (missing) store.showNotice("That message is not in this session. Showing the beginning instead.");
   }, [missing, store]);
+}
+
+/** Keep the message at the top of the screen in its place when the panel opens or closes and all lines break anew. */
+function useStill(store: ThreadStore, open: boolean): void {
+  const before = useRef(open);
+  useLayoutEffect(() => {
+    const saved = savedPosition();
+    if (before.current !== open && saved && scrollY > 0) void returnTo(store, saved);
+    before.current = open;
+  }, [open]);
 }
 
 /** `g` and digits: go to the turn with that number. */

@@ -1,9 +1,9 @@
-/** What follows a message: cache breaks; at the end of a turn, its commits and pull requests, then the model, the duration, tokens and cost, and how to go on from there. */
+/** What follows a message: cache breaks; at the end of a turn, its commits and pull requests, then the duration, tokens and cost, and how to go on from there. */
 
 import { useThreadStore } from "../contexts";
 import { useCopy } from "../kit/CopyTextButton";
 import { TokensAndCost } from "../kit/Figure";
-import { capitalized, duration, model } from "../kit/format";
+import { capitalized, duration } from "../kit/format";
 import { PlainText, visible } from "../kit/PlainText";
 import { SafeLink, isSafe } from "../kit/SafeLink";
 import { CacheBreaks } from "../parts/CacheBreaks";
@@ -32,7 +32,6 @@ export function TurnEnd({ item }: { item: TimelineItem }) {
         <p className="turn-end">
           {figures.tokens > 0 && (
             <>
-              {item.model && <PlainText title={item.model} text={model(item.model)} />}
               {seconds !== null && <span>{duration(seconds)}</span>}
               <TokensAndCost figures={figures} />
             </>

@@ -1,0 +1,142 @@
+"""The API requests of an open session as the values that the browser requests."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from reread.accounting.billing import Charge, charge_of
+from reread.base.coerce import as_dict, as_list, as_str
+from reread.base.format import size_text
+from reread.base.text import plural, truncate
+from reread.errors import NotFound
+from reread.model.conversation import Request
+from reread.model.request_changes import ADDED, DROPPED, request_changes
+from reread.reader.request_schema import RequestBody, RequestContext, RequestInfo, RequestList
+from reread.reader.thread_view import ThreadView
+from reread.reader.trim import Trimmer
+from reread.render.format import cache_break_text
+from reread.render.request_listing import comparable_text, sent_text
+from reread.session.context_parts import context_at, no_request_text
+from reread.tools._diff import compute_hunks
+from reread.tools.nodes import Code, Data, Diff, Node, Note, Section
+
+TITLE = 72
+"""So much of a message's beginning is its title."""
+_SIGNS = {ADDED: "+", DROPPED: "−"}
+
+
+def request_context(thread: ThreadView, *, turn: int | None, request: int | None, agent: str | None) -> RequestContext:
+    """Return what filled the context of a request: one by its number, or the last one of a turn."""
+    requests = thread.conversation.requests
+    context = context_at(thread.conversation, turn=turn, request=request, agent=agent)
+    noted = requests[context.request - 1] if context.request is not None else None
+    return RequestContext(
+        context=context, requests=len(requests), cache_breaks=_breaks(thread, noted) if noted is not None else []
+    )
+
+
+def list_requests(thread: ThreadView, start: int, count: int) -> RequestList:
+    """Return some of the requests of a thread."""
+    requests = thread.conversation.requests
+    shown = requests[start : start + count]
+    return RequestList(start=start, total=len(requests), requests=[_info(thread, request) for request in shown])
+
+
+def request_body(thread: ThreadView, number: int, *, changes: bool, whole: bool) -> RequestBody:
+    """Return a request as nodes; with `changes`, only what differs from the request before it."""
+    requests = thread.conversation.requests
+    if not 0 < number <= len(requests):
+        raise NotFound(no_request_text(len(requests), number))
+    request = requests[number - 1]
+    trimmer = Trimmer(lambda _: None, whole=whole)
+    nodes = list(_changes(requests[number - 2] if number > 1 else None, request) if changes else _content(request))
+    return RequestBody(
+        info=_info(thread, request),
+        requests=len(requests),
+        verified=request.verified,
+        missing=request.missing,
+        nodes=trimmer.nodes(nodes),
+        cut=trimmer.cut,
+    )
+
+
+def _info(thread: ThreadView, request: Request) -> RequestInfo:
+    turn, response = request.turn, request.response
+    charge = charge_of(response.rows[-1].usage, None) if response is not None and response.rows else Charge()
+    return RequestInfo(
+        number=request.number,
+        turn=turn.index if turn is not None else None,
+        time=request.timestamp,
+        model=request.model,
+        purpose=request.query_source,
+        tokens=charge.prompt if response is not None and response.rows else None,
+        read_tokens=charge.read,
+        output_tokens=charge.output,
+        cache_breaks=_breaks(thread, request),
+    )
+
+
+def _breaks(thread: ThreadView, request: Request) -> list[str]:
+    found = thread.breaks.of(request.response) if request.response is not None else None
+    return [cache_break_text(found)] if found is not None else []
+
+
+def _content(request: Request) -> Iterator[Node]:
+    """Yield a whole request: parameters, system prompt, tools and messages, each closed at first."""
+    marks = {tuple(mark.path or ())[:2] for mark in request.cache_marks}
+    cached = {True: " · cached up to here", False: ""}
+    yield Section(title="Parameters", nodes=[Data(value=request.params)], open=False)
+    for n, block in enumerate(request.system):
+        text = sent_text(block)
+        mark = cached[("system", n) in marks]
+        yield Section(
+            title=f"System {n + 1} · {_size(text)}{mark}", nodes=[Code(text=text, path=f"system {n + 1}")], open=False
+        )
+    if request.tools:
+        tools = [_tool(as_dict(tool)) for tool in request.tools]
+        yield Section(title=plural(tools, "tool"), nodes=tools, open=False)
+    for n, message in enumerate(request.messages):
+        blocks = [sent_text(block) for block in as_list(message.get("content"))]
+        role = as_str(message.get("role")) or "?"
+        size, mark = _size("".join(blocks)), cached[("messages", n) in marks]
+        title = f"{n + 1} {role} · {size}{mark} · {_beginning(next(iter(blocks), ''))}"
+        names = (f"message {n + 1}, block {number}" for number in range(1, len(blocks) + 1))
+        nodes: list[Node] = [Code(text=text, path=name) for text, name in zip(blocks, names, strict=True)]
+        yield Section(title=title, nodes=nodes, open=False)
+
+
+def _tool(tool: dict[str, Any]) -> Node:
+    name, text = as_str(tool.get("name")) or "?", as_str(tool.get("description")) or ""
+    nodes: list[Node] = [Code(text=text, path=name)] if text else []
+    rest = {name: value for name, value in tool.items() if name not in ("name", "description")}
+    return Section(title=f"{name} · {_beginning(text)}", nodes=[*nodes, Data(value=rest)], open=False)
+
+
+def _changes(before: Request | None, request: Request) -> Iterator[Node]:
+    """Yield what a request added, dropped and edited since the one before it."""
+    if before is None:
+        yield Note(text="The first request: all of it is new.")
+        return
+    changes = request_changes(before, request)
+    if not changes:
+        yield Note(text="Equal to the request before.")
+    for change in changes:
+        old, new = comparable_text(change.before), comparable_text(change.after)
+        value = change.before if change.after is None else change.after
+        role = as_str(as_dict(value).get("role")) if change.part == "message" else None
+        name = f"{change.part} {change.name}{f' · {role}' if role else ''}"
+        if change.change in _SIGNS:
+            text = old or new
+            title = f"{_SIGNS[change.change]} {name} · {_size(text)} · {_beginning(text)}"
+            yield Section(title=title, nodes=[Code(text=text, path=name)], open=False)
+        else:
+            yield Section(title=f"~ {name}", nodes=[Diff(path=name, hunks=compute_hunks(old, new))])
+
+
+def _beginning(text: str) -> str:
+    return truncate(" ".join(text[: 4 * TITLE].split()), TITLE)
+
+
+def _size(text: str) -> str:
+    return size_text(len(text.encode("utf-8", "surrogatepass")))

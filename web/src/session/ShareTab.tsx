@@ -1,0 +1,250 @@
+/** The review before a session is shared: what will be replaced, by kind, a decision for each, the preview, the file. */
+
+import { useEffect, useState, type FormEvent } from "react";
+import { changeReview, FORMATS, loadReview, shareDocumentUrl, sharePreviewUrl, type ShareChange } from "../data/sharing";
+import type { ShareChoices, ShareFinding, ShareReview } from "../data/values";
+import { ChipGroup } from "../kit/ChipGroup";
+import { DisclosureButton } from "../kit/DisclosureButton";
+import { plural } from "../kit/format";
+import { PlainText } from "../kit/PlainText";
+import { toError } from "../kit/toError";
+import { kindName } from "./findingKinds";
+import { PanelLink, PlaceLink } from "./PanelLink";
+import { PREVIEW, sharePreview } from "./SharePreview";
+
+const LEVELS: [level: string, title: string, note: string][] = [
+  ["likely", "To decide", "These may be secrets. Replace or keep each of them."],
+  ["certain", "Secrets", "They have the format of a vendor, or are texts of your own."],
+  ["personal", "Personal details", "Names, folders, hosts, mail addresses and remotes get pseudonyms."],
+];
+const FORMAT_NAMES: Record<string, string> = { html: "Page", markdown: "Markdown", json: "JSON", jsonl: "Session file" };
+
+export function ShareTab({ session, chosen }: { session: string; chosen: string }) {
+  const [review, setReview] = useState<ShareReview | null>(null);
+  const [error, setError] = useState<string | null>(null);
+  const [form, setForm] = useState<string>(FORMATS[0]);
+  const take = (answer: Promise<ShareReview>) =>
+    answer.then(
+      (next) => {
+        setReview(next);
+        setError(null);
+        sharePreview.set(next.undecided === 0);
+      },
+      (fault: unknown) => setError(toError(fault).message),
+    );
+  useEffect(() => void take(loadReview(session)), [session]);
+  const change = (wanted: ShareChange) => void take(changeReview(session, wanted));
+  return (
+    <section className="share-tab" aria-label="Share">
+      {error !== null && <p role="alert">{error}</p>}
+      {review === null && error === null && <p className="note">Looking for secrets and personal details…</p>}
+      {review !== null && (
+        <>
+          <Summary findings={review.findings} />
+          <Choices choices={review.choices} onChoose={(choices) => change({ action: "choose", choices })} />
+          {LEVELS.map(([level, title, note]) => (
+            <Level key={level} title={title} note={note} session={session} change={change}
+              findings={review.findings.filter((finding) => finding.level === level)} />
+          ))}
+          <OwnText onReplace={(text) => change({ action: "text", text })} />
+          <div className="share-actions">
+            <ChipGroup label="Format" options={FORMATS} value={form as (typeof FORMATS)[number]} name={(name) => FORMAT_NAMES[name] ?? name} onChoose={setForm} />
+            <Document review={review} session={session} form={form} previewed={chosen === PREVIEW} />
+          </div>
+        </>
+      )}
+    </section>
+  );
+}
+
+/** What will be replaced, in one sentence. */
+function Summary({ findings }: { findings: ShareFinding[] }) {
+  const replaced = findings.filter(({ decision }) => decision === "replace");
+  const personal = replaced.filter(({ level }) => level === "personal").length;
+  const secrets = replaced.length - personal;
+  const parts = [secrets ? plural(secrets, "secret") : "", personal ? plural(personal, "personal detail") : ""].filter(Boolean);
+  return (
+    <p className="share-summary">
+      {parts.length ? <strong>{parts.join(" and ")} will be replaced.</strong> : <strong>Nothing will be replaced.</strong>}
+    </p>
+  );
+}
+
+const isWhole = (choices: ShareChoices) => choices.thinking && choices.turns === "";
+
+/** The links to the document, as soon as it can be made. */
+function Document({ review, session, form, previewed }: { review: ShareReview; session: string; form: string; previewed: boolean }) {
+  if (review.undecided > 0) return <p className="note warning">Decide on {plural(review.undecided, "finding")} to continue.</p>;
+  if (form === "jsonl" && !isWhole(review.choices))
+    return <p className="note">The session's own file has all turns and thinking; choose another format.</p>;
+  return (
+    <p className="share-links">
+      <PanelLink className="preview-beside" panel={{ tab: "share", chosen: previewed ? "" : PREVIEW }}>
+        {previewed ? "Close the preview" : "Preview"}
+      </PanelLink>
+      <a href={sharePreviewUrl(session)} target="_blank" rel="noreferrer">
+        Preview in a new tab
+      </a>
+      <a className="share-download" href={shareDocumentUrl(session, form)} download>
+        Download
+      </a>
+    </p>
+  );
+}
+
+const SWITCHES = [["thinking", "Thinking"], ["agents", "Agents"], ["images", "Images"]] as const;
+
+function Choices({ choices, onChoose }: { choices: ShareChoices; onChoose(choices: ShareChoices): void }) {
+  const [turns, setTurns] = useState(choices.turns);
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    if (turns.trim() !== choices.turns) onChoose({ ...choices, turns: turns.trim() });
+  };
+  return (
+    <form className="share-text share-choices" onSubmit={submit} aria-label="What to share">
+      <label>
+        Turns <input value={turns} placeholder="all, or 3-9" size={10} onBlur={submit} onChange={(event) => setTurns(event.target.value)} />
+      </label>
+      <span role="group" aria-label="Included">
+        {SWITCHES.map(([name, title]) => (
+          <button key={name} type="button" className="chip" aria-pressed={choices[name]} onClick={() => onChoose({ ...choices, [name]: !choices[name] })}>
+            {title}
+          </button>
+        ))}
+      </span>
+    </form>
+  );
+}
+
+interface FindingsProps {
+  session: string;
+  findings: ShareFinding[];
+  change(wanted: ShareChange): void;
+}
+
+function Level({ title, note, session, findings, change }: FindingsProps & { title: string; note: string }) {
+  if (findings.length === 0) return null;
+  return (
+    <section className="share-level" aria-label={title}>
+      <h2>
+        {title} <span className="muted num">{findings.length}</span>
+      </h2>
+      <p className="note">{note}</p>
+      <ul>
+        {alike(findings).map((group) => (
+          <Group key={group[0]!.id} session={session} findings={group} change={change} />
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+/** Findings in groups that get one answer: those of one kind and, if they may be secrets, of one name. */
+function alike(findings: ShareFinding[]): ShareFinding[][] {
+  const groups = new Map<string, ShareFinding[]>();
+  for (const finding of findings) {
+    const key = finding.level !== "likely" || finding.name ? `${finding.kind} ${finding.name}` : finding.id;
+    groups.set(key, [...(groups.get(key) ?? []), finding]);
+  }
+  return [...groups.values()];
+}
+
+/** Findings that get one answer; the only one is shown at once, several on request. */
+function Group({ session, findings, change }: FindingsProps) {
+  const [open, setOpen] = useState(false);
+  const [first] = findings;
+  if (!first) return null;
+  const places = findings.reduce((sum, { count }) => sum + count, 0);
+  const name = first.kind.split("-").includes(first.name) ? "" : first.name;
+  return (
+    <li>
+      <p className="share-what">
+        <strong>{kindName(first.kind)}</strong> {name && <PlainText text={`${name} `} />}
+        <span className="muted">
+          {findings.length > 1 && `${plural(findings.length, "value")} in `}
+          {plural(places, "place")}
+        </span>
+      </p>
+      {(findings.length === 1 || first.level === "likely") && <Finding finding={first} session={session} />}
+      <Decision findings={findings} change={change} />
+      {findings.length > 1 && (
+        <DisclosureButton small open={open} onToggle={() => setOpen(!open)}>
+          <span className="muted">Each of the {findings.length} values</span>
+        </DisclosureButton>
+      )}
+      {open && (
+        <ul>
+          {findings.map((finding) => (
+            <li key={finding.id}>
+              <Finding finding={finding} session={session} />
+              <Decision findings={[finding]} change={change} />
+            </li>
+          ))}
+        </ul>
+      )}
+    </li>
+  );
+}
+
+function Finding({ finding, session }: { finding: ShareFinding; session: string }) {
+  return (
+    <>
+      <p>
+        <code>{finding.mask}</code>
+        {finding.decision === "replace" && (
+          <>
+            {" → "}
+            <code>{finding.replacement}</code>
+          </>
+        )}{" "}
+        {finding.line > 0 && (
+          <PlaceLink thread={{ session }} target={{ line: finding.line }}>
+            line {finding.line}
+          </PlaceLink>
+        )}
+        {finding.count > 1 && <span className="muted"> and {plural(finding.count - 1, "more place")}</span>}
+      </p>
+      {finding.context && (
+        <p className="share-context" dir="auto">
+          <PlainText text={finding.context} />
+        </p>
+      )}
+    </>
+  );
+}
+
+const ANSWERS = ["replace", "keep"] as const;
+
+/** One decision for findings that are alike. */
+function Decision({ findings, change }: Pick<FindingsProps, "findings" | "change">) {
+  const ids = findings.map(({ id }) => id);
+  const decided = ANSWERS.find((answer) => findings.every(({ decision }) => decision === answer)) ?? null;
+  return (
+    <p className="share-decision">
+      <ChipGroup label="Decision" options={ANSWERS} value={decided} name={(answer) => (answer === "replace" ? "Replace" : "Keep")}
+        onChoose={(decision) => change({ action: "decide", ids, decision })} />
+      <button type="button" className="chip" title="In this and all other sessions" onClick={() => change({ action: "decide", ids, decision: "keep", everywhere: true })}>
+        Keep everywhere
+      </button>
+    </p>
+  );
+}
+
+function OwnText({ onReplace }: { onReplace(text: string): void }) {
+  const [text, setText] = useState("");
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    if (text.trim()) onReplace(text);
+    setText("");
+  };
+  return (
+    <form className="share-text" onSubmit={submit}>
+      <label>
+        Also replace <input value={text} onChange={(event) => setText(event.target.value)} />
+      </label>
+      <button type="submit" disabled={!text.trim()}>
+        Replace
+      </button>
+    </form>
+  );
+}
