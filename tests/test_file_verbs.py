@@ -205,10 +205,10 @@ def test_blame_of_a_file_that_is_now_somewhere_else(project: Path, tmp_path: Pat
 
 
 def test_blame_says_which_sessions_it_could_not_read(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(path: Path, _: object) -> None:
+    def fail(_: object, path: str, __: object) -> None:
         raise Unreadable.at(path, PermissionError(13, "Permission denied"))
 
-    monkeypatch.setattr("reread.reports.file_index._derive", fail)
+    monkeypatch.setattr("reread.session.session_pass.SessionPass.derive", fail)
     unread: list[str] = []
     file = project / "two" / "b.txt"
     file.write_text(LINES)

@@ -9,6 +9,7 @@ from effort import one_in
 from making import SESSION, answer, jsonl, progress, reply, result, told, use, user
 from test_index_recall import FOLDERS, files_in
 
+import reread
 from reread.disk.file_set import find_files
 from reread.index import hit_locations
 from reread.index.hit_locations import LocationsTable, forget_places
@@ -17,7 +18,7 @@ from reread.index.hits import Hit, HitBuilder
 from reread.index.matching import Snippet
 from reread.index.query import And
 from reread.index.scan import scan
-from reread.index.update import unindexed
+from reread.index.update import refresh, unindexed
 
 
 def all_hits(paths: list[Path]) -> list[Hit | None]:
@@ -81,6 +82,19 @@ def test_hits_in_a_known_session_do_not_open_it(session: list[Path], monkeypatch
     assert any(hit.branch is not None for hit in opened if hit is not None)
     monkeypatch.setattr(OpenedSession, "__init__", refuse)
     assert all_hits(session) == opened
+
+
+def test_the_hits_of_a_search_open_no_session(
+    session: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    refresh(find_files([tmp_path]))
+    opened = {(hit.path, hit.line, hit.kind): hit for hit in opened_hits(session, monkeypatch) if hit is not None}
+    monkeypatch.setattr(OpenedSession, "__init__", refuse)
+    found = list(reread.search("first OR gone OR inside OR answer OR done OR text", root=tmp_path))
+    assert {hit.turn for hit in found} == {1, 2, None} and {hit.agent for hit in found} == {None, "x1", "z9"}
+    for hit in found:
+        known = opened[hit.path, hit.line, hit.kind]
+        assert (hit.turn, hit.branch, hit.call) == (known.turn, known.branch, known.call)
 
 
 def test_turns_change_when_the_session_goes_on_elsewhere(session: list[Path], monkeypatch: pytest.MonkeyPatch) -> None:

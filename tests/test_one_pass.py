@@ -1,18 +1,37 @@
-"""One pass over new bytes: what a search reads is counted at once, and nothing is read for one of them alone."""
+"""One pass over new bytes: what is derived at once equals what is derived alone, and nothing is read for one alone."""
 
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
+from random import Random
 from typing import Any
 
+import msgspec
 import pytest
-from making import jsonl, told, user
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from making import SESSION, answer, jsonl, reply, result, told, use, user
 
 import reread
 from reread.accounting import workers
 from reread.disk.derived_cache import PROOF
 from reread.disk.file_set import find_files
 from reread.disk.sources import FileSource
+from reread.index.build_process import derive_all
+from reread.index.hit_locator import OpenedSession
 from reread.index.store import index_folder
 from reread.index.update import LEAST, refresh
+from reread.reports.facts_cache import facts_of
+from reread.reports.file_index import FileIndexReader
+from reread.session.session_pass import SessionPass
+
+KILLS = int(os.environ.get("REREAD_KILLS", "4"))
 
 
 @pytest.fixture
@@ -70,6 +89,7 @@ def test_a_search_reads_nothing_for_usage_alone(root: Path, monkeypatch: pytest.
 
     with monkeypatch.context() as patch:
         patch.setattr(FileSource, "read", spy)
+        patch.setattr(SessionPass, "derive", lambda *_: None)  # folds the session, and so reads it
         refresh(find_files([root]))
     assert min(read) >= size - PROOF
     assert reread.usage(root=root).totals.output_tokens == 3
@@ -106,3 +126,140 @@ def test_much_that_is_new_is_indexed(root: Path) -> None:
         file.write(jsonl(*told(user("needle " + "hay " * (LEAST // 4)))))
     assert sorted(lines_found(root, "needle")) == [1, 2]
     assert (index_folder() / "meta.json").read_bytes() != before
+
+
+def sessions_in(root: Path) -> list[Path]:
+    return sorted(path for path in root.rglob("*.jsonl") if not path.name.startswith("agent-"))
+
+
+def everything(root: Path) -> dict[str, Any]:
+    """All that is derived of the sessions, as the verbs give it."""
+    names = list(map(str, sessions_in(root)))
+    with closing(FileIndexReader()) as reader:
+        files = reader.read(names)
+        traces = {name: files.traces_of(name) for paths in files.paths.values() for name in paths}
+    return {
+        "usage": reread.usage(root=root).rows,
+        "facts": sorted(map(msgspec.msgpack.encode, facts_of(map(Path, names)))),
+        "files": files.paths,
+        "traces": traces,
+        "hits": sorted(map(repr, reread.search("needle", root=root, limit=None, order="newest"))),
+    }
+
+
+def alone(root: Path) -> dict[str, Any]:
+    """The same, each derived by itself, with nothing kept of what was there before."""
+    before = os.environ["REREAD_CACHE"]
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ["REREAD_CACHE"] = folder
+        try:
+            return everything(root)
+        finally:
+            os.environ["REREAD_CACHE"] = before
+
+
+def exchange(number: int, *, parent: str | None = None) -> bytes:
+    """A prompt, an edit and its result."""
+    prompt = user(f"needle {number}", **({"parentUuid": parent} if parent else {}))
+    edit = use(f"t{number}", "Write", file_path=f"/f{number % 3}.py", content=f"needle\n{number}\n")
+    data = {"type": "create", "filePath": f"/f{number % 3}.py", "content": f"needle\n{number}\n", "structuredPatch": []}
+    done = answer(result(f"t{number}", "needle written"), data=data)
+    return jsonl(
+        *(
+            {**record, "uuid": f"{number}-{n}"}
+            for n, record in enumerate(told(prompt, reply(edit, id=f"m{number}"), done))
+        )
+    )
+
+
+def append(root: Path, number: int) -> None:
+    with (root / f"projects/p/{SESSION}.jsonl").open("ab") as file:
+        file.write(exchange(number))
+
+
+def rewind(root: Path, number: int) -> None:
+    with (root / f"projects/p/{SESSION}.jsonl").open("ab") as file:
+        file.write(exchange(number, parent="0-2"))
+
+
+def rewrite(root: Path, number: int) -> None:
+    (root / f"projects/p/{SESSION}.jsonl").write_bytes(exchange(0) + exchange(number))
+
+
+def tear(root: Path, number: int) -> None:
+    with (root / f"projects/p/{SESSION}.jsonl").open("ab") as file:
+        file.write(exchange(number)[:-40])
+
+
+def add_agent(root: Path, number: int) -> None:
+    path = root / f"projects/p/{SESSION}/subagents/agent-x{number % 2}.jsonl"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    records = told(user("go"), reply(f"needle of an agent {number}"), user("more"))
+    with path.open("ab") as file:
+        file.write(jsonl(*({**record, "isSidechain": True, "agentId": f"x{number % 2}"} for record in records)))
+
+
+def add_session(root: Path, number: int) -> None:
+    (root / f"projects/p/s{number}.jsonl").write_bytes(exchange(number))
+
+
+CHANGES = (append, rewind, rewrite, tear, add_agent, add_session)
+PASSES: tuple[Callable[[Path], object], ...] = (
+    lambda root: refresh(find_files([root])),
+    lambda root: derive_all(find_files([root])),
+    lambda root: list(facts_of(sessions_in(root))),
+    lambda root: reread.usage(root=root),
+    everything,
+)
+
+
+@settings(max_examples=30)
+@given(st.lists(st.tuples(st.sampled_from(CHANGES), st.sampled_from((*PASSES, None))), min_size=1, max_size=6))
+def test_what_is_derived_in_one_pass_equals_what_is_derived_alone(steps: list[Any]) -> None:
+    before = os.environ["REREAD_CACHE"]
+    with tempfile.TemporaryDirectory() as folder:
+        root, os.environ["REREAD_CACHE"] = Path(folder) / "root", f"{folder}/cache"
+        try:
+            (root / "projects/p").mkdir(parents=True)
+            rewrite(root, 1)
+            for number, (change, derive) in enumerate(steps, 2):
+                change(root, number)
+                if derive is not None:
+                    derive(root)
+            assert everything(root) == alone(root)
+        finally:
+            os.environ["REREAD_CACHE"] = before
+
+
+DERIVER = """
+import sys
+from pathlib import Path
+from reread.disk.file_set import find_files
+from reread.index.build_process import derive_all
+print("ready", flush=True)
+derive_all(find_files([Path(sys.argv[1])]))
+"""
+
+
+def test_a_pass_that_is_killed_leaves_nothing_half(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    chance = Random(1)
+    rewrite(root, 1)
+    for number in range(2, 60):
+        (root / f"projects/p/s{number}.jsonl").write_bytes(b"".join(map(exchange, range(number))))
+    for number in range(60, 60 + KILLS):
+        chance.choice(CHANGES)(root, number)
+        child = subprocess.Popen([sys.executable, "-c", DERIVER, str(root)], stdout=subprocess.PIPE)
+        assert child.stdout is not None and child.stdout.readline()
+        time.sleep(chance.random())  # killed at any time
+        child.send_signal(signal.SIGKILL)
+        child.communicate()
+    expected = alone(root)
+    derive_all(find_files([root]))
+    with monkeypatch.context() as patch:
+
+        def refuse(_: object, path: object, *__: object) -> Any:
+            raise AssertionError(f"{path} was opened")
+
+        patch.setattr(SessionPass, "_open", refuse)
+        patch.setattr(OpenedSession, "__init__", refuse)
+        assert everything(root) == expected  # and no verb opens a session again

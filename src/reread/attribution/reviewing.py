@@ -38,8 +38,7 @@ from reread.attribution.review_values import (
     ReviewPart,
     ReviewTurn,
 )
-from reread.attribution.session_trail import TRAILS, SessionTrail, TrailTurn, decode_trail
-from reread.base import jsontext
+from reread.attribution.session_trail import SessionTrail, TrailTurn, read_trails
 from reread.base.paths import comparable_path, path_name
 from reread.disk import layout
 from reread.errors import Misuse, NotFound
@@ -70,17 +69,14 @@ class SessionTrails:
         progress: Progress | None = None,
         unread: list[str] | None = None,
     ) -> None:
-        roots = [root] if isinstance(root, str | Path) else root
-        self.reader: FileIndexReader = FileIndexReader(TRAILS)
-        self.index: FileIndex = self.reader.read(layout.session_paths(roots), progress=progress, unread=unread)
-        self.by_path: dict[str, SessionTrail] = {}
-        for name, value in self.reader.other_values(self.index.names).items():
-            with suppress(*jsontext.DECODE_ERRORS):
-                self.by_path[name] = decode_trail(value)
+        paths = list(layout.session_paths([root] if isinstance(root, str | Path) else root))
+        self.by_path: dict[str, SessionTrail] = read_trails(paths, progress=progress, unread=unread)
+        self._reader = FileIndexReader()
+        self.index: FileIndex = self._reader.read(self.by_path)
 
     def close(self) -> None:
         """Close the catalogue."""
-        self.reader.close()
+        self._reader.close()
 
 
 def find_review(

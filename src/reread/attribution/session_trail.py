@@ -4,25 +4,33 @@ from __future__ import annotations
 
 import re
 from array import array
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing, suppress
+from pathlib import Path
 from typing import Any
 
 import msgspec
 
+from reread.base import jsontext
 from reread.base.coerce import as_dict, as_list, as_str
 from reread.base.text import one_line
 from reread.base.times import timestamp_ms
-from reread.disk.derived_cache import encoded
+from reread.disk.cache import FileState
+from reread.disk.derived_cache import DerivedValue, DerivedValues, encoded
+from reread.errors import RereadError
 from reread.history.line_trace import line_numbers
 from reread.model.conversation import Call, Message, Turn
 from reread.reports.digest_report import COMMAND, DigestTest, tests_run
-from reread.reports.file_index import SessionDerivation
+from reread.reports.file_index import files_state
 from reread.reports.session_facts import SHELLS
 from reread.session.commits import GitOperationsByTurn, calls_with_agents
 from reread.session.session import Session
+from reread.session.session_pass import FILES, SessionPass
 
 TABLE, FORMAT = "session_trails", 1
 """The table of the catalogue; change the format when values would be found differently now."""
+TRAILS = f"{__name__}:TrailsPart"
+"""The part of a pass over sessions that derives trails."""
 LONGEST_PROMPT = 8000
 """Characters of a prompt that are kept; a view shows fewer, so that nothing is cut off before it was scanned."""
 MOST_WRITTEN = 20_000
@@ -116,8 +124,74 @@ def _storable(value: Any) -> Any:
     return list(map(_storable, as_list(value))) if isinstance(value, list | tuple) else value
 
 
-TRAILS = SessionDerivation(TABLE, FORMAT, session_trail)
-decode_trail = msgspec.msgpack.Decoder(SessionTrail).decode
+_decode = msgspec.msgpack.Decoder(SessionTrail).decode
+
+
+class TrailsPart:
+    """The trails of sessions, as a part of the pass over them."""
+
+    def __init__(self) -> None:
+        self._values = DerivedValues(TABLE, format=FORMAT)
+        self._unsaved: list[DerivedValue] = []
+
+    def state(self, path: Path) -> bytes:
+        """Return a hash of the state of a session's files."""
+        return files_state(str(path))
+
+    def is_current(self, path: Path, state: bytes) -> bool:
+        """True if the trail of a session in this state is known."""
+        trail = _known(self._values.values([str(path)]).get(str(path)))
+        return trail is not None and trail.state == state
+
+    def derive(self, session: Session, state: bytes) -> SessionTrail:
+        """Return the trail of a session."""
+        trail = session_trail(session, state)
+        assert session.path is not None
+        file = FileState.at(session.path)
+        self._unsaved.append(DerivedValue(str(session.path), file, file.size, b"", encoded(trail) or b""))
+        return trail
+
+    def save(self) -> None:
+        """Write the trails to the catalogue."""
+        if self._unsaved:
+            self._values.save(self._unsaved)
+            self._unsaved.clear()
+
+    def close(self) -> None:
+        """Close the catalogue."""
+        self._values.close()
+
+
+def read_trails(
+    sessions: Iterable[str], *, progress: Callable[[int], None] | None = None, unread: list[str] | None = None
+) -> dict[str, SessionTrail]:
+    """Return the trails of sessions by their files; those that cannot be read are left out, and go to `unread`.
+
+    Of a session that has to be opened, the versions of files are derived too, which a review needs next.
+    """
+    names = list(sessions)
+    with closing(DerivedValues(TABLE, format=FORMAT)) as values:
+        stored = values.values(names)
+    found: dict[str, SessionTrail] = {}
+    with SessionPass((FILES, TRAILS)) as opened:
+        for name in names:
+            try:
+                trail = _known(stored.pop(name, None))
+                found[name] = (
+                    trail if trail is not None and trail.state == files_state(name) else opened.derive(name, TRAILS)
+                )
+            except (RereadError, OSError):
+                if unread is not None:
+                    unread.append(name)
+            if progress is not None:
+                progress(1)
+    return found
+
+
+def _known(value: bytes | None) -> SessionTrail | None:
+    with suppress(*jsontext.DECODE_ERRORS):
+        return _decode(value) if value else None
+    return None
 
 
 def _trail_turn(turn: Turn, calls: list[Call], dropped: list[str], written: bytes) -> TrailTurn:

@@ -29,9 +29,12 @@ from reread.dataset.schema import TABLES, VERSION, Row
 from reread.dataset.table_files import TableFiles
 from reread.dataset.transcripts import TranscriptFile
 from reread.dataset.usage_rows import settled_rows
+from reread.disk import layout
 from reread.disk.cache import FileState
 from reread.disk.file_set import FileSet
 from reread.errors import RereadError, Unwritable, naming_file
+from reread.session.session import Session, threads_of
+from reread.session.session_pass import SessionPass
 
 SMALL_PART = 8 << 20
 """A part of fewer bytes is joined with others of its month when that month changes."""
@@ -139,17 +142,18 @@ class TableUpdate:
         """Write what changed and what has to be written again, and return the parts that stay as they are."""
         removed = changed | gone
         months = {part.month for part in before.parts if not removed.isdisjoint(part.transcripts)}
-        for path in sorted(changed, key=lambda path: (files.states[states[path][0]].modified, path)):
-            name, state = states[path]
-            try:
-                with naming_file(name):
-                    transcript = TranscriptFile(Path(name), self.machine)
-                    months.add(transcript.origin.month)
-                    parts.add_transcript(transcript, state)
-            except (RereadError, OSError):
-                self._unread.append(name)
-            if self._progress is not None:
-                self._progress(1)
+        with SessionPass() as sessions:
+            for path in sorted(changed, key=lambda path: (files.states[states[path][0]].modified, path)):
+                name, state = states[path]
+                try:
+                    with naming_file(name):
+                        transcript = TranscriptFile(Path(name), self.machine, _opened(sessions, name))
+                        months.add(transcript.origin.month)
+                        parts.add_transcript(transcript, state)
+                except (RereadError, OSError):
+                    self._unread.append(name)
+                if self._progress is not None:
+                    self._progress(1)
         kept: list[TablePart] = []
         for part in before.parts:
             is_stale = not removed.isdisjoint(part.transcripts)
@@ -214,6 +218,14 @@ class TableUpdate:
     def _report(self, manifest: TablesManifest, read: int, unchanged: int, removed: int) -> TablesReport:
         rows = {table: manifest.rows(table) for table in TABLES}
         return TablesReport(self.machine, rows, read, unchanged, removed, tuple(sorted(self._unread)))
+
+
+def _opened(sessions: SessionPass, name: str) -> Session | None:
+    """Open a session by the pass; None if it is an agent's file, or was captured, which has rows of its own."""
+    if os.path.basename(name).startswith(layout.AGENT_PREFIX):
+        return None
+    session = sessions.open(name)
+    return session if not threads_of(session).transcripts else None
 
 
 class _Overtaken(Exception):

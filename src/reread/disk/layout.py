@@ -514,6 +514,12 @@ def project_from_folder(folder: str, name: str) -> str:
     return name.replace("-", "/") if name.startswith("-") else name
 
 
+def main_file(path: str) -> str:
+    """Return the session's file that any file belongs to; that of an agent in the old layout is read to tell."""
+    is_old = os.path.basename(path).startswith(AGENT_PREFIX) and f"/{SUBAGENTS}/" not in path.replace("\\", "/")
+    return session_file(path, _session_id_of(Path(path)) or "" if is_old else "")
+
+
 def session_file(path: str, session: str = "") -> str:
     """Return the session's file that an agent's file belongs to; other files are their own."""
     if not os.path.basename(path).startswith(AGENT_PREFIX):

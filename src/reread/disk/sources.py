@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import time
 import weakref
+from collections.abc import Generator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Protocol
 
@@ -20,6 +23,19 @@ if TYPE_CHECKING:
 
 LIVE_SECONDS = 30.0
 """A file that was modified this recently is probably still being written."""
+LARGEST_WHOLE = 16 << 20
+"""Larger files are never read as a whole."""
+_whole = ContextVar("whole", default=False)
+
+
+@contextmanager
+def whole_files() -> Generator[None]:
+    """Read each file that is opened meanwhile at once: for work on all of its records, each read costs more."""
+    token = _whole.set(True)
+    try:
+        yield
+    finally:
+        _whole.reset(token)
 
 
 class Source(Protocol):
@@ -126,9 +142,15 @@ class FileSource:
         except OSError as error:
             raise Unreadable.at(path, error) from error
         self._identity = (status.st_dev, status.st_ino)
+        self._bytes: bytes | None = None
+        """All bytes, as they were when it was opened."""
+        if _whole.get() and status.st_size <= LARGEST_WHOLE:
+            self._bytes = self.read(0, status.st_size)
 
     def read(self, offset: int, length: int) -> bytes:
         """Return the bytes at an offset; fewer if the file has shrunk."""
+        if self._bytes is not None:
+            return self._bytes[offset : offset + length]
         try:
             return self._file.read_at(offset, length)
         except (OSError, ValueError) as error:
@@ -137,6 +159,11 @@ class FileSource:
     def close(self) -> None:
         """Close the file: nothing more can be read."""
         self._file.close()
+
+    @property
+    def is_whole(self) -> bool:
+        """True if all of it is in memory."""
+        return self._bytes is not None
 
     @property
     def kept_as(self) -> str | None:

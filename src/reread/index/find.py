@@ -20,7 +20,15 @@ from reread.index.compile import IndexScope
 from reread.index.matching import is_confirmed
 from reread.index.query import And, Errors, InProject, InSession, Node, Not, Or, Period, named, parse_kinds, parse_query
 from reread.index.search_question import SearchQuestion
-from reread.index.store import BrokenIndex, Cursor, DocumentLocation, IndexReader, drop_index, is_available
+from reread.index.store import (
+    BrokenIndex,
+    Cursor,
+    DocumentLocation,
+    IndexReader,
+    drop_index,
+    has_older_index,
+    is_available,
+)
 
 if TYPE_CHECKING:
     from reread.index.document_reader import DocumentReader, FoundDocument
@@ -37,6 +45,7 @@ NOTES = {
 """The limits of an answer, by the state of the index."""
 TOGETHER = 20
 """How many hits are read at a time."""
+REPLACED = "The search index of another version of reread was built anew."
 DAMAGED = "The search index was damaged; it is built anew."
 UNSEARCHED = "This answer is incomplete: {} of {} files are still being indexed and were not searched; try again later."
 
@@ -227,6 +236,7 @@ def _find(
     keys: Mapping[str, str] | None,
     refresh: Callable[[FileSet], update.RefreshResult],
 ) -> Hits:
+    replaced = REPLACED if has_older_index() else ""
     reader, state = refresh(files)
     rest = update.unindexed(reader, files) if reader is None or state != update.CURRENT else {}
     unsearched = 0
@@ -242,7 +252,9 @@ def _find(
     texts = islice(answer.texts, start, None)
     documents = _documents(reader, texts, answer.confirm)
     hits = _taken_together(_hits(keys, documents, question.marker(), limit))
-    return Hits(hits, answer, " ".join(filter(None, [answer.note, _note(state, files, unsearched)])), unsearched)
+    return Hits(
+        hits, answer, " ".join(filter(None, [replaced, answer.note, _note(state, files, unsearched)])), unsearched
+    )
 
 
 def _scan(question: SearchQuestion, rest: Mapping[str, Cursor], files: FileSet) -> list[FoundDocument]:

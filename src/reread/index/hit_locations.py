@@ -1,8 +1,8 @@
 """Places: what a hit says of its record besides the text, kept in the catalogue for each file.
 
-They are saved when a session is opened for a hit, so that later hits need not open it. They are used only if the file,
-and those of the session's agents if the places depend on them, are as they were. What the places do not tell, the
-opened session does.
+They are saved when a session is indexed, so that hits need not open it. They are used only if the file, and those of
+the session's agents if the places depend on them, are as they were: of a session that has grown since, and is not
+indexed again yet, the places are found and saved when it is opened for a hit. What they do not tell, it does.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from reread.model.conversation import Conversation
 
 TABLE = "places"
-FORMAT = 1
+FORMAT = 2
 NONE, UNKNOWN = -1, -2
 """Stand for the turn of a message that is in none, and of one that was not looked for."""
 MOST_STEPS = 200_000
@@ -138,7 +138,8 @@ class FileLocations(msgspec.Struct, array_like=True):
     """The states of all files of the session, if the places depend on them."""
     ids: list[str]
     """The sessions whose agents belong to it."""
-    conversation: ConversationLocations
+    conversation: msgspec.Raw
+    """Its `ConversationLocations`, encoded."""
 
 
 AgentTurn = Callable[[str], tuple[int | None, int | None]]
@@ -250,7 +251,8 @@ def _array(kind: str, data: bytes) -> array[int]:
     return column
 
 
-_decode = msgspec.msgpack.Decoder(FileLocations).decode
+_decode_file = msgspec.msgpack.Decoder(FileLocations).decode
+_decode = msgspec.msgpack.Decoder(ConversationLocations).decode
 
 
 class LocationsTable:
@@ -258,28 +260,58 @@ class LocationsTable:
 
     def __init__(self) -> None:
         self._values = DerivedValues(TABLE, format=FORMAT)
+        self._unsaved: list[DerivedValue] = []
 
     def read(self, path: str, main: str) -> SavedLocations | None:
         """Return the places of a file of a session; None if they are not known, or not as its files are now."""
+        saved = self._current(path, main)
+        with suppress(ValueError):  # of another form
+            return SavedLocations(path, _decode(saved)) if saved is not None else None
+        return None
+
+    def has(self, path: str, main: str) -> bool:
+        """True if the places of a file of a session are known as its files are now."""
+        return self._current(path, main) is not None
+
+    def _current(self, path: str, main: str) -> msgspec.Raw | None:
         try:
             value = self._values.current(path, FileState.at(path))
             if value is None:
                 return None
-            saved = _decode(decompressed(value, LARGEST_VALUE))
+            saved = _decode_file(decompressed(value, LARGEST_VALUE))
         except (OSError, ValueError):  # damaged, or of another form
             return None
         if saved.format != code_format() or (saved.files and saved.files != session_states(main, saved.ids)):
             return None
-        return SavedLocations(path, saved.conversation)
+        return saved.conversation
 
-    def save(self, path: str, state: FileState, places: FileLocations) -> None:
-        """Save the places of a file that was in a state when it was read."""
+    def save(
+        self,
+        path: str,
+        state: FileState,
+        places: ConversationLocations,
+        files: dict[str, FileState] | None = None,
+        ids: Sequence[str] = (),
+    ) -> None:
+        """Keep the places of a file that was in a state when it was read, and if they depend on them, those of others.
+
+        `flush` writes them.
+        """
         value = encoded(places)
         if value is not None:
-            self._values.save([DerivedValue(path, state, state.size, b"", compressed(value))])
+            file = FileLocations(code_format(), files or {}, list(ids), msgspec.Raw(value))
+            known = compressed(encoded(file) or b"")
+            self._unsaved.append(DerivedValue(path, state, state.size, b"", known))
+
+    def flush(self) -> None:
+        """Write what was saved to the catalogue."""
+        if self._unsaved:
+            self._values.save(self._unsaved)
+            self._unsaved.clear()
 
     def close(self) -> None:
         """Close the catalogue."""
+        self.flush()
         self._values.close()
 
 

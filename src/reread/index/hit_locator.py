@@ -13,7 +13,6 @@ from reread.disk.sources import FileSource
 from reread.index.document_reader import FoundDocument
 from reread.index.hit_locations import (
     Columns,
-    FileLocations,
     HitLocation,
     LocatedCall,
     LocationsTable,
@@ -22,7 +21,6 @@ from reread.index.hit_locations import (
     session_states,
 )
 from reread.model.conversation import Agent, Call, Conversation, Message
-from reread.session.fold_schema import code_format
 from reread.session.loader import Loader
 from reread.session.threads import SessionThreads
 
@@ -50,10 +48,11 @@ class _Agents(NamedTuple):
 class OpenedSession:
     """A session in which hits are located."""
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, threads: SessionThreads | None = None, state: FileState | None = None) -> None:
+        """Open a session, unless it was opened after its file was in a state."""
         self._path = path
-        self._state = FileState.at(path)
-        self._threads = SessionThreads(FileSource(Path(path)))
+        self._state = state or FileState.at(path)
+        self._threads = threads or SessionThreads(FileSource(Path(path)))
         self._threads.loader.save()
         self._saved: set[tuple[str, bool]] = set()
 
@@ -76,7 +75,7 @@ class OpenedSession:
         self._saved.add((path, agents))
         if path == self._path and not agents:
             places = make_places(conversation, None, None, message_turns(conversation))
-            table.save(path, self._state, FileLocations(code_format(), {}, [], places))
+            table.save(path, self._state, places)
             return
         files, id = self._agents.files, layout.agent_id(Path(path))
         if threads.transcripts or path not in files or files.get(self._path) != self._state:
@@ -87,7 +86,13 @@ class OpenedSession:
             places = make_places(self._agents.loaders[id].conversation, id, self._agent_turn)
         else:
             return
-        table.save(path, files[path], FileLocations(code_format(), files, self._agents.ids, places))
+        table.save(path, files[path], places, files, self._agents.ids)
+
+    def save_all(self, table: LocationsTable) -> None:
+        """Save the places of all its files."""
+        self.save_places(self._path, table, agents=bool(self._threads.loader.conversation.inline_agents))
+        for loader in self._agents.loaders.values():
+            self.save_places(str(loader.source.path), table, agents=False)
 
     @cached_property
     def _agents(self) -> _Agents:

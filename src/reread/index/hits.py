@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
@@ -90,8 +89,7 @@ class HitBuilder:
     def hit(self, found: FoundDocument, snippet: Snippet, ranked: RankedText | None = None) -> Hit | None:
         """Return the hit of a document; None if its session cannot be read."""
         ranked = ranked or RankedText(found)
-        session_id = _session_id(found.path) if os.path.basename(found.path).startswith(layout.AGENT_PREFIX) else ""
-        main = layout.session_file(found.path, session_id)
+        main = layout.main_file(found.path)
         header = self.header(main)
         if header is None:
             return None
@@ -172,11 +170,6 @@ class HitBuilder:
                 del self._sessions[next(iter(self._sessions))]
         self._sessions[path] = opened
         return opened
-
-
-def _session_id(path: str) -> str:
-    envelope = layout.first_envelope(Path(path))
-    return envelope.sessionId or "" if envelope is not None else ""
 
 
 def _link(key: str, place: HitLocation, line: int, match: str) -> str:

@@ -1,23 +1,25 @@
-"""Index the files that changed, and count the usage in what is new."""
+"""Index the sessions that changed, count the usage in what is new, and keep the places of their texts."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import closing
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing, suppress
 from pathlib import Path
 
 from reread.accounting.file_scan import DigestUpdate
+from reread.disk import layout
 from reread.disk.cache import FileState
 from reread.disk.file_set import FileSet
 from reread.disk.sources import FileSource
 from reread.disk.states import one_moment
-from reread.errors import NotFound, Unreadable, naming_file
+from reread.errors import NotFound, RereadError, Unreadable, naming_file
 from reread.index.document import ParseState
 from reread.index.file_pass import FilePass
 from reread.index.hit_locations import forget_places
 from reread.index.stale_files import Progress, changed_files, continued
 from reread.index.store import Cursor, IndexUpdate, file_id, take_request
 from reread.session.saved_fold import forget_folds
+from reread.session.session_pass import PLACES, SessionPass
 
 COMMIT_BYTES = 192 << 20
 """A long update is committed after this many bytes, so that little is lost if it is interrupted."""
@@ -26,8 +28,13 @@ TURN_BYTES = 8 << 20
 """Others get their turn after at least so many bytes: to begin again takes a while."""
 
 
-def index_changes(update: IndexUpdate, files: FileSet, progress: Progress | None) -> bool:
-    """Index what changed since the last commit, whoever made it; False if another process asked for its turn before."""
+def index_changes(
+    update: IndexUpdate, files: FileSet, progress: Progress | None = None, parts: Sequence[str] = ()
+) -> bool:
+    """Index what changed since the last commit, whoever made it; False if another process asked for its turn before.
+
+    The sessions that changed are opened once for the places of their texts and other `parts` that the catalogue keeps.
+    """
     changed, gone = changed_files(update.cursors, files)
     for path in gone:
         update.delete(file_id(path))
@@ -35,9 +42,9 @@ def index_changes(update: IndexUpdate, files: FileSet, progress: Progress | None
     forget_folds(gone)
     forget_places(gone)
     unsaved = 0
-    with closing(DigestUpdate()) as digests:
-        for path in changed:
-            for count in index_file(update, digests, path, files.failures):
+    with closing(DigestUpdate()) as digests, SessionPass(tuple(dict.fromkeys((PLACES, *parts)))) as sessions:
+        for main, paths in _by_session(changed).items():
+            for count in _index_session(update, digests, paths, files.failures):
                 unsaved += count
                 if progress is not None:
                     progress(count)
@@ -48,10 +55,27 @@ def index_changes(update: IndexUpdate, files: FileSet, progress: Progress | None
                     unsaved = 0
                 if is_wanted:
                     return False
+            with suppress(RereadError, OSError):  # a hit in it says what is wrong
+                sessions.derive(main, PLACES)
         if changed or gone:
             update.commit()
             digests.save()
     return True
+
+
+def _by_session(changed: Iterable[str]) -> dict[str, list[str]]:
+    """Return files by the session's file that they belong to, in the order of the first of each session."""
+    sessions: dict[str, list[str]] = {}
+    for path in changed:
+        sessions.setdefault(layout.main_file(path), []).append(path)
+    return sessions
+
+
+def _index_session(
+    update: IndexUpdate, digests: DigestUpdate, paths: Sequence[str], failures: list[str]
+) -> Iterator[int]:
+    for path in paths:
+        yield from index_file(update, digests, path, failures)
 
 
 def index_file(update: IndexUpdate, digests: DigestUpdate, path: str, failures: list[str]) -> Iterator[int]:

@@ -29,7 +29,7 @@ from reread.index.terms import LONGEST, prepare, word_pieces
 from reread.storage.lock import lock
 from reread.storage.safe_open import PRIVATE_FOLDER, is_own, make_own_folder, open_own
 
-FORMAT = 6
+FORMAT = 7
 """Change it when documents are made or indexed differently: the index is then built anew."""
 NAME = "search"
 HEAP = 48 << 20
@@ -103,6 +103,12 @@ def file_id(path: str) -> int:
 def index_folder() -> Path:
     """Return the folder of the index."""
     return cache_folder() / f"{NAME}-{FORMAT}"
+
+
+def has_older_index() -> bool:
+    """True if there is an index of another format, which the next update replaces, and none of this one."""
+    folder = index_folder()
+    return not folder.exists() and any(other.is_dir() for other in folder.parent.glob(f"{NAME}-*"))
 
 
 def is_available() -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from contextlib import suppress
 from copy import deepcopy
 from pathlib import Path
@@ -79,11 +80,12 @@ def refresh(
     least: int = 0,
     most: int | None = None,
     scanned: int = 0,
+    parts: Sequence[str] = (),
 ) -> RefreshResult:
     """Index what changed in some files, if at least `least` and at most `most` bytes are to be read.
 
     If another process is updating the index, maybe for other files, it is waited for; only briefly if no more than
-    `scanned` bytes are missing.
+    `scanned` bytes are missing. Other `parts` of the sessions that changed are derived in the same pass.
     """
     reader = open_reader()
     cursors = reader.cursors if reader is not None else {}
@@ -104,7 +106,7 @@ def refresh(
                 if update is None:
                     return RefreshResult(open_reader(), BEHIND)
                 with gc_paused():
-                    is_done = index_changes(update, files, progress)
+                    is_done = index_changes(update, files, progress, parts)
             if not is_done:
                 time.sleep(TURN_SECONDS)
                 wait = max(wait, LONGEST_TURN)

@@ -18,6 +18,7 @@ from reread.tools.spilled import ReadSpilled
 
 CACHED = 16
 """How many bodies stay decoded: drawing one call asks for each of its records several times."""
+ALL = 1 << 62
 
 
 PLAINLY_DONE, SUSPECT = 1, 2
@@ -84,6 +85,12 @@ class Bodies:
         self._written = _Recent(lambda index: _written_results(self.native(index)))
         self._results = _Recent(lambda index: RecordResults.of(self.content(index)))
         self._diffs = _Recent(lambda index: b'"bashEditDiff"' in self.records.body(index))
+
+    def keep(self) -> None:
+        """Keep everything that is decoded: for work on all records of a file that is not too large."""
+        self.records.keep()
+        for recent in (self._natives, self._contents, self._written, self._results, self._diffs):
+            recent.most = ALL
 
     def native(self, index: int) -> dict[str, Any]:
         """Return a record's object in the native format."""
@@ -155,11 +162,12 @@ class _Recent(Generic[T]):
     def __init__(self, make: Callable[[int], T]) -> None:
         self._make = make
         self._made: dict[int, T] = {}
+        self.most = CACHED
 
     def __getitem__(self, index: int) -> T:
         made = self._made
         found = made.pop(index) if index in made else self._make(index)
-        if len(made) >= CACHED:
+        if len(made) >= self.most:
             del made[next(iter(made))]
         made[index] = found  # the last one is the most recent
         return found

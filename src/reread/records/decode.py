@@ -130,6 +130,11 @@ class Records(Sequence[Record]):
         self._lines = array("I")
         self._offsets = array("Q")
         self._lengths = array("I")
+        self._kept: dict[int, Record] | None = None
+
+    def keep(self) -> None:
+        """Keep each record that is asked for, with what was decoded of it: for work that asks for all several times."""
+        self._kept = {}
 
     def add(self, line: int, offset: int, length: int) -> None:
         """Append the position of one record."""
@@ -188,9 +193,14 @@ class Records(Sequence[Record]):
     def __getitem__(self, index: int | slice) -> Record | list[Record]:
         if isinstance(index, slice):
             return [self[n] for n in range(*index.indices(len(self)))]
+        kept = self._kept
+        if kept is not None and index in kept:
+            return kept[index]
         record = self.in_source(index)
         if self.origin is not None:
             record.line, record.offset, record.state = self.origin(record.line, record.offset)
+        if kept is not None:
+            kept[index] = record
         return record
 
     def in_source(self, index: int) -> Record:

@@ -27,6 +27,8 @@ MARKS = (
     b'"nested_memory"',
 )
 """One of these is in every record that tells what was loaded."""
+TELLING = frozenset({"api-request-shape", "attachment", "system"})
+"""The types of these records."""
 MEMORY = ("instructions", "nested_memory")
 """The attachments that hold memory files."""
 LONGEST_MEMORY = 200_000
@@ -63,7 +65,7 @@ def advice_facts(conversation: Conversation) -> AdviceFacts:
     loaded: dict[tuple[str, str], int | None] = {}
     memory: dict[str, None] = {}
     for record in conversation.records:
-        if any(mark in record.body for mark in MARKS):
+        if record.type in TELLING and any(mark in record.body for mark in MARKS):
             for kind, name, chars in _loaded(record):
                 loaded[kind, name] = max(chars or 0, loaded.get((kind, name)) or 0) or None
             memory |= dict.fromkeys(_memory(record))

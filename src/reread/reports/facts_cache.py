@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import closing, suppress
+from contextlib import closing, nullcontext, suppress
 from pathlib import Path
 
 import msgspec
@@ -17,17 +17,17 @@ from reread.disk import layout
 from reread.disk.cache import FileState
 from reread.disk.derived_cache import DerivedValue, DerivedValues, encoded
 from reread.disk.layout import AgentFolders
+from reread.disk.sources import FileSource, whole_files
 from reread.errors import RereadError, naming_file
 from reread.reports.session_facts import SessionFacts, session_facts
 from reread.session.cache_breaks import CacheBreak
-from reread.session.session import open as open_session
+from reread.session.session import Session
+from reread.session.session_pass import FACTS, SessionPass
 
 Progress = Callable[[int], None]
 """Called with the number of sessions that were read."""
 TABLE, FORMAT = "session_facts", 4
 """Where the catalogue keeps facts; change the format when they would be found differently now."""
-BATCH = 50
-"""So many sessions are read before their facts are stored."""
 
 
 class _Stored(msgspec.Struct, array_like=True):
@@ -36,19 +36,37 @@ class _Stored(msgspec.Struct, array_like=True):
     facts: SessionFacts
 
 
+class _StoredState(msgspec.Struct, array_like=True):
+    state: bytes
+    facts: msgspec.Raw
+
+
 _decode = msgspec.msgpack.Decoder(_Stored).decode
+_decode_state = msgspec.msgpack.Decoder(_StoredState).decode
 
 
 def facts_of(
     paths: Iterable[Path], *, cache: bool = True, progress: Progress | None = None, unread: list[str] | None = None
 ) -> Iterator[SessionFacts]:
     """Yield the facts of session files, the client's agents included; files that cannot be read go to `unread`."""
-    paths = list(paths)
-    if not cache:
-        yield from _read_all(paths, None, {}, progress, unread)
-        return
-    with closing(DerivedValues(TABLE, format=FORMAT)) as values:
-        yield from _read_all(paths, values, values.values([str(path) for path in paths]), progress, unread)
+    paths, known, folders = list(paths), dict[str, bytes](), AgentFolders()
+    if cache:
+        with closing(DerivedValues(TABLE, format=FORMAT)) as values:
+            known = values.values([str(path) for path in paths])
+    with SessionPass() if cache else nullcontext() as sessions:
+        for path in paths:
+            try:
+                facts = _known_facts(known.get(str(path)), _state(path, folders)) if cache else None
+                if facts is None:
+                    facts = sessions.derive(path, FACTS) if sessions is not None else _read(path)
+            except (RereadError, OSError):
+                if unread is not None:
+                    unread.append(str(path))
+                continue
+            finally:
+                if progress is not None:
+                    progress(1)
+            yield facts
 
 
 def known_agent_types(paths: Iterable[str], *, cache: bool = True) -> dict[str, str]:
@@ -77,36 +95,46 @@ def _sessions(paths: Iterable[str]) -> Iterator[Path]:
     return (Path(path) for path in paths if not os.path.basename(path).startswith(layout.AGENT_PREFIX))
 
 
-def _read_all(
-    paths: list[Path],
-    values: DerivedValues | None,
-    known: dict[str, bytes],
-    progress: Progress | None,
-    unread: list[str] | None,
-) -> Iterator[SessionFacts]:
-    fresh: list[DerivedValue] = []
-    folders = AgentFolders()
-    for path in paths:
-        try:
-            state = _state(path, folders)
-            facts = _known_facts(known.get(str(path)), state)
-            if facts is None:
-                with naming_file(path):
-                    facts = session_facts(open_session(path))
-                fresh.append(_derived(path, _Stored(state, facts)))
-        except (RereadError, OSError):
-            if unread is not None:
-                unread.append(str(path))
-            continue
-        finally:
-            if progress is not None:
-                progress(1)
-        yield facts
-        if values is not None and len(fresh) >= BATCH:
-            values.save(fresh)
-            fresh.clear()
-    if values is not None and fresh:
-        values.save(fresh)
+def _read(path: Path) -> SessionFacts:
+    with naming_file(path), whole_files():
+        return session_facts(Session(FileSource(path)))
+
+
+class FactsPart:
+    """The facts of sessions, as a part of the pass over them."""
+
+    def __init__(self) -> None:
+        self._values = DerivedValues(TABLE, format=FORMAT)
+        self._folders = AgentFolders()
+        self._unsaved: list[DerivedValue] = []
+
+    def state(self, path: Path) -> bytes:
+        """Return a hash of everything that the facts of a session depend on."""
+        return _state(path, self._folders)
+
+    def is_current(self, path: Path, state: bytes) -> bool:
+        """True if the facts of a session in this state are known."""
+        value = self._values.values([str(path)]).get(str(path))
+        with suppress(*jsontext.DECODE_ERRORS):
+            return value is not None and _decode_state(value).state == state
+        return False
+
+    def derive(self, session: Session, state: bytes) -> SessionFacts:
+        """Return the facts of a session."""
+        facts = session_facts(session)
+        assert session.path is not None
+        self._unsaved.append(_derived(session.path, _Stored(state, facts)))
+        return facts
+
+    def save(self) -> None:
+        """Write the facts to the catalogue."""
+        if self._unsaved:
+            self._values.save(self._unsaved)
+            self._unsaved.clear()
+
+    def close(self) -> None:
+        """Close the catalogue."""
+        self._values.close()
 
 
 def _state(path: Path, folders: AgentFolders) -> bytes:

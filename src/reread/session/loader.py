@@ -41,6 +41,8 @@ class Loader:
         path = source.path
         if path is not None:
             conversation.bodies.read_spilled = partial(spilled_text, path)
+        if isinstance(source, FileSource) and source.is_whole:
+            conversation.bodies.keep()
         self.conversation = conversation
         self._fold = Fold(conversation)
         self._decoder = Decoder(self._fold.push_lines)

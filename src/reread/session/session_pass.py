@@ -1,0 +1,117 @@
+"""One pass over sessions: each is opened once, and all that the catalogue keeps of opened sessions is derived then.
+
+A search needs the places of texts, `stats` facts, `blame` the versions of files. Whoever has to open a session for one
+of them leaves the others in the catalogue, too. Each part is saved with the state of the files that it was made of, so
+a pass that is killed leaves whole parts, and the next one goes on there. Parts are on higher floors, so they are named.
+"""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Sequence
+from contextlib import suppress
+from functools import cached_property
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Protocol, Self
+
+from reread.base.gc_pause import gc_paused
+from reread.disk.sources import FileSource, whole_files
+from reread.disk.states import one_moment
+from reread.errors import RereadError, naming_file
+from reread.session.session import Session
+
+PARTS = PLACES, FACTS, FILES = (
+    "reread.index.session_places:PlacesPart",
+    "reread.reports.facts_cache:FactsPart",
+    "reread.reports.file_index:FilesPart",
+)
+"""The parts, in the order in which they are derived."""
+SAVED_RECORDS = 50_000
+"""So many records are read before what was derived of them is saved."""
+
+
+class SessionPart(Protocol):
+    """A kind of value that the catalogue keeps of each session."""
+
+    def state(self, path: Path) -> Any:
+        """Return the state of all that the part of a session depends on."""
+        ...
+
+    def is_current(self, path: Path, state: Any) -> bool:
+        """True if the catalogue has the part of a session in this state."""
+        ...
+
+    def derive(self, session: Session, state: Any) -> Any:
+        """Return the part of a session that was opened after it was in a state; `save` stores it."""
+        ...
+
+    def save(self) -> None:
+        """Store what was derived, in one transaction."""
+        ...
+
+    def close(self) -> None:
+        """Close the catalogue."""
+        ...
+
+
+class SessionPass:
+    """Opens sessions, and derives what the catalogue lacks of them; what is left to be saved is when it is closed."""
+
+    def __init__(self, parts: Sequence[str] = PARTS) -> None:
+        """Derive some parts of each session."""
+        self._names = parts
+        self._unsaved = 0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if "_parts" in self.__dict__:
+            self.save()
+            for part in self._parts.values():
+                part.close()
+
+    @cached_property
+    def _parts(self) -> dict[str, SessionPart]:
+        named = ((name, *name.split(":")) for name in self._names)
+        return {name: getattr(import_module(module), kind)() for name, module, kind in named}
+
+    def derive(self, path: str | Path, wanted: str) -> Any:
+        """Open a session and return the part that is wanted of it; its other parts are derived if they are missing."""
+        return self._open(Path(path), wanted)[1]
+
+    def fill(self, path: str | Path) -> None:
+        """Derive the parts that are missing of a session, if any are; one that cannot be read is left out."""
+        path = Path(path)
+        with suppress(RereadError, OSError), one_moment():
+            if not all(part.is_current(path, part.state(path)) for part in self._parts.values()):
+                self.open(path)
+
+    def open(self, path: str | Path) -> Session:
+        """Open a session, and derive the parts that are missing of it."""
+        return self._open(Path(path), None)[0]
+
+    def _open(self, path: Path, wanted: str | None) -> tuple[Session, Any]:
+        """Open a session; if a part that is not wanted cannot be derived, whoever wants it says so."""
+        found = None
+        with naming_file(path), one_moment(), whole_files(), gc_paused():
+            states = {name: part.state(path) for name, part in self._parts.items()}
+            session = Session(FileSource(path))
+            for name, part in self._parts.items():
+                if name == wanted:
+                    found = part.derive(session, states[name])
+                elif not part.is_current(path, states[name]):
+                    with suppress(RereadError, OSError), naming_file(path):
+                        part.derive(session, states[name])
+        self._unsaved += len(session.records)
+        if self._unsaved >= SAVED_RECORDS:
+            self.save()
+        return session, found
+
+    def save(self) -> None:
+        """Save what was derived so far."""
+        for part in self._parts.values():
+            part.save()
+        self._unsaved = 0
+        gc.collect()  # sessions are cycles, and collecting was paused
