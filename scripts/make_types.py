@@ -26,8 +26,8 @@ from reread.render import json_values
 from reread.session.cache_breaks import CacheBreak
 from reread.session.context_parts import Context, ContextPart
 from reread.session.context_window import ContextDrop, ContextFill
+from reread.session.finding import Finding
 from reread.session.results import TurnResult
-from reread.session.rules import Finding
 from reread.tools import nodes
 
 ROOT = Path(__file__).parent.parent

@@ -36,9 +36,10 @@ from reread.reader.session_view import SessionView
 from reread.reader.steps import run_steps
 from reread.render.diff_table import difference_lines
 from reread.render.file_listing import history_lines, version_lines
-from reread.render.finding_listing import drift_lines, report_lines, secret_lines
+from reread.render.finding_listing import drift_lines, report_lines
 from reread.render.listings import header_lines, short_ids
 from reread.render.search_results import result_lines
+from reread.render.secret_listing import secret_lines
 from reread.render.selection import Selection
 from reread.render.stats_table import call_lines, stats_csv, stats_lines
 from reread.render.terminal import TerminalView, make_console

@@ -26,7 +26,7 @@ from reread.base import jsontext
 from reread.cli._options import SAMPLES
 from reread.errors import Unwritable
 from reread.model.parts import TEXT, TOOLS
-from reread.reader import html_export, library_schema, schema
+from reread.reader import html_export, library_schema, page_assets, schema
 from reread.reader.item_texts import message_texts
 from reread.reader.session_view import SessionView
 from reread.reader.site_export import index_html, write_site
@@ -53,11 +53,11 @@ def reader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     folder.mkdir()
     (folder / "export.js").write_text(SCRIPT)
     (folder / "export.css").write_text(STYLE)
-    (folder / "NOTICES.txt").write_bytes((html_export.STATIC / "NOTICES.txt").read_bytes())
-    monkeypatch.setattr(html_export, "STATIC", folder)
-    html_export.inline_assets.cache_clear()
+    (folder / "NOTICES.txt").write_bytes((page_assets.STATIC / "NOTICES.txt").read_bytes())
+    monkeypatch.setattr(page_assets, "STATIC", folder)
+    page_assets.inline_assets.cache_clear()
     yield
-    html_export.inline_assets.cache_clear()
+    page_assets.inline_assets.cache_clear()
 
 
 class ParsedPage(HTMLParser):
@@ -337,8 +337,8 @@ def test_without_javascript_the_texts_are_shown_up_to_a_limit(monkeypatch: pytes
 
 
 def test_a_missing_reader_is_an_error(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(html_export, "STATIC", tmp_path)
-    html_export.inline_assets.cache_clear()
+    monkeypatch.setattr(page_assets, "STATIC", tmp_path)
+    page_assets.inline_assets.cache_clear()
     with pytest.raises(reread.Unreadable, match=r"Cannot read the built reader .*; install reread again\."):
         reread.export(read(user("x")), "html")
 
@@ -377,7 +377,7 @@ def test_a_site_has_an_index_pages_and_shared_assets(sessions: list[Path], tmp_p
         sources = [value for _, name, value in page.attributes if name in ("src", "href")]
         assert all((folder / source).is_file() for source in sources) and len(sources) == 2
         assert page.index["home"] == "index.html"
-    assert (folder / "assets" / "reader.js").read_text() == html_export.reader_file("export.js")
+    assert (folder / "assets" / "reader.js").read_text() == page_assets.reader_file("export.js")
 
 
 def test_the_index_names_the_models_of_agents_too(tmp_path: Path) -> None:
@@ -428,8 +428,8 @@ def test_unreadable_sessions_and_folders_are_reported(sessions: list[Path], tmp_
 def run(*arguments: str) -> subprocess.CompletedProcess[str]:
     """Run the command line with a short reader."""
     code = (
-        "import sys, pathlib; from reread.reader import html_export; from reread import cli\n"
-        f"html_export.STATIC = pathlib.Path({str(html_export.STATIC)!r})\ncli.main()"
+        "import sys, pathlib; from reread.reader import page_assets; from reread import cli\n"
+        f"page_assets.STATIC = pathlib.Path({str(page_assets.STATIC)!r})\ncli.main()"
     )
     return subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, timeout=150)
 

@@ -11,7 +11,7 @@ import hunting
 from effort import one_in
 
 import reread
-from reread.reader.html_export import inline_assets
+from reread.reader.page_assets import inline_assets
 from reread.reader.redacted_export import Redaction
 from reread.reader.redacted_site import write_redacted_site
 from reread.redaction.decisions import DecisionStore

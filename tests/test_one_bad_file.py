@@ -14,7 +14,7 @@ from making import jsonl, told, user
 
 import reread
 from reread.accounting import collect, workers
-from reread.catalog import headers
+from reread.catalog import header_scan
 from reread.cli import reread as group
 from reread.index import file_pass, update
 from reread.reader import site_export
@@ -59,8 +59,8 @@ def run(root: Path, *words: str) -> Result:
 
 
 def test_ls_lists_the_others(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(headers, "_header", faulty(headers._header))
-    monkeypatch.setattr(headers._HeaderScan, "_note", faulty(headers._HeaderScan._note))
+    monkeypatch.setattr(header_scan, "_header", faulty(header_scan._header))
+    monkeypatch.setattr(header_scan._HeaderScan, "_note", faulty(header_scan._HeaderScan._note))
     done = run(root, "ls", "--json")
     assert done.exit_code == 0
     assert len(json.loads(done.stdout)) == len(sessions_in(root)) - 1

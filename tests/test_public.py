@@ -126,15 +126,21 @@ def test_importing_the_library_loads_little() -> None:
     ("words", "unwanted"),
     [
         ("--help", {"msgspec", "rich", "json", "dataclasses", "reread.session", "reread.disk", "reread.recording"}),
-        ("--demo ls", {"tantivy", "reread.session", "reread.reports", "reread.records.types", "reread.storage.bucket"}),
+        (
+            "--demo ls",
+            {"tantivy", "reread.session", "reread.reports", "reread.model", "reread.records.decode"}
+            | {"reread.storage.bucket"},
+        ),
         (
             "--demo search jitter",
             {"rich", "subprocess", "reread.reports", "reread.records.types", "reread.model.conversation"},
         ),
         (
             "--demo show d2a94e17",
-            {"tantivy", "importlib.metadata", "reread.index", "reread.history", "reread.reports"},
+            {"tantivy", "importlib.metadata", "reread.index", "reread.history", "reread.reports"}
+            | {"reread.records.types", "reread.session.rules", "pygments.lexers.python"},
         ),
+        (f"check {SAMPLES}", {"rich", "tantivy", "reread.reports.secrets_report"}),
     ],
 )
 def test_verbs_load_only_what_they_need(words: str, unwanted: set[str]) -> None:

@@ -21,6 +21,7 @@ from reread.disk.layout import NON_SESSION_FILES
 from reread.disk.sources import FileSource
 from reread.reports import check_report
 from reread.session import merge, rules, session, state_findings, threads
+from reread.session.finding import LEVELS
 from reread.session.session import threads_of
 
 HERE = Path(__file__).parent
@@ -140,7 +141,7 @@ class TestTable:
         assert all(re.fullmatch(r"[a-z]+(-[a-z0-9]+)*", code) for code in codes)
 
     def test_every_rule_has_a_level_one_sentence_and_one_function(self) -> None:
-        assert {rule.level for rule in ALL_RULES} == set(rules.LEVELS)
+        assert {rule.level for rule in ALL_RULES} == set(LEVELS)
         assert all(re.fullmatch(r"[A-Z][^.]*\.", rule.says) for rule in ALL_RULES)
         for rule in rules.RULES:
             assert sum(find is not None for find in (rule.line, rule.record, rule.file)) == 1
@@ -152,7 +153,7 @@ class TestTable:
         assert set(BROKEN_EARLY) == rules.WRITTEN_RULES
 
     def test_the_gravest_come_first(self) -> None:
-        levels = [rules.LEVELS.index(rule.level) for rule in rules.RULES]
+        levels = [LEVELS.index(rule.level) for rule in rules.RULES]
         assert levels == sorted(levels)
 
 
@@ -318,7 +319,7 @@ class TestReports:
         assert sum(totals.fates.values()) == totals.records
         assert all(sum(file.fates.values()) == file.records for file in report.files)
         levels = Counter(finding.level for file in report.files for finding in file.findings)
-        assert (totals.errors, totals.warnings, totals.infos) == tuple(levels[x] for x in rules.LEVELS)
+        assert (totals.errors, totals.warnings, totals.infos) == tuple(levels[x] for x in LEVELS)
 
     def test_types_tools_and_unknown_things_are_counted(self) -> None:
         totals = self.report("unknown-type.jsonl", "unknown-subtype.jsonl", "unknown-field.jsonl").totals

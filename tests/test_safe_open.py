@@ -153,7 +153,7 @@ OWN = {
     "reread.disk.processes": "the kernel's files",
     "reread.base.entry_points": "files of installed packages",
     "reread.accounting.workers": "a pipe of its own",
-    "reread.reader.html_export": "files of the package",
+    "reread.reader.page_assets": "files of the package",
     "reread.reader.site_export": "files of the package",
     "reread.server.routes": "files of the package",
     "reread.accounting.prices": "files of the package",

@@ -486,6 +486,17 @@ def test_no_file_can_be_requested_by_its_path(demo: Site, path: str) -> None:
     assert demo.status(path) == 404
 
 
+def test_answers_are_compressed_for_browsers_that_take_it_but_events_and_downloads_are_not(demo: Site) -> None:
+    whole, packed = demo.ask("/api/library"), demo.ask("/api/library", accept_encoding="gzip, br")
+    assert packed.headers["content-encoding"] == "gzip" and "Accept-Encoding" in packed.headers["vary"]
+    assert json.loads(gzip.decompress(packed.body)).keys() == json.loads(whole.body).keys()
+    assert len(packed.body) < len(whole.body) / 2 and whole.headers["content-encoding"] is None
+    key = json.loads(whole.body)["sessions"][0]["key"]
+    assert demo.ask(f"/api/sessions/{key}/export", accept_encoding="gzip").headers["content-encoding"] is None
+    with demo.request("/api/events", "GET", accept_encoding="gzip") as answer:
+        assert answer.headers["content-encoding"] is None
+
+
 def test_missing_things_are_404_and_invalid_parameters_400(demo: Site) -> None:
     key = demo.get("/api/library")["sessions"][0]["key"]
     base = f"/api/sessions/{key}"

@@ -7,7 +7,8 @@ import pytest
 from making import jsonl, read, reply, state, user
 
 import reread
-from reread.catalog.headers import NO_TITLE, read_header
+from reread.catalog.header import NO_TITLE
+from reread.catalog.headers import read_header
 from reread.model.titles import REACH
 
 HERE = Path(__file__).parent

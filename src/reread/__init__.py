@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from reread.accounting.billing import Usage as Usage
     from reread.archive.archive import Archive as Archive
     from reread.archive.archive import keep as keep
-    from reread.catalog.headers import Header as Header
+    from reread.catalog.header import Header as Header
     from reread.catalog.headers import sessions as sessions
     from reread.catalog.store import Store as Store
     from reread.dataset.query import sql as sql
@@ -62,8 +62,8 @@ if TYPE_CHECKING:
     from reread.reports.stats_report import stats as stats
     from reread.reports.usage_report import usage as usage
     from reread.session.changes import Change as Change
+    from reread.session.finding import Finding as Finding
     from reread.session.follow import follow as follow
-    from reread.session.rules import Finding as Finding
     from reread.session.session import Session as Session
     from reread.session.session import check as check
     from reread.session.session import files as files
@@ -80,8 +80,8 @@ _MODULES = {
     "Conversation": "model.conversation",
     "Decoder": "records.decode",
     "Fate": "model.ledger",
-    "Finding": "session.rules",
-    "Header": "catalog.headers",
+    "Finding": "session.finding",
+    "Header": "catalog.header",
     "Line": "records.lines",
     "Message": "model.conversation",
     "Misuse": "errors",

@@ -26,6 +26,44 @@ def many(tmp_path: Path) -> Path:
     return tmp_path
 
 
+class Wire:
+    """What a page asks for, and how many bytes come over the wire."""
+
+    def __init__(self, page: Any) -> None:
+        self.asked: list[str] = []
+        self.bytes = 0
+        network = page.context.new_cdp_session(page)
+        network.send("Network.enable")
+        network.send("Network.clearBrowserCache")
+        network.on("Network.requestWillBeSent", lambda event: self.asked.append(event["request"]["url"]))
+        network.on("Network.loadingFinished", self._count)
+
+    def _count(self, event: Any) -> None:
+        self.bytes += event["encodedDataLength"]
+
+    def clear(self) -> None:
+        """Forget what was asked for so far."""
+        self.asked.clear()
+        self.bytes = 0
+
+
+def test_the_first_page_asks_for_little_and_for_nothing_twice(tab: Tab, serve: Callable[..., str], many: Path) -> None:
+    page = tab(serve("--root", many, "serve"), **WIDE)
+    wire = Wire(page)
+    page.reload()
+    expect(page.locator(".session-row").first).to_be_visible()
+    page.wait_for_load_state("load")
+    icons = [address for address in wire.asked if address.endswith(".svg")]  # which the tab loads by itself
+    asked = [address for address in wire.asked if address not in icons]
+    assert any(address.endswith("/api/library") for address in asked) and len(asked) == len(set(asked))
+    assert 150_000 < wire.bytes <= 250_000
+    wire.clear()
+    page.reload()
+    expect(page.locator(".session-row").first).to_be_visible()
+    page.wait_for_load_state("load")
+    assert 0 < wire.bytes <= 30_000
+
+
 def test_stars_and_notes(tab: Tab, serve: Callable[..., str], many: Path, tmp_path: Path) -> None:
     address = serve("--root", many, "serve")
     page = tab(address, **WIDE)

@@ -12,7 +12,8 @@ from typing import Generic, NamedTuple, TypeVar
 
 from reread.base.format import date_text
 from reread.base.text import one_line
-from reread.catalog.headers import Header, captures_of, read_header, sessions
+from reread.catalog.header import Header
+from reread.catalog.headers import captures_of, read_header, sessions
 from reread.disk import layout
 from reread.disk.filenames import filename_for, id_from_filename
 from reread.disk.gone_sessions import prompt_paths

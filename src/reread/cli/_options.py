@@ -20,7 +20,7 @@ from reread.cli._unmatched import exit_unmatched, unknown_projects
 from reread.errors import Misuse, NotFound, RereadError
 
 if TYPE_CHECKING:
-    from reread.catalog.headers import Header
+    from reread.catalog.header import Header
     from reread.render.selection import Selection
     from reread.session.session import Session
 

@@ -26,7 +26,7 @@ from reread.cli._unmatched import exit_unmatched, unknown_projects, unknown_tool
 from reread.errors import Misuse, RereadError, naming_file
 
 if TYPE_CHECKING:
-    from reread.catalog.headers import Header
+    from reread.catalog.header import Header
     from reread.session.session import Session
 
 Test = Callable[["Header"], bool]

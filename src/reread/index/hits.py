@@ -12,7 +12,8 @@ from urllib.parse import quote, urlencode
 import msgspec
 
 from reread.base.times import parse_json_time
-from reread.catalog.headers import Header, read_header
+from reread.catalog.header import Header
+from reread.catalog.headers import read_header
 from reread.disk import layout
 from reread.disk.filenames import unicode_stem
 from reread.errors import RereadError, naming_file

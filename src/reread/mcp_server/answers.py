@@ -13,7 +13,8 @@ from urllib.parse import unquote
 from reread.base.choices import UsageGrouping
 from reread.base.format import date_text, size_text
 from reread.base.text import one_line, plural
-from reread.catalog.headers import Header, read_header, sessions
+from reread.catalog.header import Header
+from reread.catalog.headers import read_header, sessions
 from reread.catalog.resolve import LATEST, Candidate, choose
 from reread.disk import layout
 from reread.disk.file_set import find_files

@@ -7,9 +7,7 @@ import hashlib
 import re
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cache
 from html import escape
-from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import msgspec
@@ -18,12 +16,12 @@ from msgspec.structs import replace
 from reread.base import jsontext
 from reread.base.text import plural
 from reread.base.version import __version__
-from reread.errors import Unreadable
 from reread.model.conversation import Agent, Branch, Call
 from reread.model.parts import TOOLS, MessagePart
 from reread.reader import schema
 from reread.reader.drawing import PartBuilder
 from reread.reader.item_texts import ItemText, texts_of
+from reread.reader.page_assets import Assets, inline_assets
 from reread.reader.session_view import SessionView, in_call_order
 from reread.reader.steps import run_steps
 from reread.reader.thread_view import MAX_MARKS, ThreadView, state_mark
@@ -35,7 +33,6 @@ from reread.render.selection import EVERYTHING, Selection, selected_turns
 from reread.session.session import Session
 from reread.tools.nodes import Picture
 
-STATIC = Path(__file__).with_name("static")
 PAGE = 40
 """Items in a chunk, which is unpacked as a whole."""
 LEVEL = 1
@@ -50,71 +47,6 @@ SPEAKERS = {"prompt": "You", "command": "Command", "response": "Claude"}
 EVERY_ITEM = 1 << 62
 _BASE64 = re.compile(r"[A-Za-z0-9+/]+={0,2}")
 Placed = TypeVar("Placed", schema.WaterfallTurn, schema.WaterfallSpan)
-
-
-NOTICES = "NOTICES.txt"
-"""The licences of the libraries in the script, which must go where the script goes."""
-
-
-class Assets(msgspec.Struct, frozen=True):
-    """How a page loads the reader's script and style."""
-
-    head: str
-    """The elements in the page's head."""
-    script: str
-    """The element at the end of its body."""
-    policy: str
-    """Its content security policy."""
-
-
-@cache
-def inline_assets() -> Assets:
-    """The script and style inside the page; the policy allows these two by their hashes and nothing else."""
-    script, style = reader_file("export.js"), reader_file("export.css")
-    return Assets(
-        head=f"<style>{style}</style>",
-        script=f"<script>{script}</script>\n{_comment(reader_file(NOTICES))}",
-        policy=_policy(f"'{_digest(script)}'", f"'{_digest(style)}'"),
-    )
-
-
-def _comment(text: str) -> str:
-    """A comment in HTML; nothing in it can end it."""
-    return "<!--\n" + re.sub("-(?=-)", "- ", text) + "\n-->"
-
-
-def shared_assets(folder: str) -> Assets:
-    """The script and style in files of a folder that several pages share."""
-    return Assets(
-        head=f'<link rel="stylesheet" href="{folder}/reader.css">',
-        script=f'<script src="{folder}/reader.js"></script>',
-        policy=_policy("'self' file:", "'self' file:"),
-    )
-
-
-def _policy(script: str, style: str) -> str:
-    rules = [
-        f"script-src {script}",
-        f"style-src {style}",
-        "img-src blob:",
-        "worker-src blob:",
-        "base-uri 'none'",
-        "form-action 'none'",
-    ]
-    return "; ".join(["default-src 'none'", *rules])
-
-
-def reader_file(name: str) -> str:
-    """The text of one of the reader's built files."""
-    try:
-        text = (STATIC / name).read_text("utf-8")
-    except OSError as error:
-        raise Unreadable(f"Cannot read the built reader {STATIC / name}; install reread again.") from error
-    return text.replace("</script", "<\\/script").replace("</style", "<\\/style")
-
-
-def _digest(text: str) -> str:
-    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 
 def session_html(

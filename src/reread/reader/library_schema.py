@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from reread.catalog.headers import Header
+from reread.catalog.header import Header
 from reread.reader.schema import TITLE, Figures, Value
 from reread.render.format import heading
 

@@ -255,7 +255,7 @@ def private_folder() -> Generator[Path]:
 
 def _own_texts() -> tuple[str, str]:
     """Return what an exported page has that is not the session's."""
-    from reread.reader.html_export import inline_assets
+    from reread.reader.page_assets import inline_assets
 
     assets = inline_assets()
     return assets.head, assets.script

@@ -20,8 +20,9 @@ from reread.catalog.headers import read_header
 from reread.disk.sources import FileSource
 from reread.errors import RereadError, Unreadable, Unwritable, naming_file
 from reread.reader.export_formats import copy_mode
-from reread.reader.html_export import NOTICES, Assets, reader_file, session_html, shared_assets
+from reread.reader.html_export import session_html
 from reread.reader.library_schema import LibraryRow
+from reread.reader.page_assets import NOTICES, Assets, reader_file, shared_assets
 from reread.reader.row_counts import count_session
 from reread.reader.session_keys import is_session_key, session_key
 from reread.render.sanitize import safe

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.markdown import CodeBlock, Markdown, MarkdownElement
@@ -12,6 +12,9 @@ from rich.text import Text
 from reread.render.long_text import LONG, LongText, plain
 from reread.render.markdown_tables import table_parser
 from reread.render.markdown_text import guarded
+
+if TYPE_CHECKING:
+    from pygments.lexer import Lexer
 
 LANGUAGES = frozenset(
     """bash c clojure console cpp css dart diff docker elixir go graphql haskell html ini javascript js json jsx kotlin
@@ -33,7 +36,7 @@ def highlighted(text: str, language: str | None, *, start: int | None = None, pa
     """Code in a language, with line numbers from `start` if given."""
     language = (language or "").lower()
     is_safe = language in LANGUAGES and len(text) <= MAX_CHARS and max(map(len, text.split("\n"))) <= MAX_LINE
-    return Syntax(
+    return _Code(
         text,
         language if is_safe else "text",
         theme=THEME,
@@ -43,6 +46,20 @@ def highlighted(text: str, language: str | None, *, start: int | None = None, pa
         word_wrap=True,
         padding=padding,
     )
+
+
+class _Code(Syntax):
+    """Code whose language is not looked at if the output has no colours."""
+
+    _has_colours = True
+
+    @property
+    def lexer(self) -> Lexer | None:
+        return super().lexer if self._has_colours else None
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        self._has_colours = console.color_system is not None
+        return super().__rich_console__(console, options)
 
 
 def rendered_markdown(text: str) -> Markdown | Text | LongText:

@@ -19,8 +19,8 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 from reread.accounting.billing import Usage
 from reread.model.ledger import Fate
 from reread.session.cache_breaks import CacheBreak
+from reread.session.finding import Finding
 from reread.session.results import TurnResult
-from reread.session.rules import Finding
 from reread.tools import nodes
 from reread.tools.nodes import Node
 

@@ -10,7 +10,7 @@ from reread.accounting.prices import model_text
 from reread.base.format import date_text, size_text
 from reread.base.paths import path_name
 from reread.base.text import cell_width, pad, truncate
-from reread.catalog.headers import Header
+from reread.catalog.header import Header
 from reread.render.sanitize import safe_line
 
 MIN_ID, WHOLE_ID = 8, 20

@@ -16,7 +16,8 @@ import msgspec
 from reread.base.coerce import as_dict, as_list, as_str
 from reread.base.text import one_line
 from reread.base.times import TimeLike, parse_period_ms, parse_time_zone
-from reread.catalog.headers import Header, sessions
+from reread.catalog.header import Header
+from reread.catalog.headers import sessions
 from reread.errors import NotFound, Unreadable
 from reread.model.conversation import Call
 from reread.redaction.literals import Literals

@@ -14,7 +14,8 @@ import msgspec
 
 from reread.base.coerce import as_dict
 from reread.catalog.annotations import Annotation, Annotations
-from reread.catalog.headers import Header, KeptMarks, read_headers, with_transcript
+from reread.catalog.header import Header
+from reread.catalog.headers import KeptMarks, read_headers, with_transcript
 from reread.catalog.resolve import found_by_record
 from reread.disk import layout
 from reread.disk.cache import FileState

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import binascii
+import re
 from base64 import b64decode
 from collections.abc import AsyncIterator, Callable, Generator
 from pathlib import Path
@@ -12,6 +13,7 @@ from typing import Any, cast
 from starlette.applications import Starlette
 from starlette.convertors import Convertor, register_url_convertor
 from starlette.datastructures import QueryParams
+from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, PlainTextResponse, Response, StreamingResponse
 from starlette.routing import Route
@@ -20,12 +22,14 @@ from reread.base import jsontext
 from reread.errors import Misuse, NotFound, RereadError, Undecided
 from reread.index.find import NEWEST
 from reread.reader.file_view import file_blame, file_diff, list_changed_files, version_body
-from reread.reader.html_export import STATIC, session_html
+from reread.reader.html_export import session_html
+from reread.reader.page_assets import STATIC
 from reread.reader.request_view import list_requests, request_body, request_context
 from reread.reader.session_search import ItemFilter, filter_items, search_session
 from reread.reader.session_view import SessionView
 from reread.reader.steps import Steps
 from reread.render.selection import Selection
+from reread.server.compression import Compression
 from reread.server.event_bus import Listener, encode_event
 from reread.server.library import SessionLibrary
 from reread.server.library_search import SearchService
@@ -65,6 +69,8 @@ MAX_ITEMS, MAX_TURNS, MAX_MATCHES, MAX_REQUESTS = 200, 2000, 10_000, 500
 LARGEST_BODY = 1 << 20
 PROGRESS_SECONDS = 0.1
 """How often progress is sent while a file is being read."""
+HASHED = re.compile(r"-[\w-]{8}$")
+"""The end of the name of a built file that never changes, because the name has a hash of its content."""
 IMAGE_SIGNATURES = {
     b"\x89PNG\r\n\x1a\n": "image/png",
     b"\xff\xd8\xff": "image/jpeg",
@@ -394,7 +400,11 @@ def make_app(library: SessionLibrary) -> Starlette:
         *(Route(f"/api/sessions/{{key}}{path}", session_endpoint(handler)) for path, handler in SESSION_ROUTES.items()),
         *_static_routes(),
     ]
-    app = Starlette(routes=routes, exception_handlers={RereadError: _error_response, 404: _unknown_path})
+    app = Starlette(
+        routes=routes,
+        middleware=[Middleware(Compression)],
+        exception_handlers={RereadError: _error_response, 404: _unknown_path},
+    )
     app.state.open_sessions = open_sessions
     app.state.library = library
     app.state.library_search = library_search
@@ -460,9 +470,10 @@ def _static_routes() -> list[Route]:
 
 def _file(path: Path) -> Callable[[Request], Any]:
     media_type = MEDIA_TYPES[path.suffix]
+    caching = "max-age=31536000, immutable" if HASHED.search(path.stem) else "no-cache"
 
     async def endpoint(request: Request) -> Response:
-        return Response(path.read_bytes(), media_type=media_type, headers={"cache-control": "no-cache"})
+        return Response(path.read_bytes(), media_type=media_type, headers={"cache-control": caching})
 
     return endpoint
 

@@ -15,7 +15,7 @@ from reread.model.conversation import Agent, Conversation
 from reread.model.fold import Fold
 from reread.records.decode import Decoder
 from reread.records.lines import Lines
-from reread.session.rules import Finding
+from reread.session.finding import Finding
 from reread.session.saved_fold import SMALLEST, BrokenFold, read_fold, restore_fold, save_fold
 from reread.session.state_findings import state_findings
 

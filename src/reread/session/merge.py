@@ -14,7 +14,7 @@ from reread.model.record_kinds import SYNTHETIC
 from reread.records import dialects
 from reread.records.decode import Record, RecordOrigin
 from reread.records.lines import ReadAt
-from reread.session.rules import INFO, WARNING, Finding, Rule
+from reread.session.finding import INFO, WARNING, Finding, Rule
 
 SHIFT = 44
 """Each file's offsets are shifted by its number times this many bits, so that one `read` serves all files."""

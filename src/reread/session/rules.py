@@ -10,8 +10,6 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple, cast
 
-import msgspec
-
 from reread.base import jsontext
 from reread.base.text import plural
 from reread.base.times import parse_timestamp
@@ -30,25 +28,10 @@ from reread.session.checked_file import (
     Spot,
     shown,
 )
-
-LEVELS = ERROR, WARNING, INFO = ("error", "warning", "info")
-
+from reread.session.finding import ERROR, INFO, WARNING, Finding, Rule
 
 _WHOLE_PAIR = re.compile(rb"\\\\|\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}")
 _HALF_PAIR = re.compile(rb"\\u[dD][89a-fA-F]")
-
-
-class Finding(msgspec.Struct, frozen=True):
-    """One thing that `check` found, and where."""
-
-    code: str
-    """The name of the rule."""
-    level: str
-    """error, warning or info."""
-    line: int
-    """From 1; 0 if it is about the file as a whole."""
-    text: str
-    """The fault, as a sentence."""
 
 
 def byte_order_mark(file: CheckedFile, line: Line, seen: list[CheckedRecord]) -> Iterator[str]:
@@ -296,22 +279,6 @@ def unknown_field(file: CheckedFile) -> Iterator[Spot]:
 
 def changed_type(file: CheckedFile) -> Iterator[Spot]:
     yield from file.sightings(CHANGED)
-
-
-LineRule = Callable[[CheckedFile, Line, list[CheckedRecord]], Iterator[str]]
-RecordRule = Callable[[CheckedFile, CheckedRecord], Iterator[str]]
-FileRule = Callable[[CheckedFile], Iterator[Spot]]
-
-
-class Rule(NamedTuple):
-    """A code with its level and meaning, and the function that finds it in a line, a record or the whole file."""
-
-    code: str
-    level: str
-    says: str
-    line: LineRule | None = None
-    record: RecordRule | None = None
-    file: FileRule | None = None
 
 
 # fmt: off

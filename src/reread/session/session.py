@@ -31,12 +31,12 @@ from reread.model.titles import REACH, TitleSearch
 from reread.records.decode import Records
 from reread.records.dialects import stored
 from reread.records.lines import Lines
-from reread.session import merge, rules
+from reread.session import merge
 from reread.session.cache_breaks import CacheBreak, CacheBreaks
 from reread.session.context_window import ContextFills, context_of
+from reread.session.finding import Finding
 from reread.session.loader import Progress
 from reread.session.results import TurnResult, turn_results
-from reread.session.rules import Finding
 from reread.session.threads import SessionThreads
 
 if TYPE_CHECKING:
@@ -170,6 +170,8 @@ class Session:
     @property
     def problems(self) -> list[Finding]:
         """The findings of `check` in the main file, each with its line."""
+        from reread.session import rules  # loaded late, with the structs of all records
+
         relatives = list(self.agents.values())
         if self._problems[0] != len(self.records):
             own = self._threads.loader.alone()

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from reread.base.text import plural
-from reread.session.rules import INFO, WARNING, Finding, Rule
+from reread.session.finding import INFO, WARNING, Finding, Rule
 
 if TYPE_CHECKING:
     from reread.disk.joined import JoinedFile

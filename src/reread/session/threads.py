@@ -19,9 +19,9 @@ from reread.model import copying as copying  # says how parts of a session are c
 from reread.model.conversation import Agent, Conversation
 from reread.session import merge
 from reread.session.agents import AgentLinker
+from reread.session.finding import Finding
 from reread.session.loader import Loader, Progress
 from reread.session.merge import Transcript
-from reread.session.rules import Finding
 from reread.session.usage_inputs import usage_inputs
 
 

@@ -35,6 +35,7 @@ _WORDS: dict[type, str] = {
     dict: "an object",
     type(None): "null",
 }
+_SCALARS = frozenset({str, bool, int, float})
 _ESSENTIAL = (Entry, EarlyRecord, Block, Prompt, Response)
 """The structs that messages are made of: a value of another type in one of them is lost to the conversation."""
 
@@ -69,6 +70,8 @@ class _Type(NamedTuple):
     """True if a needed field may be null."""
     is_name: bool = False
     """True if a string must not be empty."""
+    plain: frozenset[type] = frozenset()
+    """The types of values that are right without a further look."""
 
 
 _Task: TypeAlias = tuple[Any, _Type, str, bool]
@@ -108,8 +111,7 @@ def _check_object(part: dict[str, Any], kind: _Type, path: str, found: dict[Devi
         return []
     is_copy = shape == "entry" and kind is not _ENTRY
     if isinstance(shape, str):
-        level, path = _level_and_path(part, shape)
-        struct = _struct_for(part, shape)
+        level, path, struct = _member(part, shape)
         if struct is None:
             return _check_unknown(part, shape, level, path, found)
         shape = struct
@@ -124,7 +126,7 @@ def _check_object(part: dict[str, Any], kind: _Type, path: str, found: dict[Devi
         known = names.get(name)
         if known is None:
             found[Deviation(FIELD, f"{path}.{name}")] = None
-        elif item is not None and (known.kinds or known.shape is not None):
+        elif item is not None and type(item) not in known.plain and (known.kinds or known.shape is not None):
             todo.append((item, known, f"{path}.{name}", essential))
     return todo
 
@@ -147,23 +149,16 @@ def _check_unknown(
     return [(part[name], names[name], f"record.{name}", True) for name in _COMMON if name in part]
 
 
-def _level_and_path(part: dict[str, Any], family: str) -> tuple[str, str]:
-    """Return what a member of a family is, and the prefix of its paths."""
-    kind, subtype = string_field(part, "type"), string_field(part, "subtype")
+def _member(part: dict[str, Any], family: str) -> tuple[str, str, type[Struct] | None]:
+    """Return what a member of a family is, the prefix of its paths, and its struct; None if it is unknown."""
+    kind = string_field(part, "type")
     if family != "entry":
-        return BLOCK if family == "block" else SUBTYPE, f"{family}/{kind}"
+        return BLOCK if family == "block" else SUBTYPE, f"{family}/{kind}", FAMILIES[family].get(kind)
     if kind == "system":
-        return SUBTYPE, f"system/{subtype}" if subtype else "system"
-    return TYPE, kind if kind in RECORDS else f"type/{kind}"
-
-
-def _struct_for(part: dict[str, Any], family: str) -> type[Struct] | None:
-    kind, subtype = string_field(part, "type"), string_field(part, "subtype")
-    if family != "entry":
-        return FAMILIES[family].get(kind)
-    if kind == "system":
-        return SYSTEMS.get(subtype) if subtype else System
-    return RECORDS.get(kind)
+        subtype = string_field(part, "subtype")
+        return (SUBTYPE, f"system/{subtype}", SYSTEMS.get(subtype)) if subtype else (SUBTYPE, "system", System)
+    struct = RECORDS.get(kind)
+    return TYPE, kind if kind in RECORDS else f"type/{kind}", struct
 
 
 def _has_kind(value: object, kind: _Type) -> bool:
@@ -209,9 +204,10 @@ def _compile(hint: Any) -> _Type:
             is_name=merged.is_name or one.is_name,
         )
     if anything:
-        return merged
+        return merged._replace(plain=_SCALARS)
     words = " or ".join(_WORDS[kind] for kind in kinds if not (kind is int and float in kinds))
-    return merged._replace(kinds=frozenset(kinds), words=words)
+    plain = _SCALARS.intersection(kinds) - ({str} if merged.is_name else frozenset())
+    return merged._replace(kinds=frozenset(kinds), words=words, plain=plain)
 
 
 def _compile_option(option: Any) -> _Type:
