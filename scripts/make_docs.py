@@ -79,6 +79,9 @@ ORDER = {
         "types.ReviewFile",
         "types.ReviewLines",
         "types.ReviewTurn",
+        "notes",
+        "types.CommitNote",
+        "types.NotedLines",
     ),
     "Requests": (
         "types.Requests",

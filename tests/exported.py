@@ -1,9 +1,13 @@
 """What every exported document has to satisfy, without the programs that read it."""
 
+import hashlib
 import json
 from collections import Counter
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
+
+import jsonschema
 
 import reread
 
@@ -112,7 +116,34 @@ def attributes(span: dict[str, Any]) -> dict[str, Any]:
     return {item["key"]: next(iter(item["value"].values())) for item in span["attributes"]}
 
 
-CHECKS = {"atif": check_atif, "chat": check_chat, "pairs": check_pairs, "otlp": check_otlp}
+def check_agent_trace(session: reread.Session) -> dict[str, Any]:
+    """Export a session as a record of Agent Trace, and check it against the published schema and the files."""
+    record = json.loads(reread.export(session, "agent-trace"))
+    jsonschema.validate(record, SCHEMA, format_checker=jsonschema.FormatChecker())
+    texts = {path: history.versions[-1].after for path, history in session.files.items()}
+    for file in record["files"]:
+        text = texts[f"{session.project.rstrip('/')}/{file['path']}"]
+        assert text is not None
+        lines = text.text.split("\n")
+        taken: set[int] = set()
+        for place in (place for talk in file["conversations"] for place in talk["ranges"]):
+            first, last = place["start_line"], place["end_line"]
+            content = "\n".join(lines[first - 1 : last]).encode("utf-8", "surrogatepass")
+            assert place["content_hash"] == f"sha256:{hashlib.sha256(content).hexdigest()}"
+            assert taken.isdisjoint(range(first, last + 1))
+            taken.update(range(first, last + 1))
+    return record
+
+
+SCHEMA = json.loads((Path(__file__).parent / "fixtures/agent-trace/trace-record.json").read_text())
+"""The schema that Agent Trace publishes."""
+CHECKS = {
+    "atif": check_atif,
+    "chat": check_chat,
+    "pairs": check_pairs,
+    "otlp": check_otlp,
+    "agent-trace": check_agent_trace,
+}
 
 
 def documents(session: reread.Session) -> Iterator[tuple[str, Any]]:

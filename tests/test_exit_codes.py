@@ -65,6 +65,7 @@ FOUND = {
     "budget": "tested in test_budgets.py",
     "digest": "tested in test_digest.py",
     "review": "tested in test_review.py",
+    "note": "tested in test_review.py",
 }
 """What the others that exit with 1 find."""
 

@@ -78,6 +78,7 @@ PLAIN = {
     "file": "prints the text of a file, as `cat` does, through the same stream",
     "blame": "prints the lines of the file that it is given, through the same stream",
     "review": "prints safe lines through the same stream, as test_review.py checks",
+    "note": "prints ids, paths and prompts as safe lines, as `review` does",
     "statusline": "prints printable characters only, as test_status_line.py checks",
     "budget": "prints amounts, and what was typed",
     "capture": "passes on what a program prints",

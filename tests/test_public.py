@@ -43,7 +43,7 @@ def test_the_public_names_are_sorted_and_exist() -> None:
     assert len(reread.__all__) <= 60
 
 
-TWINS = {"budget": "budgets", "ls": "sessions", "show": "open", "tail": "follow", "share": "redact"}
+TWINS = {"budget": "budgets", "note": "notes", "ls": "sessions", "show": "open", "tail": "follow", "share": "redact"}
 """The functions that do what verbs of another name do."""
 OPTIONS = {"undo_delete", "trash", "cache_breaks"}
 """The functions that do what an option of a verb does: `delete --undo`, `ls --trash`, `usage --by cache`."""

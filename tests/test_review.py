@@ -10,11 +10,13 @@ import pytest
 from click.testing import CliRunner, Result
 from committing import Rig, work
 from effort import SAMPLE, sampled
+from exported import check_agent_trace
 
 import reread
 from reread import cli
 from reread.errors import Misuse, NotFound, Undecided
 from reread.git.command import git_output
+from reread.git.notes import CommitNote, NotedLines, read_notes, write_notes
 from reread.git.repository import MOST_LINES, GitCommit, Repository
 from reread.types import Review
 
@@ -293,6 +295,98 @@ def test_nothing_in_a_prompt_or_a_name_acts(rig: Rig) -> None:
     assert "<script" not in page and "<b>" not in page and "<img" not in page and "&lt;script&gt;" in page
     markdown = run(*words, "-f", "md").output
     assert " <script" not in markdown and "\n# head" not in markdown and "\x1b" not in markdown + run(*words).output
+
+
+# Agent Trace
+
+
+def test_an_agent_trace_has_the_lines_of_each_turn(rig: Rig) -> None:
+    session = rig.session()
+    rig.prompt(session, "Write it")
+    rig.write(session, "src/a.py", 0, 0, ["alpha_value = 1", "beta_value = 2"])
+    rig.prompt(session, "Add to it")
+    rig.write(session, "src/a.py", 1, 0, ["between_value = 3"])
+    rig.finish()
+    opened = reread.open(rig.projects / f"{rig.id(session)}.jsonl")
+    (file,) = check_agent_trace(opened)["files"]
+    ranges = {
+        talk["related"][0]["url"].partition("#")[2]: [(one["start_line"], one["end_line"]) for one in talk["ranges"]]
+        for talk in file["conversations"]
+    }
+    assert file["path"] == "src/a.py" and ranges == {"turn-1": [(1, 1), (3, 3)], "turn-2": [(2, 2)]}
+    assert file["conversations"][0]["url"] == f"urn:uuid:{rig.id(session)}"
+    assert file["conversations"][0]["contributor"]["model_id"] == "anthropic/claude-opus-4-5-20251101"
+    (file,) = json.loads(reread.export(opened, "agent-trace", turns=(2, 2)))["files"]
+    assert [len(talk["ranges"]) for talk in file["conversations"]] == [1]
+
+
+# Notes
+
+
+def test_notes_tell_whoever_clones_who_wrote_the_lines(rig: Rig, tmp_path: Path) -> None:
+    session = rig.session()
+    rig.prompt(session, f"Write it with {TOKEN}")
+    rig.write(session, "src/a.py", 0, 0, ["alpha_value = 1", "beta_value = 2"])
+    rig.hand("src/a.py", 1, 0, ["by_hand = 3"])
+    sha = rig.commit(session, "With notes")
+    rig.finish()
+    rig.git("config", "user.name", "a")
+    rig.git("config", "user.email", "a@example.org")
+    which = f"{rig.first}..HEAD"
+    assert reread.notes(which, repository=rig.repository, root=rig.claude) == {}
+    words = ["--root", rig.claude, "note", which, "--repo", rig.repository]
+    assert run(*words).exit_code == 1 and run(*words, "--write").exit_code == 0
+    raw = rig.git("notes", "--ref=refs/notes/reread", "show", sha)
+    assert "Write it" not in raw and rig.id(session) in raw
+    assert run(*words).output.splitlines()[1].split() == ["src/a.py", "1", "00000000", "turn", "1"]
+    clone, empty = tmp_path / "clone", tmp_path / "empty"
+    empty.mkdir()
+    rig.git("clone", "-q", str(rig.repository), str(clone))
+    fetched = "refs/notes/reread:refs/notes/reread"
+    subprocess.run(["git", "fetch", "-q", "origin", fetched], cwd=clone, check=True)
+    (clone / "src/a.py").write_text("# not committed\n" + (clone / "src/a.py").read_text())
+    lines = reread.blame(clone / "src/a.py", root=empty)
+    assert [(line.session, line.turn, line.evidence, line.commit) for line in lines] == [
+        (None, None, None, None),
+        (rig.id(session), 1, "note", sha),
+        (None, None, None, None),
+        (rig.id(session), 1, "note", sha),
+    ]
+    review = reread.review(which, repository=clone, root=empty)
+    assert [row[2:] for row in lines_of(review)] == [("00000000", 1, "note"), (None,) * 3, ("00000000", 1, "note")]
+    assert run("--root", empty, "blame", clone / "src/a.py").output.count(f"note of {sha[:7]}") == 2
+    reread.notes(which, repository=rig.repository, root=rig.claude, write=True, prompts=True)
+    raw = rig.git("notes", "--ref=refs/notes/reread", "show", sha)
+    assert "Write it with" in raw and TOKEN not in raw
+    assert reread.notes(which, repository=rig.repository, remove=True) and reread.notes(repository=rig.repository) == {}
+
+
+def test_what_others_noted_about_other_lines_stays(rig: Rig) -> None:
+    rig.hand("a.py", 0, 0, ["one", "two", "three"])
+    sha = rig.commit(None, "By others")
+    rig.git("config", "user.name", "a")
+    rig.git("config", "user.email", "a@example.org")
+    repository = Repository(rig.repository)
+    theirs = CommitNote(lines=[NotedLines(path="a.py", first=1, last=3, session="theirs", turn=4)])
+    ours = CommitNote(lines=[NotedLines(path="a.py", first=2, last=2, session="ours", turn=1, guess=True)])
+    assert write_notes(repository, {sha: theirs}) == 1 and write_notes(repository, {sha: ours}) == 1
+    found = read_notes(repository)[sha]
+    assert [(one.first, one.last, one.session) for one in found.lines] == [
+        (1, 1, "theirs"),
+        (2, 2, "ours"),
+        (3, 3, "theirs"),
+    ]
+    assert write_notes(repository, {sha: ours}) == 0
+
+
+@pytest.mark.parametrize(
+    "text", ["", "{", "[]", '{"version":9,"lines":[]}', '{"version":1,"lines":[{"path":"a"}]}', "\xff"]
+)
+def test_a_note_that_is_none_of_ours_is_left_out(rig: Rig, text: str) -> None:
+    rig.git("config", "user.name", "a")
+    rig.git("config", "user.email", "a@example.org")
+    rig.git("notes", "--ref=refs/notes/reread", "add", "--allow-empty", "-m", text, "HEAD")
+    assert read_notes(Repository(rig.repository)) == {}
 
 
 # Hostile repositories

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from reread.reader.redacted_export import Redaction as Redaction
     from reread.reader.redacted_export import redact as redact
     from reread.reader.redacted_review import review as review
+    from reread.reader.review_notes import notes as notes
     from reread.recording.adoption import adopt as adopt
     from reread.recording.player import replay as replay
     from reread.recording.recorder import capture as capture
@@ -112,6 +113,7 @@ _MODULES = {
     "files": "session.session",
     "follow": "session.follow",
     "keep": "archive.archive",
+    "notes": "reader.review_notes",
     "now": "reports.now_report",
     "open": "session.session",
     "redact": "reader.redacted_export",

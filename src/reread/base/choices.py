@@ -43,7 +43,7 @@ CacheGrouping = Literal[
 CallState = Literal["running", "done", "failed", "denied", "interrupted"]
 """How a call ended."""
 
-ExportFormat = Literal["html", "markdown", "json", "jsonl", "atif", "chat", "pairs", "otlp"]
+ExportFormat = Literal["html", "markdown", "json", "jsonl", "atif", "chat", "pairs", "otlp", "agent-trace"]
 """The formats that a session can be exported to."""
 
 SearchKind = Literal["prompts", "text", "thinking", "inputs", "results", "notices", "titles", "requests"]

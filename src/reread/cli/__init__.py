@@ -27,7 +27,7 @@ OUTPUT_ERRORS = (errno.ENOSPC, errno.EFBIG, errno.EIO, errno.EDQUOT)
 HEADINGS = {
     "Read": ("serve", "ls", "search", "show", "context", "tail"),
     "Now": ("now", "statusline", "budget", "digest"),
-    "Files": ("files", "file", "diff", "blame", "review"),
+    "Files": ("files", "file", "diff", "blame", "review", "note"),
     "Count": ("usage", "stats", "advise", "check", "sql", "tables"),
     "Keep": ("keep", "resume", "delete", "capture", "replay", "adopt"),
     "Share": ("share", "export", "secrets"),

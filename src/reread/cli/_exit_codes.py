@@ -28,6 +28,7 @@ BY_VERB: dict[str, dict[int | str, str]] = {
     "files": {1: f"{_NO_PROJECT}, or the session did not change `--file`"},
     "blame": {1: "no session wrote any of the lines"},
     "review": {1: "there are no commits in the range", 3: _UNDECIDED},
+    "note": {1: "there are no notes about these commits", 3: _UNDECIDED},
     "check": {1: "there are errors"},
     "usage": {1: "no response fits the options, or it costs more than `--fail-over`"},
     "stats": {1: "no call or turn fits the options"},

@@ -64,6 +64,7 @@ FORMATS_BY_SUFFIX = {
     "chat",
     "pairs",
     "otlp",
+    "agent-trace",
     help="Write this format (default: by the suffix of the output; markdown on standard output).",
 )
 @click.option(
@@ -99,9 +100,9 @@ def export(
 
     An HTML page contains the reader and the session, and needs no network. Several sessions, or a folder of them,
     become a folder of pages with an index; pages of unchanged sessions are not written again. jsonl is the session's
-    own file, atif a trajectory for Harbor and others, chat and pairs are data sets for TRL, otlp is a trace. With
-    --redact, secrets and personal details are replaced; if something is left to decide, nothing is written, and the
-    exit code is 3.
+    own file, atif a trajectory for Harbor and others, chat and pairs are data sets for TRL, otlp is a trace, and
+    agent-trace says which turn wrote which lines. With --redact, secrets and personal details are replaced; if
+    something is left to decide, nothing is written, and the exit code is 3.
 
     \b
     reread export latest -o session.html

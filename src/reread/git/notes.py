@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import NamedTuple
 
 import msgspec
 
@@ -36,6 +37,10 @@ class CommitNote(msgspec.Struct, frozen=True, kw_only=True):
 
     version: int = VERSION
     lines: list[NotedLines]
+
+    def line(self, path: str, number: int) -> NotedLines | None:
+        """Return what it says about a line of a file."""
+        return next((one for one in self.lines if one.path == path and one.first <= number <= one.last), None)
 
     def joined(self, older: CommitNote | None) -> CommitNote:
         """Return this note with what another one says about lines that this one says nothing about."""
@@ -123,26 +128,34 @@ def remove_notes(repository: Repository, commits: Iterable[str]) -> int:
     return len(known)
 
 
-def blamed_commits(repository: Repository, path: str, text: bytes) -> list[tuple[str, str, int]]:
-    """Return the commit, path and line that each line of a file comes from, as `git blame` has it.
+class CommittedLine(NamedTuple):
+    """Where a line of a file comes from."""
 
-    The text is the file's as it is now; lines that were never committed have no commit.
+    commit: str
+    path: str
+    line: int
+
+
+def blamed_commits(repository: Repository, path: str, data: bytes, first: int, last: int) -> dict[int, CommittedLine]:
+    """Return the commit, path and line that lines of a file come from, as `git blame` has it, by their numbers.
+
+    The data are the file's as it is now; lines that were never committed are left out.
     """
+    words = ("blame", "--porcelain", "--no-textconv", "--ignore-revs-file=", f"-L{first},{last}", "--contents=-")
     try:
-        words = ("blame", "--porcelain", "--no-textconv", "--ignore-revs-file=", "--contents=-", "--", path)
-        output = git_output(repository.top, *words, given=text)
+        output = git_output(repository.top, *words, "--", path, given=data)
     except Unreadable:  # no commit has the file
-        return []
-    found: list[tuple[str, str, int]] = []
+        return {}
+    found: dict[int, CommittedLine] = {}
     names: dict[str, str] = {}
-    sha, line = "", 0
+    sha, line, number = "", 0, 0
     for row in output.split(b"\n"):
+        head = row.split(b" ")
         if row.startswith(b"\t"):
-            found.append((sha if sha.strip("0") else "", names.get(sha, path), line))
-            continue
-        words_ = row.split(b" ")
-        if row.startswith(b"filename "):
+            if sha.strip("0"):
+                found[number] = CommittedLine(sha, names.get(sha, path), line)
+        elif row.startswith(b"filename "):
             names[sha] = row.removeprefix(b"filename ").decode("utf-8", "surrogateescape")
-        elif len(words_) >= 3 and is_sha(head := words_[0].decode("ascii", "replace")) and words_[1].isdigit():
-            sha, line = head, int(words_[1])
+        elif len(head) >= 3 and head[1].isdigit() and head[2].isdigit() and is_sha(head[0].decode("ascii", "replace")):
+            sha, line, number = head[0].decode("ascii"), int(head[1]), int(head[2])
     return found

@@ -11,6 +11,7 @@ from reread.base.choices import ExportFormat, SelectionOptions
 from reread.disk import layout
 from reread.disk.sources import FileSource, Source
 from reread.errors import Misuse, Unwritable
+from reread.exports.agent_trace import session_agent_trace
 from reread.exports.atif import session_atif
 from reread.exports.chat import session_chat
 from reread.exports.otlp import session_otlp
@@ -61,6 +62,7 @@ FORMATS: dict[str, Format] = {
     "chat": session_chat,
     "pairs": session_pairs,
     "otlp": session_otlp,
+    "agent-trace": session_agent_trace,
 }
 """Every format by name."""
 

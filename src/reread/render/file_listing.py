@@ -124,7 +124,8 @@ def blame_lines(lines: Sequence[BlamedLine], *, width: int | None = None) -> Ite
             head: list[Span] = [(QUIET, blank if line.session is None else f"{SAME:{len(blank)}}")]
         else:
             day = date_text(line.time)[:10] if line.time is not None else ""
-            prompt = pad(truncate(safe(line.prompt or ""), PROMPT), PROMPT)
+            said = line.prompt or (f"({line.evidence} of {(line.commit or '')[:7]})" if line.commit else "")
+            prompt = pad(truncate(safe(said), PROMPT), PROMPT)
             head = [
                 (NAME, f"{safe(line.session)[:ID]:{ID}}"),
                 (PLAIN, f" turn {line.turn if line.turn is not None else '?':<{turn_width}}"),

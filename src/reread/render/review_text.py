@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from html import escape
 from itertools import pairwise
 
@@ -16,6 +16,7 @@ from reread.attribution.review_values import (
 )
 from reread.base.format import date_text, money_text
 from reread.base.text import one_line, plural
+from reread.git.notes import CommitNote
 from reread.render.digest_text import PAGE, STYLE, test_text
 from reread.render.listings import NAME, PLAIN, QUIET, STRONG, Span
 from reread.render.markdown_text import inline
@@ -68,6 +69,18 @@ def review_lines(review: Review) -> Iterator[list[Span]]:
             yield []
         yield [(styles[kind], f"{marks.get(kind, '')}{text}")]
         before = kind
+
+
+def note_lines(notes: Mapping[str, CommitNote]) -> Iterator[list[Span]]:
+    """Yield the notes about commits as lines for the terminal."""
+    for sha, note in notes.items():
+        yield [(NAME, sha[:SHA])]
+        for one in note.lines:
+            lines = f"{one.first}" if one.first == one.last else f"{one.first}–{one.last}"
+            guess = " (a guess)" if one.guess else ""
+            prompt = f": {one_line(one.prompt, PROMPT)}" if one.prompt else ""
+            text = f"  {one.path} {lines}  {_turn_name(one.session, one.turn)}{guess}{prompt}"
+            yield [(PLAIN, safe_line(text))]
 
 
 def _title(review: Review) -> str:

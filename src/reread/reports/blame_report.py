@@ -14,7 +14,9 @@ import msgspec
 
 from reread.base.paths import comparable_path, path_name
 from reread.disk import layout
-from reread.errors import Misuse, NotFound, Unreadable
+from reread.errors import Misuse, NotFound, RereadError, Unreadable
+from reread.git.notes import blamed_commits, read_notes
+from reread.git.repository import Repository
 from reread.history.blame_lines import LineBlame, LineOrigin
 from reread.history.file_text import FileText
 from reread.history.line_trace import line_numbers
@@ -40,6 +42,13 @@ class BlamedLine(msgspec.Struct, frozen=True, kw_only=True):
     agent: str | None = None
     call: str | None = None
     time: datetime | None = None
+    evidence: str | None = None
+    """`session` if a session on this machine wrote the line, `note` if a git note says so, and `trailer` if only the
+    commit names a session; None if no session is known."""
+    guess: bool = False
+    """True if a note says that it is a guess."""
+    commit: str | None = None
+    """The commit that the note or the trailer is about."""
 
 
 def blame(
@@ -54,10 +63,12 @@ def blame(
     """Return each line of a file, or lines such as `10-20`, with the session, turn and prompt that wrote it.
 
     `recorded_as` is the path that the file has in sessions, or the end of it, if the file is now somewhere else.
-    Sessions that cannot be read go to `unread`.
+    For lines that no session wrote, git notes and trailers of the commits that have them are asked. Sessions that
+    cannot be read go to `unread`.
     """
     file = Path(os.path.normpath(layout.expand_path(os.fspath(path)).absolute()))
-    text = _read(file)
+    data = _read(file)
+    text = FileText.from_bytes(data).text
     rows = text.split("\n")[: -1 if text.endswith("\n") else None] if text else []
     first, last = parse_lines(lines, len(rows)) if lines is not None else (1, len(rows))
     roots = [root] if isinstance(root, str | Path) else root
@@ -65,7 +76,47 @@ def blame(
         index = reader.read(layout.session_paths(roots), progress=progress, unread=unread)
         name = _name_here(index, file) if recorded_as is None else _recorded_name(index, recorded_as)
         origins = LineBlame(index.traces_of, name).of(line_numbers(text))
-    return [_blamed(number, rows[number - 1], origins[number - 1]) for number in range(first, last + 1)]
+    blamed = [_blamed(number, rows[number - 1], origins[number - 1]) for number in range(first, last + 1)]
+    if all(line.session for line in blamed):
+        return blamed
+    noted = _noted_lines(file, data, first, last)
+    for at, line in enumerate(blamed):
+        if line.session is None and line.number in noted:
+            blamed[at] = msgspec.structs.replace(noted[line.number], text=line.text)
+    return blamed
+
+
+def _noted_lines(file: Path, data: bytes, first: int, last: int) -> dict[int, BlamedLine]:
+    """Return what git notes and trailers say about lines of a file that commits have."""
+    try:
+        repository = Repository(file.parent)
+        name = Path(os.path.realpath(file)).relative_to(os.path.realpath(repository.top)).as_posix()
+        committed = blamed_commits(repository, name, data, first, last)
+        notes = read_notes(repository, {origin.commit for origin in committed.values()})
+        named = {one.sha: one.session for one in repository.known_commits(o.commit for o in committed.values())}
+    except (RereadError, ValueError):  # no repository, no git, or one that it cannot read: then nothing is noted
+        return {}
+    found: dict[int, BlamedLine] = {}
+    for number, origin in committed.items():
+        note = notes.get(origin.commit)
+        said = note.line(origin.path, origin.line) if note is not None else None
+        session = named.get(origin.commit)
+        if said is not None:
+            found[number] = BlamedLine(
+                number=number,
+                text="",
+                session=said.session,
+                turn=said.turn,
+                prompt=said.prompt,
+                evidence="note",
+                guess=said.guess,
+                commit=origin.commit,
+            )
+        elif session is not None:
+            found[number] = BlamedLine(
+                number=number, text="", session=session, evidence="trailer", commit=origin.commit
+            )
+    return found
 
 
 def _name_here(index: FileIndex, file: Path) -> str:
@@ -86,8 +137,8 @@ def _recorded_name(index: FileIndex, typed: str) -> str:
     return next(iter(found.values()))
 
 
-def _read(path: Path) -> str:
-    """Return the text of the file that was asked for: nothing that a transcript names is opened."""
+def _read(path: Path) -> bytes:
+    """Return the bytes of the file that was asked for: nothing that a transcript names is opened."""
     try:
         with open_regular(path) as file:
             data = file.read(LARGEST + 1)
@@ -97,7 +148,7 @@ def _read(path: Path) -> str:
         raise Unreadable.at(path, error) from error
     if len(data) > LARGEST:
         raise Misuse(f"Cannot blame {path}: it is larger than {LARGEST >> 20} MB.")
-    return FileText.from_bytes(data).text
+    return data
 
 
 def parse_lines(text: str, count: int) -> tuple[int, int]:
@@ -126,6 +177,7 @@ def _blamed(number: int, text: str, origin: LineOrigin | None) -> BlamedLine:
         agent=version.agent,
         call=version.call,
         time=datetime.fromtimestamp(version.time / 1000, UTC) if version.time else None,
+        evidence="session",
     )
 
 

@@ -47,6 +47,8 @@ from reread.catalog.writer import ConversationWriter as ConversationWriter
 from reread.dataset.query import QueryRows as QueryRows
 from reread.dataset.report import TablesReport as TablesReport
 from reread.dataset.tables import Tables as Tables
+from reread.git.notes import CommitNote as CommitNote
+from reread.git.notes import NotedLines as NotedLines
 from reread.handover.deletion import DeletedLine as DeletedLine
 from reread.handover.deletion import Deletion as Deletion
 from reread.handover.placement import PlacedFile as PlacedFile

@@ -1,0 +1,73 @@
+"""`reread note`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from reread.cli._exit_codes import NOTHING_FOUND
+from reread.cli._options import json_option, merged_roots, root_options
+from reread.cli._output import print_json, print_lines, print_notice, progress
+from reread.cli._paths import PathName
+from reread.cli.review import Revision
+
+
+@click.command()
+@click.argument("which", type=Revision(), required=False, metavar="[A..B|BRANCH]")
+@click.option(
+    "--repo", type=PathName(path_type=Path), metavar="DIR", help="The repository (default: the one of this folder)."
+)
+@click.option("--write", is_flag=True, help="Write which session and turn wrote the lines of these commits.")
+@click.option("--with-prompts", "prompts", is_flag=True, help="Also write the beginning of each prompt, redacted.")
+@click.option("--remove", is_flag=True, help="Remove the notes about these commits.")
+@json_option
+@root_options
+@click.pass_context
+def note(
+    ctx: click.Context,
+    which: str | None,
+    repo: Path | None,
+    write: bool,
+    prompts: bool,
+    remove: bool,
+    as_json: bool,
+    root: tuple[Path, ...],
+) -> None:
+    """Show or write git notes that say which session wrote the lines of commits.
+
+    Notes are in `refs/notes/reread` of the repository, and have ids of sessions, turns and lines, no text, unless you
+    ask for prompts. `reread blame` and `reread review` use notes of others for lines that no session on this machine
+    explains. Nothing is written unless you say --write, and nothing is pushed: git does that.
+
+    \b
+    reread note
+    reread note main..HEAD --write
+    git push origin refs/notes/reread
+    git fetch origin refs/notes/reread:refs/notes/reread
+    """
+    from reread.cli._options import refuse_without
+    from reread.reader.review_notes import notes as find
+
+    refuse_without(ctx, "--with-prompts", "--write", "it is about what is written")
+    with progress("reading", None) as step:
+        found = find(
+            which,
+            repository=repo,
+            root=merged_roots(ctx, root) or None,
+            write=write,
+            prompts=prompts,
+            remove=remove,
+            progress=step,
+        )
+    if as_json:
+        print_json(found)
+    elif not found:
+        print_notice("No notes of reread about these commits; `reread note main..HEAD --write` writes some.")
+    else:
+        from reread.render.review_text import note_lines
+
+        print_lines(note_lines(found))
+    if remove and found:
+        print_notice(f"Removed the notes about {len(found)} commits.")
+    ctx.exit(0 if found else NOTHING_FOUND)

@@ -1,0 +1,73 @@
+"""Git notes about commits: what a review knows of their lines, for whoever clones the repository."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from reread.attribution.review_values import NOTE, TRAILER, Review
+from reread.attribution.reviewing import find_review
+from reread.base.text import one_line
+from reread.errors import Misuse
+from reread.git.notes import CommitNote, NotedLines, read_notes, remove_notes, write_notes
+from reread.git.repository import Repository
+from reread.reader.redacted_review import ReviewRedaction
+from reread.reports.file_index import PROMPT_LENGTH, Progress
+
+
+def notes(
+    which: str | None = None,
+    *,
+    repository: str | os.PathLike[str] | None = None,
+    root: str | Path | Sequence[str | Path] | None = None,
+    write: bool = False,
+    prompts: bool = False,
+    remove: bool = False,
+    progress: Progress | None = None,
+) -> dict[str, CommitNote]:
+    """Return the notes in `refs/notes/reread` about the commits of a range or branch, by default about all commits.
+
+    With `write`, first write which session and turn wrote the lines of these commits: ids and numbers, and with
+    `prompts` the beginning of each prompt, redacted; Undecided is raised if somebody has to decide about a likely
+    secret. What others noted about other lines stays. With `remove`, remove the notes, and return what they were.
+    """
+    opened = Repository(repository if repository is not None else ".")
+    if write and remove:
+        raise Misuse("Cannot both write and remove notes.")
+    if which is None:
+        if write or remove:
+            raise Misuse("Name the commits, as in main..HEAD.")
+        return read_notes(opened)
+    if write:
+        found = find_review(which, repository=opened.top, root=root, progress=progress)
+        write_notes(opened, notes_of(ReviewRedaction(found).redacted_review() if prompts else found, prompts=prompts))
+    shas = [commit.sha for commit in opened.commits(*opened.range_of(which))]
+    known = read_notes(opened, shas)
+    if remove:
+        remove_notes(opened, known)
+    return known
+
+
+def notes_of(review: Review, *, prompts: bool = False) -> dict[str, CommitNote]:
+    """Return what a review knows of the lines of each commit from sessions of this machine."""
+    said = {(turn.session, turn.turn): one_line(turn.prompt, PROMPT_LENGTH) for turn in review.turns if turn.prompt}
+    notes: dict[str, CommitNote] = {}
+    for commit in review.commits:
+        lines = [
+            NotedLines(
+                path=file.path,
+                first=one.first,
+                last=one.last,
+                session=one.session,
+                turn=one.turn,
+                guess=one.guess,
+                prompt=said.get((one.session, one.turn)) if prompts else None,
+            )
+            for file in commit.files
+            for one in file.lines
+            if one.session is not None and one.evidence not in (NOTE, TRAILER)
+        ]
+        if lines:
+            notes[commit.sha] = CommitNote(lines=lines)
+    return notes
