@@ -356,6 +356,16 @@ def sessions(tmp_path: Path) -> list[Path]:
     return paths
 
 
+def test_contexts_are_in_a_whole_page_only() -> None:
+    (path,) = SAMPLES.rglob("d2a94e17-*.jsonl")
+    whole, excerpt, silent = (
+        ParsedPage(b"".join(html_export.session_html(reread.open(path), Selection(**chosen))))
+        for chosen in ({}, {"turns": (2, 3)}, {"thinking": False})
+    )
+    assert [page.index["threads"][0]["contexts"] is None for page in (whole, excerpt, silent)] == [False, True, True]
+    assert all(thread["contexts"] is None for thread in whole.index["threads"][1:])
+
+
 def test_the_index_says_lower_bounds_and_home_folders_as_the_reader_does() -> None:
     figures = schema.Figures(tokens=10, cost_usd=1.5, unconfirmed_responses=1)
     row = library_schema.LibraryRow(key="k", id="k", title="t", project="/home/sam/api", figures=figures)

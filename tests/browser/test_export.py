@@ -171,3 +171,16 @@ def test_the_list_of_a_site_is_filtered_and_has_dates_as_the_reader_does(
     expect(page.locator("tbody a:visible")).to_have_count(4)
     page.locator("tbody a").first.click()
     page.locator(".message").first.wait_for()
+
+
+def test_what_filled_the_context_is_in_the_page(offline: Callable[..., Any], letters: Path) -> None:
+    page = offline(letters)
+    page.get_by_role("button", name="What fills it").click()
+    panel = page.get_by_role("complementary", name="Details")
+    expect(panel.locator(".panel-tab")).to_have_text(["Context", "About"])
+    expect(panel).to_contain_text("Turn 14")
+    panel.get_by_role("button", name="Previous turn").click()
+    expect(panel).to_contain_text("Turn 13")
+    assert "panel=context" in page.url
+    page.keyboard.press("Escape")
+    expect(panel).to_have_count(0)

@@ -22,6 +22,8 @@ from reread.reader import schema
 from reread.reader.drawing import PartBuilder
 from reread.reader.item_texts import ItemText, texts_of
 from reread.reader.page_assets import Assets, inline_assets
+from reread.reader.request_schema import RequestContext
+from reread.reader.request_view import request_context
 from reread.reader.session_view import SessionView, in_call_order
 from reread.reader.steps import run_steps
 from reread.reader.thread_view import MAX_MARKS, ThreadView, state_mark
@@ -41,6 +43,8 @@ MAX_PLAIN_ITEMS, MAX_PLAIN_CHARS = 2000, 2_000_000
 """How much is included as plain text for a browser without JavaScript."""
 NEWEST_BRANCHES, MAX_BRANCHES = 50, 200
 """How many of the newest branches are included, and how many together with their ancestors."""
+MAX_CONTEXT_BYTES, MAX_CONTEXTS = 3_000_000, 40
+"""How many bytes of contexts are looked at, and of how many turns."""
 MAGIC = (b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff", b"GIF87a", b"GIF89a", b"RIFF")
 """The first bytes of the picture formats that a page may contain."""
 SPEAKERS = {"prompt": "You", "command": "Command", "response": "Claude"}
@@ -161,9 +165,12 @@ class _PageWriter:
 
     def _thread(self, writer: _ThreadWriter) -> Iterator[bytes]:
         yield from writer.pieces()
-        self._threads.append(writer.index_entry(self.chunks))
+        contexts = writer.contexts()
+        self._threads.append(writer.index_entry(self.chunks, contexts=bool(contexts)))
         yield writer.map_chunk()
         yield self.chunk(writer.waterfall())
+        if contexts:
+            yield self.chunk(contexts)
 
     def _agents(self) -> list[Agent]:
         """All agents, or those that the selected turns started."""
@@ -387,7 +394,25 @@ class _ThreadWriter:
         counts = {name: marks.count(mark) for name, mark in {"errors": "x", "edits": "e", "agents": "a"}.items()}
         return replace(whole, marks=marks[:MAX_MARKS], more=max(0, len(marks) - MAX_MARKS), branches=0, **counts)
 
-    def index_entry(self, map: int) -> dict[str, Any]:
+    def contexts(self) -> dict[int, RequestContext]:
+        """What filled the context at the end of each turn, the newest first, as far as that does not take long.
+
+        Names of files are in it, so an excerpt has none: they may be those of other turns.
+        """
+        selection, active = self.page.selection, self.thread.conversation.active_branch
+        is_whole = not selection.is_excerpt and selection.every_kind
+        if self.agent is not None or self.timeline.branch != active or not is_whole:
+            return {}
+        found: dict[int, RequestContext] = {}
+        left = MAX_CONTEXT_BYTES
+        for turn, _ in reversed(self.turns):
+            found[turn] = request_context(self.thread, turn=turn, request=None, agent=None)
+            left -= max(found[turn].context.bytes, MAX_CONTEXT_BYTES // MAX_CONTEXTS)
+            if left <= 0:
+                break
+        return found
+
+    def index_entry(self, map: int, *, contexts: bool) -> dict[str, Any]:
         """The thread's entry in the page's index; `map` is the number of its map chunk."""
         id = self.agent.id if self.agent is not None else None
         overview = self.page.view.overview(id, self.timeline.branch, lists=False)
@@ -401,6 +426,7 @@ class _ThreadWriter:
             "pages": self.pages,
             "map": map,
             "waterfall": map + 1,
+            "contexts": map + 2 if contexts else None,
         }
 
     def _usage(self) -> schema.UsageSummary | None:

@@ -166,7 +166,7 @@ class SessionLibrary:
             self.refresh()
         path = self._keys.get(key) or self._by_id(key)
         if path is None:
-            raise NotFound(f"No session has the key {key!r}; reload the list of sessions.")
+            raise NotFound("This session no longer exists.")
         return path
 
     def _by_id(self, id: str) -> Path | None:

@@ -34,6 +34,8 @@ export interface EmbeddedThread {
   map: number;
   /** The chunk with the `Waterfall`. */
   waterfall: number;
+  /** The chunk with the `RequestContext` at the end of some turns, by turn; null if there is none. */
+  contexts: number | null;
 }
 
 export type PageChunk = PageEntry[];

@@ -9,7 +9,7 @@ import { matchesFilter } from "../search/filter";
 import { sessionHref } from "../route";
 import { NotFound, type Source, type Target, type ThreadRef } from "./source";
 import { TextMatcher } from "../search/textMatcher";
-import type { Place, SearchHit, TimelineItem, Waterfall } from "./values";
+import type { Place, RequestContext, SearchHit, TimelineItem, Waterfall } from "./values";
 
 /** How long one step of a search may block the page, in milliseconds. */
 const STEP_MS = 40;
@@ -80,6 +80,16 @@ export function fileSource(page: Document): Source {
     return { found, next: null, searched: total, total };
   }
 
+  async function contextAt(ref: ThreadRef, { turn, request }: { turn?: number; request?: number }): Promise<RequestContext> {
+    const { contexts } = threadOf(ref);
+    const known = contexts === null ? {} : await chunks.json<Record<string, RequestContext>>(contexts);
+    const turns = Object.keys(known).map(Number);
+    const found =
+      request === undefined ? known[turn ?? Math.max(...turns)] : Object.values(known).find(({ context }) => context.request === request);
+    if (!found) throw new NotFound(`This exported page has the contexts of turns ${Math.min(...turns)} to ${Math.max(...turns)}.`);
+    return found;
+  }
+
   const closed = closedSource("This is not available in an exported page.");
   const onlySession = sessionHref({ session: index.threads[0].overview.key });
   return {
@@ -102,6 +112,7 @@ export function fileSource(page: Document): Source {
       const total = thread.overview.items;
       return { start, total, stamp: 0, items: items.filter(({ index }) => index >= start && index < start + count) };
     },
+    context: index.threads[0].contexts === null ? undefined : contextAt,
     waterfall: (ref) => chunks.json<Waterfall>(threadOf(ref).waterfall),
     outline: async (ref, start, count) => {
       const { outline } = await mapChunk(threadOf(ref));

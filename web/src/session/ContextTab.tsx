@@ -85,9 +85,11 @@ function ContextView({ found, fills }: { found: RequestContext; fills: ContextFi
 
 /** Which request it is, with steps to its neighbours. */
 function Place({ found: { context, requests } }: { found: RequestContext }) {
-  const { overview, thread } = useThreadStore();
+  const { overview, source, thread } = useThreadStore();
   const show = usePanel();
-  const { turn, request } = context;
+  const { turn } = context;
+  // An exported page has one context of each turn.
+  const request = source.requests ? context.request : null;
   const go = (chosen: string) => show({ tab: "context", chosen }, { inPlace: true });
   const step = (by: number) => go(request === null ? chosenTurn((turn ?? 1) + by) : String(request + by));
   const [at, last] = request === null ? [turn ?? 1, overview.turns] : [request, requests];
@@ -108,6 +110,7 @@ function Place({ found: { context, requests } }: { found: RequestContext }) {
             </PanelLink>
           </>
         )}
+        {request === null && context.request !== null && ` · request ${context.request} of ${requests}`}
       </span>
       <Proof context={context} />
       <span className="steps">

@@ -1,6 +1,6 @@
 /** The title of the session and the prompt of the turn on the screen, in the line that sticks to the top. */
 
-import { use } from "react";
+import { use, useEffect } from "react";
 import { PanelContext, useThreadStore } from "../contexts";
 import { PlainText } from "../kit/PlainText";
 import { useSelector, useVersion } from "../kit/store";
@@ -12,6 +12,8 @@ export function CurrentTurn() {
   useVersion(store);
   const turn = useSelector(store.position, (position) => position.turn);
   const panel = use(PanelContext);
+  // The outline loads them too, but not while it is hidden.
+  useEffect(() => store.requestTurns(turn - 1, turn - 1), [store, turn]);
   const prompt = turnTitle(store, turn);
   return (
     <p className="current-turn">

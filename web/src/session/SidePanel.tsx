@@ -18,7 +18,7 @@ export const TAB_NAMES: Record<PanelTab, string> = { files: "Files", context: "C
 export function panelTabs(source: Source, thread: ThreadRef): PanelTab[] {
   const known: Record<PanelTab, boolean> = {
     files: source.can.files,
-    context: source.context !== undefined && thread.branch === undefined,
+    context: source.context !== undefined && thread.branch === undefined && (source.requests !== undefined || thread.agent === undefined),
     requests: source.requests !== undefined && thread.branch === undefined,
     about: true,
     share: source.exportUrl(thread) !== null && thread.agent === undefined,
