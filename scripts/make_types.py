@@ -14,6 +14,7 @@ from typing import Any
 import msgspec
 
 from reread.accounting.billing import Usage
+from reread.attribution import review_values
 from reread.model.ledger import Fate
 from reread.reader import file_schema, library_schema, request_schema, schema, share_schema
 from reread.records.dialects import stream_json
@@ -23,6 +24,7 @@ from reread.records.types.json_schema import json_schema
 from reread.records.types.messages import Assistant, User
 from reread.records.types.registry import RECORDS, SYSTEMS
 from reread.render import json_values
+from reread.reports.digest_report import DigestTest
 from reread.session.cache_breaks import CacheBreak
 from reread.session.context_parts import Context, ContextPart
 from reread.session.context_window import ContextDrop, ContextFill
@@ -86,12 +88,12 @@ def declarations() -> list[str]:
     """An interface for every struct, and a union type for every base class."""
     found = [
         struct
-        for module in (nodes, schema, library_schema, share_schema, file_schema, request_schema)
+        for module in (nodes, schema, library_schema, share_schema, file_schema, request_schema, review_values)
         for struct in structs(module)
     ]
     concrete = [
         struct
-        for struct in [ContextDrop, ContextFill, ContextPart, Context, *found]
+        for struct in [DigestTest, ContextDrop, ContextFill, ContextPart, Context, *found]
         if struct not in (*UNIONS, schema.Value)
     ]
     unions = [union(base, [struct for struct in found if issubclass(struct, base)]) for base in UNIONS]

@@ -8,6 +8,7 @@ import { ORDERS, type Order, type Target, type ThreadRef } from "./data/source";
 export type Route =
   | ListRoute
   | ReportRoute
+  | ReviewRoute
   | { page: "unknown" }
   | { page: "session"; thread: ThreadRef; target: Target; query: string; density: Density | null; timeline: boolean; panel: Panel | null };
 
@@ -35,6 +36,12 @@ export interface ReportRoute {
   page: "usage" | "stats";
   choices: Record<string, string>;
 }
+/** The turns behind a commit that a session made. */
+export interface ReviewRoute {
+  page: "review";
+  session: string;
+  commit: string;
+}
 export type SessionRoute = Extract<Route, { page: "session" }>;
 
 export function parseRoute(hash: string): Route {
@@ -58,6 +65,7 @@ export function parseRoute(hash: string): Route {
       panel: panelOf(params),
     };
   }
+  if (pieces[0] === "review" && pieces[1] && pieces[2] && pieces.length === 3) return { page: "review", session: pieces[1], commit: pieces[2] };
   const [first = "library", ...rest] = pieces;
   if (rest.length || !Object.hasOwn(PAGES, first)) return { page: "unknown" };
   const page = first as keyof typeof PAGES;
@@ -102,6 +110,9 @@ export function sessionHref(thread: ThreadRef, target: Target = {}, query = "", 
   const search = params.toString();
   return `#/s/${encodeURIComponent(thread.session)}${agent}${search ? `?${search}` : ""}`;
 }
+
+/** The address of the turns behind a commit. */
+export const reviewHref = (session: string, commit: string): string => `#/review/${encodeURIComponent(session)}/${encodeURIComponent(commit)}`;
 
 /** The address of the timeline of a thread. */
 export const timelineHref = (thread: ThreadRef): string => {

@@ -83,20 +83,27 @@ def find_review(
     which: str | None = None,
     *,
     pr: int | None = None,
+    commits: Sequence[str] = (),
     repository: str | os.PathLike[str] | None = None,
     root: str | Path | Sequence[str | Path] | None = None,
     most: int = MOST_COMMITS,
     progress: Progress | None = None,
 ) -> Review:
-    """Return the review of a range `A..B`, a branch or a pull request, with all texts as they are."""
-    if (which is None) == (pr is None):
+    """Return the review of a range `A..B`, a branch, a pull request or some commits, with all texts as they are."""
+    if (which is not None) + (pr is not None) + bool(commits) != 1:
         raise Misuse("Name a range such as main..HEAD, a branch, or a pull request with --pr.")
     opened = Repository(repository if repository is not None else ".")
     unread: list[str] = []
     with closing(SessionTrails(root, progress=progress, unread=unread)) as trails:
-        first, last, commits = _chosen(opened, which, pr, trails, most)
+        if commits:
+            chosen = opened.known_commits(commits)
+            if not chosen:
+                raise NotFound(f"No commit {', '.join(commits)} in {opened.top}; it may have been rebased or squashed.")
+            first, last = None, chosen[-1].sha
+        else:
+            first, last, chosen = _chosen(opened, which, pr, trails, most)
         branch = opened.branch_of(which) if which is not None and ".." not in which else None
-        return _Reviewer(opened, trails, commits).review(first, last, branch, unread)
+        return _Reviewer(opened, trails, chosen).review(first, last, branch, unread)
 
 
 def _chosen(

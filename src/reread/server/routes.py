@@ -32,6 +32,7 @@ from reread.render.selection import Selection
 from reread.server.compression import Compression
 from reread.server.event_bus import Listener, encode_event
 from reread.server.library import SessionLibrary
+from reread.server.library_review import library_review
 from reread.server.library_search import SearchService
 from reread.server.library_stats import library_calls, library_stats
 from reread.server.library_usage import library_usage
@@ -345,6 +346,10 @@ def make_app(library: SessionLibrary) -> Starlette:
     async def stats_calls(request: Request) -> Response:
         return json_response(await usage_threads.run(library_calls, library, dict(request.query_params)))
 
+    async def review(request: Request) -> Response:
+        key = request.path_params["key"]
+        return json_response(await usage_threads.run(library_review, library, key, dict(request.query_params)))
+
     async def share(request: Request) -> Response:
         key = request.path_params["key"]
         if request.method != "POST":
@@ -395,6 +400,7 @@ def make_app(library: SessionLibrary) -> Starlette:
         Route("/api/sessions/{key}/events", session_events),
         Route("/api/settings", settings, methods=["GET", "POST"]),
         Route("/api/sessions/{key}/annotation", annotation, methods=["GET", "POST"]),
+        Route("/api/sessions/{key}/review", review),
         Route("/api/sessions/{key}/share", share, methods=["GET", "POST"]),
         Route("/api/sessions/{key}/share/document", share_document),
         *(Route(f"/api/sessions/{{key}}{path}", session_endpoint(handler)) for path, handler in SESSION_ROUTES.items()),

@@ -33,6 +33,7 @@ export function closedSource(reason: string): Source {
     usageReport: unavailable,
     topSessions: unavailable,
     statsReport: unavailable,
+    review: unavailable,
     settings: unavailable,
     changeSettings: unavailable,
     annotation: unavailable,

@@ -189,6 +189,7 @@ export const httpSource: Source = {
   statsReport: (query) => getJson(`api/stats${queryString({ ...query })}`),
   topSessions: async (since, until, sort, count) =>
     (await getJson<{ rows: SessionUsage[] }>(`api/usage${queryString({ by: "session", since, until, sort, count, listed: true })}`)).rows,
+  review: (session, commit) => getJson(`${sessionPath({ session })}/review${queryString({ commit })}`),
   settings: () => getJson("api/settings"),
   changeSettings: (change) => postJson("api/settings", change),
   annotation: (session) => getJson(`${sessionPath({ session })}/annotation`),

@@ -28,6 +28,7 @@ import type {
   UsageSummary,
   VersionBody,
   Waterfall,
+  Review,
 } from "./values";
 
 /** One conversation of a session: the main thread or an agent's, on one branch. */
@@ -177,6 +178,8 @@ export interface Source {
   /** The sessions that used the most dollars or tokens between two days. */
   topSessions(since: string | null, until: string, sort: "cost" | "tokens", count: number): Promise<SessionUsage[]>;
   statsReport(query: ReportQuery): Promise<StatsReport>;
+  /** The turns behind a commit that a session made. */
+  review(session: string, commit: string): Promise<Review>;
   /** The budgets of the reader, and a change of some of them; null removes one. */
   settings(): Promise<ReaderSettings>;
   changeSettings(change: Partial<ReaderSettings>): Promise<ReaderSettings>;

@@ -7,7 +7,7 @@ import { capitalized, duration } from "../kit/format";
 import { PlainText, visible } from "../kit/PlainText";
 import { SafeLink, isSafe } from "../kit/SafeLink";
 import { CacheBreaks } from "../parts/CacheBreaks";
-import { sessionHref } from "../route";
+import { reviewHref, sessionHref } from "../route";
 import type { CommitInfo, PullRequestInfo, TimelineItem } from "../data/values";
 
 /** Digits of a commit's hash that are shown. */
@@ -68,7 +68,7 @@ function quoted(word: string): string {
 }
 
 function Commit({ commit }: { commit: CommitInfo }) {
-  const { thread } = useThreadStore();
+  const { source, thread } = useThreadStore();
   const { sha, subject, branch, call, agent } = commit;
   const where = branch ? ` on ${branch}` : "";
   return (
@@ -79,6 +79,11 @@ function Commit({ commit }: { commit: CommitInfo }) {
       </a>
       <PlainText as="bdi" text={subject} />
       <ByAgent agent={agent} />
+      {source.can.library && (
+        <a className="review-link" href={reviewHref(thread.session, sha)} title="See which turns wrote the lines of this commit">
+          Review
+        </a>
+      )}
     </li>
   );
 }

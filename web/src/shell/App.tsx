@@ -6,6 +6,7 @@ import { settings } from "../kit/settings";
 import { useSelector } from "../kit/store";
 import { toggleTheme } from "../kit/theme";
 import { LibraryPage } from "../pages/LibraryPage";
+import { ReviewPage } from "../pages/ReviewPage";
 import { StatsPage } from "../pages/StatsPage";
 import { UsagePage } from "../pages/UsagePage";
 import { parseRoute, useHash, type Route } from "../route";
@@ -61,6 +62,7 @@ function CurrentPage({ route, hash }: { route: Route; hash: string }) {
     );
   }
   if (route.page === "library" || route.page === "captured") return <LibraryPage key={route.page} route={route} />;
+  if (route.page === "review") return <ReviewPage key={`${route.session} ${route.commit}`} route={route} />;
   if (route.page === "usage") return <UsagePage route={route} />;
   return route.page === "stats" ? <StatsPage route={route} /> : <UnknownPage />;
 }

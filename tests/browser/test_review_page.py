@@ -1,0 +1,29 @@
+"""From a commit of a session to its review, and from there to a turn."""
+
+from pathlib import Path
+from typing import Any
+
+from committing import Rig
+
+from .conftest import playwright, serving
+
+
+def test_a_commit_leads_to_the_turns_behind_it_and_these_to_the_session(browser: Any, tmp_path: Path) -> None:
+    rig = Rig(tmp_path)
+    session = rig.session()
+    rig.prompt(session, "Write the <b>first</b> part")
+    rig.write(session, "src/a.py", 0, 0, ["alpha_value = 1", "beta_value = 2"])
+    rig.hand("src/a.py", 1, 0, ["by_hand = 3"])
+    rig.commit(session, "Add a part")
+    rig.finish()
+    with serving(tmp_path, "serve", "--root", str(rig.claude), "--no-token") as address:
+        page = browser.new_page()
+        page.goto(f"{address}#/s/{rig.id(session)}")
+        page.get_by_role("link", name="Review", exact=True).click()
+        playwright.expect(page.get_by_role("heading", name="Add a part")).to_be_visible()
+        review = page.locator("main.review")
+        playwright.expect(review).to_contain_text("3 added lines: 2 by sessions, 1 by hand or unknown")
+        playwright.expect(review.locator("blockquote")).to_have_text("Write the <b>first</b> part")
+        review.locator(".review-turns a").click()
+        playwright.expect(page).to_have_url(f"{address}#/s/{rig.id(session)}?turn=1")
+        page.close()

@@ -1,0 +1,164 @@
+/** The turns behind a commit: which of them wrote its lines, how that is known, and what was asked for. */
+
+import { useState } from "react";
+import { useSource } from "../contexts";
+import { capitalized, exact, money, plural } from "../kit/format";
+import { PlainText } from "../kit/PlainText";
+import { useAsync } from "../kit/useAsync";
+import { sessionHref, type ReviewRoute } from "../route";
+import { Bar } from "../shell/Bar";
+import { LoadError, Loading } from "../shell/PageStates";
+import type { Review, ReviewCommit, ReviewFile, ReviewLines, ReviewPart, ReviewTurn } from "../data/values";
+
+const SHORT_SHA = 9;
+const SHORT_ID = 8;
+
+const EVIDENCE: Record<string, string> = {
+  recorded: "the session made the commit",
+  lines: "the turn wrote its lines",
+  note: "a git note says so",
+  trailer: "the commit’s Claude-Session trailer names the session",
+  rewritten: "the session made a commit with this subject at this time",
+  time: "the session worked on this branch at that time",
+};
+
+export function ReviewPage({ route }: { route: ReviewRoute }) {
+  const source = useSource();
+  const [tries, setTries] = useState(0);
+  const loaded = useAsync(`${route.session} ${route.commit} ${tries}`, () => source.review(route.session, route.commit));
+  return (
+    <>
+      <Bar page="review" />
+      <main className="review">
+        {loaded.state === "loading" && <Loading />}
+        {loaded.state === "failed" && <LoadError error={loaded.error} onRetry={() => setTries(tries + 1)} />}
+        {loaded.state === "ready" && <Found review={loaded.value} route={route} />}
+      </main>
+    </>
+  );
+}
+
+function Found({ review, route }: { review: Review; route: ReviewRoute }) {
+  const turns = new Map(review.turns.map((turn) => [nameOf(turn), turn]));
+  const sha = review.last.slice(0, SHORT_SHA);
+  const command = `reread review ${sha}~1..${sha} --replace-likely -f md`;
+  return (
+    <>
+      {review.commits.map((commit) => (
+        <Commit key={commit.sha} commit={commit} turns={turns} />
+      ))}
+      <h2>Prompts, in order</h2>
+      <ol className="review-turns">
+        {review.turns.map((turn) => (
+          <Turn key={nameOf(turn)} turn={turn} />
+        ))}
+      </ol>
+      <p className="review-actions">
+        <a href={sessionHref({ session: route.session })}>Back to the session</a>
+        <span>For others, without secrets: <code>{command}</code></span>
+      </p>
+    </>
+  );
+}
+
+const nameOf = ({ session, turn }: { session: string; turn: number | null }): string => `${session.slice(0, SHORT_ID)}${turn === null ? "" : ` turn ${turn}`}`;
+
+function Commit({ commit, turns }: { commit: ReviewCommit; turns: Map<string, ReviewTurn> }) {
+  const left = commit.lines - commit.by_sessions;
+  return (
+    <section>
+      <h1>
+        <code>{commit.sha.slice(0, SHORT_SHA)}</code> <PlainText as="bdi" text={commit.subject} />
+      </h1>
+      <p className="quiet">
+        {commit.merge
+          ? "A merge: its lines are those of the commits that it joins."
+          : `${plural(commit.lines, "added line")}: ${exact(commit.by_sessions)} by sessions${commit.guessed ? ` (${exact(commit.guessed)} guessed)` : ""}, ${exact(left)} by hand or unknown`}
+      </p>
+      <ul className="review-parts">
+        {commit.turns.map((part) => (
+          <li key={nameOf(part)}>
+            <TurnLink part={part} known={turns.get(nameOf(part))?.prompt !== null} />{" "}
+            <span className="quiet">
+              {part.lines > 0 && `${plural(part.lines, "line")}; `}
+              {part.guess && "a guess: "}
+              {part.evidence.map((one) => EVIDENCE[one] ?? one).join(", ")}
+            </span>
+          </li>
+        ))}
+      </ul>
+      {commit.files.map((file) => (
+        <File key={file.path} file={file} />
+      ))}
+    </section>
+  );
+}
+
+function TurnLink({ part, known }: { part: Pick<ReviewPart, "session" | "turn">; known: boolean }) {
+  if (!known) return <span>{nameOf(part)} (not on this machine)</span>;
+  return <a href={sessionHref({ session: part.session }, part.turn === null ? {} : { turn: part.turn })}>{nameOf(part)}</a>;
+}
+
+function File({ file }: { file: ReviewFile }) {
+  return (
+    <details>
+      <summary>
+        <PlainText as="bdi" text={file.path} />
+      </summary>
+      <ul className="review-lines">
+        {file.lines.map((lines) => (
+          <li key={lines.first}>
+            {lines.first === lines.last ? `line ${lines.first}` : `lines ${lines.first}–${lines.last}`}: <Writer lines={lines} />
+          </li>
+        ))}
+      </ul>
+    </details>
+  );
+}
+
+function Writer({ lines }: { lines: ReviewLines }) {
+  if (lines.session === null) return <span className="quiet">by hand or unknown</span>;
+  return (
+    <>
+      <TurnLink part={{ session: lines.session, turn: lines.turn }} known={lines.evidence !== "note" && lines.evidence !== "trailer"} />
+      {lines.guess && <span className="quiet"> (a guess: {lines.evidence})</span>}
+    </>
+  );
+}
+
+function Turn({ turn }: { turn: ReviewTurn }) {
+  const facts = [
+    turn.commits.length ? plural(turn.lines, "line") : "no line of it is in this commit",
+    turn.written > turn.lines ? `wrote ${plural(turn.written, "line")}` : "",
+    turn.deleted.length ? `deleted ${turn.deleted.join(", ")}` : "",
+    turn.denied ? `${plural(turn.denied, "call")} refused` : "",
+    turn.cost_usd === null ? "" : money(turn.cost_usd),
+  ].filter(Boolean);
+  return (
+    <li>
+      <TurnLink part={turn} known={turn.prompt !== null} /> <PlainText as="span" text={facts.join(" · ")} />
+      {turn.prompt !== null && (
+        <blockquote>
+          <PlainText text={turn.prompt} />
+        </blockquote>
+      )}
+      <ul className="review-lines">
+        {turn.undoing.map((command) => (
+          <li key={command}>
+            put files back: <PlainText as="code" text={command} />
+          </li>
+        ))}
+        {turn.dropped.map((prompt) => (
+          <li key={prompt}>
+            rewound: <PlainText text={prompt} />
+          </li>
+        ))}
+        {turn.tests.map((test) => (
+          <li key={test.command}>
+            <PlainText as="code" text={test.command} />: {capitalized([test.passed ? `${test.passed} passed` : "", test.failed ? `${test.failed} failed` : ""].filter(Boolean).join(", "))}
+          </li>
+        ))}
+      </ul>
+    </li>
+  );
+}
