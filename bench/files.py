@@ -13,7 +13,7 @@ import measure
 from measure import Row
 
 from reread.disk.sources import FileSource
-from reread.history.session_files import file_histories
+from reread.history.file_histories import file_histories
 from reread.reports.blame_report import blame
 from reread.session.session import Session, threads_of
 

@@ -26,7 +26,6 @@ STORE = "tests/test_hostile_store.py"
 FILES = "tests/test_hostile_files.py"
 TABLES = "tests/test_tables_folder.py"
 FOUND = "tests/test_fuzz.py -k found"
-LIMITS = "tests/test_server.py -k connection"
 
 GUARDS = [
     Guard("server/guard.py", "len(hosts) != 1 or hosts[0].lower() not in self.hosts", "len(hosts) != 1", GUARD),
@@ -154,7 +153,7 @@ GUARDS = [
         "if False and any(count > 0",
         f"{STORE} -k than_bytes",
     ),
-    Guard("redaction/session_files.py", "filename_for(session.id or 'session')", "session.id", f"{FILES} -k id_of"),
+    Guard("redaction/files_to_share.py", "filename_for(session.id or 'session')", "session.id", f"{FILES} -k id_of"),
     Guard("cli/share.py", "filename_for(session.id or 'session')[:8]", "session.id[:8]", f"{FILES} -k id_of"),
     Guard("reader/site_export.py", "if os.path.realpath(path) != os.path.join(", "if False and os.path.join(", FILES),
     Guard("server/routes.py", "if len(body) > LARGEST_BODY:", "if False:", f"{FILES} -k request"),

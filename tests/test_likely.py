@@ -19,6 +19,7 @@ from reread.redaction.record_text import RecordText
 from reread.redaction.rewrite import FileRedaction
 from reread.redaction.scan import SecretScanner
 from reread.redaction.secret_names import read_name
+from reread.redaction.secret_values import is_literal_secret
 from reread.redaction.spans import LIKELY, Span, replace_spans
 
 ROOT = Path(__file__).parent
@@ -193,6 +194,21 @@ def test_a_secret_of_a_request_says_what_it_is(text: str, kind: str, name: str) 
     assert [(span.value, span.name) for span in found] == [(value, name)] and kind in found[0].kind
 
 
+def test_a_name_is_as_sure_as_it_is_long() -> None:
+    names = {name: read_name(name) for name in ("pw", "db_pw", "pin", "card_pin", "pass", "pwd", "token", "api_token")}
+    assert [name for name, read in names.items() if read is not None and read.is_strong] == [
+        "db_pw",
+        "pwd",
+        "api_token",
+    ]
+
+
+@pytest.mark.parametrize("value", ["a/../Qx7mP2k", "44444444-1111-4111-8111-111111111111", "Qx7mP2kLw9"])
+def test_after_a_weak_name_paths_and_ids_are_no_secret(value: str) -> None:
+    assert is_literal_secret(value, is_password=False, is_strong=True)
+    assert is_literal_secret(value, is_password=False, is_strong=False) == value.isalnum()
+
+
 def test_a_command_ends_with_its_line_unless_that_goes_on() -> None:
     texts = ("mysql -u a\nb", "mysql \\\n-u a\nb", "mysql\x1fb", "mysql", "x" * (LINE + 9))
     assert [_end_of_command(text, 0) for text in texts] == [10, 12, 5, 5, LINE]
@@ -212,6 +228,7 @@ def test_half_a_request_is_no_secret() -> None:
         "Cookie: sid=1234567890",
         "Cookie: sid=abcdefghijklmnopqrstuvw",
         "machine example.org login bob password :swordfish",
+        "authorized by: Qx7mP2kLw9ZtR4vA",
     ):
         assert [span for span in SecretScanner().find(text) if span.level == LIKELY] == []
     for text, value, name in (

@@ -12,7 +12,6 @@ LETTERS = string.ascii_letters + string.digits
 LOWER = string.ascii_lowercase + string.digits
 UPPER = string.ascii_uppercase + string.digits
 HEX = "0123456789abcdef"
-URL_SAFE = LETTERS + "_-"
 PEM = LETTERS + "+/"
 
 

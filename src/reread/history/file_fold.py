@@ -9,6 +9,7 @@ from typing import Any
 
 from reread.base.coerce import as_dict, as_list, as_str
 from reread.history.changes import CHANGING, FileChange, call_change, use_of
+from reread.history.file_events import Backup, FileEvent, file_events
 from reread.history.file_patches import (
     APPLIED_TEXT,
     APPLY_PATCH,
@@ -24,7 +25,6 @@ from reread.history.paths import absolute_path, is_below
 from reread.history.reads import READ, FileExcerpt, attached_text, hooked_paths, read_of
 from reread.history.shell import RENAME as MOVED
 from reread.history.shell import name_word, named_words, shell_actions
-from reread.history.timeline import Backup, FileEvent, file_events
 from reread.history.versions import (
     APPLIED,
     BACKUP,

@@ -27,9 +27,9 @@ from reread.model.metadata import Metadata
 from reread.model.record_kinds import TURN_STARTERS
 from reread.model.request import RequestContent, Requests
 from reread.model.request_index import RequestIndex
+from reread.model.response_usage import RowCache
 from reread.model.tree import NO_PARENT, RecordTree
 from reread.model.turns import split_turns
-from reread.model.usage_rows import RowCache
 from reread.records.decode import Records
 from reread.records.lines import Line, Lines, ReadAt
 from reread.tools.nodes import Node

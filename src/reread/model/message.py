@@ -16,7 +16,7 @@ from reread.model.bodies import Bodies
 from reread.model.content import first_text
 from reread.model.partial import BlockPrints, PartialResponse, join_blocks
 from reread.model.prompt_text import Aside, PromptCommand, PromptText, parse_prompt
-from reread.model.usage_rows import usage_rows
+from reread.model.response_usage import usage_rows
 from reread.records.blocks import Block, Image, Text, Thinking
 
 FLAGS = {

@@ -15,6 +15,7 @@ from reread.disk.sources import FileSource, Source
 from reread.errors import Misuse, NotFound, Unreadable
 from reread.redaction.certain import find_certain
 from reread.redaction.decisions import DecisionStore
+from reread.redaction.files_to_share import RECORDS, SessionFile, files_to_share
 from reread.redaction.findings import KEEP, REPLACE, Findings, Occurrence, SensitiveText, mask
 from reread.redaction.literals import Literals, forms_of
 from reread.redaction.omissions import Omission
@@ -22,7 +23,6 @@ from reread.redaction.personal import HOST, PERSON, REMOTE, USER, Personal, home
 from reread.redaction.pictures import without_metadata
 from reread.redaction.rewrite import DropCounts, FileRedaction, clean_text, clean_value
 from reread.redaction.scan import BINARY, SecretScanner
-from reread.redaction.session_files import RECORDS, SessionFile, files_to_share
 from reread.redaction.spans import CERTAIN, LEVELS, LIKELY, PERSONAL, Span, leaves, replace_spans
 from reread.redaction.written import WrittenTexts
 from reread.session.session import Session, threads_of

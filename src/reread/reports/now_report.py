@@ -28,8 +28,7 @@ from reread.disk.sources import FileSource
 from reread.errors import NotFound, Unreadable
 from reread.session.activity import DIED, ENDED, STATES, WAITING, Activity, activity_of
 from reread.session.context_window import ContextFill, ContextGauge
-from reread.session.follow import folder_ticks
-from reread.session.follower import Follower
+from reread.session.follower import Follower, folder_ticks
 from reread.session.session import Session, threads_of
 from reread.storage.bucket_mirror import is_mirror
 from reread.storage.kept_file import stat_file

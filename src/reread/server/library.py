@@ -28,7 +28,7 @@ from reread.reader.session_keys import session_key
 from reread.server.counter_process import CounterProcess
 from reread.server.event_bus import EventBus
 from reread.server.running import RunningSessions
-from reread.session.follow import folder_ticks
+from reread.session.follower import folder_ticks
 from reread.storage.prompt_history import is_prompts
 
 REFRESH_SECONDS = 2.0

@@ -22,7 +22,6 @@ from reread.records.envelope import RecordEnvelope
 from reread.records.lines import Line, Lines
 from reread.records.types import (
     BLOCK,
-    CHANGED,
     EMPTY,
     FIELD,
     MISSING,
@@ -41,8 +40,6 @@ SPOKEN = frozenset({"user", "assistant"})
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 MOST_SHOWN = 80
 UNKNOWN = (TYPE, SUBTYPE, BLOCK, TOOL, FIELD)
-DRIFT = (*UNKNOWN, CHANGED)
-"""The differences that are reported once per file, with their number."""
 
 _decode = msgspec.json.Decoder().decode
 

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, suppress
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
-
-from watchfiles import watch
 
 from reread.catalog.resolve import missing_path, resolve_session
 from reread.disk import layout
 from reread.disk.sources import FileSource
 from reread.errors import Misuse, NotFound, Unreadable
 from reread.session.changes import Change, ChangeStream
-from reread.session.follower import HEARTBEAT_MS, RESCAN_TICKS, RESCANS_AFTER_CHANGE, STEP_MS, Follower, ticks
+from reread.session.follower import HEARTBEAT_MS, RESCAN_TICKS, RESCANS_AFTER_CHANGE, Follower, folder_ticks, ticks
 from reread.session.session import Session, threads_of
 from reread.storage.kept_file import file_exists, stat_file
 
@@ -86,39 +84,6 @@ def _all_changes(
         if stream.closed:
             return
         yield from followers.changes(touched)
-
-
-def folder_ticks(
-    folders_now: Callable[[], list[str]], stop: threading.Event, *, heartbeat: int, step: int = STEP_MS
-) -> Iterator[set[str]]:
-    """Yield the paths that changed below some folders, and an empty set at each heartbeat.
-
-    The folders are asked for anew whenever something changes.
-    """
-    with suppress(RuntimeError, OSError):  # out of watches, a folder is gone, or its name is not UTF-8
-        while not stop.is_set():
-            folders = folders_now()
-            yield set()
-            if not folders:
-                stop.wait(heartbeat / 1000)
-                continue
-            watched = watch(
-                *folders,
-                watch_filter=None,
-                debounce=step,
-                step=step,
-                stop_event=stop,
-                rust_timeout=heartbeat,
-                yield_on_timeout=True,
-                ignore_permission_denied=True,
-            )
-            with closing(watched):
-                for changes in watched:
-                    yield {changed for _, changed in changes}
-                    if folders_now() != folders:
-                        break
-    while not stop.wait(heartbeat / 1000):
-        yield set()
 
 
 class AllFollower:

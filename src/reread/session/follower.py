@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import closing, suppress
 from pathlib import Path
 
@@ -39,19 +39,44 @@ def ticks(path: Path, stop: threading.Event, heartbeat: int) -> Iterator[set[Pat
         yield set()
     prefixes = (str(path), str(path.with_suffix("")), str(path.parent / layout.AGENT_PREFIX))
 
-    def matters(_: object, changed: str) -> bool:
-        return changed.startswith(prefixes)
+    touched = folder_ticks(
+        lambda: _folders(path),
+        stop,
+        heartbeat=heartbeat,
+        recursive=False,
+        matters=lambda _, changed: changed.startswith(prefixes),
+        moves=lambda changed: changed != {str(path)},
+    )
+    yield from (set(map(Path, changed)) for changed in touched)
 
-    with suppress(RuntimeError, OSError):  # out of watches, the folder is gone, or its name is not UTF-8
+
+def folder_ticks(
+    folders_now: Callable[[], Collection[str]],
+    stop: threading.Event,
+    *,
+    heartbeat: int,
+    step: int = STEP_MS,
+    recursive: bool = True,
+    matters: Callable[[object, str], bool] | None = None,
+    moves: Callable[[set[str]], bool] = lambda _: True,
+) -> Iterator[set[str]]:
+    """Yield the paths that changed below some folders, and an empty set at each heartbeat.
+
+    The folders are asked for anew after changes that may have made or removed one, as `moves` says.
+    """
+    with suppress(RuntimeError, OSError):  # out of watches, a folder is gone, or its name is not UTF-8
         while not stop.is_set():
             yield set()
-            folders = _folders(path)
+            folders = folders_now()
+            if not folders:
+                stop.wait(heartbeat / 1000)
+                continue
             watched = watch(
                 *folders,
-                recursive=False,
+                recursive=recursive,
                 watch_filter=matters,
-                debounce=STEP_MS,
-                step=STEP_MS,
+                debounce=step,
+                step=step,
                 stop_event=stop,
                 rust_timeout=heartbeat,
                 yield_on_timeout=True,
@@ -59,9 +84,9 @@ def ticks(path: Path, stop: threading.Event, heartbeat: int) -> Iterator[set[Pat
             )
             with closing(watched):
                 for changes in watched:
-                    touched = {Path(changed) for _, changed in changes}
+                    touched = {changed for _, changed in changes}
                     yield touched
-                    if touched != {path} and _folders(path) != folders:
+                    if moves(touched) and folders_now() != folders:
                         break
     while not stop.wait(heartbeat / 1000):
         yield set()

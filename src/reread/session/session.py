@@ -188,7 +188,7 @@ class Session:
         if self._files[0] != state:
             self._threads.require_open()
             owners = [(one.path, one.ids) for one in (self, *self.transcripts) if one.path is not None]
-            from reread.history.session_files import file_histories  # loaded late: few views need them
+            from reread.history.file_histories import file_histories  # loaded late: few views need them
 
             self._files = (state, file_histories(main, agents, BackupFiles(owners).read))
         return self._files[1]
