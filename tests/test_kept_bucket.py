@@ -207,6 +207,47 @@ def numbers(archive: reread.Archive, source: Path) -> list[int]:
     return [version.generation for version in archive.versions() if version.name.endswith(source.name)]
 
 
+def test_delete_removes_every_object_of_a_session_and_no_other(bucket: FolderBucket) -> None:
+    (source,) = bucket.sources.glob("projects/*/8c1f*.jsonl")
+    reread.keep(to=bucket.url)
+    before, here = bucket.objects(), tree(bucket.sources)
+    own = {key for key in before if source.stem in key}
+    with pytest.raises(Misuse, match="use --kept with --now"):
+        reread.delete(source.stem, root=bucket.url, kept=True)
+    with pytest.raises(Misuse, match="delete them with --kept"):
+        reread.delete(source.stem, root=bucket.url)
+    (planned,) = reread.delete(source.stem, root=bucket.url, kept=True, now=True, dry_run=True)
+    with elsewhere(REREAD_MACHINE="other"), pytest.raises(Misuse, match="REREAD_MACHINE=laptop"):
+        reread.delete(source.stem, root=bucket.url, kept=True, now=True)
+    assert bucket.objects() == before
+    (done,) = reread.delete(source.stem, root=bucket.url, kept=True, now=True)
+    assert done.files == planned.files and all(file.startswith(bucket.url) for file in done.files)
+    after = bucket.objects()
+    changed = {key for key in after if after[key] != before[key]}
+    assert before.keys() - after.keys() == own and len(own) > 0
+    assert all("manifest" in key for key in changed) and tree(bucket.sources) == here
+    assert source.stem not in {header.id for header in reread.sessions(root=bucket.url)} and errors(bucket.url) == []
+    assert not reread.trash()
+    assert reread.keep(to=bucket.url).count("new") >= 1
+
+
+def test_delete_finishes_in_a_bucket_what_a_killed_process_began(bucket: FolderBucket) -> None:
+    one, other = (Path(header.path) for header in list(reread.sessions(root=bucket.sources))[:2])
+    reread.keep(to=bucket.url)
+    prune = reread.Archive.prune_outcomes
+
+    def killed(archive: reread.Archive, *sessions: str, dry_run: bool = False, **options: Any) -> Any:
+        if not dry_run:
+            raise KeyboardInterrupt
+        return prune(archive, *sessions, dry_run=True, **options)
+
+    with patch.object(reread.Archive, "prune_outcomes", killed), pytest.raises(KeyboardInterrupt):
+        reread.delete(one.stem, root=bucket.url, kept=True, now=True)
+    assert any(one.stem in key for key in bucket.objects())
+    reread.delete(other.stem, root=bucket.url, kept=True, now=True)
+    assert not [key for key in bucket.objects() if one.stem in key or other.stem in key] and errors(bucket.url) == []
+
+
 def test_prune_keeps_what_a_damaged_object_had(bucket: FolderBucket) -> None:
     source = first(bucket.sources)
     reread.keep(to=bucket.url)

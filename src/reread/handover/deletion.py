@@ -18,14 +18,16 @@ import msgspec
 
 from reread.archive.archive import Archive
 from reread.archive.plans import PLANS, plans_of, shared_slugs, slugs_of
+from reread.archive.prune import PruneOutcome
 from reread.base import jsontext
 from reread.base.coerce import as_dict
 from reread.catalog.headers import captures_of, read_header
 from reread.catalog.resolve import resolve_session
 from reread.disk import layout
+from reread.disk.machine import machine_id
 from reread.disk.moved_files import SESSION_UUID
 from reread.disk.registry import FOLDER as REGISTRY
-from reread.errors import Misuse, NotFound, RereadError, Unreadable
+from reread.errors import Misuse, NotFound, RereadError, Unreadable, Unwritable
 from reread.handover import trash
 from reread.handover.derived_data import forget_session
 from reread.handover.placement import writing
@@ -33,9 +35,11 @@ from reread.handover.prompt_lines import PromptLine, RemovedLines, find_lines, r
 from reread.handover.running import running
 from reread.handover.session_files import config_of, files_of, original_name
 from reread.handover.trash import TrashedFile, TrashEntry
-from reread.storage.kept_file import MAP_SUFFIX
+from reread.storage.bucket import store_at
+from reread.storage.kept_file import MAP_SUFFIX, read_stub
 from reread.storage.prompt_history import HISTORY, PASTES, is_prompts, prompts_path
 from reread.storage.safe_open import read_settings
+from reread.storage.user_paths import mirrors_folder, named_url, typed_path
 
 INDEX = "sessions-index.json"
 
@@ -75,7 +79,10 @@ class _Found(NamedTuple):
     files: list[Path]
     kept: list[Path]
     """What archives and captures have of it."""
+    objects: list[PruneOutcome]
+    """What buckets have of it."""
     archives: list[Path]
+    """The archives that are folders, and the mirrors of buckets."""
     lines: list[tuple[RemovedLines, list[PromptLine]]]
     indexes: dict[str, bytes]
     """Files of which an entry is its own, with what is left of each."""
@@ -84,9 +91,11 @@ class _Found(NamedTuple):
     def deletion(self, *, kept: bool) -> Deletion:
         files = [*self.files, *map(Path, self.indexes), *(self.kept if kept else ())]
         lines = [DeletedLine(found.path, line.number, len(line.raw)) for found, own in self.lines for line in own]
-        size = sum(os.lstat(file).st_size for file in files) + sum(line.size for line in lines)
-        left = bool(self.kept) and not kept
-        return Deletion(self.session, self.title, self.project, tuple(map(str, files)), tuple(lines), size, left)
+        objects = self.objects if kept else []
+        size = sum(os.lstat(file).st_size for file in files) + sum(one.size for one in (*lines, *objects))
+        names = (*map(str, files), *(typed_path(Path(one.path)) for one in objects))
+        left = bool(self.kept or self.objects) and not kept
+        return Deletion(self.session, self.title, self.project, names, tuple(lines), size, left)
 
 
 def delete(
@@ -99,7 +108,8 @@ def delete(
     """Delete sessions: transcripts, agents, results, copies of files, todos, plans, logs, lines in the history.
 
     They go to reread's own trash, from which `undo_delete` restores them; with `now`, they are deleted for good, also
-    from the trash. `kept` deletes what archives and captures have of them, too. A session that is running is refused.
+    from the trash. `kept` deletes what archives and captures have of them, too, and with `now` what this machine keeps
+    in a bucket, if that is the root. A session that is running is refused.
     What reread derived from them is forgotten. With `dry_run`, nothing changes.
     """
     if not sessions:
@@ -143,6 +153,8 @@ def _delete(found: _Found, batch: str, *, kept: bool, now: bool) -> Deletion:
     deletion = found.deletion(kept=kept)
     if not deletion.files and not deletion.lines:
         raise Misuse(f"Nothing but kept copies is left of {found.session}; delete them with --kept.")
+    if kept:
+        _require_own(found, now=now)
     if found.config is not None:
         written = [file for file in (*found.files, *found.kept) if file.suffix == ".jsonl"]
         busy = running(found.session, found.config, written)
@@ -162,7 +174,8 @@ def _delete(found: _Found, batch: str, *, kept: bool, now: bool) -> Deletion:
         [removed for removed, _ in found.lines],
         batch=batch,
         for_good=now,
-        archives=[str(folder) for folder in found.archives if kept],
+        archives=[named_url(folder) or str(folder) for folder in found.archives if kept],
+        objects=found.objects if kept else [],
     )
     entry = trash.stage(entry, [line.raw for _, own in found.lines for line in own], found.indexes)
     trash.carry_out(entry, _finish)
@@ -172,6 +185,29 @@ def _delete(found: _Found, batch: str, *, kept: bool, now: bool) -> Deletion:
     if left:
         raise Misuse(f"{left[0]} was written to meanwhile, and stays as it is; the rest was deleted.", path=left[0])
     return msgspec.structs.replace(deletion, trash="" if now else entry.folder)
+
+
+def _require_own(found: _Found, *, now: bool) -> None:
+    """Raise Misuse, before anything is deleted, if what a bucket has of a session must stay."""
+    if found.objects and not now:
+        where = typed_path(Path(found.objects[0].path))
+        raise Misuse(f"What a bucket has goes for good, not into the trash: {where}; use --kept with --now.")
+    for one in found.objects:
+        machine = _mirror_of(Path(one.path))[1]
+        if machine != machine_id():
+            raise Misuse(
+                f"Another machine keeps {found.session}; run it on {machine}, or with REREAD_MACHINE={machine}.",
+                path=typed_path(Path(one.path)),
+            )
+
+
+def _mirror_of(path: Path) -> tuple[Path, str]:
+    """Return the mirror that a path lies in, and the machine whose file it is; the path itself if it is in none."""
+    top = mirrors_folder()
+    if not path.is_relative_to(top):
+        return path, ""
+    name, machine, *_ = (*path.relative_to(top).parts, "", "")
+    return top / name, machine
 
 
 def _edited(path: str, left: bytes) -> TrashedFile:
@@ -196,7 +232,7 @@ def _find(session: str | Path, root: str | Path | Sequence[str | Path] | None) -
     id = path.stem if is_prompts(path) else Path(original_name(path.name)).stem
     roots = [root] if isinstance(root, str | Path) else root
     config = path.parents[1] if is_prompts(path) else config_of(path)
-    if config is not None and layout.is_archive(config):
+    if config is not None and (layout.is_archive(config) or config.is_relative_to(mirrors_folder())):
         config = None
     configs = [config] if config is not None else []
     if roots is None:  # a session may have files in each folder of this machine
@@ -207,15 +243,26 @@ def _find(session: str | Path, root: str | Path | Sequence[str | Path] | None) -
     lines = [found for one in configs if (found := find_lines(one / HISTORY, id)) is not None]
     files += [paste for one in configs for paste in _pastes(one, id)]
     folders = layout.archive_folders() if roots is None else list(map(layout.expand_path, roots))
-    archives = [Path(os.path.abspath(folder)) for folder in folders if layout.is_archive(folder)]  # noqa: PTH100
-    kept = [*_kept(id, archives), *([path] if header.captured else captures_of(id, None if roots is None else roots))]
+    mirrors = [mirror for folder in folders if named_url(mirror := _mirror_of(folder)[0]) is not None]
+    local = [Path(os.path.abspath(folder)) for folder in folders if layout.is_archive(folder)]  # noqa: PTH100
+    archives = list(dict.fromkeys([*local, *mirrors]))
+    outcomes = list(_kept(id, archives))
+    objects = [one for one in outcomes if _mirror_of(Path(one.path))[1]]
+    frames = [Path(one.path) for one in outcomes if one not in objects]
+    maps = (frame.with_name(frame.name + MAP_SUFFIX) for frame in frames)
+    kept = [
+        *frames,
+        *filter(Path.exists, maps),
+        *([path] if header.captured else captures_of(id, None if roots is None else roots)),
+    ]
     indexes = {str(index): left for one in configs for index, left in _indexes(one, id)}
     unique = list(dict.fromkeys(files))
-    return _Found(id, header.title, header.project, unique, list(dict.fromkeys(kept)), archives, lines, indexes, config)
+    own = list(dict.fromkeys(kept))
+    return _Found(id, header.title, header.project, unique, own, objects, archives, lines, indexes, config)
 
 
 def _is_kept(path: Path) -> bool:
-    return any(layout.is_archive(above) for above in path.parents)
+    return path.is_relative_to(mirrors_folder()) or any(layout.is_archive(above) for above in path.parents)
 
 
 def _files_in(config: Path, session: str) -> Iterator[Path]:
@@ -276,32 +323,37 @@ def _pastes(config: Path, session: str) -> Iterator[Path]:
 
 def _finish(entry: TrashEntry) -> None:
     """Delete from archives what the entry has of them, and forget what was derived from all its files."""
+    held = {(one.name, one.generation, one.size) for one in entry.objects}
     for folder in entry.archives:
         with suppress(NotFound):  # done before
             archive = Archive(folder)
             staged = {file.path for file in entry.files if trash.is_unchanged(file)}
-            outcomes = [one for one in archive.prune_outcomes(entry.session, dry_run=True) if one.path in staged]
+            outcomes = [
+                one
+                for one in archive.prune_outcomes(entry.session, dry_run=True)
+                if one.path in staged or (one.name, one.generation, one.size) in held
+            ]
+            pieces = [piece for one in outcomes if (stub := read_stub(one.path)) for piece in stub.pieces]
             archive.prune_outcomes(entry.session, among=outcomes)
-    paths = [file.path for file in entry.files]
+            left = store_at(folder).stat(piece.name for piece in pieces) if pieces else {}
+            if left:
+                raise Unwritable(f"{folder}/{min(left)} is still there; try again.", path=folder)
+    paths = [file.path for file in (*entry.files, *entry.objects)]
     read_as = [str(Path(path).with_name(original_name(os.path.basename(path)))) for path in paths]
     histories = [prompts_path(removed.path, entry.session) for removed in entry.lines]
     forget_session(entry.session, [*paths, *read_as, *histories, *(removed.path for removed in entry.lines)])
 
 
-def _kept(session: str, archives: Sequence[Path]) -> Iterator[Path]:
-    """Yield the frames and maps of a session in archives that are folders."""
+def _kept(session: str, archives: Sequence[Path]) -> Iterator[PruneOutcome]:
+    """Yield what archives have of a session."""
     for folder in archives:
         try:
-            outcomes = Archive(folder).prune_outcomes(session, dry_run=True)
+            yield from Archive(folder).prune_outcomes(session, dry_run=True)
         except NotFound:
             continue
         except RereadError as error:
-            raise Unreadable(f"Cannot read the archive {folder}: {error}", path=str(folder)) from error
-        for one in outcomes:
-            yield Path(one.version.path)
-            beside = Path(one.version.path + MAP_SUFFIX)
-            if beside.exists():
-                yield beside
+            where = typed_path(folder)
+            raise Unreadable(f"Cannot read the archive {where}: {error}", path=where) from error
 
 
 def _indexes(config: Path, session: str) -> Iterator[tuple[Path, bytes]]:

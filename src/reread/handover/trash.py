@@ -18,6 +18,7 @@ from pathlib import Path
 
 import msgspec
 
+from reread.archive.prune import PruneOutcome
 from reread.base import jsontext
 from reread.disk import layout
 from reread.errors import Misuse, NotFound, Unreadable, Unwritable
@@ -67,6 +68,8 @@ class TrashEntry(msgspec.Struct):
     """True if nothing is left of it but this list, until all is removed."""
     archives: list[str] = []
     """The archives that some of the files lie in; each is deleted from under its own lock."""
+    objects: list[PruneOutcome] = []
+    """What buckets have of it, if it is deleted for good: nothing of that is in the trash."""
     folder: str = ""
     """Where the entry is."""
     format: int = FORMAT
