@@ -12,6 +12,7 @@ import os
 import pty
 import select
 import shutil
+import signal
 import struct
 import subprocess
 import sys
@@ -150,12 +151,15 @@ def _run(scratch: Path, command: list[str], run: dict[str, Any]) -> dict[str, An
 
 
 def _show(scratch: Path, command: list[str], run: dict[str, Any]) -> dict[str, Any]:
-    """Run the client on a terminal until it shows a text, or until the time is up, and return all that it wrote."""
+    """Run the client on a terminal until it shows a text, or until the time is up, and return all that it wrote.
+
+    `keys` are typed once it shows something: pairs of a text and what to type then. `under` is a program that runs it.
+    """
     env = {**environment(scratch), "TERM": "xterm-256color", **run.get("environment", {})}
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 160, 0, 0))
     process = subprocess.Popen(
-        [*command, *run["words"]],
+        [*run.get("under", ()), *command, *run["words"]],
         cwd=scratch / "proj",
         env=env,
         stdin=theirs,
@@ -164,10 +168,13 @@ def _show(scratch: Path, command: list[str], run: dict[str, Any]) -> dict[str, A
         start_new_session=True,
     )
     out, end = b"", time.monotonic() + run.get("timeout", 60)
-    while run["until"].encode() not in out and time.monotonic() < end:
+    keys = list(run.get("keys", ()))
+    while (keys or run["until"].encode() not in out) and time.monotonic() < end:
         if select.select([ours], [], [], 0.2)[0]:
             out += os.read(ours, 1 << 16)
-    process.kill()
+        elif keys and keys[0][0].encode() in out:  # it has finished drawing
+            os.write(ours, keys.pop(0)[1].encode())
+    os.killpg(process.pid, signal.SIGKILL)
     process.wait()
     os.close(ours)
     os.close(theirs)

@@ -253,6 +253,23 @@ def test_no_line_is_lost_that_the_client_appends_meanwhile(machine: Machine, tmp
     assert [one for one in lines if b'"sessionId": "x"' not in one] == HISTORY
 
 
+def test_the_lock_of_a_killed_client_is_taken_over_and_one_that_is_held_is_not(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lock, history = machine.config / "history.jsonl.lock", machine.config / "history.jsonl"
+    monkeypatch.setattr(prompt_lines, "WAIT_SECONDS", 0.05)
+    lock.mkdir()
+    with pytest.raises(Unwritable, match="holds the lock"):
+        reread.delete(ID)
+    assert history.read_bytes() == b"".join(HISTORY) and lock.is_dir()
+    old = time.time() - prompt_lines.STALE_SECONDS - 1
+    os.utime(lock, (old, old))
+    reread.delete(ID)  # finishes what was begun
+    assert WORD.encode() not in history.read_bytes() and not lock.exists()
+    assert [one.session for one in reread.undo_delete()] == [ID]
+    assert history.read_bytes() == b"".join(HISTORY)
+
+
 def test_a_line_without_the_lock_is_carried_over(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
     history, replace = machine.config / "history.jsonl", Path.replace
     late = [prompt("x", "before it is replaced", 5), prompt("x", "while it is", 6)]

@@ -314,6 +314,24 @@ class TestCut:
             assert [*opened.agents] == ["a1"] and opened.calls[0].agent is not None
             assert not [finding for finding in reread.check(opened) if finding.level == "error"]
 
+    def test_its_plans_are_its_own(self, session: Path, machine: Machine) -> None:
+        plans = machine.config / "plans"
+        plans.mkdir(exist_ok=True)
+        kept = {"old-blue-fox.md": "# Plan", "old-blue-fox-agent-a1.md": "# Of an agent", "another.md": "x"}
+        for name, text in kept.items():
+            (plans / name).write_text(text)
+        rows = [{**json.loads(one), "slug": "old-blue-fox"} for one in session.read_text().splitlines()]
+        session.write_text("".join(json.dumps(row) + "\n" for row in rows))
+        done = reread.resume(ID, at=1, branch=0)
+        own = f"old-blue-fox-{done.session[:8]}"
+        assert {path.name: path.read_text() for path in plans.iterdir()} == {
+            **kept,
+            f"{own}.md": "# Plan",
+            f"{own}-agent-a1.md": "# Of an agent",
+        }
+        lines = [json.loads(one) for one in Path(done.files[0].path).read_text().splitlines()]
+        assert {one["slug"] for one in lines} == {own}
+
     def test_a_turn_of_a_branch_has_no_call_without_its_result(self, session: Path, machine: Machine) -> None:
         before = machine.files()
         done = reread.resume(ID, at=3, branch=0)

@@ -207,6 +207,11 @@ def numbers(archive: reread.Archive, source: Path) -> list[int]:
     return [version.generation for version in archive.versions() if version.name.endswith(source.name)]
 
 
+def contents(bucket: FolderBucket) -> dict[str, bytes]:
+    """Return all objects but the empty ones that pyarrow puts where a folder of S3 was."""
+    return {key: data for key, data in bucket.objects().items() if not key.endswith("/")}
+
+
 def test_delete_removes_every_object_of_a_session_and_no_other(bucket: FolderBucket) -> None:
     (source,) = bucket.sources.glob("projects/*/8c1f*.jsonl")
     reread.keep(to=bucket.url)
@@ -222,7 +227,7 @@ def test_delete_removes_every_object_of_a_session_and_no_other(bucket: FolderBuc
     assert bucket.objects() == before
     (done,) = reread.delete(source.stem, root=bucket.url, kept=True, now=True)
     assert done.files == planned.files and all(file.startswith(bucket.url) for file in done.files)
-    after = bucket.objects()
+    after = contents(bucket)
     changed = {key for key in after if after[key] != before[key]}
     assert before.keys() - after.keys() == own and len(own) > 0
     assert all("manifest" in key for key in changed) and tree(bucket.sources) == here
@@ -245,7 +250,7 @@ def test_delete_finishes_in_a_bucket_what_a_killed_process_began(bucket: FolderB
         reread.delete(one.stem, root=bucket.url, kept=True, now=True)
     assert any(one.stem in key for key in bucket.objects())
     reread.delete(other.stem, root=bucket.url, kept=True, now=True)
-    assert not [key for key in bucket.objects() if one.stem in key or other.stem in key] and errors(bucket.url) == []
+    assert not [key for key in contents(bucket) if one.stem in key or other.stem in key] and errors(bucket.url) == []
 
 
 def test_prune_keeps_what_a_damaged_object_had(bucket: FolderBucket) -> None:

@@ -1,9 +1,10 @@
 """A new session that ends after a turn of another: the same records under an id of its own.
 
 The client finds its way through a transcript by `parentUuid`, from the last record to the first. So of the branch that
-is wanted, every record up to the end of the turn is taken over as it is, but for the session's id; uuids stay, as in
-the client's own forks. Left out are the records of other branches, calls that have no result, and state that speaks of
-what is left out: where the session was to go on, what waited to be sent, the file backups of later prompts.
+is wanted, every record up to the end of the turn is taken over as it is, but for the session's id and its slug, which
+names its plans; uuids stay, and plans are copied, as in the client's own forks. Left out are the records of other
+branches, calls that have no result, and state that speaks of what is left out: where the session was to go on, what
+waited to be sent, the file backups of later prompts.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from reread.archive.plans import PLANS
+from reread.archive.plans import PLANS, plan_slug
 from reread.archive.source_files import FILE_HISTORY
 from reread.base import jsontext
 from reread.base.coerce import as_dict, as_list, as_str
@@ -34,6 +35,10 @@ SESSION_FIELDS = ("sessionId", "session_id", "parentSessionId")
 _SPILLED = re.compile(rb"tool-results[/\\]+([\w.@-]+)", re.ASCII)
 _BACKUP = re.compile(rb'"backupFileName"\s*:\s*"([\w@.-]+)"', re.ASCII)
 _Fields = msgspec.json.Decoder(dict[str, msgspec.Raw])
+
+
+class _Slug(msgspec.Struct):
+    slug: Any = None
 
 
 class CutFile(NamedTuple):
@@ -64,9 +69,9 @@ class CutFile(NamedTuple):
         for piece in self.lines if self.lines is not None else self.source.pieces():
             *lines, rest = (rest + piece).split(b"\n")
             for line in lines:
-                yield with_session(line, self.ids, self.new_id) + b"\n"
+                yield with_slug(with_session(line, self.ids, self.new_id), self.new_id) + b"\n"
         if rest:
-            yield with_session(rest, self.ids, self.new_id)
+            yield with_slug(with_session(rest, self.ids, self.new_id), self.new_id)
 
 
 def cut_at_turn(
@@ -102,6 +107,8 @@ def cut_at_turn(
             is_wanted = parts[-1] == "journal.jsonl" and os.path.realpath(os.path.split(file.path)[0]) in runs
         else:
             is_wanted = parts[0] == PLANS and not file.in_project
+            slug = plan_slug(parts[-1]) or ""
+            file = file._replace(name=os.path.join(PLANS, new_slug(slug, new_id) + parts[-1].removeprefix(slug)))
         if is_wanted:
             files.append(file)
     return files
@@ -208,6 +215,24 @@ def with_session(line: bytes, ids: frozenset[str], new_id: str) -> bytes:
     known = {name: bytes(fields[name]).strip() for name in SESSION_FIELDS if name in fields}
     quoted = {jsontext.dumps(id) for id in ids}
     changed = {name: jsontext.dumps(new_id) for name, value in known.items() if value in quoted}
+    return _with_fields(line, changed) + end if changed else line
+
+
+def new_slug(slug: str, new_id: str) -> str:
+    """Return the slug of a new session: that of the other, and a part of the new id."""
+    return f"{slug}-{new_id[:8]}"
+
+
+def with_slug(line: bytes, new_id: str) -> bytes:
+    """Return a record whose slug is that of the new session; a session without plans has one, too."""
+    if b'"slug"' not in line:
+        return line
+    end = b"\r" if line.endswith(b"\r") else b""
+    try:
+        found = msgspec.json.decode(line, type=_Slug).slug
+    except jsontext.DECODE_ERRORS:
+        return line
+    changed = {"slug": jsontext.dumps(new_slug(found, new_id))} if isinstance(found, str) and found else {}
     return _with_fields(line, changed) + end if changed else line
 
 

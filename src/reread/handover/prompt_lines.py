@@ -1,9 +1,10 @@
 """The lines of a session in `history.jsonl`: take them out and put them back, while the client may append others.
 
-The client appends whole lines, under a lock that is a folder beside the file. It is held here while the file is
-replaced. A client that cannot wait, or knows no lock, may append to the file that is being replaced: so the new file
-gets what the old one has got meanwhile, looked for once more after it was replaced. What such a client writes still
-later, into a file that it opened before, is lost: some microseconds.
+The client appends whole lines, under a lock that is a folder beside the file (proper-lockfile; `strace` shows it with
+2.1.325). It opens the file only when it holds the lock, tries for about half a second, takes a lock for stale that was
+not touched for ten, and does not write without it. It is held here while the file is replaced, and never longer than
+that takes. A client that knows no lock may append to the file that is being replaced: so the new file gets what the
+old one has got meanwhile, looked for once more after it was replaced.
 """
 
 from __future__ import annotations
@@ -27,7 +28,8 @@ from reread.storage.read_at_file import open_no_link
 LOCK_SUFFIX = ".lock"
 STALE_SECONDS = 10.0
 """A lock that is older was left by a client that was killed."""
-WAIT_SECONDS = 5.0
+WAIT_SECONDS = 15.0
+"""By then a lock that nobody touches is stale."""
 MOST_TRIES = 50
 
 
@@ -181,8 +183,9 @@ def rewrite(history: Path, change: Callable[[bytes], bytes | None]) -> bool:
     """Replace a file that others append to; False if there is nothing to change."""
     tidy_up(history.parent)
     temporary = history.with_name(TEMPORARY + os.urandom(6).hex())
-    with _client_lock(history):
+    with _client_lock(history) as lock:
         for _ in range(MOST_TRIES):
+            os.utime(lock)
             descriptor = open_no_link(history)
             try:
                 with os.fdopen(descriptor, "rb", closefd=False) as file:
@@ -225,22 +228,23 @@ def _append(path: Path, data: bytes) -> None:
 
 
 @contextmanager
-def _client_lock(history: Path) -> Generator[None]:
-    """Hold the lock with which clients append; after some seconds, go on without it."""
+def _client_lock(history: Path) -> Generator[Path]:
+    """Hold the lock with which clients append, and yield it; raise OSError if another program does not let go of it."""
     lock = history.with_name(history.name + LOCK_SUFFIX)
-    deadline, held = time.monotonic() + WAIT_SECONDS, False
-    while not held and time.monotonic() < deadline:
+    deadline = time.monotonic() + WAIT_SECONDS
+    while True:
         try:
             lock.mkdir()
-            held = True
+            break
         except FileExistsError:
             with suppress(OSError):
                 if time.time() - lock.stat().st_mtime > STALE_SECONDS:
                     lock.rmdir()
+            if time.monotonic() >= deadline:
+                raise OSError(0, "another program holds the lock beside it; try again", str(history)) from None
             time.sleep(0.02)
     try:
-        yield
+        yield lock
     finally:
-        if held:
-            with suppress(OSError):
-                lock.rmdir()
+        with suppress(OSError):
+            lock.rmdir()
