@@ -86,6 +86,7 @@ PLAIN = {
     "tables": "writes files",
     "adopt": "prints the names of files, through the same stream",
     "mcp": "answers a program",
+    "lsp": "answers an editor, in which test_lsp.py checks what it shows",
     "completion": "prints a script of its own",
 }
 """Verbs that print nothing of a transcript to a terminal, or only what was asked for."""

@@ -47,7 +47,7 @@ TWINS = {"budget": "budgets", "note": "notes", "ls": "sessions", "show": "open",
 """The functions that do what verbs of another name do."""
 OPTIONS = {"undo_delete", "trash", "cache_breaks"}
 """The functions that do what an option of a verb does: `delete --undo`, `ls --trash`, `usage --by cache`."""
-PROGRAMS = {"serve", "statusline", "mcp", "completion"}
+PROGRAMS = {"serve", "statusline", "mcp", "lsp", "completion"}
 """The verbs that start a program, a server or a shell, or speak to one."""
 
 

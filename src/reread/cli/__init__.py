@@ -31,7 +31,7 @@ HEADINGS = {
     "Count": ("usage", "stats", "advise", "check", "sql", "tables"),
     "Keep": ("keep", "resume", "delete", "capture", "replay", "adopt"),
     "Share": ("share", "export", "secrets"),
-    "Set up": ("mcp", "completion"),
+    "Set up": ("mcp", "lsp", "completion"),
 }
 """The verbs under the headings of the help."""
 VERBS = tuple(verb for verbs in HEADINGS.values() for verb in verbs)

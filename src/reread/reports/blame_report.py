@@ -56,18 +56,19 @@ def blame(
     *,
     lines: str | None = None,
     recorded_as: str | None = None,
+    text: str | None = None,
     root: str | Path | Sequence[str | Path] | None = None,
     progress: Progress | None = None,
     unread: list[str] | None = None,
 ) -> list[BlamedLine]:
     """Return each line of a file, or lines such as `10-20`, with the session, turn and prompt that wrote it.
 
-    `recorded_as` is the path that the file has in sessions, or the end of it, if the file is now somewhere else.
-    For lines that no session wrote, git notes and trailers of the commits that have them are asked. Sessions that
-    cannot be read go to `unread`.
+    `recorded_as` is the path that the file has in sessions, or the end of it, if the file is now somewhere else. `text`
+    is what the file says, if that is not saved yet: then it need not exist. For lines that no session wrote, git notes
+    and trailers of the commits that have them are asked. Sessions that cannot be read go to `unread`.
     """
     file = Path(os.path.normpath(layout.expand_path(os.fspath(path)).absolute()))
-    data = _read(file)
+    data = _read(file) if text is None else text.encode("utf-8", "replace")
     text = FileText.from_bytes(data).text
     rows = text.split("\n")[: -1 if text.endswith("\n") else None] if text else []
     first, last = parse_lines(lines, len(rows)) if lines is not None else (1, len(rows))

@@ -1,0 +1,35 @@
+"""`reread lsp`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from reread.base.optional_dependencies import install_command
+from reread.cli._options import merged_roots, root_options
+from reread.errors import Misuse
+
+
+@click.command()
+@root_options
+@click.pass_context
+def lsp(ctx: click.Context, root: tuple[Path, ...]) -> None:
+    """Show in an editor which session wrote a line, over the Language Server Protocol.
+
+    The server speaks over standard input and output, so an editor starts it: docs/editors.md has set-ups for Neovim,
+    Helix, Emacs, Zed and VS Code. Hovering over a line shows the session, the turn and the prompt that wrote it, a lens
+    stands above each part that one turn wrote, and an action opens the reader there. What is not saved yet counts, too.
+    Install it with `pip install 'reread[lsp]'`.
+
+    \b
+    reread lsp
+    reread lsp --root ~/team-sessions
+    """
+    try:
+        from reread.lsp_server.server import run
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] not in ("pygls", "lsprotocol", "cattrs", "attrs"):
+            raise
+        raise Misuse(f"The language server needs the `pygls` package; run `{install_command('lsp')}`.") from error
+    run(merged_roots(ctx, root) or None)

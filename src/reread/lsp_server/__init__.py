@@ -1,0 +1,1 @@
+"""The language server: which session wrote a line, shown in an editor."""
