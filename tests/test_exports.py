@@ -60,6 +60,20 @@ def test_a_response_is_one_step_with_its_thoughts_calls_and_results() -> None:
         "invoke_agent claude-code", "chat claude-x", "execute_tool Bash", "execute_tool Bash", "chat claude-x"
     ]  # fmt: skip
     assert [span["status"].get("code") for span in check_otlp(session)] == [None, None, None, 2, None]
+    whole, first, call, _, last = map(attributes, check_otlp(session))
+    kinds = [one["openinference.span.kind"] for one in (whole, first, call, last)]
+    assert kinds == ["AGENT", "LLM", "TOOL", "LLM"] and {one["session.id"] for one in (whole, call)} == {session.id}
+    assert (whole["input.value"], whole["output.value"]) == ("Count.", "Done.")
+    assert (first["llm.model_name"], first["llm.provider"], first["input.value"]) == ("claude-x", "anthropic", "Count.")
+    counts = [int(first[f"llm.token_count.{name}"]) for name in ("prompt", "completion", "total")]
+    assert counts[0] == 10 and counts[2] == counts[0] + counts[1] == int(first["gen_ai.usage.input_tokens"]) + counts[1]
+    calls = "llm.output_messages.0.message.tool_calls"
+    assert first[f"{calls}.1.tool_call.function.arguments"] == '{"command":"wc"}'
+    assert (call["tool.name"], call["input.value"], call["output.value"]) == (
+        "Bash",
+        '{"command":"ls"}',
+        "a\n\n[image]",
+    )
 
 
 def test_results_without_calls_and_calls_without_results_are_valid() -> None:

@@ -1,5 +1,5 @@
 """A session as a trace of OpenTelemetry, in the JSON encoding of OTLP: one trace, with a span for each model call,
-tool call and agent, named and described by the semantic conventions for generative AI.
+tool call and agent, named and described by the semantic conventions for generative AI, and by those of OpenInference.
 
 https://github.com/open-telemetry/semantic-conventions-genai
 """
@@ -24,6 +24,7 @@ from reread.exports.model_context import (
     refuse_choice,
     setup_of,
 )
+from reread.exports.openinference import agent_attributes, call_attributes, response_attributes
 from reread.model.conversation import Agent, Call, Conversation
 from reread.render.selection import Selection
 from reread.session.session import Session
@@ -133,6 +134,7 @@ class _Trace:
             "gen_ai.request.model": models[0] if models else None,
             "gen_ai.system_instructions": _json([_part("text", setup.system)]) if setup.system else None,
             "gen_ai.tool.definitions": _json(list(setup.tools)) if setup.tools else None,
+            **agent_attributes(self._session.id, name, list(heard(conversation.messages, self._selection))),
         }
         key = f"agent {agent.id}" if agent is not None else "session"
         return self._add(
@@ -142,17 +144,20 @@ class _Trace:
     def _add_conversation(self, conversation: Conversation, parent: _Span) -> None:
         """Add a span for each response and each call; a response starts when what it answers was written."""
         before = parent.start
+        asked: ModelContext | None = None
         for one in heard(conversation.messages, self._selection):
             at = _ns(one.message.timestamp) or before
             if one.role != ASSISTANT or one.message.id in self._responses:
                 before = max(before, at)
+                asked = one if one.role != ASSISTANT else asked
                 continue
             self._responses.add(one.message.id)
             end = max([at, *(_ns(one.message.bodies.time(index)) for index in one.message.records)])
-            self._add_response(one, parent, min(before, at), end)
+            self._add_response(one, asked, parent, min(before, at), end)
+            asked = None
             before = max([end, *(self._add_call(call, parent, end).end for call in one.calls)])
 
-    def _add_response(self, one: ModelContext, parent: _Span, start: int, end: int) -> None:
+    def _add_response(self, one: ModelContext, asked: ModelContext | None, parent: _Span, start: int, end: int) -> None:
         message, usage = one.message, one.message.usage
         parts = [_part("reasoning", one.thinking)] if one.thinking else []
         parts += [_part("text", one.text)] if one.text else []
@@ -174,6 +179,7 @@ class _Trace:
             "gen_ai.usage.cache_read.input_tokens": usage.cache_read_tokens,
             "gen_ai.usage.cache_creation.input_tokens": usage.cache_write_5m_tokens + usage.cache_write_1h_tokens,
             "gen_ai.output.messages": _json([{"role": ASSISTANT, "parts": parts, "finish_reason": reason or ""}]),
+            **response_attributes(self._session.id, one, asked, PROVIDER),
         }
         name = f"chat {message.model}" if message.model else "chat"
         self._add(f"response {message.index}", name, parent, kind=CLIENT, start=start, end=end, attributes=attributes)
@@ -196,6 +202,7 @@ class _Trace:
                 "gen_ai.tool.call.arguments": _json(arguments_of(call)),
                 "gen_ai.tool.call.result": output_text(call),
                 "error.type": call.state if failed else None,
+                **call_attributes(self._session.id, call),
             },
             error=(call.error or call.state) if failed else None,
         )
