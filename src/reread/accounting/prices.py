@@ -232,6 +232,7 @@ def parse_model_id(model_id: str) -> ModelName:
     return ModelName(found["name"].replace(".", "-"), regional=regional, first_party=not third_party)
 
 
+@lru_cache(1024)
 def model_text(id: str | None) -> str:
     """Return the short name of a model, without vendor, date and provider."""
     return parse_model_id(id).model.removeprefix("claude-") if id else ""

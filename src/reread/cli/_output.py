@@ -6,7 +6,7 @@ import itertools
 import os
 import shutil
 import sys
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from io import TextIOWrapper
 from typing import Any, cast
@@ -84,16 +84,25 @@ STYLES: dict[str, dict[str, Any]] = {
 """The styles of listings."""
 
 
-def styled(spans: Iterable[tuple[str, str]]) -> str:
-    """Return texts with their styles as one line."""
+def styled(spans: Iterable[tuple[str, str]], *, plain: bool | None = None) -> str:
+    """Return texts with their styles as one line; `plain` without styles, by default if NO_COLOR is set."""
     texts = [(STYLES.get(style), text) for style, text in spans if text]
-    plain = bool(os.environ.get("NO_COLOR"))
+    plain = bool(os.environ.get("NO_COLOR")) if plain is None else plain
     return "".join(click.style(text, **style) if style and not plain else text for style, text in texts).rstrip()
 
 
 def print_lines(lines: Iterable[str | Iterable[tuple[str, str]]]) -> None:
     """Print lines of texts with their styles, or of plain text; on a terminal through a pager."""
-    print_pages(f"{line if isinstance(line, str) else styled(line)}\n" for line in lines)
+    plain = None if sys.stdout.isatty() else True
+    texts = (f"{line if isinstance(line, str) else styled(line, plain=plain)}\n" for line in lines)
+    print_pages(texts if plain is None else _joined(texts))
+
+
+def _joined(texts: Iterable[str]) -> Iterator[str]:
+    """Yield many texts as one, because each write takes longer than most lines do."""
+    rest = iter(texts)
+    while page := "".join(itertools.islice(rest, ITEMS_PER_WRITE)):
+        yield page
 
 
 def echo_lines(lines: Iterable[Iterable[tuple[str, str]]]) -> None:

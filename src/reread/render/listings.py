@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
 
 from reread.accounting.prices import model_text
 from reread.base.format import date_text, size_text
@@ -57,23 +57,25 @@ class _SessionTable:
         self._indent = "" if flat else GAP
         self._id = _widest(safe_line(ids[header.path]) for header in headers)
         self._project = min(MAX_PROJECT, _widest(map(_project_name, headers))) if flat else 0
-        self._title, self._facts = _widest(map(_title, headers)), _widest(map(_facts, headers))
-        self._facts_of = _facts
+        self._titles = {header.path: _title(header) for header in headers}
+        self._facts_of = {header.path: _facts(header) for header in headers}
+        self._title, self._facts = _widest(self._titles.values()), _widest(self._facts_of.values())
         if width is None:
             return
         room = width - len(self._indent) - self._id - WHEN - SIZE - 3 * len(GAP)
         room -= self._project + len(GAP) if flat else 0
         facts = min(self._facts, MAX_FACTS) + len(GAP)
         if room - facts < MIN_TITLE:
-            self._facts_of, kept = _kept, _widest(map(_kept, headers))
+            self._facts_of = {header.path: _kept(header) for header in headers}
+            kept = _widest(self._facts_of.values())
             facts = kept + len(GAP) if kept and room - kept - len(GAP) >= MIN_TITLE // 2 else 0
         self._title = max(1, min(self._title, room - facts))
         self._facts = room - self._title - len(GAP) if facts else 0
 
     def line(self, header: Header) -> list[Span]:
         """Return one session."""
-        facts = truncate(self._facts_of(header), self._facts) if self._facts > 0 else ""
-        title = truncate(_title(header), self._title)
+        facts = truncate(self._facts_of[header.path], self._facts) if self._facts > 0 else ""
+        title = truncate(self._titles[header.path], self._title)
         project = truncate(_project_name(header), self._project) if self._project else ""
         return [
             (NAME, self._indent + pad(safe_line(self._ids[header.path]), self._id)),
@@ -114,7 +116,11 @@ def _title(header: Header) -> str:
 
 def short_ids(headers: Iterable[Header]) -> dict[str, str]:
     """Return the shortest name of each session that no other one begins with, by its path."""
-    return unique_beginnings((header.path, [header.id, *header.sessions, Path(header.path).stem]) for header in headers)
+    return unique_beginnings((header.path, [header.id, *header.sessions, _stem(header.path)]) for header in headers)
+
+
+def _stem(path: str) -> str:
+    return os.path.splitext(os.path.basename(path))[0]  # noqa: PTH122
 
 
 def unique_beginnings(named: Iterable[tuple[str, Iterable[str]]]) -> dict[str, str]:
