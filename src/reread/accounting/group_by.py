@@ -36,6 +36,8 @@ class TimedEntry(Protocol):
 Key = Callable[[UsageEntry], str | None]
 """Returns the group to which an entry belongs; None if unknown."""
 TimeKey = Callable[[TimedEntry], str | None]
+OwnerKey = Callable[[str, str | None], str | None]
+"""Returns the person, machine or team of a file."""
 Test = Callable[[UsageEntry], bool]
 Row = TypeVar("Row")
 
@@ -152,10 +154,14 @@ def group_entries(
     prices: Prices,
     keep: UsageFilter | None = None,
     agent_types: Mapping[str, str] | None = None,
+    owner: OwnerKey | None = None,
 ) -> UsageReport:
-    """Return the usage of each group, ascending, and the totals; `zone` None is local time."""
+    """Return the usage of each group, ascending, and the totals; `zone` None is local time.
+
+    `owner` tells whose a file is: the group of it, by `person`, `machine` or `team`.
+    """
     clock = ZoneClock(zone)
-    keys = [_key(name, clock, entries, agent_types or {}) for name in by]
+    keys = [_key(name, clock, entries, agent_types or {}, owner) for name in by]
     test = keep.test(prices) if keep is not None else None
     kept = entries if test is None else list(filter(test, entries))
     groups: defaultdict[tuple[str | None, ...], list[UsageEntry]] = defaultdict(list)
@@ -334,9 +340,10 @@ _KEYS: dict[str, Key] = {
 }
 BLOCK, AGENT_TYPE = "block", "agent_type"
 TIMELINE = ("day", "week", "month", BLOCK)
-GROUPS = (*TIME_KEYS, *_KEYS, AGENT_TYPE, BLOCK)
+OWNERS = ("person", "machine", "team")
+GROUPS = (*TIME_KEYS, *_KEYS, AGENT_TYPE, BLOCK, *OWNERS)
 """The groups of usage: `repository` joins worktrees and subfolders, `thread` is the main thread or subagents,
-`block` is five hours."""
+`block` is five hours, `machine` is where a file was written."""
 
 
 def agent_type(entry: UsageEntry, agent_types: Mapping[str, str]) -> str | None:
@@ -344,7 +351,15 @@ def agent_type(entry: UsageEntry, agent_types: Mapping[str, str]) -> str | None:
     return None if not entry.agent else agent_types.get(entry.message or "") or agent_types.get(entry.agent or "")
 
 
-def _key(name: str, clock: ZoneClock, entries: Sequence[UsageEntry], agent_types: Mapping[str, str]) -> Key:
+def _key(
+    name: str,
+    clock: ZoneClock,
+    entries: Sequence[UsageEntry],
+    agent_types: Mapping[str, str],
+    owner: OwnerKey | None,
+) -> Key:
+    if name in OWNERS and owner is not None:
+        return lambda entry: owner(name, entry.path)
     if name == AGENT_TYPE:
         return lambda entry: agent_type(entry, agent_types) if entry.agent else MAIN
     if name in TIME_KEYS:

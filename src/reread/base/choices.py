@@ -68,6 +68,9 @@ StatsGrouping = Literal[
     "model",
     "session",
     "project",
+    "person",
+    "machine",
+    "team",
     "day",
     "week",
     "month",
@@ -91,6 +94,9 @@ UsageGrouping = Literal[
     "thread",
     "agent_type",
     "block",
+    "person",
+    "machine",
+    "team",
 ]
 """The groups of usage."""
 

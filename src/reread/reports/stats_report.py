@@ -13,6 +13,7 @@ import msgspec
 from reread.accounting.billing import Usage
 from reread.accounting.group_by import (
     MAIN,
+    OWNERS,
     SUBAGENTS,
     TIME_KEYS,
     TimedEntry,
@@ -30,6 +31,7 @@ from reread.disk import layout
 from reread.errors import Misuse
 from reread.reports.cache_figures import CacheFigures, figures_of, places_of
 from reread.reports.facts_cache import Progress, facts_of
+from reread.reports.file_owners import file_owners
 from reread.reports.session_facts import CallFact, ResponseFact, SessionFacts, TurnFact
 from reread.reports.usage_report import session_name, usage
 from reread.tools.outcome import DENIED, FAILED, INTERRUPTED
@@ -207,9 +209,10 @@ def stats(
 
     Without sources, report on all sessions of this machine, or those below `root`. A source is a session by name, or
     a folder. `by` is tool, failure (the kind), state, file, skill, mcp_server, agent, agent_type, thread (main or
-    subagents), model, session, project, day, week, month, weekday or hour, or several of them. `tool` and `state` count
-    only such calls. With `limit`, there are at most so many rows: the first ones, or the newest if they are in the
-    order of time. What a fork copied from another session is counted once.
+    subagents), model, session, project, person, machine, team (of the machine that wrote a file), day, week, month,
+    weekday or hour, or several of them. `tool` and `state` count only such calls. With `limit`, there are at most so
+    many rows: the first ones, or the newest if they are in the order of time. What a fork copied from another session
+    is counted once.
     """
     names = list(map(session_name, sources))
     zone = parse_time_zone(tz)
@@ -349,7 +352,7 @@ _KEYS: dict[str, Key] = {
     "session": lambda facts, _: facts.session,
     "project": lambda facts, _: normalize_folder(facts.project) if facts.project else None,
 }
-GROUPS = (*_KEYS, *TIME_KEYS)
+GROUPS = (*_KEYS, *TIME_KEYS, *OWNERS)
 """The groups of statistics."""
 
 
@@ -357,6 +360,9 @@ def _key(name: str, clock: ZoneClock) -> Key:
     if name in TIME_KEYS:
         time_key = TIME_KEYS[name](clock)
         return lambda _, fact: time_key(fact)
+    if name in OWNERS:
+        owner = file_owners()
+        return lambda facts, _: owner(name, facts.path)
     if name not in _KEYS:
         raise Misuse(f"Cannot group by {name!r}; use {', '.join(GROUPS)}, or several of them with commas.")
     return _KEYS[name]

@@ -15,7 +15,7 @@ import msgspec
 from reread.accounting.billing import COUNT_NAMES
 from reread.accounting.collect import Collection, Inputs
 from reread.accounting.digest import SLOT_MS
-from reread.accounting.group_by import AGENT_TYPE, BLOCK, UsageFilter, UsageReport, arrange, group_entries
+from reread.accounting.group_by import AGENT_TYPE, BLOCK, OWNERS, UsageFilter, UsageReport, arrange, group_entries
 from reread.accounting.prices import Prices, current_prices
 from reread.accounting.usage_cache import open_cache
 from reread.accounting.workers import Progress
@@ -26,6 +26,7 @@ from reread.base.times import TimeLike, parse_period_ms, parse_time_zone
 from reread.disk import layout
 from reread.disk.sources import read_all
 from reread.errors import Misuse, NotFound
+from reread.reports.file_owners import file_owners
 from reread.storage.kept_file import is_kept_transcript
 from reread.storage.prompt_history import is_prompts
 
@@ -59,9 +60,10 @@ def usage(
     Without sources, count all sessions of this machine, or those below `root`. A source is a session or its header (its
     agents are counted, too), a folder, a file with a stream, bytes or a binary file. `by` is day, week, month, weekday,
     hour (of the day), session, project, repository (projects with their worktrees and subfolders), model, branch,
-    agent, agent_type, thread (main or subagents), block (five hours), or several of them. `sort` is group, cost, tokens
-    or responses; rows that cost less than `min_cost` dollars are left out. With `limit`, there are at most so many
-    rows: the first ones, or the newest if they are in the order of time.
+    agent, agent_type, thread (main or subagents), block (five hours), person, machine, team (of the machine that wrote
+    a file), or several of them. `sort` is group, cost, tokens or responses; rows that cost less than `min_cost` dollars
+    are left out. With `limit`, there are at most so many rows: the first ones, or the newest if they are in the order
+    of time.
     """
     zone = parse_time_zone(tz)
     table = prices if isinstance(prices, Prices) else current_prices(prices)
@@ -83,7 +85,8 @@ def usage(
         )
         types = _agent_types(inputs, cache=cache) if AGENT_TYPE in groups else None
         entries = collection.entries(exact=exact)
-        report = group_entries(entries, groups, zone=zone, prices=table, keep=keep, agent_types=types)
+        owner = file_owners() if not set(OWNERS).isdisjoint(groups) else None
+        report = group_entries(entries, groups, zone=zone, prices=table, keep=keep, agent_types=types, owner=owner)
         report = msgspec.structs.replace(report, unread=tuple(sorted(collection.unread)))
         return arrange(report, sort=sort, min_cost=min_cost, limit=limit)
 

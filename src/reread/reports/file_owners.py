@@ -1,0 +1,38 @@
+"""Whose a file is: the machine that wrote it, its person and team.
+
+A file of this machine is its own. One that a bucket keeps is of the machine that kept it; the configuration says whose
+that is, because a bucket knows only machines.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from fnmatch import fnmatchcase
+from functools import lru_cache
+from pathlib import Path
+
+from reread.catalog.team_settings import team_settings
+from reread.disk.machine import machine_id
+from reread.storage.user_paths import MACHINES, MIRRORS, typed_path
+
+
+def file_owners() -> Callable[[str, str | None], str | None]:
+    """Return a function that tells the `person`, `machine` or `team` of a file; None if it is not known."""
+    own, settings = machine_id(), team_settings()
+
+    @lru_cache(1 << 14)
+    def machine_of(path: str | None) -> str:
+        if path is None or f"{os.sep}{MIRRORS}{os.sep}" not in path:
+            return own
+        return typed_path(Path(path)).partition(f"/{MACHINES}/")[2].partition("/")[0] or own
+
+    def owner(name: str, path: str | None) -> str | None:
+        machine = machine_of(path)
+        if name == "machine":
+            return machine
+        named = (person for pattern, person in settings.people.items() if fnmatchcase(machine, pattern))
+        person = settings.person if machine == own else next(named, None)
+        return person if name == "person" else settings.name if person is not None else None
+
+    return owner
