@@ -17,9 +17,10 @@ from typing import Any
 
 from reread.base.optional_dependencies import require
 from reread.dataset.arrow import arrow_schema, pyarrow
+from reread.dataset.figures import FIGURES
 from reread.dataset.manifest import FOLDER, TablePart, TablesManifest, newest_manifest
 from reread.dataset.parquet import read_batches
-from reread.dataset.schema import PARTITIONS, TABLES, USAGE, VERSION
+from reread.dataset.schema import PARTITIONS, TABLES, USAGE, VERSION, TableSchema
 from reread.dataset.table_files import TableFiles
 from reread.disk.layout import expand_path
 from reread.errors import Misuse, Unwritable
@@ -93,7 +94,7 @@ def commit_tables(place: TableFiles, machine: str, catalog: Catalog) -> int:
             raise Unwritable(f"Cannot read {where}: another process is writing there; try again when it is done.")
         try:
             _again(lambda: catalog.create_namespace_if_not_exists(NAMESPACE))
-            return sum(_commit_table(place, manifest, catalog, name) for name in TABLES)
+            return sum(_commit_table(place, manifest, catalog, name) for name in _known(manifest))
         except OSError as error:
             raise Unwritable.at(f"{NAMESPACE} of {catalog.name}", error) from error
         except exceptions.NoSuchPropertyException as error:
@@ -135,9 +136,15 @@ def _open_table(catalog: Catalog, name: str, manifest: TablesManifest) -> Iceber
 
 def _schema(name: str, manifest: TablesManifest) -> Any:
     """Return the Arrow schema of a table, with the comments of columns where pyiceberg looks for them."""
-    schema = arrow_schema(TABLES[name], text=manifest.text)
-    docs = {column.name: column.doc for column in TABLES[name].columns}
+    table = _known(manifest)[name]
+    schema = arrow_schema(table, text=manifest.text)
+    docs = {column.name: column.doc for column in table.columns}
     return pyarrow.schema([field.with_metadata({"doc": docs[field.name]}) for field in schema])
+
+
+def _known(manifest: TablesManifest) -> dict[str, TableSchema]:
+    """Return the tables of a machine by name: all, or those for a team."""
+    return FIGURES if manifest.figures else TABLES
 
 
 def _commit_month(
@@ -185,7 +192,7 @@ def _chunks(place: TableFiles, manifest: TablesManifest, name: str, parts: list[
     schema = _schema(name, manifest)
     pending: list[Any] = []
     for part in parts:
-        for batch in read_batches(place, part.files(manifest.machine)[name]):
+        for batch in read_batches(place, part.files(manifest.machine)[name], table=_known(manifest)[name]):
             values = (manifest.machine, part.month)
             own = [pyarrow.array([value] * batch.num_rows, pyarrow.string()) for value in values]
             pending.append(pyarrow.RecordBatch.from_arrays([*own, *batch.columns], schema=schema))

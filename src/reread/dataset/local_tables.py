@@ -48,9 +48,9 @@ def own_tables(
         raise
 
 
-def own_place(files: FileSet, *, text: bool) -> TableFiles:
-    """Return the folder in the cache for the tables of some files."""
-    return TableFiles(cache_folder() / FOLDER / _key(files, text=text))
+def own_place(files: FileSet, *, text: bool, team: str | None = None) -> TableFiles:
+    """Return the folder in the cache for the tables of some files, or for those of a team with this key."""
+    return TableFiles(cache_folder() / FOLDER / _key(files, text=text, team=team))
 
 
 def _refresh(place: TableFiles, files: FileSet, *, text: bool, progress: Progress | None) -> None:
@@ -98,8 +98,8 @@ def _machine() -> str:
         return UNNAMED
 
 
-def _key(files: FileSet, *, text: bool) -> str:
+def _key(files: FileSet, *, text: bool, team: str | None) -> str:
     """Return the name of the folder for the tables of some folders, made under the present name of this machine."""
-    names = "\0".join([_machine(), *files.folders]).encode("utf-8", "surrogateescape")
-    digest = hashlib.blake2b(names, digest_size=6).hexdigest()
-    return f"{'text' if text else 'plain'}-{digest}"
+    names = "\0".join([_machine(), *files.folders, *([team] if team is not None else ())])
+    digest = hashlib.blake2b(names.encode("utf-8", "surrogateescape"), digest_size=6).hexdigest()
+    return f"{'text' if text else 'figures' if team is not None else 'plain'}-{digest}"

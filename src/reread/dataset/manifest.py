@@ -23,6 +23,7 @@ FOLDER = "_reread"
 NO_MONTH = "__HIVE_DEFAULT_PARTITION__"
 """The folder of rows without a month, which engines read as null."""
 DIGITS = 9
+ENDING = ".json"
 _ID = re.compile(r"[0-9a-f]{16}")
 _MONTH = re.compile(r"\d{4}-\d{2}", re.ASCII)
 _TABLE = re.compile(r"[a-z]+")
@@ -38,7 +39,9 @@ class TablePart(msgspec.Struct, frozen=True):
     size: int = 0
     """Bytes of all its files."""
     transcripts: dict[str, str] = {}
-    """The state of each transcript when it was read, by path."""
+    """The state of each transcript when it was read, by path; in tables for a team, by the hash of its path."""
+    sha256: dict[str, str] = {}
+    """The hash of its file by table; earlier versions wrote none."""
 
     def files(self, machine: str) -> dict[str, str]:
         """Return the names of its files by table."""
@@ -61,6 +64,16 @@ class TablesManifest(msgspec.Struct, frozen=True):
     """A hash of all that they depend on."""
     usage_digests: dict[str, str] = {}
     """A hash of the rows of each part of them."""
+    person: str | None = None
+    """The person whose machine it is, in tables for a team: then they have no words."""
+    team: str | None = None
+    shown_alone: bool = False
+    """True if the person agrees that figures of them alone are shown."""
+
+    @property
+    def figures(self) -> bool:
+        """True if the tables are those for a team."""
+        return self.person is not None
 
     @property
     def transcripts(self) -> dict[str, TablePart]:
@@ -95,10 +108,10 @@ def file_name(table: str, machine: str, month: str | None, id: str) -> str:
 def newest_manifest(place: TableFiles, machine: str) -> TablesManifest | None:
     """Return the newest manifest of a machine; None if there is none."""
     for _ in range(100):  # the newest may be replaced by a newer one before it is read
-        numbers = _numbers(place, machine)
-        if not numbers:
+        found = numbers(place, machine)
+        if not found:
             return None
-        name = _name(machine, numbers[-1])
+        name = numbered_name(machine, found[-1])
         try:
             return read_manifest(place.store, name, machine, _decode)[0]
         except FileNotFoundError:
@@ -129,21 +142,24 @@ def newest_manifests(place: TableFiles) -> list[TablesManifest]:
 
 def write_manifest(place: TableFiles, manifest: TablesManifest) -> bool:
     """Write a manifest; False if another writer has written one with its number."""
-    name = _name(manifest.machine, manifest.sequence)
+    name = numbered_name(manifest.machine, manifest.sequence)
     return place.create(name, check_size(msgspec.json.encode(manifest), place.location(name)))
 
 
 def delete_older(place: TableFiles, manifest: TablesManifest) -> None:
     """Delete the manifests of the machine before this one."""
-    for number in _numbers(place, manifest.machine):
+    for number in numbers(place, manifest.machine):
         if number < manifest.sequence:
-            place.delete(_name(manifest.machine, number))
+            place.delete(numbered_name(manifest.machine, number))
 
 
-def _numbers(place: TableFiles, machine: str) -> list[int]:
-    stems = (name.rpartition("/")[2].removesuffix(".json") for name in place.names(f"{FOLDER}/{machine}"))
+def numbers(place: TableFiles, machine: str, ending: str = ENDING) -> list[int]:
+    """Return the numbers of a machine's manifests, or of its files with another ending, ascending."""
+    names = (name.rpartition("/")[2] for name in place.names(f"{FOLDER}/{machine}"))
+    stems = (name.removesuffix(ending) for name in names if name.endswith(ending))
     return sorted(int(stem) for stem in stems if len(stem) == DIGITS and stem.isascii() and stem.isdigit())
 
 
-def _name(machine: str, sequence: int) -> str:
-    return f"{FOLDER}/{machine}/{sequence:0{DIGITS}}.json"
+def numbered_name(machine: str, sequence: int, ending: str = ENDING) -> str:
+    """Return the name of a machine's manifest, or of its file with another ending."""
+    return f"{FOLDER}/{machine}/{sequence:0{DIGITS}}{ending}"

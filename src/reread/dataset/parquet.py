@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import errno
+import hashlib
+import io
 import os
 import secrets
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -12,8 +14,10 @@ from typing import IO, Any
 
 from reread.base.optional_dependencies import require
 from reread.dataset.arrow import RecordBatch, RowBuffer, Schema, arrow_schema, pyarrow
+from reread.dataset.figures import FIGURES, PERSON, RowMask
+from reread.dataset.figures import PER_FILE as FIGURES_PER_FILE
 from reread.dataset.manifest import TablePart, file_name
-from reread.dataset.schema import PARTITIONS, TABLES, USAGE, VERSION, Row, TableSchema
+from reread.dataset.schema import PARTITIONS, PER_FILE, TABLES, USAGE, VERSION, Row, TableSchema
 from reread.dataset.table_files import TableFiles
 from reread.dataset.transcripts import TranscriptFile
 from reread.errors import Unreadable
@@ -29,19 +33,42 @@ COMPRESSION = "zstd"
 SKIP = len(PARTITIONS)
 
 
+class HashedFile(io.BufferedIOBase):
+    """A file that is written from its beginning to its end, and the hash of what was written."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+        self.hash = hashlib.sha256()
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any) -> int:
+        self.hash.update(data)
+        return self._file.write(data)
+
+    def tell(self) -> int:
+        return self._file.tell()
+
+    def close(self) -> None:
+        self._file.close()
+        super().close()
+
+
 class TableFile:
     """A Parquet file that is being written."""
 
-    def __init__(self, place: TableFiles, name: str, table: str, *, text: bool) -> None:
+    def __init__(self, place: TableFiles, name: str, table: str, *, text: bool, figures: RowMask | None = None) -> None:
         self.name = name
         self.rows: int = 0
-        self._buffer = RowBuffer(TABLES[table], text=text, skip=SKIP)
-        self._file: IO[bytes] = place.write(name)
+        self._table, self._figures = table, figures
+        self._buffer = RowBuffer(FIGURES[table] if figures else TABLES[table], text=text, skip=SKIP)
+        self._file = HashedFile(place.write(name))
         self._writer = parquet.ParquetWriter(self._file, self._buffer.schema, compression=COMPRESSION)
 
     def add(self, row: Row) -> None:
         """Add one row."""
-        self._buffer.add(row)
+        self._buffer.add(row if self._figures is None else self._figures.row(self._table, row))
         if self._buffer.is_full:
             self._flush()
 
@@ -71,6 +98,11 @@ class TableFile:
         """Bytes written so far."""
         return self._file.tell()
 
+    @property
+    def sha256(self) -> str:
+        """The hash of what was written."""
+        return self._file.hash.hexdigest()
+
     def _flush(self) -> None:
         if self._buffer.rows:
             self._write(self._buffer.take())
@@ -84,10 +116,12 @@ class TableFile:
 class PartWriter:
     """A part that is being written."""
 
-    def __init__(self, place: TableFiles, machine: str, month: str | None, *, text: bool) -> None:
+    def __init__(
+        self, place: TableFiles, machine: str, month: str | None, *, text: bool, figures: RowMask | None = None
+    ) -> None:
         self.id: str = secrets.token_hex(8)
         self.month = month
-        self._place, self._machine, self._text = place, machine, text
+        self._place, self._machine, self._text, self._figures = place, machine, text, figures
         self._files: dict[str, TableFile] = {}
         self._transcripts: dict[str, str] = {}
 
@@ -96,13 +130,20 @@ class PartWriter:
         for table, row in rows:
             self._file(table).add(row)
 
-    def add_part(self, part: TablePart, without: Collection[str]) -> None:
-        """Add what another part has, except for some transcripts."""
+    def add_part(self, part: TablePart, without: Collection[str], *, words: bool = False) -> None:
+        """Add what another part has, except for some transcripts; `words` are taken out of tables for a team."""
         left = {path: state for path, state in part.transcripts.items() if path not in without}
+        known = TABLES if self._figures is None or words else FIGURES
         for table, name in part.files(self._machine).items() if left else ():
-            for batch in read_batches(self._place, name, without if len(left) < len(part.transcripts) else ()):
-                self._file(table).add_batch(batch)
-        self._transcripts |= left
+            if self._figures is not None and table not in FIGURES:
+                continue
+            skipped = without if len(left) < len(part.transcripts) else ()
+            for batch in read_batches(self._place, name, skipped, table=known[table]):
+                if words:
+                    self.add_rows((table, (self._machine, part.month, *row)) for row in _rows_of(batch))
+                else:
+                    self._file(table).add_batch(batch)
+        self._transcripts |= {self._figures.path(path): "" for path in left} if self._figures and words else left
 
     def add_transcript(self, path: str, state: str) -> None:
         """Note the state of a transcript; without one, its rows are replaced the next time."""
@@ -117,7 +158,8 @@ class PartWriter:
         """Finish all files; they have no names yet."""
         size = sum(file.close() for file in self._files.values())
         rows = {table: file.rows for table, file in self._files.items()}
-        return TablePart(self.id, self.month, rows, size, self._transcripts)
+        hashes = {table: file.sha256 for table, file in self._files.items()}
+        return TablePart(self.id, self.month, rows, size, self._transcripts, hashes)
 
     def abandon(self) -> None:
         """Close and delete the files."""
@@ -129,30 +171,32 @@ class PartWriter:
         found = self._files.get(table)
         if found is None:
             name = file_name(table, self._machine, self.month, self.id)
-            found = self._files[table] = TableFile(self._place, name, table, text=self._text)
+            found = self._files[table] = TableFile(self._place, name, table, text=self._text, figures=self._figures)
         return found
 
 
 class PartsWriter:
     """Writes transcripts into parts by month; as many are open as are needed."""
 
-    def __init__(self, place: TableFiles, machine: str, *, text: bool) -> None:
-        self._place, self._machine, self._text = place, machine, text
+    def __init__(self, place: TableFiles, machine: str, *, text: bool, figures: RowMask | None = None) -> None:
+        self._place, self._machine, self._text, self._figures = place, machine, text, figures
         self._open: dict[str | None, PartWriter] = {}
         self.finished: list[TablePart] = []
 
     def add_transcript(self, transcript: TranscriptFile, state: str) -> None:
         """Write the rows of a transcript."""
         part = self._part(transcript.origin.month)
-        part.add_transcript(transcript.origin.path, "")
-        part.add_rows(transcript.rows(text=self._text))
-        part.add_transcript(transcript.origin.path, state)
+        figures, path = self._figures, transcript.origin.path
+        path = path if figures is None else figures.path(path)
+        part.add_transcript(path, "")
+        part.add_rows(transcript.rows(PER_FILE if figures is None else FIGURES_PER_FILE, text=self._text))
+        part.add_transcript(path, state)
         self._finish_large(part)
 
-    def add_part(self, part: TablePart, without: Collection[str]) -> None:
+    def add_part(self, part: TablePart, without: Collection[str], *, words: bool = False) -> None:
         """Copy a part, except for some transcripts."""
         writer = self._part(part.month)
-        writer.add_part(part, without)
+        writer.add_part(part, without, words=words)
         self._finish_large(writer)
 
     def finish(self) -> list[TablePart]:
@@ -174,7 +218,7 @@ class PartsWriter:
         if found is None:
             if len(self._open) >= OPEN_PARTS:
                 self._finish(next(iter(self._open)))
-            found = PartWriter(self._place, self._machine, month, text=self._text)
+            found = PartWriter(self._place, self._machine, month, text=self._text, figures=self._figures)
         self._open[month] = found  # the one that was used last comes last
         return found
 
@@ -189,9 +233,11 @@ class PartsWriter:
             self.finished.append(part)
 
 
-def write_usage(place: TableFiles, machine: str, month: str | None, rows: Iterable[Row]) -> TablePart:
+def write_usage(
+    place: TableFiles, machine: str, month: str | None, rows: Iterable[Row], figures: RowMask | None = None
+) -> TablePart:
     """Write rows of `usage` of one month; the file has no name yet."""
-    part = PartWriter(place, machine, month, text=False)
+    part = PartWriter(place, machine, month, text=False, figures=figures)
     try:
         part.add_rows((USAGE.name, row) for row in rows)
         return part.finish()
@@ -216,11 +262,13 @@ def write_result(path: Path, schema: Schema, found: Iterable[RecordBatch]) -> No
         raise
 
 
-def read_batches(place: TableFiles, name: str, without: Collection[str] = ()) -> Iterator[RecordBatch]:
+def read_batches(
+    place: TableFiles, name: str, without: Collection[str] = (), *, table: TableSchema | None = None
+) -> Iterator[RecordBatch]:
     """Yield the rows of a file, without those of some transcripts."""
     with place.open(name) as file:
         left_out = pyarrow.array(without, pyarrow.string())
-        for batch in file_batches(file, place.location(name), table=TABLES[name.partition("/")[0]]):
+        for batch in file_batches(file, place.location(name), table=table or TABLES[name.partition("/")[0]]):
             if without:
                 batch = batch.filter(compute.invert(compute.is_in(batch.column("path"), value_set=left_out)))
             yield batch
@@ -231,7 +279,7 @@ def file_batches(
 ) -> Iterator[RecordBatch]:
     """Yield the rows of an open file, with all columns or some; raise Unreadable if it is damaged, or lacks one.
 
-    What an earlier version wrote may lack columns: they are null.
+    What an earlier version wrote may lack columns, and so do tables for a team: they are null.
     """
     try:
         opened = parquet.ParquetFile(file)
@@ -239,7 +287,7 @@ def file_batches(
         text = any(column.text and column.name in there for column in table.columns)
         names = list(columns) if columns is not None else table.names(text=text)[SKIP:]
         missing = set(names) - there
-        if missing and not _is_older(opened.schema_arrow):
+        if missing and not _is_older(opened.schema_arrow) and PERSON.name not in there:
             raise ValueError(f"it has no column {min(missing)}")
         every = arrow_schema(table, text=True)
         schema = pyarrow.schema([every.field(name) for name in names])
@@ -252,6 +300,15 @@ def file_batches(
     except (OSError, ValueError, pyarrow.ArrowException) as error:
         message = f"Cannot read {where}: {error}; delete the folder and write the tables anew."
         raise Unreadable(message, path=where) from error
+
+
+def _rows_of(batch: RecordBatch) -> Iterator[Row]:
+    """Yield rows as they were made: a time is in milliseconds."""
+    columns = [
+        compute.divide(column.cast(pyarrow.int64()), 1000) if pyarrow.types.is_timestamp(column.type) else column
+        for column in batch.columns
+    ]
+    yield from zip(*(column.to_pylist() for column in columns), strict=True)
 
 
 def _is_older(schema: Schema) -> bool:

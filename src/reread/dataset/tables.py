@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 
 from reread.base.optional_dependencies import require
+from reread.catalog.team_settings import team_settings
 from reread.dataset.manifest import TablesManifest, newest_manifests
 from reread.dataset.report import Progress, TablesReport
 from reread.dataset.schema import PARTITIONS, TABLES, USAGE, Row
@@ -86,15 +87,19 @@ class Tables(Mapping[str, RecordBatchReader]):
         *,
         iceberg: str | None = None,
         warehouse: str | None = None,
+        figures: bool = False,
         keep_deleted: bool = False,
         progress: Progress | None = None,
     ) -> TablesReport:
         """Write the tables to a folder or bucket as Parquet, or bring them up to date, reading only what changed.
 
+        With `figures`, write those for a team, without words, as the person that the configuration names.
+
         With `iceberg`, the name or address of a catalogue, commit to its tables what changed; then a folder is not
         needed. The files of a new table go below `warehouse`. Rows of transcripts that are gone are removed, unless
         `keep_deleted`.
         """
+        from reread.dataset.figures import RowMask
         from reread.dataset.local_tables import own_place
         from reread.dataset.update import TableUpdate
 
@@ -102,10 +107,21 @@ class Tables(Mapping[str, RecordBatchReader]):
             raise Misuse("Cannot write tables without a folder; give one, or an Iceberg catalogue.")
         if folder is None and keep_deleted:
             raise Misuse("Cannot keep the rows of deleted transcripts without a folder that has them; give one.")
+        if figures and self.text:
+            raise Misuse("Cannot write text for a team; leave out text, or write to a folder without `figures`.")
+        own = RowMask(team_settings()) if figures else None
         commit = _committer(iceberg, warehouse)
         files, machine = find_files(self._roots), machine_id()
-        place = table_files(folder) if folder is not None else own_place(files, text=self.text)
-        options: dict[str, Any] = {"text": self.text, "keep_deleted": keep_deleted, "progress": progress}
+        if folder is not None:
+            place = table_files(folder)
+        else:
+            place = own_place(files, text=self.text, team=own.settings.key if own is not None else None)
+        options: dict[str, Any] = {
+            "text": self.text,
+            "keep_deleted": keep_deleted,
+            "progress": progress,
+            "figures": own,
+        }
         report = TableUpdate(place, machine, files, **options).run()[1]
         return msgspec.structs.replace(report, commits=commit(place, machine))
 

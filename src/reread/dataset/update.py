@@ -14,6 +14,8 @@ from pathlib import Path
 
 import msgspec
 
+from reread.dataset.chain import write_entry
+from reread.dataset.figures import FIGURES, RowMask
 from reread.dataset.freshness import path_text, transcript_states, usage_state
 from reread.dataset.manifest import (
     FOLDER,
@@ -32,7 +34,7 @@ from reread.dataset.usage_rows import settled_rows
 from reread.disk import layout
 from reread.disk.cache import FileState
 from reread.disk.file_set import FileSet
-from reread.errors import RereadError, Unwritable, naming_file
+from reread.errors import Misuse, RereadError, Unwritable, naming_file
 from reread.session.session import Session, threads_of
 from reread.session.session_pass import SessionPass
 
@@ -54,12 +56,15 @@ class TableUpdate:
         text: bool = False,
         keep_deleted: bool = False,
         progress: Progress | None = None,
+        figures: RowMask | None = None,
     ) -> None:
         self.place: TableFiles = place
         self.machine: str = machine
         self.text: bool = text
         self.keep_deleted: bool = keep_deleted
         self.files = files
+        self.figures: RowMask | None = figures
+        """What takes the words out of tables for a team; None if they may have words."""
         self._progress = progress
         self._unread: list[str] = []
         self._in_doubt = False
@@ -83,28 +88,35 @@ class TableUpdate:
     def _attempt(self) -> tuple[TablesManifest, TablesReport] | None:
         """Make one change; None if another writer was faster."""
         known = newest_manifest(self.place, self.machine)
+        self._refuse_words(known)
         whole = self._sweep(known)
-        base = known if known is not None and whole and known.text == self.text else None
-        is_older = base is not None and base.version != VERSION
+        words = self.figures is not None and known is not None and not known.figures
+        """True if the tables are to be those for a team, and were not."""
+        fits = known is not None and whole and ((words and self.keep_deleted) or known.text == self.text)
+        base = known if fits else None
+        is_older = base is not None and (base.version != VERSION or words or self._has_other_names(base))
         if is_older:  # what can be read again is; what cannot stays as it was written, if it is to be kept
             base = msgspec.structs.replace(base, usage_state="") if self.keep_deleted and base is not None else None
         before = base or TablesManifest(self.machine, known.sequence if known is not None else 0, text=self.text)
-        held = before.transcripts
+        held = {self._name(path) if words else path: part for path, part in before.transcripts.items()}
         files = self._all_files(held)
-        states = {path_text(path): (path, state) for path, state in transcript_states(files.states).items()}
+        states = {self._name(path_text(path)): (path, state) for path, state in transcript_states(files.states).items()}
         gone = set[str]() if self.keep_deleted else {path for path in held if path not in states}
-        read = {path: part.transcripts[path] for path, part in held.items() if not is_older}
+        read = {path: part.transcripts[path] for path, part in held.items()} if not is_older else {}
         changed = {path for path, (_, state) in states.items() if read.get(path) != state}
-        parts = PartsWriter(self.place, self.machine, text=self.text)
+        parts = PartsWriter(self.place, self.machine, text=self.text, figures=self.figures)
         usage: list[TablePart] = []
         self._unread.clear()
         try:
-            kept = self._write_parts(before, files, states, changed, gone, parts)
+            kept = self._write_parts(before, files, states, changed, gone, parts, words=words)
             fresh = parts.finish()
             usage, state, digests = self._write_usage(before, files)
             after = TablesManifest(
                 self.machine, before.sequence + 1, VERSION, self.text, [*kept, *fresh], usage, state, digests
             )
+            if self.figures is not None:
+                own = self.figures.settings
+                after = msgspec.structs.replace(after, person=own.person, team=own.name, shown_alone=own.shown_alone)
             if self._is_same(before, after) and base is not None:
                 return before, self._report(before, 0, len(states), 0)
             if not self._commit(known, after):
@@ -138,6 +150,8 @@ class TableUpdate:
         changed: set[str],
         gone: set[str],
         parts: PartsWriter,
+        *,
+        words: bool,
     ) -> list[TablePart]:
         """Write what changed and what has to be written again, and return the parts that stay as they are."""
         removed = changed | gone
@@ -157,7 +171,9 @@ class TableUpdate:
         kept: list[TablePart] = []
         for part in before.parts:
             is_stale = not removed.isdisjoint(part.transcripts)
-            if is_stale or (part.month in months and part.size < SMALL_PART):
+            if words:
+                parts.add_part(part, {path for path in part.transcripts if self._name(path) in removed}, words=True)
+            elif is_stale or (part.month in months and part.size < SMALL_PART):
                 parts.add_part(part, removed)
             else:
                 kept.append(part)
@@ -166,6 +182,7 @@ class TableUpdate:
     def _write_usage(self, before: TablesManifest, files: FileSet) -> tuple[list[TablePart], str, dict[str, str]]:
         """Settle the usage of all files, and write the months that are not as they were."""
         state = usage_state(files, keep_deleted=self.keep_deleted)
+        state = state if self.figures is None else self._digest(state)
         if state == before.usage_state:
             return before.usage, state, before.usage_digests
         by_month: dict[str | None, list[Row]] = {}
@@ -175,16 +192,40 @@ class TableUpdate:
         parts: list[TablePart] = []
         digests: dict[str, str] = {}
         for month, rows in sorted(by_month.items(), key=lambda item: item[0] or ""):
-            digest = hashlib.blake2b(repr(rows).encode("utf-8", "backslashreplace"), digest_size=16).hexdigest()
+            digest = self._digest(rows)
             part = old.get(month)
             if part is None or before.usage_digests.get(part.id) != digest:
-                part = write_usage(self.place, self.machine, month, rows)
+                part = write_usage(self.place, self.machine, month, rows, self.figures)
             parts.append(part)
             digests[part.id] = digest
         return parts, state, digests
 
+    def _digest(self, made_of: object) -> str:
+        """Return a hash of what rows are made of; for a team with the key, so that nobody can try out what that was."""
+        own = self.figures.settings if self.figures is not None else None
+        key = hashlib.sha256(repr((own.key, own.person, own.name)).encode()).digest() if own is not None else b""
+        data = repr(made_of).encode("utf-8", "backslashreplace")
+        return hashlib.blake2b(data, digest_size=16, key=key).hexdigest()
+
+    def _name(self, path: str) -> str:
+        """Return the name of a transcript in the manifest."""
+        return path if self.figures is None else self.figures.path(path)
+
+    def _has_other_names(self, known: TablesManifest) -> bool:
+        """True if rows name another person or team than those that are written now."""
+        own = self.figures.settings if self.figures is not None else None
+        return own is not None and (known.person, known.team) != (own.person, own.name)
+
+    def _refuse_words(self, known: TablesManifest | None) -> None:
+        if known is not None and known.figures and self.figures is None:
+            where = self.place.location("")
+            raise Misuse(
+                f"{where} has figures of this machine for a team; update them with --to, or use another folder."
+            )
+
     def _is_same(self, before: TablesManifest, after: TablesManifest) -> bool:
-        return (before.parts, before.usage, before.usage_state) == (after.parts, after.usage, after.usage_state)
+        fields = ("parts", "usage", "usage_state", "person", "team", "shown_alone")
+        return all(getattr(before, field) == getattr(after, field) for field in fields)
 
     def _commit(self, known: TablesManifest | None, after: TablesManifest) -> bool:
         """Give the new files their names, write the manifest, and delete what it no longer names."""
@@ -196,6 +237,8 @@ class TableUpdate:
         if not write_manifest(self.place, after):
             self._in_doubt = False
             return False
+        if self.figures is not None:
+            write_entry(self.place, known, after)
         for name in old - new:
             self.place.delete(name)
         delete_older(self.place, after)
@@ -216,7 +259,7 @@ class TableUpdate:
             self.place.delete(name)
 
     def _report(self, manifest: TablesManifest, read: int, unchanged: int, removed: int) -> TablesReport:
-        rows = {table: manifest.rows(table) for table in TABLES}
+        rows = {table: manifest.rows(table) for table in (FIGURES if self.figures is not None else TABLES)}
         return TablesReport(self.machine, rows, read, unchanged, removed, tuple(sorted(self._unread)))
 
 

@@ -33,12 +33,19 @@ TypedResult: TypeAlias = Struct | list[Struct] | None
 @cache
 def all_tools() -> dict[str, Tool]:
     """Return every tool by each of its names; a plug-in replaces a built-in tool of the same name."""
+    found = dict(built_in_tools())
+    for plugin in load_plugins(ENTRY_POINTS, _tools_of):
+        found |= {name: tool for tool in plugin for name in tool.names}
+    return found
+
+
+@cache
+def built_in_tools() -> dict[str, Tool]:
+    """Return the tools that come with reread, by each of their names."""
     found: list[Tool] = []
     for module in iter_modules(__path__):
         if not module.name.startswith("_"):
             found += getattr(import_module(f"{__name__}.{module.name}"), "TOOLS", ())
-    for plugin in load_plugins(ENTRY_POINTS, _tools_of):
-        found += plugin
     return {name: tool for tool in found for name in tool.names}
 
 
