@@ -109,6 +109,15 @@ ORDER = {
         "types.DigestPull",
         "types.DigestTest",
     ),
+    "Teams": (
+        "team",
+        "types.Team",
+        "types.TeamReport",
+        "types.TeamRow",
+        "types.TeamDigest",
+        "types.Writer",
+        "types.ChainFinding",
+    ),
     "Checking": ("check", "Finding"),
     "Counting": (
         "usage",

@@ -130,7 +130,10 @@ OWN_HELP = {
     ("--text", "sql"),
     ("--tables", "sql"),
     ("--keep-deleted", "tables"),
-    *(("--to", verb) for verb in ("adopt", "keep")),
+    *(("--to", verb) for verb in ("adopt", "keep", "tables")),
+    ("--verify", "tables"),
+    *(("--team", verb) for verb in ("budget", "digest", "serve", "stats")),
+    ("--exec", "digest"),
     *(("--yes", verb) for verb in ("keep", "resume")),
     *((option, "budget") for option in ("--project", "--model")),
     *((option, "delete") for option in ("--tool", "--errors", "--file", "--dry-run", "--undo")),
@@ -142,12 +145,12 @@ OWN_HELP = {
 }
 """Options whose help differs from that of other verbs: captures write to --root, export has a default format, `ls` and
 `search` choose sessions and texts instead of calls, and a session has another schema than its file, a budget is
-for one project, and `resume` and `delete` act on whole sessions."""
+for one project, `resume` and `delete` act on whole sessions, and what is served of a team is not counted."""
 OWN_TYPES = {
     ("--file", "ls"),
     *(("--output", verb) for verb in ("file", "keep", "share", "tables")),
-    *(("--to", verb) for verb in ("adopt", "keep")),
-    *((option, "budget") for option in ("--project", "--model")),
+    *(("--to", verb) for verb in ("adopt", "keep", "tables")),
+    *((option, "budget") for option in ("--project", "--model", "--team")),
     *((option, "delete") for option in ("--file", "--undo")),
     *((option, "resume") for option in ("--in", "--branch", "--at")),
     *((option, "context") for option in ("--request", "--agent")),

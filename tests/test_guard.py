@@ -8,7 +8,9 @@ from starlette.datastructures import Headers
 from starlette.responses import PlainTextResponse
 from starlette.types import Message, Receive, Scope, Send
 
-from reread.server.guard import Guard
+from reread.errors import Misuse
+from reread.server.guard import Guard, SignIn
+from reread.server.run import serve
 
 HOST, OTHER_HOST = ("host", "127.0.0.1:7373"), ("host", "evil.example")
 
@@ -25,6 +27,7 @@ def request(
     query_string: bytes = b"",
     page: Any = page,
     method: str = "GET",
+    peer: str = "127.0.0.1",
     **options: Any,
 ) -> tuple[int, Headers]:
     """Send a request to a guarded page; return the status and the headers of the response."""
@@ -38,6 +41,7 @@ def request(
 
     raw = [(name.encode(), value.encode()) for name, value in headers]
     scope = {"type": "http", "method": method, "path": path, "query_string": query_string, "headers": raw}
+    scope["client"] = (peer, 999)
     run_async(Guard(page, **{"port": 7373, **options})(scope, receive, send))
     return sent[0]["status"], Headers(raw=sent[0]["headers"])
 
@@ -132,3 +136,30 @@ def test_only_the_own_page_may_send_decisions_and_only_about_sharing() -> None:
     assert request(HOST, own, form, path=address, method="POST")[0] == 405
     assert request(HOST, own, json, path="/api/sessions/abc", method="POST")[0] == 405
     assert request(HOST, own, json, path=address, method="DELETE")[0] == 405
+
+
+def test_a_proxy_signs_people_in() -> None:
+    def ask(peer: str, *headers: tuple[str, str], sign_in: SignIn | None, method: str = "GET") -> int:
+        address = "/api/settings"
+        return request(HOST, *headers, path=address, token="sesame", peer=peer, sign_in=sign_in, method=method)[0]
+
+    own, far = SignIn("X-Forwarded-User"), SignIn("X-Forwarded-User", ("10.0.0.7",))
+    ann, ben = ("x-forwarded-user", "ann"), ("x-forwarded-user", "ben")
+    for peer, sign_in in (("127.0.0.1", own), ("::1", own), ("10.0.0.7", far)):
+        assert ask(peer, ann, sign_in=sign_in) == 200
+    posted = (("origin", "http://127.0.0.1:7373"), ("content-type", "application/json"))
+    assert ask("127.0.0.1", ann, *posted, sign_in=own, method="POST") == 403, "only who has the token changes anything"
+    for peer, headers, sign_in in (
+        ("10.0.0.8", [ann], own),
+        ("10.0.0.8", [ann], far),
+        ("127.0.0.1", [ann], far),
+        ("127.0.0.1", [ann], None),
+        ("127.0.0.1", [ann, ben], own),
+        ("127.0.0.1", [("x-forwarded-user", " ")], own),
+        ("127.0.0.1", [("x-forwarded-user", "a" * 201)], own),
+        ("127.0.0.1", [("x-user", "ann")], own),
+        ("", [ann], own),
+    ):
+        assert ask(peer, *headers, sign_in=sign_in) == 401, (peer, headers)
+    with pytest.raises(Misuse, match="--proxy"):
+        serve(host="0.0.0.0", sign_in=own)

@@ -45,8 +45,8 @@ def test_the_public_names_are_sorted_and_exist() -> None:
 
 TWINS = {"budget": "budgets", "note": "notes", "ls": "sessions", "show": "open", "tail": "follow", "share": "redact"}
 """The functions that do what verbs of another name do."""
-OPTIONS = {"undo_delete", "trash", "cache_breaks"}
-"""The functions that do what an option of a verb does: `delete --undo`, `ls --trash`, `usage --by cache`."""
+OPTIONS = {"undo_delete", "trash", "cache_breaks", "team"}
+"""The functions that do what an option does: `delete --undo`, `ls --trash`, `usage --by cache`, `usage --team`."""
 PROGRAMS = {"serve", "statusline", "mcp", "lsp", "completion"}
 """The verbs that start a program, a server or a shell, or speak to one."""
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from reread.catalog.store import Store as Store
     from reread.dataset.query import sql as sql
     from reread.dataset.tables import tables as tables
+    from reread.dataset.team_tables import team as team
     from reread.errors import Ambiguous as Ambiguous
     from reread.errors import Misuse as Misuse
     from reread.errors import NotFound as NotFound
@@ -126,6 +127,7 @@ _MODULES = {
     "sql": "dataset.query",
     "stats": "reports.stats_report",
     "tables": "dataset.tables",
+    "team": "dataset.team_tables",
     "trash": "handover.trash",
     "undo_delete": "handover.deletion",
     "usage": "reports.usage_report",

@@ -33,7 +33,7 @@ export interface ListRoute {
 }
 /** A report: the choices made on its page, by name. */
 export interface ReportRoute {
-  page: "usage" | "stats";
+  page: "usage" | "stats" | "team";
   choices: Record<string, string>;
 }
 /** The turns behind a commit that a session made. */
@@ -69,7 +69,7 @@ export function parseRoute(hash: string): Route {
   const [first = "library", ...rest] = pieces;
   if (rest.length || !Object.hasOwn(PAGES, first)) return { page: "unknown" };
   const page = first as keyof typeof PAGES;
-  if (page === "usage" || page === "stats") return { page, choices: Object.fromEntries(params) };
+  if (page === "usage" || page === "stats" || page === "team") return { page, choices: Object.fromEntries(params) };
   const order = ORDERS.find((name) => name === params.get("order")) ?? ORDERS[0];
   return { page, filter: params.get("q") ?? "", sort: params.get("sort") ?? "", order, starred: params.has("starred") };
 }
@@ -77,7 +77,7 @@ export function parseRoute(hash: string): Route {
 /** The view that shows the session over time. */
 const TIMELINE = "timeline";
 
-const PAGES = { library: "", captured: "captured", usage: "usage", stats: "stats" };
+const PAGES = { library: "", captured: "captured", usage: "usage", stats: "stats", team: "team" };
 
 /** The address of a report with some choices changed; null takes a choice back. */
 export function reportHref({ page, choices }: ReportRoute, changes: Record<string, string | null>): string {

@@ -62,8 +62,12 @@ def run_command(command: str, one: LiveSession) -> None:
         "COST_USD": one.cost_usd,
     }
     told = {f"REREAD_{name}": _plain(str(value)) if value is not None else "" for name, value in values.items()}
-    shell = [os.environ.get("COMSPEC", "cmd.exe"), "/c"] if sys.platform == "win32" else ["/bin/sh", "-c"]
-    _start([*shell, command], {**os.environ, **told})
+    _start([*shell_words(), command], {**os.environ, **told})
+
+
+def shell_words() -> list[str]:
+    """Return what runs a command of the user's."""
+    return [os.environ.get("COMSPEC", "cmd.exe"), "/c"] if sys.platform == "win32" else ["/bin/sh", "-c"]
 
 
 def _start(words: list[str], environment: dict[str, str]) -> None:

@@ -20,6 +20,7 @@ UNITS = ("day", "week", "month")
 @click.argument("what", required=False, metavar="[AMOUNT/PERIOD|PERIOD]")
 @click.option("--project", type=PROJECT, metavar="DIR|NAME", help="Only for what this project costs.")
 @click.option("--model", type=MODEL, metavar="MODEL", help="Only for what this model or family costs.")
+@click.option("--team", metavar="NAME", help="For what this team costs, by the figures in its bucket.")
 @tz_option
 @json_option
 @root_options
@@ -30,6 +31,7 @@ def budget(
     what: str | None,
     project: str | None,
     model: str | None,
+    team: str | None,
     tz: str | None,
     as_json: bool,
     root: tuple[Path, ...],
@@ -38,7 +40,8 @@ def budget(
 
     A budget is an amount of dollars for a day, a week (from Monday) or a month, for everything or for a project or
     model. The forecast is what the period comes to at the rate since it began. `usage`, `now`, `statusline` and the
-    reader show budgets, too. Exits with 1 if a budget is overspent, or if there is none to remove.
+    reader show budgets, too; one for a team is shown by `digest --team` and `serve --team`. Exits with 1 if a budget is
+    overspent, or if there is none to remove.
 
     \b
     reread budget
@@ -46,14 +49,15 @@ def budget(
     reread budget set 200/month --project shop --model opus
     reread budget remove day
     reread budget remove --project shop
+    reread budget set 2000/month --team shop
     """
     from reread.render.budget_table import budget_lines, budget_name
     from reread.reports import budget_report
     from reread.reports.spending import forget_spending
 
     if action == "show":
-        if project is not None or model is not None:
-            raise Misuse("Cannot use --project or --model without set or remove: all budgets are shown.")
+        if project is not None or model is not None or team is not None:
+            raise Misuse("Cannot use --project, --model or --team without set or remove: all budgets are shown.")
         states = budget_report.budgets(root=merged_roots(ctx, root) or None, tz=tz)
         if as_json:
             print_json([budget_report.budget_value(one) for one in states])
@@ -65,13 +69,13 @@ def budget(
     if action == "set":
         if what is None:
             raise Misuse("Set which budget? Name an amount and a period, such as `reread budget set 20/day`.")
-        made = budget_report.parse_budget(what, project=project, model=model)
+        made = budget_report.parse_budget(what, project=project, model=model, team=team)
         budget_report.set_budget(made)
         changed = [made]
     else:
         if what is not None and what not in UNITS:
-            raise Misuse(f"No period {what!r}; use {', '.join(UNITS)}, --project or --model.")
-        changed = budget_report.remove_budgets(per=what, project=project, model=model)
+            raise Misuse(f"No period {what!r}; use {', '.join(UNITS)}, --project, --model or --team.")
+        changed = budget_report.remove_budgets(per=what, project=project, model=model, team=team)
     forget_spending()
     if as_json:
         print_json([budget_report.budget_value(one) for one in changed])

@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from reread.cli._exit_codes import NOTHING_FOUND
+from reread.cli._notices import shell_words
 from reread.cli._options import (
     format_option,
     json_option,
     merged_roots,
     project_option,
+    refuse_with,
     root_options,
     tz_option,
     until_option,
 )
 from reread.cli._output import print_json, print_notice, progress
 from reread.cli._paths import PathName
+from reread.cli._team import team_of, team_option
 from reread.errors import Misuse
 
 STDOUT = "-"
@@ -31,6 +37,8 @@ STDOUT = "-"
     metavar="WHEN",
     help="Report what was done from this time on.",
 )
+@team_option("Report on the last whole week of")
+@click.option("--exec", "command", metavar="CMD", help="Run a command with the digest as its input, such as a webhook.")
 @until_option
 @tz_option
 @project_option
@@ -50,6 +58,8 @@ STDOUT = "-"
 def digest(
     ctx: click.Context,
     since: str,
+    bucket: str | None,
+    command: str | None,
     until: str | None,
     tz: str | None,
     project: tuple[str, ...],
@@ -65,40 +75,84 @@ def digest(
     passed and failed, its failed calls and its cost. All of it is recorded; no model is asked. Exits with 1 if no
     session did anything.
 
+    With --team, it is the last whole week of a team, or the week of --since, in figures. --exec runs CMD in a shell and
+    gives it the digest on standard input, in the format that -f names; it exits with the code of the command.
+
     \b
     reread digest
     reread digest --since today --project .
     reread digest --since yesterday --until yesterday
     reread digest --since "last week" -f html -o week.html
     reread digest --redact -f json
+    reread digest --team s3://team/figures
+    reread digest --team s3://team/figures -f json --exec 'curl -sS --json @- "$WEBHOOK"'
     """
+    if as_json and form == "html":
+        raise Misuse("Cannot print both JSON and HTML; use --json or -f html.")
+    if command is not None:
+        refuse_with(ctx, "--exec", ("--output",), "the command gets the digest")
+    form = "json" if as_json else form
+    if bucket is not None:
+        refuse_with(ctx, "--team", ("--until", "--project", "--redact", "--root", "--demo"), "it is a week of all")
+        made, found, unread = _of_team(ctx, bucket, since, tz, form)
+    else:
+        with progress("reading", None) as step:
+            made, found, unread = _of_sessions(
+                form,
+                since=since,
+                until=until,
+                tz=tz,
+                project=project or None,
+                root=merged_roots(ctx, root) or None,
+                redact=redact,
+                progress=step,
+            )
+    for reason in unread:
+        print_notice(f"{reason} Not included.")
     from reread.base import jsontext
+
+    data = made.encode("utf-8", "replace") if isinstance(made, str) else jsontext.dumps(made)
+    if command is not None:
+        ctx.exit(_run(command, data) if found else NOTHING_FOUND)
+    if output != STDOUT:
+        from reread.storage.atomic import write_atomic
+
+        write_atomic(Path(output), [data])
+    elif isinstance(made, str):
+        click.echo(made, nl=False)
+    else:
+        print_json(made)
+    ctx.exit(0 if found else NOTHING_FOUND)
+
+
+def _of_sessions(form: str, **options: Any) -> tuple[Any, bool, Sequence[str]]:
+    """Return the digest of sessions as text or JSON values, whether it has anything, and what could not be read."""
     from reread.render.digest_text import digest_html, digest_markdown
     from reread.reports.digest_report import digest as report_on
     from reread.reports.digest_report import digest_value
 
-    if as_json and form == "html":
-        raise Misuse("Cannot print both JSON and HTML; use --json or -f html.")
-    with progress("reading", None) as step:
-        made = report_on(
-            since=since,
-            until=until,
-            tz=tz,
-            project=project or None,
-            root=merged_roots(ctx, root) or None,
-            redact=redact,
-            progress=step,
-        )
-    as_json = as_json or form == "json"
-    if output != STDOUT:
-        from reread.storage.atomic import write_atomic
+    made = report_on(**options)
+    show = {"json": digest_value, "html": digest_html, "md": digest_markdown}[form]
+    return show(made), bool(made.projects), made.unread
 
-        text = digest_html(made) if form == "html" else digest_markdown(made)
-        write_atomic(Path(output), [jsontext.dumps(digest_value(made)) if as_json else text.encode("utf-8", "replace")])
-    elif as_json:
-        print_json(digest_value(made))
-    else:
-        click.echo(digest_html(made) if form == "html" else digest_markdown(made), nl=False)
-    for reason in made.unread:
-        print_notice(f"{reason} Not included.")
-    ctx.exit(0 if made.projects else NOTHING_FOUND)
+
+def _of_team(ctx: click.Context, bucket: str, since: str, tz: str | None, form: str) -> tuple[Any, bool, Sequence[str]]:
+    """Return the digest of a team as text or JSON values, and whether it has anything."""
+    from reread.base.times import parse_span, parse_time_zone
+    from reread.render.team_table import team_digest_markdown, team_digest_value
+
+    if form == "html":
+        raise Misuse("Cannot write the digest of a team as HTML; use md or json.")
+    opened = team_of(ctx, bucket, ())
+    week = None
+    if ctx.get_parameter_source("since") == ParameterSource.COMMANDLINE:
+        week = parse_span(since, zone=parse_time_zone(tz)).start.date()
+    made = opened.digest(week=week, tz=tz)
+    return (team_digest_value if form == "json" else team_digest_markdown)(made), bool(made.usage.totals), ()
+
+
+def _run(command: str, data: bytes) -> int:
+    """Run a command of the user's with something on its standard input, and return its exit code."""
+    import subprocess
+
+    return subprocess.run([*shell_words(), command], input=data, check=False).returncode

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import click
 
-from reread.cli._options import SAMPLES, SESSION, merged_roots, root_options
+from reread.cli._options import SAMPLES, SESSION, merged_roots, refuse_with, refuse_without, root_options
+from reread.cli._team import team_option
 from reread.errors import Misuse
 
 
@@ -29,6 +30,15 @@ from reread.errors import Misuse
 @click.option(
     "--no-token", is_flag=True, help="Let every user of this machine read your sessions: the address has no token."
 )
+@team_option("Serve")
+@click.option(
+    "--sign-in",
+    metavar="HEADER",
+    help="Let in whom a reverse proxy on this machine names in this header, without the token.",
+)
+@click.option(
+    "--proxy", multiple=True, metavar="ADDRESS", help="Believe that header from this address only. Repeatable."
+)
 @click.option("--no-open", is_flag=True, help="Do not open the browser.")
 @root_options
 @click.pass_context
@@ -38,6 +48,9 @@ def serve(
     port: int | None,
     host: str,
     no_token: bool,
+    bucket: str | None,
+    sign_in: str | None,
+    proxy: tuple[str, ...],
     no_open: bool,
     root: tuple[Path, ...],
 ) -> None:
@@ -46,15 +59,29 @@ def serve(
     Only this machine can connect, unless you use --host, and only with the token in the printed address. The server is
     read-only. Without arguments, serves all your sessions.
 
+    With --team, serves the figures that a team has written to a bucket with `tables --to`, and the sessions that are
+    kept there or below --root, not yours. With --sign-in, a reverse proxy signs people in: it has to set the header
+    itself, and to remove one that a client sent.
+
     \b
     reread serve
     reread serve latest
     reread serve ./run.jsonl ./more --no-open --port 8080
     reread --demo serve
+    reread serve --team s3://team/figures
+    reread serve --team s3://team/figures --sign-in X-Forwarded-User --no-open
     """
+    from reread.server.guard import SignIn
     from reread.server.run import serve as run
 
     roots = merged_roots(ctx, root)
+    refuse_without(ctx, "--proxy", "--sign-in", "it is about that header")
+    if sign_in is not None:
+        refuse_with(ctx, "--sign-in", ("--no-token",), "without a token, nobody needs to sign in")
+    if bucket is not None and not (roots or sessions):
+        from reread.disk.layout import expand_path
+
+        roots = [expand_path(bucket)]
     run(
         *_named(sessions, roots),
         roots=[] if sessions else roots,
@@ -63,6 +90,8 @@ def serve(
         demo=SAMPLES in roots,
         open_browser=not no_open,
         token=not no_token,
+        team=bucket,
+        sign_in=SignIn(sign_in, proxy) if sign_in is not None else None,
         echo=lambda text: click.echo(text),
     )
 

@@ -23,10 +23,12 @@ from reread.cli._options import (
     until_option,
 )
 from reread.cli._output import print_json, print_lines, print_notice, progress, terminal_width
+from reread.cli._team import print_team, team_of, team_option
 from reread.cli._unmatched import unknown_projects, unknown_tools
 from reread.errors import Misuse
 
 FILTERS = ("since", "until", "project", "tool", "state")
+NOT_OF_TEAMS = ("--tool", "--state", "--limit", "--project", "--list", "--no-cache", "--root", "--demo")
 NO_CALLS = "No call or turn fits all of these options. Run `reread stats` without them to count all."
 STATES = ("running", "done", "failed", "denied", "interrupted")
 
@@ -43,6 +45,7 @@ STATES = ("running", "done", "failed", "denied", "interrupted")
 )
 @tool_option("Count only calls of this tool. Repeatable.")
 @click.option("--state", multiple=True, type=click.Choice(STATES), help="Count only calls in this state. Repeatable.")
+@team_option("Report on")
 @limit_option
 @since_option
 @until_option
@@ -63,6 +66,7 @@ def stats(
     as_csv: bool,
     as_list: bool,
     no_cache: bool,
+    bucket: str | None,
     **options: Any,
 ) -> None:
     """Report what sessions did: calls, failures, time, cost.
@@ -70,9 +74,10 @@ def stats(
     It also counts retries and changed lines, and shows how full the context was.
 
     Without arguments, report on all sessions. Groups are tool, failure (its kind), state, file, skill, mcp_server,
-    agent, agent_type, thread (main or subagents), model, session, project, day, week, month, weekday and hour. A call's
-    cost is its share of the response that made it; a retry is a call that follows a failed one of the same tool in the
-    same turn.
+    agent, agent_type, thread (main or subagents), model, session, project, person, machine and team (of the machine
+    that wrote a file), day, week, month, weekday and hour. A call's cost is its share of the response that made it; a
+    retry is a call that follows a failed one of the same tool in the same turn. With --team, the groups are tool,
+    failure, state, project, model, week, person, machine and team; fewer than three people are merged.
 
     \b
     reread stats --since 30d
@@ -80,6 +85,7 @@ def stats(
     reread stats --tool Edit --state failed --list
     reread stats --by week --json
     reread stats latest --by file
+    reread stats --team s3://team/figures --by failure
     """
     from reread.render.stats_table import WIDTH, call_lines, stats_csv, stats_lines
     from reread.reports.stats_report import call_place_value, stats_value
@@ -87,6 +93,11 @@ def stats(
 
     if as_csv and (as_json or as_list):
         raise Misuse("Cannot print both CSV and something else; use --csv, --json or --list.")
+    if bucket is not None:
+        found = team_of(ctx, bucket, NOT_OF_TEAMS, sessions)
+        given = {name: options[name] for name in ("by", "since", "until", "tz")}
+        print_team(ctx, found.stats(**given), as_json=as_json, as_csv=as_csv)
+        return
     roots = merged_roots(ctx, root)
     with progress("reading", None) as step:
         report = report_on(*sessions, root=roots or None, cache=not no_cache, progress=step, **options)

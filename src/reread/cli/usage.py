@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from reread.cli._exit_codes import NOTHING_FOUND
 from reread.cli._options import (
@@ -26,12 +27,17 @@ from reread.cli._options import (
 )
 from reread.cli._output import echo_lines, print_json, print_lines, print_notice, progress, terminal_width
 from reread.cli._paths import PathName
+from reread.cli._team import print_team, team_of, team_option
 from reread.cli._unmatched import unknown_models, unknown_projects
 from reread.errors import Misuse
 
 STDIN = "-"
 CACHE = "cache"
 FILTERS = ("since", "until", "project", "model")
+NOT_OF_TEAMS = (
+    *("--sort", "--min-cost", "--limit", "--project", "--model", "--prices", "--price-file", "--no-cache"),
+    *("--keep-deleted", "--root", "--demo"),
+)
 NO_RESPONSES = "No response fits all of these options. Run `reread usage` without them to count all."
 
 NO_BREAKS = "No cache break fits all of these options. Run `reread usage --by cache` without them to count all."
@@ -61,6 +67,7 @@ if TYPE_CHECKING:
     "--min-cost", type=float, metavar="USD", help="Leave out rows that cost less, but count them in the total."
 )
 @click.option("--fail-over", type=float, metavar="USD", help="Exit with 1 if all of it costs more than this.")
+@team_option("Count")
 @limit_option
 @since_option
 @until_option
@@ -95,14 +102,17 @@ def usage(
     no_cache: bool,
     price_file: str | None,
     fail_over: float | None,
+    bucket: str | None,
     **options: Any,
 ) -> None:
     """Report tokens and cost, counting each response once.
 
     Without arguments, count all sessions. Groups are day, week, month, weekday, hour (of the day), session, project,
     repository (projects with their worktrees and subfolders), model, branch (of git), agent, agent_type, thread (main
-    or subagents) and block (5 hours). If the client reported a cost, both that and the computed
-    cost are shown. `--by cache` shows what had to be written to the cache again, by cause.
+    or subagents), block (5 hours), person, machine and team (of the machine that wrote a file). If the client reported
+    a cost, both that and the computed cost are shown. `--by cache` shows what had to be written to the cache again, by
+    cause. With --team, the groups are week, person, machine, team, project and model; fewer than three people are
+    merged.
 
     \b
     reread usage --since 30d
@@ -111,6 +121,7 @@ def usage(
     reread usage --by cache --since 7d
     reread usage ./run.jsonl latest
     reread usage --since today --fail-over 50
+    reread usage --team s3://team/figures --by project
     """
     from reread.accounting.prices import current_prices
     from reread.render.usage_table import hidden_note, unread_note, usage_csv, usage_lines
@@ -128,6 +139,18 @@ def usage(
             "it counts nothing",
         )
         _print_prices(table, as_json)
+        return
+    if bucket is not None:
+        opened = team_of(ctx, bucket, NOT_OF_TEAMS, sessions)
+        given = {name: options[name] for name in ("since", "until", "tz")}
+        groups = ["cause" if name == CACHE else name for name in options["by"].split(",")]
+        groups = groups if ctx.get_parameter_source("by") == ParameterSource.COMMANDLINE else ["week"]
+        ask = opened.cache_breaks if CACHE in options["by"].split(",") else opened.usage
+        figures = ask(by=groups, **given)
+        print_team(ctx, figures, as_json=as_json, as_csv=as_csv)
+        if fail_over is not None and figures.totals.get("cost_usd", 0) > fail_over:
+            print_notice(f"This costs more than ${fail_over:,.2f}.")
+            ctx.exit(NOTHING_FOUND)
         return
     roots = merged_roots(ctx, root)
     if CACHE in options["by"].split(","):

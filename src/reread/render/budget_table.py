@@ -18,7 +18,7 @@ LOUD = "loud"
 
 def budget_name(budget: Budget) -> str:
     """Return what a budget is for: `day`, `month, shop, opus`."""
-    names = (budget.per, path_name(budget.project or ""), budget.model)
+    names = (budget.per, path_name(budget.project or ""), budget.model, budget.team)
     return ", ".join(safe_line(name) for name in names if name)
 
 

@@ -41,11 +41,13 @@ class Budget(msgspec.Struct, frozen=True, kw_only=True):
     """Only what this project costs: its folder, or its name."""
     model: str | None = None
     """Only what this model or family costs."""
+    team: str | None = None
+    """What this team costs, by the figures in its bucket; then project and model are None."""
 
     @property
-    def scope(self) -> tuple[str, str | None, str | None]:
+    def scope(self) -> tuple[str, str | None, str | None, str | None]:
         """The scope of it: there is one budget for each."""
-        return self.per, self.project, self.model
+        return self.per, self.project, self.model, self.team
 
 
 class BudgetState(Budget, frozen=True, kw_only=True):
@@ -62,13 +64,15 @@ class BudgetState(Budget, frozen=True, kw_only=True):
     """True if something that was used has no known price."""
 
 
-def parse_budget(text: str, *, project: str | None = None, model: str | None = None) -> Budget:
+def parse_budget(text: str, *, project: str | None = None, model: str | None = None, team: str | None = None) -> Budget:
     """Return the budget that a text such as `20/day` means."""
+    if team is not None and (project is not None or model is not None):
+        raise Misuse("Cannot set a budget for a team and a project or model together; use one of them.")
     found = _AMOUNT.fullmatch("".join(text.split()))
     unit = next((unit for unit in UNITS if found and unit.startswith(found[2].lower())), None)
     if found is None or unit is None or not is_amount(float(found[1])):
         raise Misuse(f"Invalid budget {text!r}; use dollars for a day, week or month, such as 20/day.")
-    return Budget(amount_usd=float(found[1]), per=unit, project=_folder(project), model=model)
+    return Budget(amount_usd=float(found[1]), per=unit, project=_folder(project), model=model, team=team)
 
 
 def _folder(project: str | None) -> str | None:
@@ -86,9 +90,9 @@ def stored_budgets() -> list[Budget]:
     stored = as_dict(config_value(default_store(), SETTING))
     found = [Budget(amount_usd=stored[unit], per=unit) for unit in UNITS if is_amount(stored.get(unit))]
     for value in map(as_dict, as_list(stored.get(SCOPED))):
-        per, project, model = as_str(value.get("per")), as_str(value.get("project")), as_str(value.get("model"))
+        per, project, model, team = (as_str(value.get(name)) for name in ("per", "project", "model", "team"))
         if per in UNITS and is_amount(value.get("amount_usd")):
-            found.append(Budget(amount_usd=value["amount_usd"], per=per, project=project, model=model))
+            found.append(Budget(amount_usd=value["amount_usd"], per=per, project=project, model=model, team=team))
     return list({budget.scope: budget for budget in found}.values())
 
 
@@ -97,9 +101,11 @@ def set_budget(budget: Budget) -> None:
     _change([*(one for one in stored_budgets() if one.scope != budget.scope), budget])
 
 
-def remove_budgets(*, per: str | None = None, project: str | None = None, model: str | None = None) -> list[Budget]:
+def remove_budgets(
+    *, per: str | None = None, project: str | None = None, model: str | None = None, team: str | None = None
+) -> list[Budget]:
     """Remove the budgets for these, and return them; without any of them, remove all."""
-    wanted = {"per": per, "project": _folder(project), "model": model}
+    wanted = {"per": per, "project": _folder(project), "model": model, "team": team}
     given = {name: value for name, value in wanted.items() if value is not None}
     budgets = stored_budgets()
     removed = [one for one in budgets if all(getattr(one, name) == value for name, value in given.items())]
@@ -108,7 +114,7 @@ def remove_budgets(*, per: str | None = None, project: str | None = None, model:
 
 
 def _change(budgets: Sequence[Budget]) -> None:
-    scoped = [one for one in budgets if one.project or one.model]
+    scoped = [one for one in budgets if one.project or one.model or one.team]
     plain = {one.per: one.amount_usd for one in budgets if one not in scoped}
 
     def change(stored: Any) -> dict[str, Any]:
@@ -124,12 +130,12 @@ def budgets(
     tz: str | tzinfo | None = None,
     now: datetime | None = None,
 ) -> list[BudgetState]:
-    """Return the budgets that are set, each with what is spent and left of it, and a forecast.
+    """Return the budgets that are set, each with what is spent and left of it, and a forecast; not those for a team.
 
     A day, week or month is that of the time zone `tz`, by default the local one; weeks begin on Monday.
     """
     zone, clock = parse_time_zone(tz), now or datetime.now(UTC)
-    return [_state(budget, root, zone, clock) for budget in stored_budgets()]
+    return [_state(budget, root, zone, clock) for budget in stored_budgets() if budget.team is None]
 
 
 def _state(

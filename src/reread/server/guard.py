@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import hmac
+import ipaddress
 import logging
 import re
 import secrets
 from collections.abc import Sequence
 from http.cookies import CookieError, SimpleCookie
+from typing import NamedTuple
 from urllib.parse import parse_qsl, urlencode
 
 from starlette.datastructures import Headers, MutableHeaders
@@ -28,6 +30,7 @@ LOGGED = 200
 """How much of an address is printed."""
 logger: logging.Logger = logging.getLogger("reread.server")
 HTTP_PORT = 80
+LONGEST_NAME = 200
 
 POLICY = "; ".join(
     [
@@ -59,14 +62,39 @@ def new_token() -> str:
     return secrets.token_urlsafe(24)
 
 
+class SignIn(NamedTuple):
+    """How a reverse proxy says whom it has signed in."""
+
+    header: str
+    """The header with the name of the person: the proxy sets it, and removes what a client sent."""
+    proxies: tuple[str, ...] = ()
+    """The addresses of the proxy; without any, this machine."""
+
+    def accepts(self, scope: Scope, headers: Headers) -> bool:
+        """True if the proxy sent a request, with one name in the header."""
+        names = headers.getlist(self.header)
+        peer = (scope.get("client") or ("",))[0]
+        from_proxy = peer in self.proxies if self.proxies else _is_loopback(peer)
+        return from_proxy and len(names) == 1 and 0 < len(names[0].strip()) <= LONGEST_NAME
+
+
 class Guard:
     """ASGI middleware that passes on only the requests of the reader's own page."""
 
-    def __init__(self, app: ASGIApp, *, port: int, hosts: Sequence[str] = (), token: str | None = None) -> None:
+    def __init__(
+        self,
+        app: ASGIApp,
+        *,
+        port: int,
+        hosts: Sequence[str] = (),
+        token: str | None = None,
+        sign_in: SignIn | None = None,
+    ) -> None:
         self.app = app
         self.hosts: set[str] = {_with_port(name, port) for name in (*LOOPBACK_HOSTS, *hosts)}
         """The allowed Host headers. Any other name may be an attacker's that resolves to this address."""
         self.token = token
+        self.sign_in = sign_in
         self.cookie: str = f"reread_{port}"
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -105,6 +133,8 @@ class Guard:
             redirect = RedirectResponse("/" + scope["path"].lstrip("/") + (f"?{rest}" if rest else ""), 303)
             redirect.set_cookie(self.cookie, given, httponly=True, samesite="strict", path="/")
             return redirect
+        if given is None and self.sign_in is not None and self.sign_in.accepts(scope, headers):
+            return None if scope["method"] in METHODS else _forbidden("Only who has the token changes anything here.")
         bearer = headers.get("authorization", "").removeprefix("Bearer ")
         if given is None and (self._is_token(bearer) or self._is_token(_cookie(headers, self.cookie))):
             return None
@@ -114,6 +144,13 @@ class Guard:
 
     def _is_token(self, given: str) -> bool:
         return hmac.compare_digest(given.encode("utf-8", "replace"), (self.token or "").encode())
+
+
+def _is_loopback(address: str) -> bool:
+    try:
+        return ipaddress.ip_address(address).is_loopback
+    except ValueError:
+        return False
 
 
 def _is_decision(scope: Scope, headers: Headers) -> bool:

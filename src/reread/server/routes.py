@@ -19,6 +19,7 @@ from starlette.responses import HTMLResponse, PlainTextResponse, Response, Strea
 from starlette.routing import Route
 
 from reread.base import jsontext
+from reread.dataset.team_tables import Team
 from reread.errors import Misuse, NotFound, RereadError, Undecided
 from reread.index.find import NEWEST
 from reread.reader.file_view import file_blame, file_diff, list_changed_files, version_body
@@ -39,6 +40,7 @@ from reread.server.library_usage import library_usage
 from reread.server.open_sessions import OpenSession, OpenSessions, ThreadKey
 from reread.server.reader_settings import change_reader_settings, read_reader_settings
 from reread.server.sharing import ShareReviews
+from reread.server.team_page import team_page
 from reread.server.thread_limit import ThreadLimit
 from reread.session.session import open  # noqa: A004
 from reread.storage.kept_file import file_exists
@@ -298,8 +300,8 @@ SESSION_ROUTES: dict[str, Handler] = {
 """The handlers below a session's address."""
 
 
-def make_app(library: SessionLibrary) -> Starlette:
-    """Return the server's application, without the guard."""
+def make_app(library: SessionLibrary, team: Team | None = None) -> Starlette:
+    """Return the server's application, without the guard; with a team, it has a page with its figures."""
     reviews = ShareReviews(library.find)
     open_sessions = OpenSessions(library.find, library.roots, library.pause_counting)
     library_search = SearchService(library)
@@ -389,7 +391,13 @@ def make_app(library: SessionLibrary) -> Starlette:
         session = await library_threads.run(open_sessions.get, request.path_params["key"])
         return event_stream(_session_events(session, thread))
 
+    async def team_figures(request: Request) -> Response:
+        if team is None:
+            raise NotFound("This server has no team; start it with `reread serve --team`.")
+        return json_response(await usage_threads.run(team_page, team, dict(request.query_params)))
+
     routes = [
+        Route("/api/team", team_figures),
         Route("/api/library", listing),
         Route("/api/events", library_events),
         Route("/api/now", now),
@@ -404,7 +412,7 @@ def make_app(library: SessionLibrary) -> Starlette:
         Route("/api/sessions/{key}/share", share, methods=["GET", "POST"]),
         Route("/api/sessions/{key}/share/document", share_document),
         *(Route(f"/api/sessions/{{key}}{path}", session_endpoint(handler)) for path, handler in SESSION_ROUTES.items()),
-        *_static_routes(),
+        *_static_routes(has_team=team is not None),
     ]
     app = Starlette(
         routes=routes,
@@ -466,20 +474,22 @@ async def _unknown_path(request: Request, error: Exception) -> Response:
     return HTMLResponse(NOT_FOUND.format(styles="".join(sheets)), 404)
 
 
-def _static_routes() -> list[Route]:
+def _static_routes(*, has_team: bool) -> list[Route]:
     """Return one route for each built file, so that no other file can be requested."""
     built = {path.relative_to(STATIC).as_posix(): path for path in STATIC.rglob("*") if path.suffix in MEDIA_TYPES}
     index = built.pop("index.html", None)
     routes = [Route(f"/{name}", _file(path)) for name, path in built.items() if name.startswith("assets/")]
-    return [*routes, Route("/", _file(index) if index is not None else _not_built)]
+    return [*routes, Route("/", _file(index, has_team=has_team) if index is not None else _not_built)]
 
 
-def _file(path: Path) -> Callable[[Request], Any]:
+def _file(path: Path, *, has_team: bool = False) -> Callable[[Request], Any]:
     media_type = MEDIA_TYPES[path.suffix]
     caching = "max-age=31536000, immutable" if HASHED.search(path.stem) else "no-cache"
 
     async def endpoint(request: Request) -> Response:
-        return Response(path.read_bytes(), media_type=media_type, headers={"cache-control": caching})
+        data = path.read_bytes()
+        data = data.replace(b"<html", b"<html data-team", 1) if has_team else data
+        return Response(data, media_type=media_type, headers={"cache-control": caching})
 
     return endpoint
 

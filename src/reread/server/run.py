@@ -19,10 +19,11 @@ import uvicorn
 from starlette.applications import Starlette
 
 from reread.base.struct_types import build_types
+from reread.dataset.team_tables import team as open_team
 from reread.errors import Misuse
 from reread.server.browser_launch import ShutdownRequested, ending_signals, open_page, private_page, raise_ended
 from reread.server.connections import MAX_HEAD, LimitedProtocol
-from reread.server.guard import Guard, new_token
+from reread.server.guard import Guard, SignIn, new_token
 from reread.server.library import SessionLibrary
 from reread.server.routes import make_app
 from reread.tools import all_tools
@@ -45,14 +46,19 @@ def serve(
     open_browser: bool = True,
     token: bool = True,
     at: str = "",
+    team: str | None = None,
+    sign_in: SignIn | None = None,
     echo: Callable[[str], None] = print,
 ) -> None:
     """Serve sessions and open the browser; return after Ctrl-C.
 
     Without paths, serves all sessions below `roots` or, without those, of this machine. Requests need a token, which
     the printed address contains; on loopback it can be left out. `at` is the place to open, as the part of an address
-    from `#` on.
+    from `#` on. `team` is the bucket with the figures of a team, which get a page; whoever a proxy has signed in, as
+    `sign_in` says, needs no token.
     """
+    if sign_in is not None and not sign_in.proxies and not is_loopback(host):
+        raise Misuse(f"Cannot trust a header on {host} from anyone; name the proxy with --proxy.")
     if not token and not is_loopback(host):
         raise Misuse(f"Cannot serve on {host} without a token; leave out --no-token.")
     listener = bind(host, port)
@@ -60,11 +66,11 @@ def serve(
     secret = new_token() if token else None
     library = SessionLibrary(roots, paths=paths, demo=demo)
     key = library.key_of(paths[0]) if len(paths) == 1 and not roots else None
-    app = make_app(library)
+    app = make_app(library, open_team(team) if team is not None else None)
     names = host_names(host)
-    place = at or (f"#/s/{key}" if key else "")
+    place = at or (f"#/s/{key}" if key else "#/team" if team is not None else "")
     address = f"http://{names[0]}:{bound_port}/{f'?token={secret}' if secret else ''}{place}"
-    server = Server(app, Guard(app, port=bound_port, hosts=names, token=secret))
+    server = Server(app, Guard(app, port=bound_port, hosts=names, token=secret, sign_in=sign_in))
     sys.setswitchinterval(SWITCH_SECONDS)
     all_tools()  # loads them before the first page needs them
     build_types()

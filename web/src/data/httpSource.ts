@@ -187,6 +187,7 @@ export const httpSource: Source = {
   fileBlame: (thread, file) => getJson(inThread(thread, `/files/${file}/blame`)),
   usageReport: (query) => getJson(`api/usage${queryString({ ...query })}`),
   statsReport: (query) => getJson(`api/stats${queryString({ ...query })}`),
+  team: document.documentElement.hasAttribute("data-team") ? (query) => getJson(`api/team${queryString({ ...query })}`) : undefined,
   topSessions: async (since, until, sort, count) =>
     (await getJson<{ rows: SessionUsage[] }>(`api/usage${queryString({ by: "session", since, until, sort, count, listed: true })}`)).rows,
   review: (session, commit) => getJson(`${sessionPath({ session })}/review${queryString({ commit })}`),

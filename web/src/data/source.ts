@@ -131,6 +131,33 @@ export type Fault = "gone" | "token";
 /** Whether the server answers. */
 export type Connection = Store & { readonly fault: Fault | null };
 
+/** A report on a team: groups of too few people are merged. */
+export interface TeamReport {
+  rows: ({ people: number; partial: boolean } & Record<string, string | number | boolean | null>)[];
+  totals: { people: number; machines: number } & Record<string, number>;
+  /** True if all of it is of too few people: then there are no figures. */
+  withheld: boolean;
+}
+
+/** A quarter of a team's figures. */
+export interface TeamFigures {
+  by: string;
+  groups: string[];
+  quarter: string;
+  quarters: string[];
+  since: string;
+  until: string;
+  /** What of a machine is left out, and why. */
+  refused: Record<string, string[]>;
+  budgets: { team: string; per: string; amount_usd: number; spent_usd: number; left_usd: number; lower_bound: boolean }[];
+  weeks: TeamReport;
+  usage: TeamReport;
+  cache: TeamReport;
+  tools: TeamReport;
+  failures: TeamReport;
+  sessions: TeamReport;
+}
+
 export interface Source {
   /** What is available besides reading one session; `link`: whether messages have an address. */
   can: { library: boolean; usage: boolean; raw: boolean; live: boolean; files: boolean; annotate: boolean; link: boolean };
@@ -180,6 +207,8 @@ export interface Source {
   statsReport(query: ReportQuery): Promise<StatsReport>;
   /** The turns behind a commit that a session made. */
   review(session: string, commit: string): Promise<Review>;
+  /** The figures of a team, if the server has one. */
+  team?: (query: { quarter?: string; by?: string }) => Promise<TeamFigures>;
   /** The budgets of the reader, and a change of some of them; null removes one. */
   settings(): Promise<ReaderSettings>;
   changeSettings(change: Partial<ReaderSettings>): Promise<ReaderSettings>;

@@ -8,6 +8,7 @@ import { toggleTheme } from "../kit/theme";
 import { LibraryPage } from "../pages/LibraryPage";
 import { ReviewPage } from "../pages/ReviewPage";
 import { StatsPage } from "../pages/StatsPage";
+import { TeamPage } from "../pages/TeamPage";
 import { UsagePage } from "../pages/UsagePage";
 import { parseRoute, useHash, type Route } from "../route";
 import { SessionPage } from "../session/SessionPage";
@@ -64,5 +65,6 @@ function CurrentPage({ route, hash }: { route: Route; hash: string }) {
   if (route.page === "library" || route.page === "captured") return <LibraryPage key={route.page} route={route} />;
   if (route.page === "review") return <ReviewPage key={`${route.session} ${route.commit}`} route={route} />;
   if (route.page === "usage") return <UsagePage route={route} />;
+  if (route.page === "team") return <TeamPage route={route} />;
   return route.page === "stats" ? <StatsPage route={route} /> : <UnknownPage />;
 }

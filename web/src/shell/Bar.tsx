@@ -9,7 +9,7 @@ import type { Route } from "../route";
 import { overlay } from "./overlay";
 
 export function Bar({ page, children }: { page: Route["page"]; children?: ReactNode }) {
-  const { can, home } = useSource();
+  const { can, home, team } = useSource();
   const pane = useSelector(settings, ({ sessionsPane }) => sessionsPane);
   const link = (to: Route["page"], href: string, name: string) => (
     <a href={href} aria-current={page === to ? "page" : undefined}>
@@ -31,6 +31,7 @@ export function Bar({ page, children }: { page: Route["page"]; children?: ReactN
         {can.library && link("library", "#/", "Sessions")}
         {can.usage && link("usage", "#/usage", "Usage")}
         {can.usage && link("stats", "#/stats", "Statistics")}
+        {team && link("team", "#/team", "Team")}
         {can.library && link("captured", "#/captured", "Captured")}
         <button
           type="button"

@@ -1,0 +1,337 @@
+"""The figures of a team by day, machine and a few more columns, made of its tables a month at a time.
+
+A month has millions of rows, each response counted once whatever machines have it; by day they are some thousands.
+They are kept in the cache under the names of the files that they were made of, so only months that changed are made
+anew, and a report reads no table. DuckDB reads the files through Arrow, of the months that are asked for only.
+"""
+
+from __future__ import annotations
+
+import calendar
+import hashlib
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime, tzinfo
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from reread.accounting.digest import SLOT_MS
+from reread.accounting.group_by import TIME_KEYS, ZoneClock
+from reread.base.optional_dependencies import require
+from reread.catalog.team_settings import TeamSettings
+from reread.dataset.arrow import arrow_schema, pyarrow
+from reread.dataset.figures import FIGURES, RowMask
+from reread.dataset.schema import PARTITIONS, TABLES, VERSION
+from reread.dataset.sql import SETTINGS
+from reread.dataset.table_files import TableFiles
+from reread.dataset.team_writers import MOST_TOKENS, TableFileRef, Writers
+from reread.storage.atomic import write_atomic
+from reread.storage.safe_open import make_private_folder
+from reread.storage.user_paths import cache_folder
+
+duckdb: Any = require("duckdb")
+arrow_dataset: Any = require("pyarrow.dataset")
+arrow_fs: Any = require("pyarrow.fs")
+parquet: Any = require("pyarrow.parquet")
+
+FORMAT = 1
+"""Changes when cubes would be made differently."""
+FOLDER = "team"
+MOST = MOST_TOKENS
+MOST_USD = 10**6
+
+
+class Cube(NamedTuple):
+    """Which rows of a table count, and what is summed of them."""
+
+    table: str
+    others: tuple[str, ...]
+    """Tables that the query reads too."""
+    keys: tuple[str, ...]
+    """The columns that figures are grouped by, besides day and machine."""
+    figures: tuple[str, ...]
+    query: str
+
+
+def _hidden(kind: str, name: str | None = None) -> str:
+    """Return the value of a column of a table with words as it would be without them."""
+    return f"""(SELECT shown FROM hidden WHERE hidden.kind = '{kind}' AND hidden.value = "{name or kind}")"""
+
+
+_LABEL = "CASE WHEN {0} IS NULL OR regexp_full_match({0}, '[ -~]{{1,100}}') THEN {0} ELSE 'other' END"
+"""A text that can be shown: a hostile machine may have written any."""
+_TOKENS = (
+    "input_tokens",
+    "output_tokens",
+    "cache_write_5m_tokens",
+    "cache_write_1h_tokens",
+    "cache_read_tokens",
+    "web_searches",
+)
+_COUNTS = ("responses", *_TOKENS, "unconfirmed_responses", "cache_rewritten_tokens")
+_DOLLARS = ("cost_usd", "reported_cost_usd", "cache_rewritten_usd")
+_USAGE_COLUMNS = ", ".join(f'"{name}"' for name in ("time", "cache_break_cause", *_COUNTS, *_DOLLARS))
+_FIGURES = ", ".join(f'"{name}"' for name in (*_COUNTS, *_DOLLARS))
+_VALID = " AND ".join(
+    [
+        *(f'(r."{name}" IS NULL OR r."{name}" BETWEEN 0 AND {MOST})' for name in _COUNTS),
+        *(f'(r."{name}" IS NULL OR r."{name}" BETWEEN 0 AND {MOST_USD})' for name in _DOLLARS),
+        "(r.responses BETWEEN 0 AND 1)",
+    ]
+)
+
+USAGE = Cube(
+    "usage",
+    (),
+    ("project", "model", "cause"),
+    (*_COUNTS, *_DOLLARS, "unpriced", "reports", "breaks"),
+    f"""
+    WITH every AS (
+      SELECT machine, message_id AS mid, request_id AS rid, session AS ses, project, model, {_USAGE_COLUMNS}
+      FROM "figures of usage"
+      UNION ALL
+      SELECT machine, message_id, request_id, session, {_hidden("project")}, {_hidden("model")}, {_USAGE_COLUMNS}
+      FROM "words of usage"
+    ),
+    keyed AS MATERIALIZED (
+      SELECT machine, project, model, cache_break_cause, day, {_FIGURES},
+        CASE WHEN rid IS NULL AND mid IS NOT NULL THEN hash(mid, ses) END AS bare,
+        CASE WHEN rid IS NOT NULL THEN hash(mid, ses) END AS named,
+        hash(
+          mid, coalesce(rid, ses),
+          CASE WHEN mid IS NULL THEN epoch_ms(r."time") END, CASE WHEN mid IS NULL THEN model END
+        ) AS k
+      FROM every r JOIN days d ON d.slot IS NOT DISTINCT FROM epoch_ms(r."time") // {SLOT_MS}
+      WHERE {_VALID}
+    ),
+    copied AS MATERIALIZED (
+      SELECT k FROM keyed GROUP BY k HAVING min(hash(machine)) <> max(hash(machine))
+    ),
+    shared AS (
+      SELECT k, arg_min(
+        machine, row(-responses, unconfirmed_responses, -output_tokens, -reported_cost_usd, machine)
+      ) AS owner
+      FROM keyed SEMI JOIN copied USING (k) GROUP BY k
+    ),
+    stated AS (SELECT DISTINCT named AS bare FROM keyed WHERE named IN (SELECT bare FROM keyed WHERE bare IS NOT NULL))
+    SELECT day, machine, project, model, cache_break_cause AS cause,
+      {", ".join(f'sum("{name}")::BIGINT AS "{name}"' for name in _COUNTS)},
+      {", ".join(f'sum("{name}") AS "{name}"' for name in _DOLLARS)},
+      count(*) FILTER (cost_usd IS NULL AND responses > 0) AS unpriced, count(reported_cost_usd) AS reports,
+      count(cache_rewritten_tokens) AS breaks
+    FROM keyed LEFT JOIN shared USING (k)
+    WHERE (owner IS NULL OR machine = owner)
+      AND (bare IS NULL OR bare NOT IN (SELECT bare FROM stated))
+    GROUP BY ALL
+    """,
+)
+
+CALLS = Cube(
+    "calls",
+    ("sessions",),
+    ("project", "model", "tool", "state", "failure"),
+    ("calls", "seconds"),
+    f"""
+    WITH every AS (
+      SELECT machine, coalesce(id, uuid) AS own, session, path, line, "started", duration, name, state, failure, model
+      FROM "figures of calls"
+      UNION ALL
+      SELECT machine, coalesce(id, uuid), session, path, line, "started", duration,
+        {_hidden("tool", "name")}, state, failure, {_hidden("model")}
+      FROM "words of calls"
+    ),
+    keyed AS MATERIALIZED (
+      SELECT machine, line, duration, name, state, failure, model, d.day, hash(session) AS ses,
+        CASE WHEN own IS NULL THEN hash(machine, path, line) ELSE hash(own) END AS k
+      FROM every r JOIN days d ON d.slot IS NOT DISTINCT FROM epoch_ms(r."started") // {SLOT_MS}
+      WHERE r.duration IS NULL OR r.duration BETWEEN 0 AND {MOST}
+    ),
+    repeated AS MATERIALIZED (SELECT k FROM keyed GROUP BY k HAVING count(*) > 1),
+    counted AS (
+      SELECT * FROM keyed ANTI JOIN repeated USING (k)
+      UNION ALL
+      (SELECT * FROM keyed SEMI JOIN repeated USING (k)
+       QUALIFY row_number() OVER (PARTITION BY k ORDER BY state = 'running', machine, line) = 1)
+    ),
+    projects AS (
+      SELECT hash(session) AS ses, min(project) AS project FROM (
+        SELECT session, project FROM "figures of sessions"
+        UNION ALL SELECT session, {_hidden("project")} FROM "words of sessions"
+      ) GROUP BY ALL
+    )
+    SELECT day, machine, projects.project AS project, model, name AS tool, state, failure,
+      count(*) AS calls, sum(duration) AS seconds
+    FROM counted LEFT JOIN projects USING (ses)
+    GROUP BY ALL
+    """,
+)
+
+SESSIONS = Cube(
+    "sessions",
+    (),
+    ("project", "model"),
+    ("sessions", "turns", "compactions"),
+    f"""
+    WITH every AS (
+      SELECT machine, session AS ses, "started", project, model, turns, compactions, records FROM "figures of sessions"
+      UNION ALL
+      SELECT machine, session, "started", {_hidden("project")}, {_hidden("model")}, turns, compactions, records
+      FROM "words of sessions"
+    )
+    SELECT d.day, machine, project, model,
+      count(*) AS sessions, sum(turns)::BIGINT AS turns, sum(compactions)::BIGINT AS compactions
+    FROM (
+      SELECT * FROM every WHERE turns BETWEEN 0 AND {MOST} AND compactions BETWEEN 0 AND {MOST}
+      QUALIFY row_number() OVER (PARTITION BY coalesce(ses, machine) ORDER BY records DESC, machine) = 1
+    ) r JOIN days d ON d.slot IS NOT DISTINCT FROM epoch_ms(r."started") // {SLOT_MS}
+    GROUP BY ALL
+    """,
+)
+CUBES = {cube.table: cube for cube in (USAGE, CALLS, SESSIONS)}
+
+
+class Cubes:
+    """Makes cubes of the tables of a team, and keeps them in the cache."""
+
+    def __init__(self, writers: Writers, zone: tzinfo | None, key: str | None = None) -> None:
+        self.writers = writers
+        self.zone = zone
+        self._hide = RowMask(TeamSettings(name="-", person="-", key=key or "-"))
+        self._state = self._hide.keyed("cube", "")
+        self._folder: Path = cache_folder() / FOLDER
+        self._made: dict[str, Any] = {}
+
+    def months(self, cube: Cube) -> list[str | None]:
+        """Return the months that have rows, in order."""
+        found = {file.month for file in self.writers.files(cube.table)}
+        return sorted(found, key=lambda month: (month is not None, month or ""))
+
+    def read(self, cube: Cube, months: Iterable[str | None]) -> Any:
+        """Return the cube of some months as an Arrow table."""
+        found = [self._month(cube, month) for month in months]
+        found = [table for table in found if table is not None]
+        return pyarrow.concat_tables(found) if found else None
+
+    def _month(self, cube: Cube, month: str | None) -> Any:
+        files = [file for name in (cube.table, *cube.others) for file in self.writers.files(name, [month])]
+        text = repr(
+            (
+                FORMAT,
+                VERSION,
+                cube.query,
+                str(self.zone),
+                self._state,
+                sorted((file.name, file.sha256) for file in files),
+            )
+        )
+        name = hashlib.sha256(text.encode()).hexdigest()[:32]
+        if name not in self._made:
+            path = self._folder / f"{name}.parquet"
+            self._made[name] = _stored(path) or self._make(cube, month, files, path)
+        return self._made[name]
+
+    def _make(self, cube: Cube, month: str | None, files: list[TableFileRef], path: Path) -> Any:
+        days = self._days(month)
+        if days is None:
+            for file in files:
+                self.writers.refuse(file.machine, f"{file.name} is of no month that there is")
+            return None
+        fit = self.writers.fetch(files)
+        try:
+            made = self._query(cube, fit, days)
+        except (duckdb.Error, OSError, pyarrow.ArrowException):  # a file is damaged inside: which one?
+            columns = {column.name for table in (cube.table, *cube.others) for column in TABLES[table].columns}
+            self.writers.scan_each(fit, columns)
+            fit = self.writers.fetch(fit)
+            made = self._query(cube, fit, days)
+        if len(fit) == len(files):  # else what was refused would no longer be named
+            _store(path, made)
+        return made
+
+    def _query(self, cube: Cube, files: Sequence[TableFileRef], days: Any) -> Any:
+        with duckdb.connect(":memory:", config=SETTINGS) as connection:
+            connection.register("days", days)
+            for table in (cube.table, *cube.others):
+                for kind, words in (("figures", False), ("words", True)):
+                    own = [file.name for file in files if file.table == table and file.words is words]
+                    connection.register(f"{kind} of {table}", _dataset(self.writers.place, table, own, words=words))
+            connection.register("hidden", self._hidden(connection, cube))
+            connection.execute("SET enable_external_access = false")
+            labels = ", ".join(f"{_LABEL.format(name)} AS {name}" for name in cube.keys)
+            kinds = {name: "DOUBLE" if name in (*_DOLLARS, "seconds") else "BIGINT" for name in cube.figures}
+            sums = ", ".join(f"sum({name})::{kind} AS {name}" for name, kind in kinds.items())
+            query = f"SELECT day, machine, {labels}, {sums} FROM ({cube.query}) GROUP BY ALL"
+            return connection.sql(query).to_arrow_table()
+
+    def _hidden(self, connection: Any, cube: Cube) -> Any:
+        """Return what the words in the tables of earlier versions are replaced by."""
+        found: dict[tuple[str, str], str] = {}
+        for table in (cube.table, *cube.others):
+            columns = {column.name for column in TABLES[table].columns}
+            for name, kind in (("project", "project"), ("model", "model"), ("name", "tool")):
+                if name in columns:
+                    rows = connection.sql(
+                        f'SELECT DISTINCT "{name}" FROM "words of {table}" WHERE "{name}" IS NOT NULL'
+                    )
+                    found |= {(kind, value): self._hide.hide(kind, value) for (value,) in rows.fetchall()}
+        text = pyarrow.string()
+        columns = {
+            "kind": [kind for kind, _ in found],
+            "value": [value for _, value in found],
+            "shown": [*found.values()],
+        }
+        return pyarrow.table({name: pyarrow.array(values, text) for name, values in columns.items()})
+
+    def _days(self, month: str | None) -> Any:
+        """Return the day of each quarter of an hour of a month; None if there is no such month."""
+        slots: list[int | None] = [None]
+        days: list[str | None] = [None]
+        if month is not None:
+            try:
+                year, number = int(month[:4]), int(month[5:])
+                first = datetime(year, number, 1, tzinfo=UTC)
+                slot = int(first.timestamp()) * 1000 // SLOT_MS
+                count = calendar.monthrange(year, number)[1] * 24 * 3_600_000 // SLOT_MS
+            except (ValueError, OverflowError):
+                return None
+            key = TIME_KEYS["day"](ZoneClock(self.zone))
+            slots = list(range(slot, slot + count))
+            days = [key(_Slot(one * SLOT_MS)) for one in slots if one is not None]
+        return pyarrow.table(
+            {"slot": pyarrow.array(slots, pyarrow.int64()), "day": pyarrow.array(days, pyarrow.string())}
+        )
+
+
+class _Slot(NamedTuple):
+    time_ms: int | None
+
+
+def _dataset(place: TableFiles, table: str, names: Sequence[str], *, words: bool) -> Any:
+    """Return the rows of files as an Arrow dataset, with the machine that the name of the folder says."""
+    schema = arrow_schema(TABLES[table] if words else FIGURES[table])
+    kinds = pyarrow.schema([(column.name, pyarrow.string()) for column in PARTITIONS])
+    folders, form, files = (
+        arrow_dataset.HivePartitioning(kinds),
+        arrow_dataset.ParquetFileFormat(),
+        arrow_fs.LocalFileSystem(),
+    )
+    fragments = [
+        form.make_fragment(place.path(name), files, partition_expression=folders.parse(name)) for name in names
+    ]
+    return arrow_dataset.FileSystemDataset(fragments, schema, form, files)
+
+
+def _stored(path: Path) -> Any:
+    try:
+        return parquet.read_table(path, partitioning=None)
+    except (OSError, ValueError, pyarrow.ArrowException):
+        return None
+
+
+def _store(path: Path, table: Any) -> None:
+    sink = pyarrow.BufferOutputStream()
+    parquet.write_table(table, sink, compression="zstd")
+    try:
+        make_private_folder(path.parent)
+        write_atomic(path, [sink.getvalue().to_pybytes()])
+    except OSError:  # no cache: it is made again the next time
+        return

@@ -1,0 +1,73 @@
+"""The values of reports on a team."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+import msgspec
+
+from reread.reports.budget_report import BudgetState
+
+
+class TeamRow(msgspec.Struct, frozen=True):
+    """One group and its figures. `row["person"]` and `row["cost_usd"]` work alike."""
+
+    group: dict[str, str | None]
+    figures: dict[str, float]
+    people: int
+    """How many people they are of."""
+    partial: bool = False
+    """True if in some weeks the group had too few people: that part is in the row of the others."""
+
+    def __getitem__(self, name: str) -> Any:
+        return self.group[name] if name in self.group else self.figures[name]
+
+
+class TeamReport(msgspec.Struct, frozen=True):
+    """Figures of a team by group, and in total."""
+
+    by: tuple[str, ...]
+    rows: list[TeamRow]
+    totals: dict[str, float]
+    people: int
+    machines: int
+    since: str | None
+    """The first day of the first week that is counted; None if there is none."""
+    until: str | None
+    """The last day of the last week."""
+    withheld: bool = False
+    """True if all of it is of too few people: then there are no figures."""
+    refused: dict[str, list[str]] = {}
+    """What of a machine is left out, and why."""
+
+
+class Writer(msgspec.Struct, frozen=True):
+    """A machine that writes to the bucket of a team."""
+
+    machine: str
+    person: str | None
+    """None if an earlier version of reread wrote its tables."""
+    team: str | None
+    written: datetime | None
+    """When the bucket got the newest manifest, by the bucket's clock."""
+    responses: int
+    named_for_person: bool
+    """True if the name of the machine begins with that of the person, as a policy of the bucket can demand."""
+    words: bool
+    """True if its tables have words: they are those of `reread tables -o`."""
+    refused: tuple[str, ...] = ()
+    """What of it is left out, and why."""
+
+
+class TeamDigest(msgspec.Struct, frozen=True):
+    """One week of a team."""
+
+    since: str
+    until: str
+    usage: TeamReport
+    before: TeamReport
+    """The usage of the week before."""
+    tables: dict[str, TeamReport]
+    """The reports of the week, by title."""
+    budgets: list[BudgetState]

@@ -1,0 +1,230 @@
+"""The machines that write to the bucket of a team, and which of their files can be used.
+
+Whoever may write there may write anything: so nothing that a machine wrote keeps the others from being read. What is
+too large, is not a table, or has other types or rows than its manifest says is left out, and the machine is named.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime
+from typing import IO, Any
+
+import msgspec
+
+from reread.base.optional_dependencies import require
+from reread.catalog.team_settings import is_team_name
+from reread.dataset.arrow import arrow_schema, pyarrow
+from reread.dataset.figures import FIGURES
+from reread.dataset.manifest import FOLDER, TablesManifest, newest_manifest
+from reread.dataset.schema import TABLES
+from reread.dataset.table_files import TableFiles
+from reread.dataset.team_report import Writer
+from reread.disk.machine import is_machine_id
+from reread.errors import NotFound, RereadError, Unreadable
+
+parquet: Any = require("pyarrow.parquet")
+
+MOST_MACHINES = 10_000
+LARGEST_FILE = 1 << 30
+"""Bytes of a file that is fetched; a machine writes files of about 64 MB."""
+LARGEST_RAW = 16 << 30
+"""Bytes that the columns of a file may have, unpacked."""
+MOST_GROUPS = 1 << 14
+CHUNK = 1 << 20
+MOST_TOKENS = 10**9
+"""No response has more."""
+UNKNOWN = "(unknown)"
+"""The person of a machine whose tables are of an earlier version, which names none."""
+
+
+class TableFileRef(msgspec.Struct, frozen=True):
+    """A file of a machine that its manifest names."""
+
+    machine: str
+    table: str
+    month: str | None
+    name: str
+    rows: int
+    sha256: str
+    words: bool
+
+
+class Writers:
+    """The machines of a bucket at one time."""
+
+    def __init__(self, place: TableFiles) -> None:
+        self.place = place
+        self.manifests: dict[str, TablesManifest] = {}
+        self.refused: dict[str, list[str]] = {}
+        """The reasons, by machine."""
+        self._written: dict[str, int] = {}
+        self.changes: int = 0
+        """How often the manifests were others than before."""
+        self._faults: dict[str, str | None] = {}
+        """Why a file cannot be used, or None, by name: files never change."""
+
+    def refresh(self) -> None:
+        """Take the newest manifest of each machine; raise NotFound if there is none at all."""
+        states = [state for state in self.place.store.list(FOLDER) if state.name.count("/") == 2]
+        written: dict[str, int] = {}
+        for state in states:
+            machine = state.name.split("/")[1]
+            if state.name.endswith(".json") and is_machine_id(machine):
+                written[machine] = max(state.modified, written.get(machine, 0))
+        if written == self._written and self.manifests:
+            return
+        if not written:
+            raise NotFound(f"No tables in {self.place.location('')}; write them with `reread tables --to`.")
+        self._written, self.manifests, self.refused = written, {}, {}
+        self.changes += 1
+        for machine in sorted(written)[:MOST_MACHINES]:
+            try:
+                found = newest_manifest(self.place, machine)
+            except (Unreadable, OSError) as error:
+                self.refuse(machine, f"its manifest cannot be read ({error})")
+                continue
+            if found is None:
+                continue
+            if not all(name is None or is_team_name(name) for name in (found.person, found.team)):
+                self.refuse(machine, "its manifest names no person or team that could be one")
+                continue
+            self.manifests[machine] = found
+        for machine in sorted(written)[MOST_MACHINES:]:
+            self.refuse(machine, f"there are more than {MOST_MACHINES:,} machines")
+
+    def refuse(self, machine: str, reason: str) -> None:
+        """Note that something of a machine is left out."""
+        reasons = self.refused.setdefault(machine, [])
+        if reason not in reasons:
+            reasons.append(reason)
+
+    @property
+    def people(self) -> dict[str, str]:
+        """The person of each machine."""
+        return {machine: found.person or UNKNOWN for machine, found in self.manifests.items()}
+
+    @property
+    def shown_alone(self) -> frozenset[str]:
+        """The people who agree that figures of them alone are shown: on all their machines."""
+        all_machines: dict[str, bool] = {}
+        for found in self.manifests.values():
+            person = found.person or UNKNOWN
+            all_machines[person] = all_machines.get(person, True) and found.shown_alone
+        return frozenset(person for person, agrees in all_machines.items() if agrees)
+
+    def listed(self) -> list[Writer]:
+        """Return all machines, also those of which nothing can be used."""
+        rows: list[Writer] = []
+        for machine in sorted(self.manifests.keys() | self.refused.keys()):
+            found = self.manifests.get(machine)
+            person = found.person if found is not None else None
+            modified = self._written.get(machine)
+            rows.append(
+                Writer(
+                    machine,
+                    person,
+                    found.team if found is not None else None,
+                    datetime.fromtimestamp(modified / 1e9, UTC) if modified is not None else None,
+                    found.rows("usage") if found is not None else 0,
+                    person is not None and (machine == person or machine.startswith((f"{person}-", f"{person}."))),
+                    found is not None and not found.figures,
+                    tuple(self.refused.get(machine, ())),
+                )
+            )
+        return rows
+
+    def files(self, table: str, months: Iterable[str | None] | None = None) -> Iterator[TableFileRef]:
+        """Yield the files of a table, of all months or some."""
+        wanted = None if months is None else set(months)
+        for machine, found in self.manifests.items():
+            for part in (*found.parts, *found.usage):
+                if table in part.rows and (wanted is None or part.month in wanted):
+                    name = part.files(machine)[table]
+                    hashed = part.sha256.get(table, "")
+                    yield TableFileRef(machine, table, part.month, name, part.rows[table], hashed, not found.figures)
+
+    def fetch(self, files: Iterable[TableFileRef]) -> list[TableFileRef]:
+        """Bring files to this machine, and return those that can be used; the others are named."""
+        wanted = list(files)
+        unknown = [file for file in wanted if file.name not in self._faults]
+        sizes = {name: state.size for name, state in self.place.store.stat(file.name for file in unknown).items()}
+        for file in unknown:
+            size = sizes.get(file.name, 0)
+            if not 0 < size <= LARGEST_FILE:
+                self._faults[file.name] = "is too large" if size else "is missing"
+        self._fetch([file for file in wanted if self._faults.get(file.name) is None])
+        return [file for file in wanted if self._is_fit(file)]
+
+    def _fetch(self, files: list[TableFileRef]) -> None:
+        try:
+            self.place.fetch(file.name for file in files)
+        except FileNotFoundError:  # one is gone since: each by itself, so that the others come
+            for file in files:
+                try:
+                    self.place.fetch([file.name])
+                except FileNotFoundError:
+                    self._faults[file.name] = "is missing"
+
+    def _is_fit(self, file: TableFileRef) -> bool:
+        """True if a file is what its manifest says, and its columns are those of the table."""
+        if file.name not in self._faults:
+            self._faults[file.name] = self._fault(file)
+        reason = self._faults[file.name]
+        if reason is not None:
+            self.refuse(file.machine, f"{file.name} {reason}")
+        return reason is None
+
+    def _fault(self, file: TableFileRef) -> str | None:
+        try:
+            with self.place.open(file.name) as data:
+                if file.sha256 and _sha256(data) != file.sha256:
+                    return "was changed after it was written"
+                opened = parquet.ParquetFile(data)
+                about = opened.metadata
+                groups = (about.row_group(n) for n in range(about.num_row_groups))
+                if about.num_rows != file.rows:
+                    return "has other rows than its manifest says"
+                if about.num_row_groups > MOST_GROUPS or sum(group.total_byte_size for group in groups) > LARGEST_RAW:
+                    return "is too large"
+                schema = arrow_schema(TABLES[file.table] if file.words else FIGURES[file.table], text=True)
+                wanted = {field.name: field.type for field in schema}
+                others = (one.name for one in opened.schema_arrow if wanted.get(one.name, one.type) != one.type)
+                other = next(others, None)
+                if other is not None:
+                    return f"has a column {other!r} of another type"
+                return "has figures that cannot be" if file.table == "usage" and not _is_possible(about) else None
+        except (OSError, ValueError, RereadError, pyarrow.ArrowException) as error:
+            return f"cannot be read ({str(error)[:200]})"
+
+    def scan_each(self, files: Iterable[TableFileRef], columns: Iterable[str]) -> None:
+        """Read files to the end, each by itself, and refuse those of which that fails."""
+        for file in files:
+            try:
+                with self.place.open(file.name) as data:
+                    opened = parquet.ParquetFile(data)
+                    there = [name for name in columns if name in opened.schema_arrow.names]
+                    for _ in opened.iter_batches(columns=there):
+                        pass
+            except (OSError, ValueError, RereadError, pyarrow.ArrowException) as error:
+                self._faults[file.name] = f"cannot be read ({str(error)[:200]})"
+
+
+def _is_possible(about: Any) -> bool:
+    """True if what a file says of its columns allows that all its figures are those of single responses."""
+    for n in range(about.num_row_groups):
+        group = about.row_group(n)
+        for column in map(group.column, range(group.num_columns)):
+            said = column.statistics
+            is_figure = column.path_in_schema.endswith(("_tokens", "_usd", "responses"))
+            if is_figure and said is not None and said.has_min_max and (said.min < 0 or said.max > MOST_TOKENS):
+                return False
+    return True
+
+
+def _sha256(file: IO[bytes]) -> str:
+    digest = hashlib.sha256()
+    while piece := file.read(CHUNK):
+        digest.update(piece)
+    return digest.hexdigest()

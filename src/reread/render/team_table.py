@@ -1,0 +1,175 @@
+"""Reports on a team as a table and as CSV, and its digest as Markdown, as plain text."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from reread.base.format import duration_text, money_text, tokens_text
+from reread.base.text import plural
+from reread.dataset.team_report import TeamDigest, TeamReport
+from reread.render.budget_table import budget_name
+from reread.render.markdown_text import inline
+from reread.render.sanitize import csv_cell, safe_line
+from reread.render.usage_table import LOUD, PLAIN, STRONG, ColumnTable, Styled, wrapped_notes
+from reread.reports.budget_report import budget_value
+
+Figure = Callable[[Mapping[str, float]], str]
+
+
+def _count(name: str) -> Figure:
+    return lambda figures: f"{int(figures[name]):,}"
+
+
+def _tokens(*names: str) -> Figure:
+    return lambda figures: tokens_text(int(sum(figures[name] for name in names)))
+
+
+def _money(name: str) -> Figure:
+    return lambda figures: money_text(figures[name], lower_bound=bool(figures.get("unpriced")))
+
+
+COLUMNS: dict[str, dict[str, Figure]] = {
+    "responses": {
+        "resp": _count("responses"),
+        "in": _tokens("input_tokens"),
+        "out": _tokens("output_tokens"),
+        "write": _tokens("cache_write_5m_tokens", "cache_write_1h_tokens"),
+        "read": _tokens("cache_read_tokens"),
+        "cost": _money("cost_usd"),
+    },
+    "breaks": {
+        "breaks": _count("breaks"),
+        "rewritten": _tokens("cache_rewritten_tokens"),
+        "cost": _money("cache_rewritten_usd"),
+    },
+    "calls": {
+        "calls": _count("calls"),
+        "failed": _count("failed"),
+        "denied": _count("denied"),
+        "interrupted": _count("interrupted"),
+        "time": lambda figures: duration_text(figures["seconds"]),
+    },
+    "sessions": {
+        "sessions": _count("sessions"),
+        "turns": _count("turns"),
+        "compactions": _count("compactions"),
+    },
+}
+"""The columns of a report, by its first figure."""
+WITHHELD = (
+    "These figures are of fewer than three people, so none is shown. Who agrees to be shown alone sets `shown_alone` "
+    "of `team` in their configuration to true."
+)
+
+
+def people_text(count: int) -> str:
+    """Return how many people there are, in words."""
+    return "1 person" if count == 1 else f"{count:,} people"
+
+
+def columns_of(report: TeamReport) -> dict[str, Figure]:
+    """Return the columns that fit a report."""
+    return COLUMNS[next(iter(report.totals), "responses")]
+
+
+def team_lines(report: TeamReport, *, width: int | None = None) -> Iterator[Styled]:
+    """Yield the table, its totals and notes about them."""
+    if report.withheld:
+        yield from wrapped_notes([(LOUD, WITHHELD)], width)
+        return
+    columns = columns_of(report)
+    names, headers = list(report.by) or [""], ("people", *columns)
+    labels = [[_label(row.group[name], partial=row.partial) for name in report.by] for row in report.rows]
+    cells = [[f"{row.people:,}", *(show(row.figures) for show in columns.values())] for row in report.rows]
+    totals = ["Total", *[""] * (len(names) - 1)]
+    total_cells = [f"{report.people:,}", *(show(report.totals) for show in columns.values())]
+    table = ColumnTable([names, *labels, totals], [headers, *cells, total_cells], width)
+    yield STRONG, table.line(names, headers)
+    for row_labels, numbers in zip(labels, cells, strict=True):
+        yield PLAIN, table.line(row_labels, numbers)
+    yield STRONG, table.line(totals, total_cells)
+    yield from wrapped_notes(team_notes(report), width)
+
+
+def _label(value: str | None, *, partial: bool) -> str:
+    return f"{safe_line(value) if value is not None else '-'}{' +' if partial else ''}"
+
+
+def team_notes(report: TeamReport) -> Iterator[Styled]:
+    """Yield what there is to say of a report."""
+    when = f", {report.since} to {report.until}" if report.since else ""
+    yield PLAIN, f"{people_text(report.people)}, {plural(report.machines, 'machine')}{when}."
+    if any(row.partial for row in report.rows):
+        yield PLAIN, "+: some of it is among the others, because in some weeks fewer than three people had it."
+    for machine, reasons in sorted(report.refused.items()):
+        yield LOUD, safe_line(f"Left out of {machine}: {'; '.join(reasons[:3])}.")
+
+
+def team_csv(report: TeamReport) -> str:
+    """Return the rows as CSV, with a header line."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow([*report.by, "people", *report.totals])
+    for row in report.rows:
+        groups = ["" if name is None else csv_cell(name) for name in row.group.values()]
+        writer.writerow([*groups, row.people, *row.figures.values()])
+    return out.getvalue()
+
+
+def team_value(report: TeamReport) -> dict[str, Any]:
+    """Return a report as JSON values: `rows` with their groups and figures, and `totals`."""
+    rows = [{**row.group, "people": row.people, "partial": row.partial, **row.figures} for row in report.rows]
+    totals = {"people": report.people, "machines": report.machines, **report.totals}
+    about = {name: getattr(report, name) for name in ("since", "until", "withheld", "refused")}
+    return {"rows": rows, "totals": totals, **about}
+
+
+def team_digest_value(digest: TeamDigest) -> dict[str, Any]:
+    """Return the digest of a team as JSON values: its usage, that of the week before, each table, and the budgets."""
+    return {
+        "since": digest.since,
+        "until": digest.until,
+        "usage": team_value(digest.usage),
+        "before": team_value(digest.before),
+        "tables": {title: team_value(report) for title, report in digest.tables.items()},
+        "budgets": [budget_value(one) for one in digest.budgets],
+    }
+
+
+def team_digest_markdown(digest: TeamDigest) -> str:
+    """Return the digest of a team as Markdown."""
+    lines = [f"# The team from {digest.since} to {digest.until}", ""]
+    if digest.usage.withheld or not digest.usage.totals:
+        lines += [WITHHELD if digest.usage.withheld else "Nothing was written in this time.", ""]
+        return "\n".join(lines)
+    usage, before = digest.usage.totals, digest.before.totals
+    change = _change(usage["cost_usd"], before.get("cost_usd", 0.0))
+    lines += [
+        f"- {people_text(digest.usage.people)} on {plural(digest.usage.machines, 'machine')}: "
+        f"{money_text(usage['cost_usd'])}{change}, {int(usage['responses']):,} responses",
+        *(
+            f"- Budget {inline(budget_name(one))}: {money_text(one.spent_usd)} of {money_text(one.amount_usd)}, "
+            f"{money_text(abs(one.left_usd))} {'over' if one.left_usd < 0 else 'left'}"
+            for one in digest.budgets
+        ),
+        "",
+    ]
+    for title, report in digest.tables.items():
+        if report.rows:
+            columns = columns_of(report)
+            lines += [f"## {title}", "", f"| {report.by[0]} | people | {' | '.join(columns)} |"]
+            lines += [f"|---|{'---:|' * (len(columns) + 1)}"]
+            for row in report.rows:
+                name = inline(_label(row.group[report.by[0]], partial=row.partial))
+                lines += [f"| {name} | {row.people} | {' | '.join(show(row.figures) for show in columns.values())} |"]
+            lines.append("")
+    for machine, reasons in sorted(digest.usage.refused.items()):
+        lines.append(inline(safe_line(f"Left out of {machine}: {'; '.join(reasons[:3])}.")))
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _change(now: float, before: float) -> str:
+    return f" ({now / before - 1:+.0%} on the week before)".replace("%", " %") if before > 0 else ""

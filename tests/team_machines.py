@@ -1,0 +1,135 @@
+"""The machines of a team for tests: their sessions, which overlap, and what each of them writes to a bucket."""
+
+import hashlib
+import random
+import re
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pyarrow.parquet
+from making import answer, jsonl, reply, result, told, use, user
+
+from reread.catalog.team_settings import TeamSettings
+from reread.dataset.figures import RowMask
+from reread.dataset.manifest import newest_manifest
+from reread.dataset.table_files import TableFiles, table_files
+from reread.dataset.update import TableUpdate
+from reread.disk.file_set import find_files
+
+KEY = "0123456789abcdef" * 2
+PEOPLE = ("ann", "ben", "cat", "dan", "eve", "fay", "gus")
+WORDS = [f"zq{random.Random(n).getrandbits(48):012x}w" for n in range(500)]
+"""Words that no file would have by chance."""
+
+
+def random_id(kind: str, *of: object) -> str:
+    """An id as the API makes them."""
+    return f"{kind}_01{hashlib.sha256(repr(of).encode()).hexdigest()[:22]}"
+
+
+def uuid(*of: object) -> str:
+    digits = hashlib.sha256(repr(of).encode()).hexdigest()
+    return "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:32]))
+
+
+def session(n: int, turns: int, *, year: int = 2026, words: bool = False) -> list[dict[str, Any]]:
+    """The records of a session; with words, people's words are in everything that could have some."""
+
+    def word(place: int) -> str:
+        return WORDS[(n * 37 + place) % len(WORDS)] if words else "plain"
+
+    out: list[dict[str, Any]] = []
+    for turn in range(turns):
+        more = {
+            "sessionId": uuid("s", n),
+            "timestamp": f"{year}-{1 + n % 12:02}-{2 + turn % 25:02}T10:{turn % 60:02}:07.123Z",
+            "cwd": f"/home/{word(1)}/{word(2)}",
+            "gitBranch": word(3),
+            "version": word(4) if words and turn % 2 else "2.1.325",
+            "entrypoint": word(5) if words else "cli",
+        }
+        made = (n, turn)
+        name = ["Bash", "Edit", f"mcp__{word(6)}__{word(7)}", word(8)][turn % 4 if words else turn % 2]
+        call = use(random_id("toolu", *made), name, command=f"{word(9)} --x", file_path=f"/home/{word(10)}.py")
+        usage = {
+            "input_tokens": 10 + n,
+            "output_tokens": 100 + turn,
+            "cache_read_input_tokens": 1000 * turn,
+            "cache_creation_input_tokens": 7 * n,
+        }
+        model = word(11) if words and turn % 3 == 2 else ("claude-opus-5-5", "claude-sonnet-5")[n % 2]
+        said = reply(
+            f"{word(12)} {word(13)}",
+            call,
+            id=word(14) if words and turn % 5 == 4 else random_id("msg", *made),
+            requestId=random_id("req", *made),
+            usage=usage,
+            stop_reason="tool_use",
+            **more,
+        )
+        said["message"]["model"] = model
+        out += [
+            {**user(" ".join(word(place) for place in range(15 + turn, 60 + turn)), **more), "uuid": uuid("p", *made)},
+            {**said, "uuid": word(18) if words and turn % 5 == 3 else uuid("r", *made)},
+            {
+                **answer(result(random_id("toolu", *made), f"Error: {word(19)}", is_error=turn % 3 == 0), **more),
+                "uuid": uuid("a", *made),
+            },
+        ]
+    out.append({"type": "custom-title", "customTitle": word(20), "sessionId": uuid("s", n)})
+    return told(*out)
+
+
+class Machine:
+    """One machine of the team, with the sessions that it has."""
+
+    def __init__(self, folder: Path, n: int, *, words: bool = False) -> None:
+        self.name = f"{PEOPLE[n % len(PEOPLE)]}-{n}"
+        self.root = folder / self.name
+        self.settings = TeamSettings(
+            name=("shop", "lab")[n % 2], person=PEOPLE[n % len(PEOPLE)], key=KEY, shown_alone=False
+        )
+        project = self.root / "projects" / f"-home-{WORDS[n] if words else 'shop'}"
+        project.mkdir(parents=True)
+        for number in (3 * n, 3 * n + 1, 3 * n + 2, 3 * n + 3, 3 * n + 4):  # two of them are the next machine's, too
+            year = 2031 if n == 4 and number == 3 * n + 2 else 2026  # a wrong clock
+            # the copy that the next machine has was made before the session ended
+            turns = 4 + number % 7 if number < 3 * n + 3 else 3
+            (project / f"{uuid('s', number)}.jsonl").write_bytes(jsonl(*session(number, turns, year=year, words=words)))
+
+    def write(self, bucket: str | Path, *, figures: bool = True) -> None:
+        """Write the tables of this machine."""
+        self.update(bucket, figures=figures).run()
+
+    def update(self, bucket: str | Path, *, figures: bool = True, keep_deleted: bool = False) -> TableUpdate:
+        """Return an update of them."""
+        own = RowMask(self.settings) if figures else None
+        files = find_files([self.root])
+        return TableUpdate(table_files(bucket), self.name, files, figures=own, keep_deleted=keep_deleted)
+
+
+def write_all(machines: list[Machine], bucket: str | Path) -> None:
+    """Let all machines write at once."""
+    with ThreadPoolExecutor(len(machines)) as pool:
+        for done in [pool.submit(machine.write, bucket) for machine in machines]:
+            done.result()
+
+
+def as_written_by_02(machine: Machine, folder: Path) -> None:
+    """Make the tables that a machine wrote with words into those of 0.2, which had fewer columns and no hashes."""
+    place = TableFiles(folder)
+    manifest = newest_manifest(place, machine.name)
+    assert manifest is not None
+    for _, _, name in manifest.files():
+        table = pyarrow.parquet.read_table(place.path(name), partitioning=None)
+        kept = [column for column in table.column_names if not re.match("cache_(break|rewritten)", column)]
+        meta = {**(table.schema.metadata or {}), b"reread.tables_version": b"2"}
+        pyarrow.parquet.write_table(table.select(kept).replace_schema_metadata(meta), place.path(name))
+    value = msgspec.to_builtins(manifest)
+    for part in (*value["parts"], *value["usage"]):
+        del part["sha256"]
+    value = {name: value[name] for name in value if name not in ("person", "team", "shown_alone")} | {"version": 2}
+    path = folder / "_reread" / machine.name / f"{manifest.sequence:09}.json"
+    path.write_bytes(msgspec.json.encode(value))

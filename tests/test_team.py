@@ -1,0 +1,370 @@
+"""Figures of a team: no words leave a machine, each response counts once, few people are merged, junk hides nobody."""
+
+import asyncio
+import hashlib
+import io
+import itertools
+import json
+import os
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from command import run as run_reread
+from team_machines import KEY, WORDS, Machine, as_written_by_02, write_all
+
+import reread
+from reread.dataset.figures import FIGURES, KEEP, LEFT_OUT, RULES, RowMask
+from reread.dataset.manifest import newest_manifest
+from reread.dataset.schema import BOOLEAN, FLOAT, INTEGER, PARTITIONS, TABLES
+from reread.dataset.small_groups import LEAST, are_enough, join_periods, merge_groups
+from reread.dataset.table_files import TableFiles
+from reread.errors import Misuse
+from reread.reports.usage_report import FIGURES as COUNTED
+from reread.reports.usage_report import figures
+from reread.server.library import SessionLibrary
+from reread.server.routes import make_app
+
+parquet = pytest.importorskip("pyarrow.parquet")
+pyarrow = pytest.importorskip("pyarrow")
+duckdb = pytest.importorskip("duckdb")
+
+SAMPLES = Path(reread.__file__).parent / "samples"
+
+
+def own_figures(machines: list[Machine]) -> dict[str, Any]:
+    """The figures of all machines' files, each response counted once."""
+    return figures(reread.usage(root=[machine.root for machine in machines], cache=False).totals)
+
+
+def assert_equal(found: dict[str, Any], wanted: dict[str, Any]) -> None:
+    for name in COUNTED:
+        assert float(found[name] or 0) == pytest.approx(wanted[name] or 0, rel=1e-9), name
+    assert wanted["responses"] > 0
+
+
+def objects(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def readable(name: str, data: bytes) -> bytes:
+    """What can be read of an object: its name, its bytes, and the values of a table."""
+    if not name.endswith(".parquet"):
+        return name.encode() + data
+    table = parquet.read_table(io.BytesIO(data))
+    return b"".join([name.encode(), data, repr(table.schema).encode(), repr(table.to_pylist()).encode()])
+
+
+def test_every_column_has_a_rule() -> None:
+    assert RULES.keys() | LEFT_OUT == TABLES.keys()
+    assert RULES.keys().isdisjoint(LEFT_OUT)
+    for name, rules in RULES.items():
+        columns = {column.name: column.type for column in TABLES[name].columns[len(PARTITIONS) :]}
+        assert rules.keys() == columns.keys(), "a column without a rule must not leave the machine"
+        kept = {columns[column] for column, rule in rules.items() if rule == KEEP}
+        assert kept <= {INTEGER, FLOAT, BOOLEAN}, "a text is never kept as it is"
+
+
+def test_no_word_leaves_the_machine(tmp_path: Path) -> None:
+    machines = [Machine(tmp_path, n, words=True) for n in range(4)]
+    bucket = tmp_path / "bucket"
+    write_all(machines, bucket)
+    sources = b"".join(data for machine in machines for data in objects(machine.root).values())
+    planted = [word for word in WORDS if word.encode() in sources]
+    assert len(planted) > 300
+    for name, data in objects(bucket).items():
+        text = readable(name, data)
+        assert [word for word in planted if word.encode() in text] == [], name
+        assert KEY.encode() not in text
+    rows = reread.sql("select distinct name from calls", tables=bucket)
+    assert {row["name"] for row in rows} & {"Bash", "Edit"}, "what comes with the client stays readable"
+
+
+def test_hashes_need_the_key(tmp_path: Path) -> None:
+    machine = Machine(tmp_path, 0)
+    one, other = (RowMask(msgspec.structs.replace(machine.settings, key=key)) for key in (KEY, KEY[::-1]))
+    assert one.project("/home/ann/shop") == one.project("C:\\work\\shop") == one.project("shop")
+    assert one.project("shop") not in (one.project("shops"), other.project("shop"))
+    path = one.path("/home/ann/.claude/projects/-shop/secret.jsonl")
+    assert path.rpartition("/")[2] == one.path("/elsewhere/secret.jsonl").rpartition("/")[2]
+    assert one.hide("tool", "mcp__github__issues").startswith("mcp__") and "github" not in one.hide(
+        "tool", "mcp__github"
+    )
+    assert one.hide(
+        "model", "arn:aws:bedrock:eu-west-1:123456789012:inference-profile/eu.claude-opus-5-5"
+    ) == one.keyed("model", "arn:aws:bedrock:eu-west-1:123456789012:inference-profile/eu.claude-opus-5-5")
+    with pytest.raises(Misuse, match="No team is set"):
+        RowMask(msgspec.structs.replace(machine.settings, person=None))
+
+
+def test_each_response_counts_once_over_all_machines(tmp_path: Path) -> None:
+    machines = [Machine(tmp_path, n) for n in range(7)]
+    bucket = tmp_path / "bucket"
+    machines[6].write(bucket, figures=False)
+    as_written_by_02(machines[6], bucket)
+    write_all(machines[:6], bucket)
+    wanted = own_figures(machines)
+    found = reread.team(bucket)
+    for by in ("week", "person", "project,model", "team", "machine,week"):
+        report = found.usage(by=by, tz="UTC")
+        assert not report.withheld and report.refused == {}
+        assert_equal(report.totals, wanted)
+        assert_equal({name: sum(row[name] for row in report.rows) for name in COUNTED}, wanted)
+        assert all(row.people >= LEAST for row in report.rows)
+    sums = ", ".join(f"sum({name}) as {name}" for name in COUNTED)
+    assert_equal(reread.sql(f"select {sums} from usage", tables=bucket)[0], wanted)
+    table = reread.tables(bucket)["usage"].read_all().to_pylist()
+    assert_equal({name: sum(row[name] or 0 for row in table) for name in COUNTED}, wanted)
+    calls = reread.stats(*(machine.root for machine in machines), by="tool", cache=False).totals
+    assert found.stats(by="week").totals["calls"] == calls.calls
+    assert found.stats(by="week").totals["failed"] == calls.failed
+    assert [writer.words for writer in found.writers()] == [writer.machine == "gus-6" for writer in found.writers()]
+
+
+def test_tables_of_02_are_continued_without_their_words(tmp_path: Path) -> None:
+    machine, bucket = Machine(tmp_path, 0, words=True), tmp_path / "bucket"
+    machine.write(bucket, figures=False)
+    as_written_by_02(machine, bucket)
+    before = reread.sql("select count(*) as n from calls", tables=bucket)[0]["n"]
+    min(machine.root.rglob("*.jsonl")).unlink()
+    machine.update(bucket, keep_deleted=True).run()
+    assert reread.sql("select count(*) as n from calls", tables=bucket)[0]["n"] == before, "what was deleted stays"
+    everything = b"".join(readable(name, data) for name, data in objects(bucket).items())
+    assert [word for word in WORDS if word.encode() in everything] == []
+    with pytest.raises(Misuse, match="--to"):
+        machine.write(bucket, figures=False)
+
+
+def test_only_what_changed_is_written(tmp_path: Path) -> None:
+    machine, bucket = Machine(tmp_path, 1), tmp_path / "bucket"
+    machine.write(bucket)
+    before = objects(bucket)
+    machine.write(bucket)
+    assert objects(bucket) == before
+    with min(machine.root.rglob("*.jsonl")).open("ab") as file:
+        file.write(b'{"type":"summary","summary":"more"}\n')
+    report = machine.update(bucket).run()[1]
+    assert (report.read, report.unchanged) == (1, 4)
+    machine.settings = msgspec.structs.replace(machine.settings, person="zoe")
+    machine.write(bucket)
+    people = {row for name in FIGURES for row in _column(bucket, name, "person")}
+    assert people == {"zoe"}
+
+
+def _column(folder: Path, table: str, column: str) -> list[Any]:
+    return [v for path in (folder / table).rglob("*.parquet") for v in parquet.read_table(path)[column].to_pylist()]
+
+
+def test_the_chain_tells_who_wrote_what(tmp_path: Path) -> None:
+    machines, bucket = [Machine(tmp_path, n) for n in range(3)], tmp_path / "bucket"
+    write_all(machines, bucket)
+    with min(machines[0].root.rglob("*.jsonl")).open("ab") as file:
+        file.write(b'{"type":"summary","summary":"more"}\n')
+    machines[0].write(bucket)
+    assert reread.team(bucket).verify() == []
+    entries = [json.loads(path.read_bytes()) for path in sorted((bucket / "_reread" / "ann-0").glob("*.entry"))]
+    first = (bucket / "_reread" / "ann-0" / "000000001.entry").read_bytes()
+    assert entries[1]["previous"] == hashlib.sha256(first).hexdigest()
+    assert {entry["person"] for entry in entries} == {"ann"} and entries[1]["removed"]
+    victim = next(bucket.glob("usage/machine=ben-1/*/*.parquet"))
+    victim.write_bytes(victim.read_bytes() + b"x")
+    (bucket / "_reread" / "cat-2" / "000000001.json").write_bytes(b"{}")
+    first_entry = bucket / "_reread" / "ann-0" / "000000001.entry"
+    first_entry.write_bytes(first.replace(b'"ann"', b'"eve"'))
+    found = {finding.machine: finding.text for finding in reread.team(bucket).verify()}
+    assert found.keys() == {"ann-0", "ben-1", "cat-2"}
+    assert "does not follow" in found["ann-0"] and "changed" in found["ben-1"]
+
+
+def test_a_hostile_machine_hides_nobody(tmp_path: Path) -> None:
+    machines, bucket = [Machine(tmp_path, n) for n in range(5)], tmp_path / "bucket"
+    write_all(machines, bucket)
+    wanted = own_figures(machines[1:])
+    place, hostile = TableFiles(bucket), machines[0].name
+    manifest = newest_manifest(place, hostile)
+    assert manifest is not None
+    usage = [name for table, _, name in manifest.files() if table == "usage"]
+    path = Path(place.path(usage[0]))
+    good = parquet.read_table(path, partitioning=None)
+    size = good.num_rows
+
+    def column(name: str, values: Any) -> bytes:
+        sink = io.BytesIO()
+        parquet.write_table(good.set_column(good.column_names.index(name), name, values), sink)
+        return sink.getvalue()
+
+    texts = [f"<script>{n}\x1b[31m" * 9999 for n in range(size)]
+    junk = {
+        "no table": b"PAR1" + os.urandom(999) + b"PAR1",
+        "other types": column("output_tokens", pyarrow.array(["many"] * size)),
+        "absurd figures": column("output_tokens", pyarrow.array([10**18] * size)),
+        "negative figures": column("input_tokens", pyarrow.array([-(10**15)] * size)),
+        "long texts": column("project", pyarrow.array(texts)),
+        "damaged inside": _damaged(path.read_bytes()),
+    }
+    own = {name: Path(place.path(name)).read_bytes() for name in usage}
+    for kind, data in junk.items():
+        for name in usage:
+            Path(place.path(name)).write_bytes(own[name])
+        path.write_bytes(data)
+        _rehash(bucket, manifest, usage[0], data)
+        report = reread.team(bucket).usage(by="person", tz="UTC")
+        assert report.totals["responses"] >= wanted["responses"], kind
+        assert report.totals["output_tokens"] < 10**9, kind
+        if kind != "long texts":
+            assert hostile in report.refused, kind
+        assert all(len(value or "") < 200 for row in report.rows for value in row.group.values())
+    for data in (b"\0" * 99, b'{"machine": "ann-0", "person": "../../ben"}', b'{"machine": "ben-1"}'):
+        (bucket / "_reread" / hostile / f"{manifest.sequence:09}.json").write_bytes(data)
+        found = reread.team(bucket)
+        assert_equal(found.usage(tz="UTC").totals, wanted)
+        assert [writer.machine for writer in found.writers() if writer.refused] == [hostile]
+
+
+def _damaged(data: bytes) -> bytes:
+    """A file whose footer is whole, and whose first page is not."""
+    return data[:40] + bytes(byte ^ 0x5A for byte in data[40:400]) + data[400:]
+
+
+def _rehash(bucket: Path, manifest: Any, name: str, data: bytes) -> None:
+    """Let the manifest say that this is the content of a file."""
+    value = msgspec.to_builtins(manifest)
+    for part, built in zip((*manifest.parts, *manifest.usage), (*value["parts"], *value["usage"]), strict=True):
+        for table, own in part.files(manifest.machine).items():
+            if own == name:
+                built["sha256"][table] = hashlib.sha256(data).hexdigest()
+    path = bucket / "_reread" / manifest.machine / f"{manifest.sequence:09}.json"
+    path.write_bytes(msgspec.json.encode(value))
+
+
+def test_few_people_are_merged() -> None:
+    def cells(groups: dict[str, str], alone: str = "") -> dict[str | None, str]:
+        given = {(name,): dict.fromkeys(people, (1.0,)) for name, people in groups.items()}
+        merged = merge_groups(0, given, frozenset(alone))
+        assert sum(cell.figures[0] for cell in merged) == sum(map(len, groups.values()))
+        return {cell.group[0] if cell.group else None: "".join(sorted(cell.people)) for cell in merged}
+
+    assert cells({"a": "xyz", "b": "uvw"}) == {"a": "xyz", "b": "uvw"}
+    assert cells({"a": "xyz", "b": "u", "c": "vw"}) == {"a": "xyz", None: "uvw"}
+    assert cells({"a": "wxyz", "b": "uvw", "c": "u"}) == {"a": "wxyz", None: "uvw"}, "the total less what is shown"
+    assert cells({"a": "xyz", "b": "u"}) == {None: "uxyz"}
+    assert cells({"a": "x", "b": "u", "c": "vwz"}, alone="xu") == {"a": "x", "b": "u", "c": "vwz"}
+    assert cells({"a": "xy", "b": "uvw"}, alone="x") == {None: "uvwxy"}, "of two, one who agreed gives away the other"
+    weeks = {"2026-01-05": "x", "2026-01-12": "yz", "2026-01-19": "xyz", "2026-01-26": "x"}
+    assert join_periods(weeks, ()) == [("2026-01-05", "2026-01-12"), ("2026-01-19", "2026-01-26")]
+    assert join_periods({"2026-01-05": "xy"}, ()) == []
+
+
+def test_no_figure_is_of_too_few_people(tmp_path: Path) -> None:
+    """Whatever is shown, and whatever is left of a total, is of three people or of those who agreed."""
+    people = "uvwxyz"
+    for alone in ("", "u", "uv"):
+        for size in range(1, 4):
+            for owners in itertools.combinations_with_replacement(["u", "vw", "vwx", "uvwxyz", "yz", "uxy"], size):
+                groups = {(str(n),): dict.fromkeys(own, (1.0,)) for n, own in enumerate(owners)}
+                if not are_enough(set("".join(owners)), alone):
+                    continue
+                cells = merge_groups(0, groups, alone)
+                assert all(are_enough(cell.people, alone) for cell in cells), (owners, alone)
+                assert sum(cell.figures[0] for cell in cells) == sum(len(own) for own in owners)
+    assert not are_enough(people[:2], "") and are_enough(people[:3], "") and are_enough("u", "u")
+
+
+def test_a_team_of_two_is_withheld(tmp_path: Path) -> None:
+    machines, bucket = [Machine(tmp_path, n) for n in range(2)], tmp_path / "bucket"
+    write_all(machines, bucket)
+    report = reread.team(bucket).usage()
+    assert report.withheld and report.rows == [] and report.totals == {}
+    for machine in machines:
+        machine.settings = msgspec.structs.replace(machine.settings, shown_alone=True)
+    write_all(machines, bucket)
+    report = reread.team(bucket).usage(by="person", tz="UTC")
+    assert [row["person"] for row in report.rows] == ["ann", "ben"]
+    assert_equal(report.totals, own_figures(machines))
+
+
+def run(*words: str) -> tuple[int, str]:
+    done = run_reread(*words)
+    return done.returncode, done.stdout
+
+
+def test_the_command_line_writes_checks_and_reports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    bucket = str(tmp_path / "bucket")
+    assert run("--demo", "tables", "--to", bucket)[0] == 2
+    with pytest.raises(Misuse, match="No team is set"):
+        reread.tables(root=SAMPLES).write(bucket, figures=True)
+    store = Path(os.environ["REREAD_HOME"])
+    store.mkdir(parents=True)
+    own = {"name": "shop", "person": "ann", "key": KEY, "projects": ["harbor"], "shown_alone": True}
+    (store / "config.json").write_text(json.dumps({"settings": {"team": own}}))
+    monkeypatch.setenv("REREAD_MACHINE", "ann-laptop")
+    assert run("--demo", "tables", "--to", bucket)[0] == 0
+    assert run("tables", "--to", bucket, "--text")[0] != 0
+    assert run("tables", "--to", bucket, "--verify")[0] == 0
+    code, said = run("usage", "--team", bucket, "--by", "project", "--json")
+    value = json.loads(said)
+    wanted = reread.usage(root=SAMPLES).totals
+    assert code == 0 and value["totals"]["output_tokens"] == wanted.output_tokens
+    assert "harbor" in {row["project"] for row in value["rows"]} and "lantern" not in said
+    assert "Bash" in run("stats", "--team", bucket)[1]
+    assert run("usage", "--team", bucket, "--by", "cache")[0] == 0
+    assert run("usage", "--team", bucket, "--by", "person", "--csv")[1].splitlines()[1].startswith("ann,1,")
+    assert run("usage", "--team", bucket, "--fail-over", "0.01")[0] == 1
+    for words in (("latest",), ("--project", "x"), ("--by", "hour")):
+        assert run("usage", "--team", bucket, *words)[0] != 0
+    assert run("budget", "set", "5/month", "--team", "shop")[0] == 0
+    [budget] = reread.team(bucket).budgets(now=datetime(2026, 11, 30, tzinfo=UTC), tz="UTC")
+    assert budget.left_usd == pytest.approx(5 - budget.spent_usd) and budget.spent_usd > 1 and reread.budgets() == []
+    code, said = run("digest", "--team", bucket, "--since", "2026-11-12", "--tz", "UTC")
+    assert code == 0 and "from 2026-11-09 to 2026-11-15" in said and "| harbor |" in said
+    kept = tmp_path / "kept.json"
+    command = f"cat > {kept}; exit 7"
+    assert run("digest", "--team", bucket, "--since", "2026-11-12", "-f", "json", "--exec", command)[0] == 7
+    assert json.loads(kept.read_bytes())["usage"]["totals"]["responses"] > 0
+    assert run("digest", "--team", bucket, "--since", "2020-01-01")[0] == 1
+    victim = next(Path(bucket).glob("calls/*/*/*.parquet"))
+    victim.write_bytes(b"x" + victim.read_bytes())
+    assert run("tables", "--to", bucket, "--verify") == (
+        1,
+        f"ann-laptop: {victim.relative_to(bucket)}: its content was changed\n1 machine, 1 finding\n",
+    )
+
+
+def test_one_machine_has_groups_of_people_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("REREAD_MACHINE", "ann-laptop")
+    monkeypatch.setenv("REREAD_PERSON", "ann")
+    monkeypatch.setenv("REREAD_TEAM", "shop")
+    for by in (reread.usage, reread.stats):
+        [row] = by(root=SAMPLES, by=["person", "machine", "team"]).rows
+        assert row.group == {"person": "ann", "machine": "ann-laptop", "team": "shop"}
+
+
+def test_the_server_has_a_page_for_the_team(tmp_path: Path) -> None:
+    machines, bucket = [Machine(tmp_path, n) for n in range(6)], tmp_path / "bucket"
+    write_all(machines, bucket)
+    library = SessionLibrary([bucket])
+    served, plain = make_app(library, reread.team(bucket)), make_app(library)
+    value = json.loads(get(served, "/api/team", "quarter=2026-Q1&by=model")[1])
+    assert value["quarters"][-1] == "2026-Q1" and (value["since"], value["until"]) == ("2026-01-05", "2026-04-05")
+    for name in ("weeks", "usage", "tools", "failures"):
+        assert value[name]["rows"] and all(row["people"] >= LEAST for row in value[name]["rows"])
+    assert get(served, "/api/team", "by=session")[0] == get(served, "/api/team", "quarter=1066-Q4")[0] == 400
+    assert b"data-team" in get(served, "/")[1]
+    assert get(plain, "/api/team")[0] == 404 and b"data-team" not in get(plain, "/")[1]
+
+
+def get(app: Any, path: str, query: str = "") -> tuple[int, bytes]:
+    """Return the status and the body of a response."""
+    sent: list[Any] = []
+
+    async def receive() -> Any:
+        return {"type": "http.request", "body": b""}
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    scope = {"type": "http", "method": "GET", "path": path, "query_string": query.encode(), "headers": []}
+    asyncio.run(app({**scope, "root_path": ""}, receive, send))
+    return sent[0]["status"], b"".join(message.get("body", b"") for message in sent)

@@ -1,0 +1,175 @@
+/** The figures of a team: a quarter of them, by week, by group, and where they could be better. */
+
+import { useState } from "react";
+import { useSource } from "../contexts";
+import { ChipGroup } from "../kit/ChipGroup";
+import { FigureHead } from "../kit/FigureHead";
+import { capitalized, duration, exact, model, money, plural, tokens } from "../kit/format";
+import { PlainText } from "../kit/PlainText";
+import { useAsync, useLastReady } from "../kit/useAsync";
+import { Bar } from "../shell/Bar";
+import { Empty, LoadError, Loading } from "../shell/PageStates";
+import { reportHref, type ReportRoute } from "../route";
+import type { TeamFigures, TeamReport } from "../data/source";
+import { useKeptScroll } from "./listState";
+import { Total } from "./Total";
+
+type Row = TeamReport["rows"][number];
+type Figures = Record<string, string | number | boolean | null>;
+type Column = [name: string, show: (figures: Figures) => string];
+
+const amount = (figures: Figures, name: string): number => Number(figures[name] ?? 0);
+const count = (name: string, field: string): Column => [name, (figures) => exact(amount(figures, field))];
+
+const USAGE: Column[] = [
+  ["Cost", (figures) => money(amount(figures, "cost_usd"), amount(figures, "unpriced") > 0)],
+  count("Responses", "responses"),
+  ["Input", (figures) => tokens(amount(figures, "input_tokens"))],
+  ["Cache write", (figures) => tokens(amount(figures, "cache_write_5m_tokens") + amount(figures, "cache_write_1h_tokens"))],
+  ["Cache read", (figures) => tokens(amount(figures, "cache_read_tokens"))],
+  ["Output", (figures) => tokens(amount(figures, "output_tokens"))],
+];
+const CACHE: Column[] = [
+  ["Cost", (figures) => money(amount(figures, "cache_rewritten_usd"))],
+  count("Breaks", "breaks"),
+  ["Tokens", (figures) => tokens(amount(figures, "cache_rewritten_tokens"))],
+];
+const CALLS: Column[] = [
+  count("Calls", "calls"),
+  count("Failed", "failed"),
+  count("Denied", "denied"),
+  ["Time", (figures) => duration(amount(figures, "seconds"))],
+];
+const SESSIONS: Column[] = [count("Sessions", "sessions"), count("Turns", "turns"), count("Compactions", "compactions")];
+
+export function TeamPage({ route }: { route: ReportRoute }) {
+  const { team } = useSource();
+  useKeptScroll();
+  const [attempt, setAttempt] = useState(0);
+  const { quarter, by } = route.choices;
+  const loaded = useLastReady(useAsync(`${quarter} ${by} ${attempt}`, () => (team ? team({ quarter, by }) : Promise.reject(new Error("This server has no team; start it with `reread serve --team`.")))));
+  const choose = (changes: Record<string, string | null>) => location.replace(reportHref(route, changes));
+  const figures = loaded.state === "ready" ? loaded.value : null;
+  return (
+    <>
+      <Bar page="team" />
+      <main className="usage">
+        <div className="usage-head">
+          <h1>Team</h1>
+          <div className="choices">
+            {figures && <ChipGroup label="Quarter" options={figures.quarters} value={figures.quarter} onChoose={(name) => choose({ quarter: name })} />}
+          </div>
+        </div>
+        {loaded.state === "failed" && <LoadError error={loaded.error} onRetry={() => setAttempt(attempt + 1)} />}
+        {loaded.state === "loading" && <Loading />}
+        {figures && <Quarter figures={figures} choose={choose} />}
+      </main>
+    </>
+  );
+}
+
+function Quarter({ figures, choose }: { figures: TeamFigures; choose(changes: Record<string, string | null>): void }) {
+  const { usage, refused, budgets } = figures;
+  if (usage.withheld) {
+    return (
+      <Empty title="Fewer than three people">
+        <p>The figures of this quarter are of too few people to be shown.</p>
+      </Empty>
+    );
+  }
+  if (!usage.rows.length) return <Empty title="No figures in this quarter" />;
+  const totals: Figures = usage.totals;
+  return (
+    <>
+      <p className="usage-totals">
+        <Total value={money(amount(totals, "cost_usd"), amount(totals, "unpriced") > 0)} name="cost" />
+        <Total value={exact(usage.totals.people)} name={usage.totals.people === 1 ? "person" : "people"} />
+        <Total value={exact(usage.totals.machines)} name={usage.totals.machines === 1 ? "machine" : "machines"} />
+        <Total value={exact(amount(totals, "responses"))} name="responses" />
+      </p>
+      {budgets.map((one) => (
+        <p key={`${one.team} ${one.per}`} className={one.left_usd < 0 ? "loud" : undefined}>
+          Budget of {one.team} this {one.per}: {money(one.spent_usd, one.lower_bound)} of {money(one.amount_usd)}, {money(Math.abs(one.left_usd))}{" "}
+          {one.left_usd < 0 ? "over" : "left"}
+        </p>
+      ))}
+      <Table title="By week" group="week" report={figures.weeks} columns={USAGE} />
+      <section>
+        <div className="usage-head">
+          <h2>By group</h2>
+          <ChipGroup label="Group" options={figures.groups} value={figures.by} onChoose={(name) => choose({ by: name })} />
+        </div>
+        <TeamTable group={figures.by} report={usage} columns={USAGE} />
+      </section>
+      <Table title="Sessions" group="week" report={figures.sessions} columns={SESSIONS} />
+      <Table title="Written to the cache again" group="cause" report={figures.cache} columns={CACHE} />
+      <Table title="Tools" group="tool" report={figures.tools} columns={CALLS} />
+      <Table title="Failures" group="failure" report={figures.failures} columns={CALLS} />
+      {Object.entries(refused).map(([machine, reasons]) => (
+        <p key={machine} className="loud">
+          Left out of <PlainText text={machine} />: <PlainText text={reasons.slice(0, 3).join("; ")} />.
+        </p>
+      ))}
+      <p className="muted">
+        Groups of fewer than three people are among the others, week by week. A + marks groups of which that is so in some weeks. Weeks with fewer than three people are
+        joined. {plural(usage.totals.machines, "machine")} wrote figures without words.
+      </p>
+    </>
+  );
+}
+
+interface TableProps {
+  group: string;
+  report: TeamReport;
+  columns: Column[];
+}
+
+const Table = ({ title, ...table }: TableProps & { title: string }) =>
+  table.report.rows.length > 0 && (
+    <section>
+      <h2>{title}</h2>
+      <TeamTable {...table} />
+    </section>
+  );
+
+function TeamTable({ group, report: { rows, totals }, columns }: TableProps) {
+  const cells = (figures: Figures) =>
+    columns.map(([name, show]) => (
+      <td key={name} className="num">
+        {show(figures)}
+      </td>
+    ));
+  return (
+    <div className="scrolls" tabIndex={0} role="region" aria-label={`Figures by ${group}`}>
+      <table className="figures">
+        <FigureHead group={capitalized(group)} figures={["People", ...columns.map(([name]) => name)]} />
+        <tbody>
+          {rows.map((row, index) => (
+            <tr key={index}>
+              <th scope="row" className="group">
+                <PlainText text={nameOf(row, group)} />
+              </th>
+              <td className="num">{exact(row.people)}</td>
+              {cells(row)}
+            </tr>
+          ))}
+        </tbody>
+        {rows.length > 1 && (
+          <tfoot>
+            <tr>
+              <th scope="row">Total</th>
+              <td className="num">{exact(totals.people)}</td>
+              {cells(totals)}
+            </tr>
+          </tfoot>
+        )}
+      </table>
+    </div>
+  );
+}
+
+function nameOf(row: Row, group: string): string {
+  const value = row[group];
+  const name = value === null ? "–" : group === "model" ? model(String(value)) : String(value).replaceAll("_", " ");
+  return row.partial ? `${name} +` : name;
+}
