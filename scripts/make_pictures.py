@@ -22,11 +22,10 @@ COMPLETE = 2000
 
 
 class Picture(NamedTuple):
-    """The page to show, the call to open or the buttons to press in it, and the options of the browser context."""
+    """The page to show, the call to open in it, and the options of the browser context."""
 
     address: str
     call: str = ""
-    buttons: tuple[str, ...] = ()
     screen: dict[str, Any] = {}
 
 
@@ -75,10 +74,6 @@ def take(browser: Browser, address: str, picture: Picture, to: Path) -> None:
         page.wait_for_function("!document.body.innerText.includes('Searching…')")
         if picture.call:
             page.locator(".call", has_text=picture.call).locator(".disclosure").first.click()
-            page.mouse.move(0, 0)
-            page.wait_for_timeout(COMPLETE)
-        for name in picture.buttons:
-            page.get_by_role("button", name=name).first.click()
             page.mouse.move(0, 0)
             page.wait_for_timeout(COMPLETE)
         page.screenshot(path=to)

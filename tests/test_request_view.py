@@ -1,6 +1,9 @@
 """The reader's view of requests and files: lists, bodies, differences and the turns that wrote the lines."""
 
+from itertools import groupby, pairwise
+
 import pytest
+from prompt_cache import Client
 from requested import RequestedSession, conversation, in_blocks
 
 import reread
@@ -70,6 +73,33 @@ def test_a_context_knows_its_place_among_the_requests() -> None:
     assert request_context(thread, turn=None, request=3, agent=None).context.turn == 2
     with pytest.raises(NotFound):
         request_body(thread, 7, changes=False, whole=False)
+
+
+def test_a_request_that_wrote_to_the_cache_again_is_marked_in_list_body_and_context() -> None:
+    client = Client()
+    client.shape = [("Read Bash", 9_000), ("Be brief.", 3_000)]
+    client.prompt()
+    client.note_request()
+    client.respond(40)
+    client.shape = [("Read", 8_000), ("Be brief.", 3_000)]
+    client.note_request()
+    client.respond()
+    thread = SessionView(client.opened(), "key").thread()
+    first, second = list_requests(thread, 0, 9).requests
+    assert first.cache_breaks == [] and "tools" in second.cache_breaks[0]
+    assert request_body(thread, 2, changes=True, whole=False).info.cache_breaks == second.cache_breaks
+    assert request_context(thread, turn=None, request=2, agent=None).cache_breaks == second.cache_breaks
+
+
+def test_items_say_how_the_context_grew_and_where_the_model_changed() -> None:
+    view = SessionView(reread.open(next(SAMPLES.glob("projects/*/d2a94e17*.jsonl"))), "key")
+    items = [item for item in view.page(0, 500).items if item.context is not None]
+    sizes = [item.context for item in items]
+    assert [item.grew for item in items[1:]] == [b - a for a, b in pairwise(sizes) if a is not None and b is not None]
+    assert items[0].grew is None and min(item.grew or 0 for item in items) < 0  # a compaction
+    models = [item.new_model for item in items if item.new_model is not None]
+    assert models == [name for name, _ in groupby(item.responses[-1].model for item in items)]
+    assert 1 < len(models) < len(items) / 4
 
 
 def test_files_have_what_is_left_of_all_changes_and_the_turn_of_each_line() -> None:

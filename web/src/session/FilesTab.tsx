@@ -16,12 +16,14 @@ import { PanelLink } from "./PanelLink";
 /** So many files are open at first, unless more lines than these changed in one. */
 const FIRST_OPEN = 20;
 const MOST_LINES = 400;
+/** The files are listed again after this many new messages. */
+const STEP = 10;
 const MODES = ["changes", "versions", "blame"] as const;
 const STATUS: Record<string, string> = { created: "new", deleted: "deleted", same: "no change left" };
 
 export function FilesTab({ chosen }: { chosen: string }) {
   const { source, thread, total } = useThreadStore();
-  const loaded = useAsync("files", () => source.files(thread), total);
+  const loaded = useAsync("files", () => source.files(thread), Math.floor(total / STEP));
   if (loaded.state === "loading") return <section aria-label="Files" aria-busy="true" />;
   if (loaded.state === "failed") return <p className="note error">{loaded.error.message}</p>;
   return <ChangedFiles files={loaded.value.files} chosen={chosen} />;

@@ -13,6 +13,9 @@ import type { RequestBody, RequestInfo, RequestList } from "../data/values";
 import { Proof } from "./ContextTab";
 import { PanelLink, PlaceLink, usePanel } from "./PanelLink";
 
+/** The requests are listed again after this many new messages. */
+const STEP = 10;
+
 export function RequestsTab({ chosen }: { chosen: string }) {
   return (
     <section className="requests-tab" aria-label="Requests">
@@ -26,7 +29,7 @@ function AllRequests() {
   const [more, setMore] = useState<RequestInfo[]>([]);
   const [failed, setFailed] = useState<string | null>(null);
   const load = (start: number): Promise<RequestList> => source.requests?.(thread, start) ?? Promise.reject(new Error("Not known here."));
-  const loaded = useAsync("requests", () => load(0), total);
+  const loaded = useAsync("requests", () => load(0), Math.floor(total / STEP));
   if (loaded.state === "failed") return <p className="note error">{loaded.error.message}</p>;
   if (loaded.state === "loading") return <p className="muted loading">Loading…</p>;
   const requests = [...loaded.value.requests, ...more];

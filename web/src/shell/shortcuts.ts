@@ -33,7 +33,7 @@ export const SHORTCUTS = [
   },
   { keys: "/", help: "Search", commands: [["/", "searchSession", "Search this session"], ["/", "searchAll"]] },
   { keys: "Ctrl K or ⌘ K", help: "Go to a session, a page or an action", commands: [["Mod+k", "palette"]] },
-  { keys: "Esc", help: "Close the search, the palette or this list", commands: [["Escape", "close"]] },
+  { keys: "Esc", help: "Close the search, the panel, the palette or this list", commands: [["Escape", "close"]] },
   { keys: "?", help: "Show this list", commands: [["?", "shortcuts", "Keyboard shortcuts"]] },
 ] as const satisfies readonly Shortcut[];
 
