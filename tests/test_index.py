@@ -18,6 +18,7 @@ from damage import replace_bytes
 from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from indexes import index_folder, open_reader
 from making import (
     SESSION,
     answer,
@@ -38,12 +39,11 @@ from making import (
 
 import reread
 from reread.disk.file_set import find_files
-from reread.errors import Misuse
-from reread.index import engine, index_files, stale_files, store, update
+from reread.errors import Misuse, Unwritable
+from reread.index import engine, index_files, segments, stale_files, store, update
 from reread.index.documents import is_own_call
 from reread.index.find import NEWEST, RELEVANCE, find
 from reread.index.hits import Hit
-from reread.index.store import index_folder, open_reader
 from reread.index.update import refresh
 from reread.render.search_results import read_command
 from reread.storage.lock import lock
@@ -335,8 +335,8 @@ def test_a_search_below_one_root_finds_nothing_of_another(root: Path, tmp_path: 
     write(tmp_path / "other", user("needle"))
     assert len(hits(tmp_path / "other", "needle")) == len(hits(root, "needle")) == 1
     refresh(find_files([root]))
-    reader = open_reader()
-    assert reader is not None and len(reader.cursors) == 2
+    readers = [store.open_reader(find_files([folder]).name) for folder in (root, tmp_path / "other")]
+    assert [len(reader.cursors) for reader in readers if reader is not None] == [1, 1]
     assert len(hits(tmp_path / "other", "needle")) == len(hits(root, "needle")) == 1
 
 
@@ -477,7 +477,7 @@ def test_a_broken_index_is_built_anew(root: Path, breakage: str) -> None:
 
 
 def test_indexes_of_other_formats_are_removed(root: Path) -> None:
-    other = index_folder().with_name("search-0")
+    other = store.indexes_folder().with_name("search-0")
     other.mkdir(parents=True)
     write(root, user("needle"))
     notes = [reread.search("needle", root=root).note for _ in range(2)]
@@ -513,7 +513,7 @@ def test_without_an_engine_the_files_are_searched(root: Path, monkeypatch: pytes
 
 @contextmanager
 def locked_index() -> Generator[None]:
-    """Hold the index as a process does that updates it, maybe for other files."""
+    """Hold the only index as a process does that updates it."""
     descriptor = os.open(index_folder().with_suffix(".lock"), os.O_RDWR)
     try:
         assert lock(descriptor)
@@ -529,12 +529,46 @@ def test_files_are_found_while_another_process_indexes_others(
     monkeypatch.setattr(update, "LEAST", 0)
     write(root, user("needle"))
     assert hits(root, "needle")
-    small = tmp_path / "small"
-    write(small, user("needle"))
+    write(root, user("needle"), name="b")
+    other = tmp_path / "other"
+    write(other, user("needle"))
     with locked_index():
         monkeypatch.setattr("reread.index.find.WAIT_SECONDS", 3600)  # whoever waits, waits for ever
-        found = find("needle", roots=[small])
+        found = find("needle", roots=[root])  # the little that is new is searched as it is
+        assert (found.total, found.note, found.unsearched) == (2, "", 0)
+        found = find("needle", roots=[other])  # has an index of its own
         assert (found.total, found.note, found.unsearched) == (1, "", 0)
+        assert refresh(find_files([other])).state == update.CURRENT
+
+
+def test_indexes_that_nobody_searches_any_more_are_deleted(root: Path, tmp_path: Path) -> None:
+    write(root, user("needle"))
+    assert hits(root, "needle")
+    unused = index_folder()
+    os.utime(unused / segments.CHECKED, (1, 1))
+    other = tmp_path / "other"
+    write(other, user("needle"))
+    assert hits(other, "needle") and not unused.exists()
+    assert hits(root, "needle")
+
+
+def test_an_index_that_knows_a_deleted_file_is_dropped_under_its_lock(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = write(root, user("needle"))
+    assert hits(root, "needle")
+    made = index_folder()
+    old = store.indexes_folder().with_name("search-0")
+    old.mkdir()
+    monkeypatch.setattr(store, "FORGET_SECONDS", 0.05)
+    with locked_index(), pytest.raises(Unwritable, match="another process is writing there"):
+        store.drop_indexes_with(lambda name: name == str(path))
+    assert made.exists() and not old.exists()
+    store.drop_indexes_with(lambda name: name == str(tmp_path))
+    assert made.exists()
+    store.drop_indexes_with(lambda name: name == str(path))
+    assert not made.exists()
+    assert hits(root, "needle")
 
 
 def test_an_answer_that_is_incomplete_says_so(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -621,12 +655,13 @@ def test_a_long_update_lets_another_process_go_first(root: Path, monkeypatch: py
     for name in "abc":
         write(root, user(f"needle {name}"), name=name)
     monkeypatch.setattr(index_files, "TURN_BYTES", 1)
-    store.index_folder().parent.mkdir(parents=True, exist_ok=True)
-    store._ask_for_turn()
+    folder = store.index_folder(find_files([root]).name)
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    store._ask_for_turn(folder)
     free: list[bool] = []
 
     def wait(_: float) -> None:
-        descriptor = os.open(index_folder().with_suffix(".lock"), os.O_RDWR)
+        descriptor = os.open(folder.with_suffix(".lock"), os.O_RDWR)
         free.append(lock(descriptor))
         os.close(descriptor)
 
@@ -639,9 +674,10 @@ def test_a_long_update_lets_another_process_go_first(root: Path, monkeypatch: py
 def test_an_old_request_for_a_turn_is_ignored(root: Path) -> None:
     write(root, user("needle"))
     refresh(find_files([root]))
-    store._ask_for_turn()
-    os.utime(store._waiting_file(), (1, 1))
-    assert not store.take_request() and not store.take_request()
+    folder = index_folder()
+    store._ask_for_turn(folder)
+    os.utime(store._waiting_file(folder), (1, 1))
+    assert not store.take_request(folder) and not store.take_request(folder)
 
 
 def test_files_that_were_replaced_are_indexed_again(root: Path) -> None:

@@ -154,6 +154,6 @@ def test_search_finds_the_others(root: Path, monkeypatch: pytest.MonkeyPatch) ->
         assert done.exit_code == 0, done.output
         assert "bad.jsonl: Fault: unforeseen" in done.stderr
         assert 0 < json.loads(done.stdout)["total"] < total
-    monkeypatch.setattr(update, "open_update", lambda wait: nullcontext(None))
-    monkeypatch.setattr(update, "open_reader", lambda: None)
+    monkeypatch.setattr(update, "open_update", lambda name, wait: nullcontext(None))
+    monkeypatch.setattr(update, "open_reader", lambda name: None)
     assert "bad.jsonl: Fault: unforeseen" in run(root, "search", "the", "--json").stderr

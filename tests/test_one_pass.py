@@ -16,16 +16,17 @@ import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from indexes import index_folder
 from making import SESSION, answer, jsonl, reply, result, told, use, user
 
 import reread
 from reread.accounting import workers
+from reread.disk.cache import cache_folder
 from reread.disk.derived_cache import PROOF
 from reread.disk.file_set import find_files
 from reread.disk.sources import FileSource
 from reread.index.build_process import derive_all
 from reread.index.hit_locator import OpenedSession
-from reread.index.store import index_folder
 from reread.index.update import LEAST, refresh
 from reread.reports.facts_cache import facts_of
 from reread.reports.file_index import FileIndexReader
@@ -77,7 +78,7 @@ def test_what_a_search_reads_is_counted_at_once(root: Path, monkeypatch: pytest.
 def test_a_search_reads_nothing_for_usage_alone(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = write(root, user("needle " * 100))
     refresh(find_files([root]))
-    (index_folder().parent / "cache.sqlite").unlink()
+    (cache_folder() / "cache.sqlite").unlink()
     size, read = path.stat().st_size, list[int]()
     with path.open("ab") as file:
         file.write(usage_row(3))

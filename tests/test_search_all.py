@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
+from indexes import open_reader
 from limits import PATIENCE
 from making import answer, jsonl, reply, result, told, use, user
 from test_server import running
@@ -17,7 +18,6 @@ from reread.cli import reread
 from reread.cli._options import SAMPLES
 from reread.errors import Misuse
 from reread.index.hits import JSON_FIELDS
-from reread.index.store import open_reader
 from reread.server import library_search
 from reread.server.library import SessionLibrary
 from reread.server.library_search import SearchService

@@ -12,13 +12,13 @@ from typing import Any
 
 import pytest
 from damage import replace_bytes
+from indexes import index_folder
 from limits import within
 from making import SESSION, jsonl, told, user
 
 import reread
 from reread.errors import Misuse, Unreadable
 from reread.index.find import DAMAGED
-from reread.index.store import index_folder
 from reread.server.library import SessionLibrary
 from reread.server.library_search import SearchService
 

@@ -7,8 +7,10 @@ from collections.abc import Iterable
 
 LONG = 100
 """Texts of at least this many characters are compared by line."""
-_LINE_NUMBER = re.compile(r"^ *+\d++(?:→|\t)", re.MULTILINE)
+_LINE_NUMBER = re.compile(r" *+\d++[→\t]")
 """How each line begins of a file that was read."""
+_NEXT_NUMBER = re.compile(r"\n *+\d++[→\t]")
+"""The same after a line end: to look for that takes half the time that `^` does."""
 _ESCAPE = re.compile(r"\x1b(?:\[[0-?]*+[ -/]*+[@-~]|\][^\x07\x1b]*+(?:\x07|\x1b\\)?|[ -/]*+[0-~]?)")
 
 
@@ -25,18 +27,19 @@ def joined_text(texts: Iterable[str]) -> str:
     kept = ""
     for text in dict.fromkeys(texts):
         plain = without_escapes(text)
-        if _LINE_NUMBER.match(plain):
-            plain = _LINE_NUMBER.sub("", plain)
+        if found := _LINE_NUMBER.match(plain):
+            plain = _NEXT_NUMBER.sub("\n", plain[found.end() :])
         if not kept:
             kept = plain
         elif len(plain) < LONG:
             kept = f"{kept}\n{plain}"
         elif plain not in kept:
-            lines = set(kept.split("\n"))
-            kept = "\n".join([kept, *(line for line in plain.split("\n") if not _is_known(line, lines))])
+            known = set(kept.split("\n"))
+            more = [line for line in plain.split("\n") if line not in known and not _is_patch(line, known)]
+            kept = "\n".join([kept, *more])
     return kept
 
 
-def _is_known(line: str, lines: set[str]) -> bool:
-    """True if a line is among some lines, or is the line of a patch of one of them."""
-    return line in lines or (line[:1] in ("+", "-", " ") and line[1:] in lines)
+def _is_patch(line: str, known: set[str]) -> bool:
+    """True if a line is that of a patch with one of some lines."""
+    return line[:1] in ("+", "-", " ") and line[1:] in known

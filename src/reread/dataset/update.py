@@ -140,7 +140,7 @@ class TableUpdate:
             if path not in states and not path.startswith(tops):
                 with suppress(OSError):
                     states[path] = FileState.at(path)
-        return FileSet(states, self.files.folders, self.files.failures)
+        return FileSet(states, self.files.folders, self.files.failures, self.files.name)
 
     def _write_parts(
         self,

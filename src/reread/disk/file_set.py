@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
@@ -16,6 +17,8 @@ from reread.disk.moved_files import leading_files, name_without_project
 from reread.disk.states import one_moment
 from reread.storage.kept_file import file_exists
 
+OWN, NAMED = "own", "named"
+"""The names of the sessions of this machine, and of files that somebody named."""
 WITHOUT_RECORDS = frozenset({"tool-results", "memory"})
 """Folders that belong to a session and contain no records."""
 
@@ -29,6 +32,8 @@ class FileSet(msgspec.Struct):
     """Folders of which all transcripts are among the files."""
     failures: list[str] = []
     """The problems of files whose content makes reading fail, and of links that are not followed."""
+    name: str = OWN
+    """The name of what was asked for, folders or files: the index of all of them is kept under it."""
 
     def add_folder(self, folder: str | Path) -> None:
         """Add all transcripts below a folder."""
@@ -92,7 +97,7 @@ class FileSet(msgspec.Struct):
                 states[path] = FileState.at(path)
             except OSError:
                 return None
-        return FileSet(states, self.folders)
+        return FileSet(states, self.folders, name=self.name)
 
     def gone(self, known: Iterable[str]) -> list[str]:
         """Return the known files below the folders that no longer exist."""
@@ -106,7 +111,8 @@ def find_files(
 
     With `prompts`, also sessions of which only the prompts are left.
     """
-    files, named = FileSet(), list(paths)
+    named = list(paths)
+    files = FileSet(name=_name_of(roots) if roots else NAMED if named else OWN)
     for path in named:
         with suppress(OSError):
             files.states[str(path.absolute())] = FileState.at(path)
@@ -115,6 +121,12 @@ def find_files(
         if prompts:
             files.add_prompts(roots)
     return files
+
+
+def _name_of(roots: Sequence[str | Path]) -> str:
+    """Return a name for some folders, whatever their order."""
+    folders = sorted({os.path.realpath(layout.expand_path(root)) for root in roots})
+    return hashlib.blake2b(os.fsencode("\0".join(folders)), digest_size=8).hexdigest()
 
 
 def transcript_paths(folder: str, outside: list[str], superseded: list[str]) -> Iterator[str]:

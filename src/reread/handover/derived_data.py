@@ -13,7 +13,7 @@ from reread.disk import gone_sessions, joined
 from reread.disk.cache import CacheFile, Statement
 from reread.disk.derived_cache import DerivedValues
 from reread.disk.moved_files import SESSION_UUID
-from reread.index.store import drop_index, index_folder, open_reader
+from reread.index.store import drop_indexes_with
 from reread.session import saved_fold
 from reread.storage.safe_open import own_reader
 from reread.storage.user_paths import cache_folder
@@ -44,7 +44,5 @@ def forget_session(session: str, paths: Iterable[str]) -> None:
                 head = opened.read(HEAD)
                 if (needle is not None and needle.encode() in head) or any(os.fsencode(path) in head for path in gone):
                     file.unlink()
-    reader = open_reader()
-    if index_folder().exists() and (reader is None or any(map(is_of, reader.cursors))):
-        drop_index()
+    drop_indexes_with(is_of)
     shutil.rmtree(cache_folder() / TABLES, ignore_errors=True)

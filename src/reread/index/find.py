@@ -210,18 +210,12 @@ def find(
     if order not in (RELEVANCE, NEWEST):
         raise Misuse(f"Unknown order {order!r}; use {RELEVANCE} or {NEWEST}.")
     question = SearchQuestion.parse(query, filters, regex=regex, fixed=fixed, strict=strict, typing=typing)
-    options = (
-        order,
-        limit,
-        start,
-        files or find_files(roots, prompts=True),
-        keys,
-        refresh or refresh_waiting(progress),
-    )
+    files = files or find_files(roots, prompts=True)
+    options = (order, limit, start, files, keys, refresh or refresh_waiting(progress))
     try:
         return _find(question, *options)
     except BrokenIndex:
-        drop_index()
+        drop_index(files.name)
         found = _find(question, *options)
         found.note = f"{DAMAGED} {found.note}".strip()
         return found

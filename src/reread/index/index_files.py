@@ -48,7 +48,7 @@ def index_changes(
                 unsaved += count
                 if progress is not None:
                     progress(count)
-                is_wanted = unsaved >= TURN_BYTES and take_request()
+                is_wanted = unsaved >= TURN_BYTES and take_request(update.folder)
                 if unsaved >= COMMIT_BYTES or is_wanted:
                     update.commit()
                     digests.save()

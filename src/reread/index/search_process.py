@@ -114,7 +114,7 @@ class SearchProcesses:
                     reply.note = f"{DAMAGED} {reply.note}".strip()
                 return reply
             if attempt:  # a damaged file that looks intact
-                drop_index()
+                drop_index(request.files.name)
         raise Unreadable("Cannot search: the search index is damaged again and again; try again later.")
 
     def _take(self) -> subprocess.Popen[bytes]:
@@ -214,20 +214,20 @@ class Searcher:
         return SearchReply(hits, *counts, found.words, facets, found.note, is_behind, pending)
 
     def _refresh(self, files: FileSet, most: int | None) -> RefreshResult:
-        if self._index is not None and self._states == files.states and self._is_intact():
+        if self._index is not None and self._states == files.states and self._is_intact(files.name):
             return self._index
         bring_up = refresh_waiting() if most is None else partial(refresh, least=LEAST, most=most)
         index = self._index = bring_up(files)
         self._states = files.states if index.state in (CURRENT, NEARLY) else None
         return index
 
-    def _is_intact(self) -> bool:
+    def _is_intact(self, name: str) -> bool:
         """True if the files of the index are as they were; False if it is gone. Raise BrokenIndex if one is damaged.
 
         A short file that is cut reads as zeros to its old end, or to that of the page: this ends no process.
         """
         try:
-            damaged = damaged_file(index_folder())
+            damaged = damaged_file(index_folder(name))
         except OSError:
             return False
         if damaged is None:

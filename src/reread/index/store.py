@@ -1,4 +1,6 @@
-"""The search index on disk: tantivy's segments, and in the same commit how far each file was read.
+"""The search indexes on disk: tantivy's segments, and in the same commit how far each file was read.
+
+There is an index, and a lock, for each set of folders that was searched: nobody waits for an index of other folders.
 
 Nothing that a file says is stored, only where it says it. The index can always be built again, so one that is broken,
 of another format or of another user is replaced.
@@ -21,10 +23,11 @@ import msgspec
 
 from reread.base import jsontext
 from reread.disk.cache import FileState, cache_folder
+from reread.disk.file_set import OWN
 from reread.errors import Unwritable
 from reread.index.document import KINDS, ParseState, SearchDocument
 from reread.index.engine import tantivy
-from reread.index.segments import META, damaged_file, deleted_share, make_private, remove_orphans
+from reread.index.segments import CHECKED, META, damaged_file, deleted_share, make_private, remove_orphans
 from reread.index.terms import LONGEST, prepare, word_pieces
 from reread.storage.lock import lock
 from reread.storage.safe_open import PRIVATE_FOLDER, is_own, make_own_folder, open_own
@@ -45,10 +48,14 @@ MOST_DELETED = 0.34
 FEW_DOCUMENTS = 1000
 MOST_VALUES = 65_000
 """How many values of a field the engine counts at once."""
+FORGET_SECONDS = 120.0
+"""How long to wait for it before something is deleted for good."""
 REQUEST_SECONDS = 60.0
 """A request for one's turn that is older is no longer of interest."""
 LOCK_SECONDS = 10.0
 """How long to wait for another process that updates the index."""
+UNUSED_SECONDS = 30 * 86_400.0
+"""An index of folders that somebody named is deleted if it was not updated for so long."""
 
 
 class Cursor(msgspec.Struct, array_like=True):
@@ -100,14 +107,19 @@ def file_id(path: str) -> int:
     return int.from_bytes(digest, "big") & (TAIL_BIT - 1)
 
 
-def index_folder() -> Path:
-    """Return the folder of the index."""
+def indexes_folder() -> Path:
+    """Return the folder of all indexes."""
     return cache_folder() / f"{NAME}-{FORMAT}"
+
+
+def index_folder(name: str = OWN) -> Path:
+    """Return the folder of the index of the sessions with a name, see `FileSet`."""
+    return indexes_folder() / name
 
 
 def has_older_index() -> bool:
     """True if there is an index of another format, which the next update replaces, and none of this one."""
-    folder = index_folder()
+    folder = indexes_folder()
     return not folder.exists() and any(other.is_dir() for other in folder.parent.glob(f"{NAME}-*"))
 
 
@@ -175,7 +187,7 @@ class _Raising:
 
 _ENGINE_ERRORS = (ValueError, OSError, *jsontext.DECODE_ERRORS)
 _reading = _Raising(BrokenIndex)
-_writing = _Raising(lambda error: Unwritable(f"Cannot write the search index: {error}.", path=str(index_folder())))
+_writing = _Raising(lambda error: Unwritable(f"Cannot write the search index: {error}.", path=str(indexes_folder())))
 
 
 def _is_own(folder: Path) -> bool:
@@ -258,9 +270,9 @@ class IndexReader:
             return self.searcher.aggregate(query, {"values": by})["values"]["buckets"]
 
 
-def open_reader() -> IndexReader | None:
-    """Open the index for searching; None if there is none, or it is broken."""
-    folder = index_folder()
+def open_reader(name: str = OWN) -> IndexReader | None:
+    """Open an index for searching; None if there is none, or it is broken."""
+    folder = index_folder(name)
     if tantivy is None or not os.path.exists(folder / META):
         return None
     for _ in range(3):  # files may be swept away between reading the list of segments and opening them
@@ -271,9 +283,48 @@ def open_reader() -> IndexReader | None:
     return None
 
 
-def drop_index() -> None:
-    """Delete the index: it is built anew by the next update."""
-    _remove(index_folder())
+def drop_index(name: str = OWN) -> None:
+    """Delete an index, unless another process is changing it, which notices itself that it is broken."""
+    folder = index_folder(name)
+    with _locked(folder, 0.0) as is_locked:
+        if is_locked:
+            _remove(folder)
+
+
+def drop_indexes_with(is_meant: Callable[[str], bool]) -> None:
+    """Delete the indexes that know one of some files, and those of other formats: no word of these files is left.
+
+    It happens under the lock of each, so that none is committed later by a process that has read the files before.
+    """
+    for other in _other_formats():
+        _remove(other)
+    for folder in sorted(indexes_folder().glob("*/")):
+        with _locked(folder, FORGET_SECONDS) as is_locked:
+            if not is_locked:
+                reason = "another process is writing there; try again when it is done"
+                raise Unwritable(f"Cannot delete from the search index {folder}: {reason}.", path=str(folder))
+            reader = open_reader(folder.name)
+            if reader is None or any(map(is_meant, reader.cursors)):
+                _remove(folder)
+
+
+def _other_formats() -> list[Path]:
+    """Return the folders of indexes of other formats."""
+    folder = indexes_folder()
+    return [other for other in folder.parent.glob(f"{NAME}-*") if other != folder and other.is_dir()]
+
+
+@contextmanager
+def _locked(folder: Path, wait: float) -> Generator[bool]:
+    """Be the only one who changes an index; False if another process does not end, or yield, within the wait."""
+    with _writing:
+        make_own_folder(cache_folder())
+        make_own_folder(folder.parent)
+        descriptor = open_own(folder.with_suffix(".lock"), os.O_RDWR | os.O_CREAT)
+    try:
+        yield lock(descriptor, wait=wait, waiting=lambda: _ask_for_turn(folder))
+    finally:
+        os.close(descriptor)
 
 
 def _remove(folder: Path) -> None:
@@ -294,7 +345,7 @@ class IndexUpdate:
     def __init__(self, folder: Path) -> None:
         self.reader: IndexReader = IndexReader(folder)
         self.cursors: dict[str, Cursor] = self.reader.cursors
-        self._folder = folder
+        self.folder = folder
         self._writer: Any = None
 
     @property
@@ -355,29 +406,26 @@ class IndexUpdate:
             with _writing:
                 self._writer.wait_merging_threads()
             self._writer = None
-            remove_orphans(self._folder)
-            damaged_file(self._folder)  # notes the checksums of what was just written
-            make_private(self._folder)
+            remove_orphans(self.folder)
+            damaged_file(self.folder)  # notes the checksums of what was just written
+            make_private(self.folder)
 
     def abandon(self) -> None:
         """Give up after a failure: the last commit stays, unless there is room on the disk, so that it is broken."""
         self._writer = None
-        remove_orphans(self._folder)
-        if shutil.disk_usage(self._folder).free > HEAP:
-            _remove(self._folder)
+        remove_orphans(self.folder)
+        if shutil.disk_usage(self.folder).free > HEAP:
+            _remove(self.folder)
 
 
 @contextmanager
-def open_update(wait: float = LOCK_SECONDS) -> Generator[IndexUpdate | None]:
-    """Open the index for a change; None if another process is changing it. Raises Unwritable if it cannot be."""
-    folder = index_folder()
+def open_update(name: str = OWN, wait: float = LOCK_SECONDS) -> Generator[IndexUpdate | None]:
+    """Open an index for a change; None if another process is changing it. Raises Unwritable if it cannot be."""
+    folder = index_folder(name)
     if tantivy is None:
         raise Unwritable("Cannot write the search index: there is no search engine for this platform.")
-    with _writing:
-        make_own_folder(folder.parent)
-        descriptor = open_own(folder.with_suffix(".lock"), os.O_RDWR | os.O_CREAT)
-    try:
-        update = _begin(folder) if lock(descriptor, wait=wait, waiting=_ask_for_turn) else None
+    with _locked(folder, wait) as is_locked:
+        update = _begin(folder) if is_locked else None
         try:
             yield update
             if update is not None:
@@ -386,36 +434,34 @@ def open_update(wait: float = LOCK_SECONDS) -> Generator[IndexUpdate | None]:
             if update is not None:
                 update.abandon()
             raise
-    finally:
-        os.close(descriptor)
 
 
-def _waiting_file() -> Path:
-    return index_folder().with_suffix(".waiting")
+def _waiting_file(folder: Path) -> Path:
+    return folder.with_suffix(".waiting")
 
 
-def _ask_for_turn() -> None:
+def _ask_for_turn(folder: Path) -> None:
     """Say that this process waits: whoever updates the index for long lets others go first in between."""
     with _writing:
-        os.close(open_own(_waiting_file(), os.O_RDWR | os.O_CREAT))
-        os.utime(_waiting_file())
+        os.close(open_own(_waiting_file(folder), os.O_RDWR | os.O_CREAT))
+        os.utime(_waiting_file(folder))
 
 
-def take_request() -> bool:
+def take_request(folder: Path) -> bool:
     """True if another process has asked for its turn lately; asking this takes the request."""
     try:
-        asked = _waiting_file().stat().st_mtime
-        _waiting_file().unlink()
+        asked = _waiting_file(folder).stat().st_mtime
+        _waiting_file(folder).unlink()
     except OSError:
         return False
     return time.time() - asked < REQUEST_SECONDS
 
 
 def _begin(folder: Path) -> IndexUpdate:
-    """Begin a change of the index; one that is broken is built anew, and those of other formats are removed."""
-    for other in folder.parent.glob(f"{NAME}-*"):
-        if other != folder and other.is_dir():
-            _remove(other)
+    """Begin a change of the index; one that is broken is built anew, and those of no more use are removed."""
+    for other in _other_formats():
+        _remove(other)
+    _remove_unused(folder)
     if not _is_own(folder) or deleted_share(folder, FEW_DOCUMENTS) > MOST_DELETED:
         _remove(folder)
     remove_orphans(folder)
@@ -426,6 +472,22 @@ def _begin(folder: Path) -> IndexUpdate:
         return _opened(folder)
     except BrokenIndex as error:
         raise Unwritable(f"Cannot write the search index: {error}.", path=str(folder)) from error
+
+
+def _remove_unused(folder: Path) -> None:
+    """Delete indexes of folders that nobody has searched for long."""
+    for other in folder.parent.glob("*/"):
+        if other not in (folder, index_folder()) and _age(other) > UNUSED_SECONDS:
+            with _locked(other, 0.0) as is_locked:
+                if is_locked and _age(other) > UNUSED_SECONDS:
+                    _remove(other)
+
+
+def _age(folder: Path) -> float:
+    """Return for how many seconds an index was not updated, or its checksums compared."""
+    with suppress(OSError):
+        return time.time() - (folder / CHECKED).stat().st_mtime
+    return 0.0
 
 
 def _opened(folder: Path) -> IndexUpdate:

@@ -87,7 +87,7 @@ def refresh(
     If another process is updating the index, maybe for other files, it is waited for; only briefly if no more than
     `scanned` bytes are missing. Other `parts` of the sessions that changed are derived in the same pass.
     """
-    reader = open_reader()
+    reader = open_reader(files.name)
     cursors = reader.cursors if reader is not None else {}
     changed, gone = changed_files(cursors, files)
     if reader is not None and not changed and not gone:
@@ -102,14 +102,14 @@ def refresh(
     try:
         is_done = False
         while not is_done:
-            with open_update(min(wait, BRIEFLY) if pending <= scanned else wait) as update:
+            with open_update(files.name, min(wait, BRIEFLY) if pending <= scanned else wait) as update:
                 if update is None:
-                    return RefreshResult(open_reader(), BEHIND)
+                    return RefreshResult(open_reader(files.name), BEHIND)
                 with gc_paused():
                     is_done = index_changes(update, files, progress, parts)
             if not is_done:
                 time.sleep(TURN_SECONDS)
                 wait = max(wait, LONGEST_TURN)
     except Unwritable:
-        return RefreshResult(open_reader(), UNWRITABLE)
-    return RefreshResult(open_reader())
+        return RefreshResult(open_reader(files.name), UNWRITABLE)
+    return RefreshResult(open_reader(files.name))
