@@ -80,6 +80,15 @@ def test_they_are_listed_when_asked_for(root: Path) -> None:
     assert GONE[:8] not in run("ls", "--root", str(root)).stdout
 
 
+def test_a_folder_of_projects_has_the_history_beside_it(root: Path) -> None:
+    listed = [
+        {header.id for header in reread.sessions(root=folder, prompts=True)} for folder in (root, root / "projects")
+    ]
+    assert listed[0] == listed[1] >= {HERE, GONE}
+    assert GONE in {Path(hit.path).stem for hit in reread.search("okapi", root=root / "projects")}
+    assert len(list(reread.search('"that is in its transcript"', root=root / "projects"))) == 1
+
+
 def test_the_bytes_are_the_lines_of_the_history(root: Path) -> None:
     session = reread.open(gone_path(root))
     whole = (root / "history.jsonl").read_bytes().splitlines(keepends=True)

@@ -33,9 +33,13 @@ _decode = msgspec.msgpack.Decoder(PromptHistory).decode
 
 
 def histories(roots: Sequence[str | Path] | None = None) -> list[str]:
-    """Return where the histories of some folders are, or those of this machine's configuration folders."""
-    folders = [expand_path(root) for root in roots] if roots else layout.config_folders()
-    return list(dict.fromkeys(os.path.join(folder.absolute(), HISTORY) for folder in folders))
+    """Return where the histories of some folders are, or those of this machine's configuration folders.
+
+    That of a folder `projects` is beside it.
+    """
+    folders = [expand_path(root).absolute() for root in roots] if roots else layout.config_folders()
+    above = (folder.parent if roots and folder.name == layout.PROJECTS else folder for folder in folders)
+    return list(dict.fromkeys(os.path.join(folder.absolute(), HISTORY) for folder in above))
 
 
 def prompt_states(roots: Sequence[str | Path] | None, present: Collection[str]) -> Iterator[tuple[str, FileState]]:
