@@ -343,6 +343,7 @@ class TestPanel:
         rows.nth(10).get_by_role("link", name="11").click()
         tab_ = page.get_by_role("region", name="Requests")
         expect(tab_).to_contain_text("request 11 of 11")
+        expect(tab_.locator(".panel-facts > *")).to_have_text(["100 tokens", "sdk", "All requests"])
         expect(tab_).to_contain_text("verified")
         expect(tab_).to_contain_text("+ tool <b>Bash</b>")
         expect(tab_).to_contain_text("− message 16")

@@ -178,7 +178,11 @@ function RequestPlace({ body }: { body: RequestBody }) {
             <Count value={body.info.tokens} unit="tokens" /> tokens
           </PanelLink>
         )}
-        {purpose && <PlainText text={purpose} />}
+        {purpose && (
+          <span>
+            <PlainText text={purpose} />
+          </span>
+        )}
         <PanelLink panel={{ tab: "requests", chosen: "" }}>All requests</PanelLink>
       </p>
     </>
