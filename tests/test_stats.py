@@ -4,6 +4,8 @@ import csv
 import io
 import json
 import shutil
+from collections.abc import Mapping
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -22,11 +24,13 @@ from reread.render.selection import EVERYTHING
 from reread.render.stats_table import stats_lines
 from reread.render.terminal import TerminalView, make_console
 from reread.reports.stats_report import GROUPS, Stats, StatsReport, stats_value
+from reread.server.answer_cache import AnswerCache
 from reread.server.library import SessionLibrary
-from reread.server.library_stats import library_calls, library_stats
+from reread.server.library_stats import library_advice, library_calls, library_failures, library_stats
 from reread.session.commits import GitOperationsByTurn
 
 REAL = Path(__file__).parent / "real"
+HARBOR = "/home/sam/code/harbor"
 
 
 def stats(*sources: Any, **options: Any) -> Any:
@@ -397,3 +401,38 @@ def test_a_difference_to_usage_is_named(usage: float, words: str) -> None:
     said = " ".join(line for _, line in stats_lines(report))
     assert (words in said) if words else ("reread usage" not in said)
     assert stats_value(report)["totals"]["unplaced_cost_usd"] == pytest.approx(usage - 0.5)
+
+
+def test_failures_say_where_and_since_when_and_answers_hold_until_a_file_changes(tmp_path: Path) -> None:
+    root = shutil.copytree(SAMPLES, tmp_path / "samples")
+    library = SessionLibrary([root], count=False)
+    with closing(library):
+        library.refresh()
+        cache = AnswerCache(library)
+        made = []
+
+        def counted(library: SessionLibrary, query: Mapping[str, str]) -> dict[str, Any]:
+            made.append(dict(query))
+            return library_failures(library, query)
+
+        first = cache.answer(counted, {})
+        assert cache.answer(counted, {}) == first and len(made) == 1
+        value = json.loads(first)
+        totals = stats(root=root).totals
+        assert (value["failed"], value["calls"]) == (totals.failed, totals.calls)
+        row = value["rows"][0]
+        assert (row["tool"], row["failure"], row["count"], row["project"]) == (
+            "Bash",
+            "exit 1",
+            4,
+            "/home/sam/code/harbor",
+        )
+        assert (
+            row["first_ms"] < row["last_ms"] == row["last"]["time_ms"] and row["last"]["key"] in library.keys().values()
+        )
+        path = max(root.glob("projects/*/*.jsonl"), key=lambda path: path.stat().st_size)
+        path.write_bytes(path.read_bytes() + b"{}\n")
+        library.refresh()
+        cache.answer(counted, {})
+        assert len(made) == 2, "a file changed"
+        assert library_advice(library, {})["sessions"] == stats(root=root).sessions

@@ -86,7 +86,9 @@ class TestDark:
         page = tab(demo, color_scheme="dark")
         page.locator(".session-row").first.wait_for()
         dark = page.evaluate(self.BACKGROUND)
-        page.get_by_role("button", name="Switch between light and dark").click()
+        page.keyboard.press("Control+k")
+        page.keyboard.type("light and dark")
+        page.keyboard.press("Enter")
         light = page.evaluate(self.BACKGROUND)
         assert (dark, light) == ("rgb(23, 24, 27)", "rgb(253, 253, 252)")
         page.reload()
@@ -136,6 +138,7 @@ PAGES: list[tuple[str, str, Callable[[Any], None] | None]] = [
     ("#/?q=jitter", ".found-text", None),
     ("#/usage?period=All+time", ".top-sessions a", None),
     ("#/stats?open=Bash&period=All+time", ".counted-calls a", None),
+    ("#/settings", "#installation", None),
     ("#/nowhere", "main h1, main p", None),
     (f"#/s/{DEMO['letters']}", ".versions .diff", open_everything),
     (f"#/s/{DEMO['letters']}?view=timeline", ".waterfall canvas", None),
@@ -245,7 +248,8 @@ class TestUsage:
         page.get_by_role("button", name="All time").click()
         table = page.locator("table.figures")
         expect(table.get_by_role("columnheader").nth(1)).to_have_text("Cost")
-        expect(table.locator("td.num").first).to_be_in_viewport(ratio=1)
+        expect(page.locator(".bars .num").first).to_be_in_viewport(ratio=1)
+        expect(page.locator(".why .bars")).to_be_visible()
         before = table.bounding_box()["y"]
         for column in page.locator(".chart svg g:has(.tick)").all()[:4]:
             column.locator(".hover").hover(force=True)

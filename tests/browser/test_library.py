@@ -1,13 +1,15 @@
-"""The list of sessions: stars and notes, the list beside a session, headings, and many sessions."""
+"""The list of sessions: filters, groups, repeats, stars and notes, and the list beside a session."""
 
 import json
+import os
 import re
 from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
-from making import SESSION, jsonl, reply, text, told, user
+from making import SESSION, answer, jsonl, reply, result, text, told, use, user
 from playwright.sync_api import expect
 
 Tab = Callable[..., Any]
@@ -108,7 +110,8 @@ def test_the_list_beside_a_session_and_headings_that_stay(
     page.mouse.move(700, 500)
     page.mouse.wheel(0, 600)
     expect(page.locator(".sticky-heading")).to_have_text(re.compile("~/p"))
-    assert page.locator(".sticky-heading").bounding_box()["y"] == 48
+    assert page.locator(".column-heads").bounding_box()["y"] == 48
+    assert page.locator(".sticky-heading").bounding_box()["y"] == 48 + 28
     page.locator(".session-row").nth(20).click()
     page.locator(".message").first.wait_for()
     expect(page.locator(".sessions-pane")).to_have_count(0)
@@ -129,3 +132,138 @@ def test_the_list_beside_a_session_and_headings_that_stay(
     expect(pane).to_be_visible()
     page.set_viewport_size({"width": 390, "height": 800})
     expect(pane).to_be_hidden()
+
+
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with sessions of two projects, branches and years, and six with one title."""
+    root = tmp_path_factory.mktemp("filled")
+    today = datetime.now(UTC).replace(hour=12, minute=0, second=0, microsecond=0)
+    for number in range(40):
+        cwd = f"/home/sam/work/{'a' * 60 if number % 2 else 'harbor'}"
+        when = today - timedelta(days=number % 20 if number < 36 else 500)
+        title = "Check the mail" if number < 12 and number % 2 else f"Prompt {number:03}"
+        edit = use(f"toolu_{number}", "Write", file_path=f"{cwd}/a.txt", content="one\ntwo\n")
+        records = told(
+            user(title, cwd=cwd, gitBranch="feature/very/long/prefix/of/a/branch-that-ends" if number % 4 else "main"),
+            reply(edit, id=f"msg_{number}", usage={"input_tokens": number + 1, "output_tokens": 5}),
+            answer(
+                result(f"toolu_{number}"),
+                data={"type": "create", "filePath": f"{cwd}/a.txt", "content": "one\ntwo\n", "structuredPatch": []},
+            ),
+        )
+        id = f"f-{number:03}"
+        path = root / "projects" / f"-home-sam-{number % 2}" / f"{id}.jsonl"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        stamped = [{**record, "timestamp": when.isoformat()} for record in records]
+        path.write_bytes(jsonl(*stamped).replace(SESSION.encode(), id.encode()))
+        os.utime(path, (when.timestamp() - 3600,) * 2)
+    return root
+
+
+def count_text(page: Any) -> Any:
+    return page.locator(".library-count")
+
+
+def test_filters_are_in_the_address_and_back_undoes_each(tab: Tab, serve: Callable[..., str], filled: Path) -> None:
+    asked: list[str] = []
+    page = tab(serve("--root", filled, "serve"), **WIDE)
+    page.locator(".session-row").first.wait_for()
+    page.on("request", lambda sent: asked.append(sent.url) if sent.url.endswith("/api/library") else None)
+    page.reload()
+    rows = page.locator(".session-row")
+    page.locator(".row-turns", has_text="1").first.wait_for()
+    page.get_by_label("Filter by project").select_option(label="~/work/harbor (20)")
+    expect(count_text(page)).to_have_text("20 of 40")
+    page.get_by_label("Filter by branch").select_option("main")
+    expect(count_text(page)).to_have_text("10 of 40")
+    page.get_by_label("Filter by when").select_option("7 days")
+    expect(page).to_have_url(re.compile(r"project=.*branch=main&from=\d{4}.*to=\d{4}"))
+    fewer = count_text(page).inner_text()
+    assert int(fewer.split()[0]) < 10
+    expect(rows).to_have_count(int(fewer.split()[0]))
+    page.go_back()
+    expect(count_text(page)).to_have_text("10 of 40")
+    page.go_back()
+    page.go_back()
+    expect(count_text(page)).to_have_text("")
+    page.go_forward()
+    page.get_by_role("button", name="project: ~/work/harbor").click()
+    expect(count_text(page)).to_have_text("")
+    page.get_by_role("button", name="Captured").click()
+    expect(page.get_by_text("No session has all of these.")).to_be_visible()
+    page.get_by_role("button", name="Remove the filters").click()
+    expect(rows.first).to_be_visible()
+    assert len(asked) == 1, "the list is asked for once"
+
+
+def test_a_day_and_days_are_chosen_in_the_year(tab: Tab, serve: Callable[..., str], filled: Path) -> None:
+    page = tab(serve("--root", filled, "serve"), **WIDE)
+    page.locator(".session-row").first.wait_for()
+    days = page.locator(".year rect")
+    expect(days).to_have_count(365)
+    days.last.click()
+    expect(count_text(page)).to_have_text(re.compile("^[123] of 40"))
+    expect(page.locator(".chip.on")).to_contain_text("when:")
+    first, last = days.nth(355).bounding_box(), days.last.bounding_box()
+    page.mouse.move(first["x"] + 1, first["y"] + 5)
+    page.mouse.down()
+    page.mouse.move(last["x"] + 1, last["y"] + 5, steps=5)
+    page.mouse.up()
+    expect(count_text(page)).to_have_text(re.compile("^[12]. of 40"))
+    expect(page).to_have_url(re.compile("from=.*to="))
+    page.go_back()
+    expect(count_text(page)).to_have_text(re.compile("^[123] of 40"))
+
+
+def test_groups_fold_and_show_their_sums_and_repeats_open(tab: Tab, serve: Callable[..., str], filled: Path) -> None:
+    page = tab(serve("--root", filled, "serve"), **WIDE)
+    heading = page.locator(".library-rows .project-row", has_text="harbor")
+    expect(heading.locator(".row-turns")).to_have_text("20")
+    expect(heading.locator(".row-changed")).to_have_text("+40 −0")
+    page.get_by_role("button", name=re.compile("^Hide .*aaaa")).first.click()
+    expect(page.locator(".session-row", has_text="Check the mail")).to_have_count(0)
+    expect(page.locator(".library-rows .project-row", has_text="aaaa").locator(".row-turns")).to_have_text("20")
+    page.get_by_role("button", name=re.compile("^Show .*aaaa")).first.click()
+    repeats = page.locator("button.session-row", has_text="Check the mail")
+    expect(repeats).to_contain_text("× 6")
+    expect(repeats.locator(".row-changed")).to_have_text("+12 −0")
+    before = page.locator(".session-row.nested").count()
+    repeats.click()
+    expect(page.locator(".session-row.nested")).to_have_count(before + 6)
+    page.locator(".session-row.nested").first.click()
+    page.locator(".message").first.wait_for()
+    page.go_back()
+    expect(page.locator(".session-row.nested")).to_have_count(6)
+    page.get_by_label("Group").select_option("day")
+    page.get_by_role("button", name="Turns").click()
+    expect(page).to_have_url(re.compile("group=day&sort=turns"))
+    heading = page.locator(".library-rows .project-row").first
+    expect(heading).to_contain_text("sessions")
+    page.get_by_label("Group").select_option("project")
+    page.get_by_role("link", name=re.compile("harbor")).click()
+    expect(count_text(page)).to_have_text("20 of 40")
+
+
+def test_rows_are_one_line_of_32_pixels_and_paths_lose_their_beginning(
+    tab: Tab, serve: Callable[..., str], filled: Path, axe: Any
+) -> None:
+    page = tab(f"{serve('--root', filled, 'serve')}#/?group=none", **WIDE)
+    rows = page.locator("a.session-row")
+    rows.first.wait_for()
+    assert {row.bounding_box()["height"] for row in rows.all()[:10]} == {32}
+    branch = page.locator(".row-branch", has_text="ends").first
+    end = branch.locator("bdi").evaluate("text => text.getBoundingClientRect().right")
+    assert end <= branch.evaluate("cell => cell.getBoundingClientRect().right") + 1, "its end is seen"
+    assert branch.evaluate("cell => cell.scrollWidth > cell.clientWidth")
+    assert axe(page) == []
+
+
+@pytest.mark.parametrize("address", ["#/usage", "#/stats", "#/settings"])
+def test_a_slash_searches_from_every_page(tab: Tab, demo: str, address: str) -> None:
+    page = tab(demo + address)
+    page.get_by_role("searchbox", name="Search all sessions").wait_for()
+    page.keyboard.press("/")
+    page.keyboard.type("jitter")
+    page.keyboard.press("Enter")
+    expect(page.locator(".found-text").first).to_be_visible()

@@ -269,8 +269,8 @@ class TestPalette:
     def test_the_mouse(self, tab: Tab, demo: str) -> None:
         page = tab(demo)
         page.get_by_role("button", name="Go to").click()
-        page.locator(".palette-entry", has_text="Captured").click()
-        expect(page.get_by_role("searchbox", name="Filter captured sessions")).to_be_visible()
+        page.locator(".palette-entry", has_text="Captured sessions").click()
+        expect(page.get_by_role("button", name="Captured")).to_have_attribute("aria-pressed", "true")
         page.get_by_role("button", name="Go to").click()
         expect(page.get_by_role("dialog")).to_be_visible()
         page.mouse.click(5, 700)

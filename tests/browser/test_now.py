@@ -1,5 +1,6 @@
 """What runs now, in the reader: the first lines of the library and of the palette, the title, and notifications."""
 
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -57,6 +58,10 @@ def test_the_first_line_says_who_waits(tab: Tab, serve: Callable[..., str], two:
     expect(group.get_by_role("option").first).to_contain_text("waiting · shop")
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", level=1)).to_contain_text("Slow")
+    expect(page).to_have_title(re.compile(r"^\(1\) .+ · reread$"))
+    page.evaluate("location.hash = '#/usage'")
+    expect(page).to_have_title("(1) Usage · reread")
+    page.go_back()
     page.go_back()
 
     harbor.kill()

@@ -39,7 +39,7 @@ class TestLibrary:
         titles = "\n".join(page.locator(".session-row .row-title").all_inner_texts())
         assert -1 < titles.find("Dead-letter queue") < titles.find("Fix the flaky ceiling test")
         row = page.locator(".session-row", has_text="Dead-letter queue")
-        expect(row).to_contain_text("14 turns")
+        expect(row.locator(".row-turns")).to_have_text("14")
         expect(row).to_contain_text("$0.8")
 
     def test_a_filter_shows_the_matching_sessions(self, tab: Tab, demo: str) -> None:
@@ -50,11 +50,12 @@ class TestLibrary:
         expect(page.locator(".session-row")).to_have_count(1)
         page.get_by_role("searchbox").fill("qqzzxx")
         expect(page.locator(".session-row")).to_have_count(0)
-        expect(page.get_by_text("Nothing says “qqzzxx”")).to_be_visible()
+        expect(page.get_by_text("No results for “qqzzxx”")).to_be_visible()
 
     def test_sorting_by_cost(self, tab: Tab, demo: str) -> None:
         page = tab(demo)
         page.get_by_role("button", name="Cost").click()
+        expect(page).to_have_url(re.compile("sort=cost"))
         expect(page.locator(".session-row .row-title").first).to_contain_text("Dead-letter queue")
 
     def test_a_row_opens_its_session_and_back_returns(self, tab: Tab, demo: str) -> None:
@@ -76,7 +77,7 @@ class TestLibrary:
             talk = told(user(f"{'odd' if n % 2 else 'even'} question {n:02}", cwd="/home/dev", sessionId=id))
             (folder / f"{id}.jsonl").write_bytes(jsonl(*talk))
         page = tab(serve("--root", tmp_path, "serve"))
-        page.get_by_role("button", name="Title").click()
+        page.get_by_role("button", name="Session", exact=True).click()
         page.get_by_role("searchbox").fill("odd")
         page.get_by_role("button", name="All 40 sessions").click()
         expect(page.locator(".row-title").first).to_contain_text("odd question 01")
@@ -88,7 +89,7 @@ class TestLibrary:
         page.go_back()
         is_where_it_was_clicked(page)
         expect(page.get_by_role("searchbox")).to_have_value("odd")
-        expect(page.get_by_role("button", name="Title")).to_have_attribute("aria-pressed", "true")
+        expect(page.get_by_role("button", name="Session ▾")).to_have_attribute("aria-pressed", "true")
         page.reload()
         expect(page.get_by_role("searchbox")).to_have_value("odd")
         page.get_by_role("link", name="Sessions").click()
@@ -433,6 +434,30 @@ class TestUsage:
         page.get_by_role("button", name="By tool").click()
         expect(page.get_by_role("region", name="Usage by tool")).to_contain_text("text only")
 
+    def test_bars_lead_to_their_sessions_and_filters_count_only_those(self, tab: Tab, demo: str) -> None:
+        page = tab(f"{demo}#/usage?period=All+time")
+        bar = page.locator(".bars a", has_text="lantern")
+        cost = bar.locator(".num").first.inner_text()
+        bar.click()
+        expect(page).to_have_url(re.compile("project=.*lantern"))
+        expect(page.locator(".session-row")).to_have_count(3)
+        page.go_back()
+        page.get_by_label("Only this project").select_option(label="~/code/lantern (3)")
+        expect(page.locator(".usage-totals strong").first).to_contain_text(cost)
+        parts = [float(text.lstrip("$")) for text in page.locator(".why .num:not(.note)").all_inner_texts()]
+        assert abs(sum(parts) - float(cost.lstrip("$"))) < 0.03, "the parts add up to the cost"
+        page.get_by_role("button", name="project: ~/code/lantern").click()
+        expect(page.locator(".bars a", has_text="harbor")).to_be_visible()
+
+    def test_another_period_is_compared_and_an_empty_one_offers_the_newest(self, tab: Tab, demo: str) -> None:
+        page = tab(f"{demo}#/usage?from=2026-11-05&to=2026-11-12")
+        expect(page.locator(".change")).to_contain_text("on 28 Oct – 4 Nov")
+        page.get_by_label("From").fill("2025-01-01")
+        page.get_by_label("To").fill("2025-01-31")
+        page.get_by_role("button", name=re.compile("Show .*the newest with usage")).click()
+        expect(page).to_have_url(re.compile(r"from=2026-\d\d-01"))
+        expect(page.locator(".chart .series-0").first).to_be_visible()
+
     def test_choices_are_in_the_address(self, tab: Tab, demo: str) -> None:
         page = tab(f"{demo}#/usage?by=project&measure=tokens&period=All+time")
         for name in ("By project", "Tokens", "All time"):
@@ -448,12 +473,43 @@ class TestUsage:
         expect(page.locator(".context figcaption")).to_contain_text("Context: peak")
 
 
+class TestFailuresAndRows:
+    def test_failures_come_first_and_lead_to_their_calls(self, tab: Tab, demo: str) -> None:
+        page = tab(f"{demo}#/stats?period=All+time")
+        failures = page.get_by_role("region", name="Failures table")
+        row = failures.get_by_role("row").nth(1)
+        expect(row).to_contain_text("Bash exit 1")
+        expect(row.get_by_role("link", name="~/code/harbor")).to_be_visible()
+        assert failures.bounding_box()["y"] < page.locator(".chart").bounding_box()["y"]
+        row.get_by_role("link", name="4").click()
+        expect(page).to_have_url(re.compile("by=failure&open=exit\\+1"))
+        expect(page.locator(".counted-calls li")).to_have_count(4)
+        page.go_back()
+        row.get_by_role("link").last.click()
+        expect(page.locator(".call.current, .message.selected").first).to_be_visible()
+
+    def test_ten_rows_and_all_and_the_page_stays_while_another_group_loads(self, tab: Tab, demo: str) -> None:
+        page = tab(f"{demo}#/stats?period=All+time")
+        rows = page.get_by_role("region", name="Statistics table").locator("tbody tr")
+        expect(rows).to_have_count(10)
+        page.get_by_role("link", name="All 28").click()
+        expect(rows).to_have_count(28)
+        page.go_back()
+        expect(rows).to_have_count(10)
+        page.route("**/api/stats?*by=project*", lambda route: None)
+        page.get_by_role("button", name="Project", exact=True).click()
+        expect(page.locator(".counting")).to_be_visible()
+        expect(rows).to_have_count(10)
+        expect(page.get_by_role("heading", name="Advice")).to_be_visible()
+        page.unroute_all(behavior="ignoreErrors")
+
+
 class TestLists:
     def test_one_list_of_the_newest_and_keys(self, tab: Tab, demo: str) -> None:
         page = tab(demo)
-        page.get_by_role("button", name="Newest").click()
+        page.get_by_label("Group").select_option("none")
         expect(page.locator(".project-row")).to_have_count(0)
-        expect(page).to_have_url(re.compile("sort=newest"))
+        expect(page).to_have_url(re.compile("group=none"))
         for key in "jjk":
             page.keyboard.press(key)
         second = page.locator(".session-row").nth(0)
@@ -480,9 +536,9 @@ class TestLists:
         expect(page.locator(".session-row")).to_contain_text("× 6")
         expect(page.get_by_text("1 session without a prompt hidden")).to_be_visible()
         page.locator(".session-row").click()
-        expect(page.locator(".session-row")).to_have_count(6)
+        expect(page.locator(".session-row")).to_have_count(1 + 6)
         page.get_by_role("button", name="Show", exact=True).click()
-        expect(page.locator(".session-row")).to_have_count(7)
+        expect(page.locator(".session-row")).to_have_count(1 + 7)
 
 
 class TestDensity:
@@ -550,7 +606,7 @@ class TestStatistics:
         page.get_by_role("button", name="Time", exact=True).click()
         expect(page.locator(".legend")).to_contain_text("model")
         page.get_by_role("button", name="Failure").click()
-        expect(page.locator("table.figures")).to_contain_text("exit 1")
+        expect(page.get_by_role("region", name="Statistics table")).to_contain_text("exit 1")
 
 
 @pytest.mark.parametrize("name", sorted(DEMO))

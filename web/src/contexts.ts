@@ -2,12 +2,14 @@
 
 import { createContext, use, type ComponentType } from "react";
 import type { Expanded } from "./data/expanded";
+import type { LibraryStore } from "./data/libraryStore";
 import type { Source } from "./data/source";
 import type { ThreadStore } from "./data/threadStore";
 import type { TimelineItem } from "./data/values";
 import type { Panel } from "./route";
 
 export const SourceContext = createContext<Source | null>(null);
+export const LibraryContext = createContext<LibraryStore | null>(null);
 export const ThreadStoreContext = createContext<ThreadStore | null>(null);
 
 /** What is expanded in the thread around a component. */
@@ -30,6 +32,7 @@ function required<T>(value: T | null): T {
 }
 
 export const useSource = (): Source => required(use(SourceContext));
+export const useLibraryStore = (): LibraryStore => required(use(LibraryContext));
 export const useThreadStore = (): ThreadStore => required(use(ThreadStoreContext));
 export const useExpanded = (): Expanded => required(use(ExpandedContext));
 export const useMessage = (): ComponentType<{ item: TimelineItem }> => required(use(MessageContext));

@@ -22,18 +22,22 @@ export interface Panel {
   chosen: string;
 }
 
-/** A list of sessions: what was typed, how the sessions are sorted, and how the texts that were found. */
+/** What a list of sessions can be narrowed to. */
+export const FILTERS = ["project", "model", "agent", "branch", "from", "to", "size", "starred", "running", "captured", "kept"] as const;
+export type Filters = Partial<Record<(typeof FILTERS)[number], string>>;
+
+/** A list of sessions: what was typed, what it is narrowed to, how the sessions are grouped and sorted, and how the texts that were found. */
 export interface ListRoute {
-  page: "library" | "captured";
+  page: "library";
   filter: string;
+  group: string;
   sort: string;
   order: Order;
-  /** True if only starred sessions are listed. */
-  starred: boolean;
+  only: Filters;
 }
-/** A report: the choices made on its page, by name. */
+/** A report, or the settings: the choices made on its page, by name. */
 export interface ReportRoute {
-  page: "usage" | "stats" | "team";
+  page: "usage" | "stats" | "team" | "settings";
   choices: Record<string, string>;
 }
 /** The turns behind a commit that a session made. */
@@ -69,15 +73,18 @@ export function parseRoute(hash: string): Route {
   const [first = "library", ...rest] = pieces;
   if (rest.length || !Object.hasOwn(PAGES, first)) return { page: "unknown" };
   const page = first as keyof typeof PAGES;
-  if (page === "usage" || page === "stats" || page === "team") return { page, choices: Object.fromEntries(params) };
+  if (page !== "library" && page !== "captured") return { page, choices: Object.fromEntries(params) };
   const order = ORDERS.find((name) => name === params.get("order")) ?? ORDERS[0];
-  return { page, filter: params.get("q") ?? "", sort: params.get("sort") ?? "", order, starred: params.has("starred") };
+  const only: Filters = page === "captured" ? { captured: "1" } : {};
+  for (const name of FILTERS) if (params.get(name)) only[name] = params.get(name) ?? "";
+  return { page: "library", filter: params.get("q") ?? "", group: params.get("group") ?? "", sort: params.get("sort") ?? "", order, only };
 }
 
 /** The view that shows the session over time. */
 const TIMELINE = "timeline";
 
-const PAGES = { library: "", captured: "captured", usage: "usage", stats: "stats", team: "team" };
+/** `captured` was a page; it is a filter now, and its address leads there. */
+const PAGES = { library: "", captured: "captured", usage: "usage", stats: "stats", team: "team", settings: "settings" };
 
 /** The address of a report with some choices changed; null takes a choice back. */
 export function reportHref({ page, choices }: ReportRoute, changes: Record<string, string | null>): string {
@@ -87,14 +94,10 @@ export function reportHref({ page, choices }: ReportRoute, changes: Record<strin
 }
 
 /** The address of a list of sessions; what is empty is left out. */
-export function listHref({ page, filter = "", sort = "", order = ORDERS[0], starred = false }: Partial<ListRoute> & Pick<ListRoute, "page">): string {
-  const params = new URLSearchParams();
-  if (filter) params.set("q", filter);
-  if (sort) params.set("sort", sort);
-  if (order !== ORDERS[0]) params.set("order", order);
-  if (starred) params.set("starred", "1");
-  const search = params.toString();
-  return `#/${PAGES[page]}${search ? `?${search}` : ""}`;
+export function listHref({ filter = "", group = "", sort = "", order = ORDERS[0], only = {} }: Partial<ListRoute> = {}): string {
+  const named = { q: filter, ...only, group, sort, order: order === ORDERS[0] ? "" : order };
+  const search = new URLSearchParams(Object.entries(named).filter(([, value]) => value)).toString();
+  return `#/${search ? `?${search}` : ""}`;
 }
 
 export function sessionHref(thread: ThreadRef, target: Target = {}, query = "", density: Density | null = null): string {

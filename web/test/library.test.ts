@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { isEmptySession, listRows, matchesWords } from "../src/pages/groupSessions";
+import { clickedSort, groupKey, isEmptySession, listRows, matchesWords, parseSort, type Group, type ListRow } from "../src/pages/groupSessions";
+import { choicesOf, daysName, passes, sessionsByDay } from "../src/pages/libraryFilters";
 import { sumFigures } from "../src/pages/SessionRow";
 import { axisTicks, durationTicks, lastDays, periodsBetween } from "../src/pages/columns";
 import { chartOf } from "../src/pages/usageChart";
@@ -34,6 +35,9 @@ const session = (title: string, project: string, tokens: number | null): Library
   models: ["claude-opus-5-5"],
   turns: null,
   agents: null,
+  agent_types: [],
+  lines_added: null,
+  lines_removed: null,
   figures: tokens === null ? null : figures(tokens, tokens / 1000),
 });
 
@@ -45,13 +49,55 @@ test("a row matches if it contains every word", () => {
   expect(matchesWords(all[0] as LibraryRow, "")).toBe(true);
 });
 
-test("by project: the project of the newest session first", () => {
-  const rows = listRows(all, "projects").map((row) => ("session" in row ? row.session.title : row.project));
-  expect(rows).toEqual(["/a", "one", "three", "/b", "two"]);
+const nameOf = (row: ListRow): string => (row.kind === "group" ? row.name : row.kind === "repeats" ? `× ${row.sessions.length}` : row.session.title);
+const rowsOf = (sessions: LibraryRow[], group: Group, sort = "", toggled: string[] = []) =>
+  listRows(sessions, { group, sort: parseSort(sort), toggled: new Set(toggled) }).map(nameOf);
+const times = (count: number): LibraryRow[] => all.slice(0, count).map((row, at) => ({ ...row, updated: `2026-11-0${3 - at}T12:00:00Z` }));
+
+test.each<[Group, string, string[], string[]]>([
+  ["project", "", [], ["/a", "one", "three", "/b", "two"]],
+  ["project", "tokens", [], ["/b", "two", "/a", "one", "three"]],
+  ["project", "-tokens", [], ["/a", "three", "one", "/b", "two"]],
+  ["project", "", [groupKey("project", "/a")], ["/a", "/b", "two"]],
+  ["day", "", [], ["2026-11-03", "one", "2026-11-02", "two", "2026-11-01", "three"]],
+  ["branch", "title", [], ["main", "one", "three", "two"]],
+  ["none", "tokens", [], ["two", "one", "three"]],
+  ["none", "-title", [], ["two", "three", "one"]],
+])("grouped by %s and sorted by %j, with %j folded", (group, sort, folded, expected) => {
+  expect(rowsOf(times(3), group, sort, folded)).toEqual(expected);
 });
 
-test("sorted by tokens, sessions that are not counted yet come last", () => {
-  expect(listRows(all, "tokens").map((row) => "session" in row && row.session.title)).toEqual(["two", "one", "three"]);
+test("a click on a column sorts by it, another reverses, a third returns", () => {
+  expect(clickedSort(parseSort(""), "cost")).toBe("cost");
+  expect(clickedSort(parseSort("cost"), "cost")).toBe("-cost");
+  expect(clickedSort(parseSort("-cost"), "cost")).toBe("cost");
+  expect(clickedSort(parseSort("cost"), "updated")).toBe("");
+  expect(parseSort("constructor").by).toBe("updated");
+});
+
+const filtered = { ...session("x", "/home/sam/api", 1), started: "2026-11-01T12:00:00", updated: "2026-11-03T12:00:00", size: 2e6, agent_types: ["Explore"], kept: true };
+
+test.each([
+  [{}, true],
+  [{ project: "/home/sam/api" }, true],
+  [{ project: "/home/sam" }, true],
+  [{ project: "/home/sa" }, false],
+  [{ model: "opus-5-5", agent: "Explore", branch: "main" }, true],
+  [{ branch: "dev" }, false],
+  [{ size: "1 MB" }, true],
+  [{ size: "10 MB" }, false],
+  [{ from: "2026-11-02", to: "2026-11-02" }, true],
+  [{ from: "2026-11-04" }, false],
+  [{ to: "2026-10-31" }, false],
+  [{ kept: "1" }, true],
+  [{ starred: "1" }, false],
+])("the filter %j lists it: %s", (only, listed) => expect(passes(filtered, only)).toBe(listed));
+
+test("the values of a filter, the most frequent first", () => {
+  expect(choicesOf(all, "project")).toEqual([["/a", 2], ["/b", 1]]);
+  expect(choicesOf([filtered], "size")).toEqual([["100 kB", 1], ["1 MB", 1]]);
+  expect([...sessionsByDay([filtered, ...all])]).toEqual([["2026-11-01", 1], ["2026-11-03", 1]]);
+  expect(daysName("2025-08-01", "2025-08-31")).toBe("Aug 2025");
 });
 
 test("a sum keeps the models without a price", () => {
@@ -108,16 +154,10 @@ describe("the ticks of an axis of seconds", () => {
 
 describe("repeats", () => {
   const repeated = [...Array.from({ length: 5 }, () => session("daily", "/a", 1)), session("other", "/a", 1), session("daily", "/b", 1)];
-  const shown = (unfolded?: Set<string>) =>
-    listRows(repeated, "newest", unfolded).map((row) => "session" in row && [row.session.title, row.session.project, row.repeats]);
 
-  test("are one row with their number", () => {
-    expect(shown()).toEqual([["daily", "/a", 5], ["other", "/a", 1], ["daily", "/b", 1]]);
-  });
+  test("are one row with their number", () => expect(rowsOf(repeated, "none")).toEqual(["× 5", "other", "daily"]));
 
-  test("are shown one by one if they are unfolded", () => {
-    expect(shown(new Set(["/a\ndaily"]))).toHaveLength(7);
-  });
+  test("are shown below it if they are open", () => expect(rowsOf(repeated, "none", "", ["/a\ndaily"])).toEqual(["× 5", ...Array<string>(5).fill("daily"), "other", "daily"]));
 });
 
 test.each([

@@ -2,21 +2,23 @@ import { expect, test } from "vitest";
 import { listHref, parseRoute, sessionHref, type ListRoute } from "../src/route";
 
 test.each(["", "#", "#/"])("%s is the library", (hash) =>
-  expect(parseRoute(hash)).toEqual({ page: "library", filter: "", sort: "", order: "relevance", starred: false }),
+  expect(parseRoute(hash)).toEqual({ page: "library", filter: "", group: "", sort: "", order: "relevance", only: {} }),
 );
 
 test.each(["#/nowhere", "#/usage/more", "#/constructor"])("%s is no page", (hash) => expect(parseRoute(hash).page).toBe("unknown"));
 
 test("the filter and the order of a list are in its address", () => {
-  const list: ListRoute = { page: "captured", filter: "a b&c", sort: "cost", order: "newest", starred: true };
+  const only = { project: "/home/a b", from: "2026-11-01", to: "2026-11-30", starred: "1" };
+  const list: ListRoute = { page: "library", filter: "a b&c", group: "day", sort: "-cost", order: "newest", only };
   expect(parseRoute(listHref(list))).toEqual(list);
-  expect(listHref({ page: "library" })).toBe("#/");
+  expect(listHref()).toBe("#/");
   expect(parseRoute("#/?order=odd")).toMatchObject({ order: "relevance" });
 });
 
 test("pages by name", () => {
   expect(parseRoute("#/usage").page).toBe("usage");
-  expect(parseRoute("#/captured").page).toBe("captured");
+  expect(parseRoute("#/settings").page).toBe("settings");
+  expect(parseRoute("#/captured")).toMatchObject({ page: "library", only: { captured: "1" } });
 });
 
 test("a link is parsed back to its parts", () => {

@@ -39,6 +39,10 @@ class LibraryRow(Value, frozen=True):
     models: list[str] = []
     turns: int | None = None
     agents: int | None = None
+    agent_types: list[str] = []
+    lines_added: int | None = None
+    lines_removed: int | None = None
+    """Lines that its edits added and removed, those of its agents included."""
     figures: Figures | None = None
 
     @classmethod
@@ -117,6 +121,28 @@ class ReaderSettings(Value, frozen=True):
     day: float | None = None
     week: float | None = None
     month: float | None = None
+
+
+class Installation(Value, frozen=True):
+    """What an installation reads and where it writes."""
+
+    version: str
+    prices: str
+    """The day of the price table."""
+    price_file: str | None
+    """A table of one's own, which replaces some of the prices."""
+    roots: list[str]
+    """The folders with sessions."""
+    store: str
+    """The folder of reread: captured conversations, settings, stars and notes."""
+    cache: str
+    """The folder of what is counted and indexed, which can be made again."""
+    archives: list[str]
+    """The folders with kept copies."""
+    kept: int
+    """How many of the sessions have a copy."""
+    only_kept: int
+    """Of how many sessions only the copy is left."""
 
 
 class FoundText(Value, frozen=True):

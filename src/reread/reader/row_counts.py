@@ -7,31 +7,38 @@ import msgspec
 from reread.reader.library_schema import LibraryRow
 from reread.reader.schema import Figures
 from reread.reader.timeline import Timeline
+from reread.reports.session_facts import lines_changed
 from reread.session.session import Session
 from reread.session.usage_inputs import is_usage_known
 
 
 class RowCounts(msgspec.Struct):
-    """Turns, agents, models and usage of a session."""
+    """Turns, agents, changed lines, models and usage of a session."""
 
     turns: int | None = None
     agents: int | None = None
+    agent_types: list[str] = []
+    lines_added: int | None = None
+    lines_removed: int | None = None
     models: list[str] = []
     figures: Figures | None = None
 
     def add_to(self, row: LibraryRow) -> LibraryRow:
         """A row with these counts."""
-        models = self.models or row.models
-        return msgspec.structs.replace(row, turns=self.turns, agents=self.agents, models=models, figures=self.figures)
+        return msgspec.structs.replace(row, **msgspec.structs.asdict(self) | {"models": self.models or row.models})
 
 
 def count_session(session: Session) -> RowCounts:
-    """Count the turns, agents, models and usage of a session; the client's warm-up agents are not counted."""
+    """Count what the columns show; the client's warm-up agents are not counted."""
     conversation = session.conversation
     agents = [agent for agent in session.agents.values() if not agent.warmup]
+    added, removed = lines_changed(call for one in (conversation, *agents) for call in one.calls)
     return RowCounts(
         turns=Timeline(conversation, conversation.active_branch).turns,
         agents=len(agents),
+        agent_types=sorted({agent.type for agent in agents if agent.type}),
+        lines_added=added,
+        lines_removed=removed,
         models=list(dict.fromkeys(model for one in (conversation, *agents) for model in one.metadata.models)),
         figures=Figures.of(session.usage) if is_usage_known(session.records) else None,
     )

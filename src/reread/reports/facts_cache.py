@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import closing, nullcontext, suppress
+from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import closing, contextmanager, nullcontext, suppress
+from contextvars import ContextVar
 from pathlib import Path
 
 import msgspec
@@ -43,13 +44,39 @@ class _StoredState(msgspec.Struct, array_like=True):
 
 _decode = msgspec.msgpack.Decoder(_Stored).decode
 _decode_state = msgspec.msgpack.Decoder(_StoredState).decode
+KnownFacts = dict[str, SessionFacts]
+"""The facts of sessions by the path of their files."""
+_remembered: ContextVar[KnownFacts | None] = ContextVar("remembered", default=None)
+
+
+@contextmanager
+def remembering(known: KnownFacts) -> Generator[None]:
+    """Take what is known for granted during the block, and add what is read: the caller knows which files changed."""
+    token = _remembered.set(known)
+    try:
+        yield
+    finally:
+        _remembered.reset(token)
 
 
 def facts_of(
     paths: Iterable[Path], *, cache: bool = True, progress: Progress | None = None, unread: list[str] | None = None
 ) -> Iterator[SessionFacts]:
     """Yield the facts of session files, the client's agents included; files that cannot be read go to `unread`."""
-    paths, known, folders = list(paths), dict[str, bytes](), AgentFolders()
+    paths = list(paths)
+    known = _remembered.get() if cache else None
+    if known is None:
+        yield from _stored_facts(paths, cache, progress, unread)
+        return
+    yield from (known[str(path)] for path in paths if str(path) in known)
+    for facts in _stored_facts([path for path in paths if str(path) not in known], cache, progress, unread):
+        yield known.setdefault(facts.path, facts)
+
+
+def _stored_facts(
+    paths: list[Path], cache: bool, progress: Progress | None, unread: list[str] | None
+) -> Iterator[SessionFacts]:
+    known, folders = dict[str, bytes](), AgentFolders()
     if cache:
         with closing(DerivedValues(TABLE, format=FORMAT)) as values:
             known = values.values([str(path) for path in paths])

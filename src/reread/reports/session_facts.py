@@ -211,7 +211,7 @@ def _call_fact(
     call: Call, times: CallTimes, agent: str | None, agent_type: str | None, cost: float, *, is_retry: bool
 ) -> CallFact:
     state = call.state
-    added, removed = _changed_lines(call) if state == DONE and tool_for(call.name).category == "edit" else (0, 0)
+    added, removed = lines_changed([call])
     started, ended = times.of(call)
     return CallFact(
         id=call.id,
@@ -288,10 +288,11 @@ def failure_kind(call: Call) -> str:
     return "other"
 
 
-def _changed_lines(call: Call) -> tuple[int, int]:
-    """Return how many lines an edit added and removed."""
+def lines_changed(calls: Iterable[Call]) -> tuple[int, int]:
+    """Return how many lines the edits among some calls added and removed."""
     added = removed = 0
-    for node in call.nodes:
+    edits = (call for call in calls if tool_for(call.name).category == "edit" and call.state == DONE)
+    for node in (node for call in edits for node in call.nodes):
         if isinstance(node, Diff):
             more, fewer = changed_lines([line for hunk in node.hunks for line in hunk.lines])
             added, removed = added + more, removed + fewer

@@ -12,7 +12,7 @@ from reread.disk.cache import FileState
 from reread.disk.derived_cache import DerivedValue, DerivedValues
 from reread.reader.row_counts import RowCounts
 
-TABLE, FORMAT = "session_counts", 3
+TABLE, FORMAT = "session_counts", 4
 """Where the catalogue keeps counts; change the format when they would be counted differently now."""
 
 

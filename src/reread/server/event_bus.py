@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
-from contextlib import suppress
-from typing import Generic, TypeVar
+from collections.abc import AsyncIterator, Callable, Generator
+from contextlib import contextmanager, suppress
+from typing import Any, Generic, TypeVar
 
 from reread.base import jsontext
 
@@ -59,6 +59,15 @@ class EventBus(Generic[T]):
         self._closed = True
         for listener in list(self.listeners):
             listener.close()
+
+    @contextmanager
+    def heard_by(self, listener: Listener[Any]) -> Generator[None]:
+        """Send the events to a listener of another bus, too, during the block."""
+        self.listeners.add(listener)
+        try:
+            yield
+        finally:
+            self.listeners.discard(listener)
 
     async def stream(self, listener: Listener[T]) -> AsyncIterator[bytes]:
         """Yield the listener's events, encoded, until the listener or the bus is closed."""

@@ -97,10 +97,12 @@ class SessionLibrary:
         self._annotations = Annotations(roots=roots)
         self._published = self._annotations.all()
         """The annotations as browsers know them."""
+        self._shown: frozenset[Path] = frozenset()
+        """The sessions on the screen of a browser: they are counted first."""
         self._stop = threading.Event()
         self._counter = CounterProcess(self._set_counts) if count else None
         self.running: RunningSessions = RunningSessions(
-            self.bus, lambda path: self.keys().get(path), roots, enabled=not demo and not (paths and not roots)
+            lambda path: self.keys().get(path), roots, enabled=not demo and not (paths and not roots)
         )
 
     def start(self) -> None:
@@ -144,6 +146,14 @@ class SessionLibrary:
         if time.monotonic() - self._refreshed > age:
             self.refresh()
         return self._files
+
+    def watched_files(self) -> FileSet:
+        """Return all files of the sessions: as the watch knows them, if there is one."""
+        return self._files if self._watching is not None else self.files(REFRESH_SECONDS)
+
+    def owner(self, path: str) -> str | None:
+        """Return the file of the session that a file belongs to; None if it is not known."""
+        return self._owners.get(path)
 
     @property
     def paths(self) -> list[Path]:
@@ -294,19 +304,31 @@ class SessionLibrary:
         return self._owners[path]
 
     def _countable(self, entries: Mapping[Path, LibraryEntry]) -> Iterable[tuple[Path, tuple[FileState, ...]]]:
-        """Return what is to be counted, newest first, with the states of all files that the counts depend on."""
+        """Return what is to be counted, with the states of all files that the counts depend on.
+
+        What is on a screen comes first, then the newest.
+        """
         transcripts = {entry.header.id: entry for entry in entries.values() if not entry.header.captured}
         captures: dict[str, list[LibraryEntry]] = {}
         for entry in entries.values():
             for id in entry.header.sessions if entry.header.captured else ():
                 captures.setdefault(id, []).append(entry)
-        for entry in sorted(entries.values(), key=lambda entry: str(entry.header.updated), reverse=True):
+        newest = sorted(entries.values(), key=lambda entry: str(entry.header.updated), reverse=True)
+        for entry in sorted(newest, key=lambda entry: entry.path not in self._shown):
             header = entry.header
             if header.prompts_only:  # there is nothing to count but prompts, and there may be thousands
                 continue
             others = [transcripts[id] for id in header.sessions if id in transcripts] if header.captured else []
             others = others or captures.get(header.id, [])
             yield entry.path, (*entry.states, *(state for other in others for state in other.states))
+
+    def count_first(self, keys: Iterable[str]) -> None:
+        """Count the sessions with these keys before all others: they are on the screen."""
+        with self._lock:
+            self._shown = frozenset(path for key in keys if (path := self._keys.get(key)) is not None)
+            entries = self._entries
+        if self._counter is not None:
+            self._counter.request(list(self._countable(entries)))
 
     def _set_counts(self, path: Path, counts: RowCounts) -> None:
         with self._lock:

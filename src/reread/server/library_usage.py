@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from reread.errors import Misuse
+from reread.reports.cost_parts import cost_parts
 from reread.reports.usage_report import report_value, usage
 from reread.server.library import SessionLibrary
 
+FILTERS = ("since", "until", "tz", "project", "model")
 OPTIONS = ("by", "since", "until", "tz", "project", "model", "sort")
 """The query parameters of the report; besides them, `count` is how many rows to return."""
 
@@ -18,9 +23,7 @@ def library_usage(library: SessionLibrary, query: Mapping[str, str]) -> dict[str
 
     With `listed`, a row of a session has its row in the library too; None if the library does not list it.
     """
-    options: dict[str, Any] = {name: query[name] for name in OPTIONS if query.get(name)}
-    sources = [*library.paths, *(library.roots or [])] if library.paths else []
-    value = report_value(usage(*sources, root=None if sources else library.roots, **options))
+    value = report_value(usage(*_sources(library), **_options(library, query, OPTIONS)))
     count = query.get("count")
     if count:
         if not count.isdecimal() or len(count) > 12:
@@ -31,3 +34,17 @@ def library_usage(library: SessionLibrary, query: Mapping[str, str]) -> dict[str
         for row in value["rows"]:
             row["listed"] = known.get(row.get("session"))
     return value
+
+
+def library_cost_parts(library: SessionLibrary, query: Mapping[str, str]) -> Any:
+    """Return why the sessions of a library cost what they cost, filtered by the query parameters."""
+    return msgspec.to_builtins(cost_parts(*_sources(library), **_options(library, query, FILTERS)))
+
+
+def _sources(library: SessionLibrary) -> list[Path]:
+    return [*library.paths, *(library.roots or [])] if library.paths else []
+
+
+def _options(library: SessionLibrary, query: Mapping[str, str], names: Sequence[str]) -> dict[str, Any]:
+    given: dict[str, Any] = {name: query[name] for name in names if query.get(name)}
+    return given if library.paths else {**given, "root": library.roots}

@@ -30,15 +30,17 @@ from reread.reader.session_search import ItemFilter, filter_items, search_sessio
 from reread.reader.session_view import SessionView
 from reread.reader.steps import Steps
 from reread.render.selection import Selection
+from reread.reports.budget_report import budget_value, budgets
+from reread.server.answer_cache import AnswerCache, Make
 from reread.server.compression import Compression
 from reread.server.event_bus import Listener, encode_event
 from reread.server.library import SessionLibrary
 from reread.server.library_review import library_review
 from reread.server.library_search import SearchService
-from reread.server.library_stats import library_calls, library_stats
-from reread.server.library_usage import library_usage
+from reread.server.library_stats import library_advice, library_calls, library_failures, library_stats
+from reread.server.library_usage import library_cost_parts, library_usage
 from reread.server.open_sessions import OpenSession, OpenSessions, ThreadKey
-from reread.server.reader_settings import change_reader_settings, read_reader_settings
+from reread.server.reader_settings import change_reader_settings, read_reader_settings, read_setup
 from reread.server.sharing import ShareReviews
 from reread.server.team_page import team_page
 from reread.server.thread_limit import ThreadLimit
@@ -327,7 +329,11 @@ def make_app(library: SessionLibrary, team: Team | None = None) -> Starlette:
     async def listing(request: Request) -> Response:
         return json_response(await library_threads.run(library.listing))
 
-    async def now(request: Request) -> Response:
+    async def count_first(request: Request) -> Response:
+        await library_threads.run(library.count_first, Parameters(request).words("keys"))
+        return json_response({})
+
+    async def running_now(request: Request) -> Response:
         return json_response(await library_threads.run(library.running.now))
 
     def search_all(request: Request) -> Any:
@@ -339,14 +345,29 @@ def make_app(library: SessionLibrary, team: Team | None = None) -> Starlette:
     async def search(request: Request) -> Response:
         return json_response(await search_threads.run(search_all, request))
 
+    answers = AnswerCache(library)
+
+    async def counted(request: Request, make: Make) -> Response:
+        content = await usage_threads.run(answers.answer, make, dict(request.query_params))
+        return Response(content, media_type="application/json")
+
     async def usage(request: Request) -> Response:
-        return json_response(await usage_threads.run(library_usage, library, dict(request.query_params)))
+        return await counted(request, library_usage)
+
+    async def cost(request: Request) -> Response:
+        return await counted(request, library_cost_parts)
 
     async def stats(request: Request) -> Response:
-        return json_response(await usage_threads.run(library_stats, library, dict(request.query_params)))
+        return await counted(request, library_stats)
 
     async def stats_calls(request: Request) -> Response:
-        return json_response(await usage_threads.run(library_calls, library, dict(request.query_params)))
+        return await counted(request, library_calls)
+
+    async def stats_failures(request: Request) -> Response:
+        return await counted(request, library_failures)
+
+    async def advice(request: Request) -> Response:
+        return await counted(request, library_advice)
 
     async def review(request: Request) -> Response:
         key = request.path_params["key"]
@@ -369,6 +390,14 @@ def make_app(library: SessionLibrary, team: Team | None = None) -> Starlette:
             return json_response(await library_threads.run(read_reader_settings))
         return json_response(await library_threads.run(change_reader_settings, await _body(request)))
 
+    async def budget_states(request: Request) -> Response:
+        tz = request.query_params.get("tz") or None
+        states = await usage_threads.run(lambda: budgets(root=library.roots, tz=tz))
+        return json_response(list(map(budget_value, states)))
+
+    async def setup(request: Request) -> Response:
+        return json_response(await library_threads.run(read_setup, library))
+
     def make_document(request: Request) -> Response:
         params = Parameters(request)
         shown = params.flag("preview")
@@ -384,12 +413,23 @@ def make_app(library: SessionLibrary, team: Team | None = None) -> Starlette:
 
     async def library_events(request: Request) -> Response:
         await search_threads.run(library_search.prepare)  # a browser is here, and may search
-        return event_stream(library.bus.stream(Listener(None)))
+        listener: Listener[None] = Listener(None)
+        return event_stream(with_now(library.bus.stream(listener), listener))
+
+    async def with_now(events: AsyncIterator[bytes], listener: Listener[Any]) -> AsyncIterator[bytes]:
+        """Yield events of a stream, and which sessions run: at once, and whenever that changes."""
+        with library.running.bus.heard_by(listener):
+            now = await library_threads.run(library.running.now)
+            if now.sessions:
+                yield encode_event("now", now)
+            async for event in events:
+                yield event
 
     async def session_events(request: Request) -> Response:
         thread = Parameters(request).thread
         session = await library_threads.run(open_sessions.get, request.path_params["key"])
-        return event_stream(_session_events(session, thread))
+        listener = Listener(thread)
+        return event_stream(with_now(_session_events(session, listener), listener))
 
     async def team_figures(request: Request) -> Response:
         if team is None:
@@ -399,13 +439,19 @@ def make_app(library: SessionLibrary, team: Team | None = None) -> Starlette:
     routes = [
         Route("/api/team", team_figures),
         Route("/api/library", listing),
+        Route("/api/library/shown", count_first),
         Route("/api/events", library_events),
-        Route("/api/now", now),
+        Route("/api/now", running_now),
         Route("/api/usage", usage),
+        Route("/api/usage/cost", cost),
         Route("/api/stats", stats),
         Route("/api/stats/calls", stats_calls),
+        Route("/api/stats/failures", stats_failures),
+        Route("/api/advice", advice),
         Route("/api/search", search),
         Route("/api/sessions/{key}/events", session_events),
+        Route("/api/budgets", budget_states),
+        Route("/api/setup", setup),
         Route("/api/settings", settings, methods=["GET", "POST"]),
         Route("/api/sessions/{key}/annotation", annotation, methods=["GET", "POST"]),
         Route("/api/sessions/{key}/review", review),
@@ -438,12 +484,11 @@ async def _body(request: Request) -> Any:
         raise Misuse("Invalid request; send JSON.") from None
 
 
-async def _session_events(session: OpenSession, thread: ThreadKey) -> AsyncIterator[bytes]:
+async def _session_events(session: OpenSession, listener: Listener[ThreadKey]) -> AsyncIterator[bytes]:
     """Yield progress while the file is read, then the state of the session, then its changes."""
     while not session.is_loaded:
         yield encode_event("opening", session.progress)
         await asyncio.sleep(PROGRESS_SECONDS)
-    listener = Listener(thread)
     try:
         await session.threads.run(session.listen, listener)
     except RereadError:  # any other request for this session returns the error

@@ -23,10 +23,8 @@ NOTHING = LibraryNow(summary="", waiting=0, sessions=[])
 class RunningSessions:
     """The sessions that run, published as they change."""
 
-    def __init__(
-        self, bus: EventBus[None], key_of: Callable[[str], str | None], roots: Sequence[Path], *, enabled: bool
-    ) -> None:
-        self._bus = bus
+    def __init__(self, key_of: Callable[[str], str | None], roots: Sequence[Path], *, enabled: bool) -> None:
+        self.bus: EventBus[None] = EventBus()
         self._key_of = key_of
         self._roots = list(roots) or None
         self._enabled = enabled
@@ -50,16 +48,16 @@ class RunningSessions:
 
     def _keep_looking(self) -> None:
         while not self._stop.wait(LISTENING_SECONDS):
-            if self._bus.listeners:
+            if self.bus.listeners:
                 self._publish_while_heard()
 
     def _publish_while_heard(self) -> None:
         for touched in ticks_of(self._watch, self._stop):
-            if not self._bus.listeners:
+            if not self.bus.listeners:
                 return
             before = self._now
             if self._look(touched) != before:
-                self._bus.publish("now", self._now)
+                self.bus.publish("now", self._now)
 
     def _look(self, touched: set[str] | None) -> LibraryNow:
         with self._lock:

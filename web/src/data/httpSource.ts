@@ -1,8 +1,9 @@
 /** The source for pages of `reread serve`: its HTTP API. */
 
+import { timeZone } from "../kit/format";
 import { Store } from "../kit/store";
 import { NotFound, type Fault, type Filter, type SessionUsage, type Source, type ThreadRef } from "./source";
-import type { TimelineUpdate } from "./values";
+import type { LibraryNow, TimelineUpdate } from "./values";
 
 type Handlers = Record<string, (value: never) => void>;
 type Query = Record<string, string | number | boolean | null | undefined>;
@@ -116,10 +117,24 @@ class StreamConnection extends Store {
 
 const connection = new StreamConnection();
 
+/** What runs now. */
+class RunningSessions extends Store {
+  now: LibraryNow | null = null;
+
+  readonly set = (now: LibraryNow | null): void => {
+    if (now === this.now) return;
+    this.now = now;
+    this.changed();
+  };
+}
+
+const running = new RunningSessions();
+
 /** Listen to a stream of events until the returned function is called; it is opened again if the server was gone. */
 function listen(address: string, handlers: Handlers): () => void {
   let events = open(address, handlers);
   let timer = 0;
+  let wasOpen = false;
   const check = () => {
     if (events.readyState === EventSource.CLOSED) {
       events = open(address, handlers);
@@ -130,10 +145,13 @@ function listen(address: string, handlers: Handlers): () => void {
     timer = window.setTimeout(check, RETRY);
   };
   const watch = () => {
-    events.onopen = () => {
+    events.onopen = (event) => {
       clearTimeout(timer);
       timer = 0;
       connection.set(null);
+      if (event instanceof MessageEvent) return; // an event of the session that is called so, too
+      if (wasOpen) running.set(null); // the server says what runs, unless it is nothing
+      wasOpen = true;
     };
     events.onerror = () => {
       timer ||= window.setTimeout(check, GRACE);
@@ -160,10 +178,11 @@ function open(address: string, handlers: Handlers): EventSource {
 export const httpSource: Source = {
   can: { library: true, usage: true, raw: true, live: true, files: true, annotate: true, link: true },
   connection,
+  running,
   home: "#/",
   onlySession: null,
   library: () => getJson("api/library"),
-  now: () => getJson("api/now"),
+  countFirst: (sessions) => getJson(`api/library/shown${queryString({ keys: sessions.join() })}`),
   searchAll: (q, order, count) => getJson(`api/search${queryString({ q, order, count })}`),
   overview: (thread, brief) => getJson(inThread(thread, "", { brief })),
   page: (thread, start, count, whole) => getJson(inThread(thread, "/items", { start, count, whole })),
@@ -185,17 +204,22 @@ export const httpSource: Source = {
   fileVersion: (thread, file, version, whole) => getJson(inThread(thread, `/files/${file}/${version}`, { whole })),
   fileDiff: (thread, file) => getJson(inThread(thread, `/files/${file}/diff`)),
   fileBlame: (thread, file) => getJson(inThread(thread, `/files/${file}/blame`)),
-  usageReport: (query) => getJson(`api/usage${queryString({ ...query })}`),
-  statsReport: (query) => getJson(`api/stats${queryString({ ...query })}`),
   team: document.documentElement.hasAttribute("data-team") ? (query) => getJson(`api/team${queryString({ ...query })}`) : undefined,
-  topSessions: async (since, until, sort, count) =>
-    (await getJson<{ rows: SessionUsage[] }>(`api/usage${queryString({ by: "session", since, until, sort, count, listed: true })}`)).rows,
   review: (session, commit) => getJson(`${sessionPath({ session })}/review${queryString({ commit })}`),
+  usageReport: (query) => getJson(`api/usage${queryString({ ...query, tz: timeZone })}`),
+  statsReport: (query) => getJson(`api/stats${queryString({ ...query, tz: timeZone })}`),
+  budgets: () => getJson(`api/budgets${queryString({ tz: timeZone })}`),
+  setup: () => getJson("api/setup"),
+  costParts: (query) => getJson(`api/usage/cost${queryString({ ...query, tz: timeZone })}`),
+  topSessions: async (query, sort, count) =>
+    (await getJson<{ rows: SessionUsage[] }>(`api/usage${queryString({ ...query, by: "session", sort, count, listed: true, tz: timeZone })}`)).rows,
   settings: () => getJson("api/settings"),
   changeSettings: (change) => postJson("api/settings", change),
   annotation: (session) => getJson(`${sessionPath({ session })}/annotation`),
   annotate: (session, change) => postJson(`${sessionPath({ session })}/annotation`, change),
-  countedCalls: (by, group, state, since) => getJson(`api/stats/calls${queryString({ by, group, state, since })}`),
+  countedCalls: (by, group, state, query) => getJson(`api/stats/calls${queryString({ ...query, by, group, state, tz: timeZone })}`),
+  failures: (query) => getJson(`api/stats/failures${queryString({ ...query, tz: timeZone })}`),
+  advice: (query) => getJson(`api/advice${queryString({ ...query, tz: timeZone })}`),
   pictureUrl: (url) => Promise.resolve(url),
   exportUrl: (thread) => inThread(thread, "/export"),
   watchSession: (thread, events) =>
@@ -203,6 +227,7 @@ export const httpSource: Source = {
       open: (value: TimelineUpdate | null) => value && events.opened?.(value), // the browser's own event has no data
       update: (value) => events.update?.(value),
       opening: (value) => events.opening?.(value),
+      now: running.set,
     }),
-  watchLibrary: (events) => listen("api/events", { row: events.row, library: events.changed, grown: events.grown, now: events.now }),
+  watchLibrary: (events) => listen("api/events", { row: events.row, library: events.changed, grown: events.grown, now: running.set }),
 };

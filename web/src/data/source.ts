@@ -24,6 +24,7 @@ import type {
   RequestContext,
   RequestList,
   SearchHits,
+  Installation,
   TimelineUpdate,
   UsageSummary,
   VersionBody,
@@ -69,11 +70,36 @@ export interface ReportQuery {
   by: string;
   since?: string | null;
   until?: string | null;
+  project?: string | undefined;
+  model?: string | undefined;
 }
 
 export interface UsageReport {
   rows: UsageRow[];
   totals: UsageRow & { unconfirmed_responses: number; unpriced_models: string[]; lower_bound: boolean };
+}
+
+/** The parts of a cost, which add up to it, and why what was cached was written again. */
+export interface CostParts {
+  output_usd: number;
+  input_usd: number;
+  cache_read_usd: number;
+  cache_first_usd: number;
+  cache_again_usd: number;
+  searches_usd: number;
+  breaks: number;
+  causes: { cause: string; breaks: number; cost_usd: number }[];
+}
+
+/** A budget and what is spent of it, as `reread budget --json` says. */
+export interface BudgetState {
+  amount_usd: number;
+  per: "day" | "week" | "month";
+  project: string | null;
+  model: string | null;
+  spent_usd: number;
+  left_usd: number;
+  forecast_usd: number | null;
 }
 
 /** A row of the statistics: groups and figures by name. */
@@ -103,6 +129,34 @@ export interface CountedCall {
   file: string | null;
 }
 
+/** A kind of failure of a tool: how often, where most, since when, and the last of them. */
+export interface FailureRow {
+  tool: string;
+  failure: string;
+  count: number;
+  /** All calls of the tool. */
+  calls: number;
+  sessions: number;
+  project: string;
+  /** How many of them are in that project. */
+  there: number;
+  first_ms: number | null;
+  last_ms: number | null;
+  last: CountedCall;
+}
+
+/** One thing to do otherwise, and where it comes from. */
+export interface Advice {
+  kind: string;
+  subject: string;
+  text: string;
+  project: string | null;
+  count: number;
+  cost_usd: number | null;
+  command: string;
+  places: { key: string | null; session: string; title: string; line: number | null; turn: number | null }[];
+}
+
 /** How the texts that a search finds are sorted. */
 export const ORDERS = ["relevance", "newest"] as const;
 export type Order = (typeof ORDERS)[number];
@@ -121,9 +175,10 @@ export interface LibraryEvents {
   changed(): void;
   /** Something was written into the files of sessions, or of their agents. */
   grown(): void;
-  /** Other sessions run, or do something else. */
-  now(now: LibraryNow): void;
 }
+
+/** The sessions that run now, as the stream of events of the page on the screen says; null until it does. */
+export type Running = Store & { readonly now: LibraryNow | null };
 
 /** Why the server does not answer: it is gone, or it wants another token. */
 export type Fault = "gone" | "token";
@@ -163,13 +218,15 @@ export interface Source {
   can: { library: boolean; usage: boolean; raw: boolean; live: boolean; files: boolean; annotate: boolean; link: boolean };
   /** Whether the server is gone; null if there is none. */
   connection: Connection | null;
+  /** What runs now; null if there is no server. */
+  running: Running | null;
   /** Where the logo links to. */
   home: string;
   /** The address of the session, if there is only one. */
   onlySession: string | null;
   library(): Promise<Library>;
-  /** The sessions that run now. */
-  now(): Promise<LibraryNow>;
+  /** Count these sessions first: they are on the screen. */
+  countFirst(sessions: string[]): Promise<unknown>;
   /** The sessions and texts that match a query, at most `count` texts. */
   searchAll(query: string, order: Order, count: number): Promise<LibrarySearch>;
   /** `brief`: without what takes a while to count, if it does. */
@@ -202,8 +259,9 @@ export interface Source {
   fileDiff(thread: ThreadRef, file: number): Promise<FileDiff>;
   fileBlame(thread: ThreadRef, file: number): Promise<FileBlame>;
   usageReport(query: ReportQuery): Promise<UsageReport>;
-  /** The sessions that used the most dollars or tokens between two days. */
-  topSessions(since: string | null, until: string, sort: "cost" | "tokens", count: number): Promise<SessionUsage[]>;
+  costParts(query: Omit<ReportQuery, "by">): Promise<CostParts>;
+  /** The sessions that used the most dollars or tokens. */
+  topSessions(query: Omit<ReportQuery, "by">, sort: "cost" | "tokens", count: number): Promise<SessionUsage[]>;
   statsReport(query: ReportQuery): Promise<StatsReport>;
   /** The turns behind a commit that a session made. */
   review(session: string, commit: string): Promise<Review>;
@@ -212,11 +270,17 @@ export interface Source {
   /** The budgets of the reader, and a change of some of them; null removes one. */
   settings(): Promise<ReaderSettings>;
   changeSettings(change: Partial<ReaderSettings>): Promise<ReaderSettings>;
+  /** All budgets, with what is spent and left of each, and a forecast. */
+  budgets(): Promise<BudgetState[]>;
+  /** The prices, folders and copies that this installation uses. */
+  setup(): Promise<Installation>;
   annotation(session: string): Promise<Annotation>;
   /** Change a star or a note. `was` is the note that the new one is based on. */
   annotate(session: string, change: { starred?: boolean; note?: string; was?: string }): Promise<AnnotationChange>;
   /** The calls of one group of the statistics, newest first. */
-  countedCalls(by: string, group: string | null, state: string | null, since: string | null): Promise<{ calls: CountedCall[]; total: number }>;
+  countedCalls(by: string, group: string | null, state: string | null, query: Omit<ReportQuery, "by">): Promise<{ calls: CountedCall[]; total: number }>;
+  failures(query: Omit<ReportQuery, "by">): Promise<{ rows: FailureRow[]; failed: number; calls: number }>;
+  advice(query: Omit<ReportQuery, "by">): Promise<{ sessions: number; advice: Advice[] }>;
   /** An address that an img element can load. */
   pictureUrl(url: string): Promise<string>;
   exportUrl(thread: ThreadRef): string | null;

@@ -574,6 +574,9 @@ export interface LibraryRow {
   models: string[];
   turns: number | null;
   agents: number | null;
+  agent_types: string[];
+  lines_added: number | null;
+  lines_removed: number | null;
   figures: Figures | null;
 }
 
@@ -617,6 +620,19 @@ export interface ReaderSettings {
   day: number | null;
   week: number | null;
   month: number | null;
+}
+
+/** What an installation reads and where it writes. */
+export interface Installation {
+  version: string;
+  prices: string;
+  price_file: string | null;
+  roots: string[];
+  store: string;
+  cache: string;
+  archives: string[];
+  kept: number;
+  only_kept: number;
 }
 
 /** A text of a session that a search over all sessions found. */

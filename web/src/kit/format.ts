@@ -1,5 +1,7 @@
 /** Numbers, times and names as text. `tests/fixtures/format.json` has cases that the Python formatter shares. */
 
+import { savedTimeZone } from "./storage";
+
 const grouped = new Intl.NumberFormat("en-US");
 
 /** All digits, with thousands separators. */
@@ -53,12 +55,20 @@ export const plural = (count: number, one: string, many = `${one}s`): string =>
 
 export const capitalized = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 
-const timeFormat = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", hour12: false });
-const dayFormat = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short" });
-const yearFormat = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", year: "numeric" });
-const weekdayFormat = new Intl.DateTimeFormat("en-GB", { weekday: "short", day: "numeric", month: "short" });
-const monthFormat = new Intl.DateTimeFormat("en-GB", { month: "short", year: "numeric" });
-const fullFormat = new Intl.DateTimeFormat("en-GB", { dateStyle: "full", timeStyle: "long" });
+/** The time zone that was chosen in the settings, which a new page load applies; undefined for that of the browser. */
+export const timeZone = savedTimeZone();
+const dateFormat = (locale: string | undefined, options: Intl.DateTimeFormatOptions) => new Intl.DateTimeFormat(locale, { ...options, timeZone });
+
+const timeFormat = dateFormat(undefined, { hour: "2-digit", minute: "2-digit", hour12: false });
+const dayFormat = dateFormat("en-GB", { day: "numeric", month: "short" });
+const yearFormat = dateFormat("en-GB", { day: "numeric", month: "short", year: "numeric" });
+const weekdayFormat = dateFormat("en-GB", { weekday: "short", day: "numeric", month: "short" });
+const monthFormat = dateFormat("en-GB", { month: "short", year: "numeric" });
+const fullFormat = dateFormat("en-GB", { dateStyle: "full", timeStyle: "long" });
+const isoFormat = dateFormat("en-CA", { year: "numeric", month: "2-digit", day: "2-digit" });
+
+/** The day of a time: 2026-11-03. */
+export const isoDay = (time: Date): string => isoFormat.format(time);
 
 export const timeOfDay = (time: string): string => timeFormat.format(new Date(time));
 
@@ -80,11 +90,9 @@ export function ago(time: string, now = new Date()): string {
   if (seconds < 0) return day(time, now);
   if (seconds < 60) return "just now";
   if (seconds < 3600) return `${Math.floor(seconds / 60)} min ago`;
-  const yesterday = new Date(now);
-  yesterday.setDate(now.getDate() - 1);
-  const date = new Date(time).toDateString();
-  if (date === now.toDateString()) return timeOfDay(time);
-  if (date === yesterday.toDateString()) return "yesterday";
+  const date = isoDay(new Date(time));
+  if (date === isoDay(now)) return timeOfDay(time);
+  if (date === isoDay(new Date(now.getTime() - 86_400_000))) return "yesterday";
   return day(time, now);
 }
 

@@ -6,6 +6,7 @@ import { Store } from "./store";
 const DIFF_LAYOUT = "reread-diff";
 const PANE = "reread-sessions";
 const DENSITY = "reread-density";
+const WEEK = "reread-week";
 
 /** From this width on there is room for the list of sessions beside a session, until somebody closes it. */
 const WIDE = 1600;
@@ -15,6 +16,9 @@ export const DENSITIES = ["conversation", "normal", "everything"] as const;
 export type Density = (typeof DENSITIES)[number];
 
 export const asDensity = (name: string | null): Density | null => DENSITIES.find((one) => one === name) ?? null;
+
+export const WEEK_STARTS = ["Monday", "Sunday"] as const;
+export type WeekStart = (typeof WEEK_STARTS)[number];
 
 class Settings extends Store {
   sideBySide = loadSetting(DIFF_LAYOUT) === "side-by-side";
@@ -33,6 +37,15 @@ class Settings extends Store {
   toggleSessionsPane(): void {
     this.sessionsPane = !this.sessionsPane;
     saveSetting(PANE, this.sessionsPane ? "shown" : "hidden");
+    this.changed();
+  }
+
+  /** The first day of the week. */
+  weekStart: WeekStart = loadSetting(WEEK) === "Sunday" ? "Sunday" : "Monday";
+
+  setWeekStart(day: WeekStart): void {
+    this.weekStart = day;
+    saveSetting(WEEK, day);
     this.changed();
   }
 

@@ -4,9 +4,9 @@ import { loadSetting, saveSetting } from "./storage";
 
 const THEME = "reread-theme";
 
-type Theme = "light" | "dark";
+export type Theme = "light" | "dark";
 
-function savedTheme(): Theme | null {
+export function savedTheme(): Theme | null {
   const theme = loadSetting(THEME);
   return theme === "light" || theme === "dark" ? theme : null;
 }
@@ -15,11 +15,16 @@ const systemTheme = (): Theme => (matchMedia("(prefers-color-scheme: dark)").mat
 
 export function applyTheme(theme: Theme | null = savedTheme()): void {
   if (theme) document.documentElement.dataset.theme = theme;
+  else delete document.documentElement.dataset.theme;
+}
+
+/** Use a theme from now on; null for that of the system. */
+export function chooseTheme(theme: Theme | null): void {
+  applyTheme(theme);
+  saveSetting(THEME, theme ?? "");
 }
 
 export function toggleTheme(): void {
   const current = (document.documentElement.dataset.theme as Theme | undefined) ?? systemTheme();
-  const next = current === "dark" ? "light" : "dark";
-  applyTheme(next);
-  saveSetting(THEME, next);
+  chooseTheme(current === "dark" ? "light" : "dark");
 }

@@ -1,8 +1,9 @@
 /** Stacked columns over time; the legend shows the exact figures of the column under the pointer. */
 
-import { useLayoutEffect, useRef, useState } from "react";
+import { useRef, useState } from "react";
 import { day, month } from "../kit/format";
 import { PlainText } from "../kit/PlainText";
+import { useWidth } from "../kit/useWidth";
 import { axisTicks, type Chart, type Column } from "./columns";
 
 const HEIGHT = 240;
@@ -118,15 +119,3 @@ export const periodName = (period: string): string => {
   if (/^\d{4}-\d\d-\d\d$/.test(period)) return day(`${period}T12:00`);
   return /^\d{4}-\d\d$/.test(period) ? month(`${period}-01T12:00`) : period || "no date";
 };
-
-function useWidth(container: React.RefObject<HTMLElement | null>): number {
-  const [width, setWidth] = useState(720);
-  useLayoutEffect(() => {
-    if (!container.current) return;
-    setWidth(container.current.clientWidth);
-    const observer = new ResizeObserver(([entry]) => entry && setWidth(Math.floor(entry.contentRect.width)));
-    observer.observe(container.current);
-    return () => observer.disconnect();
-  }, [container]);
-  return width;
-}

@@ -1,12 +1,15 @@
 /** When it was used: the days of the week by the hours of the day. */
 
 import { useState } from "react";
+import { settings } from "../kit/settings";
+import { useSelector } from "../kit/store";
 import type { UsageRow } from "../data/source";
 import type { ValueFormat } from "./ColumnChart";
 import { HOURS } from "./columns";
 import { measureOf, type Measure } from "./usageChart";
 
 const WEEKDAYS = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"];
+const FROM_SUNDAY = ["Sun", ...WEEKDAYS.slice(0, 6)];
 /** The number of shades besides none. */
 const SHADES = 5;
 const CELL = 20;
@@ -21,6 +24,7 @@ interface Props {
 
 export function Heatmap({ rows, measure, format }: Props) {
   const [pointed, setPointed] = useState<string | null>(null);
+  const weekdays = useSelector(settings, ({ weekStart }) => weekStart) === "Sunday" ? FROM_SUNDAY : WEEKDAYS;
   const values = new Map(rows.map((row) => [`${row.weekday} ${row.hour}`, measureOf(row, measure)]));
   const shade = shades([...values.values()]);
   const text = (cell: string) => `${cell}: ${format.exact(values.get(cell) ?? 0)}`;
@@ -35,7 +39,7 @@ export function Heatmap({ rows, measure, format }: Props) {
             </text>
           ),
         )}
-        {WEEKDAYS.map((weekday, row) => (
+        {weekdays.map((weekday, row) => (
           <g key={weekday}>
             <text x={0} y={TOP + row * CELL + 14}>
               {weekday}
@@ -60,7 +64,7 @@ export function Heatmap({ rows, measure, format }: Props) {
           </g>
         ))}
       </svg>
-      <figcaption className="muted num">{pointed ? text(pointed) : busiest ? `Most: ${text(busiest)}` : "Nothing has a time"}</figcaption>
+      <figcaption className="muted num">{pointed ? text(pointed) : busiest ? `Most: ${text(busiest)}` : "No activity"}</figcaption>
     </figure>
   );
 }

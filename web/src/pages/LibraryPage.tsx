@@ -1,60 +1,67 @@
 /** All sessions, one row each, and search over all of them. */
 
 import { useEffect, useLayoutEffect, useMemo, useState } from "react";
-import { useSource } from "../contexts";
-import { listHref, type ListRoute } from "../route";
-import { ChipGroup } from "../kit/ChipGroup";
-import { plural } from "../kit/format";
+import { useLibraryStore, useSource } from "../contexts";
+import { listHref, type Filters, type ListRoute } from "../route";
+import { caveats } from "../kit/Figure";
+import { exact, exactMoney, money, plural, tokens } from "../kit/format";
 import { SearchField } from "../kit/SearchField";
-import { useVersion } from "../kit/store";
+import { useSelector, useVersion } from "../kit/store";
 import { Bar } from "../shell/Bar";
 import { useShortcuts } from "../shell/shortcuts";
 import { Empty, LoadError, Loading } from "../shell/PageStates";
 import type { Order } from "../data/source";
-import type { Library } from "../data/values";
-import { isEmptySession, listRows, matchesWords, sortName, SORTS, type Sort } from "./groupSessions";
+import type { Library, LibraryRow } from "../data/values";
+import { FilterBar } from "./FilterBar";
+import { GROUPS, isEmptySession, listRows, matchesWords, parseSort, type Group } from "./groupSessions";
+import { passes, sessionsByDay } from "./libraryFilters";
 import { LibrarySearcher } from "./librarySearch";
 import { listState, saveListState, useKeptScroll } from "./listState";
-import { NowPanel } from "./NowPanel";
+import { NowPanel, useRunning } from "./NowPanel";
 import { firstResult, SearchResults, STEPS } from "./SearchResults";
 import { SessionList } from "./SessionList";
-import { useLibrary } from "./useLibrary";
+import { sumFigures } from "./SessionRow";
+import { YearStrip } from "./YearStrip";
 
 export function LibraryPage({ route }: { route: ListRoute }) {
-  const captured = route.page === "captured";
   const source = useSource();
+  const store = useLibraryStore();
   const searcher = useMemo(() => new LibrarySearcher(source), [source]);
   useVersion(searcher);
-  const { library, now, failed, retry, star } = useLibrary(searcher.refresh);
-  const waiting = now?.waiting ?? 0;
+  const library = useSelector(store, ({ library }) => library);
+  const failed = useSelector(store, ({ failed }) => failed);
+  useEffect(store.load, [store]);
   useEffect(() => {
-    document.title = waiting ? `(${waiting}) reread` : "reread";
-  }, [waiting]);
-  const named = SORTS.find((name) => name === route.sort) ?? SORTS[0];
+    store.onGrowth.add(searcher.refresh);
+    return () => void store.onGrowth.delete(searcher.refresh);
+  }, [store, searcher]);
+  const now = useRunning();
+  const group: Group = GROUPS.find((name) => name === route.group) ?? GROUPS[0];
+  const sort = useMemo(() => parseSort(route.sort), [route.sort]);
   const [filter, setFilter] = useState(route.filter);
-  const [sort, setSort] = useState<Sort>(named);
-  const [starred, setStarred] = useState(route.starred);
   const [order, setOrder] = useState<Order>(route.order);
   const [count, setCount] = useState<number>(listState().texts || STEPS[0]);
   const [allSessions, setAllSessions] = useState(listState().allSessions);
+  const [toggled, setToggled] = useState<ReadonlySet<string>>(() => new Set(listState().toggled));
   useLayoutEffect(() => {
     setFilter(route.filter);
-    setSort(named);
-    setStarred(route.starred);
     setOrder(route.order);
     setCount(listState().texts || STEPS[0]);
     setAllSessions(listState().allSessions);
-  }, [route, named]);
-  useEffect(() => {
-    // In place: a list that is filtered is still the same page.
-    const address = listHref({ page: route.page, filter, sort: sort === SORTS[0] ? "" : sort, order, starred });
-    history.replaceState(history.state, "", address);
-    saveListState({ texts: count, allSessions });
-  }, [route.page, filter, sort, order, starred, count, allSessions]);
-  const searching = !captured && filter.trim() !== "";
-  useEffect(() => {
-    searcher.ask({ query: captured ? "" : filter, order, count });
-  }, [searcher, captured, filter, order, count]);
+    setToggled(new Set(listState().toggled));
+  }, [route]);
+  useEffect(() => saveListState({ texts: count, allSessions, toggled: [...toggled] }), [count, allSessions, toggled]);
+  /** In place: a list in which one types is still the same page. */
+  const replace = (changes: Partial<ListRoute>) => history.replaceState(history.state, "", listHref({ ...route, filter, order, ...changes }));
+  /** Another list, which Back undoes; what is folded stays so. */
+  const choose = (changes: Partial<ListRoute>) => {
+    location.assign(listHref({ ...route, filter, order, ...changes }));
+    saveListState({ toggled: [...toggled], top: scrollY });
+  };
+  const narrow = (changes: Filters) => choose({ only: Object.fromEntries(Object.entries({ ...route.only, ...changes }).filter(([, value]) => value)) });
+  const toggle = (key: string) => setToggled((before) => new Set(before.has(key) ? [...before].filter((one) => one !== key) : [...before, key]));
+  const searching = filter.trim() !== "";
+  useEffect(() => searcher.ask({ query: filter, order, count }), [searcher, filter, order, count]);
   useEffect(() => searcher.close, [searcher]);
   useKeptScroll();
   useShortcuts({
@@ -62,46 +69,43 @@ export function LibraryPage({ route }: { route: ListRoute }) {
     nextRow: () => focusRow(1),
     previousRow: () => focusRow(-1),
     starRow: () => {
-      const row = sessions.find(({ key }) => key === focusedKey());
-      if (row) star(row);
+      const row = library?.sessions.find(({ key }) => key === focusedKey());
+      if (row) store.star(row);
     },
   });
   const change = (text: string) => {
     scrollTo(0, 0);
     setFilter(text);
+    replace({ filter: text });
     setCount(STEPS[0]);
     setAllSessions(false);
   };
-  const sessions = useMemo(
-    () => (library?.sessions ?? []).filter((row) => (!captured || row.captured) && (!starred || row.starred) && matchesWords(row, filter)),
-    [library, captured, starred, filter],
-  );
-  const [unfolded, setUnfolded] = useState<ReadonlySet<string>>(new Set());
   const [showEmpty, setShowEmpty] = useState(false);
   const [showPrompts, setShowPrompts] = useState(false);
-  const whole = useMemo(() => sessions.filter((row) => !row.prompts_only || row.starred), [sessions]);
-  const prompts = sessions.length - whole.length;
-  const empty = useMemo(() => whole.filter(isEmptySession).length, [whole]);
-  const rows = useMemo(
-    () => listRows((showPrompts ? sessions : whole).filter((row) => showEmpty || !isEmptySession(row)), sort, unfolded),
-    [sessions, whole, sort, unfolded, showEmpty, showPrompts],
+  const all = useMemo(() => library?.sessions ?? [], [library]);
+  const filtered = useMemo(() => all.filter((row) => passes(row, route.only)), [all, route.only]);
+  const listed = useMemo(
+    () => filtered.filter((row) => (showPrompts || !row.prompts_only || row.starred) && (showEmpty || !isEmptySession(row))),
+    [filtered, showEmpty, showPrompts],
   );
+  const rows = useMemo(() => (searching ? [] : listRows(listed, { group, sort, toggled })), [searching, listed, group, sort, toggled]);
+  const prompts = filtered.filter((row) => row.prompts_only && !row.starred).length;
+  const empty = filtered.filter((row) => isEmptySession(row) && !row.prompts_only).length;
+  const narrowed = Object.keys(route.only).length > 0;
   return (
     <>
-      <Bar page={captured ? "captured" : "library"}>
+      <Bar page="library">
         <SearchField
-          label={captured ? "Filter captured sessions" : "Search all sessions"}
+          label="Search all sessions"
           value={filter}
           onChange={change}
           onEnter={() => !searcher.waiting && firstResult()?.click()}
           onDown={() => firstResult()?.focus()}
-        >
-          {filter && captured && <span className="search-count num">{plural(sessions.length, "session")}</span>}
-        </SearchField>
+        />
       </Bar>
       <main className="library">
-        <h1 className="visually-hidden">{captured ? "Captured sessions" : "Sessions"}</h1>
-        {failed && <LoadError error={failed} onRetry={retry} />}
+        <h1 className="visually-hidden">Sessions</h1>
+        {failed && <LoadError error={failed} onRetry={store.reload} />}
         {!failed && !library && <Loading />}
         {library && !failed && (
           <>
@@ -110,43 +114,41 @@ export function LibraryPage({ route }: { route: ListRoute }) {
                 These are the bundled sample sessions. Run <code>reread</code> without <code>--demo</code> to see your own.
               </p>
             )}
-            {now && !searching && !captured && now.sessions.length > 0 && <NowPanel now={now} />}
+            {now && !searching && now.sessions.length > 0 && <NowPanel now={now} />}
             {searching ? (
               <SearchResults
                 searcher={searcher}
-                sessions={sessions}
+                sessions={all.filter((row) => passes(row, route.only) && matchesWords(row, filter))}
                 query={filter}
                 count={count}
                 onCount={setCount}
                 allSessions={allSessions}
                 onAllSessions={() => setAllSessions(true)}
                 sort={sort}
-                onSort={setSort}
+                onSort={(sort) => choose({ sort })}
                 order={order}
-                onOrder={setOrder}
-                onQuery={setFilter}
+                onOrder={(order) => {
+                  setOrder(order);
+                  replace({ order });
+                }}
+                onQuery={change}
               />
-            ) : rows.length || empty || prompts || starred ? (
+            ) : all.length ? (
               <>
-                <p className="sort-by">
-                  <ChipGroup label="Sort by" options={SORTS} value={sort} name={sortName} onChoose={setSort} />
-                  {(starred || sessions.some((row) => row.starred)) && (
-                    <button type="button" className="chip" aria-pressed={starred} onClick={() => setStarred(!starred)}>
-                      ★ Starred
-                    </button>
-                  )}
-                  {library.pending > 0 && <span className="muted num">Counting {plural(library.pending, "session")}…</span>}
-                  <span className="library-count muted num">
-                    {plural(whole.length, "session")} in {plural(new Set(whole.map(({ project }) => project)).size, "project")}
+                <Strip library={library} listed={listed} only={route.only} onChoose={({ from = "", to = "" }) => narrow({ from, to })} />
+                <div className="list-controls">
+                  <FilterBar sessions={all} only={route.only} group={group} onGroup={(group) => choose({ group: group === GROUPS[0] ? "" : group })} onChange={narrow} />
+                  <span className="library-count muted num" role="status">
+                    {narrowed ? `${exact(listed.length)} of ${exact(all.length)}` : ""}
                   </span>
-                </p>
-                {starred && !rows.length && <p className="note">No session is starred. Press <kbd>s</kbd> on a row, or the star beside it.</p>}
-                <SessionList rows={rows} onStar={star} onUnfold={(key) => setUnfolded(new Set([...unfolded, key]))} />
+                </div>
+                {rows.length > 0 && <SessionList rows={rows} sort={sort} onSort={(sort) => choose({ sort })} onStar={store.star} onToggle={toggle} />}
+                {!rows.length && <NothingListed only={route.only} hidden={empty + prompts} onClear={() => choose({ only: {} })} />}
                 <Hidden count={empty} what="without a prompt" shown={showEmpty} onShow={setShowEmpty} />
                 <Hidden count={prompts} what="of which only the prompts are left" shown={showPrompts} onShow={setShowPrompts} />
               </>
             ) : (
-              <NoSessions library={library} filter={filter} captured={captured} />
+              <NoSessions library={library} />
             )}
           </>
         )}
@@ -155,11 +157,35 @@ export function LibraryPage({ route }: { route: ListRoute }) {
   );
 }
 
+/** One quiet line: a year of days, and the totals of what is listed. */
+function Strip({ library, listed, only, onChoose }: { library: Library; listed: LibraryRow[]; only: Filters; onChoose(days: { from?: string; to?: string }): void }) {
+  const { from, to, ...rest } = only;
+  const others = JSON.stringify(rest);
+  const counts = useMemo(() => sessionsByDay(library.sessions.filter((row) => passes(row, rest))), [library, others]);
+  const figures = useMemo(() => sumFigures(listed.flatMap((row) => row.figures ?? [])), [listed]);
+  const bounds = figures ? caveats(figures) : [];
+  return (
+    <div className="strip">
+      <YearStrip counts={counts} from={from} to={to} onChoose={onChoose} />
+      <p className="strip-totals num">
+        <span>{plural(listed.length, "session")}</span>
+        {figures && (
+          <>
+            <span title={`${exact(figures.tokens)} tokens`}>{tokens(figures.tokens)} tokens</span>
+            {figures.cost_usd !== null && <span title={[exactMoney(figures.cost_usd), ...bounds].join("\n")}>{money(figures.cost_usd, bounds.length > 0)}</span>}
+          </>
+        )}
+        {library.pending > 0 && <span className="muted">counting {exact(library.pending)}…</span>}
+      </p>
+    </div>
+  );
+}
+
 /** How many sessions of a kind are hidden, and a button that shows them. */
 function Hidden({ count, what, shown, onShow }: { count: number; what: string; shown: boolean; onShow: (shown: boolean) => void }) {
   if (!count) return null;
   return (
-    <p className="muted">
+    <p className="muted hidden-sessions">
       {plural(count, "session")} {what} {shown ? "shown" : "hidden"}{" "}
       <button type="button" className="link-button" onClick={() => onShow(!shown)}>
         {shown ? "Hide" : "Show"}
@@ -181,23 +207,36 @@ function focusRow(step: number): void {
   row?.scrollIntoView({ block: "nearest" });
 }
 
-function NoSessions({ library, filter, captured }: { library: Library; filter: string; captured: boolean }) {
-  if (filter) {
-    return (
-      <Empty title={`No sessions match “${filter}”`}>
-        <p>This searches the titles, projects, branches, models and ids of captured sessions.</p>
-      </Empty>
-    );
-  }
-  if (captured) {
-    return (
-      <Empty title="No captured sessions yet">
+function NothingListed({ only, hidden, onClear }: { only: Filters; hidden: number; onClear(): void }) {
+  if (!Object.keys(only).length) return hidden ? null : <p className="note">No sessions.</p>;
+  return (
+    <div className="note nothing">
+      <p>
+        No session has all of these.{" "}
+        <button type="button" className="link-button" onClick={onClear}>
+          Remove the filters
+        </button>
+      </p>
+      {only.starred && (
+        <p>
+          Press <kbd>s</kbd> on a row, or the star beside it, to star a session.
+        </p>
+      )}
+      {only.captured && (
         <p>
           Sessions captured with <code>reread capture -- claude -p "…"</code> appear here.
         </p>
-      </Empty>
-    );
-  }
+      )}
+      {only.kept && (
+        <p>
+          <code>reread keep</code> copies sessions to where Claude Code does not delete them.
+        </p>
+      )}
+    </div>
+  );
+}
+
+function NoSessions({ library }: { library: Library }) {
   return (
     <Empty title="No sessions yet">
       <p>reread looks for Claude Code sessions in:</p>

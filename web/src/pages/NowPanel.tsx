@@ -1,16 +1,26 @@
 /** What runs now: the first lines of the library. */
 
 import { useEffect, useRef, useState } from "react";
+import { useSource } from "../contexts";
 import { ago, fullTime } from "../kit/format";
 import { PlainText } from "../kit/PlainText";
+import { Store, useSelector } from "../kit/store";
+import type { Running } from "../data/source";
 import type { LibraryNow, NowSession } from "../data/values";
 import { sessionHref } from "../route";
+
+/** What runs now; null until the server says so. */
+export function useRunning(): LibraryNow | null {
+  const { running } = useSource();
+  return useSelector(running ?? NOTHING, ({ now }) => now);
+}
+
+const NOTHING: Running = Object.assign(new Store(), { now: null });
 
 /** A mark for each state, so that colour is not all that tells them apart. */
 const MARKS: Record<string, string> = { waiting: "●", working: "▶", idle: "○", died: "✕" };
 
 export function NowPanel({ now }: { now: LibraryNow }) {
-  useNotifications(now.sessions);
   return (
     <section className="now" aria-label="Now">
       <p className="now-summary" role="status">
@@ -54,19 +64,26 @@ function NowRow({ session }: { session: NowSession }) {
 
 const canNotify = () => typeof Notification !== "undefined";
 
+export const notifyState = (): NotificationPermission => (canNotify() ? Notification.permission : "denied");
+
 /** Asks for the permission to notify; the browser must be asked by a click. */
-function NotifyButton() {
-  const [permission, setPermission] = useState(canNotify() ? Notification.permission : "denied");
+export function NotifyButton({ onChange }: { onChange?(permission: NotificationPermission): void }) {
+  const [permission, setPermission] = useState(notifyState);
   if (permission !== "default") return null;
+  const ask = async () => {
+    const answer = await Notification.requestPermission();
+    setPermission(answer);
+    onChange?.(answer);
+  };
   return (
-    <button type="button" className="link-button" onClick={() => void Notification.requestPermission().then(setPermission)}>
+    <button type="button" className="link-button" onClick={() => void ask()}>
       Notify me when one waits
     </button>
   );
 }
 
 /** Notify when a session begins to wait or dies while nobody looks at the page. */
-function useNotifications(sessions: NowSession[]) {
+export function useNotifications(sessions: NowSession[]) {
   const before = useRef<Map<string, string> | null>(null);
   useEffect(() => {
     const known = before.current;

@@ -7,7 +7,7 @@ import { PlainText, visible } from "../kit/PlainText";
 import { parseRoute, sessionHref } from "../route";
 import { ORDERS, type Order } from "../data/source";
 import type { FoundSession, FoundText, LibraryRow, LibrarySearch } from "../data/values";
-import { sortName, sortSessions, SORTS, type Sort } from "./groupSessions";
+import { sortSessions, type Sort } from "./groupSessions";
 import type { LibrarySearcher } from "./librarySearch";
 import { SessionList } from "./SessionList";
 
@@ -33,7 +33,7 @@ interface Props {
   allSessions: boolean;
   onAllSessions(): void;
   sort: Sort;
-  onSort(sort: Sort): void;
+  onSort(sort: string): void;
   order: Order;
   onOrder(order: Order): void;
   onQuery(query: string): void;
@@ -76,7 +76,7 @@ const ORDER_NAMES: Record<Order, string> = { relevance: "Best", newest: "Newest"
 const isGuess = ({ hits }: FoundSession): boolean => hits[0]?.stage !== "all";
 
 function summary({ total, with_all, with_some }: LibrarySearch, waiting: boolean, query: string): string {
-  if (!total) return waiting ? "" : `Nothing says “${query.trim()}”`;
+  if (!total) return waiting ? "" : `No results for “${query.trim()}”`;
   if (with_some && !with_all) return `No session has all words near each other; ${plural(with_some, "session")} with some`;
   const where = with_all ? ` in ${plural(with_all, "session")}` : "";
   return `${plural(total, "text")}${where}${with_some ? " with all words" : ""}`;
@@ -126,11 +126,14 @@ function Sessions({ sessions, allSessions, onAllSessions, sort, onSort }: Props)
         <p className="muted num" role="status">
           {plural(sessions.length, "session")}
         </p>
-        {sessions.length > 1 && (
-          <ChipGroup label="Sort sessions" options={SORTS} value={sort} name={sortName} onChoose={onSort} />
-        )}
       </div>
-      <SessionList rows={sortSessions(sessions, sort).slice(0, shown.length).map((session) => ({ session, showProject: true, repeats: 1 }))} />
+      <SessionList
+        rows={sortSessions(sessions, sort)
+          .slice(0, shown.length)
+          .map((session) => ({ kind: "session", session, showProject: true, nested: false }))}
+        sort={sort}
+        onSort={onSort}
+      />
       {shown.length < sessions.length && (
         <button type="button" className="show-more" onClick={onAllSessions}>
           All {exact(sessions.length)} sessions

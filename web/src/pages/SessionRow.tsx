@@ -1,111 +1,178 @@
-/** A row of the library: a session, or the heading of a project. */
+/** A row of the library: a session, sessions with one title, or the heading of a group. */
 
-import { Cost, Count } from "../kit/Figure";
-import { folder, fullTime, model, plural, when } from "../kit/format";
+import type { ReactNode } from "react";
+import { Count } from "../kit/Figure";
+import { exact, exactMoney, folder, fullTime, model, money, plural, when } from "../kit/format";
 import { LiveDot } from "../kit/LiveDot";
 import { PlainText, visible } from "../kit/PlainText";
-import { sessionHref } from "../route";
+import { listHref, sessionHref } from "../route";
 import type { Figures, LibraryRow } from "../data/values";
-import type { ProjectGroup, SessionEntry } from "./groupSessions";
+import { periodName } from "./ColumnChart";
+import type { GroupRow, RepeatsRow, SessionEntry } from "./groupSessions";
 
-/** A link to a session; or, for sessions with the same title, a button that shows them one by one. */
-export function SessionRow({ entry, onUnfold, onStar }: { entry: SessionEntry; onUnfold(): void; onStar?: ((session: LibraryRow) => void) | undefined }) {
-  const { session, repeats } = entry;
-  if (repeats === 1) {
-    return (
-      <>
+/** A link to a session. */
+export function SessionRow({ entry, onStar }: { entry: SessionEntry; onStar?: ((session: LibraryRow) => void) | undefined }) {
+  const { session, nested } = entry;
+  const { models, agents } = session;
+  return (
+    <>
+      {onStar && (
         <button
           type="button"
           className="row-star"
           aria-pressed={session.starred}
           aria-label={visible(`Star ${session.title}`)}
-          title={session.starred ? "Take the star away" : "Star this session"}
-          onClick={() => onStar?.(session)}
+          title={session.starred ? "Remove star" : "Star this session"}
+          onClick={() => onStar(session)}
         >
           {session.starred ? "★" : "☆"}
         </button>
-        <a className="session-row" data-session={session.key} href={sessionHref({ session: session.key })}>
-          <Cells entry={entry} />
-        </a>
-      </>
-    );
-  }
-  return (
-    <button type="button" className="session-row" title={`Show all ${repeats} sessions with this title`} onClick={onUnfold}>
-      <Cells entry={entry} />
-    </button>
-  );
-}
-
-function Cells({ entry: { session, showProject, repeats } }: { entry: SessionEntry }) {
-  const { models, agents, turns } = session;
-  return (
-    <>
-      <span className="row-live">{session.live && <LiveDot />}</span>
-      <span className="row-title">
-        <PlainText as="bdi" text={session.title || "(no prompt yet)"} />
-        {repeats > 1 && <span className="label num">× {repeats}</span>}
-        {session.captured && <span className="label">captured</span>}
-        {session.gone && (
-          <span className="label" title="Claude Code has deleted it; this is the copy that reread keeps">
-            kept, gone
+      )}
+      <a className={nested ? "session-row nested" : "session-row"} data-session={session.key} href={sessionHref({ session: session.key })}>
+        <span className="row-live">{session.live && <LiveDot />}</span>
+        <span className="row-title">
+          <span className="row-name">
+            <PlainText as="bdi" text={session.title || "(no prompt yet)"} />
+            {session.note && <PlainText className="row-note muted" title={session.note} text={session.note} />}
           </span>
-        )}
-        {session.prompts_only && (
-          <span className="label" title="Claude Code has deleted it; these are the prompts that it remembers">
-            prompts only
-          </span>
-        )}
-        {session.note && <PlainText className="row-note muted" title={session.note} text={session.note} />}
-        {showProject && <PlainText className="muted row-project" text={folder(session.project)} />}
-      </span>
-      <span className="row-branch" title={visible(session.git_branch ?? "") || undefined}>
-        <PlainText text={session.git_branch ?? ""} />
-      </span>
-      <span className="row-updated">
-        {session.updated && (
-          <time dateTime={session.updated} title={fullTime(session.updated)}>
-            {when(session.updated)}
-          </time>
-        )}
-      </span>
-      <span className="row-turns num">{turns === null ? "" : plural(turns, "turn")}</span>
-      <Tokens figures={session.figures} />
-      <span className="row-cost">{session.figures && <Cost figures={session.figures} />}</span>
-      <span className="row-model" title={visible(models.join("\n"))}>
-        {models.length > 0 && <PlainText text={model(models[0] as string)} />}
-        {models.length > 1 && ` +${models.length - 1}`}
-        {agents !== null && agents > 0 && <span> · {plural(agents, "agent")}</span>}
-      </span>
+          <Labels session={session} />
+          {entry.showProject && <Front className="row-project muted" text={folder(session.project)} />}
+          {agents !== null && agents > 0 && (
+            <span className="label num" title={plural(agents, "agent")}>
+              <span aria-hidden="true">◇ {agents}</span>
+              <span className="visually-hidden">{plural(agents, "agent")}</span>
+            </span>
+          )}
+        </span>
+        <Front className="row-branch" text={session.git_branch ?? ""} />
+        <span className="row-updated">
+          {session.updated && (
+            <time dateTime={session.updated} title={fullTime(session.updated)}>
+              {when(session.updated)}
+            </time>
+          )}
+        </span>
+        <Sums sessions={[session]} />
+        <Models models={models} />
+      </a>
     </>
   );
 }
 
-export function ProjectRow({ group }: { group: ProjectGroup }) {
-  const total = sumFigures(group.sessions.flatMap((session) => session.figures ?? []));
+function Labels({ session }: { session: LibraryRow }) {
+  return (
+    <>
+      {session.captured && <span className="label">captured</span>}
+      {session.gone && (
+        <span className="label" title="Claude Code has deleted it; this is the copy that reread keeps">
+          kept copy
+        </span>
+      )}
+      {session.prompts_only && (
+        <span className="label" title="Claude Code has deleted it; these are the prompts that it remembers">
+          prompts only
+        </span>
+      )}
+    </>
+  );
+}
+
+/** Sessions with one title: a button that shows and hides them. */
+export function RepeatsRowView({ row, onToggle }: { row: RepeatsRow; onToggle(): void }) {
+  const { sessions, open, showProject } = row;
+  const [newest] = sessions.toSorted((a, b) => (b.updated ?? "").localeCompare(a.updated ?? "")) as [LibraryRow];
+  return (
+    <button type="button" className="session-row" aria-expanded={open} title={open ? "Hide them" : `Show all ${sessions.length} sessions with this title`} onClick={onToggle}>
+      <span className="row-live fold" aria-hidden="true">
+        {open ? "▾" : "▸"}
+      </span>
+      <span className="row-title">
+        <span className="row-name">
+          <PlainText as="bdi" text={newest.title} />
+        </span>
+        <span className="repeats num">× {exact(sessions.length)}</span>
+        {showProject && <Front className="row-project muted" text={folder(newest.project)} />}
+      </span>
+      <span className="row-branch" />
+      <span className="row-updated">{newest.updated && when(newest.updated)}</span>
+      <Sums sessions={sessions} />
+      <Models models={[...new Set(sessions.flatMap(({ models }) => models))]} />
+    </button>
+  );
+}
+
+/** The heading of a group, which folds it; that of a project leads to the project. `quiet`: a copy that keys pass over. */
+export function GroupHeading({ row, onToggle, quiet = false }: { row: GroupRow; onToggle(): void; quiet?: boolean }) {
+  const { name, group, guessed, sessions, folded } = row;
+  const label = group === "project" ? folder(name) || "no project" : group === "day" ? periodName(name) : name || "no branch";
+  const tabIndex = quiet ? -1 : undefined;
+  const title = visible(guessed ? `${name} (guessed from the name of its folder)` : name);
   return (
     <div className="project-row">
-      <h2 title={visible(group.guessed ? `${group.project} (guessed from the folder name)` : group.project)}>
-        <PlainText text={folder(group.project)} />
-        {group.guessed && "?"}
+      <button type="button" className="fold" tabIndex={tabIndex} aria-expanded={!folded} aria-label={visible(`${folded ? "Show" : "Hide"} ${label}`)} onClick={onToggle}>
+        {folded ? "▸" : "▾"}
+      </button>
+      <h2 title={title}>
+        {group === "day" ? (
+          label
+        ) : (
+          <a href={listHref({ only: { [group]: name } })} tabIndex={tabIndex}>
+            <Front text={label} />
+            {guessed && "?"}
+          </a>
+        )}
       </h2>
-      <span className="row-turns num">{plural(group.sessions.length, "session")}</span>
-      <Tokens figures={total} />
-      <span className="row-cost">{total && <Cost figures={total} />}</span>
+      <span className="group-count muted num">{plural(sessions.length, "session")}</span>
+      <Sums sessions={sessions} />
       <span className="row-model" />
     </div>
   );
 }
 
-function Tokens({ figures }: { figures: Figures | null }) {
+/** A text that loses its beginning, not its end, if there is no room. */
+function Front({ text, className = "" }: { text: string; className?: string }) {
   return (
-    <span className="row-tokens">
-      {figures && (
-        <>
-          <Count value={figures.tokens} unit="tokens" /> tokens
-        </>
-      )}
+    <span className={`front ${className}`} title={visible(text) || undefined}>
+      <bdi dir="ltr">
+        <PlainText text={text} />
+      </bdi>
     </span>
+  );
+}
+
+function Models({ models }: { models: string[] }) {
+  return (
+    <span className="row-model" title={visible(models.join("\n"))}>
+      {models.length > 0 && <PlainText text={model(models[0] as string)} />}
+      {models.length > 1 && ` +${models.length - 1}`}
+    </span>
+  );
+}
+
+/** The figures of a session, or of some together; what is not counted yet is left out. */
+function Sums({ sessions }: { sessions: LibraryRow[] }): ReactNode {
+  const counted = sessions.filter((row) => row.turns !== null);
+  const figures = sumFigures(counted.flatMap((row) => row.figures ?? []));
+  const sum = (of: (row: LibraryRow) => number | null) => counted.reduce((total, row) => total + (of(row) ?? 0), 0);
+  const [added, removed] = [sum((row) => row.lines_added), sum((row) => row.lines_removed)];
+  const turns = sum((row) => row.turns);
+  return (
+    <>
+      <span className="row-turns num">{counted.length > 0 && exact(turns)}</span>
+      <span className="row-tokens">{figures && <Count value={figures.tokens} unit="tokens" />}</span>
+      <span className="row-cost num" title={figures?.cost_usd != null ? exactMoney(figures.cost_usd) : undefined}>
+        {figures && (figures.cost_usd === null ? <span className="muted">–</span> : money(figures.cost_usd))}
+      </span>
+      <span className="row-changed num">
+        {added + removed > 0 ? (
+          <>
+            <span className="added-count">+{exact(added)}</span> <span className="removed-count">−{exact(removed)}</span>
+          </>
+        ) : (
+          counted.length > 0 && "–"
+        )}
+      </span>
+    </>
   );
 }
 

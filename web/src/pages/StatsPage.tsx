@@ -1,24 +1,28 @@
 /** What sessions did: calls, failures, time and changed lines, over time and by group. */
 
-import { useMemo, useState } from "react";
+import { useMemo, useState, type ReactNode } from "react";
 import { useSource } from "../contexts";
 import { ChipGroup } from "../kit/ChipGroup";
 import { Caveats, isLowerBound } from "../kit/Figure";
 import { duration, exact, money, plural, tokens } from "../kit/format";
-import { useAsync } from "../kit/useAsync";
+import { useAsync, useLastReady } from "../kit/useAsync";
 import { reportHref, type ReportRoute } from "../route";
 import { Bar } from "../shell/Bar";
 import { Empty, LoadError, Loading } from "../shell/PageStates";
 import type { StatsReport, StatsRow } from "../data/source";
+import { AdviceList } from "./AdviceList";
 import { ColumnChart, type ValueFormat } from "./ColumnChart";
 import { columnsOf, durationTicks, lastDays, periodOf, PERIODS, type Unit } from "./columns";
 import { useKeptScroll } from "./listState";
-import { StatsTable } from "./StatsTable";
+import { Failures } from "./Failures";
+import { ReportFilters } from "./reportParts";
+import { StatsTable, type StatsOnly } from "./StatsTable";
 import { Total } from "./Total";
 
 export const GROUPS: [by: string, name: string][] = [
   ["tool", "Tool"],
   ["failure", "Failure"],
+  ["state", "State"],
   ["file", "File"],
   ["skill", "Skill"],
   ["mcp_server", "MCP server"],
@@ -68,16 +72,18 @@ const PLOTS: Plot[] = [
 export function StatsPage({ route }: { route: ReportRoute }) {
   const source = useSource();
   useKeptScroll();
-  const choose = (changes: Record<string, string | null>) => location.replace(reportHref(route, changes));
+  const choose = (changes: Record<string, string | null>) => location.assign(reportHref(route, changes));
   const period = periodOf(route.choices.period);
   const group = GROUPS.find(([by]) => by === route.choices.by) ?? (GROUPS[0] as (typeof GROUPS)[number]);
   const plot = PLOTS.find(({ name }) => name === route.choices.plot) ?? (PLOTS[0] as Plot);
   const [attempt, setAttempt] = useState(0);
   const [days, , unit] = period;
   const [since] = lastDays(days);
-  const loaded = useAsync(`${days} ${unit} ${group[0]} ${attempt}`, () =>
-    Promise.all([source.statsReport({ by: unit, since }), source.statsReport({ by: group[0], since })]),
-  );
+  const only: StatsOnly = { since, project: route.choices.project };
+  const key = JSON.stringify(only);
+  const loaded = useLastReady(useAsync(`${key} ${unit} ${attempt}`, async () => ({ report: await source.statsReport({ ...only, by: unit }), unit, days })));
+  const latest = useAsync(`${key} ${group[0]} ${attempt}`, async () => ({ report: await source.statsReport({ ...only, by: group[0] }), by: group[0], only }));
+  const table = useLastReady(latest);
   return (
     <>
       <Bar page="stats" />
@@ -87,20 +93,26 @@ export function StatsPage({ route }: { route: ReportRoute }) {
           <div className="choices">
             <ChipGroup label="Period" options={PERIODS} value={period} name={([, name]) => name} onChoose={([, name]) => choose({ period: name })} />
             <ChipGroup label="Plot" options={PLOTS} value={plot} name={({ name }) => name} onChoose={({ name }) => choose({ plot: name })} />
+            <ReportFilters only={route.choices} names={["project"]} onChange={choose} />
           </div>
         </div>
         {loaded.state === "failed" && <LoadError error={loaded.error} onRetry={() => setAttempt(attempt + 1)} />}
         {loaded.state === "loading" && <Loading />}
         {loaded.state === "ready" && (
           <>
-            <Overview report={loaded.value[0]} days={days} unit={unit} plot={plot} />
-            {loaded.value[0].rows.length > 0 && (
+            <Overview report={loaded.value.report} days={loaded.value.days} unit={loaded.value.unit} plot={plot} route={route}>
+              <Failures only={only} route={route} />
+            </Overview>
+            {loaded.value.report.rows.length > 0 && (
               <>
                 <div className="usage-head">
                   <h2>By {group[1].toLowerCase()}</h2>
-                  <ChipGroup label="Group" options={GROUPS} value={group} name={([, name]) => name} onChoose={([by]) => choose({ by, open: null, state: null })} />
+                  <ChipGroup label="Group" options={GROUPS} value={group} name={([, name]) => name} onChoose={([by]) => choose({ by, open: null, state: null, all: null })} />
                 </div>
-                <StatsTable report={loaded.value[1]} by={group[0]} since={since} route={route} />
+                {latest.state === "loading" && <p className="muted delayed counting">Counting…</p>}
+                {table.state === "failed" && <p className="note error">{table.error.message}</p>}
+                {table.state === "ready" && <StatsTable report={table.value.report} by={table.value.by} only={table.value.only} route={route} />}
+                <AdviceList only={only} />
               </>
             )}
           </>
@@ -110,7 +122,17 @@ export function StatsPage({ route }: { route: ReportRoute }) {
   );
 }
 
-function Overview({ report, days, unit, plot }: { report: StatsReport; days: number | null; unit: Unit; plot: Plot }) {
+interface OverviewProps {
+  report: StatsReport;
+  days: number | null;
+  unit: Unit;
+  plot: Plot;
+  route: ReportRoute;
+  /** What stands before the chart. */
+  children: ReactNode;
+}
+
+function Overview({ report, days, unit, plot, route, children }: OverviewProps) {
   const chart = useMemo(() => {
     const series = plot.series.filter(([, value], at) => at === 0 || report.rows.some((row) => value(row) > 0));
     const columns = columnsOf(report.rows, series.map(([name]) => name), {
@@ -125,7 +147,9 @@ function Overview({ report, days, unit, plot }: { report: StatsReport; days: num
   if (!report.rows.length) {
     return (
       <Empty title="Nothing happened in this period">
-        <p>Choose a longer period above.</p>
+        <p>
+          <a href={reportHref(route, { period: "All time" })}>All time</a>
+        </p>
       </Empty>
     );
   }
@@ -134,8 +158,12 @@ function Overview({ report, days, unit, plot }: { report: StatsReport; days: num
     <>
       <p className="usage-totals">
         <Total value={exact(total("calls"))} name="calls" />
-        <Total value={exact(total("failed"))} name="failed" />
-        <Total value={exact(total("denied"))} name="denied" />
+        <a href={reportHref(route, { by: "state", open: "failed", state: null })}>
+          <Total value={exact(total("failed"))} name="failed" />
+        </a>
+        <a href={reportHref(route, { by: "state", open: "denied", state: null })}>
+          <Total value={exact(total("denied"))} name="denied" />
+        </a>
         <Total value={exact(total("retries"))} name="retries" />
         <Total value={exact(total("turns"))} name={`turns in ${plural(report.sessions, "session")}`} />
         <Total value={duration(total("model_seconds"))} name="model" />
@@ -147,6 +175,7 @@ function Overview({ report, days, unit, plot }: { report: StatsReport; days: num
       <Caveats figures={totals} />
       <CacheBreaks report={report} />
       <Unplaced cost={total("unplaced_cost_usd")} />
+      {children}
       <ColumnChart chart={chart} label={plot.name} format={plot.format} />
     </>
   );
@@ -159,7 +188,7 @@ function CacheBreaks({ report: { cache } }: { report: StatsReport }) {
   return (
     <p className="note">
       {plural(cache.breaks, "cache break")}: {tokens(cache.tokens)} tokens written again ({Math.round(cache.share * 100)} % of cache writes){cost}.{" "}
-      <code>reread usage --by cache</code> says why.
+      <a href="#/usage">Usage</a> says why.
     </p>
   );
 }

@@ -6,16 +6,23 @@ import { capitalized, duration, exact, folder, fullTime, model, money } from "..
 import { PlainText } from "../kit/PlainText";
 import { useAsync } from "../kit/useAsync";
 import { reportHref, sessionHref, type ReportRoute } from "../route";
-import type { CountedCall, StatsReport, StatsRow } from "../data/source";
+import type { CountedCall, ReportQuery, StatsReport, StatsRow } from "../data/source";
+import { sumBy } from "./usageChart";
 
 const NO_CALL = "(no call)";
+
+/** What is counted: the days, and a project. */
+export type StatsOnly = Omit<ReportQuery, "by">;
 
 interface Props {
   report: StatsReport;
   by: string;
-  since: string | null;
+  only: StatsOnly;
   route: ReportRoute;
 }
+
+/** How many rows there are until all are asked for. */
+const FIRST = 10;
 
 const COUNTS: [name: string, figure: string, state: string | null][] = [
   ["Calls", "calls", null],
@@ -23,36 +30,66 @@ const COUNTS: [name: string, figure: string, state: string | null][] = [
   ["Denied", "denied", "denied"],
 ];
 
-export function StatsTable({ report, by, since, route }: Props) {
-  const { open, state = null } = route.choices;
+export function StatsTable({ report, by, only, route }: Props) {
+  const { open, state = null, all } = route.choices;
+  const rows = by === "tool" ? byServer(report.rows) : report.rows;
+  const shown = all ? rows : rows.filter((row, at) => at < FIRST || row[by] === open);
   return (
+    <>
     <div className="scrolls" tabIndex={0} role="region" aria-label="Statistics table">
       <table className="figures">
         <FigureHead group={capitalized(by.replace("_", " "))} figures={[...COUNTS.map(([name]) => name), "Retries", "Time", "Lines", "Cost"]} />
         <tbody>
-          {report.rows.map((row) => {
+          {shown.map((row) => {
             const group = row[by] === null ? "" : String(row[by]);
             return (
-              <GroupRows key={group} row={row} by={by} group={group} since={since} route={route} state={open === group ? state : undefined} />
+              <GroupRows key={group} row={row} by={by} group={group} only={only} route={route} state={open === group ? state : undefined} />
             );
           })}
         </tbody>
       </table>
     </div>
+    {rows.length > FIRST && (
+      <p>
+        <a className="show-more" href={reportHref(route, { all: all ? null : "1" })}>
+          {all ? `Only the first ${FIRST}` : `All ${exact(rows.length)}`}
+        </a>
+      </p>
+    )}
+    </>
   );
 }
+
+/** The tools of an MCP server as one row, which leads to the servers. */
+function byServer(rows: StatsRow[]): StatsRow[] {
+  const servers = new Map<string, StatsRow[]>();
+  for (const row of rows) {
+    const name = serverOf(row);
+    if (name) servers.set(name, [...(servers.get(name) ?? []), row]);
+  }
+  return rows.flatMap((row) => {
+    const name = serverOf(row);
+    const tools = (name && servers.get(name)) || [];
+    if (!name || tools.length < 2) return [row];
+    return tools[0] === row ? [{ ...sumBy(tools, () => name)[0], tool: `${SERVER}${name}`, tools: tools.length }] : [];
+  });
+}
+
+const SERVER = "mcp__";
+const serverOf = (row: StatsRow): string | null => /^mcp__(.+?)__/.exec(String(row.tool ?? ""))?.[1] ?? null;
 
 interface RowProps {
   row: StatsRow;
   by: string;
   group: string;
-  since: string | null;
+  only: StatsOnly;
   route: ReportRoute;
   /** The state of the calls that are listed, null for all; undefined if none are. */
   state: string | null | undefined;
 }
 
-function GroupRows({ row, by, group, since, route, state }: RowProps) {
+function GroupRows({ row, by, group, only, route, state }: RowProps) {
+  const server = row.tools ? group.slice(SERVER.length) : null;
   const lines = [
     Number(row.lines_added) ? `+${exact(Number(row.lines_added))}` : "",
     Number(row.lines_removed) ? `−${exact(Number(row.lines_removed))}` : "",
@@ -60,7 +97,7 @@ function GroupRows({ row, by, group, since, route, state }: RowProps) {
   return (
     <>
       <tr>
-        <PlainText as="td" className="group" title={group} text={groupName(by, group)} />
+        <PlainText as="td" className="group" title={group} text={server ? `${server} (MCP, ${Number(row.tools)} tools)` : groupName(by, group)} />
         {COUNTS.map(([name, figure, wanted]) => {
           const count = Number(row[figure] ?? 0);
           const isOpen = state === wanted;
@@ -68,7 +105,7 @@ function GroupRows({ row, by, group, since, route, state }: RowProps) {
             <td key={name} className="num">
               {count > 0 && group !== NO_CALL ? (
                 <a
-                  href={reportHref(route, isOpen ? { open: null, state: null } : { open: group, state: wanted })}
+                  href={reportHref(route, isOpen ? { open: null, state: null } : server ? { by: "mcp_server", open: server, state: wanted } : { open: group, state: wanted })}
                   aria-expanded={isOpen}
                   title={isOpen ? "Hide these calls" : "List these calls"}
                 >
@@ -88,7 +125,7 @@ function GroupRows({ row, by, group, since, route, state }: RowProps) {
       {state !== undefined && (
         <tr>
           <td colSpan={COUNTS.length + 5}>
-            <CallList by={by} group={group} state={state} since={since} />
+            <CallList by={by} group={group} state={state} only={only} />
           </td>
         </tr>
       )}
@@ -96,9 +133,9 @@ function GroupRows({ row, by, group, since, route, state }: RowProps) {
   );
 }
 
-function CallList({ by, group, state, since }: { by: string; group: string; state: string | null; since: string | null }) {
+function CallList({ by, group, state, only }: { by: string; group: string; state: string | null; only: StatsOnly }) {
   const source = useSource();
-  const loaded = useAsync(`${by} ${group} ${state} ${since}`, () => source.countedCalls(by, group || null, state, since));
+  const loaded = useAsync(`${by} ${group} ${state} ${JSON.stringify(only)}`, () => source.countedCalls(by, group || null, state, only));
   if (loaded.state === "failed") return <p className="note warning">{loaded.error.message}</p>;
   if (loaded.state === "loading") return <p className="note">Loading…</p>;
   const { calls, total } = loaded.value;
@@ -116,7 +153,7 @@ function CallList({ by, group, state, since }: { by: string; group: string; stat
   );
 }
 
-function CallLink({ call }: { call: CountedCall }) {
+export function CallLink({ call }: { call: CountedCall }) {
   const words = [call.tool, call.failure ?? call.state, call.file ? groupName("file", call.file) : ""].filter(Boolean).join(" · ");
   const name = (
     <>

@@ -1,13 +1,13 @@
 /** Tokens and cost: over time and by group, by hour of the week, and by session. */
 
-import { useMemo, useState } from "react";
+import { useMemo, useState, type ReactNode } from "react";
 import { useSource } from "../contexts";
 import { ChipGroup } from "../kit/ChipGroup";
 import { Caveats } from "../kit/Figure";
 import { capitalized, exact, exactMoney, money, plural, tokens } from "../kit/format";
 import { useAsync, useLastReady } from "../kit/useAsync";
 import { Bar } from "../shell/Bar";
-import { Empty, LoadError, Loading } from "../shell/PageStates";
+import { LoadError, Loading } from "../shell/PageStates";
 import { reportHref, type ReportRoute } from "../route";
 import type { Source, UsageReport } from "../data/source";
 import type { ReaderSettings } from "../data/values";
@@ -16,10 +16,13 @@ import { ColumnChart, periodName, total, type ValueFormat } from "./ColumnChart"
 import { daysOf, fittingUnit, lastDays, periodOf, PERIODS, UNITS, type Chart, type Column, type Range, type Unit } from "./columns";
 import { Heatmap } from "./Heatmap";
 import { useKeptScroll } from "./listState";
+import { Change, Forecast, NoUsage, ReportFilters } from "./reportParts";
 import { TopSessions } from "./TopSessions";
 import { Total } from "./Total";
 import { chartOf, groupName, GROUPS, measureOf, number, sumBy, sumByGroup, tokensOf, type Group, type Measure } from "./usageChart";
+import { sessionsHref, UsageBars } from "./UsageBars";
 import { UsageTable } from "./UsageTable";
+import { WhyItCost } from "./WhyItCost";
 
 const MEASURES: Measure[] = ["cost", "tokens"];
 const FORMATS: Record<Measure, ValueFormat> = {
@@ -35,6 +38,8 @@ const DAY = /^\d{4}-\d\d-\d\d$/;
 /** What the page shows, as its address says. */
 interface View {
   range: Range;
+  /** What is counted: only this project or model. */
+  only: { project?: string | undefined; model?: string | undefined };
   unit: Unit;
   group: Group;
   measure: Measure;
@@ -44,10 +49,11 @@ function viewOf({ choices }: ReportRoute): View {
   const { from, to } = choices;
   const [days, , usual] = periodOf(choices.period);
   const chosen: Range | null = from && to && DAY.test(from) && DAY.test(to) && from <= to ? [from, to] : null;
-  const group = GROUPS.find((name) => name === choices.by) ?? "model";
+  const group = GROUPS.find((name) => name === choices.by) ?? GROUPS[0];
   const unit = UNITS.find((name) => name === choices.unit) ?? (chosen ? "day" : usual);
   return {
     range: chosen ?? lastDays(days),
+    only: { project: choices.project, model: choices.model },
     unit: from && from === to ? "hour" : unit,
     group,
     measure: (group !== "tool" && MEASURES.find((name) => name === choices.measure)) || "cost",
@@ -60,11 +66,12 @@ export function UsagePage({ route }: { route: ReportRoute }) {
   const view = viewOf(route);
   const [attempt, setAttempt] = useState(0);
   const latest =
-    useAsync(`${view.range.join()} ${view.unit} ${view.group} ${attempt}`, () => load(source, view, route.choices.unit !== undefined));
+    useAsync(`${view.range.join()} ${JSON.stringify(view.only)} ${view.unit} ${view.group} ${attempt}`, () => load(source, view, route.choices.unit !== undefined));
   const loaded = useLastReady(latest);
-  const choose = (changes: Record<string, string | null>) => location.replace(reportHref(route, changes));
+  const choose = (changes: Record<string, string | null>) => location.assign(reportHref(route, changes));
   const { from, to } = route.choices;
   const period = from && to ? null : periodOf(route.choices.period);
+  const [since, until] = view.range;
   return (
     <>
       <Bar page="usage" />
@@ -72,12 +79,12 @@ export function UsagePage({ route }: { route: ReportRoute }) {
         <div className="usage-head">
           <h1>Usage</h1>
           <div className="choices">
-            {from && to && (
-              <button type="button" className="chip on" title="Back to the whole period" onClick={() => choose({ from: null, to: null, unit: null })}>
-                {from === to ? periodName(from) : `${periodName(from)} – ${periodName(to)}`} ×
-              </button>
-            )}
             <ChipGroup label="Period" options={PERIODS} value={period} name={([, name]) => name} onChoose={([, name]) => choose({ period: name, from: null, to: null, unit: null })} />
+            <span className="days">
+              <input type="date" aria-label="From" value={since ?? ""} max={until} onChange={(event) => choose({ from: event.target.value || null, to: until, unit: null })} />–
+              <input type="date" aria-label="To" value={until} min={since ?? undefined} onChange={(event) => choose({ from: since ?? event.target.value, to: event.target.value || null, unit: null })} />
+            </span>
+            <ReportFilters only={view.only} onChange={choose} />
           </div>
         </div>
         {loaded.state === "failed" && <LoadError error={loaded.error} onRetry={() => setAttempt(attempt + 1)} />}
@@ -114,8 +121,8 @@ interface LoadedReport extends UsageReport {
 }
 
 /** The rows by period and group. A response belongs to no tool: by tool, its cost is shared by its calls. */
-async function loadRows(source: Source, { range: [since, until], unit, group }: View): Promise<LoadedReport> {
-  const query = { by: `${unit},${group}`, since, until };
+async function loadRows(source: Source, { range: [since, until], only, unit, group }: View): Promise<LoadedReport> {
+  const query = { by: `${unit},${group}`, since, until, ...only };
   if (group !== "tool") {
     const report = await source.usageReport(query);
     return { ...report, usage: report.totals };
@@ -136,37 +143,39 @@ interface ReportProps {
 }
 
 function Report({ report, view, wanted, waiting, route, choose }: ReportProps) {
-  const { range, unit, group, measure } = view;
+  const { range, only, unit, group, measure } = view;
   const source = useSource();
   const chart = useMemo(() => chartOf(report.rows, unit, group, measure, range), [report, unit, group, measure]);
   const stored = useAsync("settings", () => source.settings());
+  const budgets = useAsync("budgets", () => source.budgets());
   const [changed, setChanged] = useState<ReaderSettings | null>(null);
   const settings = changed ?? (stored.state === "ready" ? stored.value : null);
   const [periods, setPeriods] = useState(false);
   const [allGroups, setAllGroups] = useState(false);
   if (!report.rows.length && !waiting) {
-    return (
-      <Empty title="No usage in this period">
-        <p>Choose a longer period above.</p>
-      </Empty>
-    );
+    return <NoUsage only={only} choose={choose} />;
   }
   const hrefOf = (period: string) => {
     const [from, to] = daysOf(period, unit);
     return reportHref(route, { from, to, unit: null });
   };
-  const budget = measure === "cost" && unit !== "hour" ? (settings?.[unit] ?? null) : null;
+  const scoped = budgets.state === "ready" ? budgets.value.find((one) => one.per === unit && one.project === (only.project ?? null) && one.model === (only.model ?? null)) : undefined;
+  const isFiltered = Boolean(only.project ?? only.model);
+  const budget = measure === "cost" && unit !== "hour" ? ((isFiltered ? scoped?.amount_usd : settings?.[unit]) ?? null) : null;
   const over = budget === null ? 0 : chart.columns.filter((column) => total(column) > budget).length;
   const ranked = sumByGroup(report.rows, group).sort((a, b) => measureOf(b, measure) - measureOf(a, measure));
   return (
     <>
-      <Totals usage={report.usage} peak={measure === "cost" ? peakOf(chart) : null} unit={unit} />
+      <Totals usage={report.usage} peak={measure === "cost" ? peakOf(chart) : null} unit={unit}>
+        <Change range={range} only={only} cost={number(report.usage, "cost_usd")} />
+        <Forecast only={only} budgets={budgets.state === "ready" ? budgets.value : []} />
+      </Totals>
       <div className="choices">
         <ChipGroup label="Group" options={GROUPS} value={wanted.group} name={(name) => `By ${GROUP_NAMES[name]}`} onChoose={(by) => choose({ by })} />
         {group !== "tool" && <ChipGroup label="Measure" options={MEASURES} value={measure} name={capitalized} onChoose={(measure) => choose({ measure })} />}
         {unit !== "hour" && <ChipGroup label="Unit" options={UNITS} value={wanted.unit === "hour" ? null : wanted.unit} name={capitalized} onChoose={(unit) => choose({ unit })} />}
         {waiting && <span className="muted delayed">Counting…</span>}
-        {settings && measure === "cost" && unit !== "hour" && <BudgetField unit={unit} settings={settings} onChange={setChanged} />}
+        {settings && !isFiltered && measure === "cost" && unit !== "hour" && <BudgetField unit={unit} settings={settings} onChange={setChanged} />}
       </div>
       <ColumnChart
         chart={chart}
@@ -180,6 +189,16 @@ function Report({ report, view, wanted, waiting, route, choose }: ReportProps) {
           {over ? `${plural(over, unit)} of ${chart.columns.length} above the budget of ${money(budget)}.` : `No ${unit} above the budget of ${money(budget)}.`}
         </p>
       )}
+      <div className="usage-pair">
+        <section aria-labelledby="where">
+          <h2 id="where">Where it went</h2>
+          <UsageBars rows={ranked.slice(0, FIRST_GROUPS)} group={group} measure={measure} total={ranked.reduce((sum, row) => sum + measureOf(row, measure), 0)} range={range} only={only} />
+        </section>
+        <section className="why" aria-labelledby="why">
+          <h2 id="why">Why</h2>
+          <WhyItCost range={range} only={only} />
+        </section>
+      </div>
       <UsageTable
         label={GROUP_NAMES[group]}
         rows={allGroups ? ranked : ranked.slice(0, FIRST_GROUPS)}
@@ -187,6 +206,7 @@ function Report({ report, view, wanted, waiting, route, choose }: ReportProps) {
         calls={group === "tool"}
         name={(row) => groupName(row, group)}
         title={(row) => String(row[group] ?? "")}
+        href={(row) => sessionsHref(row, group, range, only)}
       />
       {ranked.length > FIRST_GROUPS && (
         <button type="button" className="show-more" aria-expanded={allGroups} onClick={() => setAllGroups(!allGroups)}>
@@ -194,7 +214,7 @@ function Report({ report, view, wanted, waiting, route, choose }: ReportProps) {
         </button>
       )}
       {group === "tool" && <p className="note usage-note">The cost of a response is shared equally by its calls; its tokens cannot be.</p>}
-      <WhenAndWhere range={range} measure={measure} />
+      <WhenAndWhere range={range} only={only} measure={measure} />
       <p>
         <button type="button" className="show-more" aria-expanded={periods} onClick={() => setPeriods(!periods)}>
           {periods ? "Hide the figures" : "Show the figures"} of each {unit}
@@ -221,7 +241,7 @@ function peakOf({ columns }: Chart): Column | null {
 }
 
 /** The totals of the range, and once what is unknown about them. */
-function Totals({ usage, peak, unit }: { usage: UsageReport["totals"]; peak: Column | null; unit: Unit }) {
+function Totals({ usage, peak, unit, children }: { usage: UsageReport["totals"]; peak: Column | null; unit: Unit; children: ReactNode }) {
   const cost = number(usage, "cost_usd");
   const read = number(usage, "cache_read_tokens");
   const input = tokensOf(usage) - number(usage, "output_tokens");
@@ -229,6 +249,7 @@ function Totals({ usage, peak, unit }: { usage: UsageReport["totals"]; peak: Col
     <>
       <p className="usage-totals">
         <Total value={money(cost, usage.lower_bound)} name="at list prices" title={exactMoney(cost)} />
+        {children}
         <Total value={tokens(tokensOf(usage))} name="tokens" title={`${exact(tokensOf(usage))} tokens`} />
         <Total value={exact(number(usage, "responses"))} name="responses" />
         {input > 0 && (
@@ -246,23 +267,24 @@ function Totals({ usage, peak, unit }: { usage: UsageReport["totals"]; peak: Col
 }
 
 /** The hours of the week and the sessions with the most usage of a range. */
-function WhenAndWhere({ range: [since, until], measure }: { range: Range; measure: Measure }) {
+function WhenAndWhere({ range: [since, until], only, measure }: { range: Range; only: View["only"]; measure: Measure }) {
   const source = useSource();
   const loaded = useLastReady(
-    useAsync(`${since} ${until} ${measure}`, () =>
+    useAsync(`${since} ${until} ${JSON.stringify(only)} ${measure}`, () =>
       Promise.all([
-        source.usageReport({ by: "weekday,hour", since, until }),
-        source.topSessions(since, until, measure, TOP),
+        source.usageReport({ by: "weekday,hour", since, until, ...only }),
+        source.topSessions({ since, until, ...only }, measure, TOP),
       ]),
     ),
   );
-  const [hours, sessions] = loaded.state === "ready" ? loaded.value : [null, []];
   if (loaded.state === "failed") return <p className="note error">{loaded.error.message}</p>;
+  if (loaded.state === "loading") return <p className="muted delayed usage-pair">Counting…</p>;
+  const [hours, sessions] = loaded.value;
   return (
     <div className="usage-pair">
       <section>
         <h2>Hours of the week</h2>
-        <Heatmap rows={hours?.rows ?? []} measure={measure} format={FORMATS[measure]} />
+        <Heatmap rows={hours.rows} measure={measure} format={FORMATS[measure]} />
       </section>
       <section>
         <h2>Top sessions</h2>

@@ -1,5 +1,7 @@
 /** Columns over time: the data of a stacked column chart. */
 
+import { isoDay } from "../kit/format";
+
 /** The units of a time axis; hours are those of one day. */
 export const UNITS = ["day", "week", "month"] as const;
 export type Unit = (typeof UNITS)[number] | "hour";
@@ -91,12 +93,16 @@ const STEPS: Record<Exclude<Unit, "hour">, (day: Date) => void> = {
   month: (day) => day.setUTCMonth(day.getUTCMonth() + 1),
 };
 
-/** The last so many days, today included, in the time zone of the browser; null for all. */
+/** A day some days later, or earlier. */
+export function dayAfter(day: string, step = 1): string {
+  const date = new Date(`${day}T12:00:00Z`);
+  date.setUTCDate(date.getUTCDate() + step);
+  return date.toISOString().slice(0, 10);
+}
+
+/** The last so many days, today included; null for all. */
 export function lastDays(days: number | null, now = new Date()): Range {
-  const date = (back: number) => {
-    const day = new Date(now.getFullYear(), now.getMonth(), now.getDate() - back, 12);
-    return `${day.getFullYear()}-${String(day.getMonth() + 1).padStart(2, "0")}-${String(day.getDate()).padStart(2, "0")}`;
-  };
+  const date = (back: number) => dayAfter(isoDay(now), -back);
   return [days === null ? null : date(days - 1), date(0)];
 }
 

@@ -1,45 +1,75 @@
-/** The rows of the library: grouped by project, or in one sorted list; repeats are folded. */
+/** The rows of the library: sessions in an order, below the headings of their groups; repeats are folded. */
 
+import { isoDay, model } from "../kit/format";
 import type { LibraryRow } from "../data/values";
 
-export const SORTS = ["projects", "newest", "turns", "tokens", "cost", "title"] as const;
-export type Sort = (typeof SORTS)[number];
+export const GROUPS = ["project", "day", "branch", "none"] as const;
+export type Group = (typeof GROUPS)[number];
 
-/** The name of an order on the page. */
-export const sortName = (sort: Sort): string => (sort === "projects" ? "By project" : sort.charAt(0).toUpperCase() + sort.slice(1));
+type Value = (row: LibraryRow) => number | string;
+/** What sessions can be sorted by: the largest number first, texts from A to Z. */
+const SORT_VALUES = {
+  updated: (row) => (row.updated ? Date.parse(row.updated) : 0),
+  title: (row) => row.title.toLowerCase(),
+  branch: (row) => (row.git_branch ?? "").toLowerCase(),
+  turns: (row) => row.turns ?? -1,
+  tokens: (row) => row.figures?.tokens ?? -1,
+  cost: (row) => row.figures?.cost_usd ?? -1,
+  changed: (row) => (row.lines_added ?? -1) + (row.lines_removed ?? 0),
+  model: (row) => model(row.models[0] ?? ""),
+} satisfies Record<string, Value>;
+export type SortName = keyof typeof SORT_VALUES;
+/** A column, and whether its order is reversed. */
+export interface Sort {
+  by: SortName;
+  reversed: boolean;
+}
+
+export function parseSort(text: string): Sort {
+  const by = text.replace(/^-/, "");
+  return { by: Object.hasOwn(SORT_VALUES, by) ? (by as SortName) : "updated", reversed: text.startsWith("-") };
+}
+
+/** The text of an order after a click on a column: that column, then reversed. */
+export const clickedSort = ({ by, reversed }: Sort, column: SortName): string =>
+  by === column && !reversed ? `-${column}` : column === "updated" ? "" : column;
 
 /** From so many sessions with one title on, they are one row. */
 const REPEATS = 4;
 
-export interface ProjectGroup {
-  project: string;
+export interface GroupRow {
+  kind: "group";
+  /** The value that its sessions share. */
+  name: string;
+  group: Group;
   guessed: boolean;
   sessions: LibraryRow[];
+  folded: boolean;
 }
 
-/** A session, which names its project if there are no headings. */
+/** Sessions with one title. */
+export interface RepeatsRow {
+  kind: "repeats";
+  key: string;
+  sessions: LibraryRow[];
+  open: boolean;
+  showProject: boolean;
+}
+
+/** A session, which names its project if its group does not. */
 export interface SessionEntry {
+  kind: "session";
   session: LibraryRow;
   showProject: boolean;
-  /** How many sessions with the same title and project it stands for. */
-  repeats: number;
+  /** True below a row of repeats. */
+  nested: boolean;
 }
 
-/** The heading of a project, or a session. */
-export type ListRow = ProjectGroup | SessionEntry;
-
-/** The sessions that are one row, by this key. */
-export const repeatKey = ({ project, title }: LibraryRow): string => `${project}\n${title}`;
+export type ListRow = GroupRow | RepeatsRow | SessionEntry;
 
 /** True if nobody asked anything in the session: it is empty, or has commands of the client alone. */
 export const isEmptySession = ({ title, turns, figures, live }: LibraryRow): boolean =>
   !live && (turns === 0 || (turns !== null && !figures?.tokens && (!title || /^\/[\w:-]+(\s|$)/.test(title))));
-
-const SORT_VALUES: Record<Exclude<Sort, "projects" | "newest" | "title">, (row: LibraryRow) => number> = {
-  turns: (row) => row.turns ?? -1,
-  tokens: (row) => row.figures?.tokens ?? -1,
-  cost: (row) => row.figures?.cost_usd ?? -1,
-};
 
 /** True if the row contains every word of the filter. */
 export function matchesWords(row: LibraryRow, filter: string): boolean {
@@ -47,42 +77,74 @@ export function matchesWords(row: LibraryRow, filter: string): boolean {
   return filter.toLowerCase().split(/\s+/).every((word) => text.includes(word));
 }
 
-/** The rows of sessions in an order; repeats are one row unless their key is among the unfolded ones. */
-export function listRows(sessions: LibraryRow[], sort: Sort, unfolded: ReadonlySet<string> = new Set()): ListRow[] {
-  if (sort === "projects") {
-    return groupByProject(sessions).flatMap((group) => [group, ...foldRepeats(group.sessions, false, unfolded)]);
-  }
-  return foldRepeats(sortSessions(sessions, sort), true, unfolded);
+interface Arrangement {
+  group: Group;
+  sort: Sort;
+  /** The groups that are folded, and the repeats that are open, by key. */
+  toggled: ReadonlySet<string>;
 }
 
-function foldRepeats(sessions: LibraryRow[], showProject: boolean, unfolded: ReadonlySet<string>): SessionEntry[] {
-  const counts = new Map<string, number>();
-  for (const session of sessions) counts.set(repeatKey(session), (counts.get(repeatKey(session)) ?? 0) + 1);
-  const seen = new Set<string>();
-  return sessions.flatMap((session) => {
-    const key = repeatKey(session);
-    const count = counts.get(key) ?? 1;
-    const repeats = session.title && count >= REPEATS && !unfolded.has(key) ? count : 1;
-    if (repeats > 1 && seen.has(key)) return [];
-    seen.add(key);
-    return [{ session, showProject, repeats }];
+export const groupKey = (group: Group, name: string): string => `${group}\n${name}`;
+
+/** The rows of sessions. */
+export function listRows(sessions: LibraryRow[], { group, sort, toggled }: Arrangement): ListRow[] {
+  const sorted = sortSessions(sessions, sort);
+  if (group === "none") return foldRepeats(sorted, true, toggled);
+  const groups = new Map<string, LibraryRow[]>();
+  for (const session of sorted) {
+    const name = NAMES[group](session);
+    const known = groups.get(name);
+    if (known) known.push(session);
+    else groups.set(name, [session]);
+  }
+  return ordered([...groups], sort).flatMap(([name, members]): ListRow[] => {
+    const folded = toggled.has(groupKey(group, name));
+    const heading: GroupRow = { kind: "group", name, group, guessed: group === "project" && members.every((row) => row.project_guessed), sessions: members, folded };
+    return folded ? [heading] : [heading, ...foldRepeats(members, group !== "project", toggled)];
   });
 }
 
-/** Sessions in an order; they come newest first. */
-export function sortSessions(sessions: LibraryRow[], sort: Sort): LibraryRow[] {
-  if (sort === "projects" || sort === "newest") return sessions;
-  if (sort === "title") return sessions.toSorted((a, b) => a.title.localeCompare(b.title));
-  return sessions.toSorted((a, b) => SORT_VALUES[sort](b) - SORT_VALUES[sort](a));
+const NAMES: Record<Exclude<Group, "none">, (row: LibraryRow) => string> = {
+  project: (row) => row.project,
+  day: (row) => (row.updated ? isoDay(new Date(row.updated)) : ""),
+  branch: (row) => row.git_branch ?? "",
+};
+
+const SUMMED: ReadonlySet<SortName> = new Set<SortName>(["turns", "tokens", "cost", "changed"]);
+
+/** Groups by the sum of what their sessions are sorted by, if it can be summed; else by their first session. */
+function ordered(groups: [string, LibraryRow[]][], { by, reversed }: Sort): [string, LibraryRow[]][] {
+  if (!SUMMED.has(by)) return groups;
+  const sum = (rows: LibraryRow[]) => rows.reduce((total, row) => total + Math.max(0, Number(SORT_VALUES[by](row))), 0);
+  return groups.sort(([, a], [, b]) => (reversed ? sum(a) - sum(b) : sum(b) - sum(a)));
 }
 
-/** Sessions by project. Sessions are sorted newest first, and so are the projects. */
-function groupByProject(sessions: LibraryRow[]): ProjectGroup[] {
-  const byProject = new Map<string, ProjectGroup>();
+function foldRepeats(sessions: LibraryRow[], showProject: boolean, toggled: ReadonlySet<string>): ListRow[] {
+  const repeats = new Map<string, LibraryRow[]>();
+  const keyOf = ({ project, title, prompts_only }: LibraryRow) => (title && !prompts_only ? `${project}\n${title}` : "");
   for (const session of sessions) {
-    const group = byProject.get(session.project);
-    if (group) group.sessions.push(session);
-    else byProject.set(session.project, { project: session.project, guessed: session.project_guessed, sessions: [session] });
+    const known = repeats.get(keyOf(session));
+    if (known) known.push(session);
+    else repeats.set(keyOf(session), [session]);
   }
-  return [...byProject.values()];
+  return sessions.flatMap((session): ListRow[] => {
+    const key = keyOf(session);
+    const same = repeats.get(key) ?? [];
+    if (!key || same.length < REPEATS) return [{ kind: "session", session, showProject, nested: false }];
+    if (same[0] !== session) return [];
+    const open = toggled.has(key);
+    const members = open ? same.map((one): ListRow => ({ kind: "session", session: one, showProject: false, nested: true })) : [];
+    return [{ kind: "repeats", key, sessions: same, open, showProject }, ...members];
+  });
+}
+
+/** Sessions in an order; of equal ones, those first that come first. */
+export function sortSessions(sessions: LibraryRow[], { by, reversed }: Sort): LibraryRow[] {
+  const value: Value = SORT_VALUES[by];
+  const sign = reversed ? -1 : 1;
+  return sessions.toSorted((one, other) => {
+    const [a, b] = [value(one), value(other)];
+    if (typeof a === "string" && typeof b === "string") return sign * ((a === "" ? 1 : 0) - (b === "" ? 1 : 0) || a.localeCompare(b));
+    return sign * (Number(b) - Number(a));
+  });
 }

@@ -10,9 +10,11 @@ interface ListState {
   texts: number;
   /** True if all sessions that match are shown, not just the first. */
   allSessions: boolean;
+  /** The groups that are folded, and the repeats that are open. */
+  toggled: string[];
 }
 
-const FIRST: ListState = { top: 0, texts: 0, allSessions: false };
+const FIRST: ListState = { top: 0, texts: 0, allSessions: false, toggled: [] };
 
 export const listState = (): ListState => ({ ...FIRST, ...(history.state as { list?: Partial<ListState> } | null)?.list });
 

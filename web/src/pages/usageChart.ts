@@ -4,7 +4,7 @@ import { folder, model } from "../kit/format";
 import type { UsageRow } from "../data/source";
 import { columnsOf, type Chart, type Range, type Unit } from "./columns";
 
-export const GROUPS = ["model", "project", "agent_type", "tool"] as const;
+export const GROUPS = ["project", "model", "agent_type", "tool"] as const;
 export type Group = (typeof GROUPS)[number];
 export type Measure = "cost" | "tokens";
 

@@ -3,6 +3,7 @@
 import { useEffect, useMemo, useRef, useState } from "react";
 import { MessageContext, useSource } from "../contexts";
 import { visible } from "../kit/PlainText";
+import { setPageTitle } from "../kit/tabTitle";
 import { toError } from "../kit/toError";
 import { hasTarget, type SessionRoute } from "../route";
 import { Bar } from "../shell/Bar";
@@ -54,7 +55,7 @@ export function SessionPage({ route, hash }: { route: SessionRoute; hash: string
         if (opened) catchUp(store, opened);
         if (early) store.update(early);
         setStore(store);
-        document.title = `${visible(store.overview.title)} · reread`;
+        setPageTitle(`${visible(store.overview.title)} · reread`);
       },
       (error: unknown) => {
         if (!current) return;

@@ -1,12 +1,16 @@
 /** The reader: shows the page that the address names. */
 
-import { useMemo } from "react";
-import { PictureUrlContext, SourceContext, useSource } from "../contexts";
+import { useEffect, useLayoutEffect, useMemo } from "react";
+import { LibraryContext, PictureUrlContext, SourceContext, useSource } from "../contexts";
 import { settings } from "../kit/settings";
 import { useSelector } from "../kit/store";
+import { setPageTitle, setWaiting } from "../kit/tabTitle";
 import { toggleTheme } from "../kit/theme";
+import { LibraryStore } from "../data/libraryStore";
 import { LibraryPage } from "../pages/LibraryPage";
+import { useNotifications, useRunning } from "../pages/NowPanel";
 import { ReviewPage } from "../pages/ReviewPage";
+import { SettingsPage } from "../pages/SettingsPage";
 import { StatsPage } from "../pages/StatsPage";
 import { TeamPage } from "../pages/TeamPage";
 import { UsagePage } from "../pages/UsagePage";
@@ -35,24 +39,45 @@ export function App({ source }: { source: Source }) {
     { name: "Switch between diffs side by side and inline", also: "split unified changes view", run: () => settings.toggleSideBySide() },
     ...(source.can.library ? [{ name: "Show or hide the list of sessions beside a session", also: "sidebar pane panel", run: () => settings.toggleSessionsPane() }] : []),
   ]);
+  const library = useMemo(() => new LibraryStore(source), [source]);
+  const isList = route.page !== "session" && source.can.library; // the stream of a session says what runs, too
+  useEffect(() => (isList ? library.watch() : undefined), [library, isList]);
   return (
     <SourceContext value={source}>
-      <PictureUrlContext value={source.pictureUrl}>
-        <CurrentPage route={route} hash={hash} />
-      </PictureUrlContext>
+      <LibraryContext value={library}>
+        <Waiting />
+        <PictureUrlContext value={source.pictureUrl}>
+          <CurrentPage route={route} hash={hash} />
+        </PictureUrlContext>
       {source.connection && <ConnectionNotice connection={source.connection} />}
       {shown === "shortcuts" && <KeyboardShortcuts onClose={() => overlay.show(null)} />}
       {shown === "palette" && <Palette onClose={closePalette} />}
+      </LibraryContext>
     </SourceContext>
   );
+}
+
+/** Counts the sessions that wait in the title of the tab, and tells of them. */
+function Waiting() {
+  const now = useRunning();
+  const waiting = now?.waiting ?? 0;
+  useEffect(() => setWaiting(waiting), [waiting]);
+  useNotifications(now?.sessions ?? []);
+  return null;
 }
 
 /** Unless the action of the palette showed something else. */
 const closePalette = () => overlay.shown === "palette" && overlay.show(null);
 
+const REPORTS = { usage: UsagePage, stats: StatsPage, team: TeamPage, settings: SettingsPage };
+const TITLES: Partial<Record<Route["page"], string>> = { usage: "Usage · reread", stats: "Statistics · reread", team: "Team · reread", settings: "Settings · reread" };
+
 function CurrentPage({ route, hash }: { route: Route; hash: string }) {
   const { can } = useSource();
   const pane = useSelector(settings, ({ sessionsPane }) => sessionsPane) && can.library;
+  useLayoutEffect(() => {
+    if (route.page !== "session") setPageTitle(TITLES[route.page] ?? "reread");
+  }, [route.page]);
   if (route.page === "session") {
     const { session, agent, branch } = route.thread;
     return (
@@ -62,9 +87,9 @@ function CurrentPage({ route, hash }: { route: Route; hash: string }) {
       </>
     );
   }
-  if (route.page === "library" || route.page === "captured") return <LibraryPage key={route.page} route={route} />;
+  if (route.page === "library") return <LibraryPage route={route} />;
   if (route.page === "review") return <ReviewPage key={`${route.session} ${route.commit}`} route={route} />;
-  if (route.page === "usage") return <UsagePage route={route} />;
-  if (route.page === "team") return <TeamPage route={route} />;
-  return route.page === "stats" ? <StatsPage route={route} /> : <UnknownPage />;
+  if (route.page === "unknown") return <UnknownPage />;
+  const Page = REPORTS[route.page];
+  return <Page route={route} />;
 }

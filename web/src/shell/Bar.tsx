@@ -1,12 +1,21 @@
 /** The bar at the top: logo, search and the links between pages. */
 
-import type { ReactNode } from "react";
+import { useState, type ReactNode } from "react";
 import { useSource } from "../contexts";
+import { SearchField } from "../kit/SearchField";
 import { settings } from "../kit/settings";
 import { useSelector } from "../kit/store";
 import { toggleTheme } from "../kit/theme";
-import type { Route } from "../route";
+import { listHref, type Route } from "../route";
 import { overlay } from "./overlay";
+import { useShortcuts } from "./shortcuts";
+
+/** The search over all sessions on a page without one of its own: Enter leads to what it finds. */
+function SearchEverywhere() {
+  const [text, setText] = useState("");
+  useShortcuts({ searchAll: () => document.querySelector<HTMLInputElement>(".bar input[type=search]")?.focus() });
+  return <SearchField label="Search all sessions" value={text} onChange={setText} onEnter={() => text.trim() && location.assign(listHref({ filter: text }))} />;
+}
 
 export function Bar({ page, children }: { page: Route["page"]; children?: ReactNode }) {
   const { can, home, team } = useSource();
@@ -26,13 +35,12 @@ export function Bar({ page, children }: { page: Route["page"]; children?: ReactN
           List
         </button>
       )}
-      <div className="bar-middle">{children}</div>
+      <div className="bar-middle">{children ?? (page !== "session" && can.library && <SearchEverywhere />)}</div>
       <nav aria-label="Pages">
         {can.library && link("library", "#/", "Sessions")}
         {can.usage && link("usage", "#/usage", "Usage")}
         {can.usage && link("stats", "#/stats", "Statistics")}
         {team && link("team", "#/team", "Team")}
-        {can.library && link("captured", "#/captured", "Captured")}
         <button
           type="button"
           className="palette-button"
@@ -42,15 +50,15 @@ export function Bar({ page, children }: { page: Route["page"]; children?: ReactN
         >
           Go to <kbd>{/Mac|iP/.test(navigator.platform) ? "⌘K" : "Ctrl K"}</kbd>
         </button>
-        <button
-          type="button"
-          className="link-button"
-          aria-label="Switch between light and dark"
-          title="Switch between light and dark"
-          onClick={toggleTheme}
-        >
-          ☾
-        </button>
+        {can.library ? (
+          <a className="gear" href="#/settings" aria-label="Settings" title="Settings" aria-current={page === "settings" ? "page" : undefined}>
+            ⚙
+          </a>
+        ) : (
+          <button type="button" className="link-button" aria-label="Switch between light and dark" title="Switch between light and dark" onClick={toggleTheme}>
+            ☾
+          </button>
+        )}
       </nav>
     </header>
   );

@@ -1,9 +1,11 @@
 /** The palette (Ctrl-K): go to a session or a page, or carry out an action, by a few letters of its name. */
 
 import { useEffect, useId, useLayoutEffect, useRef, useState, type KeyboardEvent } from "react";
-import { useSource } from "../contexts";
+import { useLibraryStore, useSource } from "../contexts";
 import { PlainText } from "../kit/PlainText";
-import type { LibraryNow, LibraryRow } from "../data/values";
+import { useSelector } from "../kit/store";
+import type { LibraryRow } from "../data/values";
+import { useRunning } from "../pages/NowPanel";
 import { availableActions } from "./actions";
 import { entryGroups, type Entry } from "./entries";
 
@@ -15,7 +17,7 @@ export function Palette({ onClose }: { onClose(): void }) {
   const [at, setAt] = useState(0);
   const sessions = useSessions();
   const [actions] = useState(availableActions);
-  const now = useNow();
+  const now = useRunning();
   const groups = entryGroups(text, sessions, actions, source, now);
   const entries = groups.flatMap(({ entries }) => entries);
   const current = entries[Math.min(at, entries.length - 1)];
@@ -101,7 +103,7 @@ export function Palette({ onClose }: { onClose(): void }) {
         ))}
       </div>
       <p className="note" role="status">
-        {!entries.length && "Nothing has this name."}
+        {!entries.length && "No session, page or action has this name."}
       </p>
     </dialog>
   );
@@ -116,42 +118,14 @@ function Marked({ text, marks }: { text: string; marks: Entry["marks"] }) {
   });
 }
 
-function useNow(): LibraryNow | null {
-  const source = useSource();
-  const [now, setNow] = useState<LibraryNow | null>(null);
-  useEffect(() => {
-    if (!source.can.library) return;
-    let current = true;
-    source.now().then(
-      (value) => current && setNow(value),
-      () => undefined, // as with the sessions
-    );
-    return () => {
-      current = false;
-    };
-  }, [source]);
-  return now;
-}
+const NONE: LibraryRow[] = [];
 
-/** The sessions of the last time are shown at once. */
-let lastSessions: LibraryRow[] = [];
-
+/** The sessions as they are known, at once, and then as they are. */
 function useSessions(): LibraryRow[] {
-  const source = useSource();
-  const [sessions, setSessions] = useState(lastSessions);
+  const { can } = useSource();
+  const store = useLibraryStore();
   useEffect(() => {
-    if (!source.can.library) return;
-    let current = true;
-    source.library().then(
-      ({ sessions }) => {
-        lastSessions = sessions;
-        if (current) setSessions(sessions);
-      },
-      () => undefined, // the notice about the connection says it; pages and actions are still there
-    );
-    return () => {
-      current = false;
-    };
-  }, [source]);
-  return sessions;
+    if (can.library) store.refresh();
+  }, [can, store]);
+  return useSelector(store, ({ library }) => library?.sessions ?? NONE);
 }

@@ -2,11 +2,11 @@
 
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { useEffect, useMemo, useRef, useState } from "react";
-import { useSource } from "../contexts";
+import { useLibraryStore } from "../contexts";
 import { when } from "../kit/format";
 import { LiveDot } from "../kit/LiveDot";
 import { PlainText } from "../kit/PlainText";
-import { useAsync, useLastReady } from "../kit/useAsync";
+import { useSelector } from "../kit/store";
 import { VirtualRows } from "../kit/VirtualRows";
 import { isEmptySession, matchesWords } from "../pages/groupSessions";
 import { sessionHref } from "../route";
@@ -18,12 +18,15 @@ const ROW = 52;
 const left = { filter: "", top: 0 };
 
 export function SessionsPane({ current }: { current: string }) {
-  const source = useSource();
+  const store = useLibraryStore();
   const [filter, setFilter] = useState(left.filter);
-  const loaded = useLastReady(useAsync("library", () => source.library(), useVisits(current)));
+  const visits = useVisits(current);
+  useEffect(store.refresh, [store, visits]);
+  const library = useSelector(store, ({ library }) => library);
+  const failed = useSelector(store, ({ failed }) => failed);
   const sessions = useMemo(
-    () => (loaded.state === "ready" ? loaded.value.sessions : []).filter((row) => (row.key === current || !(isEmptySession(row) || row.prompts_only)) && matchesWords(row, filter)),
-    [loaded, filter, current],
+    () => (library?.sessions ?? []).filter((row) => (row.key === current || !(isEmptySession(row) || row.prompts_only)) && matchesWords(row, filter)),
+    [library, filter, current],
   );
   const scroller = useRef<HTMLDivElement>(null);
   const list = useVirtualizer({
@@ -34,7 +37,7 @@ export function SessionsPane({ current }: { current: string }) {
     overscan: 8,
   });
   const at = sessions.findIndex(({ key }) => key === current);
-  const ready = loaded.state === "ready";
+  const ready = library !== null;
   useEffect(() => {
     if (ready && at >= 0) list.scrollToIndex(at, { align: "auto" });
   }, [current, ready]);
@@ -48,7 +51,7 @@ export function SessionsPane({ current }: { current: string }) {
         onChange={(event) => setFilter((left.filter = event.target.value))}
       />
       <div className="pane-scroll" ref={scroller} onScroll={(event) => (left.top = event.currentTarget.scrollTop)}>
-        {loaded.state === "failed" && <p className="note error">{loaded.error.message}</p>}
+        {failed && <p className="note error">{failed.message}</p>}
         {ready && !sessions.length && <p className="note">No sessions match.</p>}
         <VirtualRows list={list}>{(index) => sessions[index] && <PaneRow row={sessions[index]} isCurrent={index === at} />}</VirtualRows>
       </div>

@@ -29,10 +29,12 @@ export interface EntryGroup {
 }
 
 const PAGES: [name: string, detail: string, href: string][] = [
-  ["Sessions", "all sessions", listHref({ page: "library" })],
+  ["Sessions", "all sessions", listHref()],
   ["Usage", "tokens and cost", "#/usage"],
   ["Statistics", "calls, failures and time", "#/stats"],
-  ["Captured", "what was captured", listHref({ page: "captured" })],
+  ["Settings", "theme, budgets, prices, folders", "#/settings"],
+  ["Starred sessions", "sessions with a star", listHref({ only: { starred: "1" } })],
+  ["Captured sessions", "what was captured", listHref({ only: { captured: "1" } })],
 ];
 
 /** The groups that have entries, in order. */
@@ -115,5 +117,5 @@ const searchEntry = (query: string): Entry => ({
   name: `Search all sessions for “${query}”`,
   detail: "",
   marks: [],
-  target: listHref({ page: "library", filter: query }),
+  target: listHref({ filter: query }),
 });

@@ -29,7 +29,7 @@ export const SHORTCUTS = [
   {
     keys: "s",
     help: "Star this session, or the row",
-    commands: [["s", "star", "Star this session"], ["s", "unstar", "Take the star away"], ["s", "starRow"]],
+    commands: [["s", "star", "Star this session"], ["s", "unstar", "Remove star"], ["s", "starRow"]],
   },
   { keys: "/", help: "Search", commands: [["/", "searchSession", "Search this session"], ["/", "searchAll"]] },
   { keys: "Ctrl K or ⌘ K", help: "Go to a session, a page or an action", commands: [["Mod+k", "palette"]] },

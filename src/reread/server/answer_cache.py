@@ -1,0 +1,61 @@
+"""Answers about all sessions, kept until one of their files changes.
+
+To see whether the facts of thousands of sessions still hold takes longer than to count them: the state of each file,
+and of the copies of it that are kept, has to be looked at. The server watches these files anyway.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+from datetime import date
+from typing import Any
+
+from reread.base import jsontext
+from reread.disk.cache import FileState
+from reread.reports.facts_cache import KnownFacts, remembering
+from reread.server.library import SessionLibrary
+
+MOST_ANSWERS = 64
+
+Make = Callable[[SessionLibrary, Mapping[str, str]], Any]
+
+
+class AnswerCache:
+    """The answers to requests about a library, and the facts that they were made from."""
+
+    def __init__(self, library: SessionLibrary) -> None:
+        self._library = library
+        self._lock = threading.Lock()
+        self._counting = threading.Lock()
+        """One answer is made at a time: the next finds the facts that it read."""
+        self._states: dict[str, FileState] = {}
+        self._answers: dict[Any, bytes] = {}
+        self._facts: KnownFacts = {}
+
+    def answer(self, make: Make, query: Mapping[str, str]) -> bytes:
+        """Return the JSON of an answer: the last one if nothing has changed since."""
+        key = (make, tuple(sorted(query.items())), date.today())
+        with self._lock:
+            self._forget_changes()
+            states, facts, known = self._states, self._facts, self._answers.get(key)
+        if known is not None:
+            return known
+        with self._counting, remembering(facts):
+            answer = jsontext.dumps(make(self._library, query))
+        with self._lock:
+            if self._states is states:
+                self._answers[key] = answer
+                while len(self._answers) > MOST_ANSWERS:
+                    del self._answers[next(iter(self._answers))]
+        return answer
+
+    def _forget_changes(self) -> None:
+        """Forget all answers if a file changed, and the facts of the session it belongs to."""
+        states = self._library.watched_files().states
+        if states is self._states or states == self._states:
+            return
+        changed = {path for path in states.keys() | self._states.keys() if states.get(path) != self._states.get(path)}
+        owners = {self._library.owner(path) for path in changed}
+        kept = {} if None in owners else {path: facts for path, facts in self._facts.items() if path not in owners}
+        self._states, self._facts, self._answers = dict(states), kept, {}

@@ -1,0 +1,123 @@
+/** How the list is grouped and what it is narrowed to: chips that the address carries. */
+
+import { useState } from "react";
+import { capitalized, exact, isoDay } from "../kit/format";
+import { visible } from "../kit/PlainText";
+import type { Filters } from "../route";
+import type { LibraryRow } from "../data/values";
+import { lastDays } from "./columns";
+import { GROUPS, type Group } from "./groupSessions";
+import { CHOICES, choicesOf, daysName, SWITCHES, valueName, type Switch } from "./libraryFilters";
+
+interface Props {
+  /** All sessions, of which the values come. */
+  sessions: LibraryRow[];
+  only: Filters;
+  group: Group;
+  onGroup(group: Group): void;
+  /** Called with changes of the filters; an empty text removes one. */
+  onChange(changes: Filters): void;
+}
+
+export function FilterBar({ sessions, only, group, onGroup, onChange }: Props) {
+  return (
+    <div className="filter-bar">
+      <label className="group-by">
+        Group{" "}
+        <select value={group} onChange={(event) => onGroup(event.target.value as Group)}>
+          {GROUPS.map((name) => (
+            <option key={name} value={name}>
+              {capitalized(name)}
+            </option>
+          ))}
+        </select>
+      </label>
+      {CHOICES.map((name) => {
+        const chosen = only[name];
+        if (chosen !== undefined) {
+          return <ChosenChip key={name} name={name} value={valueName(name, chosen)} onRemove={() => onChange({ [name]: "" })} />;
+        }
+        const values = choicesOf(sessions, name);
+        if (!values.length) return null;
+        return (
+          <select key={name} className="chip add" aria-label={`Filter by ${name}`} value="" onChange={(event) => onChange({ [name]: event.target.value })}>
+            <option value="">+ {name}</option>
+            {values.map(([value, count]) => (
+              <option key={value} value={value}>
+                {visible(valueName(name, value))} ({exact(count)})
+              </option>
+            ))}
+          </select>
+        );
+      })}
+      <When from={only.from} to={only.to} onChange={onChange} />
+      {(Object.keys(SWITCHES) as Switch[]).map((name) => (
+        <button key={name} type="button" className="chip" aria-pressed={only[name] !== undefined} onClick={() => onChange({ [name]: only[name] ? "" : "1" })}>
+          {SWITCHES[name]}
+        </button>
+      ))}
+    </div>
+  );
+}
+
+export function ChosenChip({ name, value, onRemove }: { name: string; value: string; onRemove(): void }) {
+  return (
+    <button type="button" className="chip on" title={visible(`${value}: remove this filter`)} onClick={onRemove}>
+      <span className="chip-name">{name}:</span> <span className="chip-value">{visible(value)}</span> ×
+    </button>
+  );
+}
+
+/** The days to choose from, and the first and the last of each. */
+const PERIODS: Record<string, () => [from: string | null, to: string]> = {
+  today: () => lastDays(1),
+  yesterday: () => {
+    const [from] = lastDays(2);
+    return [from, from ?? ""];
+  },
+  "7 days": () => lastDays(7),
+  "30 days": () => lastDays(30),
+  "this month": () => monthDays(0),
+  "last month": () => monthDays(-1),
+};
+const OWN = "choose…";
+
+/** The first and the last day of this month, or of another. */
+export function monthDays(step: number, now = new Date()): [from: string, to: string] {
+  const [year, month] = isoDay(now).split("-").map(Number) as [number, number];
+  const day = (months: number, date: number) => new Date(Date.UTC(year, month - 1 + months, date)).toISOString().slice(0, 10);
+  return [day(step, 1), day(step + 1, 0)];
+}
+
+function When({ from, to, onChange }: { from: string | undefined; to: string | undefined; onChange(changes: Filters): void }) {
+  const [own, setOwn] = useState(false);
+  if (own) {
+    return (
+      <span className="days">
+        <input type="date" aria-label="From" value={from ?? ""} onChange={(event) => onChange({ from: event.target.value })} />–
+        <input type="date" aria-label="To" value={to ?? ""} onChange={(event) => onChange({ to: event.target.value })} />
+        <button type="button" className="chip" onClick={() => setOwn(false)}>
+          Done
+        </button>
+      </span>
+    );
+  }
+  if (from || to) return <ChosenChip name="when" value={daysName(from, to)} onRemove={() => onChange({ from: "", to: "" })} />;
+  const choose = (name: string) => {
+    const period = PERIODS[name];
+    if (!period) {
+      setOwn(true);
+      return;
+    }
+    const [first, last] = period();
+    onChange({ from: first ?? "", to: last });
+  };
+  return (
+    <select className="chip add" aria-label="Filter by when" value="" onChange={(event) => choose(event.target.value)}>
+      <option value="">+ when</option>
+      {[...Object.keys(PERIODS), OWN].map((name) => (
+        <option key={name}>{name}</option>
+      ))}
+    </select>
+  );
+}

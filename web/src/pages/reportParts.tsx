@@ -1,0 +1,118 @@
+/** What reports share: filters by project and model, the change from the period before, a forecast, and an empty period. */
+
+import { useEffect } from "react";
+import { useLibraryStore, useSource } from "../contexts";
+import { exact, folder, isoDay, model, money, month } from "../kit/format";
+import { visible } from "../kit/PlainText";
+import { useSelector } from "../kit/store";
+import { useAsync, useLastReady } from "../kit/useAsync";
+import { Empty } from "../shell/PageStates";
+import type { BudgetState } from "../data/source";
+import type { LibraryRow } from "../data/values";
+import { dayAfter, daysOf, type Range } from "./columns";
+import { periodName } from "./ColumnChart";
+import { ChosenChip, monthDays } from "./FilterBar";
+import { choicesOf, daysName } from "./libraryFilters";
+import { number } from "./usageChart";
+
+export interface ReportOnly {
+  project?: string | undefined;
+  model?: string | undefined;
+}
+type Choose = (changes: Record<string, string | null>) => void;
+
+const NAMES: Record<keyof ReportOnly, (value: string) => string> = { project: folder, model };
+const NONE: LibraryRow[] = [];
+
+/** Filters as chips. Their values come from the list of sessions. */
+export function ReportFilters({ only, names = ["project", "model"], onChange }: { only: ReportOnly; names?: (keyof ReportOnly)[]; onChange: Choose }) {
+  const store = useLibraryStore();
+  useEffect(store.load, [store]);
+  const sessions = useSelector(store, ({ library }) => library?.sessions ?? NONE);
+  return (
+    <span className="report-filters">
+      {names.map((name) => {
+        const chosen = only[name];
+        if (chosen) return <ChosenChip key={name} name={name} value={NAMES[name](chosen)} onRemove={() => onChange({ [name]: null })} />;
+        return (
+          <select key={name} className="chip add" aria-label={`Only this ${name}`} value="" onChange={(event) => onChange({ [name]: event.target.value })}>
+            <option value="">+ {name}</option>
+            {choicesOf(sessions, name).map(([value, count]) => (
+              <option key={value} value={name === "model" ? `claude-${value}` : value}>
+                {visible(NAMES[name](value))} ({exact(count)})
+              </option>
+            ))}
+          </select>
+        );
+      })}
+    </span>
+  );
+}
+
+/** How much more or less it was than in as many days before. */
+export function Change({ range: [from, to], only, cost }: { range: Range; only: ReportOnly; cost: number }) {
+  const source = useSource();
+  const days = from ? Math.round((Date.parse(to) - Date.parse(from)) / 86_400_000) + 1 : 0;
+  const since = from && dayAfter(from, -days);
+  const until = from && dayAfter(from, -1);
+  const before = useLastReady(
+    useAsync(`${since} ${until} ${JSON.stringify(only)}`, () => (since ? source.usageReport({ by: "month", since, until, ...only }) : Promise.resolve(null))),
+  );
+  if (before.state !== "ready" || !before.value || !since || !until) return null;
+  const was = number(before.value.totals, "cost_usd");
+  if (!was) return null;
+  const change = Math.round((cost / was - 1) * 100);
+  return (
+    <span className="change" title={`${money(was)} in ${daysName(since, until)}`}>
+      <strong className="num">
+        {change > 0 ? "▲" : change < 0 ? "▼" : "="} {exact(Math.abs(change))} %
+      </strong>{" "}
+      on {daysName(since, until)}
+    </span>
+  );
+}
+
+/** What this month comes to at the rate since it began. */
+export function Forecast({ only, budgets }: { only: ReportOnly; budgets: BudgetState[] }) {
+  const source = useSource();
+  const [first, last] = monthDays(0);
+  const today = isoDay(new Date());
+  const spent = useAsync(`${first} ${JSON.stringify(only)}`, () => source.usageReport({ by: "month", since: first, until: last, ...only }));
+  const over = Number(today.slice(8)) / Number(last.slice(8));
+  if (spent.state !== "ready" || over < 0.1) return null;
+  const forecast = number(spent.value.totals, "cost_usd") / over;
+  const budget = budgets.find((one) => one.per === "month" && one.project === (only.project ?? null) && one.model === (only.model ?? null))?.amount_usd;
+  if (!forecast) return null;
+  return (
+    <span className={budget && forecast > budget ? "over-budget" : undefined} title="At the rate since the month began">
+      <strong className="num">{money(forecast)}</strong> forecast for {month(`${first}T12:00`)}
+      {budget !== undefined && ` of ${money(budget)}`}
+    </span>
+  );
+}
+
+/** A period without usage, and the newest that has some. */
+export function NoUsage({ only, choose }: { only: ReportOnly; choose: Choose }) {
+  const source = useSource();
+  const all = useAsync(JSON.stringify(only), () => source.usageReport({ by: "month", ...only }));
+  const newest = all.state === "ready" ? all.value.rows.flatMap((row) => row.month ?? []).map(String).sort().at(-1) : undefined;
+  return (
+    <Empty title="No usage in this period">
+      {all.state === "loading" && <p className="muted delayed">Looking for the newest…</p>}
+      {newest && (
+        <p>
+          <button
+            type="button"
+            onClick={() => {
+              const [from, to] = daysOf(newest, "month");
+              choose({ from, to, unit: null });
+            }}
+          >
+            Show {periodName(newest)}, the newest with usage
+          </button>
+        </p>
+      )}
+      {all.state === "ready" && !newest && <p>No session has used anything{only.project || only.model ? " with these filters" : " yet"}.</p>}
+    </Empty>
+  );
+}
