@@ -31,7 +31,7 @@ class StubApi:
         self.requests = requests
         self.cache = PromptCache()
         self.failed: set[tuple[str, int]] = set()
-        self._numbers = itertools.count(1)
+        self._numbers = itertools.count(1 + (truth.stat().st_size if truth.exists() else 0))  # no id comes again
         self._lock = threading.Lock()
 
     def serve(self, port: int) -> None:

@@ -61,6 +61,15 @@ class CommittedFile(NamedTuple):
     commit: GitCommit
     file: FileLines
     text: str
+    numbers: array[int]
+    """The number of each line of it."""
+    hash: bytes
+
+    @classmethod
+    def of(cls, commit: GitCommit, file: FileLines, text: str) -> CommittedFile:
+        """Return a file with the numbers of its lines."""
+        numbers = line_numbers(text)
+        return cls(commit, file, text, numbers, hash_lines(numbers))
 
     @property
     def committed(self) -> int:
@@ -110,12 +119,12 @@ class CommitLines:
         return [name for name in dict.fromkeys(names) if name in self._traces]
 
     def _sources(self, one: CommittedFile, states: Mapping[str, _States]) -> Sources:
-        numbers = line_numbers(one.text)
+        numbers = one.numbers
         lines = one.text.encode("utf-8", "surrogatepass").split(b"\n")
         added = [n for first, last in one.file.ranges for n in range(first - 1, min(last, len(numbers)))]
         found: list[Sources] = []
         for state in states.values():
-            found += [_certain(numbers, lines, added, origins, exact) for origins, exact in state.of(one, numbers)]
+            found += [_certain(numbers, lines, added, origins, exact) for origins, exact in state.of(one)]
         found.sort(key=lambda sources: sum(source is None for source in sources))
         best: Sources = [_first(known) for known in zip(*found, strict=True)] if found else [None] * len(added)
         if None in best:
@@ -270,9 +279,11 @@ def _certain(
     Which of several equal lines is whose is not certain if something else changed the file, nor ever of a short one:
     a blank line that is added beside another is found before or after it.
     """
+    wanted = {numbers[line] for line in added}
     makers: dict[int, set[tuple[str, int | None] | None]] = defaultdict(set)
     for number, origin in zip(numbers, origins, strict=True):
-        makers[number].add((origin.session, origin.version.turn) if origin is not None else None)
+        if number in wanted:
+            makers[number].add((origin.session, origin.version.turn) if origin is not None else None)
     out: Sources = []
     for line in added:
         origin = origins[line]
@@ -308,7 +319,7 @@ class _States:
     def __init__(self, traces: ProjectTraces, name: str, files: Sequence[CommittedFile]) -> None:
         self._moments = sorted({time for one in files for time in (one.committed, one.authored)})
         self._at: dict[int, LineBlame] = {}
-        self._hashes = {hash_lines(line_numbers(one.text)) for one in files}
+        self._hashes = {one.hash for one in files}
         self._exact: dict[bytes, list[tuple[float, LineBlame]]] = defaultdict(list)
         self._next = 0
         self._time = 0.0
@@ -325,14 +336,14 @@ class _States:
                 self._exact[blame.hash].append((self._time, copy))
         self._next, self._time = end, time
 
-    def of(self, one: CommittedFile, numbers: array[int]) -> Iterator[tuple[Sequence[LineOrigin | None], bool]]:
+    def of(self, one: CommittedFile) -> Iterator[tuple[Sequence[LineOrigin | None], bool]]:
         """Yield where each line may come from, and whether the state is exactly the committed one; the best first."""
-        exact = [blame for time, blame in self._exact.get(hash_lines(numbers), ()) if time <= one.committed]
+        exact = [blame for time, blame in self._exact.get(one.hash, ()) if time <= one.committed]
         if exact:
             yield exact[-1].origins, True
             return
         for time in dict.fromkeys((one.committed, one.authored)):
-            yield self._at[time].copy().of(numbers), False
+            yield self._at[time].copy().of(one.numbers), False
 
 
 class _Events:

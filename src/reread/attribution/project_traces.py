@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Container, Iterable, Iterator, Sequence
 from contextlib import suppress
 
@@ -97,12 +97,14 @@ class ProjectTraces:
 
 def other_roots(index: FileIndex, committed: Iterable[tuple[str, Sequence[str]]]) -> list[str]:
     """Return the folders in which a repository was when sessions committed these files: sessions with their files."""
-    found: Counter[str] = Counter()
+    made: dict[str, set[str]] = defaultdict(set)
     for session, files in committed:
-        paths = index.paths.get(session, ())
-        ends = tuple(f"/{comparable_path(file)}" for file in files)
-        for path in map(comparable_path, paths if ends else ()):
-            for end in ends:
-                if path.endswith(end):
-                    found[path.removesuffix(end)] += 1
+        made[session].update(map(comparable_path, files))
+    found: Counter[str] = Counter()
+    for session, files in made.items():
+        for path in map(comparable_path, index.paths.get(session, ())):
+            at = path.find("/")
+            while at >= 0:
+                found.update([path[:at]] if path[at + 1 :] in files else [])
+                at = path.find("/", at + 1)
     return [root for root, _ in found.most_common(MOST_ROOTS) if root]

@@ -218,7 +218,7 @@ class _Reviewer:
         self, files: Sequence[tuple[GitCommit, FileLines]], finder: CommitLines
     ) -> Iterator[tuple[CommittedFile, Sources]]:
         texts = {blob: committed_text(data) for blob, data in self._repository.texts(file.blob for _, file in files)}
-        yield from finder.sources([CommittedFile(commit, file, texts.get(file.blob, "")) for commit, file in files])
+        yield from finder.sources([CommittedFile.of(commit, file, texts.get(file.blob, "")) for commit, file in files])
 
     @cached_property
     def _commands(self) -> Mapping[int, Sequence[CommandLine]]:

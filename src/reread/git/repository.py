@@ -21,6 +21,19 @@ FORMAT = "%H%n%P%n%at%n%ct%n%an%n%B"
 DEFAULT_BRANCHES = ("refs/remotes/origin/HEAD", "refs/heads/main", "refs/heads/master", "refs/heads/trunk")
 REGULAR = (b"100644", b"100755")
 _HUNK = re.compile(rb"@@ -\d+(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
+_ESCAPE = re.compile(rb'\\([abtnvfr"\\]|[0-7]{3})')
+ESCAPES = {
+    b"a": b"\a",
+    b"b": b"\b",
+    b"t": b"\t",
+    b"n": b"\n",
+    b"v": b"\v",
+    b"f": b"\f",
+    b"r": b"\r",
+    b'"': b'"',
+    b"\\": b"\\",
+}
+"""Characters that git writes with a backslash in the names of files; others are three octal digits."""
 _TRAILER = re.compile(r"([A-Za-z0-9][A-Za-z0-9-]{0,60}): ?(.*)")
 _SESSION_ID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|session_[A-Za-z0-9]{4,64}")
 SESSION_TRAILER = "claude-session"
@@ -68,11 +81,6 @@ class FileLines(msgspec.Struct, frozen=True):
     def count(self) -> int:
         """How many lines there are."""
         return sum(last - first + 1 for first, last in self.ranges)
-
-    def add(self, ranges: Sequence[tuple[int, int]]) -> bool:
-        """Add ranges of lines; False if this is no file with lines, or nothing is added to it."""
-        self.ranges.extend(ranges if self.blob else ())
-        return bool(self.ranges)
 
 
 class Repository:
@@ -172,14 +180,14 @@ class Repository:
         if not shas:
             return
         given = "\n".join([*shas, ""]).encode()
-        words = ("diff-tree", "--stdin", "--root", "-r", "-M", "--no-abbrev", "--ignore-submodules=all")
-        entries = _file_entries(git_output(self.top, *words, "--raw", "-z", given=given))
-        patch = ("-p", "-U0", "--no-color", "--no-ext-diff", "--no-textconv")
-        with git_stream(self.top, *words, *patch, given=given) as output:
-            for sha, ranges in _added_ranges(output):
-                files = [file for file, found in zip(entries.pop(sha, []), ranges, strict=False) if file.add(found)]
-                yield sha, files
-        yield from ((sha, []) for sha in entries)
+        words = ("diff-tree", "--stdin", "--root", "-r", "-M", "--no-abbrev", "--ignore-submodules=all", "--raw", "-p")
+        safe = ("-U0", "--no-color", "--no-ext-diff", "--no-textconv")
+        left = dict.fromkeys(shas)
+        with git_stream(self.top, *words, *safe, given=given) as output:
+            for sha, files in _differences(output):
+                left.pop(sha, None)
+                yield sha, [file for file in files if file.ranges]
+        yield from ((sha, []) for sha in left)
 
     def texts(self, blobs: Iterable[str]) -> Iterator[tuple[str, bytes]]:
         """Yield the contents of objects, each once; those that are missing or too large are left out."""
@@ -217,47 +225,48 @@ def _seconds(text: str) -> int:
     return min(value, 1 << 35)
 
 
-def _file_entries(output: bytes) -> dict[str, list[FileLines]]:
-    """Return the changed files of each commit, as `git diff-tree --raw -z` prints them."""
-    commits: dict[str, list[FileLines]] = {}
-    parts = iter(output.split(b"\0"))
-    files: list[FileLines] = []
-    for part in parts:
-        if part.startswith(b":"):
-            words = part[1:].split(b" ")
-            old = next(parts, b"")
-            new = next(parts, b"") if words[-1][:1] in (b"R", b"C") else old
-            # a link or a submodule has no lines, and so no object here
-            blob = words[3].decode("ascii", "replace") if len(words) > 3 and words[1] in REGULAR else ""
-            path, old_path = (name.decode("utf-8", "surrogateescape") for name in (new, old))
-            files.append(FileLines(path, old_path, blob, []))
-        elif is_sha(sha := part.decode("ascii", "replace")):
-            files = commits.setdefault(sha, [])
-    return commits
+def _differences(output: Iterable[bytes]) -> Iterator[tuple[str, list[FileLines]]]:
+    """Yield each commit with its files and the lines that it adds, from `git diff-tree --raw -p -U0`.
 
-
-def _added_ranges(output: Iterable[bytes]) -> Iterator[tuple[str, list[list[tuple[int, int]]]]]:
-    """Yield the ranges of added lines of each commit, file by file, from patches without context.
-
-    What files contain is skipped by the counts in the hunks, so that no content is taken for the head of a patch.
+    The list of files comes first, then a patch for each in the same order. What files contain is skipped by the counts
+    in the hunks, so that no content is taken for the head of a patch or for a commit.
     """
     sha: str | None = None
-    files: list[list[tuple[int, int]]] = []
+    files: list[FileLines] = []
+    at = -1
     skip = total = 0
     for line in output:
         if skip and line[:1] in (b"+", b"-"):
             skip -= 1
+        elif line.startswith(b":"):
+            files.append(_file_entry(line.rstrip(b"\n")))
         elif line.startswith(b"diff --git "):
-            files.append([])
-        elif (found := _HUNK.match(line)) and files:
+            at += 1
+        elif (found := _HUNK.match(line)) and 0 <= at < len(files):
             removed, first, added = (int(part) if part is not None else 1 for part in found.groups())
             skip = removed + added
             total += added
-            if added and total <= MOST_LINES:
-                files[-1].append((first, first + added - 1))
+            if added and total <= MOST_LINES and files[at].blob:
+                files[at].ranges.append((first, first + added - 1))
         elif is_sha(text := line.decode("ascii", "replace").strip()):
             if sha is not None:
                 yield sha, files
-            sha, files, total = text, [], 0
+            sha, files, at, total = text, [], -1, 0
     if sha is not None:
         yield sha, files
+
+
+def _file_entry(line: bytes) -> FileLines:
+    """Return a changed file; a link or a submodule has no lines, and so no object here."""
+    head, *names = line[1:].split(b"\t")
+    words = head.split(b" ")
+    blob = words[3].decode("ascii", "replace") if len(words) > 3 and words[1] in REGULAR else ""
+    old, new = (_file_name(name) for name in (names[0], names[-1]))
+    return FileLines(new, old, blob, [])
+
+
+def _file_name(name: bytes) -> str:
+    """Return the name of a file; git puts one with unusual characters between quotes."""
+    if name.startswith(b'"'):
+        name = _ESCAPE.sub(lambda found: ESCAPES.get(found[1]) or bytes([int(found[1], 8) & 255]), name[1:-1])
+    return name.decode("utf-8", "surrogateescape")

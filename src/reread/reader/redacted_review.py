@@ -13,6 +13,7 @@ from reread.attribution.review_values import Review
 from reread.attribution.reviewing import find_review
 from reread.base import jsontext
 from reread.base.coerce import as_dict, as_list
+from reread.errors import Undecided
 from reread.git.repository import MOST_COMMITS
 from reread.reader.redacted_export import Redaction
 from reread.reports.file_index import Progress
@@ -23,7 +24,8 @@ TEXTS = ("subject", "prompt", "dropped", "undoing", "command", "path", "old_path
 LONGEST_PROMPT = 2000
 """Characters of a prompt in a review; it is cut after it was scanned."""
 Change = Callable[[str], str]
-_decode = msgspec.json.Decoder(Review).decode
+LINES = "lines"
+"""The field with ranges of lines, which are many and have no texts."""
 
 
 class ReviewRedaction(Redaction):
@@ -44,8 +46,10 @@ class ReviewRedaction(Redaction):
         texts = list(self._texts)
         cleaned = dict(zip(texts, self.clean_texts(texts), strict=True))
         value = _changed(msgspec.to_builtins(self._review), cleaned.__getitem__)
-        document = jsontext.dumps({**value, "redacted": True, "unread": []})
-        return _decode(self.cleaned(document) if self.left_in([document]) else document)
+        texts = jsontext.dumps(list(cleaned.values()))
+        if kinds := self.left_in([texts]):
+            raise Undecided(f"The review still contains {', '.join(kinds)}; nothing was written. Please report this.")
+        return msgspec.convert({**value, "redacted": True, "unread": []}, Review)
 
     def document(self, text: str) -> bytes:
         """Return a finished document in which nothing is left; it is scanned once more."""
@@ -92,7 +96,7 @@ def _changed(value: Any, change: Change, name: str = "") -> Any:
     if isinstance(value, str):
         return change(value) if name in TEXTS else value
     if isinstance(value, list):
-        return [_changed(one, change, name) for one in as_list(value)]
+        return as_list(value) if name == LINES else [_changed(one, change, name) for one in as_list(value)]
     return (
         {key: _changed(one, change, key) for key, one in as_dict(value).items()} if isinstance(value, dict) else value
     )
