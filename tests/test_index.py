@@ -11,6 +11,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 from random import Random
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -42,8 +43,9 @@ from reread.disk.file_set import find_files
 from reread.errors import Misuse, Unwritable
 from reread.index import engine, index_files, segments, stale_files, store, update
 from reread.index.documents import is_own_call
-from reread.index.find import NEWEST, RELEVANCE, find
+from reread.index.find import DAMAGED, NEWEST, RELEVANCE, find
 from reread.index.hits import Hit
+from reread.index.search_process import Searcher, SearchRequest
 from reread.index.update import refresh
 from reread.render.search_results import read_command
 from reread.storage.lock import lock
@@ -208,6 +210,7 @@ def test_agents_in_progress_records_and_streams_are_found(root: Path) -> None:
         printed(event("message_start", message={"id": "m1"})),
         printed(event("content_block_start", index=0, content_block={"type": "text", "text": ""})),
         printed(event("content_block_delta", index=0, delta={"type": "text_delta", "text": "a streamed "})),
+        printed(event("content_block_delta", index=0, delta={"type": "text_delta", "text": 5})),
         printed(event("content_block_delta", index=0, delta={"type": "text_delta", "text": "needle"})),
     ]
     path = root / "projects/p/s.jsonl"
@@ -215,7 +218,7 @@ def test_agents_in_progress_records_and_streams_are_found(root: Path) -> None:
     assert texts(root, '"streamed needle"') == ["a streamed needle"]
     with path.open("ab") as file:
         file.write(jsonl(printed(reply("a streamed needle", id="m1"))))
-    assert [hit.line for hit in hits(root, '"streamed needle"')] == [6]
+    assert [hit.line for hit in hits(root, '"streamed needle"')] == [7]
 
 
 def test_calls_to_reread_are_left_out(root: Path) -> None:
@@ -474,6 +477,27 @@ def test_a_broken_index_is_built_anew(root: Path, breakage: str) -> None:
     assert len(hits(root, "needle")) == 1
     write(root, user("needle"), name="b")
     assert len(hits(root, "needle")) == 2
+
+
+def test_a_searcher_notices_damage_to_the_index_that_it_has_open(root: Path) -> None:
+    write(root, user("needle"))
+    searcher, request = Searcher(), SearchRequest("needle", 0, 5, False, find_files([root]))
+    replies = [searcher.search(request, lambda: None) for _ in range(2)]
+    BREAKAGES["a segment is cut"](index_folder())
+    replies += [searcher.search(request, lambda: None) for _ in range(2)]
+    assert [(len(reply.hits), reply.note) for reply in replies] == [(1, ""), (1, ""), (1, DAMAGED), (1, "")]
+
+
+@pytest.mark.parametrize("free", [store.HEAP, store.HEAP + 1])
+def test_an_index_that_cannot_be_written_goes_unless_the_disk_is_full(
+    root: Path, monkeypatch: pytest.MonkeyPatch, free: int
+) -> None:
+    write(root, user("needle"))
+    refresh(find_files([root]))
+    monkeypatch.setattr("shutil.disk_usage", lambda _: SimpleNamespace(free=free))
+    with pytest.raises(Unwritable), store.open_update(find_files([root]).name):
+        raise Unwritable("no")
+    assert index_folder().exists() == (free == store.HEAP)
 
 
 def test_indexes_of_other_formats_are_removed(root: Path) -> None:

@@ -19,7 +19,7 @@ from reread.redaction.record_text import RecordText
 from reread.redaction.rewrite import FileRedaction
 from reread.redaction.scan import SecretScanner
 from reread.redaction.secret_names import read_name
-from reread.redaction.secret_values import is_literal_secret
+from reread.redaction.secret_values import is_code_name, is_literal_secret
 from reread.redaction.spans import LIKELY, Span, replace_spans
 
 ROOT = Path(__file__).parent
@@ -201,6 +201,11 @@ def test_a_name_is_as_sure_as_it_is_long() -> None:
         "pwd",
         "api_token",
     ]
+
+
+def test_names_in_code_have_words_of_letters() -> None:
+    names = ("config.api_key_2", "AUTH_TOKEN", "a_token", "key_123", "one.two.three.four.five.six.seven.eight.nine")
+    assert [name for name in names if is_code_name(name)] == ["config.api_key_2", "AUTH_TOKEN"]
 
 
 @pytest.mark.parametrize("value", ["a/../Qx7mP2k", "44444444-1111-4111-8111-111111111111", "Qx7mP2kLw9"])

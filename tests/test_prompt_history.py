@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
+from indexes import open_reader
 from making import jsonl, reply, user
 
 import reread
@@ -15,7 +16,6 @@ from reread.disk import gone_sessions, layout
 from reread.disk.file_set import find_files
 from reread.errors import Misuse, NotFound, Unreadable
 from reread.index import build_process
-from reread.index.store import open_reader
 from reread.recording.resume_command import resumption
 from reread.records import dialects
 from reread.server.library import SessionLibrary

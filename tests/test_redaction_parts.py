@@ -218,6 +218,7 @@ FRAME = b"\x2c" + bytes(8) + b"\x81" + b"c" * 12 + b"\2\3abc\0"
             webp(riff(b"VP8X", b"\x12" + bytes(9)), riff(b"VP8 ", b"pixel")),
         ),
         (webp(riff(b"VP8 ", b"pixels")) + b"VP8 ", webp(riff(b"VP8 ", b"pixels"))),
+        (webp(riff(b"VP8 ", b"")), webp(riff(b"VP8 ", b""))),
         (b"RIFF\4\0\0\0WAVE", None),
         (b"BM", None),
     ],

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from making import answer, jsonl, reply, result, told, use, user
 
 import reread
-from reread.index import update
+from reread.index import facets, update
 from reread.index.find import find
 from reread.index.hits import Hit
-from reread.index.matching import snippet
+from reread.index.matching import pattern_of, snippet
 from reread.index.query import Words
 from reread.index.spelling import is_spelled_like, one_off
 from reread.types import Hits
@@ -225,6 +225,26 @@ def test_filters_alone_list_sessions_the_newest_first(root: Path, how: str) -> N
     assert [(hit.key, hit.kind) for hit in failed] == [("new", "result"), ("mid", "result"), ("old", "result")]
 
 
+def test_months_are_counted_from_the_first_to_the_last_year() -> None:
+    assert [facets._year(time_ms) for time_ms in (-5, 1 << 60)] == [facets.FIRST_YEAR, facets.LAST_YEAR]
+
+
+@pytest.mark.parametrize(
+    ("word", "text", "inside", "is_found"),
+    [
+        ("日", "日abc", False, True),
+        ("日", "abc日abc", False, True),
+        ("abc", "abcd", False, False),
+        ("abc", "abcd", True, True),
+        ("abc1234", "abc1234def", False, True),
+    ],
+)
+def test_a_word_ends_where_another_begins_unless_it_is_a_character_or_a_hash(
+    word: str, text: str, inside: bool, is_found: bool
+) -> None:
+    assert (pattern_of(Words((word,)), inside).search(text) is not None) == is_found
+
+
 def test_facets_count_what_matches(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(update, "LEAST", 0)
     write(
@@ -234,11 +254,11 @@ def test_facets_count_what_matches(root: Path, monkeypatch: pytest.MonkeyPatch) 
         reply(use("t", "Bash", command="needle")),
     )
     write(root, "b", user("needle", cwd="/b", timestamp="2026-11-05T10:00:00.000Z"), project="q")
-    facets = search(root, "needle").facets
-    assert facets["project"] == {"/a": 2, "/b": 1}
-    assert facets["kind"] == {"prompt": 2, "input": 1}
-    assert facets["tool"] == {"bash": 1}
-    assert facets["month"]["2026-11"] == 1 and facets["month"]["2026-10"] >= 1
+    counts = search(root, "needle").facets
+    assert counts["project"] == {"/a": 2, "/b": 1}
+    assert counts["kind"] == {"prompt": 2, "input": 1}
+    assert counts["tool"] == {"bash": 1}
+    assert counts["month"]["2026-11"] == 1 and counts["month"]["2026-10"] >= 1
 
 
 def test_months_are_those_of_the_local_clock_whatever_time_a_text_claims(

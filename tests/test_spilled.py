@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from indexes import open_reader
 from making import jsonl, reply, result, use, user
 
 import reread
@@ -16,7 +17,7 @@ from reread.index.document_reader import DocumentReader
 from reread.index.documents import spilled_place
 from reread.index.find import find
 from reread.index.hits import Hit
-from reread.index.store import DocumentLocation, file_id, open_reader
+from reread.index.store import DocumentLocation, file_id
 from reread.render.json import call_value
 from reread.tools.spilled import spilled_names
 
