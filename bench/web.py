@@ -27,6 +27,13 @@ PEERS = {
     "claude-code-log": ("{session}", "-o", "{out}/session.html", "--no-cache"),
 }
 """Other tools on PyPI that export sessions as HTML, with their arguments."""
+EXPORTS = {
+    "HTML": ((), "≤ 0.4 ×, ≤ 150 MB"),
+    "HTML, --full": (("--full",), "≤ 0.7 ×"),
+    "Markdown": ((), "≤ 0.4 ×"),
+    "Markdown, --full": (("--full",), "≤ 0.7 ×"),
+}
+"""The documents that reread writes, with their options and goals."""
 APPENDS = 20
 ROUNDS = 3
 SLOW = 15
@@ -37,20 +44,21 @@ def html(plan: Plan) -> Iterator[Row]:
     """Export a session as HTML with each program in turn."""
     session = DATA.session(50)
     with tempfile.TemporaryDirectory(dir=DATA.root) as scratch:
-        commands = {"reread": [sys.executable, "-m", "reread", "export", str(session), "-o", f"{scratch}/reread.html"]}
+        program = [sys.executable, "-m", "reread", "export", str(session)]
+        commands = {
+            name: [*program, "-o", f"{scratch}/{number}.{'md' if 'Markdown' in name else 'html'}", *options]
+            for number, (name, (options, _)) in enumerate(EXPORTS.items())
+        }
         for name, arguments in PEERS.items():
             out = Path(scratch) / name
             out.mkdir()
             commands[name] = [installed(name), *(a.format(session=session, out=out) for a in arguments)]
         runs = best_runs(commands)
-        size = Path(scratch, "reread.html").stat().st_size
-    ours, peer = runs["reread"], runs["claude-code-transcripts"]
+    peer = runs["claude-code-transcripts"]
     for name, run in runs.items():
-        ratio = f"{ours.cpu / peer.cpu:.2f} × claude-code-transcripts" if name == "reread" else ""
-        goal = "≤ 0.4 × CPU, ≤ 150 MB" if name == "reread" else ""
-        written = f", {size / 1e6:.0f} MB written" if name == "reread" else ""
-        measured = f"{run.cpu:.1f} s CPU, {run.peak / 1e6:.0f} MB{written}"
-        yield Row(f"50 MB → HTML, {name}", measured, ratio=ratio, goal=goal)
+        ratio = f"{run.cpu / peer.cpu:.2f} × claude-code-transcripts" if name in EXPORTS else ""
+        goal = EXPORTS[name][1] if name in EXPORTS else ""
+        yield Row(f"50 MB → {name}", f"{run.cpu:.1f} s CPU, {run.peak / 1e6:.0f} MB", ratio=ratio, goal=goal)
 
 
 def best_runs(commands: dict[str, list[str]]) -> dict[str, measure.Run]:
