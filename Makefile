@@ -44,6 +44,8 @@ test-formats: $(VENV)/.tested-with
 	@command -v nvim >/dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && \
 	  apt-get update -qq && apt-get install -y -qq neovim; } || echo "No Neovim here: its test will be skipped."
 	$(OTHER)/python -m pip install --quiet --disable-pip-version-check --no-deps 'harbor>=0.25; python_version >= "3.12"' trl  # without torch
+	@[ -x build/environments/phoenix/bin/python ] || $(BIN)/python -m venv build/environments/phoenix
+	build/environments/phoenix/bin/python -m pip install --quiet --disable-pip-version-check arize-phoenix  # it pins what others need newer
 	$(OTHER_PYTEST) tests_formats
 
 # Buckets, Iceberg and Spark as they really are: moto as an S3 server, one for GCS, Azurite, pyiceberg, pyspark with Java. On Debian, as root, Java is installed.
