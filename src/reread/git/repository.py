@@ -194,17 +194,19 @@ class Repository:
         wanted = list(dict.fromkeys(blobs))
         if not wanted:
             return
-        sizes = git_output(self.top, "cat-file", "--batch-check", given="\n".join([*wanted, ""]).encode())
-        rows = [line.split() for line in sizes.decode("ascii", "replace").split("\n")]
-        known = [row[0] for row in rows if len(row) == 3 and row[1] == "blob" and int(row[2]) <= LARGEST_FILE]
-        if not known:
-            return
-        with git_stream(self.top, "cat-file", "--batch", given="\n".join([*known, ""]).encode()) as output:
-            for _ in known:
-                sha, _, size = output.readline().split()
-                data = output.read(int(size))
+        with git_stream(self.top, "cat-file", "--batch", given="\n".join([*wanted, ""]).encode()) as output:
+            for _ in wanted:
+                head = output.readline().split()
+                if len(head) != 3:  # it is missing
+                    continue
+                left = int(head[2])
+                data = output.read(min(left, LARGEST_FILE + 1))
+                left -= len(data)
+                while left and (more := output.read(min(left, LARGEST_FILE))):
+                    left -= len(more)
                 output.read(1)
-                yield sha.decode("ascii"), data
+                if len(data) <= LARGEST_FILE and head[1] == b"blob":
+                    yield head[0].decode("ascii"), data
 
 
 def _commit(entry: str) -> GitCommit:
