@@ -19,7 +19,7 @@ from reread.base.gc_pause import gc_paused
 from reread.disk.sources import FileSource, whole_files
 from reread.disk.states import one_moment
 from reread.errors import RereadError, naming_file
-from reread.session.session import Session
+from reread.session.session import Session, threads_of
 
 PARTS = PLACES, FACTS, FILES = (
     "reread.index.session_places:PlacesPart",
@@ -27,8 +27,8 @@ PARTS = PLACES, FACTS, FILES = (
     "reread.reports.file_index:FilesPart",
 )
 """The parts, in the order in which they are derived."""
-SAVED_RECORDS = 50_000
-"""So many records are read before what was derived of them is saved."""
+SAVED_BYTES = 8 << 20
+"""So many bytes are read before what was derived of them is saved, and the sessions leave the memory."""
 
 
 class SessionPart(Protocol):
@@ -104,8 +104,9 @@ class SessionPass:
                 elif not part.is_current(path, states[name]):
                     with suppress(RereadError, OSError), naming_file(path):
                         part.derive(session, states[name])
-        self._unsaved += len(session.records)
-        if self._unsaved >= SAVED_RECORDS:
+        threads = threads_of(session)
+        self._unsaved += sum(loader.size for loader in (threads.loader, *threads.agent_loaders.values()))
+        if self._unsaved >= SAVED_BYTES:
             self.save()
         return session, found
 
