@@ -120,7 +120,8 @@ def test_no_word_is_in_any_object(team: tuple[list[Machine], str], bucket: Bucke
 def copy(bucket: Bucket, folder: Path) -> Path:
     """Bring the files that count to a folder."""
     place = TableFiles(folder)
-    for key, data in bucket.objects("figures/").items():
+    files = {key: data for key, data in bucket.objects("figures/").items() if not key.endswith("/")}
+    for key, data in files.items():
         path = folder / key.removeprefix("sessions/figures/")
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(data)
