@@ -187,6 +187,10 @@ def household(tmp_path_factory: pytest.TempPathFactory) -> Path:
     shutil.copytree(ROOT / "tests" / "real-codex", home / ".codex")
     (home / "src").mkdir()
     (home / "src" / "app.py").write_text("pass\n" * 60)
+    commit = ["-c", "user.name=a", "-c", "user.email=a@example.org", "commit", "-q", "--allow-empty", "-m", "One"]
+    branch = [["checkout", "-q", "-b", "feature/login"], *[commit] * 4, ["update-ref", "refs/pull/42/head", "HEAD"]]
+    for words in (["init", "-q", "-b", "main"], commit, *branch):
+        subprocess.run(["git", *words], cwd=home, check=True)
     for words in (["capture", "-q", "--", "claude", "-p", "a recorded prompt"], ["keep", "-q"], SHARE, TRAJECTORY):
         subprocess.run(["reread", *words], env=at_home(home), cwd=home, check=True)
     return home
