@@ -155,7 +155,7 @@ OWN = {
     "reread.accounting.workers": "a pipe of its own",
     "reread.reader.page_assets": "files of the package",
     "reread.reader.site_export": "files of the package",
-    "reread.server.routes": "files of the package",
+    "reread.server.static_files": "files of the package",
     "reread.accounting.prices": "files of the package",
     "reread.fake_claude.matcher": "what it wrote itself",
 }

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import binascii
-import re
 from base64 import b64decode
 from collections.abc import AsyncIterator, Callable, Generator
-from pathlib import Path
 from typing import Any, cast
 
 from starlette.applications import Starlette
@@ -15,7 +13,7 @@ from starlette.convertors import Convertor, register_url_convertor
 from starlette.datastructures import QueryParams
 from starlette.middleware import Middleware
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, PlainTextResponse, Response, StreamingResponse
+from starlette.responses import HTMLResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from reread.base import jsontext
@@ -42,22 +40,12 @@ from reread.server.library_usage import library_cost_parts, library_usage
 from reread.server.open_sessions import OpenSession, OpenSessions, ThreadKey
 from reread.server.reader_settings import change_reader_settings, read_reader_settings, read_setup
 from reread.server.sharing import ShareReviews
+from reread.server.static_files import static_routes
 from reread.server.team_page import team_page
 from reread.server.thread_limit import ThreadLimit
 from reread.session.session import open  # noqa: A004
 from reread.storage.kept_file import file_exists
 
-MEDIA_TYPES = {
-    ".html": "text/html; charset=utf-8",
-    ".js": "text/javascript; charset=utf-8",
-    ".css": "text/css; charset=utf-8",
-    ".svg": "image/svg+xml",
-    ".png": "image/png",
-    ".woff2": "font/woff2",
-    ".json": "application/json",
-    ".txt": "text/plain; charset=utf-8",
-}
-NOT_BUILT = "The web page is not built; run `make web` in the source folder."
 NOT_FOUND = (
     '<!doctype html>\n<html lang="en">\n<head><meta charset="utf-8"><meta name="color-scheme" content="light dark">'
     '<meta name="viewport" content="width=device-width, initial-scale=1"><title>Not found · reread</title>'
@@ -74,8 +62,6 @@ MAX_ITEMS, MAX_TURNS, MAX_MATCHES, MAX_REQUESTS = 200, 2000, 10_000, 500
 LARGEST_BODY = 1 << 20
 PROGRESS_SECONDS = 0.1
 """How often progress is sent while a file is being read."""
-HASHED = re.compile(r"-[\w-]{8}$")
-"""The end of the name of a built file that never changes, because the name has a hash of its content."""
 IMAGE_SIGNATURES = {
     b"\x89PNG\r\n\x1a\n": "image/png",
     b"\xff\xd8\xff": "image/jpeg",
@@ -458,7 +444,7 @@ def make_app(library: SessionLibrary, team: Team | None = None) -> Starlette:
         Route("/api/sessions/{key}/share", share, methods=["GET", "POST"]),
         Route("/api/sessions/{key}/share/document", share_document),
         *(Route(f"/api/sessions/{{key}}{path}", session_endpoint(handler)) for path, handler in SESSION_ROUTES.items()),
-        *_static_routes(has_team=team is not None),
+        *static_routes(has_team=team is not None),
     ]
     app = Starlette(
         routes=routes,
@@ -517,27 +503,3 @@ async def _unknown_path(request: Request, error: Exception) -> Response:
         return json_response({"error": "There is nothing at this address."}, 404)
     sheets = [f'<link rel="stylesheet" href="/assets/{path.name}">' for path in STATIC.glob("assets/*.css")]
     return HTMLResponse(NOT_FOUND.format(styles="".join(sheets)), 404)
-
-
-def _static_routes(*, has_team: bool) -> list[Route]:
-    """Return one route for each built file, so that no other file can be requested."""
-    built = {path.relative_to(STATIC).as_posix(): path for path in STATIC.rglob("*") if path.suffix in MEDIA_TYPES}
-    index = built.pop("index.html", None)
-    routes = [Route(f"/{name}", _file(path)) for name, path in built.items() if name.startswith("assets/")]
-    return [*routes, Route("/", _file(index, has_team=has_team) if index is not None else _not_built)]
-
-
-def _file(path: Path, *, has_team: bool = False) -> Callable[[Request], Any]:
-    media_type = MEDIA_TYPES[path.suffix]
-    caching = "max-age=31536000, immutable" if HASHED.search(path.stem) else "no-cache"
-
-    async def endpoint(request: Request) -> Response:
-        data = path.read_bytes()
-        data = data.replace(b"<html", b"<html data-team", 1) if has_team else data
-        return Response(data, media_type=media_type, headers={"cache-control": caching})
-
-    return endpoint
-
-
-async def _not_built(request: Request) -> Response:
-    return PlainTextResponse(NOT_BUILT, 503)

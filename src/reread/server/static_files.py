@@ -1,0 +1,52 @@
+"""The built files of the reader's page."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+from starlette.routing import Route
+
+from reread.reader.page_assets import STATIC
+
+MEDIA_TYPES = {
+    ".html": "text/html; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".css": "text/css; charset=utf-8",
+    ".svg": "image/svg+xml",
+    ".png": "image/png",
+    ".woff2": "font/woff2",
+    ".json": "application/json",
+    ".txt": "text/plain; charset=utf-8",
+}
+NOT_BUILT = "The web page is not built; run `make web` in the source folder."
+HASHED = re.compile(r"-[\w-]{8}$")
+"""The end of the name of a built file that never changes, because the name has a hash of its content."""
+
+
+def static_routes(*, has_team: bool) -> list[Route]:
+    """Return one route for each built file, so that no other file can be requested."""
+    built = {path.relative_to(STATIC).as_posix(): path for path in STATIC.rglob("*") if path.suffix in MEDIA_TYPES}
+    index = built.pop("index.html", None)
+    routes = [Route(f"/{name}", _file(path)) for name, path in built.items() if name.startswith("assets/")]
+    return [*routes, Route("/", _file(index, has_team=has_team) if index is not None else _not_built)]
+
+
+def _file(path: Path, *, has_team: bool = False) -> Callable[[Request], Any]:
+    media_type = MEDIA_TYPES[path.suffix]
+    caching = "max-age=31536000, immutable" if HASHED.search(path.stem) else "no-cache"
+
+    async def endpoint(request: Request) -> Response:
+        data = path.read_bytes()
+        data = data.replace(b"<html", b"<html data-team", 1) if has_team else data
+        return Response(data, media_type=media_type, headers={"cache-control": caching})
+
+    return endpoint
+
+
+async def _not_built(request: Request) -> Response:
+    return PlainTextResponse(NOT_BUILT, 503)
