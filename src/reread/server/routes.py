@@ -333,27 +333,12 @@ def make_app(library: SessionLibrary, team: Team | None = None) -> Starlette:
 
     answers = AnswerCache(library)
 
-    async def counted(request: Request, make: Make) -> Response:
-        content = await usage_threads.run(answers.answer, make, dict(request.query_params))
-        return Response(content, media_type="application/json")
+    def counted(make: Make) -> Callable[[Request], Any]:
+        async def endpoint(request: Request) -> Response:
+            content = await usage_threads.run(answers.answer, make, dict(request.query_params))
+            return Response(content, media_type="application/json")
 
-    async def usage(request: Request) -> Response:
-        return await counted(request, library_usage)
-
-    async def cost(request: Request) -> Response:
-        return await counted(request, library_cost_parts)
-
-    async def stats(request: Request) -> Response:
-        return await counted(request, library_stats)
-
-    async def stats_calls(request: Request) -> Response:
-        return await counted(request, library_calls)
-
-    async def stats_failures(request: Request) -> Response:
-        return await counted(request, library_failures)
-
-    async def advice(request: Request) -> Response:
-        return await counted(request, library_advice)
+        return endpoint
 
     async def review(request: Request) -> Response:
         key = request.path_params["key"]
@@ -428,12 +413,12 @@ def make_app(library: SessionLibrary, team: Team | None = None) -> Starlette:
         Route("/api/library/shown", count_first),
         Route("/api/events", library_events),
         Route("/api/now", running_now),
-        Route("/api/usage", usage),
-        Route("/api/usage/cost", cost),
-        Route("/api/stats", stats),
-        Route("/api/stats/calls", stats_calls),
-        Route("/api/stats/failures", stats_failures),
-        Route("/api/advice", advice),
+        Route("/api/usage", counted(library_usage)),
+        Route("/api/usage/cost", counted(library_cost_parts)),
+        Route("/api/stats", counted(library_stats)),
+        Route("/api/stats/calls", counted(library_calls)),
+        Route("/api/stats/failures", counted(library_failures)),
+        Route("/api/advice", counted(library_advice)),
         Route("/api/search", search),
         Route("/api/sessions/{key}/events", session_events),
         Route("/api/budgets", budget_states),
