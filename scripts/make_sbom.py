@@ -31,6 +31,7 @@ DEPENDENCIES = {
     "msgspec": "BSD-3-Clause",
     "platformdirs": "MIT",
     "pyarrow": "Apache-2.0",
+    "pygls": "Apache-2.0",
     "pyiceberg": "Apache-2.0",
     "pyspark": "Apache-2.0",
     "rich": "MIT",

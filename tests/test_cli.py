@@ -32,7 +32,7 @@ HARBOR = next(SAMPLES.glob("projects/*/d2a94e17*.jsonl"))
 def test_without_a_verb_it_prints_the_help() -> None:
     done = run()
     assert done.returncode == 0
-    for verb in ("ls", "show", "tail", "check"):
+    for verb in ("ls", "show", "search", "keep"):
         assert f"reread {verb}" in done.stdout
 
 

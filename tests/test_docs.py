@@ -305,4 +305,4 @@ def test_every_room_that_the_design_notes_name_is_in_the_house() -> None:
 
 
 def test_the_design_notes_stay_short() -> None:
-    assert len((ROOT / "docs" / "design.md").read_text().splitlines()) < 180
+    assert len((ROOT / "docs" / "design.md").read_text().splitlines()) < 200

@@ -174,7 +174,6 @@ def reread(ctx: click.Context, root: tuple[Path, ...]) -> None:
     reread now                     see what runs, and who waits for you
     reread usage --by cache        count tokens and cost, and say why
     reread blame src/app.py        see which prompt wrote each line
-    reread review main..HEAD       see the prompts behind commits
     reread resume 8c1f             continue a session, from anywhere
     reread share -o it.html        write one without secrets, to show it
     reread keep                    copy sessions before they are deleted
