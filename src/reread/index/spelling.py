@@ -83,11 +83,18 @@ def nearest(word: str, scope: IndexScope) -> str:
 
 
 def _within(word: str, distance: int, scope: IndexScope) -> str:
-    """Return the most common word that differs in so many letters; a swap of two neighbours is one."""
+    """Return the likeliest word that differs in so many letters; a swap of two neighbours is one.
+
+    People rarely mistype the first letter, so the words that share it come first, and among them the most common.
+    """
     reader = scope.reader
+
+    def likelihood(other: str) -> tuple[bool, int, str]:
+        return (other[:1] == word[:1], _frequency(other, reader), other)
+
     if distance == 1 and word.isascii():  # asking for each is faster than reading texts
-        common = sorted(((_frequency(other, reader), other) for other in one_off(word)), reverse=True)
-        return next((other for count, other in common if count and scope.has(Words((other,)))), "")
+        likely = sorted(map(likelihood, one_off(word)), reverse=True)
+        return next((other for _, count, other in likely if count and scope.has(Words((other,)))), "")
     found: Counter[str] = Counter()
     for field in ("text", "pieces"):
         query = tantivy.Query.fuzzy_term_query(reader.schema, field, word, distance=distance)
@@ -98,7 +105,7 @@ def _within(word: str, distance: int, scope: IndexScope) -> str:
             found.update(other for other in near if is_spelled_like(word, other, distance))
         if found:
             break
-    return max(found, key=lambda other: (_frequency(other, reader), other), default="")
+    return max(found, key=likelihood, default="")
 
 
 def one_off(word: str) -> set[str]:
