@@ -10,7 +10,7 @@ import pytest
 from making import jsonl, reply, state, told, user
 
 import reread
-from reread.catalog import headers
+from reread.catalog import header_scan
 from reread.catalog.headers import read_header
 from reread.catalog.resolve import resolve_session
 from reread.catalog.store import Store
@@ -73,7 +73,7 @@ def test_the_file_dates_a_session_only_if_no_record_does(tmp_path: Path) -> None
 
 
 def test_what_lies_too_far_back_is_dated_by_its_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(headers, "FARTHEST", 100_000)
+    monkeypatch.setattr(header_scan, "FARTHEST", 100_000)
     path = put(tmp_path, "s", *said(), {**TITLE, "padding": "x" * 200_000})
     assert read_header(path).updated == datetime(2026, 1, 5, 9, tzinfo=UTC)
 
