@@ -28,6 +28,7 @@ def write(root: Path, *records: Any) -> Path:
 
 
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no timers that send signals")
+@pytest.mark.filterwarnings("ignore:unclosed file:ResourceWarning")  # it may come just after a file was opened
 def test_a_person_can_interrupt_a_regular_expression_that_runs_away(root: Path) -> None:
     write(root, user("a" * 60 + "!"))
     before = signal.signal(signal.SIGALRM, signal.default_int_handler)

@@ -115,4 +115,4 @@ class SessionPass:
         for part in self._parts.values():
             part.save()
         self._unsaved = 0
-        gc.collect()  # sessions are cycles, and collecting was paused
+        gc.collect()  # conversations and their session refer to each other, and collecting was paused
