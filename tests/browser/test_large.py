@@ -68,6 +68,7 @@ def test_links_in_a_long_session_are_exact_and_the_page_stays_small(
     page = tab(f"{address.split('#')[0]}#/s/long?at=p1777")
     selected = page.locator(".message.selected")
     expect(selected).to_contain_text("prompt 1777 ")
+    page.get_by_role("button", name="Filter", exact=True).click()
     expect(page.get_by_role("button", name="1 error")).to_be_visible()
     in_place(page, ".message.selected")
     page.mouse.move(700, 400)

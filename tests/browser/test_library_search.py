@@ -287,8 +287,9 @@ class TestPalette:
         expect(chosen).to_have_text(last.replace("\n", ""))
         page.keyboard.press("Tab")
         expect(chosen).to_have_attribute("id", options.first.get_attribute("id"))
-        expect(page.get_by_role("combobox")).to_be_focused()
-        expect(page.get_by_role("combobox")).to_have_attribute("aria-activedescendant", chosen.get_attribute("id"))
+        field = page.get_by_role("dialog").get_by_role("combobox")
+        expect(field).to_be_focused()
+        expect(field).to_have_attribute("aria-activedescendant", chosen.get_attribute("id"))
 
     def test_escape_closes_it_and_the_focus_returns(self, tab: Tab, demo: str) -> None:
         page = tab(demo)

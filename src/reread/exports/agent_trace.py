@@ -58,7 +58,7 @@ class _Trace:
         return {
             "version": VERSION,
             "id": str(uuid.uuid5(_UUID, session.id)),
-            "timestamp": time.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+            "timestamp": time.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
             "tool": {"name": name, "version": session.versions[-1] if session.versions else "unknown"},
             "files": files,
             "metadata": {"dev.reread": {"version": __version__, "session": session.id}},

@@ -24,6 +24,8 @@ PICTURE_BYTES = 6000
 """The weight of a picture in tokens, as bytes of text: about 1,500 tokens, however many bytes it has."""
 BYTES_PER_TOKEN = 3.6
 """How many bytes of text one token stands for, in an estimate."""
+MOST_TOKENS = 1 << 40
+"""A record may claim any number of them, also one that no float can hold."""
 REMINDER, END_REMINDER = "<system-reminder>", "</system-reminder>"
 SYSTEM, TOOL, MCP, MEMORY, SKILLS, HOOK, REMINDERS = "system", "tool", "mcp", "memory", "skills", "hook", "reminder"
 PROMPT, COMMAND, SUMMARY, ANSWER, THINKING = "prompt", "command", "summary", "answer", "thinking"
@@ -334,7 +336,7 @@ def _estimated(conversation: Conversation, turn: int | None, agent: str | None) 
     sizes = [_told(conversation, turns, response) for response in responses[-2:]]
     tokens = [prompt_tokens(response) for response in responses[-2:]]
     for one, known in zip(sizes, tokens, strict=True):
-        rest = (known or 0) * BYTES_PER_TOKEN - sum(one.weights.values())
+        rest = min(known or 0, MOST_TOKENS) * BYTES_PER_TOKEN - sum(one.weights.values())
         if rest > 0:
             one.add(_Key(UNRECORDED), 0, int(rest))
     last = responses[-1] if responses else None
