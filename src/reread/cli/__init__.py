@@ -24,7 +24,7 @@ from reread.errors import RereadError, Undecided
 OUTPUT_ERRORS = (errno.ENOSPC, errno.EFBIG, errno.EIO, errno.EDQUOT)
 """An error with one of these and without a file name comes from standard output."""
 
-HEADINGS = {
+HEADINGS: dict[str, tuple[str, ...]] = {
     "Read": ("serve", "ls", "search", "show", "context", "tail"),
     "Now": ("now", "statusline", "budget", "digest"),
     "Files": ("files", "file", "diff", "blame", "review", "note"),
@@ -34,7 +34,7 @@ HEADINGS = {
     "Set up": ("mcp", "lsp", "completion"),
 }
 """The verbs under the headings of the help."""
-VERBS = tuple(verb for verbs in HEADINGS.values() for verb in verbs)
+VERBS: tuple[str, ...] = tuple(verb for verbs in HEADINGS.values() for verb in verbs)
 ALIASES = {
     "grep": "search",
     "rg": "search",

@@ -64,7 +64,7 @@ class Hits(Iterator["Hit"]):
         """The words that were searched for."""
         self.corrected: dict[str, str] = answer.corrected
         """For each word that no text has, what was searched for instead; empty if nothing was."""
-        self.note = " ".join(filter(None, [_said(self.corrected), note]))
+        self.note: str = " ".join(filter(None, [_said(self.corrected), note]))
         """The limits of the answer, in words; empty if there are none."""
         self.unsearched = unsearched
         """How many files were not searched as they are now, since the index does not have them yet."""

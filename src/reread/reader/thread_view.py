@@ -116,7 +116,7 @@ class ThreadView:
         self._operations: dict[tuple[int, int], GitOperations] = {}
         """The commits and pull requests of turns, by branch and number."""
         self._gauge = ContextGauge(conversation)
-        self.breaks = CacheBreaks(conversation)
+        self.breaks: CacheBreaks = CacheBreaks(conversation)
         self._branch_errors = PathFold(0, _add_errors)
         self._branch_figures = PathFold(BranchFigures([], None, None, Counter()), _add_figures)
         self._branch_usage = PathFold(dict[str, Usage](), _add_usage)

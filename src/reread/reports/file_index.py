@@ -76,8 +76,8 @@ class FileIndex(NamedTuple):
 
 
 _decode_paths = msgspec.msgpack.Decoder(SessionFiles).decode
-decode_files = msgspec.msgpack.Decoder(dict[str, msgspec.Raw]).decode
-decode_trace = msgspec.msgpack.Decoder(list[TracedVersion]).decode
+decode_files: Callable[[bytes], dict[str, msgspec.Raw]] = msgspec.msgpack.Decoder(dict[str, msgspec.Raw]).decode
+decode_trace: Callable[[bytes | msgspec.Raw], list[TracedVersion]] = msgspec.msgpack.Decoder(list[TracedVersion]).decode
 
 
 def names_file(typed: str) -> Callable[[str], bool]:

@@ -35,7 +35,7 @@ class SessionThreads:
         self.roots = roots
         self.shown_as: str | None = None
         """The path that views show, if this is a copy that stands for another file."""
-        self.closed = False
+        self.closed: bool = False
         self._progress = progress
         self._loader: Loader | None = None
         self._transcripts: list[SessionThreads] | None = None

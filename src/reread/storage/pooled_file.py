@@ -33,8 +33,8 @@ class PooledFile(ReadAtFile):
         self._name = os.fspath(path)
         self._lock = threading.Lock()
         self._file: io.FileIO | KeptFile | None = open_regular(path)
-        self.path = self._file.path if isinstance(self._file, KeptFile) else self._name
-        self.is_kept = isinstance(self._file, KeptFile)
+        self.path: str = self._file.path if isinstance(self._file, KeptFile) else self._name
+        self.is_kept: bool = isinstance(self._file, KeptFile)
         """True if the file itself is gone, and what is kept of it is read."""
         self._identity = _identity(self._file)
         self._seen = (0, b"")

@@ -47,7 +47,7 @@ class PatchedFile:
         self.path = path
         """As written: often below the folder that the patch was applied in."""
         self.moved_to = ""
-        self.chunks = [PatchChunk()]
+        self.chunks: list[PatchChunk] = [PatchChunk()]
 
     def hunks(self) -> list[Hunk]:
         """The chunks as they are drawn; the patch does not say where in the file they are."""
