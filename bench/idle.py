@@ -22,7 +22,9 @@ from measure import Row
 
 DATA = measure.data()
 SESSIONS = 2000
-SETTLED_SECONDS = 10
+SETTLED_SECONDS, BUSY = 10, 0.05
+"""A start is over once the share of a core was below this for so long: the reader first counts what is new."""
+LONGEST_START = 600
 TICKS = os.sysconf("SC_CLK_TCK")
 
 
@@ -36,8 +38,13 @@ def cpu_of(pid: int) -> float:
 
 
 def idle_share(pid: int, seconds: float) -> str:
-    """Return the share of a core that a process uses, from some time after its start on."""
-    time.sleep(SETTLED_SECONDS)
+    """Return the share of a core that a process uses once its start is over."""
+    end = time.monotonic() + LONGEST_START
+    while time.monotonic() < end:
+        before = cpu_of(pid)
+        time.sleep(SETTLED_SECONDS)
+        if cpu_of(pid) - before < BUSY * SETTLED_SECONDS:
+            break
     before, start = cpu_of(pid), time.monotonic()
     time.sleep(seconds)
     return f"{(cpu_of(pid) - before) / (time.monotonic() - start):.2%} of a core"
