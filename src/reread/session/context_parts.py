@@ -122,11 +122,11 @@ class _Sizes:
         weight = sum(self.weights.values())
         if total is None or not weight:
             return dict.fromkeys(self.bytes)
-        exact = {key: total * own / weight for key, own in self.weights.items()}
-        out: dict[_Key, int | None] = {key: int(share) for key, share in exact.items()}
-        left = total - sum(map(int, exact.values()))
-        for key in sorted(exact, key=lambda key: int(exact[key]) - exact[key])[:left]:
-            out[key] = int(exact[key]) + 1
+        exact = {key: divmod(total * own, weight) for key, own in self.weights.items()}
+        out: dict[_Key, int | None] = {key: whole for key, (whole, _) in exact.items()}
+        left = total - sum(whole for whole, _ in exact.values())
+        for key in sorted(exact, key=lambda key: -exact[key][1])[:left]:
+            out[key] = exact[key][0] + 1
         return out
 
 
@@ -213,7 +213,7 @@ def _more(sizes: _Sizes, shares: Mapping[_Key, int | None], other: _Sizes) -> It
     for key, size in _in_order(sizes.bytes):
         more, share = size - other.bytes.get(key, 0), shares[key]
         if more > 0:
-            yield _part(key, more, round(share * more / size) if share is not None else None)
+            yield _part(key, more, share * more // size if share is not None else None)
 
 
 def prompt_tokens(response: Message | None) -> int | None:
