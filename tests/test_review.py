@@ -3,6 +3,7 @@
 import json
 import os
 import subprocess
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import msgspec
@@ -15,8 +16,9 @@ from exported import check_agent_trace
 import reread
 from reread import cli
 from reread.errors import Misuse, NotFound, Undecided
+from reread.git import notes as git_notes
 from reread.git.command import git_output
-from reread.git.notes import CommitNote, NotedLines, read_notes, write_notes
+from reread.git.notes import CommitNote, NotedLines, read_notes, remove_notes, write_notes
 from reread.git.repository import MOST_LINES, GitCommit, Repository
 from reread.server.library import SessionLibrary
 from reread.server.library_review import library_review
@@ -114,6 +116,18 @@ def test_guesses_say_what_they_are(rig: Rig) -> None:
     assert lines_of(review, 1) == [(1, 43, None, None, None), (44, 45, "00000000", 1, "moved")]
     every = [lines for commit in review.commits for file in commit.files for lines in file.lines]
     assert all(lines.guess == (lines.evidence not in (None, "blame")) for lines in every)
+
+
+def test_lines_that_a_formatter_broke_are_known_in_a_file_that_had_another_name(rig: Rig) -> None:
+    """Only the lines that stay tell what the file was: no commit has it under the name that the session knows."""
+    session = rig.session()
+    rig.prompt(session, "Write it")
+    rig.write(session, "old.py", 0, 0, [*(f"value_of_{n} ={n}" for n in range(6)), "    total=call(value_of_1, 'x')"])
+    rig.rename(None, "old.py", "new.py")
+    rig.commit(None, "Under another name")
+    rig.reformat("new.py")
+    rig.commit(None, "Format")
+    assert {row[2:] for row in lines_of(reviewed(rig))} == {("00000000", 1, "reformatted")}
 
 
 def test_what_was_tried_and_undone_and_the_tests_are_there(rig: Rig) -> None:
@@ -401,14 +415,79 @@ def test_what_others_noted_about_other_lines_stays(rig: Rig) -> None:
     assert write_notes(repository, {sha: ours}) == 0
 
 
+def noted(path: str, *ranges: tuple[int, int]) -> CommitNote:
+    lines = [NotedLines(path=path, first=first, last=last, session="s", turn=1) for first, last in ranges]
+    return CommitNote(lines=lines)
+
+
 @pytest.mark.parametrize(
-    "text", ["", "{", "[]", '{"version":9,"lines":[]}', '{"version":1,"lines":[{"path":"a"}]}', "\xff"]
+    "text",
+    [
+        *("", "{", "[]", '{"version":9,"lines":[]}', '{"version":1,"lines":[{"path":"a"}]}', "\xff"),
+        *(json.dumps(msgspec.to_builtins(noted("a", *ranges))) for ranges in ([(1, 9), (2, 3)], [(5, 5), (1, 1)])),
+        json.dumps(msgspec.to_builtins(noted("a", (2, 1)))),
+    ],
 )
-def test_a_note_that_is_none_of_ours_is_left_out(rig: Rig, text: str) -> None:
-    rig.git("config", "user.name", "a")
-    rig.git("config", "user.email", "a@example.org")
+def test_a_note_that_is_none_of_ours_is_left_out_and_stays(rig: Rig, text: str) -> None:
     rig.git("notes", "--ref=refs/notes/reread", "add", "--allow-empty", "-m", text, "HEAD")
-    assert read_notes(Repository(rig.repository)) == {}
+    repository = Repository(rig.repository)
+    before = rig.git("rev-parse", "refs/notes/reread")
+    assert read_notes(repository) == {}
+    assert write_notes(repository, {rig.first: noted("a", (1, 1))}) == 0
+    assert remove_notes(repository, [rig.first]) == 0 and rig.git("rev-parse", "refs/notes/reread") == before
+
+
+def test_a_note_about_very_many_lines_takes_no_more_than_one_about_few() -> None:
+    wide = noted("a", (1, 10**15))
+    joined = noted("a", (5, 6), (10, 10)).joined(wide)
+    assert [(one.first, one.last) for one in joined.lines] == [(1, 10**15)]
+    assert joined.line("a", 10**14) is not None and joined.line("b", 1) is None and joined.line("a", 0) is None
+
+
+def test_notes_that_are_written_at_once_are_all_kept(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
+    repository = Repository(rig.repository)
+    monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", os.devnull)
+    rig.git("config", "user.useConfigOnly", "true")
+
+    def write(first: int) -> None:
+        for line in range(first, first + 8):
+            assert write_notes(repository, {rig.first: noted("a", (2 * line, 2 * line))}) == 1
+
+    with ThreadPoolExecutor(3) as pool:
+        list(pool.map(write, (10, 20, 30)))
+    assert len(read_notes(repository)[rig.first].lines) == 24
+    assert "reread@localhost" in rig.git("log", "--format=%ce", "refs/notes/reread")  # no name is configured here
+
+
+def test_notes_are_written_whole_or_not_at_all(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An end in the middle of writing, as of a process that is killed, changes nothing."""
+    repository = Repository(rig.repository)
+    write_notes(repository, {rig.first: noted("a", (1, 1))})
+    before = rig.git("rev-parse", "refs/notes/reread")
+    whole = git_notes.git_change
+    monkeypatch.setattr(
+        git_notes, "git_change", lambda *words, given: whole(*words, given=given.removesuffix(b"done\n"))
+    )
+    with pytest.raises(reread.Unwritable):
+        write_notes(repository, {rig.first: noted("a", (2, 2))})
+    assert rig.git("rev-parse", "refs/notes/reread") == before
+
+
+def test_a_note_is_found_under_any_name_and_with_prompts_has_the_name_that_git_knows(rig: Rig, tmp_path: Path) -> None:
+    session = rig.session()
+    rig.prompt(session, "Write it for ann.lee@quokkamail.com")
+    for name in ("ünï ann.lee@quokkamail.com.py", "a\nb.py"):
+        rig.write(session, name, 0, 0, ["alpha_value = 1"])
+    rig.commit(session, "Odd names")
+    rig.finish()
+    found = reread.notes(f"{rig.first}..HEAD", repository=rig.repository, root=rig.claude, write=True, prompts=True)
+    (note,) = found.values()
+    assert [one.path for one in note.lines] == ["a\nb.py", "ünï ann.lee@quokkamail.com.py"]
+    assert all("ann.lee" not in (one.prompt or "ann.lee") for one in note.lines)
+    (tmp_path / "empty").mkdir()
+    for one in note.lines:
+        assert reread.blame(rig.repository / one.path, root=tmp_path / "empty")[0].evidence == "note"
 
 
 # Hostile repositories
@@ -448,7 +527,7 @@ def test_nothing_that_a_repository_configures_is_run(rig: Rig, tmp_path: Path, m
         "extensions.partialClone": "origin",
         "protocol.ext.allow": "always",
         "core.repositoryFormatVersion": "1",
-        "blame.ignoreRevsFile": "/nowhere",
+        "blame.ignoreRevsFile": os.devnull,
     }.items():
         rig.git("config", name, value)
     for name in ("GIT_EXTERNAL_DIFF", "GIT_PAGER", "GIT_SSH_COMMAND", "GIT_ASKPASS", "GIT_EDITOR"):
@@ -456,6 +535,12 @@ def test_nothing_that_a_repository_configures_is_run(rig: Rig, tmp_path: Path, m
     monkeypatch.setenv("GIT_DIR", str(tmp_path / "nowhere"))
     review = reviewed(rig)
     assert review.commits[0].lines == 2 and not mark.exists()
+    which = f"{rig.first}..HEAD"
+    assert reread.notes(which, repository=rig.repository, root=rig.claude, write=True) and not mark.exists()
+    (tmp_path / "empty").mkdir()
+    rig.hand("a.py", 0, 0, ["by_hand = 2"])
+    lines = reread.blame(rig.repository / "a.py", root=tmp_path / "empty")
+    assert [line.evidence for line in lines] == [None, "note"] and not mark.exists()
     blob = git_output(rig.repository, "rev-parse", f"{sha}:a.py").decode().strip()
     (rig.repository / ".git" / "objects" / blob[:2] / blob[2:]).unlink()  # a clone that would fetch it
     with pytest.raises(reread.Unreadable):
@@ -488,6 +573,21 @@ def test_names_of_all_kinds_links_modules_and_binary_files_are_followed_or_left_
     for form in ("md", "html", "json"):
         done = run("--root", rig.claude, "review", f"{rig.first}..HEAD", "--repo", rig.repository, "-f", form)
         assert done.exit_code == 0, done.output
+
+
+def test_a_link_that_becomes_a_file_and_the_reverse_do_not_shift_the_lines_of_others(rig: Rig) -> None:
+    (rig.repository / "b-link").symlink_to("README.md")
+    rig.hand("c-file", 0, 0, ["first_line", "second_line"])
+    rig.commit(None, "Before")
+    (rig.repository / "b-link").unlink()
+    (rig.repository / "c-file").unlink()
+    (rig.repository / "c-file").symlink_to("README.md")
+    (rig.repository / "b-link").write_text("one\ntwo\nthree\n")
+    (rig.repository / "d.py").write_text("four\n")
+    rig.git("add", "-A")
+    rig.git("commit", "-qm", "Changed")
+    (commit,) = reviewed(rig, "HEAD~1..HEAD").commits
+    assert {file.path: sum(lines.count for lines in file.lines) for file in commit.files} == {"b-link": 3, "d.py": 1}
 
 
 @pytest.mark.parametrize("name", ["--output=x", "-h", "--upload-pack=x", "HEAD\n--help", "", "a..--output=x"])

@@ -143,18 +143,23 @@ class CommitLines:
         """Look for lines that are not explained elsewhere than in the state of the file."""
         known = [self._events_of(name) for name in self._with_origins(names)]
         self._guess_from(known, one, numbers, lines, added, found)
-        left = [numbers[line] >> 32 for line, source in zip(added, found, strict=True) if source is None]
-        left = [gist for gist in left if gist != EMPTY]
-        if left:
-            homes = Counter(name for gist in set(left) for name in self._homes.get(gist, ()) if name not in names)
-            least = max(LEAST_MOVED, len(set(left)) * LEAST_SHARE)
-            moved = [name for name, count in homes.most_common(MOST_HOMES) if count >= least]
-            if moved:  # the file had other names that git does not know of
-                self._guess_from([self._events_of(name) for name in moved], one, numbers, lines, added, found)
-            for at, line in enumerate(added):
-                if found[at] is None and _letters(lines[line]) >= LEAST_TELLING:
-                    found[at] = self._moved(numbers[line], one.committed)
+        # The file may have had names that git does not know of: those of the files that sessions wrote its lines to.
+        # Lines that a formatter broke are in none of them, so that all lines of the file are asked after the open ones.
+        left = [numbers[line] for line, source in zip(added, found, strict=True) if source is None]
+        for asked in (left, numbers) if any(number >> 32 != EMPTY for number in left) else ():
+            moved = [self._events_of(name) for name in self._likely_homes(asked, names)]
+            self._guess_from(moved, one, numbers, lines, added, found)
+        for at, line in enumerate(added):
+            if found[at] is None and _letters(lines[line]) >= LEAST_TELLING:
+                found[at] = self._moved(numbers[line], one.committed)
         _fill_gaps(added, found, lines)
+
+    def _likely_homes(self, numbers: Iterable[int], known: Sequence[str]) -> list[str]:
+        """Return other files to which sessions wrote the most of some lines, if that is no accident."""
+        gists = {number >> 32 for number in numbers} - {EMPTY}
+        homes = Counter(name for gist in gists for name in self._homes.get(gist, ()) if name not in known)
+        least = max(LEAST_MOVED, len(gists) * LEAST_SHARE)
+        return [name for name, count in homes.most_common(MOST_HOMES) if count >= least]
 
     def _guess_from(
         self,

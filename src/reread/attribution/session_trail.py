@@ -7,12 +7,11 @@ from array import array
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, suppress
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
 from reread.base import jsontext
-from reread.base.coerce import as_dict, as_list, as_str
+from reread.base.coerce import as_dict, as_str
 from reread.base.text import one_line
 from reread.base.times import timestamp_ms
 from reread.disk.cache import FileState
@@ -114,14 +113,9 @@ def session_trail(session: Session, state: bytes) -> SessionTrail:
         turns.append(_trail_turn(turn, calls, dropped.get(turn.index, []), written.tobytes()))
     branches = list(session.git_branches)
     trail = SessionTrail(state, session.id, session.project, branches, turns, commits, list(pulls.values()))
-    return trail if encoded(trail) is not None else msgspec.convert(_storable(msgspec.to_builtins(trail)), SessionTrail)
-
-
-def _storable(value: Any) -> Any:
-    """Return a value in which no text has half of a character, which cannot be stored."""
-    if isinstance(value, str):
-        return value.encode("utf-8", "replace").decode()
-    return list(map(_storable, as_list(value))) if isinstance(value, list | tuple) else value
+    if encoded(trail) is None:  # half of a character cannot be stored
+        trail = msgspec.convert(jsontext.replace_surrogates(msgspec.to_builtins(trail)), SessionTrail)
+    return trail
 
 
 _decode = msgspec.msgpack.Decoder(SessionTrail).decode

@@ -26,6 +26,7 @@ SETTINGS = {
     "core.askPass": "",
     "core.attributesFile": os.devnull,
     "core.bigFileThreshold": "8m",  # larger files have no lines: they are said to be binary
+    "core.filesRefLockTimeout": "5000",
     "core.quotePath": "true",
     "credential.helper": "",
     "diff.external": "",

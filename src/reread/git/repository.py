@@ -106,7 +106,7 @@ class Repository:
 
     def object_of(self, name: str) -> str | None:
         """Return the object that a name of git's stands for."""
-        if "\n" in name or "\0" in name:
+        if "\0" in name:
             return None
         try:
             found = git_output(self.top, "rev-parse", "--verify", "--quiet", "--end-of-options", name)
@@ -241,7 +241,9 @@ def _differences(output: Iterable[bytes]) -> Iterator[tuple[str, list[FileLines]
         if skip and line[:1] in (b"+", b"-"):
             skip -= 1
         elif line.startswith(b":"):
-            files.append(_file_entry(line.rstrip(b"\n")))
+            file = _file_entry(line.rstrip(b"\n"))
+            # A link that became a file, or the reverse, has two patches: one that deletes, and one that adds.
+            files += [FileLines(file.path, file.old_path, "", []), file] if b" T\t" in line else [file]
         elif line.startswith(b"diff --git "):
             at += 1
         elif (found := _HUNK.match(line)) and 0 <= at < len(files):
@@ -263,11 +265,11 @@ def _file_entry(line: bytes) -> FileLines:
     head, *names = line[1:].split(b"\t")
     words = head.split(b" ")
     blob = words[3].decode("ascii", "replace") if len(words) > 3 and words[1] in REGULAR else ""
-    old, new = (_file_name(name) for name in (names[0], names[-1]))
+    old, new = (file_name(name) for name in (names[0], names[-1]))
     return FileLines(new, old, blob, [])
 
 
-def _file_name(name: bytes) -> str:
+def file_name(name: bytes) -> str:
     """Return the name of a file; git puts one with unusual characters between quotes."""
     if name.startswith(b'"'):
         name = _ESCAPE.sub(lambda found: ESCAPES.get(found[1]) or bytes([int(found[1], 8) & 255]), name[1:-1])

@@ -41,7 +41,7 @@ def notes(
         return read_notes(opened)
     if write:
         found = find_review(which, repository=opened.top, root=root, progress=progress)
-        write_notes(opened, notes_of(ReviewRedaction(found).redacted_review() if prompts else found, prompts=prompts))
+        write_notes(opened, notes_of(found, ReviewRedaction(found).redacted_review() if prompts else None))
     shas = [commit.sha for commit in opened.commits(*opened.range_of(which))]
     known = read_notes(opened, shas)
     if remove:
@@ -49,9 +49,10 @@ def notes(
     return known
 
 
-def notes_of(review: Review, *, prompts: bool = False) -> dict[str, CommitNote]:
-    """Return what a review knows of the lines of each commit from sessions of this machine."""
-    said = {(turn.session, turn.turn): one_line(turn.prompt, PROMPT_LENGTH) for turn in review.turns if turn.prompt}
+def notes_of(review: Review, redacted: Review | None = None) -> dict[str, CommitNote]:
+    """Return what a review knows of the lines of each commit from sessions of this machine, with redacted prompts."""
+    turns = redacted.turns if redacted is not None else []
+    said = {(turn.session, turn.turn): one_line(turn.prompt, PROMPT_LENGTH) for turn in turns if turn.prompt}
     notes: dict[str, CommitNote] = {}
     for commit in review.commits:
         lines = [
@@ -62,7 +63,7 @@ def notes_of(review: Review, *, prompts: bool = False) -> dict[str, CommitNote]:
                 session=one.session,
                 turn=one.turn,
                 guess=one.guess,
-                prompt=said.get((one.session, one.turn)) if prompts else None,
+                prompt=said.get((one.session, one.turn)),
             )
             for file in commit.files
             for one in file.lines

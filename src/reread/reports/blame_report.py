@@ -13,14 +13,15 @@ from typing import Any
 import msgspec
 
 from reread.base.paths import comparable_path, path_name
+from reread.base.text import one_line
 from reread.disk import layout
 from reread.errors import Misuse, NotFound, RereadError, Unreadable
-from reread.git.notes import blamed_commits, read_notes
+from reread.git.notes import CommittedLine, blamed_commits, read_notes
 from reread.git.repository import Repository
 from reread.history.blame_lines import LineBlame, LineOrigin
 from reread.history.file_text import FileText
-from reread.history.line_trace import line_numbers
-from reread.reports.file_index import FileIndex, FileIndexReader, Progress, names_file
+from reread.history.line_trace import differing_ranges, line_numbers
+from reread.reports.file_index import PROMPT_LENGTH, FileIndex, FileIndexReader, Progress, names_file
 from reread.storage.safe_open import open_regular
 
 LARGEST = 64 << 20
@@ -92,7 +93,7 @@ def _noted_lines(file: Path, data: bytes, first: int, last: int) -> dict[int, Bl
     try:
         repository = Repository(file.parent)
         name = Path(os.path.realpath(file)).relative_to(os.path.realpath(repository.top)).as_posix()
-        committed = blamed_commits(repository, name, data, first, last)
+        committed = _committed_lines(repository, name, data, first, last)
         notes = read_notes(repository, {origin.commit for origin in committed.values()})
         named = {one.sha: one.session for one in repository.known_commits(o.commit for o in committed.values())}
     except (RereadError, ValueError):  # no repository, no git, or one that it cannot read: then nothing is noted
@@ -108,7 +109,7 @@ def _noted_lines(file: Path, data: bytes, first: int, last: int) -> dict[int, Bl
                 text="",
                 session=said.session,
                 turn=said.turn,
-                prompt=said.prompt,
+                prompt=one_line(said.prompt, PROMPT_LENGTH) if said.prompt else None,
                 evidence="note",
                 guess=said.guess,
                 commit=origin.commit,
@@ -118,6 +119,26 @@ def _noted_lines(file: Path, data: bytes, first: int, last: int) -> dict[int, Bl
                 number=number, text="", session=session, evidence="trailer", commit=origin.commit
             )
     return found
+
+
+def _committed_lines(repository: Repository, name: str, data: bytes, first: int, last: int) -> dict[int, CommittedLine]:
+    """Return where lines of a file come from, by their numbers now; those that were never committed are left out."""
+    blob = repository.object_of(f"HEAD:{name}")
+    text = next((found for _, found in repository.texts([blob])), None) if blob is not None else None
+    if text is None:  # no commit has the file
+        return {}
+    old, new = (line_numbers(FileText.from_bytes(each).text) for each in (text, data))
+    ends = (len(old), len(old), len(new), len(new))
+    numbers: dict[int, int] = {}
+    at = new_at = 0
+    for start, end, new_start, new_end in (*differing_ranges(old, new), ends):
+        numbers |= dict(zip(range(new_at + 1, new_start + 1), range(at + 1, start + 1), strict=True))
+        at, new_at = end, new_end
+    numbers = {number: line for number, line in numbers.items() if first <= number <= last}
+    if not numbers:
+        return {}
+    blamed = blamed_commits(repository, name, min(numbers.values()), max(numbers.values()))
+    return {number: blamed[line] for number, line in numbers.items() if line in blamed}
 
 
 def _name_here(index: FileIndex, file: Path) -> str:
