@@ -19,12 +19,19 @@ from effort import one_in
 from limits import run_apart
 
 import reread
+from reread.catalog import annotations
 from reread.cli import VERBS
 from reread.cli import reread as group
 from reread.cli._options import SAMPLES
+from reread.dataset import schema
+from reread.git import notes
+from reread.handover import trash
+from reread.index import store
 from reread.model.ledger import FATES
 from reread.reader.export_formats import FORMATS
+from reread.render import json_values
 from reread.server.routes import SESSION_ROUTES
+from reread.storage import frames, kept_manifest
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text()
@@ -278,6 +285,20 @@ def test_every_picture_is_shown_and_can_be_taken_again() -> None:
 def test_every_public_name_is_in_the_reference_once() -> None:
     headings = re.findall(r"^### (\w+)$", (ROOT / "docs" / "reference.md").read_text(), re.MULTILINE)
     assert sorted(headings) == sorted([*reread.__all__, "open"])
+
+
+def test_the_versions_of_the_formats_are_those_of_the_code() -> None:
+    rows = re.findall(r"^\| (.+?) \| (\d+) \|", (ROOT / "docs" / "stability.md").read_text(), re.M)
+    assert {re.sub(r"\[(.+?)\]\(.+?\)", r"\1", what): int(version) for what, version in rows} == {
+        "the JSON of a session": json_values.VERSION,
+        "tables": schema.VERSION,
+        "the archive: frames and maps": int(frames.MAP_HEADING.split()[1]),
+        "the archive in a bucket: manifests and stubs": kept_manifest.FORMAT,
+        "stars, notes and the list of workspaces": annotations.VERSION,
+        "the trash of `delete`": trash.FORMAT,
+        "git notes": notes.VERSION,
+        "the search index": store.FORMAT,
+    }
 
 
 def test_every_fate_is_documented() -> None:
