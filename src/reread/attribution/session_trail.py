@@ -14,8 +14,7 @@ from reread.base import jsontext
 from reread.base.coerce import as_dict, as_str
 from reread.base.text import one_line
 from reread.base.times import timestamp_ms
-from reread.disk.cache import FileState
-from reread.disk.derived_cache import DerivedValue, DerivedValues, encoded
+from reread.disk.derived_cache import DerivedValues, encoded
 from reread.errors import RereadError
 from reread.history.line_trace import line_numbers
 from reread.model.conversation import Call, Message, Turn
@@ -24,7 +23,7 @@ from reread.reports.file_index import files_state
 from reread.reports.session_facts import SHELLS
 from reread.session.commits import GitOperationsByTurn, calls_with_agents
 from reread.session.session import Session
-from reread.session.session_pass import FILES, SessionPass
+from reread.session.session_pass import FILES, CataloguedPart, SessionPass
 
 TABLE, FORMAT = "session_trails", 1
 """The table of the catalogue; change the format when values would be found differently now."""
@@ -121,12 +120,11 @@ def session_trail(session: Session, state: bytes) -> SessionTrail:
 _decode = msgspec.msgpack.Decoder(SessionTrail).decode
 
 
-class TrailsPart:
+class TrailsPart(CataloguedPart):
     """The trails of sessions, as a part of the pass over them."""
 
     def __init__(self) -> None:
-        self._values = DerivedValues(TABLE, format=FORMAT)
-        self._unsaved: list[DerivedValue] = []
+        super().__init__(TABLE, FORMAT)
 
     def state(self, path: Path) -> bytes:
         """Return a hash of the state of a session's files."""
@@ -134,26 +132,14 @@ class TrailsPart:
 
     def is_current(self, path: Path, state: bytes) -> bool:
         """True if the trail of a session in this state is known."""
-        trail = _known(self._values.values([str(path)]).get(str(path)))
+        trail = _known(self.known(path))
         return trail is not None and trail.state == state
 
     def derive(self, session: Session, state: bytes) -> SessionTrail:
         """Return the trail of a session."""
         trail = session_trail(session, state)
-        assert session.path is not None
-        file = FileState.at(session.path)
-        self._unsaved.append(DerivedValue(str(session.path), file, file.size, b"", encoded(trail) or b""))
+        self.add(session, encoded(trail) or b"")
         return trail
-
-    def save(self) -> None:
-        """Write the trails to the catalogue."""
-        if self._unsaved:
-            self._values.save(self._unsaved)
-            self._unsaved.clear()
-
-    def close(self) -> None:
-        """Close the catalogue."""
-        self._values.close()
 
 
 def read_trails(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -69,3 +70,10 @@ def refuse_claude_folder(path: Path) -> None:
     for folder in config_folders():
         if path.resolve().is_relative_to(folder.resolve()):
             raise Misuse(f"Cannot write {path}: it lies in {folder}, which is Claude Code's own; use another folder.")
+
+
+def output_option(help: str = "Write to this file.", metavar: str = "FILE") -> Callable[..., Any]:
+    """Return the option of verbs that write to standard output unless told otherwise."""
+    return click.option(
+        "-o", "--output", default=STDOUT, type=PathName(written=True, stream=True), metavar=metavar, help=help
+    )

@@ -22,11 +22,9 @@ from reread.cli._options import (
     until_option,
 )
 from reread.cli._output import print_json, print_notice, progress
-from reread.cli._paths import PathName
+from reread.cli._paths import STDOUT, output_option
 from reread.cli._team import team_of, team_option
 from reread.errors import Misuse
-
-STDOUT = "-"
 
 
 @click.command()
@@ -43,14 +41,7 @@ STDOUT = "-"
 @tz_option
 @project_option
 @format_option("md", "html", "json", default="md", help="Print in this format.")
-@click.option(
-    "-o",
-    "--output",
-    type=PathName(written=True, stream=True),
-    default=STDOUT,
-    metavar="FILE",
-    help="Write to this file.",
-)
+@output_option()
 @click.option("--redact", is_flag=True, help="Replace secrets and personal details, as `reread share` does.")
 @json_option
 @root_options

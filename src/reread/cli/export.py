@@ -24,7 +24,7 @@ from reread.cli._options import (
     selection_options,
 )
 from reread.cli._output import print_notice, progress, write_bytes
-from reread.cli._paths import STDOUT, PathName
+from reread.cli._paths import STDOUT, output_option
 from reread.cli._redaction import (
     decision_options,
     refuse_own_file,
@@ -67,14 +67,7 @@ FORMATS_BY_SUFFIX = {
     "agent-trace",
     help="Write this format (default: by the suffix of the output; markdown on standard output).",
 )
-@click.option(
-    "-o",
-    "--output",
-    default=STDOUT,
-    type=PathName(written=True, stream=True),
-    metavar="FILE|DIR",
-    help="Write to this file or folder (default: standard output).",
-)
+@output_option("Write to this file or folder (default: standard output).", metavar="FILE|DIR")
 @click.option("--no-images", is_flag=True, help="Omit images from HTML pages.")
 @click.option("--redact", is_flag=True, help="Replace secrets and personal details, as `reread share` does.")
 @decision_options

@@ -9,7 +9,7 @@ import click
 
 from reread.cli._options import SESSION, json_option, merged_roots, refuse_with, root_options
 from reread.cli._output import print_json, print_notice, write_bytes
-from reread.cli._paths import STDOUT, PathName
+from reread.cli._paths import STDOUT, output_option
 from reread.errors import NotFound, Unwritable
 
 if TYPE_CHECKING:
@@ -26,14 +26,7 @@ if TYPE_CHECKING:
     metavar="SESSION[:TURN]",
     help="Print the file as this session left it, or as it was after this turn; turn 0 is before the first.",
 )
-@click.option(
-    "-o",
-    "--output",
-    default=STDOUT,
-    type=PathName(written=True, stream=True),
-    metavar="FILE",
-    help="Write to this file instead of standard output.",
-)
+@output_option("Write to this file instead of standard output.")
 @json_option
 @root_options
 @click.pass_context

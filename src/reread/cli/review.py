@@ -11,7 +11,7 @@ import click
 from reread.cli._exit_codes import NOTHING_FOUND
 from reread.cli._options import Name, format_option, json_option, merged_roots, pager_option, root_options
 from reread.cli._output import print_json, print_lines, print_notice, progress
-from reread.cli._paths import STDOUT, PathName
+from reread.cli._paths import STDOUT, PathName, output_option
 from reread.cli._redaction import ask_about, review_of, settle, text_decision_options
 from reread.errors import Misuse
 
@@ -39,14 +39,7 @@ class Revision(Name):
     "--repo", type=PathName(path_type=Path), metavar="DIR", help="The repository (default: the one of this folder)."
 )
 @format_option("md", "html", "json", help="Write this format (default: by the suffix of the output; a listing).")
-@click.option(
-    "-o",
-    "--output",
-    default=STDOUT,
-    type=PathName(written=True, stream=True),
-    metavar="FILE",
-    help="Write to this file.",
-)
+@output_option()
 @click.option("--no-redact", is_flag=True, help="Leave secrets and personal details as they are.")
 @text_decision_options
 @click.option("--schema", is_flag=True, help="Print the JSON Schema of --json and exit.")

@@ -14,6 +14,7 @@ from datetime import UTC, datetime, tzinfo
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from reread.accounting.billing import COUNT_NAMES
 from reread.accounting.digest import SLOT_MS
 from reread.accounting.group_by import TIME_KEYS, ZoneClock
 from reread.base.optional_dependencies import require
@@ -59,15 +60,7 @@ def _hidden(kind: str, name: str | None = None) -> str:
 
 _LABEL = "CASE WHEN {0} IS NULL OR regexp_full_match({0}, '[ -~]{{1,100}}') THEN {0} ELSE 'other' END"
 """A text that can be shown: a hostile machine may have written any."""
-_TOKENS = (
-    "input_tokens",
-    "output_tokens",
-    "cache_write_5m_tokens",
-    "cache_write_1h_tokens",
-    "cache_read_tokens",
-    "web_searches",
-)
-_COUNTS = ("responses", *_TOKENS, "unconfirmed_responses", "cache_rewritten_tokens")
+_COUNTS = ("responses", *COUNT_NAMES, "unconfirmed_responses", "cache_rewritten_tokens")
 _DOLLARS = ("cost_usd", "reported_cost_usd", "cache_rewritten_usd")
 _USAGE_COLUMNS = ", ".join(f'"{name}"' for name in ("time", "cache_break_cause", *_COUNTS, *_DOLLARS))
 _FIGURES = ", ".join(f'"{name}"' for name in (*_COUNTS, *_DOLLARS))

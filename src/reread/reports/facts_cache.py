@@ -15,15 +15,14 @@ from reread.accounting.collect import Inputs
 from reread.accounting.prices import current_prices
 from reread.base import jsontext
 from reread.disk import layout
-from reread.disk.cache import FileState
-from reread.disk.derived_cache import DerivedValue, DerivedValues, encoded
+from reread.disk.derived_cache import DerivedValues, encoded
 from reread.disk.layout import AgentFolders
 from reread.disk.sources import FileSource, whole_files
 from reread.errors import RereadError, naming_file
 from reread.reports.session_facts import SessionFacts, session_facts
 from reread.session.cache_breaks import CacheBreak
 from reread.session.session import Session
-from reread.session.session_pass import FACTS, SessionPass
+from reread.session.session_pass import FACTS, CataloguedPart, SessionPass
 
 Progress = Callable[[int], None]
 """Called with the number of sessions that were read."""
@@ -127,13 +126,12 @@ def _read(path: Path) -> SessionFacts:
         return session_facts(Session(FileSource(path)))
 
 
-class FactsPart:
+class FactsPart(CataloguedPart):
     """The facts of sessions, as a part of the pass over them."""
 
     def __init__(self) -> None:
-        self._values = DerivedValues(TABLE, format=FORMAT)
+        super().__init__(TABLE, FORMAT)
         self._folders = AgentFolders()
-        self._unsaved: list[DerivedValue] = []
 
     def state(self, path: Path) -> bytes:
         """Return a hash of everything that the facts of a session depend on."""
@@ -141,7 +139,7 @@ class FactsPart:
 
     def is_current(self, path: Path, state: bytes) -> bool:
         """True if the facts of a session in this state are known."""
-        value = self._values.values([str(path)]).get(str(path))
+        value = self.known(path)
         with suppress(*jsontext.DECODE_ERRORS):
             return value is not None and _decode_state(value).state == state
         return False
@@ -149,19 +147,8 @@ class FactsPart:
     def derive(self, session: Session, state: bytes) -> SessionFacts:
         """Return the facts of a session."""
         facts = session_facts(session)
-        assert session.path is not None
-        self._unsaved.append(_derived(session.path, _Stored(state, facts)))
+        self.add(session, encoded(_Stored(state, facts)) or b"")
         return facts
-
-    def save(self) -> None:
-        """Write the facts to the catalogue."""
-        if self._unsaved:
-            self._values.save(self._unsaved)
-            self._unsaved.clear()
-
-    def close(self) -> None:
-        """Close the catalogue."""
-        self._values.close()
 
 
 def _state(path: Path, folders: AgentFolders) -> bytes:
@@ -177,11 +164,6 @@ def _known_facts(value: bytes | None, state: bytes) -> SessionFacts | None:
         stored = _decode(value) if value is not None else None
         return stored.facts if stored is not None and stored.state == state else None
     return None
-
-
-def _derived(path: Path, stored: _Stored) -> DerivedValue:
-    state = FileState.at(path)
-    return DerivedValue(str(path), state, state.size, b"", encoded(stored) or b"")
 
 
 def made(
