@@ -15,7 +15,7 @@ from reread.base import jsontext
 from reread.base.shas import is_sha
 from reread.errors import Unreadable, Unwritable
 from reread.git.command import git_change, git_output
-from reread.git.repository import Repository, file_name
+from reread.git.repository import Repository, unquoted_name
 
 REF = "refs/notes/reread"
 VERSION = 1
@@ -232,7 +232,7 @@ def blamed_commits(repository: Repository, path: str, first: int, last: int) -> 
         if row.startswith(b"\t"):
             found[number] = CommittedLine(sha, names.get(sha, path), line)
         elif row.startswith(b"filename "):
-            names[sha] = file_name(row.removeprefix(b"filename "))
+            names[sha] = unquoted_name(row.removeprefix(b"filename "))
         elif len(head) >= 3 and head[1].isdigit() and head[2].isdigit() and is_sha(head[0].decode("ascii", "replace")):
             sha, line, number = head[0].decode("ascii"), int(head[1]), int(head[2])
     return found

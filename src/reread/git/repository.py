@@ -265,11 +265,11 @@ def _file_entry(line: bytes) -> FileLines:
     head, *names = line[1:].split(b"\t")
     words = head.split(b" ")
     blob = words[3].decode("ascii", "replace") if len(words) > 3 and words[1] in REGULAR else ""
-    old, new = (file_name(name) for name in (names[0], names[-1]))
+    old, new = (unquoted_name(name) for name in (names[0], names[-1]))
     return FileLines(new, old, blob, [])
 
 
-def file_name(name: bytes) -> str:
+def unquoted_name(name: bytes) -> str:
     """Return the name of a file; git puts one with unusual characters between quotes."""
     if name.startswith(b'"'):
         name = _ESCAPE.sub(lambda found: ESCAPES.get(found[1]) or bytes([int(found[1], 8) & 255]), name[1:-1])
