@@ -35,7 +35,7 @@ def pytest_xdist_auto_num_workers() -> int:
 def pytest_itemcollected(item: pytest.Item) -> None:
     """Mark the property tests and those of pages: they take a sample."""
     if effort.in_browser(item):
-        item.add_marker(effort.one_in(6))
+        item.add_marker(effort.one_in(24))
     elif getattr(getattr(item, "obj", None), "is_hypothesis_test", False):
         item.add_marker(effort.sampled)
 
