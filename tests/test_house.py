@@ -106,6 +106,11 @@ def test_every_decoder_expects_all_errors_of_the_library() -> None:
     assert not partial, "besides DecodeError, msgspec raises the others of jsontext.DECODE_ERRORS"
 
 
+def test_a_python_that_is_started_imports_nothing_from_the_folder_it_is_started_in() -> None:
+    unsafe = [path for path in FILES if re.search(r'sys\.executable,\s*"(?!-P")', path.read_text())]
+    assert not unsafe, "without -P, a file of somebody's project would be run"
+
+
 def test_imports_have_no_cycle() -> None:
     try:
         TopologicalSorter({module: set(imports(tree)) - {module} for module, tree in MODULES.items()}).prepare()

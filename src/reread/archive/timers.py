@@ -49,7 +49,7 @@ def this_system() -> str:
 
 def keep_command(to: str | None) -> list[str]:
     """Return the command that a timer runs."""
-    return [sys.executable, "-m", "reread", "keep", "--quiet", *(["--to", to] if to is not None else [])]
+    return [sys.executable, "-P", "-m", "reread", "keep", "--quiet", *(["--to", to] if to is not None else [])]
 
 
 def variables() -> dict[str, str]:

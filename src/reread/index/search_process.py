@@ -137,7 +137,7 @@ class SearchProcesses:
 
 def _start() -> subprocess.Popen[bytes]:
     return subprocess.Popen(
-        [sys.executable, "-m", "reread.index.search_process"],
+        [sys.executable, "-P", "-m", "reread.index.search_process"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,

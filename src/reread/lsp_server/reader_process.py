@@ -36,6 +36,7 @@ class ReaderProcess:
             if self._process is None or self._process.poll() is not None:
                 command = [
                     sys.executable,
+                    "-P",
                     "-c",
                     ENDS_WITH_ITS_PARENT,
                     *self._words,

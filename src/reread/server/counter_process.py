@@ -143,7 +143,7 @@ class CounterProcess:
         if self._child is not None and self._child.poll() is None:
             return self._child
         return subprocess.Popen(
-            [sys.executable, "-m", "reread.server.counter_process"],
+            [sys.executable, "-P", "-m", "reread.server.counter_process"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,

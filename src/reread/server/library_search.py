@@ -97,7 +97,7 @@ class SearchService:
             return
         job = BuildJob([str(root) for root in self._library.roots or ()], [str(path) for path in self._library.paths])
         self._builder = subprocess.Popen(
-            [sys.executable, "-m", "reread.index.build_process", msgspec.json.encode(job).decode()],
+            [sys.executable, "-P", "-m", "reread.index.build_process", msgspec.json.encode(job).decode()],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
