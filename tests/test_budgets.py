@@ -1,6 +1,8 @@
 """Budgets: how they are set, what is counted for them in which time zone, and who shows them."""
 
 import json
+import subprocess
+import sys
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -12,7 +14,8 @@ import reread
 from reread.catalog.config import change_config_value, config_value
 from reread.disk.layout import default_store
 from reread.errors import Misuse
-from reread.reports.budget_report import SETTING, parse_budget, set_budget, stored_budgets
+from reread.reports.budget_report import SETTING, parse_budget, remove_budgets, set_budget, stored_budgets
+from reread.storage import json_update
 
 MIDNIGHT = datetime(2026, 11, 16, 0, 0, tzinfo=UTC)  # a Monday
 
@@ -107,7 +110,8 @@ def test_budgets_are_set_shown_replaced_and_removed() -> None:
     assert "$30.00 left" in run("usage").stdout
     assert run("budget", "remove", "--project", "shop").stdout == "Removed: $5.00 per week, shop, opus.\n"
     assert run("budget", "remove", "month").returncode == 1
-    assert run("budget", "remove").returncode == 0
+    assert run("budget", "remove").returncode == 2 and len(stored_budgets()) == 1
+    assert run("budget", "remove", "--all").stdout == "Removed: $30.00 per day.\n"
     assert stored_budgets() == []
     assert run("budget", "set").returncode == run("budget", "remove", "year").returncode == 2
 
@@ -118,6 +122,32 @@ def test_a_budget_of_the_reader_is_the_same_and_nothing_else_is_lost() -> None:
     assert [(one.amount_usd, one.per) for one in stored_budgets()] == [(20, "day")]
     set_budget(parse_budget("3/month"))
     assert config_value(default_store(), SETTING) == {"day": 20, "month": 3.0, "later": {"a": 1}}
+
+
+def test_processes_that_set_budgets_at_once_lose_none() -> None:
+    code = (
+        "import sys; from reread.reports.budget_report import *;"
+        "[set_budget(parse_budget(f'5/{per}', project=sys.argv[1])) for per in UNITS]"
+    )
+    started = [subprocess.Popen([sys.executable, "-c", code, f"p{n}"]) for n in range(6)]
+    assert [process.wait() for process in started] == [0] * 6
+    assert len(stored_budgets()) == 18
+
+
+def test_a_budget_that_was_set_meanwhile_is_neither_lost_nor_removed(monkeypatch: pytest.MonkeyPatch) -> None:
+    set_budget(parse_budget("1/day"))
+    lock = json_update.lock
+
+    def lock_after_another(fd: int, *, wait: float) -> bool:
+        monkeypatch.setattr(json_update, "lock", lock)
+        set_budget(parse_budget("2/week"))
+        return True
+
+    for change in (lambda: set_budget(parse_budget("3/month")), lambda: remove_budgets(per="day")):
+        remove_budgets(per="week")
+        monkeypatch.setattr(json_update, "lock", lock_after_another)
+        change()
+        assert "week" in {one.per for one in stored_budgets()}
 
 
 def test_usage_fails_over_a_limit(root: Path) -> None:

@@ -239,7 +239,15 @@ def test_ls_finds_sessions_with_errors_and_on_several_git_branches() -> None:
         (["completion"], "Missing argument '{bash|zsh|fish}'. Choose from: bash, zsh, fish. Run `reread completion"),
         (["files", "latest", "again"], "Got unexpected extra argument (again). Run `reread files --help` for help."),
         (["sql", ""], "Empty query; is a variable not set?"),
-        (["usage", "--min-cost", "nan"], "Invalid cost nan; use a number of dollars, such as 0.50."),
+        *(
+            (["usage", option, cost], f"Invalid cost {cost}; use a number of dollars, such as 0.50.")
+            for option in ("--min-cost", "--fail-over")
+            for cost in ("nan", "-1", "1e999", "much")
+        ),
+        (["usage", "--by", "cache", "--fail-over", "1"], "Cannot use --by with --fail-over"),
+        (["budget", "remove"], "Remove which budget? Name day, week, month, --project, --model or --team, or --all."),
+        (["budget", "set", "5/day", "--all"], "Cannot use --all with anything but remove."),
+        (["budget", "show", "day"], "Cannot show single budgets"),
         (["diff", "8c1f@7"], "No branch 7; this session has only branch 0."),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",

@@ -18,6 +18,7 @@ from limits import PATIENCE
 
 import reread
 from reread.reader.redacted_export import Redaction
+from reread.redaction import decisions
 from reread.redaction.decisions import DecisionStore, read_review
 from reread.redaction.output_scan import finished_texts
 from reread.redaction.removal_manifest import undo
@@ -259,6 +260,23 @@ def test_values_of_one_name_are_one_question(tmp_path: Path):
     out.unlink()
     text, code = in_terminal(tmp_path, ["share", str(path), "-o", str(out)], ["o", *"rkrrr", "k"])
     assert code == 0 and out.read_text().count("Qx7mP2") == 1, text
+
+
+def test_stores_of_several_processes_lose_no_decision_and_have_one_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    made: list[DecisionStore] = []
+
+    def make_one_meanwhile(size: int) -> bytes:
+        monkeypatch.setattr(decisions.secrets, "token_bytes", os.urandom)
+        made.append(DecisionStore(tmp_path))
+        return os.urandom(size)
+
+    monkeypatch.setattr(decisions.secrets, "token_bytes", make_one_meanwhile)
+    first, (second,) = DecisionStore(tmp_path), made
+    assert first.key == second.key
+    first.decide_everywhere(["a"], "keep")
+    second.decide_everywhere(["b"], "replace")
+    third = DecisionStore(tmp_path)
+    assert [third.decision(id) for id in "ab"] == ["keep", "replace"]
 
 
 def test_a_review_decides_about_a_group_at_once(tmp_path: Path):

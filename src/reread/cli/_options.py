@@ -6,6 +6,7 @@ import importlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from itertools import islice
+from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -149,6 +150,24 @@ class ModelPattern(Name):
 
 
 MODEL = ModelPattern()
+
+
+class Dollars(click.ParamType):  # pyright: ignore[reportMissingTypeArgument]  # generic from click 8.3 on
+    """The type of an amount of money."""
+
+    name = "dollars"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        try:
+            amount = float(value)
+        except ValueError:
+            amount = -1.0
+        if not 0 <= amount < inf:
+            self.fail(f"Invalid cost {value}; use a number of dollars, such as 0.50.", param, ctx)
+        return amount
+
+
+DOLLARS = Dollars()
 
 
 class GroupNames(click.ParamType):  # pyright: ignore[reportMissingTypeArgument]  # generic from click 8.3 on

@@ -21,6 +21,7 @@ UNITS = ("day", "week", "month")
 @click.option("--project", type=PROJECT, metavar="DIR|NAME", help="Only for what this project costs.")
 @click.option("--model", type=MODEL, metavar="MODEL", help="Only for what this model or family costs.")
 @click.option("--team", metavar="NAME", help="For what this team costs, by the figures in its bucket.")
+@click.option("--all", "all_of_them", is_flag=True, help="Remove all budgets.")
 @tz_option
 @json_option
 @root_options
@@ -32,6 +33,7 @@ def budget(
     project: str | None,
     model: str | None,
     team: str | None,
+    all_of_them: bool,
     tz: str | None,
     as_json: bool,
     root: tuple[Path, ...],
@@ -49,15 +51,21 @@ def budget(
     reread budget set 200/month --project shop --model opus
     reread budget remove day
     reread budget remove --project shop
+    reread budget remove --all
     reread budget set 2000/month --team shop
     """
     from reread.render.budget_table import budget_lines, budget_name
     from reread.reports import budget_report
     from reread.reports.spending import forget_spending
 
+    scoped = not project is model is team is None
+    if all_of_them and (action != "remove" or scoped or what is not None):
+        raise Misuse("Cannot use --all with anything but remove.")
     if action == "show":
-        if project is not None or model is not None or team is not None:
-            raise Misuse("Cannot use --project, --model or --team without set or remove: all budgets are shown.")
+        if scoped or what is not None:
+            raise Misuse(
+                "Cannot show single budgets, only all; use set or remove with a period, project, model or team."
+            )
         states = budget_report.budgets(root=merged_roots(ctx, root) or None, tz=tz)
         if as_json:
             print_json([budget_report.budget_value(one) for one in states])
@@ -75,6 +83,8 @@ def budget(
     else:
         if what is not None and what not in UNITS:
             raise Misuse(f"No period {what!r}; use {', '.join(UNITS)}, --project, --model or --team.")
+        if what is None and not scoped and not all_of_them:
+            raise Misuse(f"Remove which budget? Name {', '.join(UNITS)}, --project, --model or --team, or --all.")
         changed = budget_report.remove_budgets(per=what, project=project, model=model, team=team)
     forget_spending()
     if as_json:

@@ -10,6 +10,7 @@ from click.core import ParameterSource
 
 from reread.cli._exit_codes import NOTHING_FOUND
 from reread.cli._options import (
+    DOLLARS,
     MODEL,
     SESSION,
     USAGE_GROUPS,
@@ -64,9 +65,9 @@ if TYPE_CHECKING:
     help="Sort by this; the largest numbers come first.",
 )
 @click.option(
-    "--min-cost", type=float, metavar="USD", help="Leave out rows that cost less, but count them in the total."
+    "--min-cost", type=DOLLARS, metavar="USD", help="Leave out rows that cost less, but count them in the total."
 )
-@click.option("--fail-over", type=float, metavar="USD", help="Exit with 1 if all of it costs more than this.")
+@click.option("--fail-over", type=DOLLARS, metavar="USD", help="Exit with 1 if all of it costs more than this.")
 @team_option("Count")
 @limit_option
 @since_option
@@ -135,7 +136,7 @@ def usage(
         refuse_with(
             ctx,
             "--prices",
-            ("--csv", "--by", "--sort", "--min-cost", "--limit", "--since", "--until"),
+            ("--csv", "--by", "--sort", "--min-cost", "--fail-over", "--limit", "--since", "--until"),
             "it counts nothing",
         )
         _print_prices(table, as_json)
@@ -148,14 +149,15 @@ def usage(
         ask = opened.cache_breaks if CACHE in options["by"].split(",") else opened.usage
         figures = ask(by=groups, **given)
         print_team(ctx, figures, as_json=as_json, as_csv=as_csv)
-        if fail_over is not None and figures.totals.get("cost_usd", 0) > fail_over:
-            print_notice(f"This costs more than ${fail_over:,.2f}.")
-            ctx.exit(NOTHING_FOUND)
+        _exit_over(ctx, figures.totals.get("cost_usd"), fail_over)
         return
     roots = merged_roots(ctx, root)
     if CACHE in options["by"].split(","):
         refuse_with(
-            ctx, "--by", ("--sort", "--min-cost", "--price-file", "--keep-deleted"), "`cache` has its own table"
+            ctx,
+            "--by",
+            ("--sort", "--min-cost", "--fail-over", "--price-file", "--keep-deleted"),
+            "`cache` has its own table",
         )
         _print_breaks(ctx, sessions, roots, as_json=as_json, as_csv=as_csv, cache=not no_cache, **options)
         return
@@ -180,8 +182,13 @@ def usage(
     notices = [*unknown, *unknown_models(options["model"], report.known.get("model", ()))]
     filters = unmatched if found_nothing else None
     end_report(ctx, roots, of_all=not sessions, filters=filters, notices=notices, text=NO_RESPONSES)
-    if fail_over is not None and (report.totals.cost_usd or 0) > fail_over:
-        print_notice(f"This costs more than ${fail_over:,.2f}.")
+    _exit_over(ctx, report.totals.cost_usd, fail_over)
+
+
+def _exit_over(ctx: click.Context, cost: Any, limit: float | None) -> None:
+    """Exit with 1 if something costs more than a limit."""
+    if limit is not None and (cost or 0) > limit:
+        print_notice(f"This costs more than ${limit:,.2f}.")
         ctx.exit(NOTHING_FOUND)
 
 

@@ -20,13 +20,11 @@ def list_archive(folder: Path) -> None:
 
 def unlist_archive(folder: Path) -> bool:
     """Take a folder out of the list; False if it was not in it."""
-    is_listed = folder in layout.listed_archives()
-    _change(lambda listed: [one for one in listed if one != folder])
-    return is_listed
+    return _change(lambda listed: [one for one in listed if one != folder])
 
 
-def _change(change: Callable[[list[Path]], list[Path]]) -> None:
-    """Change the list, with nobody else changing it."""
+def _change(change: Callable[[list[Path]], list[Path]]) -> bool:
+    """Change the list, with nobody else changing it; False if it stays as it is."""
     path = layout.default_store() / layout.ARCHIVES
     try:
         make_private_folder(path.parent)
@@ -37,5 +35,6 @@ def _change(change: Callable[[list[Path]], list[Path]]) -> None:
             after = change(before)
             if after != before:
                 write_atomic(path, [jsontext.dumps([str(folder) for folder in after])], sync=True)
+            return after != before
     except (OSError, UnicodeError) as error:
         raise Unwritable(f"Cannot write {path}: {error}", path=str(path)) from error

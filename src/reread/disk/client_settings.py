@@ -9,10 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from reread.base.coerce import as_dict, as_str
-from reread.disk.layout import config_folders
+from reread.disk.layout import config_folders, default_store
 from reread.storage.json_update import change_object, read_object
 
 NAME, KEY = "settings.json", "statusLine"
+GUARD = "client-settings"
+"""The lock for it, in reread's own folder: in that of Claude Code nothing else is written."""
 
 
 def settings_file() -> Path:
@@ -23,7 +25,7 @@ def settings_file() -> Path:
 def status_setting(template: str | None = None) -> dict[str, Any]:
     """Return the setting that lets Claude Code run `reread statusline`."""
     program = shutil.which("reread")
-    words = [program] if program is not None else [sys.executable, "-m", "reread"]
+    words = [program] if program is not None else [sys.executable, "-P", "-m", "reread"]
     return {
         "type": "command",
         "command": shlex.join([*words, "statusline", *(["--format", template] if template else [])]),
@@ -41,4 +43,4 @@ def set_status_line(path: Path, setting: dict[str, Any]) -> None:
     def change(settings: dict[str, Any]) -> None:
         settings[KEY] = {**as_dict(settings.get(KEY)), **setting}
 
-    change_object(path, change)
+    change_object(path, change, guard=default_store() / GUARD)

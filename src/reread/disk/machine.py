@@ -5,12 +5,11 @@ from __future__ import annotations
 import os
 import re
 import socket
-from contextlib import suppress
 from pathlib import Path
 
 from reread.disk.layout import default_store
 from reread.errors import Misuse, Unwritable
-from reread.storage.atomic import write_atomic
+from reread.storage.atomic import write_atomic, write_new
 from reread.storage.safe_open import make_private_folder, read_settings
 from reread.storage.user_paths import is_machine_id
 
@@ -47,14 +46,9 @@ def _make(file: Path) -> str:
     host = _OTHER.sub("-", socket.gethostname().lower()).strip("-")[:40] or FILE
     name = f"{host}-{os.urandom(4).hex()}"
     make_private_folder(file.parent)
-    temporary = file.with_name(f".{FILE}-{os.urandom(6).hex()}")
-    write_atomic(temporary, [f"{name}\n".encode()], sync=True)
-    try:
-        with suppress(FileExistsError):
-            os.link(temporary, file)
-        known = _read(file)
-        if known is None:
-            temporary.replace(file)
-        return known or name
-    finally:
-        temporary.unlink(missing_ok=True)
+    content = [f"{name}\n".encode()]
+    write_new(file, content, sync=True)
+    known = _read(file)
+    if known is None:
+        write_atomic(file, content, sync=True)
+    return known or name

@@ -16,7 +16,8 @@ from reread.base import jsontext
 from reread.disk.layout import default_store
 from reread.errors import Misuse, Unreadable, Unwritable
 from reread.redaction.findings import KEEP, REPLACE, SensitiveText, alike
-from reread.storage.atomic import write_atomic
+from reread.storage.atomic import write_atomic, write_new
+from reread.storage.json_update import change_object
 from reread.storage.safe_open import PRIVATE_FILE, make_private_folder, read_settings, read_whole
 
 KEY, DECISIONS, MAPS = "key", "decisions.json", "maps"
@@ -45,8 +46,9 @@ class DecisionStore:
 
     def decide_everywhere(self, ids: Iterable[str], decision: str) -> None:
         """Keep a decision about some findings for all sessions."""
-        self._everywhere.update(dict.fromkeys(ids, decision))
-        self._write(DECISIONS, msgspec.json.format(msgspec.json.encode(self._everywhere)))
+        decided = dict.fromkeys(ids, decision)
+        change_object(self.folder / DECISIONS, lambda stored: stored.update(decided))
+        self._everywhere.update(decided)
 
     def keep_map(self, name: str, content: bytes) -> Path:
         """Keep what undoes an export, where only its owner can read it."""
@@ -67,8 +69,8 @@ class DecisionStore:
         try:
             key = read_settings(path)
         except FileNotFoundError:
-            key = secrets.token_bytes(KEY_BYTES)
-            self._write(KEY, key)
+            self._write(KEY, secrets.token_bytes(KEY_BYTES), new=True)
+            return self._read_key()
         except OSError as error:
             raise Unreadable.at(path, error) from error
         if len(key) != KEY_BYTES:
@@ -84,11 +86,11 @@ class DecisionStore:
         except (OSError, *jsontext.DECODE_ERRORS) as error:
             raise Unreadable(f"Cannot read {path}: {error}; delete it to decide anew.", path=str(path)) from error
 
-    def _write(self, name: str, content: bytes) -> Path:
+    def _write(self, name: str, content: bytes, *, new: bool = False) -> Path:
         path = self.folder / name
         try:
             make_private_folder(path.parent)
-            write_atomic(path, [content], mode=PRIVATE_FILE)
+            (write_new if new else write_atomic)(path, [content], mode=PRIVATE_FILE)
         except OSError as error:
             raise Unwritable.at(path, error) from error
         return path

@@ -7,7 +7,7 @@ reader wrote them, and the others in a list beside them.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, tzinfo
 from pathlib import Path
 from typing import Any
@@ -87,7 +87,10 @@ def is_amount(value: Any) -> bool:
 
 def stored_budgets() -> list[Budget]:
     """Return the budgets that are set; what is invalid is left out."""
-    stored = as_dict(config_value(default_store(), SETTING))
+    return _budgets_of(as_dict(config_value(default_store(), SETTING)))
+
+
+def _budgets_of(stored: dict[str, Any]) -> list[Budget]:
     found = [Budget(amount_usd=stored[unit], per=unit) for unit in UNITS if is_amount(stored.get(unit))]
     for value in map(as_dict, as_list(stored.get(SCOPED))):
         per, project, model, team = (as_str(value.get(name)) for name in ("per", "project", "model", "team"))
@@ -98,7 +101,7 @@ def stored_budgets() -> list[Budget]:
 
 def set_budget(budget: Budget) -> None:
     """Set a budget, in the place of the one for the same."""
-    _change([*(one for one in stored_budgets() if one.scope != budget.scope), budget])
+    _change(lambda budgets: [*(one for one in budgets if one.scope != budget.scope), budget])
 
 
 def remove_budgets(
@@ -107,17 +110,23 @@ def remove_budgets(
     """Remove the budgets for these, and return them; without any of them, remove all."""
     wanted = {"per": per, "project": _folder(project), "model": model, "team": team}
     given = {name: value for name, value in wanted.items() if value is not None}
-    budgets = stored_budgets()
-    removed = [one for one in budgets if all(getattr(one, name) == value for name, value in given.items())]
-    _change([one for one in budgets if one not in removed])
+    removed: list[Budget] = []
+
+    def change(budgets: list[Budget]) -> list[Budget]:
+        removed[:] = (one for one in budgets if all(getattr(one, name) == value for name, value in given.items()))
+        return [one for one in budgets if one not in removed]
+
+    _change(change)
     return removed
 
 
-def _change(budgets: Sequence[Budget]) -> None:
-    scoped = [one for one in budgets if one.project or one.model or one.team]
-    plain = {one.per: one.amount_usd for one in budgets if one not in scoped}
+def _change(change_budgets: Callable[[list[Budget]], list[Budget]]) -> None:
+    """Change the budgets that are set; nobody else changes them meanwhile."""
 
     def change(stored: Any) -> dict[str, Any]:
+        budgets = change_budgets(_budgets_of(as_dict(stored)))
+        scoped = [one for one in budgets if one.project or one.model or one.team]
+        plain = {one.per: one.amount_usd for one in budgets if one not in scoped}
         kept = {name: value for name, value in as_dict(stored).items() if name not in (*UNITS, SCOPED)}
         return {**kept, **plain, **({SCOPED: msgspec.to_builtins(scoped)} if scoped else {})}
 

@@ -38,6 +38,21 @@ def write_atomic(path: Path, pieces: Iterable[bytes], *, sync: bool = False, mod
         raise
 
 
+def write_new(path: Path, pieces: Iterable[bytes], *, sync: bool = False, mode: int = 0o600) -> None:
+    """Write a file unless there is one: if several processes do at once, the first one's counts."""
+    temporary = path.with_name(f".reread-{os.urandom(6).hex()}")
+    write_atomic(temporary, pieces, sync=sync, mode=mode)
+    try:
+        os.link(temporary, path)
+    except FileExistsError:
+        pass
+    except OSError:  # a disk without hard links
+        if not os.path.exists(path):
+            temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
 def write_all(fd: int, data: bytes) -> None:
     """Write all of the data, in as many writes as it takes."""
     view = memoryview(data)

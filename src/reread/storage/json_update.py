@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Generator
+import re
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, cast
@@ -15,6 +16,9 @@ from reread.storage.lock import lock
 from reread.storage.safe_open import make_private_folder, open_descriptor, read_settings
 
 LOCK_SECONDS = 10
+_SPACE = re.compile(r"[ \t\n\r]*")
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_decoder = json.JSONDecoder()
 
 
 @contextmanager
@@ -29,30 +33,83 @@ def locked(path: Path) -> Generator[bool]:
 
 def read_object(path: Path) -> dict[str, Any]:
     """Return the JSON object in a file; empty if there is no file. Raise Unreadable if it contains anything else."""
+    return _read(path)[1]
+
+
+def _read(path: Path) -> tuple[bytes, dict[str, Any]]:
+    content = b""
     try:
-        value = json.loads(read_settings(path))
+        content = read_settings(path)
+        value = json.loads(content)
     except FileNotFoundError:
-        return {}
+        return b"{}", {}
     except OSError as error:
         raise Unreadable.at(path, error) from error
     except (ValueError, RecursionError):
         value = None
     if not isinstance(value, dict):
         raise Unreadable(f"Cannot read {path}: it is not a JSON object; repair it, or move it away.", path=str(path))
-    return cast(dict[str, Any], value)
+    return content, cast(dict[str, Any], value)
 
 
-def change_object(path: Path, change: Callable[[dict[str, Any]], None]) -> None:
-    """Change the JSON object in a file, with nobody else changing it; the file and its folder are private."""
+def change_object(path: Path, change: Callable[[dict[str, Any]], None], *, guard: Path | None = None) -> None:
+    """Change the JSON object in a file, with nobody else changing it; the file and its folder are private.
+
+    The text of the fields that are not changed stays as it is. `guard` names the lock, by default that of the file.
+    """
     try:
         make_private_folder(path.parent)
-        with locked(path) as held:
+        make_private_folder((guard or path).parent)
+        with locked(guard or path) as held:
             if not held:
                 raise Unwritable(f"Cannot write {path}: another process is writing it; try again.", path=str(path))
-            value = read_object(path)
-            before = json.dumps(value)
+            content, value = _read(path)
+            before = {name: json.dumps(field) for name, field in value.items()}
             change(value)
-            if json.dumps(value) != before:
-                write_atomic(path, [json.dumps(value, indent=2).encode() + b"\n"], sync=True)
+            changed = [name for name, field in value.items() if json.dumps(field) != before.get(name)]
+            if changed or value.keys() != before.keys():
+                write_atomic(path, [_changed(content, value, changed)], sync=True)
     except OSError as error:
         raise Unwritable.at(path, error) from error
+
+
+def _changed(content: bytes, value: dict[str, Any], changed: Sequence[str]) -> bytes:
+    """Return the text of an object with some of its fields changed or added; the rest stays as it was written."""
+    encoding = json.detect_encoding(content)
+    text = content.decode(encoding, "surrogatepass")
+    spans = dict(_fields(text))  # of two with the same name, the last one counts
+    if not spans or not spans.keys() <= value.keys():
+        return f"{_dumped(value, '  ')}\n".encode()
+    opened = text.index("{") + 1
+    space = text[opened : _after_space(text, opened)]
+    indent = space.rpartition("\n")[2] if "\n" in space else None
+    line = "" if indent is None else ("\r\n" if "\r" in space else "\n") + indent
+    texts = {name: _dumped(value[name], indent).replace("\n", line) for name in changed}
+    last = max(end for _, end in spans.values())
+    added = (f",{line or ' '}{_dumped(name)}: {texts[name]}" for name in changed if name not in spans)
+    text = text[:last] + "".join(added) + text[last:]
+    for name in sorted(spans.keys() & texts.keys(), key=lambda name: spans[name], reverse=True):
+        start, end = spans[name]
+        text = text[:start] + texts[name] + text[end:]
+    return text.encode(encoding, "surrogatepass")
+
+
+def _fields(text: str) -> Iterator[tuple[str, tuple[int, int]]]:
+    """Yield the fields of a JSON object, and where the value of each begins and ends."""
+    at = _after_space(text, text.index("{") + 1)
+    while text[at] == '"':
+        name, end = _decoder.raw_decode(text, at)
+        start = _after_space(text, _after_space(text, end) + 1)  # past the colon
+        end = _decoder.raw_decode(text, start)[1]
+        yield name, (start, end)
+        at = _after_space(text, end)
+        at = _after_space(text, at + 1) if text[at] == "," else at
+
+
+def _after_space(text: str, at: int) -> int:
+    return cast("re.Match[str]", _SPACE.match(text, at)).end()
+
+
+def _dumped(value: Any, indent: str | None = None) -> str:
+    text = json.dumps(value, indent=indent, ensure_ascii=False)
+    return json.dumps(value, indent=indent) if _SURROGATE.search(text) else text  # only an escape can be written
