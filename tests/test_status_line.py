@@ -9,13 +9,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from command import REREAD, run
+from command import REREAD, run, started
 from limits import wait_until
 
 import reread
-from reread.reports import status_line
-from reread.reports.spending import rate_limits, write_spending
+from reread.disk.client_settings import set_status_line
+from reread.render.budget_table import limit_lines
+from reread.reports import spending, status_line
+from reread.reports.spending import forget_spending, rate_limits, write_spending
 from reread.reports.status_line import status_text
+from reread.storage.lock import lock
 
 SOON = time.time() + 6 * 3600
 """After all tests have run, and within a day."""
@@ -35,6 +38,7 @@ GIVEN: dict[str, Any] = {
 }
 """What 2.1.325 gives a status line, and the rate limits of a subscription."""
 UNTIL = time.strftime("%H:%M", time.localtime(SOON))
+START_COUNTING = vars(status_line)["_start_counting"]
 SAMPLES = Path(reread.__file__).parent / "samples"
 
 
@@ -97,13 +101,31 @@ def test_no_value_does_harm() -> None:
 
 
 FIELDS = ("display_name", "project_dir", "expires_at", "five_hour", "total_input_tokens", "resets_at")
-BAD = [b"", b"junk", b"[]", b"null", b"{", b"\xff\xfe", b"[" * 200_000, b'{"cost":' * 5000, b" " * (2 << 20), b"{}"]
+BAD = [
+    *(b"", b"junk", b"[]", b"null", b"{", b"\xff\xfe", b"[" * 200_000, b'{"cost":' * 5000, b" " * (2 << 20), b"{}"),
+    *(b"\0", b"7", b'"text"', b'{"a": 1}', b'{"cost": [], "model": 7, "cwd": {}, "rate_limits": {"x": {}}}'),
+    json.dumps({**GIVEN, "cwd": "x" * (12 << 20)}).encode(),
+]
 
 
 @pytest.mark.parametrize("data", BAD, ids=range(len(BAD)))
 def test_junk_is_an_empty_line_and_no_error(data: bytes) -> None:
+    known = {"at": time.time(), "from": 0, "until": SOON, "today_usd": 0}
+    cache = Path(status_line.cache_file(status_line.SPENDING))
+    cache.parent.mkdir(parents=True, exist_ok=True)
+    cache.write_text(json.dumps(known))
+    assert text("today {today}") == "today $0.00"
     done = run("statusline", stdin=data)
     assert (done.stdout, done.stderr, done.returncode) == ("\n", "", 0)
+    assert rate_limits() == GIVEN["rate_limits"], "junk takes the place of nothing"
+
+
+def test_a_rate_limit_that_was_reset_is_not_shown() -> None:
+    limits = {"five_hour": {"used_percentage": 97, "resets_at": time.time() - 1}, "seven_day": {"used_percentage": 3}}
+    assert text("{limits}", rate_limits=limits) == "7 d 3%"
+    kept = Path(status_line.cache_file(status_line.RATE_LIMITS))
+    kept.write_text(json.dumps({"rate_limits": limits}))
+    assert [span for line in limit_lines(rate_limits()) for _, span in line] == ["Rate limits  ", "7 d 3%"]
 
 
 def test_it_does_not_wait_for_its_input() -> None:
@@ -123,14 +145,63 @@ def test_it_imports_almost_nothing() -> None:
 
 
 def test_what_today_costs_is_counted_beside(tmp_path: Path) -> None:
-    environment = {"REREAD_CACHE": str(tmp_path / "cache"), "PYTHONUTF8": "1"}
-    run("statusline", stdin=json.dumps(GIVEN).encode(), env=environment)
+    nowhere = dict.fromkeys(("HOME", "CLAUDE_CONFIG_DIR"), "/nonexistent")
+    environment = {**os.environ, **nowhere, "REREAD_CACHE": str(tmp_path / "cache")}
+    (tmp_path / "json.py").write_text("raise SystemExit('a file of the project was run')")
+    started(["statusline"], stdin=json.dumps(GIVEN).encode(), env=environment, cwd=tmp_path)
     written = tmp_path / "cache" / status_line.SPENDING
     wait_until(written.exists)
-    wait_until(lambda: not (tmp_path / "cache" / status_line.MARK).exists())
     assert json.loads(written.read_text())["today_usd"] == 0
     if os.name == "posix":
         assert written.stat().st_mode & 0o077 == 0
+
+
+@pytest.mark.skipif(not hasattr(os, "posix_spawn"), reason="another function starts it there")
+def test_one_process_counts_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", "/nonexistent")
+    monkeypatch.setattr(status_line, "_start_counting", START_COUNTING)
+    starts: list[Any] = []
+    monkeypatch.setattr(os, "posix_spawn", lambda *words, **_: starts.append(words))
+    mark, file = (Path(status_line.cache_file(name)) for name in (status_line.MARK, status_line.SPENDING))
+    for _ in range(3):
+        text()
+    assert len(starts) == 1
+    fd = os.open(mark, os.O_RDWR)
+    assert lock(fd), "another one counts"
+    spending.main()
+    assert not file.exists()
+    os.close(fd)
+    spending.main()
+    assert file.exists() and mark.exists()
+    forget_spending()
+    text()
+    assert len(starts) == 2, "budgets have changed, so it is counted at once"
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (
+            b'{\n\t"a": [1,  2.50, 1E3],\n\n\t"b": "\\u00fc \xc3\xbc"\n}',
+            b',\n\t"statusLine": {\n\t\t"x": "\xc3\xa4"\n\t}\n}',
+        ),
+        (b'{ "a": 1, "a": [2,3] }\n', b', "statusLine": {"x": "\xc3\xa4"} }\n'),
+        (
+            b'\xef\xbb\xbf{\r\n    "a": 1e99\r\n}\r\n',
+            b',\r\n    "statusLine": {\r\n        "x": "\xc3\xa4"\r\n    }\r\n}\r\n',
+        ),
+    ],
+)
+def test_the_text_of_other_settings_stays_as_it_is(tmp_path: Path, before: bytes, after: bytes) -> None:
+    file = tmp_path / "settings.json"
+    file.write_bytes(before)
+    set_status_line(file, {"x": "ä"})
+    added = file.read_bytes()
+    start = before.rstrip(b"}\r\n ")
+    assert added == start + after
+    set_status_line(file, {"x": "é"})
+    assert file.read_bytes() == added.replace("ä".encode(), "é".encode())
+    assert [path.name for path in tmp_path.iterdir()] == ["settings.json"], "nothing else is written there"
 
 
 def test_installing_adds_one_setting_and_only_if_told_to(tmp_path: Path) -> None:

@@ -1,19 +1,22 @@
 """The cost of today and the rest of budgets, written down for those who cannot wait for a count: status lines.
 
-Run as a program, it counts and writes; `status_line` starts it when what is written is old.
+Run as a program, it counts and writes, unless another one does; `status_line` starts it when what is written is old.
 """
 
 from __future__ import annotations
 
 import json
+import os
+from contextlib import suppress
 from typing import Any
 
 from reread.base.times import parse_span
 from reread.reports.budget_report import budgets
-from reread.reports.status_line import RATE_LIMITS, SPENDING, cache_file, now_seconds
+from reread.reports.status_line import MARK, RATE_LIMITS, SPENDING, cache_file, now_seconds
 from reread.reports.usage_report import usage
 from reread.storage.atomic import write_atomic
-from reread.storage.safe_open import make_own_folder, read_own
+from reread.storage.lock import lock
+from reread.storage.safe_open import make_own_folder, open_descriptor, read_own
 from reread.storage.user_paths import cache_folder
 
 LARGEST = 1 << 20
@@ -37,8 +40,10 @@ def write_spending() -> None:
 
 
 def forget_spending() -> None:
-    """Forget what was written down, because budgets have changed."""
+    """Forget what was written down, because budgets have changed; the next status line has it counted."""
     (cache_folder() / SPENDING).unlink(missing_ok=True)
+    with suppress(FileNotFoundError):
+        os.utime(cache_folder() / MARK, (0, 0))
 
 
 def rate_limits() -> dict[str, Any]:
@@ -51,5 +56,13 @@ def rate_limits() -> dict[str, Any]:
         return {}
 
 
+def main() -> None:
+    """Write down what is spent, unless another process counts it now."""
+    make_own_folder(cache_folder())
+    mark = open_descriptor(cache_folder() / MARK, os.O_RDWR | os.O_CREAT)
+    if lock(mark):  # the system releases it when this process ends
+        write_spending()
+
+
 if __name__ == "__main__":
-    write_spending()
+    main()

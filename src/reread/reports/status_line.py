@@ -14,11 +14,9 @@ import time
 
 SPENDING, RATE_LIMITS = "spending.json", "rate-limits.json"
 MARK = "spending.counting"
-"""A file that is touched when counting starts."""
+"""A file that is touched when counting starts, and locked until it ends."""
 FRESH_SECONDS = 60.0
-"""How old what is written down may be before it is counted again."""
-COUNTING_SECONDS = 300.0
-"""After this long a count is taken to have failed."""
+"""How old what is written down, and the last start of a count, may be before it is counted again."""
 LIMIT_SECONDS = 0.8
 """When an empty line is printed instead."""
 LARGEST = 1 << 20
@@ -61,10 +59,13 @@ def status_text(data: bytes, template: str = DEFAULT) -> str:
     A part of the template between ` · ` is left out if one of its fields is unknown.
     """
     given = _dict(json.loads(data)) if 0 < len(data) <= LARGEST else {}
-    limits = _part(given, "rate_limits")
+    limits = {name: limit for name, limit in _part(given, "rate_limits").items() if limit_text(name, limit)}
+    values = _values(given, limits)
+    if not any(values.values()):
+        return ""
     if limits:
         _keep(RATE_LIMITS, {"rate_limits": limits})
-    values = _values(given, limits, _spending())
+    values |= _spent(_spending())
     parts = (_filled(part, values) for part in template.split(" · "))
     return " · ".join(part for part in parts if part)[:LONGEST]
 
@@ -87,26 +88,28 @@ def cache_file(name: str) -> str:
     return str(cache_folder() / name)
 
 
-def _values(given: dict[str, object], limits: dict[str, object], spending: dict[str, object]) -> dict[str, str]:
+def _values(given: dict[str, object], limits: dict[str, object]) -> dict[str, str]:
     context, cache = _part(given, "context_window"), _part(given, "prompt_cache")
     used, expires = _number(context.get("used_percentage")), _number(cache.get("expires_at"))
     if used is None:
         used = _used_share(context)
     if expires is None and not cache:
         expires = _cache_end(given.get("transcript_path"))
-    lefts = [_number(_dict(one).get("left_usd")) for one in _list(spending.get("budgets"))]
     folder = _part(given, "workspace").get("project_dir") or given.get("cwd")
-    least = min((left for left in lefts if left is not None), default=None)
     return {
         "cost": _money(_number(_part(given, "cost").get("total_cost_usd"))),
-        "today": _money(_number(spending.get("today_usd"))),
-        "left": _money(least),
         "context": "" if used is None else f"{used:.0f}%",
         "cache": _clock(expires) if expires is not None and expires > now_seconds() else "",
         "limits": ", ".join(filter(None, (limit_text(name, limit) for name, limit in limits.items()))),
         "model": _text(_part(given, "model").get("display_name")),
         "project": os.path.basename(_text(folder).rstrip("/")),
     }
+
+
+def _spent(spending: dict[str, object]) -> dict[str, str]:
+    lefts = [_number(_dict(one).get("left_usd")) for one in _list(spending.get("budgets"))]
+    least = min((left for left in lefts if left is not None), default=None)
+    return {"today": _money(_number(spending.get("today_usd"))), "left": _money(least)}
 
 
 def _filled(part: str, values: dict[str, str]) -> str:
@@ -120,10 +123,10 @@ def _filled(part: str, values: dict[str, str]) -> str:
 
 
 def limit_text(name: str, value: object) -> str:
-    """Return how much of a rate limit is used, and until when if that is much; empty if it does not say."""
+    """Return how much of a rate limit is used, and until when if that is much; empty if it is over or does not say."""
     limit = _dict(value)
     used, resets = _number(limit.get("used_percentage")), _number(limit.get("resets_at"))
-    if used is None:
+    if used is None or (resets is not None and resets <= now_seconds()):
         return ""
     until = f" until {_clock(resets)}" if resets is not None and used >= 80 else ""
     return f"{WINDOWS.get(name, _text(name.replace('_', ' ')))} {used:.0f}%{until}"
@@ -177,22 +180,16 @@ def _spending() -> dict[str, object]:
 
 
 def _start_counting(clock: float) -> None:
-    """Count in another process that outlives this one, unless one does."""
+    """Count in another process that outlives this one, unless one was started just now."""
     mark = cache_file(MARK)
     try:
-        if clock - os.stat(mark).st_mtime < COUNTING_SECONDS and os.stat(mark).st_size:
+        if 0 <= clock - os.stat(mark).st_mtime < FRESH_SECONDS:
             return
     except OSError:
         pass
     os.makedirs(os.path.dirname(mark), mode=0o700, exist_ok=True)
-    code = (
-        "import os, sys\n"
-        "from reread.reports.spending import write_spending\n"
-        "try: write_spending()\n"
-        "finally: os.unlink(sys.argv[1])"
-    )
     _write(mark, "counting")
-    words = [sys.executable, "-c", code, mark]
+    words = [sys.executable, "-P", "-m", "reread.reports.spending"]
     if hasattr(os, "posix_spawn"):
         null = os.open(os.devnull, os.O_RDWR)
         actions = [(os.POSIX_SPAWN_DUP2, null, number) for number in range(3)]
