@@ -11,6 +11,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -22,9 +23,10 @@ from limits import wait_until
 from running import NEW, OLD, Machine
 
 import reread
-from reread.disk import processes
+from reread.disk import layout, processes
 from reread.errors import NotFound
 from reread.render.now_table import now_lines, summary_text
+from reread.reports import now_report
 from reread.reports.now_report import NowWatch
 from reread.session.activity import STATES
 
@@ -153,6 +155,95 @@ def test_a_session_that_leaves_the_registry_has_ended(machines: Any) -> None:
     assert [one.state for one in watch.update(set())] == ["ended"]
 
 
+@needs_proc
+@pytest.mark.parametrize("stale", ["1", "2147483646"])
+def test_of_two_entries_of_a_session_the_live_one_counts(machines: Any, stale: str) -> None:
+    machine = machines()
+    machine.write(14)
+    machine.register(status="waiting", waitingFor="permission prompt")
+    entry = machine.config / "sessions" / f"{machine.client.pid}.json"
+    dead = {**json.loads(entry.read_text()), "procStart": "0", "status": "busy", "updatedAt": 1 << 42}
+    (entry.with_name(f"{stale}.json")).write_text(json.dumps(dead))
+    assert machine.now() == ("waiting", "permission", "Bash", False)
+
+
+@needs_proc
+def test_of_two_clients_in_one_session_neither_writes_another(machines: Any) -> None:
+    machine = machines()
+    second = subprocess.Popen(
+        machine.client.args, executable=sys.executable, cwd=machine.project, stdin=subprocess.PIPE
+    )
+    wait_until(lambda: second.pid in machine.clients())
+    other = machine.transcript.with_name("other.jsonl")
+    machine.write(28)
+    other.write_text(machine.transcript.read_text())
+    machine.register(status="idle")
+    entry = machine.config / "sessions" / f"{machine.client.pid}.json"
+    both = {**json.loads(entry.read_text()), "procStart": processes.process(second.pid).start}
+    (entry.with_name(f"{second.pid}.json")).write_text(json.dumps(both))
+    states = {one.session: one.state for one in reread.now(root=machine.config)}
+    second.kill()
+    second.communicate()
+    assert states == {machine.id: "idle", "other": "ended"}
+
+
+@needs_proc
+@pytest.mark.parametrize(("lines", "seen", "state"), [(31, True, "died"), (28, True, "died"), (31, False, "died")])
+def test_a_session_that_died_stays_so_when_its_entry_is_removed(
+    machines: Any, lines: int, seen: bool, state: str
+) -> None:
+    machine = machines()
+    machine.write(lines)
+    machine.register()
+    watch = NowWatch(machine.config)
+    watch.update()
+    machine.kill()
+    if seen:
+        assert [one.state for one in watch.update(set())] == ["died"]
+    (machine.config / "sessions" / f"{machine.client.pid}.json").unlink()
+    (one,) = watch.update()
+    assert (one.state, one.inferred) == (state, not seen)
+
+
+@needs_proc
+def test_a_session_that_is_still_written_has_not_ended(machines: Any) -> None:
+    machine = machines()
+    machine.write(20)
+    machine.register(status="busy")
+    watch = NowWatch(machine.config)
+    watch.update()
+    (machine.config / "sessions" / f"{machine.client.pid}.json").unlink()
+    assert [(one.state, one.inferred) for one in watch.update(set())] == [("waiting", True)]
+
+
+def test_the_registry_is_beside_a_projects_folder(machines: Any) -> None:
+    machine = machines()
+    machine.write(14)
+    machine.register(status="waiting", waitingFor="a sandbox")
+    (one,) = reread.now(root=machine.config / "projects")
+    assert (one.waiting_for, one.inferred) == ("a sandbox", False)
+    assert str(machine.config / "sessions") in NowWatch(machine.config / "projects").folders()
+
+
+@needs_proc
+def test_what_is_not_shown_is_not_read_each_time(machines: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    machine = machines()
+    machine.write(31)
+    machine.register()
+    waiting = machines()
+    waiting.config, waiting.id = machine.config, "unwritten"
+    waiting.registry["sessionId"] = waiting.id
+    waiting.register(status="idle")
+    machine.kill()
+    old = datetime.now(UTC).timestamp() - 90_000
+    os.utime(machine.transcript, (old, old))
+    watch = NowWatch(machine.config)
+    assert [(one.session, one.path) for one in watch.update()] == [("unwritten", None)]
+    monkeypatch.setattr(now_report, "_OpenSession", None)
+    monkeypatch.setattr(layout, "find_transcript", None)
+    assert [one.session for one in watch.update(set())] == ["unwritten"]
+
+
 def test_a_watch_follows_what_is_written(machines: Any) -> None:
     machine = machines()
     machine.write(3)
@@ -220,6 +311,18 @@ def test_the_exit_code_says_whether_somebody_is_waited_for(machines: Any) -> Non
     assert (value["state"], value["waiting_for"], value["inferred"]) == ("waiting", "permission", False)
     nothing = run("now", "--once", home=machine.project)
     assert (nothing.returncode, nothing.stdout) == (1, "No session runs on this machine.\n")
+    (machine.project / "projects").mkdir()
+    nothing = run("now", "--once", "--root", str(machine.project))
+    assert nothing.stdout == f"No session runs in {machine.project}.\n"
+
+
+def test_budgets_below_are_those_of_the_folders_that_are_shown(machines: Any) -> None:
+    machine = machines()
+    machine.write(14)
+    run("budget", "set", "20/day")
+    cost = reread.usage(machine.transcript).totals.cost_usd
+    assert f"day  ${cost:.2f} of $20.00" in run("now", "--root", str(machine.config)).stdout
+    assert "day  $0.00 of $20.00" in run("now").stdout
 
 
 def test_what_a_transcript_says_is_no_part_of_a_command(machines: Any, tmp_path: Path) -> None:

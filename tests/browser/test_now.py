@@ -71,7 +71,7 @@ def test_the_first_line_says_who_waits(tab: Tab, serve: Callable[..., str], two:
 def test_the_browser_is_asked_only_by_a_click(
     tab: Tab, serve: Callable[..., str], two: tuple[Machine, Machine]
 ) -> None:
-    shop, _ = two
+    shop, harbor = two
     page = tab(serve("--root", shop.config, "serve"))
     page.add_init_script(NOTIFICATION)
     page.reload()
@@ -86,6 +86,13 @@ def test_the_browser_is_asked_only_by_a_click(
     title, options = page.evaluate("told[0]")
     assert title == "shop waits for you"
     assert options["body"].endswith("waits for a permission: Bash Touch a file")
+
+    page.add_init_script('Notification.permission = "granted"')
+    page.reload()
+    expect(page.locator("[data-state=waiting]")).to_have_count(1)
+    harbor.register(status="waiting", waitingFor="permission prompt")
+    until(page, "told.length > 0")
+    assert [title for title, _ in page.evaluate("told")] == ["harbor waits for you"], "what waited before is no news"
 
 
 def test_nothing_is_said_if_nothing_runs(tab: Tab, serve: Callable[..., str]) -> None:

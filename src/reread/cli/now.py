@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from reread.reports.now_report import LiveSession, NowWatch
 
 FOOTER_SECONDS = 120.0
+Line = list[tuple[str, str]]
 
 
 @click.command()
@@ -56,15 +57,16 @@ def now(
     if acts:
         refuse_with(ctx, "--notify" if notify else "--exec", ("--once", "--json"), "it runs until it is stopped")
     tellers = _tellers(notify, command)
-    watch = NowWatch(merged_roots(ctx, root) or None)
+    roots = merged_roots(ctx, root)
+    watch, footer = NowWatch(roots or None), Footer(roots)
     if not acts and (once or as_json or not sys.stdout.isatty()):
         live = watch.update()
         if as_json:
             print_json([live_value(one) for one in live])
         else:
-            _print(live)
+            echo_lines(_lines(live, roots, footer))
         ctx.exit(OK if any(one.waits for one in live) else NOTHING_FOUND)
-    _follow(watch, tellers)
+    _follow(watch, tellers, lambda live: _lines(live, roots, footer))
 
 
 def _tellers(notify: bool, command: str | None) -> list[Callable[[LiveSession], None]]:
@@ -77,20 +79,23 @@ def _tellers(notify: bool, command: str | None) -> list[Callable[[LiveSession], 
     return found
 
 
-def _print(live: Sequence[LiveSession]) -> None:
+def _lines(live: Sequence[LiveSession], roots: Sequence[Path], footer: Footer) -> list[Line]:
     from reread.render.now_table import now_lines
+    from reread.storage.user_paths import typed_path
 
-    echo_lines([*now_lines(live, width=terminal_width()), *Footer().lines()])
+    where = f"in {', '.join(map(typed_path, roots))}" if roots else "on this machine"
+    return [*now_lines(live, width=terminal_width(), where=where), *footer.lines()]
 
 
 class Footer:
-    """The rest of the budgets and of the rate limits, below the sessions; counted every few minutes."""
+    """The rest of the budgets, and of this machine's rate limits, below the sessions; counted every few minutes."""
 
-    def __init__(self) -> None:
+    def __init__(self, roots: Sequence[Path]) -> None:
+        self._roots = roots
         self._counted = -FOOTER_SECONDS
-        self._lines: list[list[tuple[str, str]]] = []
+        self._lines: list[Line] = []
 
-    def lines(self) -> list[list[tuple[str, str]]]:
+    def lines(self) -> list[Line]:
         """Return the lines, with one before them that is empty; none if there is nothing to say."""
         from reread.render.budget_table import budget_lines, limit_lines
         from reread.reports.budget_report import budgets
@@ -98,27 +103,30 @@ class Footer:
 
         if time.monotonic() - self._counted >= FOOTER_SECONDS:
             self._counted = time.monotonic()
-            lines = [*budget_lines(budgets()), *limit_lines(rate_limits())]
+            limits = limit_lines(rate_limits()) if not self._roots else ()
+            lines = [*budget_lines(budgets(root=self._roots or None)), *limits]
             self._lines = [[("plain", "")], *lines] if lines else []
         return self._lines
 
 
-def _follow(watch: NowWatch, tellers: Sequence[Callable[[LiveSession], None]]) -> None:
+def _follow(
+    watch: NowWatch,
+    tellers: Sequence[Callable[[LiveSession], None]],
+    show: Callable[[Sequence[LiveSession]], list[Line]],
+) -> None:
     """Show what runs until Ctrl-C, and tell of each change of a state after the first look."""
     from contextlib import ExitStack
 
     from reread.cli._screen import Screen
-    from reread.render.now_table import now_lines
     from reread.reports.now_report import ticks_of
 
     before: dict[str, str] | None = None
-    footer = Footer()
     with ExitStack() as stack:
         screen = stack.enter_context(Screen()) if sys.stdout.isatty() else None
         for touched in ticks_of(watch, threading.Event()):
             live = watch.update(touched)
             if screen is not None:
-                screen.draw([*now_lines(live, width=terminal_width()), *footer.lines()])
+                screen.draw(show(live))
             for one in live if before is not None else [one for one in live if one.waits]:
                 if (before or {}).get(one.session) != one.state:
                     for tell in tellers:

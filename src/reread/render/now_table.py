@@ -18,7 +18,6 @@ STYLES = {"waiting": LOUD, "working": ADDED, "idle": PLAIN, "died": REMOVED, "en
 RUNNING = ("waiting", "working", "idle")
 STATE, SINCE = 8, 12
 """The widths of the first columns."""
-NOTHING = "No session runs on this machine."
 
 
 def summary_text(live: Sequence[LiveSession]) -> str:
@@ -30,11 +29,15 @@ def summary_text(live: Sequence[LiveSession]) -> str:
 
 
 def now_lines(
-    live: Sequence[LiveSession], *, width: int | None = None, now: datetime | None = None
+    live: Sequence[LiveSession],
+    *,
+    width: int | None = None,
+    now: datetime | None = None,
+    where: str = "on this machine",
 ) -> Iterator[list[Span]]:
     """Yield how many sessions run, and two lines for each: its state, and what it does and costs."""
     if not live:
-        yield [(PLAIN, NOTHING)]
+        yield [(PLAIN, safe_line(f"No session runs {where}."))]
         return
     yield [(STRONG, summary_text(live))]
     clock = now or datetime.now(UTC)

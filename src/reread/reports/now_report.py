@@ -11,7 +11,7 @@ import os
 import re
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -118,12 +118,18 @@ class NowWatch:
         roots = [root] if isinstance(root, str | Path) else root
         self._roots = [layout.expand_path(one).absolute() for one in roots] if roots else None
         self._open: dict[Path, _OpenSession] = {}
-        self._seen: dict[str, RunningSession] = {}
-        """The last entry of each session in the registry."""
+        self._seen: set[str] = set()
+        """The sessions that the registry has named."""
         self._ended: dict[str, datetime] = {}
         """When sessions left the registry."""
+        self._died: dict[str, Activity] = {}
+        """Those whose process was gone while the registry named them; another client removes their entries."""
         self._paths: dict[str, Path] = {}
         """The transcript of each session id that was looked for."""
+        self._unwritten: set[str] = set()
+        """Session ids without a transcript, as long as no file changes."""
+        self._newest: dict[str, list[tuple[float, Path]]] = {}
+        """The transcripts of a project and when each was written, the newest first, as long as no file changes."""
         self._recent: dict[Path, float] = {}
         """When each transcript was written, of those that may matter."""
         self._swept = -SWEEP_SECONDS
@@ -131,32 +137,32 @@ class NowWatch:
 
     def folders(self) -> list[str]:
         """Return the folders to watch: those of sessions, and the registries."""
-        registries = (config / FOLDER for config in self._configs())
+        registries = (config / FOLDER for config in self._registries())
         return [str(folder) for folder in (*self._session_folders(), *registries) if os.path.isdir(folder)]
 
     def update(self, touched: set[str] | None = None) -> list[LiveSession]:
         """Return what runs now; `touched` are the files that changed since, None if that is unknown."""
         clock = datetime.now(UTC)
         self._sweep(touched)
-        entries = {
-            one.session: one
-            for config in self._configs()
-            for one in running_sessions(config)
-            if one.alive is not None or _is_recent(one, clock)
-        }
-        for id in self._seen.keys() - entries.keys():
+        registered = [one for config in self._registries() for one in running_sessions(config)]
+        known = [one for one in registered if one.alive is not None or _is_recent(one, clock)]
+        entries = {one.session: one for one in sorted(known, key=_trust)}
+        for id in self._seen - entries.keys():
             self._ended.setdefault(id, clock)
-        self._seen |= entries
-        found = [self._named(one, clock) for one in entries.values()]
-        found += self._unnamed(entries, clock)
-        shown = [one for one in found if _is_shown(one, clock)]
-        kept = {Path(one.path) for one in shown if one.path is not None}
-        for path in self._open.keys() - kept:
+        self._seen |= entries.keys()
+        self._died = {id: one for id, one in self._died.items() if _is_shown(one, clock)}
+        found = [live for one in entries.values() if (live := self._named(one, clock)) is not None]
+        found += self._unnamed(entries.keys(), {one.pid for one in registered if one.alive}, clock)
+        for path in self._open.keys() - {Path(one.path) for one in found if one.path is not None}:
             self._open.pop(path).close()
-        return sorted(shown, key=_order)
+        return sorted((one for one in found if _is_shown(one, clock)), key=_order)
 
     def _configs(self) -> list[Path]:
         return self._roots if self._roots is not None else layout.config_folders()
+
+    def _registries(self) -> list[Path]:
+        """Return the folders with a registry: that of a projects folder is beside it."""
+        return [config.parent if config.name == layout.PROJECTS else config for config in self._configs()]
 
     def _session_folders(self) -> list[Path]:
         """Return the folders of sessions; raise NotFound if one that was named does not exist."""
@@ -169,6 +175,9 @@ class NowWatch:
         if whole:
             self._swept = time.monotonic()
             self._recent.clear()
+        if whole or touched:
+            self._unwritten.clear()
+            self._newest.clear()
         for folder in self._session_folders() if whole or touched else ():
             oldest = time.time() - (ELSEWHERE if _is_kept(folder) else SHOWN[ENDED]).total_seconds()
             start = os.path.join(folder, "")
@@ -185,30 +194,39 @@ class NowWatch:
                 if session in self._open:
                     self._open[session].stale = True
 
-    def _named(self, entry: RunningSession, clock: datetime) -> LiveSession:
-        """Return a session that the registry names."""
+    def _named(self, entry: RunningSession, clock: datetime) -> LiveSession | None:
+        """Return a session that the registry names; None if it died so long ago that it need not be read."""
         self._ended.pop(entry.session, None)
-        session = self._session(self._find(entry))
-        activity = _activity(session, entry, entry.alive, entry.pid, clock)
+        path, alive = self._find(entry), entry.alive
+        if alive is False and path is not None and _age(path, clock) > SHOWN[DIED]:
+            return None
+        session = self._session(path)
+        activity = _activity(session, entry, alive, entry.pid, clock)
+        if activity.state == DIED:
+            self._died[entry.session] = activity
+        else:
+            self._died.pop(entry.session, None)
         return self._live(entry.session, session, activity, clock, entry=entry)
 
-    def _unnamed(self, entries: dict[str, RunningSession], clock: datetime) -> Iterator[LiveSession]:
-        """Yield the sessions that clients write and the registry does not name, and those written lately."""
-        named = {self._paths.get(id) for id in entries}
+    def _unnamed(self, named_ids: Set[str], pids: set[int], clock: datetime) -> Iterator[LiveSession]:
+        """Yield the sessions that clients write and the registry does not name, those written lately, and the dead."""
+        named = {self._paths.get(id) for id in named_ids}
         clients = self._processes.by_folder()
-        pids = {entry.pid for entry in entries.values()}
         written = dict(self._written_by(clients or {}, pids, named))
-        for path in (*written, *(self._recent.keys() - written.keys() - named)):
-            kept, process = _is_kept(path.parent.parent), written.get(path)
+        dead = {path for id in self._died.keys() & self._ended.keys() if (path := self._paths.get(id)) is not None}
+        for path in (*written, *((self._recent.keys() | dead) - written.keys() - named)):
+            kept, process, id = _is_kept(path.parent.parent), written.get(path), path.stem
             session = self._session(path)
             if session is None:
                 continue
-            alive = None if kept or clients is None else process is not None
+            left = self._ended.get(id) if process is None else None
+            alive = False if left is not None else None if kept or clients is None else process is not None
             pid = process.pid if process is not None else None
-            activity = _activity(session, None, alive, pid, clock)
-            if path.stem in self._ended:
-                activity = Activity(ENDED, self._ended[path.stem])
-            yield self._live(path.stem, session, activity, clock, pid=pid, machine=_machine(path.parent.parent))
+            activity = self._died.get(id) if left is not None else None
+            activity = activity or _activity(session, None, alive, pid, clock)
+            if left is not None and activity.state != DIED:
+                activity = Activity(ENDED, left)
+            yield self._live(id, session, activity, clock, pid=pid, machine=_machine(path.parent.parent))
 
     def _written_by(
         self, clients: dict[str, list[Process]], pids: set[int], named: set[Path | None]
@@ -217,24 +235,31 @@ class NowWatch:
         for folder, processes in clients.items():
             left = [process for process in processes if process.pid not in pids]
             project = _NOT_IN_NAMES.sub("-", folder)
-            for path in self._newest(project) if left else ():
-                modified = path.stat().st_mtime
+            for modified, path in self._written_in(project) if left else ():
                 writer = next((process for process in left if process.started <= modified), None)
                 if writer is not None and path not in named:
                     left.remove(writer)
                     yield path, writer
 
-    def _newest(self, project: str) -> list[Path]:
-        found = [path for folder in self._session_folders() for path in (folder / project).glob(f"*{SUFFIX}")]
-        return sorted(found, key=lambda path: path.stat().st_mtime, reverse=True)
+    def _written_in(self, project: str) -> list[tuple[float, Path]]:
+        if project not in self._newest:
+            found: list[tuple[float, Path]] = []
+            for folder in self._session_folders():
+                for path in (folder / project).glob(f"*{SUFFIX}"):
+                    with suppress(OSError):  # gone again
+                        found.append((path.stat().st_mtime, path))
+            self._newest[project] = sorted(found, reverse=True)
+        return self._newest[project]
 
     def _find(self, entry: RunningSession) -> Path | None:
         known = self._paths.get(entry.session)
-        if known is None or not os.path.exists(known):
+        if (known is None or not os.path.exists(known)) and entry.session not in self._unwritten:
             known = next((path for path in self._recent if path.stem == entry.session), None)
             known = known or layout.find_transcript(entry.session, self._configs())
             if known is not None:
                 self._paths[entry.session] = known
+            else:
+                self._unwritten.add(entry.session)
         return known
 
     def _session(self, path: Path | None) -> _OpenSession | None:
@@ -403,11 +428,27 @@ def _machine(folder: Path) -> str | None:
 
 def _is_recent(entry: RunningSession, clock: datetime) -> bool:
     """True if a client that cannot be asked from here has said something lately."""
-    said = entry.updated or entry.since or entry.started
-    return said is not None and clock - said <= ELSEWHERE
+    return clock - _said(entry) <= ELSEWHERE
 
 
-def _is_shown(one: LiveSession, clock: datetime) -> bool:
+def _trust(entry: RunningSession) -> tuple[bool, datetime]:
+    """Order the entries of one session: a process that runs goes before one that does not, then the newest."""
+    return entry.alive is True, _said(entry)
+
+
+def _said(entry: RunningSession) -> datetime:
+    return entry.updated or entry.since or entry.started or datetime.min.replace(tzinfo=UTC)
+
+
+def _age(path: Path, clock: datetime) -> timedelta:
+    """Return how long ago a transcript was written; none if it is gone."""
+    try:
+        return clock - datetime.fromtimestamp(stat_file(path).st_mtime, UTC)
+    except OSError:
+        return timedelta()
+
+
+def _is_shown(one: LiveSession | Activity, clock: datetime) -> bool:
     longest = SHOWN.get(one.state)
     return longest is None or one.since is None or clock - one.since <= longest
 

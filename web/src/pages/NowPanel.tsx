@@ -82,10 +82,11 @@ export function NotifyButton({ onChange }: { onChange?(permission: NotificationP
   );
 }
 
-/** Notify when a session begins to wait or dies while nobody looks at the page. */
-export function useNotifications(sessions: NowSession[]) {
+/** Notify when a session begins to wait or dies while nobody looks at the page; what the first answer says is no news. */
+export function useNotifications(sessions: NowSession[] | undefined) {
   const before = useRef<Map<string, string> | null>(null);
   useEffect(() => {
+    if (!sessions) return;
     const known = before.current;
     before.current = new Map(sessions.map(({ id, state }) => [id, state]));
     if (!known || !canNotify() || Notification.permission !== "granted" || document.hasFocus()) return;

@@ -62,7 +62,7 @@ function Waiting() {
   const now = useRunning();
   const waiting = now?.waiting ?? 0;
   useEffect(() => setWaiting(waiting), [waiting]);
-  useNotifications(now?.sessions ?? []);
+  useNotifications(now?.sessions);
   return null;
 }
 
