@@ -179,6 +179,8 @@ class TestAnswers:
         ("--demo diff 8c1f:9", "No turn 9; this session has 5 turns."),
         ("--demo diff 8c1f:0 8c1f:7", "No turn 7; this session has 5 turns."),
         ("show --turnz 2", "No option --turnz; did you mean --turns?"),
+        ("search -F --no-verify", "No option --no-verify; to search for it, write `--` in front of the query."),
+        ("search -xyz", "No option -x; to search for it, write `--` in front of the query."),
         ("show --format pdf", "Run `reread show --help` for help."),
     ],
 )

@@ -7,11 +7,13 @@ import sys
 import threading
 import time
 from contextlib import closing
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import anyio
 import pytest
+from click.testing import CliRunner
 from effort import examples, one_in
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -23,17 +25,20 @@ from mcp_types.version import LATEST_HANDSHAKE_VERSION, LATEST_MODERN_VERSION
 from poison import POISON
 
 import reread
+from reread.cli import reread as main
 from reread.cli._options import SAMPLES
 from reread.errors import Misuse, NotFound
 from reread.index.search_process import SearchProcesses
 from reread.mcp_server import answers
 from reread.mcp_server.asking_session import AskingSession
 from reread.mcp_server.pages import BYTES_PER_TOKEN, MOST_TOKENS, NOTE, Passage, answer, quoted, word
+from reread.mcp_server.server import make_server
+from reread.render.search_results import GUESSES, result_count
 
 OWN = re.compile(
     r"|reread://session/[\w%.~-]+(/turn/\d+)?( · [\w:.,+%() -]+)*( \(continued\))?"
-    r"|[\d,]+ [a-z]+.*\.|No [a-z].*\.|About it:|Tokens and cost:|There is more: ask again with page=\d+\.|"
-    + re.escape(NOTE),
+    r"|[\d,]+ [a-z]+.*\.|No [a-z].*\.|About it:|With some of the words:|What limits this answer:"
+    r"|Tokens and cost:|There is more: ask again with page=\d+\.|" + re.escape(NOTE),
     re.ASCII,
 )
 """The lines that the server writes itself."""
@@ -221,6 +226,60 @@ def test_the_official_client_uses_it_while_ten_sessions_are_written(tmp_path: Pa
         stop.set()
         writer.join()
     assert all(json.loads(line) for path in paths for line in path.read_bytes().splitlines())
+
+
+COUNTS = "total", "with_all", "with_some", "words", "corrected", "facets"
+SAME_ANSWERS: list[tuple[str, dict[str, Any]]] = [
+    ("flakey backof test", {}),
+    ("where did i fix the ceiling", {}),
+    ("src/harbor/backoff.py", {}),
+    ('"Backoff.delay"', {}),
+    ("ceiling is:error", {}),
+    ("Backoff(", {"fixed": True}),
+    ("test_\\w+_ceiling", {"regex": True}),
+    ("jitter ceiling", {"strict": True}),
+    ("jitter", {"newest": True}),
+    ("jitter", {"model": "opus"}),
+    ("jitter", {"branch": "main"}),
+    ("project:harbor", {}),
+    ("xylophonist", {}),
+]
+
+
+@pytest.mark.parametrize(("query", "options"), SAME_ANSWERS)
+def test_library_command_line_and_agents_get_the_same_answer(query: str, options: dict[str, Any]) -> None:
+    given = options | ({"order": "newest"} if options.get("newest") else {})
+    given.pop("newest", None)
+    library = reread.search(query, root=SAMPLES, limit=15, **given)
+    wanted = [(hit.session, hit.turn, hit.kind, hit.line) for hit in library]
+    words = {"model": "--model", "branch": "--git-branch"}
+    flags = [[words[name], value] if name in words else [f"--{name}"] for name, value in options.items()]
+    printed = CliRunner().invoke(
+        main, ["search", "--root", str(SAMPLES), "-n", "15", "--json", *chain(*flags), "--", query]
+    )
+    value = json.loads(printed.stdout)
+    assert [(hit["session"], hit["turn"], hit["kind"], hit["line"]) for hit in value["hits"]] == wanted
+    assert [value[name] for name in COUNTS] == [getattr(library, name) for name in COUNTS]
+    told = answers.search_answer(query, roots=[SAMPLES], limit=15, tokens=20_000, **options)
+    cited = re.findall(r"^reread://session/([^/ ]+)(?:/turn/(\d+))? · (\w+) · line (\d+)", told, re.MULTILINE)
+    assert [(id, int(turn) if turn else None, kind, int(line)) for id, turn, kind, line in cited] == wanted
+    assert told.startswith(result_count(library, len(wanted)) if wanted else "No matches.")
+    assert all(word in told for word in library.note.split())
+    has_guesses = library.with_all > 0 and any(hit["stage"] != "all" for hit in value["hits"])
+    assert (GUESSES in told) == has_guesses
+
+
+def test_an_unknown_argument_is_refused() -> None:
+    async def call() -> None:
+        async with Client(make_server([SAMPLES])) as client:
+            tools = (await client.list_tools()).tools
+            assert all(tool.input_schema["additionalProperties"] is False for tool in tools)
+            for tool in tools:
+                required = dict.fromkeys(tool.input_schema.get("required", []), "x")
+                refused = await client.call_tool(tool.name, {**required, "fixd": True})
+                assert refused.is_error and "fixd" in refused.content[0].text
+
+    anyio.run(call)
 
 
 def test_a_call_that_is_written_late_is_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,6 +1,7 @@
 """Search that forgives: half-remembered words, typos and beginnings; and exact characters when they are asked for."""
 
 import time
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -10,12 +11,16 @@ from hypothesis import strategies as st
 from making import answer, jsonl, reply, result, told, use, user
 
 import reread
+from reread.disk.file_set import find_files
 from reread.index import facets, update
-from reread.index.find import find
+from reread.index.find import NOTES, find
 from reread.index.hits import Hit
 from reread.index.matching import pattern_of, snippet
 from reread.index.query import Words
+from reread.index.ranking import STAGES
 from reread.index.spelling import is_spelled_like, one_off
+from reread.index.store import open_update
+from reread.render.search_results import result_count
 from reread.types import Hits
 
 
@@ -31,6 +36,9 @@ def how(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     if request.param == "scanned":
         monkeypatch.setattr(update, "refresh", lambda files, **_: update.RefreshResult(None, update.UNWRITABLE))
     return request.param
+
+
+NOTED = {"indexed": "", "scanned": f" {NOTES[update.UNWRITABLE]}"}
 
 
 def write(root: Path, name: str, *records: Any, project: str = "p") -> Path:
@@ -60,8 +68,7 @@ def test_what_has_all_words_comes_before_what_has_some(root: Path, how: str) -> 
     assert (found.total, found.with_all, found.with_some) == (1, 1, 1)
 
 
-def test_words_near_each_other_count_as_found_together(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(update, "LEAST", 0)
+def test_words_near_each_other_count_as_found_together(root: Path, how: str) -> None:
     filler = [user(f"filler {n}") for n in range(40)]
     write(root, "near", user("the telescope"), reply("a mirror"), *filler)
     write(root, "far", user("a telescope"), *filler, user("the mirror"))
@@ -108,10 +115,7 @@ def test_a_question_of_such_words_alone_finds_them(root: Path, how: str) -> None
         ("rbackoff", "backoff"),
     ],
 )
-def test_a_word_that_no_text_has_is_taken_for_the_nearest(
-    root: Path, query: str, used: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(update, "LEAST", 0)
+def test_a_word_that_no_text_has_is_taken_for_the_nearest(root: Path, query: str, used: str, how: str) -> None:
     write(root, "a", user("the telemetry of pairingBackoff, with jitter"))
     write(root, "b", user("iter"), user("iter again"))
     found = search(root, f"the {query}")
@@ -120,11 +124,10 @@ def test_a_word_that_no_text_has_is_taken_for_the_nearest(
     assert f"No “{query}”; showing “{used}" in found.note
 
 
-def test_a_word_that_nothing_resembles_is_left_out_and_named(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(update, "LEAST", 0)
+def test_a_word_that_nothing_resembles_is_left_out_and_named(root: Path, how: str) -> None:
     write(root, "a", user("the telemetry"))
     found = search(root, "telemetry xylophone")
-    assert (keys(found), found.corrected, found.note) == (["a"], {"xylophone": ""}, "No “xylophone”.")
+    assert (keys(found), found.corrected, found.note) == (["a"], {"xylophone": ""}, f"No “xylophone”.{NOTED[how]}")
     nothing = search(root, "xylophone")
     assert (list(nothing), nothing.total) == ([], 0)
 
@@ -139,9 +142,90 @@ def test_a_word_that_was_just_written_is_no_typo(root: Path, monkeypatch: pytest
     assert (found.corrected, next(found).match) == ({}, "telemetri")
 
 
+@pytest.mark.parametrize(
+    "query, corrected",
+    [
+        ("telemtry", {"telemtry": "telemetry"}),  # a typo
+        ("telem", {"telem": "telem"}),  # a beginning
+        ("known telemetry", {}),  # words that are only near each other
+        ("telemetry of xylophone", {"xylophone": ""}),
+    ],
+)
+@pytest.mark.parametrize("is_locked", [False, True], ids=["free", "locked"])
+def test_lines_that_the_index_lacks_are_found_by_typos_beginnings_and_nearness(
+    root: Path, monkeypatch: pytest.MonkeyPatch, query: str, corrected: dict[str, str], is_locked: bool
+) -> None:
+    path = write(root, "a", *(user(f"filler {n}") for n in range(20)), user("the known"))
+    write(root, "b", user("known"), *(user(f"filler {n}") for n in range(20)))
+    monkeypatch.setattr(update, "LEAST", 0)
+    assert keys(search(root, "known"))
+    monkeypatch.setattr(update, "LEAST", 1 << 20)
+    path.write_bytes(path.read_bytes() + jsonl(*told(user("the telemetry"))))
+    monkeypatch.setattr(update, "BRIEFLY", 0.01)
+    files = find_files([root], prompts=True)
+    with open_update(files.name) if is_locked else nullcontext():
+        found = search(root, query)
+    assert (found.corrected, next(found).key) == (corrected, "a")
+    assert found.with_all == 1
+
+
+def test_a_question_that_the_index_answers_costs_no_commit(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = write(root, "a", user("telemetry and jitter"))
+    monkeypatch.setattr(update, "LEAST", 0)
+    assert keys(search(root, "telemetry")) == ["a"]
+    monkeypatch.setattr(update, "LEAST", 1 << 20)
+    path.write_bytes(path.read_bytes() + jsonl(*told(user("more"))))
+    monkeypatch.setattr("reread.index.index_files.index_changes", lambda *_: pytest.fail("committed"))
+    assert keys(search(root, "telemetry jitter")) == keys(search(root, "more")) == ["a"]
+
+
+@pytest.mark.parametrize(
+    "query, text, other",
+    [
+        ("foo->bar()", "it calls foo->bar() there", "foo bar, foo bar and foo bar"),
+        ("C++", "in C++ and C", "c, c, c, C and c"),
+        ("--no-verify", "commit --no-verify", "no verify no verify"),
+        ("src/app.py", "it is in src/app.py.", "src app py"),
+        ("fix $this->name?", "did not fix $this->name", "fix this name, fix this name"),
+    ],
+)
+def test_texts_with_the_very_signs_come_first(root: Path, how: str, query: str, text: str, other: str) -> None:
+    filler = "and so on and so forth " * 20
+    write(root, "a", user(f"{filler} {other}"), user(f"{filler} {text} {filler}"), user(other))
+    write(root, "b", user(other), user(f"{other}!"))
+    write(root, "c", user(text))
+    hits = list(search(root, query))
+    assert sorted(keys(hits)[:2]) == ["a", "c"] and keys(hits)[2] == "b"
+    assert text in next(hit.before + hit.match + hit.after for hit in hits if hit.key == "a")
+
+
+def test_stages_are_an_order(root: Path, how: str) -> None:
+    filler = [user(f"filler {n}") for n in range(40)]
+    write(root, "all", user("zeppelin mooring retry"), *(user(f"zeppelin {n}") for n in range(9)))
+    write(root, "most", user("zeppelin"), *filler, user("mooring"))
+    for n in range(4):
+        write(root, f"any{n}", user(f"retry retry retry {n}"), user("retry"))
+    found = search(root, "zeppelin mooring retry", limit=20)
+    hits = list(found)
+    stages = [hit.stage for hit in hits]
+    assert stages == sorted(stages, key=STAGES.index) and set(stages) == set(STAGES)
+    assert (found.with_all, found.with_some) == (1, 5)
+    assert result_count(found, 20) == "1 session with all words, 5 with some; 20 matches shown"
+
+
+@pytest.mark.parametrize(
+    "query", ["what's the retry limit", "where's the retry we didn’t limit?", "I'm on a retry limit"]
+)
+def test_shortened_words_of_a_question_count_little(root: Path, how: str, query: str) -> None:
+    write(root, "asking", user("what's that, where's it, I'm sure we didn't"))
+    write(root, "meant", user("the retry limit"))
+    found = search(root, query)
+    assert (keys(found)[0], found.with_all) == ("meant", 1)
+
+
 def test_a_phrase_that_no_text_has_becomes_its_words(root: Path, how: str) -> None:
     write(root, "a", user("the parser of the config"))
-    assert keys(search(root, "parser_config parser->config()")) == (["a"] if how == "indexed" else [])
+    assert keys(search(root, "parser_config parser->config()")) == ["a"]
 
 
 @pytest.mark.parametrize(
@@ -207,6 +291,8 @@ def test_copies_in_forks_are_one_hit(root: Path, monkeypatch: pytest.MonkeyPatch
     found = list(search(root, "needle"))
     assert sorted((hit.key, hit.copies) for hit in found if hit.key != "other") in ([("first", 1)], [("fork", 1)])
     assert [hit.copies for hit in found if hit.key == "other"] == [0]
+    counted = search(root, "needle")
+    assert result_count(counted, len(found)) == "2 matches in 2 sessions", "what a fork repeats counts once"
 
 
 def test_filters_alone_list_sessions_the_newest_first(root: Path, how: str) -> None:

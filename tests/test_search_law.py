@@ -22,9 +22,10 @@ from reread.index.find import find
 from reread.index.scan import units_after
 from reread.index.terms import LONGEST, word_pieces, words
 from reread.index.unsaid import SILENT_TYPES, UNSAID_FIELDS, UNSAID_MESSAGE, UNSAID_OF_TYPE
-from reread.index.update import unindexed
+from reread.index.update import UNWRITABLE, RefreshResult, unindexed
 
 HERE = Path(__file__).parent
+NO_INDEX = RefreshResult(None, UNWRITABLE)
 FILES = [
     path
     for folder in (SAMPLES, HERE / "real", HERE / "fixtures" / "findings", HERE / "fixtures" / "hard")
@@ -291,7 +292,7 @@ def test_words_are_found_however_they_are_written(tmp_path: Path, written: str, 
         f"a {written} word",
         f"a {written.replace(chr(0x65) + chr(0x301), 'é')} word",
     )
-    assert [found.line for found in find(query, files=files, refresh=lambda _: (None, "unwritable"))] == [1]  # type: ignore[arg-type,return-value]
+    assert [found.line for found in find(query, files=files, refresh=lambda _, **options: NO_INDEX)] == [1]
 
 
 def test_a_regular_expression_finds_accents_and_emoji(tmp_path: Path) -> None:

@@ -132,7 +132,8 @@ def test_a_file_that_arrives_later_is_found(tmp_path: Path, least: int) -> None:
     later.rename(tmp_path / "b1.txt")
 
     def found(query: str) -> int:
-        return len(search(path, query, refresh=lambda files: update.refresh(files, least=least if indexed else 0)))
+        most = least if indexed else 0
+        return len(search(path, query, refresh=lambda files, least=most: update.refresh(files, least=least)))
 
     indexed = False
     assert found("zebra") == 0

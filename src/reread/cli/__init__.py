@@ -245,8 +245,15 @@ def _error_text(error: Exception) -> str:
     return f"The system reported an error: {reason}."
 
 
+def _takes_query(command: click.Command) -> bool:
+    return any(isinstance(param, click.Argument) and param.name == "query" for param in command.params)
+
+
 def _usage_text(error: click.ClickException) -> str:
     """Return click's message as a sentence, with the help that lists what is allowed."""
+    if isinstance(error, click.NoSuchOption) and error.ctx is not None and _takes_query(error.ctx.command):
+        known = f" Did you mean {' or '.join(error.possibilities)}?" if error.possibilities else ""
+        return f"No option {error.option_name}; to search for it, write `--` in front of the query.{known}"
     if isinstance(error, click.NoSuchOption) and error.possibilities:
         return f"No option {error.option_name}; did you mean {' or '.join(error.possibilities)}?"
     text = " ".join(error.format_message().split())

@@ -45,6 +45,8 @@ class Answer(NamedTuple):
     words: list[str] = []
     corrected: dict[str, str] = {}
     facets: Callable[[], dict[str, dict[str, int]]] = dict
+    is_guess: bool = False
+    """True if nothing has all words, as far as the index knows."""
 
 
 class Answering:
@@ -91,8 +93,9 @@ class Answering:
                 read, note = self._verified()
                 scope = confirm = None
         exact = [] if question.strict else [leaf for leaf in question.leaves if isinstance(leaf, Exact)]
-        found = Ranker(scope, [*question.words, *exact], read, strict=question.strict).rank()
-        return Answer(found.texts, found.total, found.with_all, found.with_some, note, confirm)
+        found = Ranker(scope, [*question.words, *exact], read, signs=question.signs, strict=question.strict).rank()
+        is_guess = not found.with_all and not question.strict
+        return Answer(found.texts, found.total, found.with_all, found.with_some, note, confirm, is_guess=is_guess)
 
     def _newest(self) -> Answer:
         """Return what has all words, the newest first; what has some of them if nothing has all."""
@@ -102,7 +105,7 @@ class Answering:
         answer = self._by_time(question.words)
         if answer.total or question.strict or len(question.words) < 2:
             return answer
-        return self._by_time((), ANY)
+        return self._by_time((), ANY)._replace(is_guess=True)
 
     def _by_time(self, words: Sequence[Node], stage: str = ALL) -> Answer:
         """Return the newest texts that have all of some words, or, if there are none, one word of the question."""

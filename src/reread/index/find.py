@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from functools import cached_property
 from itertools import chain, islice
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from reread.base.choices import SearchKind, SearchOrder
 from reread.base.times import TimeLike, parse_period_ms
@@ -48,6 +49,14 @@ TOGETHER = 20
 REPLACED = "The search index of another version of reread was built anew."
 DAMAGED = "The search index was damaged; it is built anew."
 UNSEARCHED = "This answer is incomplete: {} of {} files are still being indexed and were not searched; try again later."
+
+
+class Refresh(Protocol):
+    """Brings an index up to date with some files, if at least `least` bytes are new."""
+
+    def __call__(self, files: FileSet, /, *, least: int = ...) -> update.RefreshResult:
+        """Return the index."""
+        ...
 
 
 class Hits(Iterator["Hit"]):
@@ -200,7 +209,7 @@ def find(
     roots: Sequence[str | Path] | None = None,
     files: FileSet | None = None,
     keys: Mapping[str, str] | None = None,
-    refresh: Callable[[FileSet], update.RefreshResult] | None = None,
+    refresh: Refresh | None = None,
     progress: update.Progress | None = None,
 ) -> Hits:
     """Search some sessions, those below `roots` or some files; the index is brought up to date first, by `refresh`.
@@ -228,10 +237,36 @@ def _find(
     start: int,
     files: FileSet,
     keys: Mapping[str, str] | None,
-    refresh: Callable[[FileSet], update.RefreshResult],
+    refresh: Refresh,
 ) -> Hits:
     replaced = REPLACED if has_older_index() else ""
-    reader, state = refresh(files)
+    enough = None if limit is None else start + limit
+    index = refresh(files)
+    answer, asked, unsearched = _ask(question, order, enough, files, index)
+    if index.state == update.NEARLY and (answer.corrected or answer.is_guess):
+        # what is meant may be in the lines that the index lacks, and these are not compared with typos
+        index = refresh(files, least=0)
+        answer, asked, unsearched = _ask(question, order, enough, files, index)
+    texts = islice(answer.texts, start, None)
+    page = sorted(islice(texts, limit), key=_stage) if limit is not None else ()
+    documents = _documents(index.reader, chain(page, texts), answer.confirm)
+    hits = _taken_together(_hits(keys, documents, asked.marker(), limit))
+    note = " ".join(filter(None, [replaced, answer.note, _note(index.state, files, unsearched)]))
+    return Hits(hits, answer, note, unsearched)
+
+
+def _stage(text: RankedText) -> int:
+    """Return the place of a text's stage: other texts of a session come after the first ones of guesses."""
+    from reread.index.ranking import STAGES
+
+    return STAGES.index(text.stage)
+
+
+def _ask(
+    question: SearchQuestion, order: str, enough: int | None, files: FileSet, index: update.RefreshResult
+) -> tuple[Answer, SearchQuestion, int]:
+    """Return an answer from an index and the files that it lacks, the question of it, and how many files it lacks."""
+    reader, state = index
     rest = update.unindexed(reader, files) if reader is None or state != update.CURRENT else {}
     unsearched = 0
     if reader is not None and state == update.BEHIND and update.pending_bytes(reader, files) > update.SCANNED:
@@ -239,16 +274,13 @@ def _find(
     scope = IndexScope(reader, files, rest, question.filters) if reader is not None else None
     changed = question.corrected(scope) if scope is not None else question
     scanned = _scan(question.joined(changed), rest, files) if rest else []  # moves the cursors of the rest
-    question = changed if scope is None or not scanned else question.corrected(scope, scanned)
-    enough = None if limit is None else start + limit
+    changed = question.corrected(scope, scanned) if rest else changed
+    if rest and state != update.NEARLY and changed.words != question.words:  # all words of the rest are to be known
+        changed = question.corrected(scope, scanned, _count_words(update.unindexed(reader, files), files))
+        scanned = _scan(question.joined(changed), update.unindexed(reader, files), files)
+    question = changed
     with one_moment():
-        answer = Answering(question, scope, scanned, order, enough).answer()
-    texts = islice(answer.texts, start, None)
-    documents = _documents(reader, texts, answer.confirm)
-    hits = _taken_together(_hits(keys, documents, question.marker(), limit))
-    return Hits(
-        hits, answer, " ".join(filter(None, [replaced, answer.note, _note(state, files, unsearched)])), unsearched
-    )
+        return Answering(question, scope, scanned, order, enough).answer(), question, unsearched
 
 
 def _scan(question: SearchQuestion, rest: Mapping[str, Cursor], files: FileSet) -> list[FoundDocument]:
@@ -256,6 +288,17 @@ def _scan(question: SearchQuestion, rest: Mapping[str, Cursor], files: FileSet) 
     from reread.index.scan import scan
 
     return list(scan(question.scanned, rest, files.failures, question.pattern))
+
+
+def _count_words(rest: Mapping[str, Cursor], files: FileSet) -> Counter[str]:
+    """Return how many documents have each word, in files that the index does not have as they are."""
+    from reread.index.scan import units_after
+    from reread.index.spelling import all_words
+
+    counted: Counter[str] = Counter()
+    for _, document, _, _ in units_after(rest, files.failures):
+        counted.update(all_words(document))
+    return counted
 
 
 def _documents(
@@ -290,14 +333,17 @@ def _note(state: str, files: FileSet, unsearched: int) -> str:
     """Say what limits an answer."""
     note = NOTES.get(state, "") if is_available() else NO_ENGINE
     missing = UNSEARCHED.format(unsearched, len(files.states)) if unsearched else ""
-    return " ".join(filter(None, [note, missing, *files.failures]))
+    return " ".join(filter(None, [note, missing, *dict.fromkeys(files.failures)]))
 
 
-def refresh_waiting(progress: update.Progress | None = None) -> Callable[[FileSet], update.RefreshResult]:
+def refresh_waiting(progress: update.Progress | None = None) -> Refresh:
     """Return a function that indexes all files, and waits for another process that does so."""
-    return lambda files: update.refresh(
-        files, wait=WAIT_SECONDS, progress=progress, least=update.LEAST, scanned=update.SCANNED
-    )
+
+    def refresh(files: FileSet, /, *, least: int | None = None) -> update.RefreshResult:
+        least = update.LEAST if least is None else least
+        return update.refresh(files, wait=WAIT_SECONDS, progress=progress, least=least, scanned=update.SCANNED)
+
+    return refresh
 
 
 def _taken_together(hits: Iterator[Hit]) -> Iterator[Hit]:

@@ -10,7 +10,7 @@ import msgspec
 from reread.base.times import parse_bound_ms, parse_days_ms
 from reread.errors import Misuse
 from reread.index.document import INPUT, KINDS, NOTICE, PROMPT, RESULT, TEXT, THINKING, TITLE
-from reread.index.terms import words
+from reread.index.terms import fold, words
 
 LONGEST = 2000
 DEEPEST = 50
@@ -48,6 +48,13 @@ QUESTION_WORDS = frozenset(
     "some that the then there this to us was we were what when where which who why with you your".split()
 )
 """Words that questions are made of: they count little beside others."""
+CONTRACTED = frozenset(
+    "aren couldn d didn don doesn hadn hasn haven isn ll m re s shouldn t ve wasn weren won wouldn".split()
+)
+"""What is left of such words on both sides of an apostrophe."""
+_SENTENCE = "'\"’‘“”«»„?!.,:;…"
+"""Signs that belong to a sentence, not to the word before or after them."""
+_APOSTROPHES = str.maketrans("", "", "'’")
 
 
 class Words(msgspec.Struct, frozen=True):
@@ -259,9 +266,28 @@ def is_plain(text: str) -> bool:
     return not any(token.kind in ("and", "or", "(") for token in _tokens(text))
 
 
+def signed_words(text: str) -> tuple[Exact, ...]:
+    """Return the words of a query that are written with signs, such as `foo->bar()`, `C++` or `src/app.py`."""
+    found: list[Exact] = []
+    before = ""
+    for token in _tokens(text):
+        sign = token.text.strip(_SENTENCE)
+        is_asked = token.kind == "word" and not token.field and before != "not"
+        is_part = sign.startswith("*") or sign.endswith("*")
+        plain = "".join(words(sign))
+        if is_asked and plain and not is_part and plain != fold(sign).lower().translate(_APOSTROPHES):
+            found.append(Exact(sign))
+        before = token.kind
+    return tuple(found)
+
+
 def is_question_word(node: Node) -> bool:
     """True for a word that counts little."""
-    return isinstance(node, Words) and node.is_single and node.words[0] in QUESTION_WORDS
+    if not isinstance(node, Words) or node.prefix or node.suffix:
+        return False
+    return node.words[-1] in (QUESTION_WORDS if node.is_single else CONTRACTED) and all(
+        word in QUESTION_WORDS or word in CONTRACTED for word in node.words
+    )
 
 
 def has_exact(node: Node) -> bool:

@@ -2,7 +2,8 @@
 
 People remember a few words, not the words. So a session counts as one long text, in which rare words weigh more than
 common ones, and its best single text counts as much. Sessions that have all words in one text, or in texts near each
-other, come before those that have only some of them.
+other, come before those that have only some of them. Among these sessions, those that write an identifier, a path or a
+flag of the question with its very signs come first.
 """
 
 from __future__ import annotations
@@ -18,17 +19,21 @@ from reread.disk import layout
 from reread.index.compile import IndexScope
 from reread.index.document import INPUT, KINDS, NOTICE, PROMPT, REQUEST, RESULT, TEXT, THINKING, TITLE
 from reread.index.document_reader import DocumentReader, FoundDocument
-from reread.index.matching import is_confirmed
-from reread.index.query import Node, is_question_word
+from reread.index.matching import has_leaf, is_confirmed
+from reread.index.query import Exact, Node, is_question_word
 from reread.index.store import TAIL_BIT, DocumentLocation, file_id
 
 ALL, MOST, ANY = "all", "most", "any"
 """How many of the words a session has near each other."""
+STAGES = (ALL, MOST, ANY)
+"""The order of these."""
 WEIGHTS = {TITLE: 2.0, PROMPT: 1.6, TEXT: 1.2, THINKING: 1.0, INPUT: 1.0, RESULT: 0.8, NOTICE: 0.6, REQUEST: 0.4}
 """How much a match counts by its kind."""
 HALF_LIFE_DAYS = 60.0
 CANDIDATES = 200
 """How many of the best texts are ranked again by recency and kind."""
+SIGNED = 300
+"""How many of the best texts with the words of an identifier, a path or a flag are read to see its signs."""
 EXAMINED = 40
 """How many of the best sessions are searched for words near each other, and for texts to show."""
 PER_SESSION = 3
@@ -51,6 +56,8 @@ class MatchingText(NamedTuple):
     has_all: bool
     """True if it has all words that count."""
     text: DocumentLocation | FoundDocument
+    signs: int = 0
+    """How many of the words with signs it has as they stand."""
 
     @property
     def kind(self) -> str:
@@ -107,10 +114,11 @@ class Ranker:
         leaves: Sequence[Node],
         read: Sequence[FoundDocument] = (),
         *,
+        signs: Sequence[Exact] = (),
         strict: bool = False,
     ) -> None:
-        """Rank texts with these words; if strict, only texts that have all of them."""
-        self._scope, self._leaves, self._read, self._strict = scope, leaves, read, strict
+        """Rank texts with these words, those first that also have the `signs`; if strict, only texts with all words."""
+        self._scope, self._leaves, self._read, self._signs, self._strict = scope, leaves, read, signs, strict
         self._now_ms = time.time() * 1000
         self._session_of: dict[str, str] = {}
         self._contents: dict[tuple[int, ...], tuple[str, str] | None] = {}
@@ -133,10 +141,16 @@ class Ranker:
             scores = {session: score for session, score in scores.items() if session in has_all}
         order = sorted(scores, key=lambda session: (-scores[session], session))
         near = set(has_all) if self._strict else has_all.keys() | self._near(order[:EXAMINED], has_all.keys())
-        order.sort(key=lambda session: session not in near)
-        total = sum(has_all.values()) or self._count_any()
-        texts = self._in_order(order, candidates, scores, near)
-        return Ranking(texts, total, len(near), len(order) - len(near))
+        stages = {session: ALL if session in near else self._stage(session) for session in order}
+        signs = {session: max(one.signs for one in group) for session, group in candidates.items()}
+        order.sort(key=lambda session: (STAGES.index(stages[session]), -signs.get(session, 0)))
+        self._add_missing(order[:EXAMINED], candidates)
+        texts, copies = self._without_copies(order, candidates)
+        repeating = {session for session in order if candidates.get(session) and not texts[session]}
+        total = sum(has_all.values()) - sum(one.has_all for one in copies.values()) or self._count_any() - len(copies)
+        with_all = len(near - repeating)
+        ordered = self._in_order(order, texts, copies, scores, stages)
+        return Ranking(ordered, total, with_all, len(order) - len(repeating) - with_all)
 
     def _session(self, path: str) -> str:
         """Return the path of the session that a file belongs to."""
@@ -184,16 +198,34 @@ class Ranker:
         found: dict[tuple[int, ...], MatchingText] = {}
         if self._scope is not None:
             every = self._scope.every([self._leaves[n] for n in self._needed])
-            for one in chain(self._best(every, has_all=True), () if self._strict else self._best(self._any())):
+            some = () if self._strict else self._best(self._any())
+            for one in chain(self._signed(), self._best(every, has_all=True), some):
                 found.setdefault(one.position, one)
         for one, words in zip(self._read, self._found, strict=True):
             if words.issuperset(self._needed) or (words and not self._strict):
                 candidate = self._read_candidate(one, words)
                 found[candidate.position] = candidate
         groups: dict[str, list[MatchingText]] = defaultdict(list)
-        for one in sorted(found.values(), key=lambda one: (not one.has_all, -one.score, *one.position)):
+        for one in sorted(found.values(), key=lambda one: (-one.signs, not one.has_all, -one.score, *one.position)):
             groups[one.session].append(one)
         return groups
+
+    def _signed(self) -> Iterator[MatchingText]:
+        """Yield the texts that have words with their signs: the index knows only the words, so they are read."""
+        assert self._scope is not None
+        places: dict[tuple[int, ...], MatchingText] = {}
+        for one in self._signs:
+            places |= {text.position: text for text in self._best(self._scope.every([one]), count=SIGNED)}
+        for text in places.values():
+            found = self._document(text)
+            signs = self._count_signs(found)
+            if found is not None and signs:
+                has_all = all(is_confirmed(self._leaves[n], found.document) for n in self._needed)
+                if has_all or not self._strict:
+                    yield text._replace(has_all=has_all, signs=signs)
+
+    def _count_signs(self, found: FoundDocument | None) -> int:
+        return 0 if found is None else sum(has_leaf(one, found.document) for one in self._signs)
 
     def _best(self, query: Any, *, has_all: bool = False, count: int = CANDIDATES) -> Iterator[MatchingText]:
         """Yield the best texts that the index finds, ranked by kind and age too."""
@@ -209,7 +241,8 @@ class Ranker:
     def _read_candidate(self, one: FoundDocument, words: set[int]) -> MatchingText:
         score = (SATURATION + 1) / 2 * sum(self._weights.get(n, QUESTION_WEIGHT) for n in words) or 1.0
         weight = self._text_weight(one.document.kind, one.time_ms)
-        return MatchingText(self._session(one.path), score * weight, words.issuperset(self._needed), one)
+        has_all, signs = words.issuperset(self._needed), self._count_signs(one)
+        return MatchingText(self._session(one.path), score * weight, has_all, one, signs)
 
     def _text_weight(self, kind: str, time_ms: int) -> float:
         """Return how much a match counts by its kind and age: half if it is very old."""
@@ -241,46 +274,61 @@ class Ranker:
     def _near(self, sessions: Sequence[str], known: Iterable[str]) -> set[str]:
         """Return the sessions that have all words in texts near each other."""
         chosen = [one for one in sessions if one not in known and all(one in self._counts[n] for n in self._needed)]
-        if not chosen or self._scope is None or len(self._needed) < 2:
+        if not chosen or len(self._needed) < 2:
             return set()
-        files = self._files(chosen)
-        lines: list[tuple[str, int, int]] = []
+        lines = [(one.path, one.line, n) for one, words in zip(self._read, self._found, strict=True) for n in words]
+        files = self._files(chosen) if self._scope is not None else []
         for n in self._needed:
+            if self._scope is None:
+                break
             query = self._scope.every([self._leaves[n]], files)
             hits = self._scope.reader.search(query, CANDIDATES).hits
             for place in self._scope.reader.places([address for _, address in hits]):
                 lines.append((self._scope.reader.path_of(place.file) or "", place.line, n))
         near = {path for path, group in groupby(sorted(lines), key=lambda line: line[0]) if self._meet(list(group))}
-        return {self._session(path) for path in near}
+        return {self._session(path) for path in near}.intersection(chosen)
 
     def _meet(self, lines: Sequence[tuple[str, int, int]]) -> bool:
         """True if all words are in a few lines of a file."""
         last = dict.fromkeys(self._needed, -(NEAR_LINES + 1) << 20)
         for _, line, n in lines:
-            last[n] = line
+            if n in last:  # a word of a question need not be near
+                last[n] = line
             if line - min(last.values()) <= NEAR_LINES:
                 return True
         return False
 
     def _in_order(
-        self, order: Sequence[str], candidates: dict[str, list[MatchingText]], scores: dict[str, float], near: set[str]
+        self,
+        order: Sequence[str],
+        texts: dict[str, list[tuple[MatchingText, int]]],
+        copies: dict[tuple[int, ...], MatchingText],
+        scores: dict[str, float],
+        stages: dict[str, str],
     ) -> Iterator[RankedText]:
-        """Yield the best texts of each session, then the other ones of all; copies of a text once."""
-        self._add_missing(order[:EXAMINED], candidates)
+        """Yield the best texts of each session, then the other ones of all."""
+        firsts = (one for session in order for one in texts[session][:PER_SESSION])
+        rests = (one for session in order for one in texts[session][PER_SESSION:])
+        known = {*copies, *(one.position for one, _ in chain(*texts.values()))}
+        others = ((one, 0) for one in self._others(known) if one.session in stages)
+        for one, count in chain(firsts, rests, others):
+            yield RankedText(one.text, stages[one.session], round(scores[one.session], 4), count)
+
+    def _without_copies(
+        self, order: Sequence[str], candidates: dict[str, list[MatchingText]]
+    ) -> tuple[dict[str, list[tuple[MatchingText, int]]], dict[tuple[int, ...], MatchingText]]:
+        """Return the texts of each session with how many other sessions repeat each, and the copies by place."""
         alike: dict[tuple[object, ...], list[MatchingText]] = defaultdict(list)
         for one in chain.from_iterable(candidates.values()):
             alike[one.copy_key].append(one)
-        seen: set[tuple[int, ...]] = set()
-        stages = {session: ALL if session in near else self._stage(session) for session in order}
-        firsts = (one for session in order for one in candidates.get(session, [])[:PER_SESSION])
-        rests = (one for session in order for one in candidates.get(session, [])[PER_SESSION:])
-        for one in chain(firsts, rests, self._others(candidates)):
-            if one.position in seen or one.session not in stages:
-                continue
-            copies = self._copies(one, alike[one.copy_key])
-            seen.update(copy.position for copy in (one, *copies))
-            others = len({copy.session for copy in copies})
-            yield RankedText(one.text, stages[one.session], round(scores[one.session], 4), others)
+        texts: dict[str, list[tuple[MatchingText, int]]] = {session: [] for session in order}
+        seen: dict[tuple[int, ...], MatchingText] = {}
+        for one in chain.from_iterable(candidates.get(session, []) for session in order):
+            if one.position not in seen:
+                copies = self._copies(one, alike[one.copy_key])
+                seen.update((copy.position, copy) for copy in copies)
+                texts[one.session].append((one, len({copy.session for copy in copies})))
+        return texts, seen
 
     def _copies(self, one: MatchingText, alike: Sequence[MatchingText]) -> list[MatchingText]:
         """Return the texts of other sessions that are the same: forks and resumed sessions repeat records."""
@@ -291,13 +339,16 @@ class Ranker:
     def _content(self, one: MatchingText) -> tuple[str, str] | None:
         """Return what makes a text the same wherever it stands: its record's uuid, and what it says."""
         if one.position not in self._contents:
-            found = one.text
-            if isinstance(found, DocumentLocation):
-                self._documents = self._documents or (DocumentReader(self._scope.reader) if self._scope else None)
-                found = next(self._documents.documents([found]), None) if self._documents else None
+            found = self._document(one)
             known = (found.uuid, found.document.text) if found is not None and found.uuid else None
             self._contents[one.position] = known
         return self._contents[one.position]
+
+    def _document(self, one: MatchingText) -> FoundDocument | None:
+        if not isinstance(one.text, DocumentLocation):
+            return one.text
+        self._documents = self._documents or (DocumentReader(self._scope.reader) if self._scope else None)
+        return next(self._documents.documents([one.text]), None) if self._documents else None
 
     def _stage(self, session: str) -> str:
         has = sum(self._weights[n] for n in self._needed if session in self._counts[n])
@@ -310,11 +361,10 @@ class Ranker:
             for one in self._best(self._any(missing)):
                 candidates[one.session].append(one)
 
-    def _others(self, candidates: dict[str, list[MatchingText]]) -> Iterator[MatchingText]:
-        """Yield what is not among the best, for whoever reads on."""
+    def _others(self, known: set[tuple[int, ...]]) -> Iterator[MatchingText]:
+        """Yield what is not known to be among the best, for whoever reads on."""
         if self._scope is None:
             return
-        known = {one.position for group in candidates.values() for one in group}
         every = self._scope.every([self._leaves[n] for n in self._needed])
         for query in (every,) if self._strict else (every, self._any()):
             for one in self._best(query, has_all=query is every, count=self._scope.reader.searcher.num_docs):

@@ -59,6 +59,8 @@ class SearchRequest(msgspec.Struct):
     """True if somebody may be typing the last word."""
     filters: Sequence[Node] = ()
     regex: bool = False
+    fixed: bool = False
+    strict: bool = False
 
 
 class SearchReply(msgspec.Struct):
@@ -187,8 +189,8 @@ class Searcher:
     def search(self, request: SearchRequest, matching: Callable[[], None]) -> SearchReply:
         """Answer a request; `matching` is called when texts are about to be matched with a regular expression."""
 
-        def prepare(files: FileSet) -> RefreshResult:
-            index = self._refresh(files, request.most)
+        def prepare(files: FileSet, /, *, least: int = LEAST) -> RefreshResult:
+            index = self._refresh(files, request.most, least)
             if request.regex:
                 matching()
             return index
@@ -203,6 +205,8 @@ class Searcher:
             files=request.files,
             keys=request.keys,
             regex=request.regex,
+            fixed=request.fixed,
+            strict=request.strict,
             refresh=prepare,
         )
         hits = list(found)
@@ -213,11 +217,13 @@ class Searcher:
         counts = (found.total, found.with_all, found.with_some)
         return SearchReply(hits, *counts, found.words, facets, found.note, is_behind, pending)
 
-    def _refresh(self, files: FileSet, most: int | None) -> RefreshResult:
-        if self._index is not None and self._states == files.states and self._is_intact(files.name):
-            return self._index
-        bring_up = refresh_waiting() if most is None else partial(refresh, least=LEAST, most=most)
-        index = self._index = bring_up(files)
+    def _refresh(self, files: FileSet, most: int | None, least: int) -> RefreshResult:
+        index = self._index
+        is_enough = index is not None and (least > 0 or index.state == CURRENT)
+        if index is not None and is_enough and self._states == files.states and self._is_intact(files.name):
+            return index
+        bring_up = refresh_waiting() if most is None else partial(refresh, most=most)
+        index = self._index = bring_up(files, least=least)
         self._states = files.states if index.state in (CURRENT, NEARLY) else None
         return index
 

@@ -3,13 +3,24 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from reread.index.matching import Snippet, best_span, composed, cut, snippet, wanted
-from reread.index.query import And, Exact, Node, Or, Words, has_exact, is_plain, is_question_word, parse_query
+from reread.index.query import (
+    And,
+    Exact,
+    Node,
+    Or,
+    Words,
+    has_exact,
+    is_plain,
+    is_question_word,
+    parse_query,
+    signed_words,
+)
 from reread.index.regex import compile_pattern, required_words
 
 if TYPE_CHECKING:
@@ -24,6 +35,8 @@ class SearchQuestion(msgspec.Struct, frozen=True):
     """The words to look for; a text may lack some unless the question is strict."""
     filters: tuple[Node, ...] = ()
     """The other conditions on every text."""
+    signs: tuple[Exact, ...] = ()
+    """The words with signs between or around them, as they stand: texts that have them so come first."""
     strict: bool = False
     pattern: re.Pattern[str] | None = None
     goes_on: bool = False
@@ -48,16 +61,17 @@ class SearchQuestion(msgspec.Struct, frozen=True):
         """
         if regex or fixed:
             pattern = compile_pattern(re.escape(query) if fixed else query)
-            return cls((), (required_words(pattern.pattern), *filters), True, pattern)
-        tree = parse_query(query)
+            return cls((), (required_words(pattern.pattern), *filters), strict=True, pattern=pattern)
+        tree, signs = parse_query(query), signed_words(query)
         if strict or not is_plain(query):
             has_words = next(wanted(tree), None) is not None
-            return cls((tree,), tuple(filters), True) if has_words else cls((), (tree, *filters), True)
+            words, others = ((tree,), ()) if has_words else ((), (tree,))
+            return cls(words, (*others, *filters), signs, strict=True)
         nodes = tree.nodes if isinstance(tree, And) else (tree,)
         words = tuple(node for node in nodes if isinstance(node, Words))
         others = (node for node in nodes if not isinstance(node, Words))
         goes_on = typing and bool(words) and nodes[-1] is words[-1] and query[-1:].isalnum()
-        return cls(words, (*others, *filters), goes_on=goes_on)
+        return cls(words, (*others, *filters), signs, goes_on=goes_on)
 
     @property
     def has_exact(self) -> bool:
@@ -78,13 +92,16 @@ class SearchQuestion(msgspec.Struct, frozen=True):
         some = (Or(self.words),) if self.words and not self.has_exact else ()  # exact characters are enough
         return And((*some, *self.filters))
 
-    def corrected(self, scope: IndexScope, read: Sequence[FoundDocument] = ()) -> SearchQuestion:
-        """Return the question with words that the texts of an index have, or documents that were read."""
+    def corrected(
+        self, scope: IndexScope | None, read: Sequence[FoundDocument] = (), counted: Mapping[str, int] | None = None
+    ) -> SearchQuestion:
+        """Return the question with words that the texts of an index have, or documents that were read, or counted."""
         if self.strict or not self.words:
             return self
-        from reread.index.spelling import corrected
+        from reread.index.spelling import Vocabulary, corrected
 
-        words, changes = corrected(self.words, scope, [one.document for one in read], goes_on=self.goes_on)
+        vocabulary = Vocabulary(scope, [one.document for one in read], counted)
+        words, changes = corrected(self.words, vocabulary, goes_on=self.goes_on)
         return msgspec.structs.replace(self, words=tuple(words), changes=changes)
 
     def joined(self, other: SearchQuestion) -> SearchQuestion:

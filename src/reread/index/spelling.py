@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from string import ascii_lowercase, digits
 
 from reread.index.compile import IndexScope
@@ -11,8 +10,7 @@ from reread.index.document import SearchDocument
 from reread.index.document_reader import DocumentReader
 from reread.index.engine import tantivy
 from reread.index.matching import has_leaf
-from reread.index.query import Node, Or, Words
-from reread.index.store import IndexReader
+from reread.index.query import Node, Or, Words, is_question_word
 from reread.index.terms import LONGEST, has_single, term, word_pieces, words
 
 SHORTEST = 4
@@ -24,88 +22,119 @@ EXAMPLES = 10
 """How many texts are read to see which words are meant."""
 
 
+class Vocabulary:
+    """The words of all texts: those of an index, those that were found in other files, and all of these if counted."""
+
+    def __init__(
+        self, scope: IndexScope | None, read: Sequence[SearchDocument] = (), counted: Mapping[str, int] | None = None
+    ) -> None:
+        self._scope, self._read, self._counted = scope, read, counted or {}
+
+    def has(self, leaf: Words) -> bool:
+        """True if a text has these words."""
+        if self._scope is not None and self._scope.has(leaf):
+            return True
+        if len(leaf.words) == 1 and any(map(leaf.words[0].__eq__, self._beginnings(leaf))):
+            return True
+        return any(has_leaf(leaf, one) for one in self._read)
+
+    def _beginnings(self, leaf: Words) -> Iterator[str]:
+        """Yield the counted words, as much of each as is asked for."""
+        return (word[: len(leaf.words[0])] if leaf.prefix else word for word in self._counted)
+
+    def frequency(self, word: str) -> int:
+        """Return about how many texts have a word."""
+        searcher = self._scope.reader.searcher if self._scope is not None else None
+        indexed = sum(searcher.doc_freq(field, term(word)) for field in ("text", "pieces")) if searcher else 0
+        return indexed + self._counted.get(word, 0)
+
+    def near(self, word: str, distance: int) -> set[str]:
+        """Return words that differ in so many letters."""
+        found = {other for other in self._counted if is_spelled_like(word, other, distance)}
+        if distance == 1 and word.isascii():  # asking for each is faster than reading texts
+            return found | {other for other in one_off(word) if self.frequency(other) and self.has(Words((other,)))}
+        if self._scope is None:
+            return found
+        reader = self._scope.reader
+        for field in ("text", "pieces"):
+            query = tantivy.Query.fuzzy_term_query(reader.schema, field, word, distance=distance)
+            hits = reader.search(self._scope.in_any_text(query), EXAMPLES).hits
+            for one in DocumentReader(reader).documents(reader.places([address for _, address in hits])):
+                found |= {other for other in all_words(one.document) if is_spelled_like(word, other, distance)}
+            if found:
+                break
+        return found
+
+
+def all_words(document: SearchDocument) -> set[str]:
+    """Return the words of a document, and the parts of its identifiers."""
+    return {*words(document.text), *(piece.lower() for piece in word_pieces(document.text))}
+
+
 def corrected(
-    nodes: Sequence[Node], scope: IndexScope, read: Sequence[SearchDocument] = (), *, goes_on: bool = False
+    nodes: Sequence[Node], vocabulary: Vocabulary, *, goes_on: bool = False
 ) -> tuple[list[Node], dict[str, str]]:
     """Return the words of a query with those that no text has replaced, and what replaced each; "" if nothing did.
 
-    A text is one of the index, or one that was read. A phrase that no text has becomes its words. If the last word
-    `goes_on`, it is still being typed: longer words that begin with it are meant, too.
+    A phrase that no text has becomes its words. If the last word `goes_on`, it is still being typed: longer words that
+    begin with it are meant, too.
     """
-    if goes_on and isinstance(last := nodes[-1], Words) and _may_go_on(last, scope):
-        found, changes = corrected(nodes[:-1], scope, read)
+    if goes_on and isinstance(last := nodes[-1], Words) and _may_go_on(last, vocabulary):
+        found, changes = corrected(nodes[:-1], vocabulary)
         return [*found, Or((last, Words(last.words, prefix=True)))], changes
     found = list[Node]()
     changes = dict[str, str]()
-    for node in _split(nodes, scope, read):
-        if not isinstance(node, Words) or not node.is_single or node.is_hash or _is_said(node, scope, read):
+    for node in _split(nodes, vocabulary):
+        is_word = isinstance(node, Words) and node.is_single and not node.is_hash and not is_question_word(node)
+        if not isinstance(node, Words) or not is_word or vocabulary.has(node):
             found.append(node)
             continue
         word = node.words[0]
-        changes[word] = nearest(word, scope)
+        changes[word] = nearest(word, vocabulary)
         if changes[word]:
             found.append(Words((changes[word],), prefix=changes[word] == word))
     return found, changes
 
 
-def _may_go_on(word: Words, scope: IndexScope) -> bool:
+def _may_go_on(word: Words, vocabulary: Vocabulary) -> bool:
     """True for a word that is long enough to be the beginning of few others, and is one."""
     is_beginning = word.is_single and len(word.words[0]) >= SHORTEST - 1
-    return is_beginning and scope.has(Words(word.words, prefix=True))
+    return is_beginning and vocabulary.has(Words(word.words, prefix=True))
 
 
-def _split(nodes: Sequence[Node], scope: IndexScope, read: Sequence[SearchDocument]) -> list[Node]:
+def _split(nodes: Sequence[Node], vocabulary: Vocabulary) -> list[Node]:
     """Return the nodes, those phrases that no text has as words."""
     out: list[Node] = []
     for node in nodes:
         is_phrase = isinstance(node, Words) and len(node.words) > 1 and not (node.prefix or node.suffix)
-        if isinstance(node, Words) and is_phrase and not _is_said(node, scope, read):
+        if isinstance(node, Words) and is_phrase and not vocabulary.has(node):
             out += [Words((word,)) for word in node.words]
         else:
             out.append(node)
     return out
 
 
-def _is_said(leaf: Words, scope: IndexScope, read: Sequence[SearchDocument]) -> bool:
-    """True if a text has these words."""
-    return scope.has(leaf) or any(has_leaf(leaf, one) for one in read)
-
-
-def nearest(word: str, scope: IndexScope) -> str:
+def nearest(word: str, vocabulary: Vocabulary) -> str:
     """Return the word that a text has and that is nearest; the same word if it is the beginning of one; else ""."""
     if len(word) > LONGEST or has_single(word) or word.isdigit():
         return ""
-    if len(word) >= SHORTEST and (found := _within(word, 1, scope)):
+    if len(word) >= SHORTEST and (found := _within(word, 1, vocabulary)):
         return found
-    if len(word) >= SHORTEST - 1 and scope.has(Words((word,), prefix=True)):
+    if len(word) >= SHORTEST - 1 and vocabulary.has(Words((word,), prefix=True)):
         return word
-    return _within(word, 2, scope) if len(word) >= LONG else ""
+    return _within(word, 2, vocabulary) if len(word) >= LONG else ""
 
 
-def _within(word: str, distance: int, scope: IndexScope) -> str:
+def _within(word: str, distance: int, vocabulary: Vocabulary) -> str:
     """Return the likeliest word that differs in so many letters; a swap of two neighbours is one.
 
     People rarely mistype the first letter, so the words that share it come first, and among them the most common.
     """
-    reader = scope.reader
 
     def likelihood(other: str) -> tuple[bool, int, str]:
-        return (other[:1] == word[:1], _frequency(other, reader), other)
+        return (other[:1] == word[:1], vocabulary.frequency(other), other)
 
-    if distance == 1 and word.isascii():  # asking for each is faster than reading texts
-        likely = sorted(map(likelihood, one_off(word)), reverse=True)
-        return next((other for _, count, other in likely if count and scope.has(Words((other,)))), "")
-    found: Counter[str] = Counter()
-    for field in ("text", "pieces"):
-        query = tantivy.Query.fuzzy_term_query(reader.schema, field, word, distance=distance)
-        hits = reader.search(scope.in_any_text(query), EXAMPLES).hits
-        for one in DocumentReader(reader).documents(reader.places([address for _, address in hits])):
-            text = one.document.text
-            near = {*words(text), *(piece.lower() for piece in word_pieces(text))}
-            found.update(other for other in near if is_spelled_like(word, other, distance))
-        if found:
-            break
-    return max(found, key=likelihood, default="")
+    return max(vocabulary.near(word, distance), key=likelihood, default="")
 
 
 def one_off(word: str) -> set[str]:
@@ -115,10 +144,6 @@ def one_off(word: str) -> set[str]:
     swapped = {start + end[1] + end[0] + end[2:] for start, end in halves if len(end) > 1}
     others = {start + new + end[cut:] for start, end in halves for new in LETTERS for cut in (0, 1)}
     return (fewer | swapped | others) - {word}
-
-
-def _frequency(word: str, reader: IndexReader) -> int:
-    return sum(reader.searcher.doc_freq(field, term(word)) for field in ("text", "pieces"))
 
 
 def is_spelled_like(word: str, other: str, distance: int) -> bool:

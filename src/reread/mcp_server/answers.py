@@ -22,11 +22,12 @@ from reread.errors import Misuse, NotFound, RereadError
 from reread.history.versions import FileVersion
 from reread.index.find import search_filters
 from reread.index.hits import Hit
+from reread.index.ranking import ALL
 from reread.index.search_process import SearchProcesses, SearchRequest
 from reread.mcp_server.pages import TOKENS, Passage, answer, quoted, word
 from reread.render.file_listing import diff_lines
 from reread.render.markdown import sequence_markdown
-from reread.render.search_results import result_count
+from reread.render.search_results import GUESSES, result_count
 from reread.render.selection import ONLY, Selection, parse_turns, selected_turns
 from reread.render.sequence import SequenceItem, TurnStart, turn_sequence
 from reread.render.usage_table import usage_lines
@@ -57,9 +58,13 @@ def search_answer(
     kinds: str | None = None,
     tool: str | None = None,
     file: str | None = None,
+    model: str | None = None,
+    branch: str | None = None,
     errors: bool = False,
     newest: bool = False,
     regex: bool = False,
+    fixed: bool = False,
+    strict: bool = False,
     limit: int = 10,
     tokens: int = TOKENS,
     page: int = 1,
@@ -76,13 +81,17 @@ def search_answer(
         kinds=kinds,
         tools=tool,
         errors=errors,
+        model=model,
+        branch=branch,
         path=file,
-        is_literal=regex,
+        is_literal=regex or fixed,
         without=tuple(without),
     )
-    request = SearchRequest(
-        query, 0, _limited(limit), newest, find_files(roots, prompts=True), filters=filters, regex=regex
-    )
+    if fixed and (regex or strict):
+        raise Misuse("With fixed the query is found as it stands; leave out regex and strict.")
+    files = find_files(roots, prompts=True)
+    limits = (0, _limited(limit), newest)
+    request = SearchRequest(query, *limits, files, filters=filters, regex=regex, fixed=fixed, strict=strict)
     with closing(SearchProcesses()) if processes is None else nullcontext(processes) as children:
         found = children.search(request)
     hits = found.hits
@@ -90,8 +99,17 @@ def search_answer(
         return " ".join(filter(None, ["No matches.", found.note]))
     counted = result_count(found, len(hits))
     shown = f"{counted}. Read one with `read` and its session and turn."
-    limits = [Passage("What limits this answer:", quoted(found.note))] if found.note else []
-    return answer(shown, itertools.chain(limits, map(_hit, hits)), tokens=tokens, page=page)
+    noted = [Passage("What limits this answer:", quoted(found.note))] if found.note else []
+    return answer(shown, [*noted, *_found(hits, says_guesses=bool(found.with_all))], tokens=tokens, page=page)
+
+
+def _found(hits: Sequence[Hit], *, says_guesses: bool) -> Iterator[Passage]:
+    """Yield the hits, and before the first that is of a session with only some of the words, that they are."""
+    for hit in hits:
+        if says_guesses and hit.stage != ALL:
+            says_guesses = False
+            yield Passage(GUESSES, [""])
+        yield _hit(hit)
 
 
 def _hit(hit: Hit) -> Passage:

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 
 from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ResourceNotFoundError, ToolError
+from mcp.server.mcpserver.tools import Tool
 from mcp_types import ToolAnnotations
 from pydantic import Field
 
@@ -39,18 +40,12 @@ def make_server(roots: Sequence[str | Path] | None = None, processes: SearchProc
 
     With `processes`, those search.
     """
-    server: MCPServer[Any] = MCPServer(
-        "reread", title="reread", version=__version__, instructions=INSTRUCTIONS, log_level="WARNING"
-    )
     asking = AskingSession(roots)
 
     def without(ctx: Context[Any, Any]) -> set[str]:
         meta: Any = ctx.request_context.meta or {}
         call = meta.get(CALL_KEY)
         return asking.ids(call if isinstance(call, str) else None)
-
-    def tool(function: Callable[..., str]) -> None:
-        server.tool(annotations=READ_ONLY, structured_output=False)(_guarded(function, ToolError))
 
     def search(
         query: Annotated[
@@ -72,7 +67,11 @@ def make_server(roots: Sequence[str | Path] | None = None, processes: SearchProc
         file: Annotated[str | None, Field(description="Only calls about this file, or a part of its path.")] = None,
         errors: Annotated[bool, Field(description="Only what failed.")] = False,
         newest: Annotated[bool, Field(description="The newest matches first instead of the best.")] = False,
+        model: Annotated[str | None, Field(description="Only what this model or family (opus) wrote.")] = None,
+        branch: Annotated[str | None, Field(description="Only what was said on this git branch.")] = None,
         regex: Annotated[bool, Field(description="The query is a regular expression.")] = False,
+        fixed: Annotated[bool, Field(description="Find the query as it stands, with its signs and capitals.")] = False,
+        strict: Annotated[bool, Field(description="Only texts that have all words; nothing is guessed.")] = False,
         limit: Limit = 10,
         max_tokens: Tokens = TOKENS,
         page: Page = 1,
@@ -86,9 +85,13 @@ def make_server(roots: Sequence[str | Path] | None = None, processes: SearchProc
             kinds=kinds,
             tool=tool,
             file=file,
+            model=model,
+            branch=branch,
             errors=errors,
             newest=newest,
             regex=regex,
+            fixed=fixed,
+            strict=strict,
             limit=limit,
             tokens=max_tokens,
             page=page,
@@ -180,8 +183,14 @@ def make_server(roots: Sequence[str | Path] | None = None, processes: SearchProc
             by=by, since=since, until=until, project=project, model=model, tokens=max_tokens, page=page, roots=roots
         )
 
-    for function in (search, sessions, read, file_history, usage):
-        tool(function)
+    server: MCPServer[Any] = MCPServer(
+        "reread",
+        title="reread",
+        version=__version__,
+        instructions=INSTRUCTIONS,
+        log_level="WARNING",
+        tools=[_tool(function) for function in (search, sessions, read, file_history, usage)],
+    )
 
     @server.resource("reread://session/{session}/turn/{turn}", mime_type="text/markdown")
     @functools.partial(_guarded, error=ResourceNotFoundError)
@@ -190,6 +199,20 @@ def make_server(roots: Sequence[str | Path] | None = None, processes: SearchProc
         return answers.turns_answer(answers.SCHEME + session, turns=turn, tokens=MOST_TOKENS, roots=roots)
 
     return server
+
+
+def _tool(function: Callable[..., str]) -> Tool:
+    """Return a tool that refuses arguments which it does not know, instead of leaving them out."""
+    tool = Tool.from_function(_guarded(function, ToolError), annotations=READ_ONLY, structured_output=False)
+    known = tool.fn_metadata.arg_model
+
+    class Arguments(known, extra="forbid"):
+        pass
+
+    Arguments.__name__ = known.__name__
+    tool.fn_metadata.arg_model = Arguments
+    tool.parameters = Arguments.model_json_schema(by_alias=True)
+    return tool
 
 
 def _guarded(function: Callable[..., str], error: type[Exception]) -> Callable[..., str]:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from reread.index.search_process import SearchReply
 
 MATCH = "match"
+GUESSES = "With some of the words:"
 INDENT, DEEP = "  ", "    "
 MIN_PROJECT, MIN_FILE = 16, 8
 """A project beside a title, and a file beside other facts, is not made narrower than this."""
@@ -46,7 +47,7 @@ def result_lines(
         first = group[0]
         if first.stage != ALL and not guesses and found.with_all:
             guesses = True
-            yield [(QUIET, "With some of the words:")]
+            yield [(QUIET, GUESSES)]
             yield []
         read_on = read_command(first, command, (ids or {}).get(first.session, first.session))
         yield [*_pair(STRONG, _line(first.title), _line(first.project), INDENT, MIN_PROJECT, width)]
@@ -137,16 +138,17 @@ def _whole_words(text: str, width: int, *, more: bool) -> str:
 
 
 def result_count(found: Hits | SearchReply, shown: int) -> str:
-    """Say how many texts match, in how many sessions, and how many have only some of the words."""
+    """Say how many texts match in how many sessions; how many sessions, if some have only some of the words."""
     total = plural(found.total, "match")
     if found.with_all == found.total and not found.words:  # fields alone list sessions
         return plural(found.total, "session") + (f"; {number_text(shown)} shown" if shown < found.total else "")
     if found.with_some and not found.with_all:
         return f"No session has all words near each other; {plural(found.with_some, 'session')} with some"
-    some = f", and {plural(found.with_some, 'session')} with some of them" if found.with_some else ""
+    if found.with_some:
+        sessions = f"{plural(found.with_all, 'session')} with all words, {number_text(found.with_some)} with some"
+        return f"{sessions}; {plural(shown, 'match')} shown"
     sessions = f" in {plural(found.with_all, 'session')}" if found.with_all else ""
-    words = " with all words" if found.with_some else ""
-    return f"{total}{sessions}{words}{some}" + (f"; {number_text(shown)} shown" if shown < found.total or some else "")
+    return f"{total}{sessions}" + (f"; {number_text(shown)} shown" if shown < found.total else "")
 
 
 def read_command(hit: Hit, command: Sequence[str], id: str) -> list[str]:

@@ -78,8 +78,8 @@ const isGuess = ({ hits }: FoundSession): boolean => hits[0]?.stage !== "all";
 function summary({ total, with_all, with_some }: LibrarySearch, waiting: boolean, query: string): string {
   if (!total) return waiting ? "" : `No results for “${query.trim()}”`;
   if (with_some && !with_all) return `No session has all words near each other; ${plural(with_some, "session")} with some`;
-  const where = with_all ? ` in ${plural(with_all, "session")}` : "";
-  return `${plural(total, "text")}${where}${with_some ? " with all words" : ""}`;
+  if (with_some) return `${plural(with_all, "session")} with all words, ${exact(with_some)} with some`;
+  return plural(total, "text") + (with_all ? ` in ${plural(with_all, "session")}` : "");
 }
 
 const FACETS = ["project", "kind", "tool", "month"] as const;
