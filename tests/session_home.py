@@ -32,8 +32,8 @@ class Machine:
         self._monkeypatch.delenv("REREAD_ARCHIVE", raising=False)
         self._monkeypatch.chdir(self.project)
 
-    def target(self, name: str = f"{ID}.jsonl") -> Path:
-        slug = "".join(c if c.isascii() and c.isalnum() else "-" for c in os.path.realpath(self.project))
+    def target(self, name: str = f"{ID}.jsonl", project: Path | None = None) -> Path:
+        slug = "".join(c if c.isascii() and c.isalnum() else "-" for c in os.path.realpath(project or self.project))
         return self.config / "projects" / slug / name
 
     def files(self) -> dict[str, bytes]:

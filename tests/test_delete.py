@@ -19,8 +19,9 @@ from effort import one_in
 from session_home import ID, Machine, line, write
 
 import reread
+from reread.archive.archive import Archive
 from reread.cli import reread as command
-from reread.errors import Misuse, NotFound, Unwritable
+from reread.errors import Ambiguous, Misuse, NotFound, Unwritable
 from reread.handover import prompt_lines, trash
 
 OTHER = "0ther017-0000-4000-8000-000000000002".replace("0ther", "07be2")
@@ -296,28 +297,38 @@ def test_a_line_without_the_lock_is_carried_over(machine: Machine, monkeypatch: 
     ]
 
 
-def test_what_is_written_while_it_is_deleted_stays(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
-    history, carry_out = machine.config / "history.jsonl", trash.carry_out
+@pytest.mark.parametrize("is_running", [False, True])
+def test_what_is_written_while_it_is_deleted_stays(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch, is_running: bool
+) -> None:
+    history, carry_out, todos = machine.config / "history.jsonl", trash.carry_out, machine.config / "todos"
     transcript = next((machine.config / "projects").glob(f"*/{ID}.jsonl"))
-    late = prompt(ID, "one more", 7)
+    other, late = next(todos.glob(f"{ID}*")), prompt(ID, "one more", 7)
+    written = [history, transcript] if is_running else [history, other]
+    now = [path.read_bytes() + late for path in written]
 
     def write_late(entry: Any, finish: Any) -> Any:
-        for path in (history, transcript):
+        for path in written:
             with path.open("ab") as file:
                 file.write(late)
         return carry_out(entry, finish)
 
-    before = transcript.read_bytes()
-    with monkeypatch.context() as patched, pytest.raises(Misuse, match="stays as it is"):
+    before = state(machine.config)
+    said = "nothing was deleted" if is_running else f"{other.name} was written to meanwhile, and stays"
+    with monkeypatch.context() as patched, pytest.raises(Misuse, match=said):
         patched.setattr(trash, "carry_out", write_late)
         reread.delete(ID)
-    assert transcript.read_bytes() == before + late
-    lines = history.read_bytes().splitlines(keepends=True)
-    assert [one for one in lines if f'"sessionId": "{ID}"'.encode() in one] == [late]
-    assert [one.session for one in reread.trash()] == [ID]
-    os.utime(transcript, (1, 1))
-    assert [one.session for one in reread.delete(ID)] == [ID], "nothing is in the way of the next one"
-    assert not transcript.exists()
+    after = state(machine.config)
+    if is_running:  # nothing else was touched
+        assert [path.read_bytes() for path in written] == now and reread.trash() == []
+        assert {name for name in before if before[name] != after.get(name)} == {
+            str(path.relative_to(machine.config)) for path in written
+        }
+    else:
+        assert other.read_bytes() == now[1] and not transcript.exists()
+        lines = history.read_bytes().splitlines(keepends=True)
+        assert [one for one in lines if f'"sessionId": "{ID}"'.encode() in one] == [late]
+        assert [one.session for one in reread.trash()] == [ID]
 
 
 KILLED = """
@@ -379,6 +390,191 @@ def test_killed_at_any_step_it_is_there_or_gone_and_the_next_one_finishes(machin
     assert done.returncode == 0 and step > 5
 
 
+def kill(machine: Machine, verb: str, place: Path | str) -> None:
+    """Run a deletion or an undo of it, and kill it when it comes to a file."""
+    words = [sys.executable, "-c", KILLED, "0", verb, str(place), ID]
+    done = subprocess.run(words, capture_output=True, timeout=120)
+    assert done.returncode == -signal.SIGKILL, done.stderr.decode()
+
+
+def goes_on(machine: Machine, how: str) -> None:
+    transcript = machine.config / "projects" / "-first" / f"{ID}.jsonl"
+    if how == "appends":
+        with transcript.open("ab") as file:
+            file.write(line(5, message={"role": "user", "content": f"one more {WORD}"}))
+        os.utime(transcript, (1, 1))
+    elif how == "runs":
+        entry = machine.config / "sessions" / f"{os.getpid()}.json"
+        entry.write_text(json.dumps({"pid": os.getpid(), "sessionId": ID}))
+    else:
+        into = machine.folder / "elsewhere" if how == "is put elsewhere" else None
+        if into is not None:
+            into.mkdir()
+        reread.resume(ID, into=into)
+        for path in machine.config.rglob(f"{ID}.jsonl"):
+            os.utime(path, (1, 1))
+
+
+@pytest.mark.parametrize("how", ["appends", "runs", "is resumed", "is put elsewhere"])
+@pytest.mark.parametrize("reached", ["projects/-first/{}.jsonl", "debug/{}.txt", "history.jsonl"])
+@pytest.mark.parametrize("verb", ["delete", "now"])
+def test_a_session_that_goes_on_after_a_kill_is_not_deleted_by_the_next_one(
+    machine: Machine, verb: str, reached: str, how: str
+) -> None:
+    reread.keep()
+    whole = state(machine.config)
+    kill(machine, verb, machine.config / reached.format(ID))
+    goes_on(machine, how)
+    before, told = state(machine.config), list[str]()
+    for _ in range(2):
+        reread.delete(OTHER, on_error=lambda error: told.append(str(error)))
+        reread.undo_delete(OTHER)
+    assert clean(state(machine.config)) == clean(before)
+    if how in ("appends", "runs"):
+        assert len(told) == 1 and "was not finished" in told[0]
+    if verb == "delete" and how == "runs":
+        (machine.config / "sessions" / f"{os.getpid()}.json").unlink()
+        if reread.trash():
+            reread.undo_delete(ID)
+        assert clean(state(machine.config)) == whole and reread.trash() == []
+
+
+def test_a_resumed_session_stays_though_its_bytes_are_those_of_a_killed_deletion(machine: Machine) -> None:
+    """Without the lock of a run of reread's own: as another program may put it back."""
+    path = machine.config / "projects" / "-first" / f"{ID}.jsonl"
+    data = path.read_bytes()
+    kill(machine, "now", machine.config / "debug" / f"{ID}.txt")
+    path.write_bytes(data)
+    os.utime(path, (1, 1))
+    reread.delete(OTHER)
+    assert path.exists() and (machine.config / "debug" / f"{ID}.txt").exists()
+    assert WORD.encode() in (machine.config / "history.jsonl").read_bytes()
+
+
+@pytest.mark.parametrize("grown", [True, False])
+def test_an_undo_that_was_killed_is_in_nobodys_way(machine: Machine, grown: bool) -> None:
+    whole = state(machine.config)
+    reread.delete(ID)
+    kill(machine, "undo", machine.config / "history.jsonl")
+    path = machine.config / "projects" / "-first" / f"{ID}.jsonl"
+    path.write_bytes((path.read_bytes() if grown else b"") + line(9))
+    os.utime(path, (1, 1))
+    now, told = path.read_bytes(), list[str]()
+    reread.delete(OTHER, on_error=lambda error: told.append(str(error)))
+    reread.undo_delete(OTHER)
+    assert path.read_bytes() == now
+    if grown:
+        after = clean(state(machine.config))
+        assert {name for name in whole if whole[name] != after.get(name)} == {f"projects/-first/{ID}.jsonl"}
+        assert told == [] and reread.trash() == []
+    else:
+        assert "is there again" in told[0] and len(told) == 1
+        with pytest.raises(Misuse, match="is there again"):
+            reread.undo_delete(ID)
+        path.unlink()
+        reread.undo_delete(ID)
+        assert clean(state(machine.config)) == whole
+
+
+def test_a_list_of_sessions_is_never_missing_while_a_deletion_is_undone(machine: Machine) -> None:
+    index = machine.config / "projects" / "-first" / "sessions-index.json"
+    for step in range(9):
+        reread.delete(ID)
+        words = [sys.executable, "-c", KILLED, str(step), "undo", str(index)]
+        done = subprocess.run(words, capture_output=True, timeout=120)
+        assert len(json.loads(index.read_bytes())["entries"]) in (1, 2)
+        if done.returncode == 0:
+            break
+        reread.undo_delete()
+    assert done.returncode == 0 and step > 0
+
+
+TWIN = f"{ID[:-1]}2"
+"""Begins as the session does."""
+
+
+def test_the_beginning_of_two_ids_in_the_trash_is_refused(machine: Machine) -> None:
+    path = machine.config / "projects" / "-first" / f"{TWIN}.jsonl"
+    path.write_bytes(line(1, sessionId=TWIN, slug="x"))
+    settle(machine.config)
+    whole = state(machine.config)
+    reread.delete(ID, TWIN)
+    for act in (lambda: reread.undo_delete(ID[:8]), lambda: reread.delete(ID[:8], now=True)):
+        with pytest.raises(Ambiguous, match=f"(?s){ID}.*{TWIN}|{TWIN}.*{ID}"):
+            act()
+    with pytest.raises(NotFound):
+        reread.undo_delete(ID, "nothing")
+    assert len(reread.trash()) == 2
+    reread.undo_delete(ID, TWIN)
+    assert state(machine.config) == whole
+
+
+def test_one_that_is_running_keeps_all_from_being_deleted(machine: Machine) -> None:
+    reread.keep()
+    before = state(machine.config)
+    entry = machine.config / "sessions" / f"{os.getpid()}.json"
+    entry.write_text(json.dumps({"pid": os.getpid(), "sessionId": ID}))
+    kept = next((machine.folder / "reread" / "archive").rglob(f"{ID}.jsonl.zst"))
+    for names in ([OTHER, ID], [kept], [OTHER, "nothing"]):
+        with pytest.raises((Misuse, NotFound)):
+            reread.delete(*names, kept=True)
+    entry.unlink()
+    assert state(machine.config) == before and reread.trash() == []
+
+
+def test_a_conversation_that_is_being_captured_is_refused(machine: Machine) -> None:
+    store = reread.Store()
+    with store.writer("talk") as writer:
+        writer.append(json.dumps({"type": "system", "subtype": "init", "session_id": ID}).encode())
+        os.utime(writer.path, (1, 1))
+        for name in ("talk", ID):
+            with pytest.raises(Misuse, match="is being captured"):
+                reread.delete(name, kept=True)
+        assert writer.path.exists()
+    reread.delete("talk", kept=True)
+
+
+def test_a_plan_that_only_they_share_goes_with_both(machine: Machine) -> None:
+    (machine.config / "projects" / "-first" / f"{OTHER}.jsonl").write_bytes(line(1, sessionId=OTHER))
+    settle(machine.config)
+    whole = state(machine.config)
+    reread.delete(ID, OTHER, ID)
+    assert not (machine.config / "plans" / "old-blue-fox.md").exists() and len(reread.trash()) == 2
+    reread.undo_delete()
+    assert state(machine.config) == whole
+
+
+def test_another_session_of_the_same_name_stays(machine: Machine) -> None:
+    projects = machine.config / "projects"
+    for name in ("-first", "-second"):
+        (projects / name).mkdir(exist_ok=True)
+        (projects / name / "notes.jsonl").write_bytes(line(1, sessionId="x"))
+    settle(machine.config)
+    reread.delete(projects / "-first" / "notes.jsonl", now=True)
+    assert [path.parent.name for path in projects.glob("*/notes.jsonl")] == ["-second"]
+
+
+def test_a_history_behind_a_link_is_a_clear_error(machine: Machine) -> None:
+    history, moved = machine.config / "history.jsonl", machine.folder / "dotfiles.jsonl"
+    history.rename(moved)
+    history.symlink_to(moved)
+    before = state(machine.config)
+    with pytest.raises(Misuse, match="is a link, and has lines"):
+        reread.delete(ID)
+    assert state(machine.config) == before and moved.read_bytes() == b"".join(HISTORY)
+    moved.write_bytes(HISTORY[0])
+    reread.delete(ID)
+
+
+def test_an_undo_waits_for_whoever_writes_into_the_archive(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    reread.keep()
+    reread.delete(ID, kept=True)
+    monkeypatch.setattr(Archive.locked, "__defaults__", (0.0,))
+    with reread.Archive().locked(), pytest.raises(Unwritable, match="Another process is writing"):
+        reread.undo_delete()
+    reread.undo_delete()
+
+
 def clean(found: dict[str, tuple[bytes, int, int] | str]) -> dict[str, tuple[bytes, int, int] | str]:
     return {name: data for name, data in found.items() if "/.reread-" not in f"/{name}"}
 
@@ -416,6 +612,28 @@ class TestCommand:
         with pytest.raises(Misuse, match="use --yes"):
             cli("delete", ID)
         assert state(machine.config) == before
+
+    def test_what_the_trash_has_is_named_too(self, machine: Machine) -> None:
+        reread.delete(ID)
+        entry = Path(reread.trash()[0].folder)
+        for _ in range(2):  # in the trash alone, then also here
+            said = cli("delete", ID, "--now", "--dry-run").stdout
+            assert str(entry / "manifest.json") in said and str(entry / "0") in said
+            write(machine.config)
+        assert str(entry) not in cli("delete", ID, "--dry-run").stdout
+
+    def test_a_file_that_the_options_do_not_choose_is_not_deleted(self, machine: Machine) -> None:
+        second = machine.config / "projects" / "-second" / f"{ID}.jsonl"
+        second.parent.mkdir()
+        for path, cwd in ((second, "/x/two"), (second.parents[1] / "-first" / f"{ID}.jsonl", "/x/one")):
+            path.write_bytes(line(1, cwd=cwd))
+        settle(machine.config)
+        before = state(machine.config)
+        with pytest.raises(Misuse, match="is also at"):
+            cli("delete", "--project", "/x/two", "--yes")
+        assert state(machine.config) == before
+        assert cli("delete", "--project", "/x", "--yes").exit_code == 0
+        assert not list(machine.config.rglob(f"{ID}*")) and len(reread.trash()) == 1
 
     def test_sessions_are_chosen_as_in_ls(self, machine: Machine) -> None:
         assert cli("delete", "--grep", "say 1", "--yes").exit_code == 0

@@ -141,18 +141,54 @@ def test_todos_and_plans_that_are_there_stay(first: Path, machine: Machine) -> N
 
 
 def test_a_session_of_its_own_folder_stays_unless_it_is_to_run_elsewhere(machine: Machine) -> None:
-    ran_in = machine.folder / "ran"
-    ran_in.mkdir()
-    path = machine.target()
+    ran_in, new = (machine.folder / name for name in ("ran", "a-new_one"))
+    for folder in (ran_in, ran_in / "inner", new):
+        folder.mkdir()
+    path = machine.target(project=ran_in)
     path.parent.mkdir(parents=True)
-    path.write_bytes(line(1, cwd=str(ran_in)))
+    path.write_bytes(line(1, cwd=str(ran_in)) + line(2, cwd=str(ran_in / "inner")))
     done = reread.resume("5e55")
     assert (done.files, done.cwd, done.ran_in) == ((), str(ran_in), None)
-    done = reread.resume("5e55", into=ran_in)
-    assert Path(done.written[0].path).parent.name.endswith("-ran") and done.cwd == os.path.realpath(ran_in)
-    assert reread.resume("5e55").session == ID, "the two files are one session"
+    os.utime(path, (1, 1))
+    done = reread.resume("5e55", into=new)
+    copy = machine.target(project=new)
+    assert [file.path for file in done.written] == [str(copy)] and done.cwd == os.path.realpath(new)
+    for turn in (b"", line(3, cwd=str(new)), line(4, cwd=str(new / "inner"))):
+        with copy.open("ab") as file:
+            file.write(turn)
+        said = [reread.resume(name).cwd for name in ("5e55", ID, copy, *(["latest"] if turn else []))]
+        assert {*said} == {os.path.realpath(new)}, "the newest file counts, and where it lies"
+        assert reread.resume(path).cwd == str(ran_in)
     with pytest.raises(Misuse, match="No folder"):
         reread.resume("5e55", into=machine.folder / "none")
+
+
+def test_a_generation_is_taken_from_where_it_is_kept_or_is_an_error(machine: Machine) -> None:
+    other = machine.folder / "other"
+    other.mkdir()
+    path = machine.target(project=other)
+    path.parent.mkdir(parents=True)
+    for state in (line(1) + line(2), line(7)):
+        path.write_bytes(state)
+        reread.keep()
+    reread.resume("5e55", generation=1)
+    assert machine.target().read_bytes() == line(1) + line(2) and path.read_bytes() == line(7)
+    with pytest.raises(Misuse, match="is another one"):
+        reread.resume(path, generation=1, into=other)
+    for name in (ID, path):
+        with pytest.raises(Misuse, match="kept are 1, 2"):
+            reread.resume(name, generation=7)
+    shutil.rmtree(machine.folder / "reread" / "archive")
+    with pytest.raises(Misuse, match="nothing is kept"):
+        reread.resume(path, generation=1)
+
+
+def test_a_superseded_file_of_its_own_folder_is_put_back(machine: Machine) -> None:
+    old = machine.target(f"{ID}.jsonl.superseded-1700000000000", machine.folder / "other")
+    old.parent.mkdir(parents=True)
+    old.write_bytes(line(1))
+    done = reread.resume(old)
+    assert machine.target().read_bytes() == line(1) and [file.path for file in done.written] == [str(machine.target())]
 
 
 def test_a_damaged_copy_and_a_full_disk_are_clear_errors_and_leave_nothing(
@@ -314,6 +350,23 @@ class TestCut:
             assert [*opened.agents] == ["a1"] and opened.calls[0].agent is not None
             assert not [finding for finding in reread.check(opened) if finding.level == "error"]
 
+    def test_an_error_leaves_nothing_of_it(
+        self, session: Path, machine: Machine, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        before, link = sorted(machine.config.rglob("*")), os.link
+
+        def full(source: Path, target: Path) -> None:
+            if target.suffix == ".jsonl" and target.parent == session.parent:
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(target))
+            link(source, target)
+
+        monkeypatch.setattr(os, "link", full)
+        monkeypatch.setattr(Path, "rename", full)
+        with pytest.raises(Unwritable, match="No space left"):
+            reread.resume(ID, at=1, branch=0)
+        after = [path for path in sorted(machine.config.rglob("*")) if path not in before]
+        assert after == []
+
     def test_its_plans_are_its_own(self, session: Path, machine: Machine) -> None:
         plans = machine.config / "plans"
         plans.mkdir(exist_ok=True)
@@ -367,7 +420,7 @@ class TestRenamedProjects:
     def renamed(self, machine: Machine) -> Path:
         new = machine.folder / "new" / "inner"
         new.mkdir(parents=True)
-        path = machine.target()
+        path = machine.target(project=machine.folder / "old" / "inner")
         path.parent.mkdir(parents=True)
         path.write_bytes(line(1, cwd=f"{machine.folder}/old/inner"))
         config = machine.folder / "reread" / "config.json"

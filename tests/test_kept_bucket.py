@@ -236,21 +236,39 @@ def test_delete_removes_every_object_of_a_session_and_no_other(bucket: FolderBuc
     assert reread.keep(to=bucket.url).count("new") >= 1
 
 
-def test_delete_finishes_in_a_bucket_what_a_killed_process_began(bucket: FolderBucket) -> None:
+@pytest.mark.parametrize("step", ["before the manifest", "after the manifest", "between objects"])
+def test_delete_finishes_in_a_bucket_what_a_killed_process_began(
+    bucket: FolderBucket, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
     one, other = (Path(header.path) for header in list(reread.sessions(root=bucket.sources))[:2])
     reread.keep(to=bucket.url)
-    prune = reread.Archive.prune_outcomes
+    delete, put = BucketStore.delete, BucketStore.put_whole
+    left = 1 if step == "between objects" else 0
 
-    def killed(archive: reread.Archive, *sessions: str, dry_run: bool = False, **options: Any) -> Any:
-        if not dry_run:
-            raise KeyboardInterrupt
-        return prune(archive, *sessions, dry_run=True, **options)
+    def killed(store: BucketStore, name: str, *pieces: Any) -> None:
+        nonlocal left
+        if one.stem in name or (step == "before the manifest" and name.endswith("manifest")):
+            if not left:
+                raise KeyboardInterrupt
+            left -= 1
+        put(store, name, *pieces) if pieces else delete(store, name)
 
-    with patch.object(reread.Archive, "prune_outcomes", killed), pytest.raises(KeyboardInterrupt):
+    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+        patched.setattr(BucketStore, "put_whole" if step == "before the manifest" else "delete", killed)
         reread.delete(one.stem, root=bucket.url, kept=True, now=True)
-    assert any(one.stem in key for key in bucket.objects())
-    reread.delete(other.stem, root=bucket.url, kept=True, now=True)
-    assert not [key for key in contents(bucket) if one.stem in key or other.stem in key] and errors(bucket.url) == []
+    assert any(one.stem in key for key in contents(bucket))
+    told = list[str]()
+    with monkeypatch.context() as patched:
+        patched.setattr(BucketStore, "list", unreachable)
+        patched.setattr(BucketStore, "stat", unreachable)
+        reread.delete(other, on_error=lambda error: told.append(str(error)))
+    assert len(told) == 1 and "no connection" in told[0] and one.stem in told[0]
+    reread.undo_delete()
+    assert not [key for key in contents(bucket) if one.stem in key] and errors(bucket.url) == []
+
+
+def unreachable(store: BucketStore, *_: object) -> None:
+    raise StoreError(101, "no connection", store.url)
 
 
 def test_prune_keeps_what_a_damaged_object_had(bucket: FolderBucket) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 
 import msgspec
@@ -159,6 +159,14 @@ class Archive:
                 outcomes = [one for one in outcomes if one.outcome != "deleted" or (one.path, one.size) in known]
             delete([one.version for one in outcomes if one.outcome == "deleted"])
         return outcomes
+
+    def delete_unnamed(self, objects: Sequence[str], wait: float = LOCK_SECONDS) -> None:
+        """Delete objects of this bucket that no file needs: a run that was killed had deleted their files."""
+        self._place.delete_unnamed(objects, wait)
+
+    def locked(self, wait: float = LOCK_SECONDS) -> AbstractContextManager[None]:
+        """Be the only process of this machine that writes into the archive."""
+        return self._place.locked(wait)
 
     def _decided(self, sessions: Sequence[str]) -> list[PruneOutcome]:
         """Return what becomes of files by what is there now."""

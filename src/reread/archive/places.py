@@ -55,7 +55,7 @@ class FolderPlace:
     @contextmanager
     def writer(self, wait: float, progress: Progress | None = None, waiting: Waiting | None = None) -> Generator[Sync]:
         """Be the only writer for a while."""
-        with self._locked(wait, waiting):
+        with self.locked(wait, waiting):
             sync = Sync(self.folder, progress=progress)
             tidy(self.folder)
             yield sync
@@ -67,13 +67,16 @@ class FolderPlace:
     @contextmanager
     def pruning(self, wait: float) -> Generator[Delete]:
         """Be the only writer for a while, to delete some of what this machine keeps."""
-        with self._locked(wait):
+        with self.locked(wait):
             yield self._delete
 
     def _delete(self, versions: Sequence[KeptVersion]) -> None:
         with self._saying_where():
             forget_rows(self.folder, state_files(self._states), (version.path for version in versions))
             delete_files(self.folder, versions)
+
+    def delete_unnamed(self, objects: Sequence[str], wait: float) -> None:
+        """Do nothing: a folder has no objects."""
 
     def origins(self) -> Origins:
         """Return which sources the files that this machine keeps come from."""
@@ -89,7 +92,7 @@ class FolderPlace:
         return open_descriptor(self._states / FOLDER / LOCK_NAME, os.O_RDWR | os.O_CREAT)
 
     @contextmanager
-    def _locked(self, wait: float, waiting: Waiting | None = None) -> Generator[None]:
+    def locked(self, wait: float, waiting: Waiting | None = None) -> Generator[None]:
         """Be the only process of this machine that writes."""
         with self._saying_where():
             descriptor = self._open_lock()
@@ -172,6 +175,13 @@ class BucketPlace(FolderPlace):
 
             yield delete
 
+    def delete_unnamed(self, objects: Sequence[str], wait: float) -> None:
+        with self._saying_where():
+            store = store_at(self.name)
+            if store.stat(objects):
+                with self._bucket(wait) as bucket:
+                    bucket.delete_unnamed(objects)
+
     def sizes(self) -> Iterator[tuple[str, int]]:
         for folder in self.folders():
             sizes: dict[str, int] = {}
@@ -192,7 +202,7 @@ class BucketPlace(FolderPlace):
     def _bucket(self, wait: float, waiting: Waiting | None = None) -> Generator[KeptBucket]:
         """Be the only process of this machine that writes into the bucket; put the manifest at the end."""
         note = keeping_note(self._mirror, self._machine)
-        with self._locked(wait, waiting):
+        with self.locked(wait, waiting):
             try:
                 write_atomic(note, [b""])
                 with self._saying_where():

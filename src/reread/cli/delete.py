@@ -11,12 +11,14 @@ import click
 
 from reread.base.format import size_text
 from reread.cli._options import SAMPLES, SESSION, json_option, merged_roots, refuse_with, root_options
-from reread.cli._output import print_json
+from reread.cli._output import print_json, print_notice
 from reread.cli._unmatched import exit_unmatched, unknown_projects
 from reread.cli.ls import filter_options, matching
-from reread.errors import Misuse
+from reread.disk.moved_files import SESSION_UUID
+from reread.errors import Misuse, RereadError
 
 if TYPE_CHECKING:
+    from reread.catalog.header import Header
     from reread.handover.deletion import Deletion
 
 
@@ -63,8 +65,7 @@ def delete(
     if undo:
         if not trash():
             exit_unmatched(ctx, [], "No session is in the trash.")
-        restored = [one for name in names or (None,) for one in deletion.undo_delete(name)]
-        return _say(restored, "Restored", as_json=as_json)
+        return _say(deletion.undo_delete(*names, on_error=_tell), "Restored", as_json=as_json)
     roots = merged_roots(ctx, root)
     chosen: list[str | Path] = [*names]
     if not names and not any(filters.values()):
@@ -76,6 +77,7 @@ def delete(
 
         known = list(sessions(prompts=bool(filters["prompts"]), root=roots or None))
         chosen += [Path(header.path) for header in matching(known, **filters)]
+        _refuse_divided(known, {*map(str, chosen)})
         if not chosen:
             unknown = unknown_projects(filters["project"], {header.project for header in known})
             exit_unmatched(ctx, list(unknown), "No matching sessions; run `reread ls` with the same options.")
@@ -85,8 +87,24 @@ def delete(
         return _say(deletion.delete(*chosen, kept=kept, now=now, dry_run=True, root=roots or None), "", as_json=as_json)
     if not yes:
         _ask(deletion, chosen, roots, kept=kept, now=now)
-    done = deletion.delete(*chosen, kept=kept, now=now, root=roots or None)
+    done = deletion.delete(*chosen, kept=kept, now=now, root=roots or None, on_error=_tell)
     return _say(done, "Deleted for good:" if now else "Deleted", as_json=as_json)
+
+
+def _tell(error: RereadError) -> None:
+    print_notice(str(error))
+
+
+def _refuse_divided(known: Sequence[Header], chosen: set[str]) -> None:
+    """Raise Misuse if a session has a file in another project, too, which the options do not choose."""
+    ids = {id for path in chosen if SESSION_UUID.fullmatch(id := Path(path).stem)}
+    for other in (Path(header.path) for header in known if header.path not in chosen):
+        if other.stem in ids:
+            raise Misuse(
+                f"Nothing was deleted: {other.stem} is also at {other}, which these options do not choose, and a "
+                "session is deleted as a whole. Name the sessions to delete.",
+                path=str(other),
+            )
 
 
 def _ask(deletion: Any, chosen: Sequence[str | Path], roots: Sequence[Path], *, kept: bool, now: bool) -> None:

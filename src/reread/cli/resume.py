@@ -108,6 +108,7 @@ def resume(
         generation=generation,
         root=roots or None,
         dry_run=only_print,
+        on_error=lambda error: print_notice(str(error)),
     )
     if only_print or no_start:
         _print(found, as_json=as_json, done=no_start)

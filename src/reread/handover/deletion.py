@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -27,7 +27,7 @@ from reread.disk import layout
 from reread.disk.machine import machine_id
 from reread.disk.moved_files import SESSION_UUID
 from reread.disk.registry import FOLDER as REGISTRY
-from reread.errors import Misuse, NotFound, RereadError, Unreadable, Unwritable
+from reread.errors import Misuse, NotFound, RereadError, Unreadable
 from reread.handover import trash
 from reread.handover.derived_data import forget_session
 from reread.handover.placement import writing
@@ -35,7 +35,6 @@ from reread.handover.prompt_lines import PromptLine, RemovedLines, find_lines, r
 from reread.handover.running import running
 from reread.handover.session_files import config_of, files_of, original_name
 from reread.handover.trash import TrashedFile, TrashEntry
-from reread.storage.bucket import store_at
 from reread.storage.kept_file import MAP_SUFFIX, read_stub
 from reread.storage.prompt_history import HISTORY, PASTES, is_prompts, prompts_path
 from reread.storage.safe_open import read_settings
@@ -86,15 +85,21 @@ class _Found(NamedTuple):
     lines: list[tuple[RemovedLines, list[PromptLine]]]
     indexes: dict[str, bytes]
     """Files of which an entry is its own, with what is left of each."""
-    config: Path | None
+    path: Path
+    """The file that it was found by."""
+    ids: list[str]
+    """The ids under which it may be running."""
+    configs: list[Path]
+    """Claude Code's folders that it was looked for in."""
 
-    def deletion(self, *, kept: bool) -> Deletion:
+    def deletion(self, *, kept: bool, now: bool) -> Deletion:
         files = [*self.files, *map(Path, self.indexes), *(self.kept if kept else ())]
         lines = [DeletedLine(found.path, line.number, len(line.raw)) for found, own in self.lines for line in own]
         objects = self.objects if kept else []
         size = sum(os.lstat(file).st_size for file in files) + sum(one.size for one in (*lines, *objects))
         names = (*map(str, files), *(typed_path(Path(one.path)) for one in objects))
         left = bool(self.kept or self.objects) and not kept
+        names += _trashed(self.session) if now else ()
         return Deletion(self.session, self.title, self.project, names, tuple(lines), size, left)
 
 
@@ -104,43 +109,79 @@ def delete(
     now: bool = False,
     dry_run: bool = False,
     root: str | Path | Sequence[str | Path] | None = None,
+    on_error: Callable[[RereadError], None] | None = None,
 ) -> list[Deletion]:
     """Delete sessions: transcripts, agents, results, copies of files, todos, plans, logs, lines in the history.
 
     They go to reread's own trash, from which `undo_delete` restores them; with `now`, they are deleted for good, also
     from the trash. `kept` deletes what archives and captures have of them, too, and with `now` what this machine keeps
-    in a bucket, if that is the root. A session that is running is refused.
-    What reread derived from them is forgotten. With `dry_run`, nothing changes.
+    in a bucket, if that is the root. If one of them is running, or may not be deleted, none is.
+    What reread derived from them is forgotten. With `dry_run`, nothing changes. `on_error` is called if what an earlier
+    run began cannot be finished.
     """
     if not sessions:
         raise Misuse("No session to delete; name some.")
     if dry_run:
-        return [_find(session, root).deletion(kept=kept) for session in sessions]
+        return [_planned(one, kept=kept, now=now) for one in _choose(sessions, root, [], now=now)]
     batch = os.urandom(8).hex()
     done: list[Deletion] = []
     with writing():
-        finished = trash.recover(_finish)
-        for session in sessions:
+        finished = finish_deletions(on_error)
+        chosen = _choose(sessions, root, finished, now=now)
+        for one in chosen:
+            if isinstance(one, _Found):
+                _require_deletable(one, kept=kept, now=now)
+        for one in chosen:
             try:
-                found = _find(session, root)
-            except NotFound:
-                known = [*finished, *(trash.entries() if now else ())]
-                gone = [one for one in known if one.session.startswith(str(session))]
-                if not gone:
-                    raise
-                done.append(_of_entry(gone[0]))
-                if now:
-                    _empty(gone[0].session)
-                continue
-            done.append(_delete(found, batch, kept=kept, now=now))
+                if isinstance(one, _Found):  # what they share belongs to the last one: so each is looked for again
+                    done.append(_delete(_find(one.path, root), batch, kept=kept, now=now))
+                else:
+                    done.append(_planned(one, kept=kept, now=now))
+                    if now:
+                        trash.empty(one.session)
+            except RereadError as error:
+                gone = ", ".join(before.session for before in done)
+                error.args = (f"{error} Before that, {gone} was deleted.",) if gone else error.args
+                raise
     return done
 
 
-def _empty(session: str) -> None:
-    """Throw away what the trash has of a session."""
-    for entry in trash.entries():
-        if entry.session == session:
-            trash.discard(entry)
+def finish_deletions(tell: Callable[[RereadError], None] | None, wanted: Collection[str] = ()) -> list[TrashEntry]:
+    """Finish what processes that were killed began, under the lock; `wanted` are sessions that somebody takes up."""
+    return trash.recover(_finish, tell or (lambda _: None), wanted)
+
+
+def _choose(
+    sessions: Sequence[str | Path],
+    root: str | Path | Sequence[str | Path] | None,
+    finished: Sequence[TrashEntry],
+    *,
+    now: bool,
+) -> list[_Found | TrashEntry]:
+    """Return what there is of each session, once: its files, or else what was in the trash."""
+    chosen: dict[str, _Found | TrashEntry] = {}
+    for session in sessions:
+        try:
+            one = _find(session, root)
+        except NotFound:
+            known = [*finished, *(trash.entries() if now else ())]
+            one = trash.choose_entry(str(session), known)
+            if one is None:
+                raise
+        chosen.setdefault(one.session, one)
+    return list(chosen.values())
+
+
+def _trashed(session: str) -> tuple[str, ...]:
+    """Return the files that the trash has of a session."""
+    folders = sorted(entry.folder for entry in trash.entries() if entry.session == session)
+    return tuple(str(path) for folder in folders for path in sorted(Path(folder).iterdir()))
+
+
+def _planned(one: _Found | TrashEntry, *, kept: bool, now: bool) -> Deletion:
+    if isinstance(one, _Found):
+        return one.deletion(kept=kept, now=now)
+    return msgspec.structs.replace(_of_entry(one), files=files) if (files := _trashed(one.session)) else _of_entry(one)
 
 
 def _of_entry(entry: TrashEntry) -> Deletion:
@@ -149,17 +190,23 @@ def _of_entry(entry: TrashEntry) -> Deletion:
     return Deletion(entry.session, entry.title, entry.project, files, lines, entry.size, False)
 
 
-def _delete(found: _Found, batch: str, *, kept: bool, now: bool) -> Deletion:
-    deletion = found.deletion(kept=kept)
-    if not deletion.files and not deletion.lines:
+def _require_deletable(found: _Found, *, kept: bool, now: bool) -> Deletion:
+    """Return what would be deleted of a session; raise Misuse if it may not be."""
+    deletion = found.deletion(kept=kept, now=now)
+    if not found.files and not found.indexes and not deletion.lines and not (kept and (found.kept or found.objects)):
         raise Misuse(f"Nothing but kept copies is left of {found.session}; delete them with --kept.")
     if kept:
         _require_own(found, now=now)
-    if found.config is not None:
-        written = [file for file in (*found.files, *found.kept) if file.suffix == ".jsonl"]
-        busy = running(found.session, found.config, written)
+    written = [file for file in (*found.files, *found.kept) if file.suffix == ".jsonl"]
+    for config in dict.fromkeys([*found.configs, *layout.config_folders()]):
+        busy = next((busy for id in found.ids if (busy := running(id, config, written))), "")
         if busy:
             raise Misuse(f"Cannot delete {found.session}: {busy}; end it and try again.")
+    return deletion
+
+
+def _delete(found: _Found, batch: str, *, kept: bool, now: bool) -> Deletion:
+    deletion = _require_deletable(found, kept=kept, now=now)
     try:
         files = [trash.file_now(file) for file in (*found.files, *(found.kept if kept else ()))]
         files += [_edited(path, left) for path, left in found.indexes.items()]
@@ -176,15 +223,29 @@ def _delete(found: _Found, batch: str, *, kept: bool, now: bool) -> Deletion:
         for_good=now,
         archives=[named_url(folder) or str(folder) for folder in found.archives if kept],
         objects=found.objects if kept else [],
+        pieces=_pieces(found.objects) if kept else {},
+        configs=list(map(str, found.configs)),
     )
     entry = trash.stage(entry, [line.raw for _, own in found.lines for line in own], found.indexes)
-    trash.carry_out(entry, _finish)
-    if now:
-        _empty(found.session)
+    try:
+        trash.carry_out(entry, _finish)
+    except trash.InUse as error:
+        became = trash.give_up(entry, _finish)
+        raise Misuse(f"Cannot delete {found.session}: {error}; {became}. End it and try again.") from error
     left = [file.path for file in files if not file.edited and os.path.lexists(file.path)]
     if left:
         raise Misuse(f"{left[0]} was written to meanwhile, and stays as it is; the rest was deleted.", path=left[0])
     return msgspec.structs.replace(deletion, trash="" if now else entry.folder)
+
+
+def _pieces(objects: Sequence[PruneOutcome]) -> dict[str, list[str]]:
+    """Return the names of objects in buckets by the bucket's address."""
+    found: dict[str, list[str]] = {}
+    for one in objects:
+        stub, url = read_stub(one.path), named_url(_mirror_of(Path(one.path))[0])
+        if stub is not None and url is not None:
+            found.setdefault(url, []).extend(piece.name for piece in stub.pieces)
+    return found
 
 
 def _require_own(found: _Found, *, now: bool) -> None:
@@ -214,14 +275,20 @@ def _edited(path: str, left: bytes) -> TrashedFile:
     return msgspec.structs.replace(trash.file_now(Path(path)), edited=hashlib.sha256(left).hexdigest())
 
 
-def undo_delete(session: str | None = None) -> list[Deletion]:
-    """Restore a session from the trash, by default all that were deleted last: every byte, time and line."""
+def undo_delete(*sessions: str, on_error: Callable[[RereadError], None] | None = None) -> list[Deletion]:
+    """Restore sessions from the trash, by default all that were deleted last: every byte, time and line.
+
+    If the files of one are there again, none is restored. `on_error` is called if what an earlier run began cannot be
+    finished.
+    """
     with writing():
-        done = [one for one in trash.recover(_finish) if one.state == trash.RESTORING]
-        found = [one for one in done if session is None or one.session.startswith(session)]
-        for entry in trash.find_entries(session) if not found else ():
+        restored = [one for one in finish_deletions(on_error) if one.state == trash.RESTORING]
+        found = trash.find_entries(sessions, restored)
+        todo = [entry for entry in found if entry not in restored]
+        for entry in todo:
+            trash.missing(entry)
+        for entry in todo:
             trash.put_back(entry)
-            found.append(entry)
     return [_of_entry(entry) for entry in found]
 
 
@@ -237,7 +304,7 @@ def _find(session: str | Path, root: str | Path | Sequence[str | Path] | None) -
     configs = [config] if config is not None else []
     if roots is None:  # a session may have files in each folder of this machine
         configs = list(dict.fromkeys([*configs, *(Path(os.path.abspath(one)) for one in layout.config_folders())]))  # noqa: PTH100
-    files = [file for one in configs for file in _files_in(one, id)]
+    files = [file for one in configs for file in _files_in(one, id, path)]
     if os.path.lexists(path) and config is None and not header.captured and not _is_kept(path):
         files = [Path(file.path) for file in files_of(path) if os.path.lexists(file.path)] + files
     lines = [found for one in configs if (found := find_lines(one / HISTORY, id)) is not None]
@@ -258,18 +325,22 @@ def _find(session: str | Path, root: str | Path | Sequence[str | Path] | None) -
     indexes = {str(index): left for one in configs for index, left in _indexes(one, id)}
     unique = list(dict.fromkeys(files))
     own = list(dict.fromkeys(kept))
-    return _Found(id, header.title, header.project, unique, own, objects, archives, lines, indexes, config)
+    ids = [id, *(header.sessions if header.captured else ())]
+    return _Found(
+        *(id, header.title, header.project, unique, own, objects, archives, lines, indexes, path, ids, configs)
+    )
 
 
 def _is_kept(path: Path) -> bool:
     return path.is_relative_to(mirrors_folder()) or any(layout.is_archive(above) for above in path.parents)
 
 
-def _files_in(config: Path, session: str) -> Iterator[Path]:
+def _files_in(config: Path, session: str, path: Path) -> Iterator[Path]:
     """Yield the files of a session in Claude Code's folder, its transcripts first."""
     projects = config / layout.PROJECTS
-    transcripts = sorted(projects.glob(f"*/{_escaped(session)}.jsonl"))
-    transcripts += sorted(projects.glob(f"*/{_escaped(session)}.jsonl.superseded-*"))
+    project = "*" if SESSION_UUID.fullmatch(session) else _escaped(path.parent.name)  # others may have the same name
+    transcripts = sorted(projects.glob(f"{project}/{_escaped(session)}.jsonl"))
+    transcripts += sorted(projects.glob(f"{project}/{_escaped(session)}.jsonl.superseded-*"))
     yield from (path for path in transcripts if not path.is_dir())
     beside = [file for transcript in transcripts for file in files_of(transcript)[1:]]
     own = [Path(file.path) for file in beside if file.in_project or Path(file.name).parts[0] != PLANS]
@@ -324,20 +395,18 @@ def _pastes(config: Path, session: str) -> Iterator[Path]:
 def _finish(entry: TrashEntry) -> None:
     """Delete from archives what the entry has of them, and forget what was derived from all its files."""
     held = {(one.name, one.generation, one.size) for one in entry.objects}
+    staged = {file.path for file in entry.files if entry.is_archived(file) and trash.is_unchanged(file)}
     for folder in entry.archives:
         with suppress(NotFound):  # done before
             archive = Archive(folder)
-            staged = {file.path for file in entry.files if trash.is_unchanged(file)}
             outcomes = [
                 one
                 for one in archive.prune_outcomes(entry.session, dry_run=True)
                 if one.path in staged or (one.name, one.generation, one.size) in held
             ]
-            pieces = [piece for one in outcomes if (stub := read_stub(one.path)) for piece in stub.pieces]
             archive.prune_outcomes(entry.session, among=outcomes)
-            left = store_at(folder).stat(piece.name for piece in pieces) if pieces else {}
-            if left:
-                raise Unwritable(f"{folder}/{min(left)} is still there; try again.", path=folder)
+    for url, pieces in entry.pieces.items():
+        Archive(url).delete_unnamed(pieces)
     paths = [file.path for file in (*entry.files, *entry.objects)]
     read_as = [str(Path(path).with_name(original_name(os.path.basename(path)))) for path in paths]
     histories = [prompts_path(removed.path, entry.session) for removed in entry.lines]

@@ -10,8 +10,9 @@ import os
 import re
 import time
 import unicodedata
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import Protocol
 
@@ -83,9 +84,14 @@ def writing() -> Generator[None]:
         os.close(descriptor)
 
 
+def encoded_folder(folder: str) -> str:
+    """Return how Claude Code calls the folder with the sessions of a folder, unless that is too long."""
+    return _OTHER.sub("-", unicodedata.normalize("NFC", os.path.realpath(folder)))
+
+
 def project_folder(folder: str, config: Path) -> Path:
     """Return where Claude Code looks for the sessions of a folder."""
-    name = _OTHER.sub("-", unicodedata.normalize("NFC", os.path.realpath(folder)))
+    name = encoded_folder(folder)
     projects = config / layout.PROJECTS
     if len(name) <= LONGEST_NAME:
         return projects / name
@@ -95,26 +101,55 @@ def project_folder(folder: str, config: Path) -> Path:
     return found[0]
 
 
+def folder_of(project: str) -> str | None:
+    """Return the only existing folder whose sessions are in a project's folder with this name; None if unknown."""
+    found, top = list[str](), os.path.abspath(os.sep)  # noqa: PTH100
+    todo = [top] if len(project) <= LONGEST_NAME else []
+    while todo:
+        folder = todo.pop()
+        name = encoded_folder(folder)
+        if name == project:
+            found.append(folder)
+        elif folder == top or project.startswith(f"{name}-"):
+            with suppress(OSError):
+                todo += (entry.path for entry in os.scandir(folder) if entry.is_dir(follow_symlinks=False))
+    return found[0] if len(found) == 1 else None
+
+
 def place(
     files: Sequence[PlaceableFile], session: str, project: Path, config: Path, *, dry_run: bool = False
 ) -> list[PlacedFile]:
-    """Put files where the client looks for them; the first one is the transcript.
+    """Put files where the client looks for them, under the lock; the first one is the transcript.
 
-    Raise Misuse, and write nothing, if a file is there that must not be replaced.
+    Raise Misuse, and write nothing, if a file is there that must not be replaced. What was put before an error is
+    removed again.
     """
     stem = Path(files[0].name).stem
     targets = [(file, _target(file.name, stem, session, project if file.in_project else config)) for file in files]
+    done: list[Path] = []
     try:
-        if dry_run:
-            return [_decide(file, target, session, config) for file, target in targets]
-        with writing():
-            placed = [_decide(file, target, session, config) for file, target in targets]
-            todo = [(file, one) for (file, _), one in zip(targets, placed, strict=True) if one.outcome in WRITTEN]
-            for file, one in reversed(todo):
-                put(file.pieces(), Path(one.path), grown=one.outcome == "grown")
-    except OSError as error:
-        raise Unwritable.at(error.filename or project, error) from error
+        placed = [_decide(file, target, session, config) for file, target in targets]
+        todo = [(file, one) for (file, _), one in zip(targets, placed, strict=True) if one.outcome in WRITTEN]
+        for file, one in reversed(todo) if not dry_run else ():
+            target = Path(one.path)
+            grown = partial(_continues, target=target) if one.outcome == "grown" else None
+            put(file.pieces(), target, replaces=grown)
+            done += [target] if grown is None else []
+    except BaseException as error:
+        _take_away(done, session)
+        if isinstance(error, OSError):
+            raise Unwritable.at(error.filename or project, error) from error
+        raise
     return placed
+
+
+def _take_away(paths: Iterable[Path], session: str) -> None:
+    """Remove files that were just put, and the folders of the session that are empty then."""
+    for path in paths:
+        with suppress(OSError):
+            path.unlink()
+            for folder in (one for one in path.parents if session in str(one)):
+                folder.rmdir()
 
 
 def _target(name: str, stem: str, session: str, folder: Path) -> Path:
@@ -178,11 +213,11 @@ def put(
     pieces: Iterator[bytes],
     target: Path,
     *,
-    grown: bool = False,
+    replaces: Callable[[Path], bool] | None = None,
     mode: int | None = None,
     modified: int | None = None,
 ) -> None:
-    """Write a file under another name, then give it its own: no other file's, or that of its beginning.
+    """Write a file under another name, then give it its own: no other file's, unless `replaces` says so of the new one.
 
     It gets the mode and time of modification, if they are given.
     """
@@ -201,16 +236,20 @@ def put(
             temporary.chmod(mode)
         if modified is not None:
             os.utime(temporary, ns=(modified, modified))
-        if grown:
-            with own_reader(temporary) as file:
-                found, _ = _compare(iter(lambda: file.read(1 << 20), b""), target)
-            if found not in ("grown", "same"):
-                raise Misuse(f"{target} has changed meanwhile; nothing was overwritten, try again.", path=str(target))
+        if replaces is None:
+            name_unless_taken(temporary, target)
+        elif replaces(temporary):
             temporary.replace(target)
         else:
-            name_unless_taken(temporary, target)
+            raise Misuse(f"{target} has changed meanwhile; nothing was overwritten, try again.", path=str(target))
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def _continues(temporary: Path, target: Path) -> bool:
+    """True if a file begins with what is there."""
+    with own_reader(temporary) as file:
+        return _compare(iter(lambda: file.read(1 << 20), b""), target)[0] in ("grown", "same")
 
 
 def tidy_up(folder: Path) -> None:

@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import hashlib
 import os
+import stat
 import time
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple, cast
@@ -20,10 +21,12 @@ from typing import Any, NamedTuple, cast
 import msgspec
 
 from reread.base import jsontext
+from reread.errors import Misuse
 from reread.handover.placement import tidy_up
 from reread.storage.atomic import write_all
 from reread.storage.kept_copy import TEMPORARY
 from reread.storage.read_at_file import open_no_link
+from reread.storage.safe_open import open_descriptor
 
 LOCK_SUFFIX = ".lock"
 STALE_SECONDS = 10.0
@@ -49,6 +52,11 @@ class PromptLine(NamedTuple):
             return {}
         return cast(dict[str, Any], found) if isinstance(found, dict) else {}
 
+    @property
+    def hash(self) -> str:
+        """The SHA-256 of its bytes."""
+        return hashlib.sha256(self.raw).hexdigest()
+
     def is_of(self, session: str) -> bool:
         """True if it names a session."""
         return session.encode() in self.raw and self.value.get("sessionId") == session
@@ -73,12 +81,14 @@ class RemovedLines(msgspec.Struct):
     """The SHA-256 of the other lines."""
     places: list[tuple[int, int, int]] = []
     """Number, offset and length of each line."""
+    hashes: list[str] = []
+    """The SHA-256 of each line."""
 
 
 def read_lines(history: Path) -> list[PromptLine]:
     """Return the lines of a history; none if there is no such file."""
     try:
-        with os.fdopen(open_no_link(history), "rb") as file:
+        with os.fdopen(open_descriptor(history), "rb") as file:
             return list(_split(file.read()))
     except FileNotFoundError:
         return []
@@ -105,18 +115,29 @@ def find_lines(history: Path, session: str) -> tuple[RemovedLines, list[PromptLi
     own = [line for line in lines if line.is_of(session)]
     if not own:
         return None
+    if stat.S_ISLNK(status.st_mode):
+        raise Misuse(
+            f"{history} is a link, and has lines of {session}: nothing behind a link is changed. Put the file there.",
+            path=str(history),
+        )
     rest = hashlib.sha256(b"".join(line.raw for line in lines if not line.is_of(session))).hexdigest()
     places = [(line.number, line.offset, len(line.raw)) for line in own]
     size = sum(len(line.raw) for line in lines)
-    return RemovedLines(str(history), size, status.st_mode & 0o7777, status.st_mtime_ns, rest, places), own
+    hashes = [line.hash for line in own]
+    return RemovedLines(str(history), size, status.st_mode & 0o7777, status.st_mtime_ns, rest, places, hashes), own
 
 
-def remove_lines(history: Path, session: str, known: Iterable[bytes] | None) -> None:
-    """Take the lines of a session out of a history: all of them, or the known ones; others were written since."""
-    held = set(known) if known is not None else None
+def has_lines(removed: RemovedLines) -> bool:
+    """True if a history still has all lines that are to be taken out."""
+    return {*removed.hashes} <= {line.hash for line in read_lines(Path(removed.path))}
+
+
+def remove_lines(removed: RemovedLines, session: str) -> None:
+    """Take the lines of a session that were found out of a history; others were written since."""
+    history, held = Path(removed.path), set(removed.hashes)
 
     def is_gone(line: PromptLine) -> bool:
-        return line.is_of(session) and (held is None or line.raw in held)
+        return line.is_of(session) and line.hash in held
 
     def change(data: bytes) -> bytes | None:
         lines = list(_split(data))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import uuid
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Generator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import msgspec
@@ -12,12 +13,17 @@ import msgspec
 from reread.catalog.moved_projects import moved_to
 from reread.catalog.resolve import resolve_session
 from reread.disk import layout
-from reread.errors import Misuse
+from reread.disk.moved_files import SESSION_UUID
+from reread.disk.reverse_lines import lines_backwards
+from reread.errors import Misuse, RereadError
 from reread.handover.cut import CutFile, cut_at_turn
-from reread.handover.placement import WRITTEN, PlacedFile, place, project_folder
-from reread.handover.session_files import LocatedFile, config_of, files_of
+from reread.handover.deletion import finish_deletions
+from reread.handover.placement import WRITTEN, PlacedFile, encoded_folder, folder_of, place, project_folder, writing
+from reread.handover.session_files import LocatedFile, config_of, files_of, original_name
 from reread.recording.resume_command import Resumption, resumption
+from reread.records.decode import Record
 from reread.session.session import open as open_session
+from reread.storage.kept_file import generations, parse_kept_name
 
 
 class Continuation(msgspec.Struct, frozen=True):
@@ -55,6 +61,7 @@ def resume(
     generation: int | None = None,
     root: str | Path | Sequence[str | Path] | None = None,
     dry_run: bool = False,
+    on_error: Callable[[RereadError], None] | None = None,
 ) -> Continuation:
     """Put a session where Claude Code looks for it, and return the command that continues it there.
 
@@ -62,19 +69,28 @@ def resume(
     one that is to be continued in another folder, is copied byte for byte into the project of `into`, by default
     the working directory. With `at`, a new session is made that ends after that turn of the active branch, or of
     `branch`; the session itself stays as it is. What is newer there, or running, is never replaced. `generation`
-    chooses an earlier state of a kept session. With `dry_run`, nothing is written.
+    chooses an earlier state of a kept session. With `dry_run`, nothing is written. A deletion of the session that was
+    interrupted is given up; `on_error` is called if so, or if another cannot be finished.
     """
     if branch is not None and at is None:
         raise Misuse("Cannot use a branch without a turn: name both, as in --at 4 --branch 2.")
     path = resolve_session(session, root=root)
     found = resumption(path)
     captured = str(path) if found.captured else ""
-    transcript = (layout.find_transcript(found.session) or path) if found.captured else path
+    transcript = path
+    if found.captured and layout.find_transcript(found.session) is not None:
+        transcript = resolve_session(found.session)  # the newest one
+    if generation is not None:
+        transcript = _kept_transcript(transcript, generation, root)
     config = own_config(transcript)
-    folder = _folder(transcript, found, into, config, generation)
+    if _is_there(transcript, config):
+        found = msgspec.structs.replace(found, cwd=_last_cwd(transcript) or found.cwd)
+    folder = _folder(transcript, found, into, config)
     chosen = found.cwd if into is None else os.path.realpath(layout.expand_path(into))
+    own = {found.session, Path(original_name(transcript.name)).stem}
     if folder is None and at is None:
-        return _continuation(found, chosen, prompt, captured)
+        with _taking_up(own, on_error, dry_run=dry_run):
+            return _continuation(found, chosen, prompt, captured)
     files: Sequence[LocatedFile | CutFile] = files_of(transcript, generation)
     if at is not None:
         source = files_of(transcript, generation)[0].kept_as() if generation is not None else transcript
@@ -89,9 +105,23 @@ def resume(
         where = f"No such folder: {folder}, where the session ran" if folder else "The session names no folder"
         raise Misuse(f"{where}; name another with --in.")
     project = project_folder(folder, config)
-    placed = place(files, found.session, project, config, dry_run=dry_run)
+    with _taking_up(own, on_error, dry_run=dry_run):
+        placed = place(files, found.session, project, config, dry_run=dry_run)
     done = _continuation(msgspec.structs.replace(found, trusted=True), folder, prompt, captured, placed)
     return msgspec.structs.replace(done, cut_from=cut_from)
+
+
+@contextmanager
+def _taking_up(
+    sessions: Collection[str], on_error: Callable[[RereadError], None] | None, *, dry_run: bool
+) -> Generator[None]:
+    """Be the only process that hands over or deletes, and let no deletion that was begun before take these sessions."""
+    if dry_run:
+        yield
+        return
+    with writing():
+        finish_deletions(on_error, sessions)
+        yield
 
 
 def own_config(transcript: Path) -> Path:
@@ -114,13 +144,45 @@ def _continuation(
     )
 
 
-def _folder(
-    transcript: Path, found: Resumption, into: str | Path | None, config: Path, generation: int | None
-) -> str | None:
+def _kept_transcript(transcript: Path, generation: int, root: str | Path | Sequence[str | Path] | None) -> Path:
+    """Return where a generation of a session is kept; raise Misuse if it is not."""
+    roots = [root] if isinstance(root, str | Path) else root
+    archives = layout.archive_folders() if roots is None else map(layout.expand_path, roots)
+    name = transcript.with_name(parsed[0]) if (parsed := parse_kept_name(transcript.name)) else transcript
+    tops = [folder / layout.PROJECTS for folder in archives if layout.is_archive(folder)]
+    places = [name, *(top / name.parent.name / name.name for top in tops)]
+    if SESSION_UUID.fullmatch(name.stem):  # it was kept when it was in another project
+        places += (folder / name.name for top in tops for folder in sorted(top.glob("*/")))
+    known: dict[int, Path] = {}
+    for path in places:
+        for number in generations(path):
+            known.setdefault(number, path)
+    if generation not in known:
+        there = ", ".join(map(str, sorted(known)))
+        which = f"kept are {there}" if known else "nothing is kept of it in the folders that are read"
+        raise Misuse(f"No generation {generation} of {name.stem}: {which}.", path=str(name))
+    return known[generation]
+
+
+def _last_cwd(transcript: Path) -> str | None:
+    """Return the folder for which Claude Code finds a transcript where it is: the last one that it names, if any."""
+    own, others = transcript.parent.name, set[str]()
+    with suppress(OSError):
+        for line in lines_backwards(transcript):
+            cwd = Record(0, 0, line).envelope.cwd if b'"cwd"' in line else None
+            if cwd is not None and cwd not in others:
+                with suppress(ValueError):  # no path can have such a character
+                    if Path(cwd).is_absolute() and encoded_folder(cwd) == own:
+                        return cwd
+                others.add(cwd)
+    return folder_of(own)
+
+
+def _folder(transcript: Path, found: Resumption, into: str | Path | None, config: Path) -> str | None:
     """Return the folder that a session has to be put in for; None if it is continued where it is."""
     if found.captured and transcript.suffix and config_of(transcript) is None:
         return None  # nothing but what was printed is left of it: Claude Code may have the rest
-    is_there = os.path.lexists(transcript) and generation is None and _is_in(transcript, config)
+    is_there = _is_there(transcript, config)
     if into is not None:
         folder = layout.expand_path(into)
         if not os.path.isdir(folder):
@@ -133,6 +195,12 @@ def _folder(
         now = moved_to(found.cwd)
         return now if now is not None and os.path.isdir(now) else None
     return None
+
+
+def _is_there(transcript: Path, config: Path) -> bool:
+    """True if Claude Code finds a transcript where it is."""
+    is_own = os.path.lexists(transcript) and original_name(transcript.name) == transcript.name
+    return is_own and _is_in(transcript, config)
 
 
 def _is_in(transcript: Path, config: Path) -> bool:

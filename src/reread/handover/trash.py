@@ -1,8 +1,9 @@
 """The trash: sessions that were deleted, with everything that is needed to put them back.
 
 An entry is a folder: `manifest.json`, and the bytes of each file under a number. It is made whole and read back before
-anything is removed; then its name loses the dot, and from there on the deletion is a fact. Whoever comes next finishes
-what a killed process began: an entry with a dot is thrown away, one that is not done is carried out.
+anything is removed; then its name loses the dot. Whoever comes next finishes what a killed process began: an entry with
+a dot is thrown away, one that is not done is carried out. That is decided anew: a session that has gone on since, or
+was put back, is not deleted any further.
 """
 
 from __future__ import annotations
@@ -11,19 +12,22 @@ import hashlib
 import os
 import shutil
 import stat
-from collections.abc import Callable, Iterator
-from contextlib import suppress
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import ExitStack, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
 import msgspec
 
+from reread.archive.archive import Archive
 from reread.archive.prune import PruneOutcome
 from reread.base import jsontext
 from reread.disk import layout
-from reread.errors import Misuse, NotFound, Unreadable, Unwritable
+from reread.disk.moved_files import SESSION_UUID
+from reread.errors import Ambiguous, Misuse, NotFound, RereadError, Unreadable, Unwritable
 from reread.handover.placement import put
-from reread.handover.prompt_lines import RemovedLines, remove_lines, restore_lines
+from reread.handover.prompt_lines import RemovedLines, has_lines, remove_lines, restore_lines
+from reread.handover.running import running
 from reread.storage.atomic import write_all, write_atomic
 from reread.storage.read_at_file import open_no_link
 from reread.storage.safe_open import make_private_folder, read_own
@@ -48,6 +52,10 @@ class TrashedFile(msgspec.Struct):
     """Where it led, if it was a link."""
     edited: str = ""
     """The SHA-256 of what was left in its place, if only a part was taken out."""
+    identity: tuple[int, int, int] = (0, 0, 0)
+    """Its device, inode and time of change: one that was put back is another file, though its bytes are the same.
+
+    The time is 0 if it has other names, because it changes when one of them is removed."""
 
 
 class TrashEntry(msgspec.Struct):
@@ -70,6 +78,10 @@ class TrashEntry(msgspec.Struct):
     """The archives that some of the files lie in; each is deleted from under its own lock."""
     objects: list[PruneOutcome] = []
     """What buckets have of it, if it is deleted for good: nothing of that is in the trash."""
+    pieces: dict[str, list[str]] = {}
+    """The names of these objects, by the address of the bucket: no manifest has them once it was put without them."""
+    configs: list[str] = []
+    """The folders of Claude Code's that it was looked for in."""
     folder: str = ""
     """Where the entry is."""
     format: int = FORMAT
@@ -104,17 +116,34 @@ def entries() -> list[TrashEntry]:
     return sorted(found, key=lambda entry: entry.deleted, reverse=True)
 
 
-def find_entries(name: str | None) -> list[TrashEntry]:
-    """Return the entry of a session by its id or the beginning of it, or all that were deleted last."""
-    known = trash()
-    if name is None:
-        found = [entry for entry in known if entry.batch == known[0].batch]
-    else:
-        found = [entry for entry in known if entry.session.startswith(name)][:1]
-    if not found:
-        what = f"No session {name!r} is in the trash" if name is not None else "The trash is empty"
-        raise NotFound(f"{what}; run `reread ls --trash` to list it.")
-    return found
+def choose_entry(name: str, known: list[TrashEntry]) -> TrashEntry | None:
+    """Return the last entry of a session by its id or the beginning of it; raise Ambiguous if several begin so."""
+    fits = [entry for entry in known if entry.session.startswith(name)]
+    found = {entry.session: entry for entry in reversed(fits)}
+    if name in found or len(found) < 2:
+        return found.get(name) or next(iter(found.values()), None)
+    listed = "\n".join(f"  {entry.session}  {entry.title}" for entry in found.values())
+    raise Ambiguous(
+        f"{name!r} matches {len(found)} sessions in the trash; use more of the id:\n{listed}",
+        candidates=[entry.folder for entry in found.values()],
+    )
+
+
+def find_entries(names: Sequence[str], restored: list[TrashEntry]) -> list[TrashEntry]:
+    """Return the entries of sessions, or all that were deleted last; `restored` are those that were just put back."""
+    known = [*restored, *trash()]
+    if not names:
+        found = restored or [entry for entry in known if entry.batch == known[0].batch]
+        if not found:
+            raise NotFound("The trash is empty; run `reread ls --trash` to list it.")
+        return found
+    chosen: dict[str, TrashEntry] = {}
+    for name in names:
+        entry = choose_entry(name, known)
+        if entry is None:
+            raise NotFound(f"No session {name!r} is in the trash; run `reread ls --trash` to list it.")
+        chosen[entry.session] = entry
+    return list(chosen.values())
 
 
 def stage(entry: TrashEntry, lines: list[bytes], edits: dict[str, bytes]) -> TrashEntry:
@@ -184,13 +213,14 @@ def file_now(path: Path) -> TrashedFile:
     """Return a file as it is now."""
     status = os.lstat(path)
     mode, modified = stat.S_IMODE(status.st_mode), status.st_mtime_ns
+    identity = (status.st_dev, status.st_ino, status.st_ctime_ns if status.st_nlink == 1 else 0)
     if stat.S_ISLNK(status.st_mode):
-        return TrashedFile(str(path), 0, mode, modified, link=str(path.readlink()))
-    return TrashedFile(str(path), status.st_size, mode, modified, file_hash(path))
+        return TrashedFile(str(path), 0, mode, modified, link=str(path.readlink()), identity=identity)
+    return TrashedFile(str(path), status.st_size, mode, modified, file_hash(path), identity=identity)
 
 
 def is_unchanged(file: TrashedFile) -> bool:
-    """True if a file is still what it was when it was found."""
+    """True if a file has the bytes that it had when it was found."""
     try:
         now = file_now(Path(file.path))
     except OSError:
@@ -198,42 +228,110 @@ def is_unchanged(file: TrashedFile) -> bool:
     return (now.sha256, now.link) == (file.sha256, file.link)
 
 
+def _is_untouched(file: TrashedFile) -> bool:
+    """True if a file is the very one that was found, and nobody has written to it since."""
+    try:
+        status = os.lstat(file.path)
+    except OSError:
+        return False
+    *same, changed = file.identity
+    return [status.st_dev, status.st_ino] == same and changed in (0, status.st_ctime_ns) and is_unchanged(file)
+
+
+def _begins_with(file: TrashedFile) -> bool:
+    """True if what is there begins with the bytes that a file had; what a session appends to goes on so."""
+    if file.link is not None:
+        return is_unchanged(file)
+    found, left = hashlib.sha256(), file.size
+    with suppress(FileNotFoundError):
+        for piece in pieces_of(Path(file.path)):
+            found.update(piece[:left])
+            left -= min(left, len(piece))
+    return not left and found.hexdigest() == file.sha256
+
+
+class InUse(Exception):
+    """A session that is being deleted has gone on."""
+
+
+def in_use(entry: TrashEntry) -> str:
+    """Say what has used a session since it was found; empty if nothing has."""
+    staged = {file.path: file for file in entry.files}
+    written = [path for path in staged if path.endswith(".jsonl") and os.path.lexists(path)]
+    there = set(written)
+    if SESSION_UUID.fullmatch(entry.session):  # it may have been put into another project
+        projects = [Path(config, layout.PROJECTS) for config in entry.configs]
+        there |= {str(path) for folder in projects for path in folder.glob(f"*/{entry.session}.jsonl")}
+    for config in dict.fromkeys([*map(Path, entry.configs), *layout.config_folders()]):
+        busy = running(entry.session, config, written)
+        if busy:
+            return busy
+    return next((f"{path} was written since" for path in there if not _is_untouched_path(path, staged)), "")
+
+
+def _is_untouched_path(path: str, staged: dict[str, TrashedFile]) -> bool:
+    return path in staged and _is_untouched(staged[path])
+
+
 Finish = Callable[[TrashEntry], None]
 """Deletes what archives have of an entry, and forgets what was derived from it."""
 
 
-def carry_out(entry: TrashEntry, finish: Finish) -> TrashEntry:
+def carry_out(entry: TrashEntry, finish: Finish) -> None:
     """Remove what an entry has: first what makes it a session, then the rest; it may have been begun before.
 
-    A file or line that is not in the entry as it is now was written since, and stays.
+    Raise InUse, and remove nothing more, if the session has gone on. Any other file or line that is not in the entry as
+    it is now was written since, and stays.
     """
+    busy = in_use(entry)
+    if busy:
+        raise InUse(busy)
     folder = Path(entry.folder)
     try:
         for number, file in enumerate(entry.files):
-            if is_unchanged(file) and not entry.is_archived(file):
+            if entry.is_archived(file) or not os.path.lexists(file.path):
+                continue
+            if _is_untouched(file):
                 if file.edited:
                     _write(Path(file.path), read_own(folder / f"{number}{EDITED}", LARGEST))
                 else:
                     Path(file.path).unlink()
+            elif file.path.endswith(".jsonl"):
+                raise InUse(f"{file.path} was written since")
         for removed in entry.lines:
-            _take_out(entry, removed)
+            if os.path.lexists(removed.path):
+                remove_lines(removed, entry.session)
         _remove_empty_folders(entry)
         finish(entry)
         if entry.for_good:
-            discard(entry)
-            return entry
-        done = msgspec.structs.replace(entry, state=DELETED)
-        _save(folder, done)
+            empty(entry.session)
+        else:
+            _save(folder, msgspec.structs.replace(entry, state=DELETED))
     except OSError as error:
         raise Unwritable.at(error.filename or folder, error) from error
-    return done
 
 
-def _take_out(entry: TrashEntry, removed: RemovedLines) -> None:
-    history = Path(removed.path)
-    if not os.path.lexists(history):
-        return
-    remove_lines(history, entry.session, None if entry.for_good else _lines(entry, removed))
+def give_up(entry: TrashEntry, finish: Finish) -> str:
+    """End a deletion whose session has gone on; return what became of it.
+
+    Nothing more is removed. What was removed is in the trash as after any other deletion, unless it went for good.
+    """
+    if entry.for_good:
+        finish(msgspec.structs.replace(entry, files=[], objects=[], lines=[]))
+        discard(entry)
+        return "what there is of it stays"
+    if all(map(_is_there, entry.files)) and all(map(has_lines, entry.lines)):
+        discard(entry)
+        return "nothing was deleted"
+    _save(Path(entry.folder), msgspec.structs.replace(entry, state=DELETED))
+    return f"what was deleted of it is in the trash, and `reread delete --undo {entry.session}` restores it"
+
+
+def _is_there(file: TrashedFile) -> bool:
+    """True if nothing of a file is missing."""
+    if file.edited:
+        return os.path.lexists(file.path) and file_hash(Path(file.path)) != file.edited
+    return _begins_with(file)
 
 
 def _lines(entry: TrashEntry, removed: RemovedLines) -> list[bytes]:
@@ -260,26 +358,30 @@ def _remove_empty_folders(entry: TrashEntry) -> None:
 def put_back(entry: TrashEntry) -> None:
     """Put everything of an entry back where it was; raise Misuse, and write nothing, if something else is there."""
     folder = Path(entry.folder)
-    try:
-        todo = _missing(entry, folder)
-        _save(folder, msgspec.structs.replace(entry, state=RESTORING))
-        for number, file in reversed(todo):
-            _put_file(folder / str(number), file)
-        for removed in entry.lines:
-            restore_lines(removed, b"".join(_lines(entry, removed)))
-        discard(entry)
-    except OSError as error:
-        raise Unwritable.at(error.filename or folder, error) from error
+    with ExitStack() as locks:
+        for archive in entry.archives:
+            if any(Path(file.path).is_relative_to(archive) for file in entry.files):
+                locks.enter_context(Archive(archive).locked())
+        try:
+            todo = missing(entry)
+            _save(folder, msgspec.structs.replace(entry, state=RESTORING))
+            for number, file in reversed(todo):
+                _put_file(folder / str(number), file)
+            for removed in entry.lines:
+                restore_lines(removed, b"".join(_lines(entry, removed)))
+            discard(entry)
+        except OSError as error:
+            raise Unwritable.at(error.filename or folder, error) from error
 
 
-def _missing(entry: TrashEntry, folder: Path) -> list[tuple[int, TrashedFile]]:
-    """Return the files of an entry that are to be put back, each with its number."""
-    todo: list[tuple[int, TrashedFile]] = []
+def missing(entry: TrashEntry) -> list[tuple[int, TrashedFile]]:
+    """Return the files of an entry that are to be put back, each with its number; raise Misuse if others are there."""
+    folder, todo = Path(entry.folder), list[tuple[int, TrashedFile]]()
     for number, file in enumerate(entry.files):
         path = Path(file.path)
         if not os.path.lexists(path) or (file.edited and file_hash(path) == file.edited):
             todo.append((number, file))
-        elif not is_unchanged(file) and not file.edited:
+        elif not file.edited and not _begins_with(file):
             raise Misuse(f"{path} is there again, and is another; nothing was restored. Move it away.", path=str(path))
         if file.link is None and file_hash(folder / str(number)) != file.sha256:
             raise Unreadable(f"Cannot read {folder / str(number)}: it is not what was deleted.", path=str(folder))
@@ -292,9 +394,12 @@ def _put_file(copy: Path, file: TrashedFile) -> None:
     if file.link is not None:
         path.symlink_to(file.link)
         return
-    if file.edited:
-        path.unlink(missing_ok=True)
-    put(pieces_of(copy), path, mode=file.mode, modified=file.modified)
+
+    def is_left(_: Path) -> bool:
+        return file_hash(path) == file.edited
+
+    replaces = is_left if file.edited and os.path.lexists(path) else None
+    put(pieces_of(copy), path, replaces=replaces, mode=file.mode, modified=file.modified)
 
 
 def discard(entry: TrashEntry) -> None:
@@ -305,15 +410,51 @@ def discard(entry: TrashEntry) -> None:
     shutil.rmtree(hidden)
 
 
-def recover(finish: Finish) -> list[TrashEntry]:
-    """Finish what killed processes began; return the entries that were carried out, or put back."""
+def empty(session: str) -> None:
+    """Throw away what the trash has of a session; first what can be restored, last what says that it is deleted."""
+    for entry in sorted(entries(), key=lambda entry: entry.for_good):
+        if entry.session == session:
+            discard(entry)
+
+
+Tell = Callable[[RereadError], None]
+"""Is told why something that was begun before is not finished."""
+
+
+def recover(finish: Finish, tell: Tell, wanted: Collection[str] = ()) -> list[TrashEntry]:
+    """Finish what killed processes began; return the entries that were carried out, or put back.
+
+    What cannot be finished is in nobody's way. `wanted` are sessions that are not to be deleted any further.
+    """
     for left in trash_folder().glob(".*/"):
         shutil.rmtree(left, ignore_errors=True)
     finished: list[TrashEntry] = []
     for entry in entries():
-        if entry.state == DELETING:
-            finished.append(carry_out(entry, finish))
-        elif entry.state == RESTORING:
-            put_back(entry)
-            finished.append(msgspec.structs.replace(entry, state=RESTORING))
+        try:
+            if _finished(entry, finish, tell, wanted):
+                finished.append(entry)
+        except (RereadError, OSError) as error:
+            verb = "restored" if entry.state == RESTORING else "deleted"
+            tell(Unwritable(f"{entry.session} is not {verb} whole yet, the next run tries again: {error}"))
     return finished
+
+
+def _finished(entry: TrashEntry, finish: Finish, tell: Tell, wanted: Collection[str]) -> bool:
+    """Finish what was begun with an entry; False if there is nothing to do, or if it was given up."""
+    why = ""
+    if entry.state == DELETING:
+        try:
+            if entry.session in wanted:
+                raise InUse("it is being resumed")
+            carry_out(entry, finish)
+        except InUse as error:
+            why = f"The deletion of {entry.session} was not finished, because {error}; {give_up(entry, finish)}."
+    elif entry.state == RESTORING:
+        try:
+            put_back(entry)
+        except Misuse as error:
+            _save(Path(entry.folder), msgspec.structs.replace(entry, state=DELETED))
+            why = f"{entry.session} was not restored whole, and the rest stays in the trash: {error}"
+    if why:
+        tell(Misuse(why, path=entry.folder))
+    return not why and entry.state != DELETED

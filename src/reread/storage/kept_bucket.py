@@ -10,7 +10,7 @@ import errno
 import hashlib
 import os
 import time
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Collection, Generator, Iterable, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from urllib.parse import quote
@@ -191,10 +191,14 @@ class KeptBucket:
         unnamed = {piece.name for key in gone & self._files.keys() for piece in self._files[key].pieces}
         self._files = {key: file for key, file in self._files.items() if key not in gone}
         show_manifest(self._mirror, self._store.url, self._put_manifest(), self._content)
+        self.delete_unnamed(unnamed)
+
+    def delete_unnamed(self, objects: Collection[str]) -> None:
+        """Delete those of some objects that no file needs, and all others that nobody has named for long."""
         there = self._store.list(f"{MACHINES}/{self._machine}")
         now, _ = read_kept_manifest(self._store, self._machine)
         needed = {piece.name for file in now.files for piece in file.pieces} | {manifest_name(self._machine)}
         old = time.time_ns() - UNNAMED_NS
         for found in there:
-            if found.name not in needed and (found.name in unnamed or found.modified < old):
+            if found.name not in needed and (found.name in objects or found.modified < old):
                 self._store.delete(found.name)

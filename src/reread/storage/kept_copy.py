@@ -13,6 +13,7 @@ import os
 import secrets
 from collections.abc import Callable, Generator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
+from pathlib import Path
 from typing import NamedTuple
 
 from reread.storage.atomic import write_all
@@ -30,6 +31,7 @@ from reread.storage.frames import (
     unpack_session,
 )
 from reread.storage.kept_file import MAP_SUFFIX, opened, read_map_file
+from reread.storage.link_name import name_unless_taken
 from reread.storage.read_at_file import open_no_link
 
 QUICK_LEVEL, QUIET_LEVEL = 3, 9
@@ -174,13 +176,13 @@ def new_file(path: str, *, replace: bool = False, flush: bool = True) -> Generat
                 os.fsync(descriptor)
         finally:
             os.close(descriptor)
-        if not replace and os.path.lexists(path):
-            raise FileExistsError(errno.EEXIST, "another program has made it", path)
-        os.replace(temporary, path)  # noqa: PTH105
-    except BaseException:
+        if replace:
+            os.replace(temporary, path)  # noqa: PTH105
+        else:
+            name_unless_taken(Path(temporary), Path(path))
+    finally:
         with suppress(OSError):
             os.unlink(temporary)  # noqa: PTH108
-        raise
 
 
 def write_map(path: str, frames: Sequence[ZstdFrame], *, appended: int = 0) -> None:
