@@ -90,7 +90,7 @@ def test_a_search_reads_nothing_for_usage_alone(root: Path, monkeypatch: pytest.
 
     with monkeypatch.context() as patch:
         patch.setattr(FileSource, "read", spy)
-        patch.setattr(SessionPass, "derive", lambda *_: None)  # folds the session, and so reads it
+        patch.setattr(SessionPass, "fill", lambda *_: None)  # folds the session, and so reads it
         refresh(find_files([root]))
     assert min(read) >= size - PROOF
     assert reread.usage(root=root).totals.output_tokens == 3
@@ -232,6 +232,23 @@ def test_what_is_derived_in_one_pass_equals_what_is_derived_alone(steps: list[An
             os.environ["REREAD_CACHE"] = before
 
 
+def refuse(_: object, path: object, *__: object) -> Any:
+    raise AssertionError(f"{path} was opened")
+
+
+def test_a_search_opens_no_session_that_was_opened_for_its_facts(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rewrite(root, 1)
+    add_session(root, 2)
+    add_agent(root, 3)
+    expected = alone(root)["hits"]
+    assert len(list(facts_of(sessions_in(root)))) == 2
+    with monkeypatch.context() as patch:
+        patch.setattr(SessionPass, "_open", refuse)
+        patch.setattr(OpenedSession, "__init__", refuse)
+        refresh(find_files([root]))
+        assert everything(root)["hits"] == expected
+
+
 DERIVER = """
 import sys
 from pathlib import Path
@@ -257,9 +274,6 @@ def test_a_pass_that_is_killed_leaves_nothing_half(root: Path, monkeypatch: pyte
     expected = alone(root)
     derive_all(find_files([root]))
     with monkeypatch.context() as patch:
-
-        def refuse(_: object, path: object, *__: object) -> Any:
-            raise AssertionError(f"{path} was opened")
 
         patch.setattr(SessionPass, "_open", refuse)
         patch.setattr(OpenedSession, "__init__", refuse)

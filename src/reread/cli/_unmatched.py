@@ -92,9 +92,10 @@ def suggestion(name: str, known: Collection[str], *, also: Collection[str] = ())
 
 def lacks_calls(session: Session, selection: Selection) -> bool:
     """True if a selection chooses calls and the session has none of them; print what may have been meant."""
-    conversations = [session, *session.agents.values()]
-    calls = [call for conversation in conversations for call in conversation.calls]
-    if not selection.chooses_calls or selection.has_call(calls):
+    if not selection.chooses_calls:  # the calls of a large session take longer than what is shown of it
+        return False
+    calls = [call for conversation in (session, *session.agents.values()) for call in conversation.calls]
+    if selection.has_call(calls):
         return False
     used = {call.name for call in calls}
     unknown = list(unknown_tools(selection.tool_names, used, "This session used no tool"))

@@ -61,13 +61,14 @@ def trace_lines(history: FileHistory, prompt_of: PromptOf) -> list[TracedVersion
 
 def _traced(history: FileHistory, prompt_of: PromptOf) -> Iterator[TracedVersion]:
     known: bytes | None = None
+    numbering = _LineNumbering()
     for version in history.versions:
         before_text, after_text = version.before, version.after
-        before = line_numbers(before_text.text if before_text is not None else "") if version.before_known else None
+        before = numbering.number(before_text.text if before_text is not None else "") if version.before_known else None
         before_hash = None if before is None else hash_lines(before)
         after_hash, changes = None, list[LineChange]()
         if version.whole:
-            after = line_numbers(after_text.text if after_text is not None else "")
+            after = numbering.number(after_text.text if after_text is not None else "")
             after_hash = hash_lines(after)
             changes = line_changes(before if before is not None else array("Q"), after)
         else:
@@ -89,13 +90,29 @@ def _traced(history: FileHistory, prompt_of: PromptOf) -> Iterator[TracedVersion
         known = after_hash
 
 
+class _LineNumbering(dict[bytes, int]):
+    """Numbers the lines of a file's versions: nearly all are those of the version before, and so is the text before."""
+
+    def __init__(self) -> None:
+        self._text, self._numbers = "", array("Q")
+
+    def __missing__(self, line: bytes) -> int:
+        number = self[line] = gist_number(line) << 32 | zlib.crc32(line)
+        return number
+
+    def number(self, text: str) -> array[int]:
+        """Return a number for each line of a text."""
+        if text != self._text:
+            lines = text.encode("utf-8", "surrogatepass").split(b"\n")
+            if not lines[-1]:
+                lines.pop()
+            self._text, self._numbers = text, array("Q", [self[line] for line in lines])
+        return self._numbers
+
+
 def line_numbers(text: str) -> array[int]:
     """Return a number for each line of a text."""
-    lines = text.encode("utf-8", "surrogatepass").split(b"\n")
-    if not lines[-1]:
-        lines.pop()
-    crc = zlib.crc32
-    return array("Q", [crc(line.translate(None, UNSAID)) << 32 | crc(line) for line in lines])
+    return _LineNumbering().number(text)
 
 
 def gist_number(line: bytes) -> int:

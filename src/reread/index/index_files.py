@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import closing, suppress
+from contextlib import closing
 from pathlib import Path
 
 from reread.accounting.file_scan import DigestUpdate
@@ -12,7 +12,7 @@ from reread.disk.cache import FileState
 from reread.disk.file_set import FileSet
 from reread.disk.sources import FileSource
 from reread.disk.states import one_moment
-from reread.errors import NotFound, RereadError, Unreadable, naming_file
+from reread.errors import NotFound, Unreadable, naming_file
 from reread.index.document import ParseState
 from reread.index.file_pass import FilePass
 from reread.index.hit_locations import forget_places
@@ -55,8 +55,7 @@ def index_changes(
                     unsaved = 0
                 if is_wanted:
                     return False
-            with suppress(RereadError, OSError):  # a hit in it says what is wrong
-                sessions.derive(main, PLACES)
+            sessions.fill(main)
         if changed or gone:
             update.commit()
             digests.save()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import zip_longest
 
 import msgspec
@@ -150,10 +150,12 @@ def session_facts(session: Session) -> SessionFacts:
     calls: list[CallFact] = []
     for conversation, agent in threads:
         id, kind = (agent.id, agent.type) if agent is not None else (None, None)
+        costs: dict[int, float] = {}
         for message in conversation.messages:
             if message.kind == "response":
                 responses.append(_response_fact(message, id, kind))
-        calls += _call_facts(conversation, id, kind)
+                costs[message.index] = responses[-1].cost_usd
+        calls += _call_facts(conversation, costs, id, kind)
     return SessionFacts(
         session=session.id,
         project=session.project,
@@ -190,7 +192,9 @@ def _response_fact(message: Message, agent: str | None, agent_type: str | None) 
     )
 
 
-def _call_facts(conversation: Conversation, agent: str | None, agent_type: str | None) -> Iterator[CallFact]:
+def _call_facts(
+    conversation: Conversation, costs: Mapping[int, float], agent: str | None, agent_type: str | None
+) -> Iterator[CallFact]:
     failed: dict[str, bool] = {}
     """Whether the last call of each tool failed, in this turn."""
     times = CallTimes()
@@ -200,7 +204,7 @@ def _call_facts(conversation: Conversation, agent: str | None, agent_type: str |
         for message in turn.messages:
             skill = _skill_of(message) if message.calls else None
             number = numbers.get(message.index)
-            cost = (message.usage.cost_usd or 0.0) / len(message.calls) if message.calls else 0.0
+            cost = costs.get(message.index, 0.0) / len(message.calls) if message.calls else 0.0
             for call in message.calls:
                 fact = _call_fact(call, times, agent, agent_type, cost, is_retry=failed.get(call.name, False))
                 yield msgspec.structs.replace(fact, skill=_loaded_skill(call) or skill, turn=number)
