@@ -274,7 +274,6 @@ def test_a_pass_that_is_killed_leaves_nothing_half(root: Path, monkeypatch: pyte
     expected = alone(root)
     derive_all(find_files([root]))
     with monkeypatch.context() as patch:
-
         patch.setattr(SessionPass, "_open", refuse)
         patch.setattr(OpenedSession, "__init__", refuse)
         assert everything(root) == expected  # and no verb opens a session again

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, suppress
+from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -60,9 +60,11 @@ def read_headers(
         for path in paths:
             key = _absolute(path)
             present.add(key)
+            header = _known_header(states[path], known.get(key))
             try:
-                with naming_file(path):
-                    header = _known_header(path, key, states[path], known, fresh)
+                if header is None:
+                    with naming_file(path):
+                        header = _new_header(path, key, states[path], fresh)
             except FileNotFoundError:
                 continue
             except (OSError, Unreadable) as error:
@@ -92,16 +94,20 @@ def _states(paths: Iterable[str | Path]) -> dict[str | Path, FileState | OSError
     return found
 
 
-def _known_header(
-    path: str | Path, key: str, state: FileState | OSError, known: Mapping[str, DerivedValue], fresh: list[DerivedValue]
-) -> Header:
-    """Return a header from the catalogue, or read it and add it to `fresh`."""
+def _known_header(state: FileState | OSError, stored: DerivedValue | None) -> Header | None:
+    """Return the header of a file in this state from the catalogue; None if that does not have it."""
+    if stored is None or stored.state != state:
+        return None
+    try:
+        return _decode_header(stored.value)
+    except jsontext.DECODE_ERRORS:
+        return None
+
+
+def _new_header(path: str | Path, key: str, state: FileState | OSError, fresh: list[DerivedValue]) -> Header:
+    """Read a header and add it to `fresh`."""
     if isinstance(state, OSError):
         raise state
-    stored = known.get(key)
-    if stored is not None and stored.state == state:
-        with suppress(*jsontext.DECODE_ERRORS):
-            return _decode_header(stored.value)
     header = read_header(path)
     value = encoded(header)
     if value is not None:
@@ -220,8 +226,10 @@ def captures_of(session: str, roots: Sequence[str | Path] | None = None) -> list
 
 def with_transcript(header: Header, transcripts: Mapping[str, Header]) -> Header:
     """Return a captured conversation's header, completed from the transcript of its session."""
+    if not header.captured:
+        return header
     other = next((transcripts[id] for id in header.sessions if id in transcripts), None)
-    if not header.captured or other is None:
+    if other is None:
         return header
     untitled = header.title in NO_TITLE or (header.title_guessed and other.title not in NO_TITLE)
     title = other.title if untitled else header.title

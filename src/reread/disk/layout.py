@@ -14,7 +14,7 @@ from typing import Any, cast
 from reread.base import jsontext
 from reread.base.paths import comparable_path, is_foreign, normalize_folder, path_parts
 from reread.disk.filenames import unicode_stem
-from reread.disk.moved_files import PROJECTS, leading_files, name_without_project
+from reread.disk.moved_files import PROJECTS, by_name, leading_files, name_without_project
 from reread.errors import NotFound, Unreadable
 from reread.records.envelope import RecordEnvelope, decode_envelope
 from reread.storage.bucket_mirror import is_mirror, mirrored_folders
@@ -160,7 +160,7 @@ def session_paths(roots: Sequence[str | Path] | None = None, outside: list[str] 
     Links that are not followed are added to `outside`.
     """
     seen: set[str] = set()
-    names: dict[str, list[str]] = {}
+    listed: list[tuple[str, str]] = []
     superseded: list[tuple[str, str]] = []
     for folder in session_folders(roots):
         top, kept = str(folder), is_archive(folder.parent)
@@ -172,13 +172,14 @@ def session_paths(roots: Sequence[str | Path] | None = None, outside: list[str] 
         ]
         superseded += [(path, name_without_project(top, path)) for path in gone if os.path.split(path)[0] != top]
         if kept:  # a kept session is listed if its original is gone
-            lead = leading_files(top, (path for path, _ in found), names, archive_folders())
+            lead = leading_files(top, (path for path, _ in found), by_name(listed), archive_folders())
             found = [(path, real) for path, real in found if path in lead]
         for path, real in found:
             if real not in seen:
                 seen.add(real)
-                names.setdefault(name_without_project(top, path), []).append(path)
+                listed.append((top, path))
                 yield path
+    names = by_name(listed) if superseded else {}
     for path, key in sorted(superseded, reverse=True):
         if key not in names:
             names[key] = [path]

@@ -28,15 +28,20 @@ def name_without_project(top: str, path: str) -> str:
     return own if SESSION_UUID.match(own) and os.path.basename(top) == PROJECTS else below
 
 
+def by_name(files: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
+    """Return files, each given with the folder that it is below, by those names."""
+    found: dict[str, list[str]] = {}
+    for top, path in files:
+        found.setdefault(name_without_project(top, path), []).append(path)
+    return found
+
+
 def leading_files(
     top: str, paths: Iterable[str], originals: Mapping[str, list[str]], archives: Sequence[Path]
 ) -> set[str]:
     """Return the kept files that are no earlier states of others: of originals, given by key, or of newer ones."""
-    found: dict[str, list[str]] = {}
-    for path in paths:
-        found.setdefault(name_without_project(top, path), []).append(path)
     lead: set[str] = set()
-    for key, several in found.items():
+    for key, several in by_name((top, path) for path in paths).items():
         leaders = list(originals.get(key, ()))
         for path in several if len(several) == 1 else sorted(several, key=_modified, reverse=True):
             if not any(is_moved(path, leader, archives) for leader in leaders):

@@ -21,7 +21,7 @@ from reread.index.store import Cursor, IndexUpdate, file_id, take_request
 from reread.session.saved_fold import forget_folds
 from reread.session.session_pass import PLACES, SessionPass
 
-COMMIT_BYTES = 192 << 20
+COMMIT_BYTES = 32 << 20
 """A long update is committed after this many bytes, so that little is lost if it is interrupted."""
 
 TURN_BYTES = 8 << 20

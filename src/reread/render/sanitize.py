@@ -33,12 +33,15 @@ _OWN_CODES = re.compile(
 
 def safe(text: str) -> str:
     """Text with control characters and direction overrides made visible."""
+    if text.isascii() and text.isprintable():
+        return text
     return _CONTROL.sub(_visible, _unix_line_ends(text))
 
 
 def safe_line(text: str) -> str:
     """Safe text within one line: a name cannot end the line, and so cannot forge another."""
-    return _BREAK.sub(_visible, safe(text))
+    safe_text = safe(text)
+    return safe_text if safe_text.isprintable() else _BREAK.sub(_visible, safe_text)
 
 
 def safe_json(text: str) -> str:

@@ -109,9 +109,10 @@ class _Key(NamedTuple):
 class _Sizes:
     """Bytes and weight of the parts of one request."""
 
-    def __init__(self) -> None:
-        self.bytes: dict[_Key, int] = {}
-        self.weights: dict[_Key, int] = {}
+    def __init__(self, other: _Sizes | None = None) -> None:
+        """Begin with nothing, or with what another request has."""
+        self.bytes: dict[_Key, int] = dict(other.bytes) if other is not None else {}
+        self.weights: dict[_Key, int] = dict(other.weights) if other is not None else {}
 
     def add(self, key: _Key, size: int, weight: int | None = None) -> None:
         self.bytes[key] = self.bytes.get(key, 0) + size
@@ -125,7 +126,7 @@ class _Sizes:
         exact = {key: divmod(total * own, weight) for key, own in self.weights.items()}
         out: dict[_Key, int | None] = {key: whole for key, (whole, _) in exact.items()}
         left = total - sum(whole for whole, _ in exact.values())
-        for key in sorted(exact, key=lambda key: -exact[key][1])[:left]:
+        for key in sorted(exact, key=lambda key: (-exact[key][1], key))[:left]:
             out[key] = exact[key][0] + 1
         return out
 
@@ -229,7 +230,7 @@ def request_sizes(request: Request) -> _Sizes:
         sizes.add(_Key(SYSTEM), _size(block))
     for tool in request.tools:
         sizes.add(_tool_key(as_str(as_dict(tool).get("name")) or ""), _size(tool))
-    _add_messages(sizes, request.messages)
+    _add_messages(sizes, request.messages, {})
     sizes.add(_Key(STRUCTURE), max(0, _size(request.body) - sum(sizes.bytes.values())))
     return sizes
 
@@ -246,8 +247,8 @@ def _tool_key(name: str) -> _Key:
     return _Key(MCP, server) if server else _Key(TOOL, name)
 
 
-def _add_messages(sizes: _Sizes, messages: Iterable[dict[str, Any]]) -> None:
-    calls: dict[str, tuple[str, str]] = {}
+def _add_messages(sizes: _Sizes, messages: Iterable[dict[str, Any]], calls: dict[str, tuple[str, str]]) -> None:
+    """Add messages; `calls` has the tool and the file of the calls before them, and gets theirs."""
     for message in messages:
         role = as_str(message.get("role")) or ""
         for block in as_list(message.get("content")):
@@ -333,7 +334,7 @@ def _estimated(conversation: Conversation, turn: int | None, agent: str | None) 
     responses = [m for one in turns[:turn] for m in one.messages if m.kind == "response" and m.rows]
     if turn is not None:
         responses = [message for message in responses if message.turn.index == turn]
-    sizes = [_told(conversation, turns, response) for response in responses[-2:]]
+    sizes = list(_told(conversation, turns, responses[-2:]))
     tokens = [prompt_tokens(response) for response in responses[-2:]]
     for one, known in zip(sizes, tokens, strict=True):
         rest = min(known or 0, MOST_TOKENS) * BYTES_PER_TOKEN - sum(one.weights.values())
@@ -355,14 +356,31 @@ def _estimated(conversation: Conversation, turn: int | None, agent: str | None) 
     )
 
 
-def _told(conversation: Conversation, turns: list[Turn], response: Message) -> _Sizes:
-    """Return the sizes of what the transcript has before a response, since the last compaction."""
-    sizes = _Sizes()
+def _told(conversation: Conversation, turns: list[Turn], responses: Iterable[Message]) -> Iterator[_Sizes]:
+    """Yield the sizes of what the transcript has before each of some responses, since the last compaction.
+
+    One response was told all that the one before it was, and that is read once.
+    """
     marks = {mark.index for c in conversation.compactions if not c.micro and (mark := c.boundary or c.summary)}
-    earlier = [m for turn in turns for m in turn.messages if m.index < response.index]
-    start = max((n for n, message in enumerate(earlier) if message.index in marks), default=0)
+    sizes, calls, known = _Sizes(), dict[str, tuple[str, str]](), list[Message]()
+    for response in responses:
+        earlier = [m for turn in turns for m in turn.messages if m.index < response.index]
+        start = max((n for n, message in enumerate(earlier) if message.index in marks), default=0)
+        if earlier[start : start + len(known)] == known:
+            sizes, fresh = _Sizes(sizes), earlier[start + len(known) :]
+        else:
+            sizes, calls, fresh = _Sizes(), {}, earlier[start:]
+        _add_told(sizes, conversation, fresh, calls)
+        known = earlier[start:]
+        yield sizes
+
+
+def _add_told(
+    sizes: _Sizes, conversation: Conversation, messages: Iterable[Message], calls: dict[str, tuple[str, str]]
+) -> None:
+    """Add what the transcript has of some messages, of the answers to their calls and of what is attached to them."""
     rows: list[dict[str, Any]] = []
-    for message in earlier[start:]:
+    for message in messages:
         answers = [call.answer for call in message.calls if call.answer >= 0]
         rows += [as_dict(conversation.bodies.native(index).get("message")) for index in (*message.records, *answers)]
         for index in message.attached:
@@ -371,8 +389,7 @@ def _told(conversation: Conversation, turns: list[Turn], response: Message) -> _
         {**row, "content": [{"type": "text", "text": row["content"]}]} if isinstance(row.get("content"), str) else row
         for row in rows
     ]
-    _add_messages(sizes, texts)
-    return sizes
+    _add_messages(sizes, texts, calls)
 
 
 def _add_attached(sizes: _Sizes, payload: dict[str, Any]) -> None:
