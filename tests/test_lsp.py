@@ -14,6 +14,7 @@ from making import SESSION, jsonl
 import reread
 from reread.lsp_server import line_origins
 from reread.lsp_server.line_origins import DocumentOrigins, hover_text, lens_text, markdown, reader_place
+from reread.reports.blame_report import BlamedLine
 
 PROMPT = "Greet <img src=x onerror=alert(1)> [click](command:evil) `code` **loud**\x1b[31m\nand more"
 TEXT = "def greet():\n    print('hello')\n"
@@ -109,6 +110,20 @@ def test_no_prompt_is_markup(file: Path) -> None:
     assert len(lens_text(line).partition(": ")[2]) <= line_origins.LENS_LETTERS
     assert "<img src=x" in hover_text(line, as_markdown=False)
     assert markdown("a\nb_c") == "a  \nb\\_c"
+
+
+@pytest.mark.parametrize(
+    ("prompt", "shown"),
+    [
+        ("Use ghp_a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8 here", "Use [github-token] here"),
+        ("The db password is hunter2!", "The db password is [password]!"),
+        ("Use ghp_a1B2c3D4e5F6g7H8…", "Use …"),  # half of a token is not known as one
+        ("Look at the parser…", "Look at the parser…"),
+    ],
+)
+def test_no_secret_of_a_prompt_is_shown_in_an_editor(prompt: str, shown: str) -> None:
+    line = BlamedLine(number=1, text="x", session="s", prompt=prompt)
+    assert hover_text(line, as_markdown=False).endswith(f"\n{shown}") and lens_text(line).endswith(f": {shown}")
 
 
 def test_a_place_in_the_reader_has_the_call_or_the_turn() -> None:

@@ -1,5 +1,6 @@
 """From commits to the turns that wrote their lines, on a repository whose every line is known."""
 
+import hashlib
 import json
 import os
 import subprocess
@@ -15,6 +16,7 @@ from exported import check_agent_trace
 
 import reread
 from reread import cli
+from reread.base import jsontext
 from reread.errors import Misuse, NotFound, Undecided
 from reread.git import notes as git_notes
 from reread.git.command import git_output
@@ -25,6 +27,7 @@ from reread.server.library_review import library_review
 from reread.types import Review
 
 TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+KEY_LINES = [hashlib.sha512(bytes([n])).hexdigest()[:64] for n in range(90)]
 LIKELY = "db_password = Zx81-quokka-lantern"
 
 
@@ -290,6 +293,56 @@ def test_a_likely_secret_has_to_be_decided_about(rig: Rig, tmp_path: Path) -> No
     assert run(*words, "-o", out, "--replace-likely").exit_code == 0 and "quokka" not in out.read_text()
     review = reread.review(f"{rig.first}..HEAD", repository=rig.repository, root=rig.claude, replace_likely=True)
     assert review.redacted and "quokka" not in str(review)
+
+
+@pytest.mark.parametrize(
+    ("value", "named"),
+    [
+        ("sunshine", "DB_PASSWORD=sunshine"),  # a common word
+        ("correct horse battery", 'passphrase: "correct horse battery"'),
+        ("k9-Xw77-tartan", "signing_secret: k9-Xw77-tartan"),  # odd by itself
+    ],
+)
+def test_what_only_another_part_of_a_session_calls_a_secret_is_found(rig: Rig, value: str, named: str) -> None:
+    session = rig.session()
+    rig.prompt(session, f"Write it, and log in with {value} first")
+    rig.write(session, "a.py", 0, 0, ["alpha_value = 1"])
+    rig.commit(session, "Log in")
+    rig.finish()
+    options = {"repository": rig.repository, "root": rig.claude}
+    which = f"{rig.first}..HEAD"
+    assert value in (reread.review(which, **options).turns[0].prompt or "")  # type: ignore[arg-type]
+    shown = f"SHOP=1\n{named}\nPORT=80\n"
+    rig.call(session, "Bash", {"command": "cat .env"}, {"stdout": json.dumps({"text": shown}), "stderr": ""})
+    rig.finish()
+    for _ in range(2):  # the second time from the catalogue
+        with pytest.raises(Undecided):
+            reread.review(which, **options)  # type: ignore[arg-type]
+        review = reread.review(which, **options, replace_likely=True)  # type: ignore[arg-type]
+        assert value not in (review.turns[0].prompt or value)
+    words = ("--root", rig.claude, "note", which, "--repo", rig.repository, "--write", "--with-prompts")
+    assert isinstance(run(*words).exception, Undecided) and reread.notes(repository=rig.repository) == {}
+    assert run(*words, "--replace-likely").exit_code == 0
+    assert value not in rig.git("notes", "--ref=refs/notes/reread", "show", "HEAD")
+
+
+@pytest.mark.parametrize("shift", range(0, 60, 7))
+def test_no_secret_is_cut_in_two_before_it_is_looked_for(rig: Rig, shift: int) -> None:
+    """Half of a token has no form by which it would be known."""
+    session = rig.session()
+    key = "\n".join(["-----BEGIN PRIVATE KEY-----", *KEY_LINES, "-----END PRIVATE KEY-----"])
+    words = "word " * ((7940 - len(key)) // 5) + "x" * (shift % 5)
+    rig.prompt(session, f"{key} {words}{'y' * shift} {TOKEN} and so on " + "more " * 100)
+    rig.write(session, "a.py", 0, 0, ["alpha_value = 1"])
+    for command in ("pytest {}", "git checkout {}"):
+        given = {"command": command.format(f"{'z' * (35 + shift)} {TOKEN} --quiet")}
+        rig.call(session, "Bash", given, {"stdout": "1 passed", "stderr": ""})
+    rig.commit(session, "Test it")
+    rig.finish()
+    review = reread.review(f"{rig.first}..HEAD", repository=rig.repository, root=rig.claude)
+    assert TOKEN[:12] not in jsontext.dumps(review).decode() and review.turns[0].tests and review.turns[0].undoing
+    digest = reread.digest(root=rig.claude, redact=True, since="2000-01-01")
+    assert TOKEN[:12] not in jsontext.dumps(digest).decode() and digest.projects
 
 
 def test_the_json_has_the_schema_that_it_prints(rig: Rig) -> None:

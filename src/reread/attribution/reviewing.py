@@ -88,8 +88,12 @@ def find_review(
     root: str | Path | Sequence[str | Path] | None = None,
     most: int = MOST_COMMITS,
     progress: Progress | None = None,
+    sessions: list[str] | None = None,
 ) -> Review:
-    """Return the review of a range `A..B`, a branch, a pull request or some commits, with all texts as they are."""
+    """Return the review of a range `A..B`, a branch, a pull request or some commits, with all texts as they are.
+
+    The files of the sessions behind it go to `sessions`.
+    """
     if (which is not None) + (pr is not None) + bool(commits) != 1:
         raise Misuse("Name a range such as main..HEAD, a branch, or a pull request with --pr.")
     opened = Repository(repository if repository is not None else ".")
@@ -103,7 +107,11 @@ def find_review(
         else:
             first, last, chosen = _chosen(opened, which, pr, trails, most)
         branch = opened.branch_of(which) if which is not None and ".." not in which else None
-        return _Reviewer(opened, trails, chosen).review(first, last, branch, unread)
+        found = _Reviewer(opened, trails, chosen).review(first, last, branch, unread)
+        if sessions is not None:
+            used = {turn.session for turn in found.turns}
+            sessions += (path for path, trail in trails.by_path.items() if trail.id in used)
+        return found
 
 
 def _chosen(

@@ -12,25 +12,25 @@ import msgspec
 
 from reread.base import jsontext
 from reread.base.coerce import as_dict, as_str
-from reread.base.text import one_line
+from reread.base.text import cut_words
 from reread.base.times import timestamp_ms
 from reread.disk.derived_cache import DerivedValues, encoded
 from reread.errors import RereadError
 from reread.history.line_trace import line_numbers
 from reread.model.conversation import Call, Message, Turn
-from reread.reports.digest_report import COMMAND, DigestTest, tests_run
+from reread.reports.digest_report import DigestTest, short_command, tests_run
 from reread.reports.file_index import files_state
 from reread.reports.session_facts import SHELLS
 from reread.session.commits import GitOperationsByTurn, calls_with_agents
 from reread.session.session import Session
 from reread.session.session_pass import FILES, CataloguedPart, SessionPass
 
-TABLE, FORMAT = "session_trails", 1
+TABLE, FORMAT = "session_trails", 2
 """The table of the catalogue; change the format when values would be found differently now."""
 TRAILS = f"{__name__}:TrailsPart"
 """The part of a pass over sessions that derives trails."""
 LONGEST_PROMPT = 8000
-"""Characters of a prompt that are kept; a view shows fewer, so that nothing is cut off before it was scanned."""
+"""Characters of a prompt that are kept; a view shows fewer, cut after they were scanned."""
 MOST_WRITTEN = 20_000
 """Lines in commands of one session that are kept."""
 _UNDOES = re.compile(r"\bgit (?:checkout|restore|reset|revert|stash|clean)\b")
@@ -179,10 +179,10 @@ def _trail_turn(turn: Turn, calls: list[Call], dropped: list[str], written: byte
     ended = [int(call.ended.timestamp() * 1000) for call in turn.calls if call.ended is not None]
     agents = {id(agent): agent for call in calls for agent in call.agents}
     cost = (turn.usage.cost_usd or 0.0) + sum(agent.usage.cost_usd or 0.0 for agent in agents.values())
-    undoing = [one_line(command, COMMAND) for call in calls if _UNDOES.search(command := _command(call)[:2000])]
+    undoing = [short_command(command) for call in calls if _UNDOES.search((command := _command(call))[:2000])]
     return TrailTurn(
         number=turn.index,
-        prompt=(turn.prompt.text if turn.prompt is not None else "")[:LONGEST_PROMPT],
+        prompt=cut_words(turn.prompt.text, LONGEST_PROMPT) if turn.prompt is not None else "",
         started=min(times, default=0),
         ended=max([*times, *ended], default=0),
         cost_usd=cost,
@@ -213,7 +213,7 @@ def _dropped_prompts(session: Session) -> dict[int, list[str]]:
     starts = [(turn.messages[0].index, turn.index) for turn in session.turns if turn.messages]
     for message in _abandoned(session):
         before = [number for index, number in starts if index < message.index]
-        found.setdefault(before[-1] if before else 0, []).append(message.text[:LONGEST_PROMPT])
+        found.setdefault(before[-1] if before else 0, []).append(cut_words(message.text, LONGEST_PROMPT))
     return found
 
 

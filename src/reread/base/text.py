@@ -32,6 +32,19 @@ def one_line(value: object, length: int = LINE_LENGTH) -> str:
     return line if len(line) <= length else line[: length - 1] + "…"
 
 
+def cut_words(text: str, length: int) -> str:
+    """Return the beginning of a text, cut with an ellipsis after a word, or between letters beyond ASCII.
+
+    Half of a secret would no longer be known as one, so this is how a text is cut that is scanned only later.
+    """
+    if len(text) <= length:
+        return text
+    at = length - 1
+    while at and text[at].isascii() and not text[at].isspace():
+        at -= 1
+    return f"{text[:at].rstrip()}…"
+
+
 def split_names(value: str | Iterable[str] | None) -> list[str]:
     """Return the names in one or several comma-separated lists."""
     lists = () if value is None else (value,) if isinstance(value, str) else value

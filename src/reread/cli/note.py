@@ -20,6 +20,7 @@ from reread.cli.review import Revision
 )
 @click.option("--write", is_flag=True, help="Write which session and turn wrote the lines of these commits.")
 @click.option("--with-prompts", "prompts", is_flag=True, help="Also write the beginning of each prompt, redacted.")
+@click.option("--replace-likely", is_flag=True, help="Also replace what only may be a secret in prompts.")
 @click.option("--remove", is_flag=True, help="Remove the notes about these commits.")
 @json_option
 @root_options
@@ -30,6 +31,7 @@ def note(
     repo: Path | None,
     write: bool,
     prompts: bool,
+    replace_likely: bool,
     remove: bool,
     as_json: bool,
     root: tuple[Path, ...],
@@ -43,6 +45,7 @@ def note(
     \b
     reread note
     reread note main..HEAD --write
+    reread note main..HEAD --write --with-prompts --replace-likely
     git push origin refs/notes/reread
     git fetch origin refs/notes/reread:refs/notes/reread
     """
@@ -50,6 +53,7 @@ def note(
     from reread.reader.review_notes import notes as find
 
     refuse_without(ctx, "--with-prompts", "--write", "it is about what is written")
+    refuse_without(ctx, "--replace-likely", "--with-prompts", "only prompts are redacted")
     with progress("reading", None) as step:
         found = find(
             which,
@@ -57,6 +61,7 @@ def note(
             root=merged_roots(ctx, root) or None,
             write=write,
             prompts=prompts,
+            replace_likely=replace_likely,
             remove=remove,
             progress=step,
         )

@@ -90,7 +90,9 @@ def review(
     if form is None and output != STDOUT:
         raise Misuse(f"Cannot tell the format from {output!r}; name one with -f.")
     with progress("reading", None) as step:
-        found = find_review(which, pr=pr, repository=repo, root=merged_roots(ctx, root) or None, progress=step)
+        sessions: list[str] = []
+        roots = merged_roots(ctx, root) or None
+        found = find_review(which, pr=pr, repository=repo, root=roots, progress=step, sessions=sessions)
     for session in found.unread:
         print_notice(f"Cannot read {session}: not included.")
     if not found.commits:
@@ -98,7 +100,7 @@ def review(
         return ctx.exit(NOTHING_FOUND)
     redaction = None
     if not no_redact:
-        redaction = ReviewRedaction(found)
+        redaction = ReviewRedaction(found, sessions)
         settle(redaction, review=review, replace_likely=replace_likely, texts=texts)
         if redaction.undecided and sys.stdin.isatty() and sys.stderr.isatty():
             ask_about(redaction, redaction.undecided)

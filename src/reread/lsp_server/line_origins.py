@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import lru_cache
 from pathlib import Path
 from threading import Lock
 from typing import NamedTuple
 from urllib.parse import quote
 
 from reread.errors import RereadError
+from reread.redaction.text_cleaner import text_cleaner
 from reread.render.sanitize import plain_text
 from reread.reports.blame_report import BlamedLine, blame
 
@@ -23,6 +25,8 @@ FRESH_SECONDS = 30.0
 """After so long a document is blamed again although it has not changed: sessions have."""
 MOST_LENSES = 200
 LENS_LETTERS = 60
+_CUT_WORD = re.compile(r"(?<![!-~])[!-~]{16,}+…\Z")
+"""The rest of a long word that was cut off: half of a secret is not known as one."""
 _MARKDOWN = re.compile(r"([!-/:-@\[-`{-~])")
 
 
@@ -79,6 +83,17 @@ class DocumentOrigins:
             self._known.pop(path, None)
 
 
+@lru_cache(maxsize=4096)
+def shown_prompt(prompt: str) -> str:
+    """Return the beginning of a prompt without secrets: other programs and people see what an editor shows."""
+    return _cleaner()(_CUT_WORD.sub("…", prompt))
+
+
+@lru_cache(maxsize=1)
+def _cleaner() -> Callable[[str], str]:
+    return text_cleaner(personal=False)
+
+
 def markdown(text: str) -> str:
     """Return text of a transcript as Markdown that shows it, and in which nothing is a link, a picture or HTML."""
     return _MARKDOWN.sub(r"\\\1", plain_text(text)).replace("\n", "  \n")
@@ -96,7 +111,7 @@ def place_text(line: BlamedLine) -> str:
 
 def hover_text(line: BlamedLine, *, as_markdown: bool = True) -> str:
     """Return what an editor shows for a line: where it was written, and the prompt."""
-    prompt = line.prompt or "(no prompt is recorded)"
+    prompt = shown_prompt(line.prompt) if line.prompt else "(no prompt is recorded)"
     if not as_markdown:
         return f"{plain_text(place_text(line))}\n\n{plain_text(prompt)}"
     quoted = "\n".join(f"> {row}" for row in markdown(prompt).split("\n"))
@@ -105,7 +120,7 @@ def hover_text(line: BlamedLine, *, as_markdown: bool = True) -> str:
 
 def lens_text(line: BlamedLine) -> str:
     """Return the line above a run of lines that one turn wrote."""
-    said = plain_text((line.prompt or "").strip().partition("\n")[0])
+    said = plain_text(shown_prompt(line.prompt or "").strip().partition("\n")[0])
     short = said if len(said) <= LENS_LETTERS else f"{said[: LENS_LETTERS - 1]}…"
     return f"{plain_text(place_text(line))}: {short}" if short else plain_text(place_text(line))
 

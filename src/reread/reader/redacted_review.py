@@ -3,39 +3,36 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Any
 
-import msgspec
+from msgspec.structs import replace
 
-from reread.attribution.review_values import Review
+from reread.attribution.review_values import Review, ReviewCommit, ReviewTurn
 from reread.attribution.reviewing import find_review
 from reread.base import jsontext
-from reread.base.coerce import as_dict, as_list
 from reread.errors import Undecided
 from reread.git.repository import MOST_COMMITS
 from reread.reader.redacted_export import Redaction
+from reread.redaction.session_context import values_in_context
 from reread.reports.file_index import Progress
 from reread.session.session import open as open_session
 
-TEXTS = ("subject", "prompt", "dropped", "undoing", "command", "path", "old_path", "branch", "repository", "deleted")
-"""The fields of a review that have words of people and names of files; all others are ids, times and numbers."""
 LONGEST_PROMPT = 2000
 """Characters of a prompt in a review; it is cut after it was scanned."""
 Change = Callable[[str], str]
-LINES = "lines"
-"""The field with ranges of lines, which are many and have no texts."""
 
 
 class ReviewRedaction(Redaction):
     """A review that is to be shared: what was found in its texts, and what was decided."""
 
-    def __init__(self, review: Review) -> None:
+    def __init__(self, review: Review, sessions: Iterable[str] = ()) -> None:
+        """Scan the texts of a review, also for what the files of its sessions call a secret elsewhere."""
         self._review = review
         self._texts: dict[str, str] = {}
-        _changed(msgspec.to_builtins(review), self._note)
+        with_texts(review, self._note)
         super().__init__(open_session(_as_session(list(self._texts))))
+        self._redactor.ask_about(values_in_context(list(self._texts), sessions), "(a session of the review)")
 
     def _note(self, text: str) -> str:
         return self._texts.setdefault(text, text)
@@ -45,11 +42,9 @@ class ReviewRedaction(Redaction):
         self.require_decisions()
         texts = list(self._texts)
         cleaned = dict(zip(texts, self.clean_texts(texts), strict=True))
-        value = _changed(msgspec.to_builtins(self._review), cleaned.__getitem__)
-        texts = jsontext.dumps(list(cleaned.values()))
-        if kinds := self.left_in([texts]):
+        if kinds := self.left_in([jsontext.dumps(list(cleaned.values()))]):
             raise Undecided(f"The review still contains {', '.join(kinds)}; nothing was written. Please report this.")
-        return msgspec.convert({**value, "redacted": True, "unread": []}, Review)
+        return replace(with_texts(self._review, cleaned.__getitem__), redacted=True, unread=[])
 
     def document(self, text: str) -> bytes:
         """Return a finished document in which nothing is left; it is scanned once more."""
@@ -73,10 +68,11 @@ def review(
     Secrets and personal details in its texts are replaced; Undecided is raised as long as somebody has to decide about
     a likely one, unless `replace_likely` replaces them all. `redact=False` leaves the texts as they are.
     """
-    found = find_review(which, pr=pr, repository=repository, root=root, most=most, progress=progress)
+    sessions: list[str] = []
+    found = find_review(which, pr=pr, repository=repository, root=root, most=most, progress=progress, sessions=sessions)
     if not redact:
         return with_short_prompts(found)
-    redaction = ReviewRedaction(found)
+    redaction = ReviewRedaction(found, sessions)
     if replace_likely:
         redaction.replace_undecided()
     return with_short_prompts(redaction.redacted_review())
@@ -88,17 +84,35 @@ def with_short_prompts(found: Review) -> Review:
     def cut(text: str) -> str:
         return text if len(text) <= LONGEST_PROMPT else f"{text[: LONGEST_PROMPT - 1]}…"
 
-    return msgspec.convert(_changed(msgspec.to_builtins(found), cut), Review)
+    return with_texts(found, cut)
 
 
-def _changed(value: Any, change: Change, name: str = "") -> Any:
-    """Return the value of a review with each of its texts changed."""
-    if isinstance(value, str):
-        return change(value) if name in TEXTS else value
-    if isinstance(value, list):
-        return as_list(value) if name == LINES else [_changed(one, change, name) for one in as_list(value)]
-    return (
-        {key: _changed(one, change, key) for key, one in as_dict(value).items()} if isinstance(value, dict) else value
+def with_texts(review: Review, change: Change) -> Review:
+    """Return a review with the words of people and the names of files changed; all else is ids, times and numbers."""
+
+    def maybe(text: str | None) -> str | None:
+        return change(text) if text is not None else None
+
+    def changed(commit: ReviewCommit) -> ReviewCommit:
+        files = [replace(file, path=change(file.path), old_path=maybe(file.old_path)) for file in commit.files]
+        return replace(commit, subject=change(commit.subject), files=files)
+
+    def changed_turn(turn: ReviewTurn) -> ReviewTurn:
+        return replace(
+            turn,
+            prompt=maybe(turn.prompt),
+            deleted=list(map(change, turn.deleted)),
+            undoing=list(map(change, turn.undoing)),
+            dropped=list(map(change, turn.dropped)),
+            tests=[replace(test, command=change(test.command)) for test in turn.tests],
+        )
+
+    return replace(
+        review,
+        repository=change(review.repository),
+        branch=maybe(review.branch),
+        commits=list(map(changed, review.commits)),
+        turns=list(map(changed_turn, review.turns)),
     )
 
 

@@ -23,6 +23,7 @@ def notes(
     root: str | Path | Sequence[str | Path] | None = None,
     write: bool = False,
     prompts: bool = False,
+    replace_likely: bool = False,
     remove: bool = False,
     progress: Progress | None = None,
 ) -> dict[str, CommitNote]:
@@ -30,7 +31,8 @@ def notes(
 
     With `write`, first write which session and turn wrote the lines of these commits: ids and numbers, and with
     `prompts` the beginning of each prompt, redacted; Undecided is raised if somebody has to decide about a likely
-    secret. What others noted about other lines stays. With `remove`, remove the notes, and return what they were.
+    secret, unless `replace_likely` replaces them all. What others noted about other lines stays. With `remove`,
+    remove the notes, and return what they were.
     """
     opened = Repository(repository if repository is not None else ".")
     if write and remove:
@@ -40,8 +42,12 @@ def notes(
             raise Misuse("Name the commits, as in main..HEAD.")
         return read_notes(opened)
     if write:
-        found = find_review(which, repository=opened.top, root=root, progress=progress)
-        write_notes(opened, notes_of(found, ReviewRedaction(found).redacted_review() if prompts else None))
+        sessions: list[str] = []
+        found = find_review(which, repository=opened.top, root=root, progress=progress, sessions=sessions)
+        redaction = ReviewRedaction(found, sessions) if prompts else None
+        if redaction is not None and replace_likely:
+            redaction.replace_undecided()
+        write_notes(opened, notes_of(found, redaction.redacted_review() if redaction is not None else None))
     shas = [commit.sha for commit in opened.commits(*opened.range_of(which))]
     known = read_notes(opened, shas)
     if remove:

@@ -153,14 +153,18 @@ class Redactor:
 
         It is replaced: whoever decided about everything once is not asked again.
         """
-        before = set(self._values)
-        for span in leaves(spans):
-            self._found.add(span, Occurrence("(the finished document)", 0))
-        self._settle()
-        new = [finding for key, finding in self._values.items() if key not in before]
+        new = self.ask_about(spans, "(the finished document)")
         for finding in new:
             finding.decision = finding.decision or REPLACE
         return new
+
+    def ask_about(self, spans: Iterable[Span], where: str) -> list[SensitiveText]:
+        """Add what was found elsewhere than in the session; return what is new."""
+        before = set(self._values)
+        for span in leaves(spans):
+            self._found.add(span, Occurrence(where, 0))
+        self._settle()
+        return [finding for key, finding in self._values.items() if key not in before]
 
     def value_of(self, id: str) -> str | None:
         """Return what a finding hides, for its owner."""

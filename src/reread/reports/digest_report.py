@@ -8,28 +8,26 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
 from datetime import datetime, tzinfo
 from pathlib import Path
-from secrets import token_bytes
 from typing import Any
 
 import msgspec
 
 from reread.base.coerce import as_dict, as_list, as_str
-from reread.base.text import one_line
+from reread.base.text import cut_words, one_line
 from reread.base.times import TimeLike, parse_period_ms, parse_time_zone
 from reread.catalog.header import Header
 from reread.catalog.headers import sessions
 from reread.errors import NotFound, Unreadable
 from reread.model.conversation import Call
-from reread.redaction.literals import Literals
-from reread.redaction.personal import Personal, own_names
-from reread.redaction.scan import SecretScanner
-from reread.redaction.spans import PERSONAL, Span, replace_spans
+from reread.redaction.text_cleaner import text_cleaner
 from reread.reports.session_facts import session_facts
 from reread.reports.usage_report import usage
 from reread.session.session import Session
 from reread.session.session import open as open_session
 
 PROMPT, COMMAND = 200, 100
+LONGEST_SCANNED = 2000
+"""Of a longer text, the rest cannot be part of what is shown."""
 """Characters of a prompt and of a command."""
 _RUNNERS = frozenset("pytest unittest tox nox jest vitest mocha rspec phpunit ctest".split())
 """Programs that run tests."""
@@ -220,7 +218,7 @@ def _made(session: Session, header: Header, window: tuple[float, float], costs: 
         started=min(times, default=None),
         ended=max(times, default=None),
         prompts=[
-            one_line(message.text, PROMPT)
+            cut_words(one_line(message.text, LONGEST_SCANNED), PROMPT)
             for message in messages
             if message.kind == "prompt" and message.author == "person" and message.active
         ],
@@ -264,8 +262,13 @@ def tests_run(calls: Iterable[Call]) -> list[DigestTest]:
             and call.state in ("done", "failed")
             and _runs_tests(command.partition("<<")[0])
         ):
-            runs.setdefault(one_line(command, COMMAND), []).append(ok)
+            runs.setdefault(short_command(command), []).append(ok)
     return [DigestTest(command, sum(ok), len(ok) - sum(ok), ok[-1]) for command, ok in runs.items()]
+
+
+def short_command(command: str) -> str:
+    """Return the beginning of a command on one line."""
+    return cut_words(one_line(command, LONGEST_SCANNED), COMMAND)
 
 
 def _runs_tests(command: str) -> bool:
@@ -285,16 +288,11 @@ def _runs_tests(command: str) -> bool:
 
 def _redacted(made: Digest) -> Digest:
     """Return a digest with what must not be shared replaced in every text."""
-    users, hosts = own_names()
-    personal = Personal(token_bytes(16), users=users, hosts=hosts)
-    scanner = SecretScanner(personal, Literals(personal.known()))
-
-    def replacement(span: Span) -> str:
-        return personal.pseudonym(span.kind, span.value) if span.level == PERSONAL else f"[{span.kind}]"
+    clean_text = text_cleaner()
 
     def clean(value: Any) -> Any:
         if isinstance(value, str):
-            return replace_spans(value, scanner.find(value), replacement)
+            return clean_text(value)
         if isinstance(value, list):
             return list(map(clean, as_list(value)))
         return {name: clean(item) for name, item in as_dict(value).items()} if isinstance(value, dict) else value
