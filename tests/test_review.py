@@ -213,6 +213,13 @@ def test_a_trailer_is_in_the_last_paragraph(message: str, named: str | None) -> 
     assert commit.session == named
 
 
+def test_a_commit_alone_may_be_the_first_one(rig: Rig) -> None:
+    rig.hand("a.py", 0, 0, ["alpha_value = 1"])
+    sha = rig.commit(None, "Second")
+    assert [(c.sha, c.lines) for c in reviewed(rig, f"{rig.first}^!").commits] == [(rig.first, 1)]
+    assert [(c.sha, c.lines) for c in reviewed(rig, "HEAD^!").commits] == [(sha, 1)]
+
+
 def test_a_branch_begins_where_it_left_the_default_one(rig: Rig) -> None:
     rig.git("checkout", "-q", "-b", "feature/x")
     session = rig.session()
@@ -254,6 +261,27 @@ def test_sessions_of_another_folder_are_found_by_the_commits_that_they_made(rig:
     moved = rig.repository.rename(tmp_path / "elsewhere")
     review = reread.review(f"{rig.first}..HEAD", repository=moved, root=rig.claude, redact=False)
     assert lines_of(review) == [(1, 1, "00000000", 1, "blame")]
+
+
+def test_a_pull_request_of_another_repository_is_not_taken_for_one_of_this(rig: Rig, tmp_path: Path) -> None:
+    session = rig.session()
+    rig.prompt(session, "Open it")
+    rig.write(session, "a.py", 0, 0, ["alpha_value = 1"])
+    rig.commit(session, "Begin it")
+    made = {"stdout": "https://github.com/acme/shop/pull/7\n", "stderr": ""}
+    rig.call(session, "Bash", {"command": "gh pr create --fill"}, made)
+    rig.finish()
+    other = Rig(tmp_path / "other")
+    other.git("checkout", "-q", "-b", "feature")
+    other.hand("b.py", 0, 0, ["beta_value = 2"])
+    other.commit(None, "Elsewhere")
+    other.git("branch", "-f", "main", other.first)
+    assert reread.review(pr=7, repository=rig.repository, root=rig.claude).commits
+    for record in rig.records[session]:
+        record["gitBranch"] = "feature"
+    rig.finish()
+    with pytest.raises(NotFound):
+        reread.review(pr=7, repository=other.repository, root=rig.claude)
 
 
 def planted(rig: Rig, secret: str) -> None:

@@ -15,7 +15,7 @@ EVIDENCE = {
     LINES: "the turn wrote its lines",
     NOTE: "a git note says so",
     TRAILER: "the commit's Claude-Session trailer names the session",
-    TIME: "the session worked on this branch at that time",
+    TIME: "the session worked here at that time",
 }
 """The evidence that links a turn to a commit, in the order of its weight."""
 GUESSED_EVIDENCE = (REWRITTEN, TIME)

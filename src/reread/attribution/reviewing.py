@@ -45,6 +45,7 @@ from reread.errors import Misuse, NotFound
 from reread.git.notes import CommitNote, read_notes
 from reread.git.repository import MOST_COMMITS, FileLines, GitCommit, Repository
 from reread.history.blame_lines import NO_LINES
+from reread.history.paths import is_below
 from reread.reports.file_index import FileIndex, FileIndexReader, Progress
 
 SAME_TIME_MS = 120_000
@@ -127,6 +128,7 @@ def _chosen(
             first = repository.fork_point(head)
             return first, head, repository.commits(first, head, most=most)
     worked = [trail for trail in trails.by_path.values() if any(pull.number == pr for pull in trail.pulls)]
+    worked = [trail for trail in worked if _is_of(trail, repository)]  # others have pull requests of this number, too
     branches = [commit.branch for trail in worked for commit in trail.commits if commit.branch]
     for branch in dict.fromkeys([*reversed(branches), *(name for trail in worked for name in trail.branches)]):
         head = repository.sha_of(f"refs/heads/{branch}") or repository.sha_of(f"refs/remotes/origin/{branch}")
@@ -141,6 +143,14 @@ def _chosen(
     raise NotFound(
         f"No pull request {pr} here: fetch it with `git fetch origin pull/{pr}/head:refs/pull/{pr}/head`, "
         "or name its branch."
+    )
+
+
+def _is_of(trail: SessionTrail, repository: Repository) -> bool:
+    """True if a session worked in a repository, or made a commit that it has."""
+    folders = (os.path.realpath(repository.top), str(repository.top), *repository.work_trees())
+    return any(is_below(trail.project, folder) for folder in folders) or bool(
+        repository.known_commits(commit.sha for commit in trail.commits)
     )
 
 
@@ -203,7 +213,7 @@ class _Reviewer:
     # Lines
 
     def _sources(self) -> Iterator[tuple[CommittedFile, Sources]]:
-        """Yield each file of each commit with the sources of its added lines; all commits of one file together."""
+        """Yield each file of each commit with the sources of its added lines; the commits of one file together."""
         renamed = {file.path: file.old_path for files in self._added.values() for file in files}
         renamed = {new: old for new, old in renamed.items() if new != old}
         finder = CommitLines(self._traces, lambda: self._commands, renamed)
@@ -212,11 +222,12 @@ class _Reviewer:
         for sha, files in self._added.items():
             for file in files:
                 named[file.path].append((by_sha[sha], file))
+        sizes = self._repository.sizes(file.blob for files in self._added.values() for file in files)
         together: list[tuple[GitCommit, FileLines]] = []
         size = 0
-        for group in named.values():
-            together += group
-            size += sum(file.count for _, file in group) * 40
+        for one in (one for group in named.values() for one in group):
+            together.append(one)
+            size += sizes.get(one[1].blob, 0)
             if size > BATCH:
                 yield from self._sources_of(together, finder)
                 together, size = [], 0

@@ -74,5 +74,7 @@ def note(
 
         print_lines(note_lines(found))
     if remove and found:
-        print_notice(f"Removed the notes about {len(found)} commits.")
+        from reread.base.text import plural
+
+        print_notice(f"Removed the notes about {plural(len(found), 'commit')}.")
     ctx.exit(0 if found else NOTHING_FOUND)

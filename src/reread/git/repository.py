@@ -146,7 +146,10 @@ class Repository:
         raise Misuse("Cannot tell where the branch begins; name a range, as in main..feature or HEAD~3..HEAD.")
 
     def range_of(self, text: str) -> tuple[str | None, str]:
-        """Return the first and the last commit of `A..B`, `A...B` or a branch; the first is not part of it."""
+        """Return the first and the last commit of `A..B`, `A...B`, `A^!` or a branch; the first is not part of it."""
+        if text.endswith("^!"):
+            alone = self.require_sha(text.removesuffix("^!"))
+            return self.sha_of(f"{alone}^"), alone
         first, dots, last = text.partition("..")
         if not dots:
             head = self.require_sha(text)
@@ -188,6 +191,12 @@ class Repository:
                 left.pop(sha, None)
                 yield sha, [file for file in files if file.ranges]
         yield from ((sha, []) for sha in left)
+
+    def sizes(self, blobs: Iterable[str]) -> dict[str, int]:
+        """Return the sizes of objects; those that are missing are left out."""
+        given = "".join(f"{blob}\n" for blob in dict.fromkeys(blobs)).encode()
+        rows = (row.split() for row in git_output(self.top, "cat-file", "--batch-check", given=given).splitlines())
+        return {row[0].decode("ascii"): int(row[2]) for row in rows if len(row) == 3}
 
     def texts(self, blobs: Iterable[str]) -> Iterator[tuple[str, bytes]]:
         """Yield the contents of objects, each once; those that are missing or too large are left out."""

@@ -118,8 +118,5 @@ def with_texts(review: Review, change: Change) -> Review:
 
 def _as_session(texts: Sequence[str]) -> bytes:
     """Return texts as the prompts of a session, which the redaction can read."""
-    lines = [
-        {"type": "user", "uuid": f"t{number}", "sessionId": "review", "message": {"role": "user", "content": text}}
-        for number, text in enumerate(texts)
-    ]
+    lines = [{"type": "user", "message": {"role": "user", "content": text}} for text in texts]
     return b"".join(jsontext.dumps(line) + b"\n" for line in lines) or b"\n"

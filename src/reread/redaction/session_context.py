@@ -38,6 +38,7 @@ CHUNK = 8 << 20
 _WORD = re.compile(r"[!-~]{6,}", re.ASCII)
 _PARTS = re.compile(r"[\"'`,;()\[\]{}<>=:@/|\\]+")
 _SIGNS = "\"'`,.;:()[]{}<>!?"
+_DIGIT = re.compile(r"[0-9]")
 _ESCAPE = re.compile(r"\\++([nrt\"'/])")
 _ESCAPED = {"n": "\n", "r": "\r", "t": "\t"}
 Named = tuple[str, str, str]
@@ -64,7 +65,8 @@ def values_in_context(texts: Sequence[str], sessions: Iterable[str]) -> list[Spa
 def _odd_words(text: str) -> Iterator[str]:
     for word in _WORD.findall(text):
         parts = {word.strip(_SIGNS), *_PARTS.split(word)}
-        yield from (part for part in parts if looks_secret(part) or is_odd(part))
+        may_be = (part for part in parts if len(part) >= (6 if _DIGIT.search(part) else 12))
+        yield from (part for part in may_be if looks_secret(part) or is_odd(part))
 
 
 def _passwords_of(path: Path, values: DerivedValues) -> list[Named]:

@@ -136,7 +136,8 @@ def _part_text(part: ReviewPart) -> str:
 
 
 def _turn_name(session: str, turn: int | None) -> str:
-    return f"{session[:ID]}{f' turn {turn}' if turn is not None else ''}"
+    name = session.removeprefix("session_")  # as a trailer names one of another service
+    return f"{name[:ID]}{f' turn {turn}' if turn is not None else ''}"
 
 
 def _left_text(file: ReviewFile) -> str:

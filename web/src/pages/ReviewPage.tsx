@@ -19,7 +19,7 @@ const EVIDENCE: Record<string, string> = {
   note: "a git note says so",
   trailer: "the commit’s Claude-Session trailer names the session",
   rewritten: "the session made a commit with this subject at this time",
-  time: "the session worked on this branch at that time",
+  time: "the session worked here at that time",
 };
 
 export function ReviewPage({ route }: { route: ReviewRoute }) {
@@ -39,9 +39,9 @@ export function ReviewPage({ route }: { route: ReviewRoute }) {
 }
 
 function Found({ review, route }: { review: Review; route: ReviewRoute }) {
-  const turns = new Map(review.turns.map((turn) => [nameOf(turn), turn]));
+  const turns = new Map(review.turns.map((turn) => [keyOf(turn), turn]));
   const sha = review.last.slice(0, SHORT_SHA);
-  const command = `reread review ${sha}~1..${sha} --replace-likely -f md`;
+  const command = `reread review '${sha}^!' --replace-likely -f md`;
   return (
     <>
       {review.commits.map((commit) => (
@@ -50,7 +50,7 @@ function Found({ review, route }: { review: Review; route: ReviewRoute }) {
       <h2>Prompts, in order</h2>
       <ol className="review-turns">
         {review.turns.map((turn) => (
-          <Turn key={nameOf(turn)} turn={turn} />
+          <Turn key={keyOf(turn)} turn={turn} />
         ))}
       </ol>
       <p className="review-actions">
@@ -61,7 +61,9 @@ function Found({ review, route }: { review: Review; route: ReviewRoute }) {
   );
 }
 
-const nameOf = ({ session, turn }: { session: string; turn: number | null }): string => `${session.slice(0, SHORT_ID)}${turn === null ? "" : ` turn ${turn}`}`;
+type Place = { session: string; turn: number | null };
+const keyOf = ({ session, turn }: Place): string => `${session} ${turn}`;
+const nameOf = ({ session, turn }: Place): string => `${session.replace(/^session_/, "").slice(0, SHORT_ID)}${turn === null ? "" : ` turn ${turn}`}`;
 
 function Commit({ commit, turns }: { commit: ReviewCommit; turns: Map<string, ReviewTurn> }) {
   const left = commit.lines - commit.by_sessions;
@@ -77,8 +79,8 @@ function Commit({ commit, turns }: { commit: ReviewCommit; turns: Map<string, Re
       </p>
       <ul className="review-parts">
         {commit.turns.map((part) => (
-          <li key={nameOf(part)}>
-            <TurnLink part={part} known={turns.get(nameOf(part))?.prompt !== null} />{" "}
+          <li key={keyOf(part)}>
+            <TurnLink part={part} known={turns.get(keyOf(part))?.prompt !== null} />{" "}
             <span className="quiet">
               {part.lines > 0 && `${plural(part.lines, "line")}; `}
               {part.guess && "a guess: "}
