@@ -20,7 +20,7 @@ from reread.cli.review import Revision
 )
 @click.option("--write", is_flag=True, help="Write which session and turn wrote the lines of these commits.")
 @click.option("--with-prompts", "prompts", is_flag=True, help="Also write the beginning of each prompt, redacted.")
-@click.option("--replace-likely", is_flag=True, help="Also replace what only may be a secret in prompts.")
+@click.option("--replace-likely", is_flag=True, help="Also replace what only may be a secret.")
 @click.option("--remove", is_flag=True, help="Remove the notes about these commits.")
 @json_option
 @root_options
