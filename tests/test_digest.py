@@ -1,7 +1,9 @@
 """The digest: what it says of the samples, that its sums are those of usage, that it is safe to read and to send."""
 
 import json
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 from command import run
@@ -12,12 +14,12 @@ from reread.reports.digest_report import Digest
 from reread.reports.digest_report import _runs_tests as runs_tests  # pyright: ignore[reportPrivateUsage]
 
 SAMPLES = Path(reread.__file__).parent / "samples"
-PERIOD = {"since": "2026-11-09", "until": "2026-11-12", "tz": "UTC", "root": SAMPLES}
+PERIOD: dict[str, Any] = {"since": "2026-11-09", "until": "2026-11-12", "tz": "UTC", "root": SAMPLES}
 
 
 @pytest.fixture(name="made", scope="module")
 def _made() -> Digest:
-    return reread.digest(**PERIOD)  # pyright: ignore[reportArgumentType]
+    return reread.digest(**PERIOD)
 
 
 def test_a_session_is_told_by_what_it_did(made: Digest) -> None:
@@ -38,19 +40,28 @@ def test_a_session_is_told_by_what_it_did(made: Digest) -> None:
 
 
 def test_its_cost_is_that_of_usage(made: Digest) -> None:
-    counted = reread.usage(by="project", **PERIOD)  # pyright: ignore[reportArgumentType]
+    counted = reread.usage(by="project", **PERIOD)
     assert made.cost_usd == pytest.approx(float(counted.totals.cost_usd or 0))
-    costs = {row["project"]: float(row.usage.cost_usd) for row in counted.rows}
+    costs = {row["project"]: float(row.usage.cost_usd or 0) for row in counted.rows}
     assert {one.project: pytest.approx(one.cost_usd) for one in made.projects} == costs
 
 
 def test_only_what_was_done_in_the_period_counts(made: Digest) -> None:
-    day = reread.digest(**{**PERIOD, "since": "2026-11-11", "until": "2026-11-11"})  # pyright: ignore[reportArgumentType]
+    day = reread.digest(**{**PERIOD, "since": "2026-11-11", "until": "2026-11-11"})
     prompts = [prompt for project in day.projects for one in project.sessions for prompt in one.prompts]
     assert prompts == [
         "Morning. Write the release note for 0.5.0: what is new, what to do when upgrading. Half a page."
     ]
     assert 0 < day.cost_usd < made.cost_usd
+
+
+def test_what_only_agents_did_counts() -> None:
+    period = {**PERIOD, "since": datetime(2026, 11, 10, 15, 21, 10, tzinfo=UTC)}
+    period["until"] = period["since"] + timedelta(seconds=20)
+    (project,) = reread.digest(**period).projects
+    assert [(one.session[:8], one.prompts) for one in project.sessions] == [("c3e81f6d", [])]
+    assert project.cost_usd > 0
+    assert project.cost_usd == pytest.approx(float(reread.usage(**period).totals.cost_usd or 0))
 
 
 def test_texts_are_escaped(made: Digest) -> None:

@@ -74,6 +74,31 @@ def test_today_and_budgets_are_what_was_counted(monkeypatch: pytest.MonkeyPatch)
     assert text("{today} · {left} · {cost}") == "$1.23", "that was yesterday"
 
 
+@pytest.mark.parametrize(
+    ("budget", "counts"),
+    [
+        ({}, True),
+        *(({"project": name}, True) for name in ("shop", "Shop", "/work", "/work/shop")),
+        *(({"project": name}, False) for name in ("harbor", "/work/sho", "/work/shop/below", "7")),
+        *(({"model": name}, True) for name in ("opus", "claude-opus-*", "claude-opus-5-5")),
+        *(({"model": name}, False) for name in ("sonnet", "claude-opus", "op", "5", "*sonnet*")),
+        ({"project": "shop", "model": "sonnet"}, False),
+    ],
+)
+def test_of_budgets_only_those_count_that_the_session_adds_to(budget: dict[str, str], counts: bool) -> None:
+    know_spending(budgets=[{"left_usd": 5, **budget}, {"left_usd": 9}])
+    model = {"id": "claude-opus-5-5[1m]"}
+    assert text("{left}", model=model) == ("$5.00" if counts else "$9.00")
+    assert text("{left}", model=[7], workspace=7, cwd=None) == ("$9.00" if budget else "$5.00")
+
+
+def know_spending(**fields: Any) -> None:
+    """Write down what is spent today."""
+    cache = Path(status_line.cache_file(status_line.SPENDING))
+    cache.parent.mkdir(parents=True, exist_ok=True)
+    cache.write_text(json.dumps({"at": time.time(), "from": 0, "until": SOON, "today_usd": 0, **fields}))
+
+
 def test_the_end_of_a_transcript_says_how_long_the_cache_is_warm(tmp_path: Path) -> None:
     stamp = time.strftime("%Y-%m-%dT%H:%M:%S.000Z", time.gmtime())
     for field, seconds in (("ephemeral_5m_input_tokens", 300), ("ephemeral_1h_input_tokens", 3600)):
@@ -110,10 +135,7 @@ BAD = [
 
 @pytest.mark.parametrize("data", BAD, ids=range(len(BAD)))
 def test_junk_is_an_empty_line_and_no_error(data: bytes) -> None:
-    known = {"at": time.time(), "from": 0, "until": SOON, "today_usd": 0}
-    cache = Path(status_line.cache_file(status_line.SPENDING))
-    cache.parent.mkdir(parents=True, exist_ok=True)
-    cache.write_text(json.dumps(known))
+    know_spending()
     assert text("today {today}") == "today $0.00"
     done = run("statusline", stdin=data)
     assert (done.stdout, done.stderr, done.returncode) == ("\n", "", 0)

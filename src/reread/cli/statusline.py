@@ -19,8 +19,8 @@ def statusline(ctx: click.Context, template: str | None, install: bool, yes: boo
     """Print one line for Claude Code's status line.
 
     Reads the JSON that Claude Code gives a status line on standard input. The line says what this session and today
-    cost, what is left of the tightest budget, how full the context is, until when the cache is warm, and the rate
-    limits. Fields for --format: {cost} {today} {left} {context} {cache} {limits} {model} {project}.
+    cost, what is left of the tightest budget that counts this session, how full the context is, until when the cache is
+    warm, and the rate limits. Fields for --format: {cost} {today} {left} {context} {cache} {limits} {model} {project}.
 
     What today costs is counted in the background, at most once a minute. On anything but such JSON, and after
     0.8 seconds, it prints an empty line. It always exits with 0, except with --install if you say no.

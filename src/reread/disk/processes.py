@@ -89,7 +89,8 @@ class ClientProcesses:
         """Return the clients of this user by folder, the newest first; None if the system does not tell."""
         if not HAS_PROC:
             return None
-        pids = {int(path.name) for path in PROC.iterdir() if path.name.isdigit()}
+        with os.scandir(PROC) as entries:
+            pids = {int(entry.name) for entry in entries if entry.name.isdigit()}
         self._known = {pid: self._known[pid] if pid in self._known else _client(pid) for pid in pids}
         found: dict[str, list[Process]] = {}
         for client in self._known.values():

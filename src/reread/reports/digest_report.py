@@ -201,11 +201,11 @@ def _made(session: Session, header: Header, window: tuple[float, float], costs: 
     def is_within(when: datetime | None) -> bool:
         return when is not None and window[0] <= when.timestamp() < window[1]
 
-    messages = [message for message in session.messages if is_within(message.timestamp)]
+    threads = (session.conversation, *session.agents.values())  # an agent may work on when nobody says anything
+    messages = [message for thread in threads for message in thread.messages if is_within(message.timestamp)]
     if not any(message.kind in ("prompt", "response", "command") for message in messages):
         return None
     times = [message.timestamp for message in messages if message.timestamp is not None]
-    threads = (session.conversation, *session.agents.values())
     calls = [call for thread in threads for call in thread.calls if is_within(call.started)]
     made = {call.id for call in calls}
     facts = [fact for fact in session_facts(session).calls if fact.id in made]
@@ -220,7 +220,10 @@ def _made(session: Session, header: Header, window: tuple[float, float], costs: 
         prompts=[
             cut_words(one_line(message.text, LONGEST_SCANNED), PROMPT)
             for message in messages
-            if message.kind == "prompt" and message.author == "person" and message.active
+            if message.conversation is session.conversation
+            and message.kind == "prompt"
+            and message.author == "person"
+            and message.active
         ],
         files=_added_up(
             DigestFile(fact.file, fact.lines_added, fact.lines_removed)

@@ -65,7 +65,7 @@ def status_text(data: bytes, template: str = DEFAULT) -> str:
         return ""
     if limits:
         _keep(RATE_LIMITS, {"rate_limits": limits})
-    values |= _spent(_spending())
+    values |= _spent(given, _spending())
     parts = (_filled(part, values) for part in template.split(" · "))
     return " · ".join(part for part in parts if part)[:LONGEST]
 
@@ -95,21 +95,46 @@ def _values(given: dict[str, object], limits: dict[str, object]) -> dict[str, st
         used = _used_share(context)
     if expires is None and not cache:
         expires = _cache_end(given.get("transcript_path"))
-    folder = _part(given, "workspace").get("project_dir") or given.get("cwd")
     return {
         "cost": _money(_number(_part(given, "cost").get("total_cost_usd"))),
         "context": "" if used is None else f"{used:.0f}%",
         "cache": _clock(expires) if expires is not None and expires > now_seconds() else "",
         "limits": ", ".join(filter(None, (limit_text(name, limit) for name, limit in limits.items()))),
         "model": _text(_part(given, "model").get("display_name")),
-        "project": os.path.basename(_text(folder).rstrip("/")),
+        "project": _text(os.path.basename(_folder(given).rstrip("/"))),
     }
 
 
-def _spent(spending: dict[str, object]) -> dict[str, str]:
-    lefts = [_number(_dict(one).get("left_usd")) for one in _list(spending.get("budgets"))]
+def _folder(given: dict[str, object]) -> str:
+    folder = _part(given, "workspace").get("project_dir") or given.get("cwd")
+    return folder if isinstance(folder, str) else ""
+
+
+def _spent(given: dict[str, object], spending: dict[str, object]) -> dict[str, str]:
+    budgets = [one for one in map(_dict, _list(spending.get("budgets"))) if _counts(one, given)]
+    lefts = [_number(one.get("left_usd")) for one in budgets]
     least = min((left for left in lefts if left is not None), default=None)
     return {"today": _money(_number(spending.get("today_usd"))), "left": _money(least)}
+
+
+def _counts(budget: dict[str, object], given: dict[str, object]) -> bool:
+    """True if what this session costs counts for a budget: it is for all, for its project or for its model."""
+    folder, project, model = _folder(given).lower(), budget.get("project"), budget.get("model")
+    if isinstance(project, str):
+        name = project.lower().rstrip("/")
+        if not f"{folder}/".startswith(f"{name}/") and name not in folder.replace("\\", "/").split("/"):
+            return False
+    id = _part(given, "model").get("id")
+    return not isinstance(model, str) or (isinstance(id, str) and _fits(id.partition("[")[0], model))
+
+
+def _fits(model: str, pattern: str) -> bool:
+    """True if a model has an id, or is of a family, or fits a pattern with asterisks."""
+    if "*" not in pattern:
+        return pattern == model or (pattern.isalpha() and pattern in model.split("-"))
+    import fnmatch
+
+    return fnmatch.fnmatchcase(model, pattern)
 
 
 def _filled(part: str, values: dict[str, str]) -> str:
