@@ -37,7 +37,7 @@ def test_a_request_shows_all_of_it_closed_or_what_it_changed() -> None:
     thread = thread_of(made)
     whole = request_body(thread, 4, changes=False, whole=False)
     sections = [node for node in whole.nodes if isinstance(node, Section)]
-    assert whole.verified and len(sections) == len(whole.nodes) and not any(one.open for one in sections)
+    assert whole.proof == "verified" and len(sections) == len(whole.nodes) and not any(one.open for one in sections)
     messages = [in_blocks(message) for message in made.sent[3]["messages"]]
     titles = [one.title for one in sections]
     assert titles[0] == "Parameters" and titles[1].startswith("System 1 · ") and "2 tools" in titles

@@ -8,10 +8,15 @@ from typing import Any
 
 import pytest
 from command import run
-from requested import RequestedSession, conversation, in_blocks
+from requested import RequestedSession, conversation, in_blocks, text_of, unmarked
 
 import reread
 from reread.base.canonical_json import canonical
+from reread.model.request_changes import RequestChange
+from reread.reader.request_view import request_body
+from reread.reader.session_view import SessionView
+from reread.render.request_listing import change_title, proof_text
+from reread.tools.nodes import Note
 
 HELLO = {"role": "user", "content": "Hello"}
 
@@ -103,7 +108,7 @@ def test_a_request_whose_words_were_left_out_is_rebuilt_and_not_proven(name: str
     for request in requests:
         assert request.tools and request.system and not request.verified
         assert all(part.startswith("message ") for part in request.missing)
-        assert len(request.messages) == len(request.message_hashes) - len(request.missing) > 0
+        assert request.messages.count(None) == len(request.missing) < len(request.messages)
 
 
 def test_a_changed_word_is_noticed() -> None:
@@ -118,7 +123,54 @@ def test_a_changed_word_is_noticed() -> None:
         assert not any(request.verified for request in session.requests)
     changed = reread.open(data.replace(b"Question 1", b"Question 9"))
     assert changed.requests[0].missing == ["message 2 of 2"]
-    assert not changed.requests[0].verified
+    assert changed.requests[0].proof == "incomplete"
+
+
+def test_a_message_that_is_missing_keeps_its_place(tmp_path: Path) -> None:
+    made = conversation(2)
+    path = tmp_path / f"{made.id}.jsonl"
+    path.write_bytes(made.data.replace(b"line 1", b"gone 1"))
+    request = reread.open(path).requests[3]
+    sent = [in_blocks(message) for message in made.sent[3]["messages"]]
+    assert request.messages == [None if n == 3 else unmarked(message) for n, message in enumerate(sent)]
+    assert request.body["messages"] == [None if n == 3 else message for n, message in enumerate(sent)]
+    assert request.missing == ["message 4 of 8"]
+    shown = run("show", str(path), "--request", "4").stdout
+    assert "\nMessage 4 · missing\n" in shown and "\nMessage 8 · user · cached up to here\n" in shown
+    assert "not verified; missing: message 4 of 8" in shown
+    value = json.loads(run("show", str(path), "--request", "4", "-f", "json").stdout)
+    assert (value["messages"][3], value["proof"]) == (None, "incomplete")
+    stat = run("diff", f"{path}:req1", f"{path}:req2", "--stat").stdout
+    assert "+ message 4 · missing" in stat
+    assert "message 4" not in run("diff", f"{path}:req3", f"{path}:req4", "--stat").stdout  # missing in both alike
+    context = reread.open(path).context(request=4)
+    assert context.bytes == sum(part.bytes for part in context.parts) == len(text_of(request.body).encode())
+    shown = run("context", str(path)).stdout
+    assert "Bytes are those of what the transcript has; not verified; missing: message 4 of 8." in shown
+    thread = SessionView(reread.open(path), "key").thread()
+    notes = [node.text for node in request_body(thread, 4, changes=False, whole=False).nodes if isinstance(node, Note)]
+    assert notes == ["Message 4 · missing"]
+
+
+def test_messages_keep_their_places_after_those_of_a_request_that_is_gone() -> None:
+    made = conversation(2)
+    lines = [line for line in made.lines if line.get("id") != "request-3"]
+    request = reread.open("".join(json.dumps(line) + "\n" for line in lines).encode()).requests[2]
+    assert request.missing == ["messages of an earlier request"]
+    assert request.messages[:6] == [None] * 6 and len(request.messages) == 8
+    assert "cache_control" in request.body["messages"][7]["content"][-1]
+
+
+def test_edited_messages_of_which_one_is_missing_say_which() -> None:
+    changes = [
+        RequestChange(part="message", change="edited", name="4", before=before, after=after)
+        for before, after in ((None, HELLO), (HELLO, None), (None, None))
+    ]
+    assert list(map(change_title, changes)) == [
+        "message 4 · user · missing before",
+        "message 4 · user · missing now",
+        "message 4 · missing before · missing now",
+    ]
 
 
 def test_user_rows_without_an_answer_between_them_are_one_message() -> None:
@@ -150,6 +202,20 @@ def test_what_is_missing_is_said(fields: dict[str, Any], missing: list[str]) -> 
     assert request.missing == missing
     assert request.verified is ("withheld" in fields)
     assert isinstance(request.body, dict)
+
+
+@pytest.mark.parametrize(
+    ("fields", "text"),
+    [
+        ({}, "verified: the client's digest is equal"),
+        ({"requestDigest": None}, "not verified: the client wrote no digest"),
+        ({"requestDigest": "0" * 64}, "not verified: the client's digest is another"),
+        ({"tail": ["0" * 64]}, "not verified; missing: message 1 of 1"),
+    ],
+)
+def test_a_request_that_is_not_proven_says_why(fields: dict[str, Any], text: str) -> None:
+    request = reread.open(hello(**fields).data).requests[0]
+    assert proof_text(request.proof, request.missing) == text
 
 
 def test_requests_that_refer_to_each_other_end() -> None:
@@ -216,7 +282,7 @@ def test_an_agent_has_its_own_and_may_continue_the_main_thread(tmp_path: Path) -
     assert (len(session.requests), len(agent.requests)) == (2, 1)
     request = agent.requests[0]
     assert request.agent is agent
-    assert [message["content"][0]["text"] for message in request.messages][-1] == "Look around"
+    assert request.messages[-1] == in_blocks({"role": "user", "content": "Look around"})
     assert request.verified and not request.missing
     assert pickle.loads(pickle.dumps(session.requests[1])).id == session.requests[1].id
 

@@ -9,10 +9,11 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar, cast, overload
 
 from reread.base.canonical_json import CACHE_MARK, canonical
+from reread.base.choices import RequestProof
 from reread.base.coerce import as_dict, as_list, as_str
 from reread.base.times import parse_timestamp
 from reread.model.metadata import Metadata
-from reread.model.request_index import RequestIndex
+from reread.model.request_index import NOT_NOTED, RequestIndex
 
 if TYPE_CHECKING:
     from reread.records.types.api import CacheMark
@@ -91,16 +92,13 @@ class RequestContent:
         """The hash of each message: equal in two requests if the messages are."""
         return self._hashes[0]
 
-    def _messages(self) -> list[dict[str, Any] | None]:
+    @property
+    def messages(self) -> list[dict[str, Any] | None]:
+        """Its messages, without cache marks; a text alone is one block. None stands for one that is missing."""
         hashes = self.message_hashes
         self._index.find(hashes, self.record)
         homes = map(self._index.home, hashes)
         return [home.message(hash) if home else None for home, hash in zip(homes, hashes, strict=True)]
-
-    @property
-    def messages(self) -> list[dict[str, Any]]:
-        """The messages that the transcript has, without cache marks; a text alone is one block."""
-        return [message for message in self._messages() if message is not None]
 
     def rows(self, number: int) -> Sequence[int]:
         """Return the records that one of its messages was made of, by index; none if it stands in no row."""
@@ -114,13 +112,20 @@ class RequestContent:
         from reread.records.types.api import CacheMark  # loaded late: few verbs need the structs of records
 
         noted = map(as_dict, as_list(self._note.get("cacheControl")))
-        return [CacheMark(path=as_list(mark.get("path")), value=as_dict(mark.get("value"))) for mark in noted]
+        return [
+            CacheMark(path=cast(list[str | int], mark["path"]), value=as_dict(mark.get("value")))
+            for mark in noted
+            if isinstance(mark.get("path"), list) and all(isinstance(step, str | int) for step in mark["path"])
+        ]
 
     @property
     def body(self) -> dict[str, Any]:
-        """The whole request, with its cache marks: what was sent, without what the client never notes."""
+        """The whole request, with its cache marks: what was sent, without what the client never notes.
+
+        None stands for a message that is missing.
+        """
         body = deepcopy({**(self._shape or {}), **self.params, MESSAGES: self.messages})
-        for mark in self.cache_marks if self._hashes[1] else ():
+        for mark in self.cache_marks:
             _set_mark(body, mark)
         return body
 
@@ -136,20 +141,28 @@ class RequestContent:
         out = ["system prompt and tools"] if self._shape is None else []
         if not complete:
             out.append("messages of an earlier request")
-        self._index.find(hashes, self.record)
-        gone = [n for n, hash in enumerate(hashes, 1) if self._index.home(hash) is None]
+        gone = [n for n, message in enumerate(self.messages, 1) if message is None and hashes[n - 1] != NOT_NOTED]
         out += [f"message {n} of {len(hashes)}" for n in gone]
         if isinstance(self._note.get("cut"), dict):
             out.append("what the client cut out before it noted the request")
         return out + [f"parameter {name}" for name in as_list(self._note.get("withheld"))]
 
     @cached_property
+    def proof(self) -> RequestProof:
+        """Whether the digest that the client wrote proves what was rebuilt, or why it does not."""
+        if self.digest is None:
+            return "no_digest"
+        try:
+            if self._digest() == self.digest:
+                return "verified"
+        except ValueError:  # nested too deep to be hashed
+            return "different"
+        return "incomplete" if self.missing else "different"
+
+    @property
     def verified(self) -> bool:
         """True if the digest of what was rebuilt is the one that the client wrote."""
-        try:
-            return self.digest is not None and self._digest() == self.digest
-        except ValueError:
-            return False
+        return self.proof == "verified"
 
     def _digest(self) -> str:
         hashes, complete = self._hashes

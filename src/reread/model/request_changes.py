@@ -27,6 +27,7 @@ class RequestChange(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     """The parameter, the tool, or the position of a block or message from 1, in the later request if it is there."""
     before: Any = None
+    """None if there was nothing, or a message that is missing in the transcript."""
     after: Any = None
 
 
@@ -34,10 +35,20 @@ def request_changes(before: RequestContent, after: RequestContent) -> list[Reque
     """Return what a request added, dropped and edited since another one."""
     return [
         *_by_name("param", before.params, after.params),
-        *_by_position("system", before.system, after.system),
+        *_by_position("system", *map(_keyed, (before.system, after.system))),
         *_by_name("tool", _named(before.tools), _named(after.tools)),
-        *_by_position("message", before.messages, after.messages),
+        *_by_position("message", *map(_messages, (before, after))),
     ]
+
+
+def _keyed(items: Sequence[Any]) -> list[tuple[bytes, Any]]:
+    return [(_key(item), item) for item in items]
+
+
+def _messages(request: RequestContent) -> list[tuple[bytes, Any]]:
+    """Return the messages of a request, each with what it is compared by: one that is missing by its hash."""
+    pairs = zip(request.message_hashes, request.messages, strict=True)
+    return [(hash.encode("utf-8", "surrogatepass") if item is None else _key(item), item) for hash, item in pairs]
 
 
 def _named(tools: Sequence[Any]) -> dict[str, Any]:
@@ -54,9 +65,11 @@ def _by_name(part: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> 
             yield RequestChange(part=part, change=EDITED, name=name, before=before[name], after=after[name])
 
 
-def _by_position(part: str, before: Sequence[Any], after: Sequence[Any]) -> Iterator[RequestChange]:
-    """Compare two sequences; items that stand in the place of others are edited ones."""
-    old, new = [_key(item) for item in before], [_key(item) for item in after]
+def _by_position(
+    part: str, before: Sequence[tuple[bytes, Any]], after: Sequence[tuple[bytes, Any]]
+) -> Iterator[RequestChange]:
+    """Compare two sequences by their keys; items that stand in the place of others are edited ones."""
+    old, new = [key for key, _ in before], [key for key, _ in after]
     start = next((n for n, (a, b) in enumerate(zip(old, new, strict=False)) if a != b), min(len(old), len(new)))
     rest = (old[start:], new[start:])
     blocks = [("replace", 0, len(rest[0]), 0, len(rest[1]))]
@@ -73,8 +86,8 @@ def _by_position(part: str, before: Sequence[Any], after: Sequence[Any]) -> Iter
                 part=part,
                 change=change,
                 name=str((gone if change == DROPPED else came) + 1),
-                before=before[gone] if change != ADDED else None,
-                after=after[came] if change != DROPPED else None,
+                before=before[gone][1] if change != ADDED else None,
+                after=after[came][1] if change != DROPPED else None,
             )
 
 

@@ -25,6 +25,10 @@ from reread.records.decode import Records
 
 ROWS = ("user", "assistant")
 NO_BASE = -1
+NOT_NOTED = "?"
+"""Stands for the hash of a message that only an earlier request has, which is gone."""
+MOST_MESSAGES = 10_000
+"""A note may claim to keep any number of messages of an earlier request."""
 T = TypeVar("T")
 
 
@@ -116,11 +120,14 @@ class RequestIndex:
     def _note(self, record: int) -> RequestNote:
         value = self.value(record)
         tail = [item if isinstance(item, str) else "" for item in as_list(value.get("tail"))]
-        keep = max(0, as_int(value.get("keep")) or 0)
+        keep = min(max(0, as_int(value.get("keep")) or 0), MOST_MESSAGES)
         return RequestNote(record, as_str(value.get("id")) or "", as_str(value.get("base")), NO_BASE, keep, tail)
 
     def hashes(self, number: int) -> tuple[list[str], bool]:
-        """Return the hashes of a request's messages, and whether the requests that it continues have all of them."""
+        """Return the hashes of a request's messages, and whether the requests that it continues have all of them.
+
+        Those that they do not have are NOT_NOTED, so that each message has its place.
+        """
         notes = self.notes
         pieces: list[tuple[int, list[str]]] = []
         out: list[str] = []
@@ -136,7 +143,7 @@ class RequestIndex:
             at = note.base
         for keep, tail in reversed(pieces):
             complete = complete and len(out) == keep
-            out += tail
+            out += [NOT_NOTED] * (keep - len(out)) + tail
         self._last = (number, out, complete)
         return list(out), complete
 
@@ -153,6 +160,8 @@ class RequestIndex:
 
     def home(self, hash: str) -> RequestIndex | None:
         """Return the index of the thread that has a message, or a system prompt with tools; None if none has it."""
+        if hash == NOT_NOTED:
+            return None
         if self._has(hash):
             return self
         for other in self._others():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
+from reread.base.choices import RequestProof
 from reread.reader.schema import CutNode, Value
 from reread.session.context_parts import Context
 from reread.tools.nodes import Node
@@ -50,8 +51,8 @@ class RequestBody(Value, frozen=True):
 
     info: RequestInfo
     requests: int
-    verified: bool
-    """True if the client's digest proves it."""
+    proof: RequestProof
+    """Whether the client's digest proves it, or why it does not."""
     missing: list[str]
     nodes: list[Node]
     cut: list[CutNode]

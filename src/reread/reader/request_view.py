@@ -16,7 +16,7 @@ from reread.reader.request_schema import RequestBody, RequestContext, RequestInf
 from reread.reader.thread_view import ThreadView
 from reread.reader.trim import Trimmer
 from reread.render.format import cache_break_text
-from reread.render.request_listing import comparable_text, sent_text
+from reread.render.request_listing import change_title, comparable_text, sent_text
 from reread.session.context_parts import context_at, no_request_text
 from reread.tools._diff import compute_hunks
 from reread.tools.nodes import Code, Data, Diff, Node, Note, Section
@@ -54,7 +54,7 @@ def request_body(thread: ThreadView, number: int, *, changes: bool, whole: bool)
     return RequestBody(
         info=_info(thread, request),
         requests=len(requests),
-        verified=request.verified,
+        proof=request.proof,
         missing=request.missing,
         nodes=trimmer.nodes(nodes),
         cut=trimmer.cut,
@@ -97,10 +97,13 @@ def _content(request: Request) -> Iterator[Node]:
         tools = [_tool(as_dict(tool)) for tool in request.tools]
         yield Section(title=plural(tools, "tool"), nodes=tools, open=False)
     for n, message in enumerate(request.messages):
+        mark = cached[("messages", n) in marks]
+        if message is None:
+            yield Note(text=f"Message {n + 1} · missing{mark}")
+            continue
         blocks = [sent_text(block) for block in as_list(message.get("content"))]
         role = as_str(message.get("role")) or "?"
-        size, mark = _size("".join(blocks)), cached[("messages", n) in marks]
-        title = f"{n + 1} {role} · {size}{mark} · {_beginning(next(iter(blocks), ''))}"
+        title = f"{n + 1} {role} · {_size(''.join(blocks))}{mark} · {_beginning(next(iter(blocks), ''))}"
         names = (f"message {n + 1}, block {number}" for number in range(1, len(blocks) + 1))
         nodes: list[Node] = [Code(text=text, path=name) for text, name in zip(blocks, names, strict=True)]
         yield Section(title=title, nodes=nodes, open=False)
@@ -123,9 +126,7 @@ def _changes(before: Request | None, request: Request) -> Iterator[Node]:
         yield Note(text="Equal to the request before.")
     for change in changes:
         old, new = comparable_text(change.before), comparable_text(change.after)
-        value = change.before if change.after is None else change.after
-        role = as_str(as_dict(value).get("role")) if change.part == "message" else None
-        name = f"{change.part} {change.name}{f' · {role}' if role else ''}"
+        name = change_title(change)
         if change.change in _SIGNS:
             text = old or new
             title = f"{_SIGNS[change.change]} {name} · {_size(text)} · {_beginning(text)}"

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from reread.base import jsontext
+from reread.base.choices import RequestProof
 from reread.base.coerce import as_dict, as_list, as_str
 from reread.base.format import date_text, number_text, size_text
 from reread.base.text import cell_width, pad, plural, truncate
@@ -14,10 +15,18 @@ from reread.model.request_changes import ADDED, DROPPED, RequestChange
 from reread.render.file_listing import diff_lines
 from reread.render.listings import NAME, PLAIN, QUIET, STRONG, Span
 from reread.render.sanitize import safe
+from reread.render.usage_table import bar
 from reread.session.context_parts import Context, ContextPart
 from reread.tools._diff import compute_hunks
 
 BAR, NAMES = 24, 44
+MISSING = "missing"
+PROOFS: dict[RequestProof, str] = {
+    "verified": "verified: the client's digest is equal",
+    "no_digest": "not verified: the client wrote no digest",
+    "incomplete": "not verified",
+    "different": "not verified: the client's digest is another",
+}
 LONG = 12
 """So many lines of a text are shown, unless all are asked for."""
 SIGNS = {ADDED: ("added", "+"), DROPPED: ("removed", "−")}
@@ -50,7 +59,7 @@ def request_lines(request: Request, count: int, *, full: bool = False) -> Iterat
     place = f" · turn {turn.index}" if turn is not None else ""
     agent = f" · agent {safe(request.agent.id)}" if request.agent is not None else ""
     yield [(STRONG, f"Request {request.number} of {count}"), (QUIET, f"{agent}{place}{when}")]
-    yield [(PLAIN, proof_text(request.verified, request.missing))]
+    yield [(PLAIN, proof_text(request.proof, request.missing))]
     answer = safe(response.id) if response is not None else "none"
     yield [(QUIET, f"answered by {answer} · {safe(request.model or 'no model')} · {safe(request.query_source or '')}")]
     for name, value in request.params.items():
@@ -73,16 +82,18 @@ def request_lines(request: Request, count: int, *, full: bool = False) -> Iterat
             yield [(QUIET, f"    {safe(_json(tool.get('input_schema')))}")]
     for n, message in enumerate(request.messages):
         cached = any(mark[:2] == ("messages", n) for mark in marks)
-        role = safe(as_str(message.get("role")) or "?")
+        role = MISSING if message is None else safe(as_str(message.get("role")) or "?")
         title = f"Message {n + 1} · {role}{' · cached up to here' if cached else ''}"
-        for number, block in enumerate(as_list(message.get("content"))):
+        if message is None or not message.get("content"):
+            yield []
+            yield [(STRONG, title)]
+        for number, block in enumerate(as_list(as_dict(message).get("content"))):
             yield from _block(title if not number else "", sent_text(block), full)
 
 
-def proof_text(verified: bool, missing: Sequence[str]) -> str:
+def proof_text(proof: RequestProof, missing: Sequence[str]) -> str:
     """Return whether a request is proven, and what is missing of it."""
-    proof = "verified: the client's digest is equal" if verified else "not verified: the client's digest is another"
-    return f"{proof}; missing: {', '.join(map(safe, missing))}" if missing else proof
+    return f"{PROOFS[proof]}; missing: {', '.join(map(safe, missing))}" if missing else PROOFS[proof]
 
 
 def _block(title: str, text: str, full: bool) -> Iterator[list[Span]]:
@@ -123,9 +134,7 @@ def request_change_lines(changes: Sequence[RequestChange], *, stat: bool = False
     for change in changes:
         style, sign = SIGNS.get(change.change, (NAME, "~"))
         value = change.before if change.after is None else change.after
-        role = as_str(as_dict(value).get("role")) if change.part == "message" else None
-        title = f"{sign} {change.part} {safe(change.name)}{f' · {safe(role)}' if role else ''}"
-        yield [(style, title), (QUIET, f"  {size_text(len(_json(value)))}")]
+        yield [(style, f"{sign} {safe(change_title(change))}"), (QUIET, f"  {size_text(len(_json(value)))}")]
         if stat:
             continue
         before, after = (comparable_text(one) for one in (change.before, change.after))
@@ -134,6 +143,19 @@ def request_change_lines(changes: Sequence[RequestChange], *, stat: bool = False
                 yield [(style, f"  {sign} {safe(truncate(line, 400))}")]
         else:
             yield from diff_lines(f"{change.part} {change.name}", compute_hunks(before, after))
+
+
+def change_title(change: RequestChange) -> str:
+    """Return what a change is about: its part and name, of a message also the role, or that it is missing."""
+    sides = {"before": change.before, "now": change.after}
+    if change.change in SIGNS:
+        sides = {"": sides["before" if change.change == DROPPED else "now"]}
+    title = f"{change.part} {change.name}"
+    if change.part != "message":
+        return title
+    roles = [role for value in sides.values() if (role := as_str(as_dict(value).get("role")))]
+    gone = [f"{MISSING} {side}".strip() for side, value in sides.items() if value is None]
+    return " · ".join([title, *roles[-1:], *gone])
 
 
 def comparable_text(value: Any) -> str:
@@ -158,17 +180,18 @@ def context_lines(context: Context, *, width: int | None = None) -> Iterator[lis
         (STRONG, f"{tokens} · {size_text(context.bytes)}"),
         (QUIET, f" · {place} · {request} · {safe(context.model or '')}"),
     ]
-    if context.estimate:
+    if context.proof is None:
         yield [(QUIET, "An estimate: the client noted no request, so these are the messages of the transcript.")]
     else:
-        yield [(QUIET, f"Bytes are exact; {proof_text(context.verified, context.missing)}.")]
+        exact = "Bytes are those of what the transcript has" if context.missing else "Bytes are exact"
+        yield [(QUIET, f"{exact}; {proof_text(context.proof, context.missing)}.")]
     if context.scaled:
         yield [(QUIET, "Tokens are scaled: the API reports their sum, which is shared out by bytes.")]
-    bar = BAR if width is None else max(6, min(BAR, width - NAMES - 24))
+    cells = BAR if width is None else max(6, min(BAR, width - NAMES - 24))
     largest = max((_weight(part, context) for part in context.parts), default=0) or 1
     for part in context.parts:
         share = _weight(part, context) / largest
-        yield [*_named_part(part), (NAME, "█" * round(share * bar) or ("▏" if share else ""))]
+        yield [*_named_part(part), (NAME, bar(share, cells) or ("▏" if share else ""))]
     for title, sign, parts in (("came in", "+", context.came), ("went out", "−", context.went)):
         if parts:
             yield []

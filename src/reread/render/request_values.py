@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from reread.base.choices import RequestProof
 from reread.model.conversation import Request
 from reread.render.json_values import described_schema
 from reread.session.context_parts import Context, ContextPart
@@ -40,6 +41,8 @@ class RequestValue(msgspec.Struct, frozen=True, kw_only=True):
     """The purpose of the request: sdk, repl_main_thread, agent:…"""
     verified: bool
     """True if the digest that the client wrote proves what was rebuilt."""
+    proof: RequestProof
+    """verified, or why it is not: no_digest (the client wrote none), incomplete (parts are missing), different."""
     missing: list[str]
     """The parts that were sent and cannot be rebuilt, each in words."""
     params: dict[str, Any]
@@ -48,8 +51,8 @@ class RequestValue(msgspec.Struct, frozen=True, kw_only=True):
     """The blocks of its system prompt."""
     tools: list[Any]
     """The definitions of its tools."""
-    messages: list[dict[str, Any]]
-    """Its messages; a text alone is one block."""
+    messages: list[dict[str, Any] | None]
+    """Its messages; a text alone is one block. Null stands for one that is missing."""
     cache_marks: list[CacheMarkValue]
     """Its cache marks."""
 
@@ -67,6 +70,7 @@ def request_value(request: Request) -> RequestValue:
         agent=agent.id if agent is not None else None,
         query_source=request.query_source,
         verified=request.verified,
+        proof=request.proof,
         missing=request.missing,
         params=request.params,
         system=request.system,

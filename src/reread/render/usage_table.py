@@ -210,9 +210,9 @@ def _difference(dollars: float) -> str:
     return f"{money_text(abs(dollars))} {'more' if dollars > 0 else 'less'} than computed"
 
 
-def bar(share: float) -> str:
-    """Return a bar for a share between 0 and 1."""
-    eighths = round(max(0.0, min(1.0, share)) * BAR * 8)
+def bar(share: float, cells: int = BAR) -> str:
+    """Return a bar for a share between 0 and 1, as long as so many cells at most."""
+    eighths = round(max(0.0, min(1.0, share)) * cells * 8)
     return "█" * (eighths // 8) + EIGHTHS[eighths % 8].strip()
 
 

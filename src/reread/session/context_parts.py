@@ -1,8 +1,9 @@
 """The content of the context of an API request: system prompt, tools, memory, prompts, results, and the changes.
 
-Bytes are exact: the parts of a request that the client noted add up to its canonical JSON. Tokens are scaled: the API
-reports only their sum, which is shared out by bytes. For older clients the parts are those that the transcript has,
-and the rest of the tokens is `unrecorded`; such a context is an estimate.
+Bytes are exact: the parts of a request that the client noted add up to its canonical JSON, with null for a message that
+the transcript does not have. Tokens are scaled: the API reports only their sum, which is shared out by bytes. For older
+clients the parts are those that the transcript has, and the rest of the tokens is `unrecorded`; such a context is an
+estimate.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import msgspec
 
 from reread.accounting.billing import charges_of
 from reread.base.canonical_json import canonical
+from reread.base.choices import RequestProof
 from reread.base.coerce import as_dict, as_list, as_str
 from reread.base.text import plural
 from reread.errors import NotFound
@@ -85,10 +87,12 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
     """True if it was put together from the messages of the transcript, because the client noted no request."""
     verified: bool
     """True if the client's digest proves the request."""
+    proof: RequestProof | None
+    """verified, or why it is not: no_digest, incomplete, different; null for an estimate."""
     missing: list[str]
     """The missing parts of the request, in words."""
     bytes: int
-    """The sum of the parts: the size of the request in canonical JSON."""
+    """The sum of the parts: the size of the request in canonical JSON, as far as nothing is missing."""
     tokens: int | None
     """Tokens of the prompt, as the API reported them; the parts add up to it."""
     scaled: bool
@@ -184,6 +188,7 @@ def _noted(request: Request, before: Request | None, agent: str | None) -> Conte
         model=request.model,
         estimate=False,
         verified=request.verified,
+        proof=request.proof,
         missing=request.missing,
     )
 
@@ -230,7 +235,7 @@ def request_sizes(request: Request) -> _Sizes:
         sizes.add(_Key(SYSTEM), _size(block))
     for tool in request.tools:
         sizes.add(_tool_key(as_str(as_dict(tool).get("name")) or ""), _size(tool))
-    _add_messages(sizes, request.messages, {})
+    _add_messages(sizes, [message for message in request.messages if message is not None], {})
     sizes.add(_Key(STRUCTURE), max(0, _size(request.body) - sum(sizes.bytes.values())))
     return sizes
 
@@ -352,6 +357,7 @@ def _estimated(conversation: Conversation, turn: int | None, agent: str | None) 
         model=last.model if last is not None else None,
         estimate=True,
         verified=False,
+        proof=None,
         missing=[],
     )
 

@@ -45,6 +45,7 @@ export interface Context {
   model: string | null;
   estimate: boolean;
   verified: boolean;
+  proof: "verified" | "no_digest" | "incomplete" | "different" | null;
   missing: string[];
   bytes: number;
   tokens: number | null;
@@ -795,7 +796,7 @@ export interface RequestList {
 export interface RequestBody {
   info: RequestInfo;
   requests: number;
-  verified: boolean;
+  proof: "verified" | "no_digest" | "incomplete" | "different";
   missing: string[];
   nodes: Node[];
   cut: CutNode[];

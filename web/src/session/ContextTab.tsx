@@ -77,7 +77,7 @@ function ContextView({ found, fills }: { found: RequestContext; fills: ContextFi
       <p className="note">
         {context.estimate
           ? "An estimate from the messages of the transcript: this client noted no request."
-          : "Bytes are exact. The API reports tokens only as a sum, which is shared out by bytes."}
+          : `${context.missing.length ? "Bytes are those of what the transcript has" : "Bytes are exact"}. The API reports tokens only as a sum, which is shared out by bytes.`}
       </p>
     </>
   );
@@ -125,17 +125,18 @@ function Place({ found: { context, requests } }: { found: RequestContext }) {
   );
 }
 
-export function Proof({ context }: { context: Pick<Context, "verified" | "missing"> & { estimate?: boolean } }) {
-  if (context.estimate) return <span className="muted">estimate</span>;
-  if (context.verified)
+export function Proof({ context }: { context: Pick<Context, "proof" | "missing"> }) {
+  if (context.proof === null) return <span className="muted">estimate</span>;
+  if (context.proof === "verified")
     return (
       <span className="verified" title="The digest that Claude Code wrote proves this request">
         ✓ verified
       </span>
     );
   const missing = context.missing.length ? `missing: ${context.missing.join(", ")}` : "";
+  const reason = context.proof === "no_digest" ? "Claude Code wrote no digest" : "The digest that Claude Code wrote is another one";
   return (
-    <span className="muted" title={missing || "The digest that Claude Code wrote is another one"}>
+    <span className="muted" title={missing || reason}>
       {missing ? `${context.missing.length} missing` : "not verified"}
     </span>
   );
