@@ -67,13 +67,21 @@ class Client:
 
     def note_request(self) -> None:
         """Write the request that is about to be sent, as newer clients do."""
-        (tools, _), (system, _) = self.shape
-        shape = {"tools": [{"name": name} for name in tools.split()], "system": [{"type": "text", "text": system}]}
+        (tools, size), (system, length) = self.shape
+        padding = "." * (size // len(tools.split()))
+        shape = {
+            "tools": [{"name": name, "description": padding} for name in tools.split()],
+            "system": [{"type": "text", "text": system.ljust(length)}],
+        }
         name = f"{tools} {system}"
         self.records.append({"type": "api-request-shape", "shapeHash": name, "shape": shape})
+        for content, size, _ in self.messages:
+            message = {"role": "user", "content": [{"type": "text", "text": content.ljust(size)}]}
+            self.records.append({"type": "api-request-blob", "hash": content, "message": message})
         hashes = [content for content, _, _ in self.messages]
         params = {"model": self.model}
         request = {"id": f"r{len(self.records)}", "shapeHash": name, "params": params, "keep": 0, "tail": hashes}
+        request["cacheControl"] = [{"path": ["system", 0], "value": {"type": "ephemeral"}}]
         self.records.append({"type": "api-request", **request})
 
     def respond(self, *calls: int, thought: int = 0, wait: float = 5, tools: float = 0, **message: Any) -> str:

@@ -53,6 +53,14 @@ def rewind(client: Client) -> None:
     client.prompt(4_000)
 
 
+def rewind_to_what_expired(client: Client) -> None:
+    """Go back to what was used last eight minutes ago, though the session was never idle for five."""
+    for _ in range(2):
+        client.now += timedelta(minutes=4)
+        client.respond(1_000)
+    rewind(client)
+
+
 def resume(client: Client) -> None:
     client.records.append(state("cost-state"))
     client.shape = [("tools", 9_000), ("another folder", 6_000)]
@@ -70,6 +78,25 @@ def forget(client: Client) -> None:
     client.prompt()
 
 
+def keep_warm(client: Client, messages: int) -> None:
+    """Have another session read the beginning of the prompt."""
+    prompt = [*client.shape, *((content, size) for content, size, _ in client.messages[:messages])]
+    client.cache.request(client.model, prompt, client.now, timedelta(minutes=5))
+
+
+def compact_and_wait(client: Client, *, warm: bool) -> None:
+    compact(client)
+    client.now += timedelta(minutes=22)
+    if warm:
+        keep_warm(client, 0)
+    client.prompt()
+
+
+def switch_model_after(client: Client) -> None:
+    client.now += timedelta(minutes=22)
+    switch_model(client)
+
+
 def diagnosed(reason: str) -> dict[str, Any]:
     return {"diagnostics": {"cache_miss_reason": {"type": reason, "cache_missed_input_tokens": 5}}}
 
@@ -78,9 +105,13 @@ FORCED: list[tuple[Callable[[Client], None], dict[str, Any], CacheBreakCause, st
     (lambda client: idle(client, minutes=22), {}, "idle_over_5m", "time", "22 min idle"),
     (lambda client: idle(client, hours=3), {}, "idle_over_1h", "time", "3 h idle"),
     (switch_model, {}, "model_changed", "transcript", "model switched from opus-4-5 to sonnet-4-5"),
+    (switch_model_after, {}, "model_changed", "transcript", "model switched from opus-4-5 to sonnet-4-5"),
     (compact, {}, "compaction", "transcript", "compacted (auto)"),
+    (lambda client: compact_and_wait(client, warm=False), {}, "idle_over_5m", "time", "22 min idle"),
+    (lambda client: compact_and_wait(client, warm=True), {}, "compaction", "transcript", "compacted (auto)"),
     (clear_results, {}, "context_edited", "transcript", "old results cleared"),
     (rewind, {}, "rewind", "transcript", "rewound"),
+    (rewind_to_what_expired, {}, "rewind", "transcript", "rewound"),
     (resume, {}, "resume", "transcript", "resumed"),
     (upgrade, {}, "resume", "transcript", "resumed with client 2.1.301"),
     (forget, {}, "unknown", "none", ""),
@@ -135,12 +166,43 @@ def other_message(client: Client) -> None:
     client.prompt()
 
 
+def late_message_after(client: Client, *, warm: int | None = None, minutes: float = 22) -> None:
+    """Change the last message but one after some time; another session may have kept the beginning warm."""
+    client.now += timedelta(minutes=minutes)
+    if warm is not None:
+        keep_warm(client, warm)
+    client.messages[-2] = ("edited", 20_000, False)
+    client.prompt()
+
+
+def other_system_after(client: Client, **time: float) -> None:
+    client.now += timedelta(**time)
+    other_system(client)
+
+
+def resume_with_other_memory(client: Client) -> None:
+    client.records.append(state("cost-state"))
+    other_message(client)
+
+
+LATE = "message 5 of 5 changed"
+
+
 @pytest.mark.parametrize(
     ("force", "cause", "evidence", "detail"),
     [
+        (late_message_after, "idle_over_5m", "time", "22 min idle"),
+        (lambda client: late_message_after(client, minutes=2), "messages_changed", "requests", LATE),
+        (lambda client: late_message_after(client, warm=0), "idle_over_5m", "time", "22 min idle"),
+        (lambda client: late_message_after(client, warm=4), "messages_changed", "requests", LATE),
+        (lambda client: other_system_after(client, hours=2), "system_changed", "requests", "system prompt changed"),
+        (lambda client: compact_and_wait(client, warm=False), "idle_over_5m", "time", "22 min idle"),
+        (lambda client: compact_and_wait(client, warm=True), "compaction", "requests", "compacted (auto)"),
+        (switch_model_after, "model_changed", "requests", "model switched from opus-4-5 to sonnet-4-5"),
+        (resume_with_other_memory, "resume", "requests", "resumed"),
         (other_tools, "tools_changed", "requests", "tools changed: +more"),
         (other_system, "system_changed", "requests", "system prompt changed"),
-        (other_message, "messages_changed", "requests", "message 2 of 3 changed"),
+        (other_message, "messages_changed", "requests", "message 2 of 5 changed"),
         (switch_model, "model_changed", "requests", "model switched from opus-4-5 to sonnet-4-5"),
         (compact, "compaction", "requests", "compacted (auto)"),
         (lambda client: idle(client, minutes=22), "idle_over_5m", "time", "22 min idle"),
@@ -152,10 +214,9 @@ def test_the_difference_of_two_requests_tells_the_cause(
 ) -> None:
     client = Client()
     client.prompt()
-    client.note_request()
-    client.respond(20_000)
-    client.note_request()
-    client.respond()
+    for calls in ([20_000], [6_000], []):
+        client.note_request()
+        client.respond(*calls)
     force(client)
     client.note_request()
     client.respond()

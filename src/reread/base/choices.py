@@ -47,8 +47,7 @@ ExportFormat = Literal["html", "markdown", "json", "jsonl", "atif", "chat", "pai
 """The formats that a session can be exported to."""
 
 RequestProof = Literal["verified", "no_digest", "incomplete", "different"]
-"""Whether the digest that the client wrote proves a request: it does; there is none; parts of the request are missing; or
-what was rebuilt has another digest."""
+"""Whether the client's digest proves a request: it does; there is none; parts are missing; or it is another one."""
 
 SearchKind = Literal["prompts", "text", "thinking", "inputs", "results", "notices", "titles", "requests"]
 """The kinds of text that a search can be limited to."""

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator
-from typing import Any, Literal, get_args
+from collections.abc import Iterator, Sequence
+from typing import Any, Literal, NamedTuple, get_args
 
 import msgspec
 
 from reread.accounting.billing import Charge, UsageRow, charge_of, message_charges, rates_of, to_dollars
 from reread.accounting.prices import current_prices, model_text, parse_model_id
+from reread.base import jsontext
 from reread.base.choices import CacheBreakCause
 from reread.base.coerce import as_dict, as_int, as_list, as_str
 from reread.base.format import duration_text
@@ -17,6 +18,7 @@ from reread.base.times import timestamp_ms
 from reread.model.compaction_linker import first_index
 from reread.model.conversation import Agent, Compaction, Conversation, Message, Request
 from reread.model.record_kinds import TURN_STARTERS
+from reread.model.request_index import NOT_NOTED
 from reread.records.blocks import RedactedThinking, Thinking
 
 Evidence = Literal["server", "requests", "time", "transcript", "none"]
@@ -107,7 +109,7 @@ class CacheBreaks:
             return None
         used, sent = self._last_use(before, message), self._sent(message)
         gap = (sent - used) / 1000 if used is not None and sent is not None and sent >= used else None
-        cause, evidence, detail = self._cause(before, message, gap)
+        cause, evidence, detail = self._cause(before, message, gap, now.read)
         if self._is_thinking_dropped(before, message, now, certain=cause not in ("unknown", "resume")):
             return None
         time_ms = timestamp_ms(message.stamp)
@@ -147,46 +149,38 @@ class CacheBreaks:
             branch, limit = fork.parent, min(limit, fork.record + 1)
         return None
 
-    def _cause(self, before: Message, message: Message, gap: float | None) -> tuple[CacheBreakCause, Evidence, str]:
-        """Return the cause by the best evidence, that evidence, and the cause in words."""
+    def _cause(
+        self, before: Message, message: Message, gap: float | None, read: int
+    ) -> tuple[CacheBreakCause, Evidence, str]:
+        """Return the cause by the best evidence, that evidence, and the cause in words.
+
+        The server's word comes first. Else what was read tells where the prompt was cached no more: a change explains
+        that, unless the cache had expired and less was read than stands before the change. Time explains what is left,
+        and then what else is recorded.
+        """
         diagnosis = DIAGNOSES.get(_diagnosis(message))
         known = self._recorded_cause(before, message)
         if diagnosis == "messages_changed" and known is not None and known[0] in CHANGES_OF_MESSAGES:
             return known[0], "server", known[1]
         if diagnosis is not None:
             return diagnosis, "server", _model_change(before, message) if diagnosis == "model_changed" else ""
-        if (changed := self._changed_request(before, message)) is not None:
-            cause, detail = changed
-            if cause == "messages_changed" and known is not None and known[0] in CHANGES_OF_MESSAGES:
-                cause, detail = known
-            return cause, "requests", detail
-        if gap is not None and gap > self._life(before):
-            return (
-                ("idle_over_1h" if gap > LIFE_1H else "idle_over_5m"),
-                "time",
-                f"{duration_text(round(gap / 60) * 60)} idle",
-            )
+        expired = gap is not None and gap > self._life(before)
+        old, new = self._request(before), self._request(message)
+        change = _change(old, new) if old is not None and new is not None else None
+        if old is not None and change is not None and not (expired and _is_before(read, _reach(old, before, change))):
+            if change.cause == "messages_changed" and known is not None and known[0] in CHANGES_OF_MESSAGES:
+                return known[0], "requests", known[1]
+            return change.cause, "requests", change.detail or _model_change(before, message)
+        # No model reads the cache of another one; and the beginning of a prompt that was replaced was still read.
+        certain = known is not None and (
+            known[0] == "model_changed" or (known[0] in ("compaction", "context_edited") and read >= LEAST_TOKENS)
+        )
+        if expired and gap is not None and not certain:
+            cause = "idle_over_1h" if gap > LIFE_1H else "idle_over_5m"
+            return cause, "time", f"{duration_text(round(gap / 60) * 60)} idle"
         if known is not None:
             return known[0], "transcript", known[1]
         return "unknown", "none", ""
-
-    def _changed_request(self, before: Message, message: Message) -> tuple[CacheBreakCause, str] | None:
-        """Return what the two requests do not have in common, first things first; None if the client noted neither."""
-        old, new = self._request(before), self._request(message)
-        if old is None or new is None:
-            return None
-        if old.model != new.model:
-            return "model_changed", _model_change(before, message)
-        if old.shape_hash != new.shape_hash:
-            if old.tools != new.tools:
-                return "tools_changed", _tool_changes(old.tools, new.tools)
-            if old.system != new.system:
-                return "system_changed", "system prompt changed"
-        pairs = zip(old.message_hashes, new.message_hashes, strict=False)
-        same = next((at for at, (one, other) in enumerate(pairs) if one != other), len(old.message_hashes))
-        if same < len(old.message_hashes):
-            return "messages_changed", f"message {same + 1} of {len(old.message_hashes)} changed"
-        return None
 
     def _request(self, message: Message) -> Request | None:
         """Return the request that got a response, if the client noted it."""
@@ -244,9 +238,18 @@ class CacheBreaks:
         return message.id in parent.messages_by_id
 
     def _last_use(self, before: Message, message: Message) -> int | None:
-        """Return when the cache was last used: by the request before, or by a compaction, which reads it all."""
+        """Return when the cache was last used.
+
+        By the request before, by one that continued it on a branch, or by a compaction, which reads it all.
+        """
+        conversation = self._conversation
         marks = [c.boundary for c in self._compactions(before, message) if c.boundary is not None and not c.micro]
-        times = (self._sent(before), *(timestamp_ms(mark.stamp) for mark in marks))
+        others = [
+            known
+            for known in conversation.messages[before.index + 1 : message.index]
+            if known.kind == "response" and known.rows and conversation.is_on(before, known.branch)
+        ]
+        times = (*map(self._sent, (before, *others)), *(timestamp_ms(mark.stamp) for mark in marks))
         return max((time for time in times if time is not None), default=None)
 
     def _sent(self, message: Message) -> int | None:
@@ -293,8 +296,64 @@ class CacheBreaks:
             at = earlier
 
 
-CHANGES_OF_MESSAGES = frozenset({"compaction", "context_edited", "rewind"})
-"""What the API can only call changed messages."""
+CHANGES_OF_MESSAGES = frozenset({"compaction", "context_edited", "rewind", "resume", "agent_start"})
+"""What the API, or a comparison of two requests, can only call changed messages."""
+
+
+class _Change(NamedTuple):
+    """The first difference of two requests: its cause, its words, and how many parts of it stand before, in order."""
+
+    cause: CacheBreakCause
+    detail: str = ""
+    part: str = ""
+    place: int = 0
+
+
+def _change(old: Request, new: Request) -> _Change | None:
+    """Return what two requests do not have in common, first things first; None if the one continues the other."""
+    if old.model != new.model:
+        return _Change("model_changed")
+    if old.shape_hash != new.shape_hash and (old.system or old.tools) and (new.system or new.tools):
+        if old.tools != new.tools:
+            return _Change("tools_changed", _tool_changes(old.tools, new.tools))
+        if old.system != new.system:
+            return _Change("system_changed", "system prompt changed", "system", _common(old.system, new.system))
+    hashes = old.message_hashes
+    same = _common(hashes, new.message_hashes)
+    if same < min(len(hashes), len(new.message_hashes)):
+        return _Change("messages_changed", f"message {same + 1} of {len(hashes)} changed", "messages", same)
+    return None
+
+
+def _common(old: Sequence[Any], new: Sequence[Any]) -> int:
+    """Return how many items two lists begin with alike; an item that is not known may be any."""
+    pairs = enumerate(zip(old, new, strict=False))
+    differ = (at for at, (one, other) in pairs if one != other and NOT_NOTED not in (one, other))
+    return next(differ, min(len(old), len(new)))
+
+
+def _reach(request: Request, response: Message, change: _Change) -> int:
+    """Return about how many tokens of a request were cached before a change: its prompt is shared out by bytes.
+
+    Messages are cached one after the other, a system prompt only up to its cache marks.
+    """
+    place = change.place
+    if change.part == "system":
+        paths = [tuple(mark.path or ()) for mark in request.cache_marks]
+        place = max((n + 1 for n in range(place) if ("system", n) in paths), default=-len(request.tools))
+    elif change.part == "messages":
+        place += len(request.system)
+    else:
+        return 0
+    parts = [*request.tools, *request.system, *request.messages]
+    sizes = [len(jsontext.dumps(part)) for part in parts]
+    prompt = charge_of(response.rows[-1].usage, None).prompt
+    return prompt * sum(sizes[: len(request.tools) + place]) // (sum(sizes) or 1)
+
+
+def _is_before(read: int, reach: int) -> bool:
+    """True if clearly less was read than reaches up to a change, of which bytes give only a rough idea."""
+    return reach - read >= LEAST_TOKENS and read * 4 < reach * 3
 
 
 def _recorded(message: Message, name: str) -> str | None:
