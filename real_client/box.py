@@ -47,12 +47,24 @@ def in_box(
 ) -> list[Any]:
     """Run commands of the client one after the other, and return the exit code, output and errors of each.
 
-    A run has `words`, and may have `environment`, `timeout` and `wait`, the seconds before it; with
-    `until` it runs on a terminal until that text is there. `scripts` are answered
-    beside those of `scenarios.py`. Its project is `scratch/proj`, its home `scratch/home`.
+    A run has `words`, and may have `environment`, `timeout` and `wait`, the seconds before it, and `clock`, the seconds
+    by which its clock and that of the API are ahead; with `until` it runs on a terminal until that text is there. The
+    answer that is given to `--resume-session-at` is named by its text. `scripts` are answered beside those of
+    `scenarios.py`. Its project is `scratch/proj`, its home `scratch/home`.
     What the client asks the API is in `scratch/requests.jsonl`.
     """
-    plan = {"client": str(client), "scratch": str(scratch), "runs": list(runs), "keep": [str(path) for path in keep]}
+    clock = clock_library() if any("clock" in run for run in runs) else None
+    kept = [*keep, *([clock.parent] if clock is not None else [])]
+    shifted = [
+        {
+            **run,
+            "environment": {**run.get("environment", {}), "LD_PRELOAD": str(clock), "FAKETIME": f"+{run['clock']}s"},
+        }
+        if "clock" in run
+        else run
+        for run in runs
+    ]
+    plan = {"client": str(client), "scratch": str(scratch), "runs": shifted, "keep": [str(path) for path in kept]}
     plan["scripts"] = dict(scripts)
     (scratch / "plan.json").write_text(json.dumps(plan))
     command = [*ISOLATED, sys.executable, str(HERE / "box.py"), str(scratch / "plan.json")]
@@ -62,6 +74,13 @@ def in_box(
     if done.returncode:
         raise RuntimeError(done.stderr.decode(errors="replace")[-2000:])
     return json.loads((scratch / "done.json").read_text())
+
+
+def clock_library() -> Path | None:
+    """Return the library that shifts a program's clock, if it is installed: Debian's package faketime has it."""
+    given = os.environ.get("LIBFAKETIME")
+    found = [Path(given)] if given else sorted(Path("/usr/lib").glob("*/faketime/libfaketime.so.1"))
+    return found[0] if found else None
 
 
 def install(version: str, folder: Path) -> Path:
@@ -137,7 +156,7 @@ def _run(scratch: Path, command: list[str], run: dict[str, Any]) -> dict[str, An
     time.sleep(run.get("wait", 0))
     try:
         done = subprocess.run(
-            [*command, *run["words"]],
+            [*command, *_words(scratch, run["words"])],
             cwd=scratch / "proj",
             env=env,
             stdin=subprocess.DEVNULL,
@@ -148,6 +167,17 @@ def _run(scratch: Path, command: list[str], run: dict[str, Any]) -> dict[str, An
     except subprocess.TimeoutExpired as late:
         return {"code": None, "out": (late.stdout or b"").decode(errors="replace"), "err": "timed out"}
     return {"code": done.returncode, "out": done.stdout.decode(), "err": done.stderr.decode(errors="replace")}
+
+
+def _words(scratch: Path, words: Sequence[str]) -> list[str]:
+    """Return the words of a command, with the id of an answer after `--resume-session-at`, which has its text."""
+    words = list(words)
+    if "--resume-session-at" in words:
+        at, id = words.index("--resume-session-at") + 1, words[words.index("--resume") + 1]
+        (path,) = (scratch / "home" / ".claude" / "projects").glob(f"*/{id}.jsonl")
+        records = map(json.loads, path.read_text().splitlines())
+        (words[at],) = {one["uuid"] for one in records if one["type"] == "assistant" and words[at] in json.dumps(one)}
+    return words
 
 
 def _show(scratch: Path, command: list[str], run: dict[str, Any]) -> dict[str, Any]:
@@ -201,9 +231,13 @@ def _main(plan_file: Path) -> None:
     state = {"hasCompletedOnboarding": True, "projects": trusted, "customApiKeyResponses": approved}
     (config / ".claude.json").write_text(json.dumps(state))
     answers = {**scripts(str(scratch / "proj")), **plan["scripts"]}
-    StubApi(answers, scratch / "truth.jsonl", scratch / "requests.jsonl").serve(PORT)
+    api = StubApi(answers, scratch / "truth.jsonl", scratch / "requests.jsonl")
+    api.serve(PORT)
     command = ["node", str(client)] if client.suffix == ".js" else [str(client)]
-    done = [(_show if "until" in run else _run)(scratch, command, run) for run in plan["runs"]]
+    done: list[Any] = []
+    for run in plan["runs"]:
+        api.cache.ahead = run.get("clock", 0)
+        done.append((_show if "until" in run else _run)(scratch, command, run))
     (scratch / "done.json").write_text(json.dumps(done))
 
 

@@ -64,10 +64,12 @@ STEPS: list[tuple[str, list[Any], dict[str, Any]]] = [
     ),
 ]
 """Each prompt, what the API answers, and how the client is started for it."""
+OF_RUNS = ("wait", "clock", "environment")
+"""The options that the sandbox takes."""
 
 
-def run(number: int, prompt: str, options: dict[str, Any]) -> dict[str, Any]:
-    """Return the run of the client for a prompt."""
+def run(number: int, prompt: str, options: dict[str, Any], id: str = ID, system: str = SYSTEM) -> dict[str, Any]:
+    """Return the run of the client for a prompt, the first one of a session if its number is 0."""
     program = str(HERE / "tide_tools.py")
     started = {
         name: {"command": "/usr/bin/python3", "args": [program, name]} for name in options.get("servers", ["tides"])
@@ -76,17 +78,15 @@ def run(number: int, prompt: str, options: dict[str, Any]) -> dict[str, Any]:
         "-p",
         prompt,
         "--resume" if number else "--session-id",
-        ID,
-        "--bare",
-        "--tools",
-        "",
+        id,
+        *options.get("own", ["--bare", "--tools", ""]),
         "--system-prompt",
-        SYSTEM,
+        system,
     ]
     words += ["--model", options.get("model", "claude-sonnet-4-5"), "--mcp-config", json.dumps({"mcpServers": started})]
     words += ["--append-system-prompt", options["append"]] if "append" in options else []
-    words += ["--strict-mcp-config", "--dangerously-skip-permissions"]
-    return {"words": words, "wait": options.get("wait", 0)}
+    words += ["--strict-mcp-config", "--dangerously-skip-permissions", *options.get("words", ())]
+    return {"words": words, **{name: value for name, value in options.items() if name in OF_RUNS}}
 
 
 def main() -> int:

@@ -2,7 +2,7 @@
 
 The last prompt with a mark `[[SCN:name]]` chooses the script, and the number of answers since then the turn. Requests
 without tools, such as those for titles, get a short answer. Without a mark, the prompt itself can name its script.
-Tokens are what a prompt cache that works like the API's reads and writes.
+Tokens are what a prompt cache that works like the API's reads and writes, at the time of the client.
 """
 
 from __future__ import annotations
@@ -18,6 +18,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
+LOOK_BACK = 20
+"""So many blocks before a cache mark are looked at for something that is cached."""
 MARK = re.compile(r"\[\[SCN:(\w+)\]\]")
 Object = dict[str, Any]
 
@@ -67,34 +69,45 @@ class StubApi:
 
 
 class PromptCache:
-    """What the API holds of prompts: each beginning that was written, until it expires after its last use."""
+    """What the API holds of prompts: the beginnings up to cache marks, each until it expires after its last use."""
 
     def __init__(self) -> None:
-        self._expires: dict[str, float] = {}
+        self.ahead = 0
+        """By how many seconds the clock of the client is ahead."""
+        self._kept: dict[str, tuple[float, int]] = {}
+        """When a beginning expires, and how many seconds it lives."""
 
     def usage(self, body: Object) -> Object:
         """Return the tokens of a prompt that are read, written and neither; four bytes are one token."""
         blocks = [*(body.get("tools") or ()), *_blocks(body.get("system")), *_message_blocks(body["messages"])]
-        marks = [block["cache_control"] for block in blocks if "cache_control" in block]
-        life = 3600 if any(mark.get("ttl") == "1h" for mark in marks) else 300
-        last = max((at for at, block in enumerate(blocks) if "cache_control" in block), default=-1)
-        now, beginning = time.time(), hashlib.sha256(str(body.get("model")).encode())
-        read = marked = size = 0
-        for at, block in enumerate(blocks):
+        now, beginning = time.time() + self.ahead, hashlib.sha256(str(body.get("model")).encode())
+        names, sizes, lives = [""], [0], dict[int, int]()
+        for at, block in enumerate(blocks, 1):
             text = json.dumps({name: value for name, value in block.items() if name != "cache_control"}, sort_keys=True)
-            size += len(text.encode())
             beginning.update(text.encode())
-            if at <= last:
-                name, marked = beginning.hexdigest(), size
-                read = size if self._expires.get(name, 0) > now else read
-                self._expires[name] = now + life
-        written = (marked - read) // 4
-        bought = {"ephemeral_5m_input_tokens": written, "ephemeral_1h_input_tokens": 0}
+            names.append(beginning.hexdigest())
+            sizes.append(sizes[-1] + len(text.encode()))
+            if "cache_control" in block:
+                lives[at] = 3600 if block["cache_control"].get("ttl") == "1h" else 300
+        looked_at = sorted({at for mark in lives for at in range(max(1, mark - LOOK_BACK + 1), mark + 1)})
+        read = max((at for at in looked_at if self._kept.get(names[at], (0, 0))[0] > now), default=0)
+        written = {300: 0, 3600: 0}
+        end = read
+        for mark, life in sorted(lives.items()):
+            written[life] += max(0, sizes[mark] - sizes[end]) // 4
+            end = max(end, mark)
+            self._kept[names[mark]] = (now + life, life)
+        if read:
+            life = self._kept[names[read]][1]
+            self._kept[names[read]] = (now + life, life)
         return {
-            "input_tokens": 4 + (size - marked) // 4,
-            "cache_creation_input_tokens": written,
-            "cache_read_input_tokens": read // 4,
-            "cache_creation": bought if life == 300 else dict(zip(bought, (0, written), strict=True)),
+            "input_tokens": 4 + (sizes[-1] - sizes[end]) // 4,
+            "cache_creation_input_tokens": sum(written.values()),
+            "cache_read_input_tokens": sizes[read] // 4,
+            "cache_creation": {
+                "ephemeral_5m_input_tokens": written[300],
+                "ephemeral_1h_input_tokens": written[3600],
+            },
         }
 
 

@@ -19,6 +19,7 @@ from reread.reports.check_report import check_report, drift_report
 sys.path.insert(0, str(Path(__file__).parent))
 
 from box import in_box, install, installed_version, reason_not_to
+from cache_causes import play, wrong_causes
 from scenarios import scripts
 
 BILLING = "x-anthropic-billing-header"
@@ -138,8 +139,11 @@ def main() -> int:
         (scratch / "streams" / f"{name}.jsonl").write_text(one["out"])
         if one["code"] != 0:
             print(f"{name}: exit code {one['code']} {one['err'][-200:]}")
-    new, wrong = list(unknown(scratch)), [*disagreements(scratch), *wrong_requests(scratch)]
+    causes = play(client, scratch / "causes") if not options.only else {}
+    new = list(unknown(scratch))
+    wrong = [*disagreements(scratch), *wrong_requests(scratch), *wrong_causes(causes)]
     print(f"Claude Code {installed_version(client)}: {len(names)} scenarios, in {scratch}")
+    print(f"Cache breaks: {len(causes)} sessions with forced causes")
     for title, lines in (("Not known", new), ("Disagrees", wrong)):
         print(f"{title}: {len(lines) or 'nothing'}")
         print("".join(f"  {line}\n" for line in lines), end="")

@@ -97,6 +97,18 @@ def test_what_memory_says_is_not_said_again(tmp_path: Path) -> None:
     assert [item.kind for item in report.items] == ["cache_habit"]
 
 
+def test_a_part_of_a_word_is_not_what_memory_says(tmp_path: Path) -> None:
+    memory = (
+        "Deployment is idler work; idle-time cronjobs, pnpm tests and git pushes too. See `pre-deploy` and npm testing."
+    )
+    found = {item.kind for item in reread.advise(root=write_sessions(tmp_path, memory=memory)).items}
+    assert found == {item.kind for item in reread.advise(root=write_sessions(tmp_path)).items} and len(found) == 6
+    memory = "Call mcp__idle__wait never."
+    assert "unused_mcp_server" not in {
+        i.kind for i in reread.advise(root=write_sessions(tmp_path, memory=memory)).items
+    }
+
+
 def test_once_or_twice_is_no_habit(tmp_path: Path) -> None:
     root = write_sessions(tmp_path, times=2)
     assert {item.kind for item in reread.advise(root=root).items} == {

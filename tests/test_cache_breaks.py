@@ -1,5 +1,6 @@
 """Cache breaks: found where a cache forgot, with the cause that was forced, and nowhere else."""
 
+import importlib
 import json
 from collections.abc import Callable
 from datetime import timedelta
@@ -149,6 +150,38 @@ def test_the_causes_that_were_forced_in_the_real_client_are_named() -> None:
         (5, "tools_changed", "requests"),
         (6, "system_changed", "requests"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("name", "found"),
+    [
+        ("warm", []),
+        ("idle_over_5m", [(2, "time", "7 min idle")]),
+        (
+            "idle_over_1h",
+            [(3, "time", "1 h 10 min idle")],
+        ),  # half an hour before that is no break: an hour was paid for
+        ("model_changed", [(2, "requests", "model switched from sonnet-4-5 to opus-5-5")]),
+        ("tools_changed", [(2, "requests", "tools changed: +mcp__berths__book, +mcp__berths__depth")]),
+        ("system_changed", [(2, "requests", "system prompt changed")]),
+        ("compaction", [(4, "requests", "compacted (manual)")]),
+        ("resume", [(2, "transcript", "resumed")]),
+        (
+            "rewind",
+            [(2, "transcript", "rewound")],
+        ),  # ten minutes after what it went back to, two after the last request
+        ("agent_start", [(2, "transcript", "agent started from this conversation")]),
+    ],
+)
+def test_each_cause_that_was_forced_in_the_real_client_is_named(name: str, found: list[tuple[int, str, str]]) -> None:
+    (path,) = (HERE / "real-causes" / name).glob("projects/*/*.jsonl")
+    session = reread.open(path)
+    breaks = session.cache_breaks
+    assert [(one.cause, one.turn, one.evidence, one.detail) for one in breaks] == [(name, *one) for one in found]
+    assert [one.agent is not None for one in breaks] == [name == "agent_start"] * len(found)
+    is_cut = name in ("compaction", "agent_start")
+    assert all(request.verified for request in session.requests) is not is_cut and session.requests
+    check_sums(session)
 
 
 def other_tools(client: Client) -> None:
@@ -417,7 +450,7 @@ def test_a_report_counts_each_break_once(tmp_path: Path) -> None:
         reread.cache_breaks(root=root, by="tool")  # pyright: ignore[reportArgumentType]
 
 
-def test_the_command_line_shows_causes_and_marks_responses(tmp_path: Path) -> None:
+def test_the_command_line_shows_causes_and_marks_responses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     at = ("--root", str(two_sessions(tmp_path)))
     table = run(*at, "usage", "--by", "cache", "--tz", "UTC").stdout
     assert "idle over 5 minutes" in table and "model switched" in table and "Total" in table
@@ -430,5 +463,9 @@ def test_the_command_line_shows_causes_and_marks_responses(tmp_path: Path) -> No
     exported = json.loads(run(*at, "export", SESSION, "-f", "json", "-o", "-").stdout)
     assert [found["cause"] for found in exported["cache_breaks"]] == ["idle_over_5m", "idle_over_1h"]
     assert "2 cache breaks" in run(*at, "usage", SESSION).stdout
+    assert "3 cache breaks" in run(*at, "usage").stdout
+    monkeypatch.setattr(importlib.import_module("reread.cli.usage"), "MOST_READ", 0)
+    assert "3 cache breaks" in run(*at, "usage").stdout  # they are known by now
+    assert "cache break" not in run(*at, "usage", env={"REREAD_CACHE": str(tmp_path / "empty")}).stdout
     assert run(*at, "usage", "--by", "cache", "--sort", "cost").returncode == 2
     assert run(*at, "usage", "--by", "cache", "--since", "2026-11-12").returncode == 1

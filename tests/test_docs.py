@@ -59,6 +59,17 @@ def missing_lines(shown: str, printed: str) -> list[str]:
     return [line for line in shown.splitlines() if line != "…" and line not in lines]
 
 
+def test_screens_of_the_page_about_cost_are_what_is_printed() -> None:
+    screens = [block for block in blocks(ROOT / "docs" / "cost.md", "") if block.startswith("$ reread")]
+    assert len(screens) == 5
+    for screen in screens:
+        command, _, shown = screen.partition("\n")
+        env = {**os.environ, "COLUMNS": "130", "TZ": "UTC"}
+        printed = forked(shlex.split(command)[2:], env=env, cwd=ROOT).stdout.decode()
+        pieces = [re.escape(piece) for piece in re.split(r"^…\n", shown, flags=re.MULTILINE)]
+        assert re.fullmatch("(?:.*\n)+".join(pieces), printed.strip("\n") + "\n"), screen
+
+
 def heading_links(path: Path) -> set[str]:
     """What a forge makes of a document's headings, to link to them."""
     headings = re.findall(r"^#+ (.*)$", path.read_text(), re.MULTILINE)

@@ -88,6 +88,7 @@ REAL = Path(__file__).parent / "real" / "2.1.325"
 
 
 def test_every_request_that_the_real_client_noted_is_proven() -> None:
+    """Those of agents hold the client's own prose: `make try-client` proves them where the client runs."""
     (path,) = EXAMPLE.glob("projects/*/*.jsonl")
     session = reread.open(path)
     assert len(session.requests) == 9
@@ -284,6 +285,10 @@ def test_an_agent_has_its_own_and_may_continue_the_main_thread(tmp_path: Path) -
     assert request.agent is agent
     assert request.messages[-1] == in_blocks({"role": "user", "content": "Look around"})
     assert request.verified and not request.missing
+    changed = run("diff", f"{path}:a1:req1", f"{path}:req1", "--stat")
+    assert changed.returncode == 0 and "message" in changed.stdout
+    assert "No request 7" in run("diff", f"{path}:a:req7", f"{path}:a1:req1").stderr
+    assert "No agents" in run("diff", f"{path}:zz:req1", f"{path}:a1:req1").stderr
     assert pickle.loads(pickle.dumps(session.requests[1])).id == session.requests[1].id
 
 

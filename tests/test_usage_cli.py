@@ -140,7 +140,9 @@ def test_the_cache_is_used_unless_no_cache_is_given(run: Any, tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
-        (["--by", "colour"], "Cannot group by 'colour'"),
+        (["--by", "colour"], "Cannot group by 'colour'; use day,"),
+        (["--by", "colour"], ", team, cache, or several"),
+        (["--by", "cache,colour"], "Cannot group cache breaks by 'colour'; use cache, session,"),
         (["--tz", "Mars/Base"], "Invalid time zone"),
         (["--since", "someday"], "Invalid time"),
         (["/nonexistent.jsonl"], "no such file"),

@@ -33,6 +33,7 @@ FOREIGN_ATTACHMENTS = {"edited_text_file", "file", "queued_command", "structured
 """Attachments that hold what came from outside; those of hooks do too."""
 PASSAGES = [
     re.compile(r"(?<=<system-reminder>\n)[^<]{100,}(?=\n</system-reminder>)"),
+    re.compile(r"(?<=<fork-boilerplate>\n)[\s\S]{100,}(?=\n</fork-boilerplate>)"),
     re.compile(r"(?<=<note>)[^<]{100,}(?=</note>)"),
     re.compile(r"(?<=Async agent launched successfully\.) \([^)]+\)"),
     re.compile(r"(?<=\. )?\(internal ID - do not mention[\s\S]+"),

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
+from reread.base.text import split_names
 from reread.cli._exit_codes import NOTHING_FOUND
 from reread.cli._options import (
     DOLLARS,
@@ -39,6 +40,8 @@ NOT_OF_TEAMS = (
     *("--sort", "--min-cost", "--limit", "--project", "--model", "--prices", "--price-file", "--no-cache"),
     *("--keep-deleted", "--root", "--demo"),
 )
+MOST_READ = 16_000_000
+"""So many bytes of sessions that nobody named are read to count their cache breaks."""
 NO_RESPONSES = "No response fits all of these options. Run `reread usage` without them to count all."
 
 NO_BREAKS = "No cache break fits all of these options. Run `reread usage --by cache` without them to count all."
@@ -125,7 +128,7 @@ def usage(
     reread usage --team s3://team/figures --by project
     """
     from reread.accounting.prices import current_prices
-    from reread.render.usage_table import hidden_note, unread_note, usage_csv, usage_lines
+    from reread.render.usage_table import hidden_note, unread_note, usage_csv, usage_lines, wrapped_notes
     from reread.reports.usage_report import report_value
     from reread.reports.usage_report import usage as count
 
@@ -152,6 +155,7 @@ def usage(
         _exit_over(ctx, figures.totals.get("cost_usd"), fail_over)
         return
     roots = merged_roots(ctx, root)
+    _check_groups(split_names(options["by"]))
     if CACHE in options["by"].split(","):
         refuse_with(
             ctx,
@@ -174,8 +178,10 @@ def usage(
         click.echo(usage_csv(report), nl=False)
     elif not unmatched:
         titles = _titles(sessions, roots) if "session" in report.by else None
-        print_lines([line] for line in usage_lines(report, width=terminal_width(), titles=titles))
-        _print_cache_note(sessions, roots, cache=not no_cache, **{name: options[name] for name in (*FILTERS, "tz")})
+        lines = usage_lines(report, width=terminal_width(), titles=titles)
+        kept = {name: options[name] for name in (*FILTERS, "tz")}
+        note = _cache_note(sessions, roots, cache=not no_cache, **kept)
+        print_lines([line] for line in (*lines, *wrapped_notes(note, terminal_width())))
     if not (as_json or as_csv or sessions or roots or any(options[name] for name in FILTERS)):
         _print_budgets()
     unknown = unknown_projects(options["project"], report.known.get("project", ()))
@@ -190,6 +196,18 @@ def _exit_over(ctx: click.Context, cost: Any, limit: float | None) -> None:
     if limit is not None and (cost or 0) > limit:
         print_notice(f"This costs more than ${limit:,.2f}.")
         ctx.exit(NOTHING_FOUND)
+
+
+def _check_groups(names: list[str]) -> None:
+    """Refuse a group that is none, or that `cache` cannot be grouped by."""
+    from reread.accounting.group_by import GROUPS
+    from reread.reports.cache_report import GROUPS as OF_BREAKS
+
+    known = (CACHE, *(name for name in OF_BREAKS if name != "cause")) if CACHE in names else (*GROUPS, CACHE)
+    for name in names:
+        if name not in known:
+            what = "cache breaks " if CACHE in names else ""
+            raise Misuse(f"Cannot group {what}by {name!r}; use {', '.join(known)}, or several of them with commas.")
 
 
 def _print_budgets() -> None:
@@ -238,19 +256,22 @@ def _print_breaks(
         print_notice("No cache break: whatever was cached was read from the cache.")
 
 
-def _print_cache_note(sessions: tuple[str, ...], roots: list[Path], **options: Any) -> None:
-    """Print how much sessions had to write to the cache again, if they are named: of all it would have to be read."""
+def _cache_note(sessions: tuple[str, ...], roots: list[Path], **options: Any) -> list[tuple[str, str]]:
+    """Return how much sessions had to write to the cache again, unless that means to read many that nobody named."""
+    if STDIN in sessions:
+        return []
     from reread.disk.layout import expand_path
-
-    if not sessions or STDIN in sessions or any(expand_path(name).is_dir() for name in sessions):
-        return
     from reread.render.cache_table import cache_note
     from reread.render.usage_table import PLAIN
     from reread.reports.cache_report import cache_breaks
+    from reread.reports.facts_cache import unknown_bytes
+    from reread.reports.stats_report import session_files_of
 
-    report = cache_breaks(*sessions, by=(), root=roots or None, **options)
-    if report.totals.breaks:
-        print_lines([[(PLAIN, cache_note(report.totals))]])
+    named = sessions and not any(expand_path(name).is_dir() for name in sessions)
+    if not named and unknown_bytes(session_files_of(list(sessions), roots or None)) > MOST_READ:
+        return []
+    totals = cache_breaks(*sessions, by=(), root=roots or None, **options).totals
+    return [(PLAIN, cache_note(totals))] if totals.breaks else []
 
 
 def _titles(names: tuple[str, ...], roots: list[Path]) -> dict[str, str]:

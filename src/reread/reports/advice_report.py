@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -306,7 +307,9 @@ def _says(subject: str, calls: Sequence[tuple[SessionFacts, CallFact]]) -> bool:
 
 
 def _is_mentioned(subject: str, facts: AdviceFacts) -> bool:
-    return subject.lower() in facts.memory.lower()
+    """True if the memory of a session has something as whole words; a tool of a server stands for the server, too."""
+    words = r"\s+".join(map(re.escape, subject.split()))
+    return re.search(rf"(?<![\w-])(?:mcp__)?{words}(?:__[\w-]+)?(?![\w-])", facts.memory, re.IGNORECASE) is not None
 
 
 def _place(facts: SessionFacts, line: int | None, turn: int | None, agent: str | None = None) -> AdvicePlace:

@@ -84,7 +84,8 @@ def diff(
     """Return what a session or one of its turns changed, or what differs between two places, sessions or branches.
 
     A place is what `reread.open` takes, or a text `SESSION[@BRANCH][:TURN]`. Two turns of one session give the changes
-    between their ends. `SESSION:req5` is an API request: two of them are compared, one with the request before it.
+    between their ends. `SESSION:req5` is an API request, and `SESSION:AGENT:req5` one of an agent: two of them are
+    compared, one with the request before it.
     """
     asked = [parse_request(one) if isinstance(one, str) else None for one in (a, b)]
     if any(asked):

@@ -26,7 +26,7 @@ from reread.session.session_pass import FACTS, CataloguedPart, SessionPass
 
 Progress = Callable[[int], None]
 """Called with the number of sessions that were read."""
-TABLE, FORMAT = "session_facts", 4
+TABLE, FORMAT = "session_facts", 5
 """Where the catalogue keeps facts; change the format when they would be found differently now."""
 
 
@@ -93,6 +93,16 @@ def _stored_facts(
                 if progress is not None:
                     progress(1)
             yield facts
+
+
+def unknown_bytes(paths: Iterable[Path]) -> int:
+    """Return how much would have to be read to have the facts of all session files: of those that are not kept."""
+    part, total = FactsPart(), 0
+    with closing(part):
+        for path in paths:
+            with suppress(OSError):
+                total += 0 if part.is_current(path, part.state(path)) else path.stat().st_size
+    return total
 
 
 def known_agent_types(paths: Iterable[str], *, cache: bool = True) -> dict[str, str]:

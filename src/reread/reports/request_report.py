@@ -16,13 +16,18 @@ from reread.session.session import Session
 
 LATEST = "latest"
 _REQUEST = re.compile(r"(.*):req(?:uest)?[ _-]?([0-9]{1,9}|latest)", re.DOTALL)
+_AGENT = re.compile(r"(.+):([A-Za-z0-9_-]+)", re.DOTALL)
 _NAME = re.compile(r"(?:([^:]+):)?([0-9]{1,9}|latest)")
 
 
 def parse_request(text: str) -> tuple[str, str] | None:
-    """Split `SESSION:req4` into the session and the request; None if it names no request."""
+    """Split `SESSION:req4` or `SESSION:AGENT:req4` into the session and the request; None if it names no request."""
     found = _REQUEST.fullmatch(text)
-    return (found[1] or LATEST, found[2]) if found is not None and not os.path.exists(text) else None
+    if found is None or os.path.exists(text):
+        return None
+    session, number = found[1], found[2]
+    inner = _AGENT.fullmatch(session) if not os.path.exists(session) else None
+    return (inner[1], f"{inner[2]}:{number}") if inner is not None else (session or LATEST, number)
 
 
 def find_request(session: Session, name: str) -> Request:
