@@ -50,11 +50,12 @@ PICTURES = {
 
 
 @contextmanager
-def served() -> Iterator[str]:
-    """The address of a server with the sample sessions."""
+def served(*options: str, environment: dict[str, str] | None = None) -> Iterator[str]:
+    """The address of a server, by default with an empty home."""
     with tempfile.TemporaryDirectory() as home:
-        command = [sys.executable, "-m", "reread", "--demo", "serve", "--no-open", "--port", "0"]
-        environment = {**os.environ, "HOME": home, "REREAD_HOME": home, "PYTHONUNBUFFERED": "1"}
+        command = [sys.executable, "-m", "reread", *options, "serve", "--no-open", "--port", "0"]
+        empty = {"HOME": home, "CLAUDE_CONFIG_DIR": home, "REREAD_HOME": home}
+        environment = {**os.environ, **(environment or empty), "PYTHONUNBUFFERED": "1"}
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as server:
             assert server.stdout is not None
             found = re.search(r"http://\S+", server.stdout.readline())
@@ -80,7 +81,7 @@ def take(browser: Browser, address: str, picture: Picture, to: Path) -> None:
 
 
 if __name__ == "__main__":
-    with served() as address, sync_playwright() as api:
+    with served("--demo") as address, sync_playwright() as api:
         browser = api.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
         for name in sys.argv[1:] or PICTURES:
             take(browser, address, PICTURES[name], FOLDER / f"{name}.png")

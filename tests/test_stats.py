@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import math
 import shutil
 from collections.abc import Mapping
 from contextlib import closing
@@ -408,7 +409,7 @@ def test_failures_say_where_and_since_when_and_answers_hold_until_a_file_changes
     library = SessionLibrary([root], count=False)
     with closing(library):
         library.refresh()
-        cache = AnswerCache(library)
+        cache = AnswerCache(library, patience=math.inf)
         made = []
 
         def counted(library: SessionLibrary, query: Mapping[str, str]) -> dict[str, Any]:
@@ -436,3 +437,19 @@ def test_failures_say_where_and_since_when_and_answers_hold_until_a_file_changes
         cache.answer(counted, {})
         assert len(made) == 2, "a file changed"
         assert library_advice(library, {})["sessions"] == stats(root=root).sessions
+
+
+def test_an_answer_that_cannot_wait_says_how_many_sessions_are_left_and_the_next_has_more(tmp_path: Path) -> None:
+    root = shutil.copytree(SAMPLES, tmp_path / "samples")
+    library = SessionLibrary([root], count=False)
+    with closing(library):
+        library.refresh()
+        cache = AnswerCache(library, patience=0)
+        answers: list[dict[str, Any]] = []
+        while not answers or answers[-1].get("pending"):
+            answers.append(json.loads(cache.answer(library_stats, {"by": "tool"})))
+        left = [answer.get("pending", 0) for answer in answers]
+        calls = [answer["totals"]["calls"] for answer in answers]
+        assert len(answers) > 2 and left == sorted(left, reverse=True) and calls == sorted(calls)
+        assert answers[-1] == json.loads(AnswerCache(library, patience=math.inf).answer(library_stats, {"by": "tool"}))
+        assert answers[-1] == stats_value(stats(root=root, by="tool"))

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import os
+import time
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import closing, contextmanager, nullcontext, suppress
 from contextvars import ContextVar
@@ -45,17 +47,33 @@ _decode = msgspec.msgpack.Decoder(_Stored).decode
 _decode_state = msgspec.msgpack.Decoder(_StoredState).decode
 KnownFacts = dict[str, SessionFacts]
 """The facts of sessions by the path of their files."""
-_remembered: ContextVar[KnownFacts | None] = ContextVar("remembered", default=None)
+
+
+class Reading(msgspec.Struct):
+    """The facts that somebody knows of sessions, and how long they wait for those of the others."""
+
+    known: KnownFacts
+    until: float
+    """The moment, as `time.monotonic` has it, at which they take what there is. One more session is read even then."""
+    left: int = 0
+    """How many sessions were not read until then."""
+
+
+_reading: ContextVar[Reading | None] = ContextVar("reading", default=None)
 
 
 @contextmanager
-def remembering(known: KnownFacts) -> Generator[None]:
-    """Take what is known for granted during the block, and add what is read: the caller knows which files changed."""
-    token = _remembered.set(known)
+def remembering(known: KnownFacts, *, seconds: float = math.inf) -> Generator[Reading]:
+    """Take what is known for granted during the block, and add what is read: the caller knows which files changed.
+
+    What is not read after so many seconds is left out.
+    """
+    reading = Reading(known, time.monotonic() + seconds)
+    token = _reading.set(reading)
     try:
-        yield
+        yield reading
     finally:
-        _remembered.reset(token)
+        _reading.reset(token)
 
 
 def facts_of(
@@ -63,18 +81,24 @@ def facts_of(
 ) -> Iterator[SessionFacts]:
     """Yield the facts of session files, the client's agents included; files that cannot be read go to `unread`."""
     paths = list(paths)
-    known = _remembered.get() if cache else None
-    if known is None:
+    reading = _reading.get() if cache else None
+    if reading is None:
         yield from _stored_facts(paths, cache, progress, unread)
         return
+    known = reading.known
     yield from (known[str(path)] for path in paths if str(path) in known)
-    for facts in _stored_facts([path for path in paths if str(path) not in known], cache, progress, unread):
-        yield known.setdefault(facts.path, facts)
+    missing = [path for path in paths if str(path) not in known]
+    with closing(_stored_facts(missing, cache, progress, unread)) as found:
+        for facts in found:
+            yield known.setdefault(facts.path, facts)
+            if time.monotonic() > reading.until:
+                reading.left = max(reading.left, sum(str(path) not in known for path in missing))
+                return
 
 
 def _stored_facts(
     paths: list[Path], cache: bool, progress: Progress | None, unread: list[str] | None
-) -> Iterator[SessionFacts]:
+) -> Generator[SessionFacts]:
     known, folders = dict[str, bytes](), AgentFolders()
     if cache:
         with closing(DerivedValues(TABLE, format=FORMAT)) as values:

@@ -17,6 +17,8 @@ from reread.reports.facts_cache import KnownFacts, remembering
 from reread.server.library import SessionLibrary
 
 MOST_ANSWERS = 64
+PATIENCE_SECONDS = 1.0
+"""For how long an answer reads sessions. If some are left it says how many, as `pending`, and is not kept."""
 
 Make = Callable[[SessionLibrary, Mapping[str, str]], Any]
 
@@ -24,8 +26,9 @@ Make = Callable[[SessionLibrary, Mapping[str, str]], Any]
 class AnswerCache:
     """The answers to requests about a library, and the facts that they were made from."""
 
-    def __init__(self, library: SessionLibrary) -> None:
+    def __init__(self, library: SessionLibrary, *, patience: float = PATIENCE_SECONDS) -> None:
         self._library = library
+        self._patience = patience
         self._lock = threading.Lock()
         self._counting = threading.Lock()
         """One answer is made at a time: the next finds the facts that it read."""
@@ -34,15 +37,18 @@ class AnswerCache:
         self._facts: KnownFacts = {}
 
     def answer(self, make: Make, query: Mapping[str, str]) -> bytes:
-        """Return the JSON of an answer: the last one if nothing has changed since."""
+        """Return the JSON of an answer: the last one if nothing has changed since, or of what was read in time."""
         key = (make, tuple(sorted(query.items())), date.today())
         with self._lock:
             self._forget_changes()
             states, facts, known = self._states, self._facts, self._answers.get(key)
         if known is not None:
             return known
-        with self._counting, remembering(facts):
-            answer = jsontext.dumps(make(self._library, query))
+        with self._counting, remembering(facts, seconds=self._patience) as reading:
+            value = make(self._library, query)
+        if reading.left:
+            return jsontext.dumps({**value, "pending": reading.left})
+        answer = jsontext.dumps(value)
         with self._lock:
             if self._states is states:
                 self._answers[key] = answer

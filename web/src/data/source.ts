@@ -74,13 +74,19 @@ export interface ReportQuery {
   model?: string | undefined;
 }
 
-export interface UsageReport {
+/** An answer that counts sessions. */
+export interface Counted {
+  /** How many are not counted yet; the next answer has more of them. */
+  pending?: number;
+}
+
+export interface UsageReport extends Counted {
   rows: UsageRow[];
   totals: UsageRow & { unconfirmed_responses: number; unpriced_models: string[]; lower_bound: boolean };
 }
 
 /** The parts of a cost, which add up to it, and why what was cached was written again. */
-export interface CostParts {
+export interface CostParts extends Counted {
   output_usd: number;
   input_usd: number;
   cache_read_usd: number;
@@ -105,7 +111,7 @@ export interface BudgetState {
 /** A row of the statistics: groups and figures by name. */
 export type StatsRow = Record<string, string | number | null>;
 
-export interface StatsReport {
+export interface StatsReport extends Counted {
   sessions: number;
   rows: StatsRow[];
   totals: StatsRow & { unconfirmed_responses: number; unpriced_models: string[] };
@@ -279,8 +285,8 @@ export interface Source {
   annotate(session: string, change: { starred?: boolean; note?: string; was?: string }): Promise<AnnotationChange>;
   /** The calls of one group of the statistics, newest first. */
   countedCalls(by: string, group: string | null, state: string | null, query: Omit<ReportQuery, "by">): Promise<{ calls: CountedCall[]; total: number }>;
-  failures(query: Omit<ReportQuery, "by">): Promise<{ rows: FailureRow[]; failed: number; calls: number }>;
-  advice(query: Omit<ReportQuery, "by">): Promise<{ sessions: number; advice: Advice[] }>;
+  failures(query: Omit<ReportQuery, "by">): Promise<Counted & { rows: FailureRow[]; failed: number; calls: number }>;
+  advice(query: Omit<ReportQuery, "by">): Promise<Counted & { sessions: number; advice: Advice[] }>;
   /** An address that an img element can load. */
   pictureUrl(url: string): Promise<string>;
   exportUrl(thread: ThreadRef): string | null;

@@ -113,3 +113,6 @@ export const model = (name: string): string => name.replace(/^claude-/, "").repl
 /** A text with paths relative to the project. */
 export const inProject = (text: string, project: string): string =>
   project.length > 1 ? text.replaceAll(`${project}/`, "").replaceAll(`${project}\\`, "") : text;
+
+/** A part of the whole in percent; what rounds to nothing is less than one. */
+export const share = (part: number): string => (part > 0 && part < 0.005 ? "< 1 %" : `${Math.round(part * 100)} %`);

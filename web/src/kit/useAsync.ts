@@ -22,6 +22,16 @@ export function useAsync<T>(key: string, load: () => Promise<T>, version = 0): A
   return last.key === key ? last.result : { state: "loading" };
 }
 
+/** A count, which is asked for again until no session is left; meanwhile what is counted so far, or the last that was. */
+export function useCount<T extends { pending?: number | undefined }>(key: string, load: () => Promise<T>): AsyncState<T> & { isCurrent: boolean } {
+  const [round, setRound] = useState(0);
+  const latest = useAsync(key, load, round);
+  useEffect(() => {
+    if (latest.state === "ready" && latest.value.pending) setRound((last) => last + 1);
+  }, [latest]);
+  return { ...useLastReady(latest), isCurrent: latest.state !== "loading" };
+}
+
 /** The same, but the last value stays while another is loaded, so that the page does not jump. */
 export function useLastReady<T>(loaded: AsyncState<T>): AsyncState<T> {
   const last = useRef(loaded);

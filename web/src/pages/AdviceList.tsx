@@ -4,7 +4,7 @@ import { useState } from "react";
 import { useSource } from "../contexts";
 import { exact, folder, money, plural } from "../kit/format";
 import { PlainText } from "../kit/PlainText";
-import { useAsync, useLastReady } from "../kit/useAsync";
+import { useCount } from "../kit/useAsync";
 import { sessionHref } from "../route";
 import type { Advice } from "../data/source";
 import type { StatsOnly } from "./StatsTable";
@@ -14,7 +14,7 @@ const FIRST = 5;
 export function AdviceList({ only }: { only: StatsOnly }) {
   const source = useSource();
   const [all, setAll] = useState(false);
-  const loaded = useLastReady(useAsync(JSON.stringify(only), () => source.advice(only)));
+  const loaded = useCount(JSON.stringify(only), () => source.advice(only));
   return (
     <section className="advice" aria-labelledby="advice">
       <h2 id="advice">Advice</h2>
@@ -37,11 +37,15 @@ export function AdviceList({ only }: { only: StatsOnly }) {
   );
 }
 
+/** A text in which what stands between backticks is code. */
+const WithCode = ({ text }: { text: string }) =>
+  text.split("`").map((piece, at, pieces) => (at % 2 && at < pieces.length - 1 ? <PlainText key={at} as="code" text={piece} /> : <PlainText key={at} text={at % 2 ? `\`${piece}` : piece} />));
+
 function AdviceRow({ advice: { text, cost_usd, project, places } }: { advice: Advice }) {
   return (
     <li>
       <p>
-        <PlainText text={text} />
+        <WithCode text={text} />
         {cost_usd !== null && cost_usd >= 0.005 && <span className="num"> · {money(cost_usd)}</span>}
         {project && <PlainText className="muted" text={` · ${folder(project)}`} />}
       </p>

@@ -1,9 +1,9 @@
 /** What fails most: where, since when, and a link to its calls and to the last of them. */
 
 import { useSource } from "../contexts";
-import { ago, exact, folder, plural } from "../kit/format";
+import { ago, exact, folder, plural, share } from "../kit/format";
 import { PlainText, visible } from "../kit/PlainText";
-import { useAsync, useLastReady } from "../kit/useAsync";
+import { useCount } from "../kit/useAsync";
 import { listHref, reportHref, sessionHref, type ReportRoute } from "../route";
 import type { FailureRow } from "../data/source";
 import type { StatsOnly } from "./StatsTable";
@@ -12,14 +12,14 @@ const FIRST = 10;
 
 export function Failures({ only, route }: { only: StatsOnly; route: ReportRoute }) {
   const source = useSource();
-  const loaded = useLastReady(useAsync(JSON.stringify(only), () => source.failures(only)));
+  const loaded = useCount(JSON.stringify(only), () => source.failures(only));
   const all = route.choices.failures !== undefined;
   return (
     <section className="failures" aria-labelledby="failures">
       <h2 id="failures">What fails most</h2>
       {loaded.state === "loading" && <p className="muted delayed">Counting…</p>}
       {loaded.state === "failed" && <p className="note error">{loaded.error.message}</p>}
-      {loaded.state === "ready" && !loaded.value.rows.length && <p className="muted">No call failed.</p>}
+      {loaded.state === "ready" && !loaded.value.rows.length && !loaded.value.pending && <p className="muted">No call failed.</p>}
       {loaded.state === "ready" && loaded.value.rows.length > 0 && (
         <>
           <div className="scrolls" tabIndex={0} role="region" aria-label="Failures table">
@@ -66,7 +66,7 @@ function Failure({ row, route }: { row: FailureRow; route: ReportRoute }) {
           {exact(row.count)}
         </a>
       </td>
-      <td className="num muted">{Math.round((row.count / row.calls) * 100)} %</td>
+      <td className="num muted">{share(row.count / row.calls)}</td>
       <td className="group">
         <a href={listHref({ only: { project: row.project } })} title={`${exact(row.there)} of ${exact(row.count)}, in ${plural(row.sessions, "session")}`}>
           <PlainText text={folder(row.project)} />

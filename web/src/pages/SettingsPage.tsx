@@ -69,7 +69,7 @@ function Appearance() {
           }}
         />
       </Setting>
-      <Setting name="Density" note="How much of a session is open when you come to it.">
+      <Setting name="Density" note="How much of a session is open at first.">
         <ChipGroup label="Density" options={DENSITIES} value={settings.density} name={capitalized} onChoose={(density) => settings.setDensity(density)} />
       </Setting>
       <Setting name="Diffs">
@@ -118,11 +118,11 @@ function Budgets() {
   return (
     <section aria-labelledby="budgets">
       <h2 id="budgets">Budgets</h2>
-      <Setting name="For everything" note="A line in the chart of usage; now, the status line and the digest warn before it is spent.">
+      <Setting name="For everything" note="Usage draws it as a line. The status line, the digest and the list of running sessions warn before it is spent.">
         {known && BUDGETS.map((unit) => <BudgetField key={unit} unit={unit} settings={known} onChange={setChanged} />)}
       </Setting>
       <Setting
-        name="Now"
+        name="Spent"
         note={
           <>
             Set one for a project or a model with <code>reread budget set 20/day --project DIR --model MODEL</code>.

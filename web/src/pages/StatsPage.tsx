@@ -4,8 +4,8 @@ import { useMemo, useState, type ReactNode } from "react";
 import { useSource } from "../contexts";
 import { ChipGroup } from "../kit/ChipGroup";
 import { Caveats, isLowerBound } from "../kit/Figure";
-import { duration, exact, money, plural, tokens } from "../kit/format";
-import { useAsync, useLastReady } from "../kit/useAsync";
+import { duration, exact, money, plural, share, tokens } from "../kit/format";
+import { useCount } from "../kit/useAsync";
 import { reportHref, type ReportRoute } from "../route";
 import { Bar } from "../shell/Bar";
 import { Empty, LoadError, Loading } from "../shell/PageStates";
@@ -81,9 +81,9 @@ export function StatsPage({ route }: { route: ReportRoute }) {
   const [since] = lastDays(days);
   const only: StatsOnly = { since, project: route.choices.project };
   const key = JSON.stringify(only);
-  const loaded = useLastReady(useAsync(`${key} ${unit} ${attempt}`, async () => ({ report: await source.statsReport({ ...only, by: unit }), unit, days })));
-  const latest = useAsync(`${key} ${group[0]} ${attempt}`, async () => ({ report: await source.statsReport({ ...only, by: group[0] }), by: group[0], only }));
-  const table = useLastReady(latest);
+  const loaded = useCount(`${key} ${unit} ${attempt}`, async () => ({ ...(await source.statsReport({ ...only, by: unit })), unit, days }));
+  const table = useCount(`${key} ${group[0]} ${attempt}`, async () => ({ ...(await source.statsReport({ ...only, by: group[0] })), by: group[0], only }));
+  const pending = loaded.state === "ready" && loaded.value.pending;
   return (
     <>
       <Bar page="stats" />
@@ -100,19 +100,20 @@ export function StatsPage({ route }: { route: ReportRoute }) {
         {loaded.state === "loading" && <Loading />}
         {loaded.state === "ready" && (
           <>
-            <Overview report={loaded.value.report} days={loaded.value.days} unit={loaded.value.unit} plot={plot} route={route}>
+            {pending ? <p className="note counting">Counting: {plural(pending, "session")} left.</p> : null}
+            <Overview report={loaded.value} days={loaded.value.days} unit={loaded.value.unit} plot={plot} route={route}>
               <Failures only={only} route={route} />
             </Overview>
-            {loaded.value.report.rows.length > 0 && (
+            {loaded.value.rows.length > 0 && (
               <>
                 <div className="usage-head">
                   <h2>By {group[1].toLowerCase()}</h2>
                   <ChipGroup label="Group" options={GROUPS} value={group} name={([, name]) => name} onChoose={([by]) => choose({ by, open: null, state: null, all: null })} />
                 </div>
-                {latest.state === "loading" && <p className="muted delayed counting">Counting…</p>}
+                {!table.isCurrent && <p className="muted delayed counting">Counting…</p>}
                 {table.state === "failed" && <p className="note error">{table.error.message}</p>}
-                {table.state === "ready" && <StatsTable report={table.value.report} by={table.value.by} only={table.value.only} route={route} />}
-                <AdviceList only={only} />
+                {table.state === "ready" && <StatsTable report={table.value} by={table.value.by} only={table.value.only} route={route} />}
+                {!pending && <AdviceList only={only} />}
               </>
             )}
           </>
@@ -144,7 +145,7 @@ function Overview({ report, days, unit, plot, route, children }: OverviewProps) 
     return { ...columns, colours: series.map(([, , colour]) => colour) };
   }, [report, days, unit, plot]);
   const { totals } = report;
-  if (!report.rows.length) {
+  if (!report.rows.length && !report.pending) {
     return (
       <Empty title="Nothing happened in this period">
         <p>
@@ -174,7 +175,7 @@ function Overview({ report, days, unit, plot, route, children }: OverviewProps) 
       </p>
       <Caveats figures={totals} />
       <CacheBreaks report={report} />
-      <Unplaced cost={total("unplaced_cost_usd")} />
+      {!report.pending && <Unplaced cost={total("unplaced_cost_usd")} />}
       {children}
       <ColumnChart chart={chart} label={plot.name} format={plot.format} />
     </>
@@ -187,7 +188,7 @@ function CacheBreaks({ report: { cache } }: { report: StatsReport }) {
   const cost = cache.cost_usd === null ? "" : `, ${money(cache.cost_usd)} more than reading them`;
   return (
     <p className="note">
-      {plural(cache.breaks, "cache break")}: {tokens(cache.tokens)} tokens written again ({Math.round(cache.share * 100)} % of cache writes){cost}.{" "}
+      {plural(cache.breaks, "cache break")}: {tokens(cache.tokens)} tokens written again ({share(cache.share)} of cache writes){cost}.{" "}
       <a href="#/usage">Usage</a> says why.
     </p>
   );

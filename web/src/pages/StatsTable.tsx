@@ -2,7 +2,7 @@
 
 import { useSource } from "../contexts";
 import { FigureHead } from "../kit/FigureHead";
-import { capitalized, duration, exact, folder, fullTime, model, money } from "../kit/format";
+import { ago, capitalized, duration, exact, folder, fullTime, model, money } from "../kit/format";
 import { PlainText } from "../kit/PlainText";
 import { useAsync } from "../kit/useAsync";
 import { reportHref, sessionHref, type ReportRoute } from "../route";
@@ -167,7 +167,12 @@ export function CallLink({ call }: { call: CountedCall }) {
       ) : (
         <a href={sessionHref({ session: call.key, agent: call.agent ?? undefined }, { call: call.id })}>{name}</a>
       )}
-      {call.time_ms !== null && <span className="muted num"> {fullTime(new Date(call.time_ms).toISOString())}</span>}
+      {call.time_ms !== null && (
+        <span className="muted num" title={fullTime(new Date(call.time_ms).toISOString())}>
+          {" "}
+          {ago(new Date(call.time_ms).toISOString())}
+        </span>
+      )}
     </>
   );
 }

@@ -3,18 +3,17 @@
 import { useState } from "react";
 import { useSource } from "../contexts";
 import { ChipGroup } from "../kit/ChipGroup";
-import { FigureHead } from "../kit/FigureHead";
-import { capitalized, duration, exact, model, money, plural, tokens } from "../kit/format";
+import { duration, exact, model, money, plural, tokens } from "../kit/format";
 import { PlainText } from "../kit/PlainText";
 import { useAsync, useLastReady } from "../kit/useAsync";
 import { Bar } from "../shell/Bar";
 import { Empty, LoadError, Loading } from "../shell/PageStates";
 import { reportHref, type ReportRoute } from "../route";
 import type { TeamFigures, TeamReport } from "../data/source";
+import { FigureTable } from "./FigureTable";
 import { useKeptScroll } from "./listState";
 import { Total } from "./Total";
 
-type Row = TeamReport["rows"][number];
 type Figures = Record<string, string | number | boolean | null>;
 type Column = [name: string, show: (figures: Figures) => string];
 
@@ -132,44 +131,24 @@ const Table = ({ title, ...table }: TableProps & { title: string }) =>
     </section>
   );
 
-function TeamTable({ group, report: { rows, totals }, columns }: TableProps) {
-  const cells = (figures: Figures) =>
-    columns.map(([name, show]) => (
+const TeamTable = ({ group, report: { rows, totals }, columns }: TableProps) => (
+  <FigureTable<Figures>
+    label={`Figures by ${group}`}
+    group={group}
+    figures={["People", ...columns.map(([name]) => name)]}
+    rows={rows}
+    totals={totals}
+    name={(row) => <PlainText text={nameOf(row, group)} />}
+    cells={(row) => [count("People", "people"), ...columns].map(([name, show]) => (
       <td key={name} className="num">
-        {show(figures)}
+        {show(row)}
       </td>
-    ));
-  return (
-    <div className="scrolls" tabIndex={0} role="region" aria-label={`Figures by ${group}`}>
-      <table className="figures">
-        <FigureHead group={capitalized(group)} figures={["People", ...columns.map(([name]) => name)]} />
-        <tbody>
-          {rows.map((row, index) => (
-            <tr key={index}>
-              <th scope="row" className="group">
-                <PlainText text={nameOf(row, group)} />
-              </th>
-              <td className="num">{exact(row.people)}</td>
-              {cells(row)}
-            </tr>
-          ))}
-        </tbody>
-        {rows.length > 1 && (
-          <tfoot>
-            <tr>
-              <th scope="row">Total</th>
-              <td className="num">{exact(totals.people)}</td>
-              {cells(totals)}
-            </tr>
-          </tfoot>
-        )}
-      </table>
-    </div>
-  );
-}
+    ))}
+  />
+);
 
-function nameOf(row: Row, group: string): string {
-  const value = row[group];
+function nameOf(row: Figures, group: string): string {
+  const value = row[group] ?? null;
   const name = value === null ? "–" : group === "model" ? model(String(value)) : String(value).replaceAll("_", " ");
   return row.partial ? `${name} +` : name;
 }

@@ -1,10 +1,12 @@
 /** Where it went: a bar for each group, which leads to its sessions. */
 
-import { money, tokens } from "../kit/format";
+import { money, plural, share, tokens } from "../kit/format";
 import { PlainText, visible } from "../kit/PlainText";
 import { listHref, type Filters } from "../route";
 import type { UsageRow } from "../data/source";
 import type { Range } from "./columns";
+import { passes } from "./libraryFilters";
+import { useLibraryRows } from "./listState";
 import { groupName, measureOf, type Group, type Measure } from "./usageChart";
 
 interface Props {
@@ -18,11 +20,14 @@ interface Props {
 }
 
 export function UsageBars({ rows, group, measure, total, range, only }: Props) {
+  const sessions = useLibraryRows();
   const most = Math.max(...rows.map((row) => measureOf(row, measure)), 0);
   return (
     <ol className="bars">
       {rows.map((row, index) => {
         const value = measureOf(row, measure);
+        const filters = filtersOf(row, group, range, only);
+        const count = filters && group !== "tool" ? sessions.filter((session) => passes(session, filters)).length : 0;
         return (
           <li key={index}>
             <a href={sessionsHref(row, group, range, only) ?? undefined} title={visible(String(row[group] ?? ""))}>
@@ -37,7 +42,8 @@ export function UsageBars({ rows, group, measure, total, range, only }: Props) {
                 </svg>
               </span>
               <span className="num">{measure === "cost" ? (row.cost_usd === null ? "–" : money(value)) : tokens(value)}</span>
-              <span className="num muted">{total > 0 ? `${Math.round((value / total) * 100)} %` : ""}</span>
+              <span className="num muted">{total > 0 ? share(value / total) : ""}</span>
+              <span className="num muted bar-sessions">{count > 0 && plural(count, "session")}</span>
             </a>
           </li>
         );
@@ -47,12 +53,18 @@ export function UsageBars({ rows, group, measure, total, range, only }: Props) {
 }
 
 /** The address of the sessions of a group; null if the group has no name. */
-export function sessionsHref(row: UsageRow, group: Group, [from, to]: Range, only: Filters): string | null {
+export function sessionsHref(row: UsageRow, group: Group, range: Range, only: Filters): string | null {
+  const filters = filtersOf(row, group, range, only);
+  return filters && listHref({ filter: group === "tool" ? `tool:${String(row.tool)}` : "", only: filters });
+}
+
+/** What the list is narrowed to for the sessions of a group. */
+function filtersOf(row: UsageRow, group: Group, [from, to]: Range, only: Filters): Filters | null {
   const value = row[group];
-  if (value === null || value === undefined || value === "" || value === "(no call)") return null;
-  const days: Filters = { ...(from ? { from } : {}), to };
-  const rest: Filters = { ...(only.project ? { project: only.project } : {}), ...(only.model ? { model: groupName({ model: only.model }, "model") } : {}) };
-  if (group === "tool") return listHref({ filter: `tool:${String(value)}`, only: { ...rest, ...days } });
-  if (group === "agent_type") return value === "main" ? null : listHref({ only: { ...rest, agent: String(value), ...days } });
-  return listHref({ only: { ...rest, [group]: group === "model" ? groupName(row, group) : String(value), ...days } });
+  if (value === null || value === undefined || value === "" || value === "(no call)" || (group === "agent_type" && value === "main")) return null;
+  const filters: Filters = { ...(from ? { from } : {}), to };
+  if (only.project) filters.project = only.project;
+  if (only.model) filters.model = groupName({ model: only.model }, "model");
+  if (group !== "tool") filters[group === "agent_type" ? "agent" : group] = group === "model" ? groupName(row, group) : String(value);
+  return filters;
 }

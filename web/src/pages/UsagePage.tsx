@@ -5,7 +5,7 @@ import { useSource } from "../contexts";
 import { ChipGroup } from "../kit/ChipGroup";
 import { Caveats } from "../kit/Figure";
 import { capitalized, exact, exactMoney, money, plural, tokens } from "../kit/format";
-import { useAsync, useLastReady } from "../kit/useAsync";
+import { useAsync, useCount, useLastReady } from "../kit/useAsync";
 import { Bar } from "../shell/Bar";
 import { LoadError, Loading } from "../shell/PageStates";
 import { reportHref, type ReportRoute } from "../route";
@@ -65,9 +65,7 @@ export function UsagePage({ route }: { route: ReportRoute }) {
   useKeptScroll();
   const view = viewOf(route);
   const [attempt, setAttempt] = useState(0);
-  const latest =
-    useAsync(`${view.range.join()} ${JSON.stringify(view.only)} ${view.unit} ${view.group} ${attempt}`, () => load(source, view, route.choices.unit !== undefined));
-  const loaded = useLastReady(latest);
+  const loaded = useCount(`${view.range.join()} ${JSON.stringify(view.only)} ${view.unit} ${view.group} ${attempt}`, () => load(source, view, route.choices.unit !== undefined));
   const choose = (changes: Record<string, string | null>) => location.assign(reportHref(route, changes));
   const { from, to } = route.choices;
   const period = from && to ? null : periodOf(route.choices.period);
@@ -93,8 +91,8 @@ export function UsagePage({ route }: { route: ReportRoute }) {
           <Report
             report={loaded.value.report}
             view={{ ...loaded.value.view, measure: loaded.value.view.group === "tool" ? "cost" : view.measure }}
-            wanted={latest.state === "ready" ? latest.value.view : view}
-            waiting={latest.state === "loading"}
+            wanted={loaded.isCurrent ? loaded.value.view : view}
+            waiting={!loaded.isCurrent || Boolean(loaded.value.pending)}
             route={route}
             choose={choose}
           />
@@ -105,14 +103,20 @@ export function UsagePage({ route }: { route: ReportRoute }) {
 }
 
 /** The report. If nobody chose the unit of a range without a beginning, one that fits what there is. */
-async function load(source: Source, view: View, chosen: boolean): Promise<{ report: LoadedReport; view: View }> {
+async function load(source: Source, view: View, chosen: boolean): Promise<LoadedView> {
   const report = await loadRows(source, view);
   const [since] = view.range;
   const first = report.rows.flatMap((row) => row[view.unit] ?? []).map(String).sort()[0];
   const unit = chosen || since !== null || !first ? view.unit : fittingUnit(first, view.range[1]);
-  if (unit === view.unit) return { report, view };
+  if (unit === view.unit) return { report, view, pending: report.pending };
   const fitting = { ...view, unit };
-  return { report: await loadRows(source, fitting), view: fitting };
+  return { report: await loadRows(source, fitting), view: fitting, pending: report.pending };
+}
+
+interface LoadedView {
+  report: LoadedReport;
+  view: View;
+  pending: number | undefined;
 }
 
 interface LoadedReport extends UsageReport {
@@ -128,7 +132,7 @@ async function loadRows(source: Source, { range: [since, until], only, unit, gro
     return { ...report, usage: report.totals };
   }
   const [calls, { totals }] = await Promise.all([source.statsReport(query), source.usageReport({ ...query, by: unit })]);
-  return { rows: calls.rows, totals: { ...totals, ...calls.totals }, usage: totals };
+  return { ...calls, totals: { ...totals, ...calls.totals }, usage: totals };
 }
 
 interface ReportProps {
@@ -210,7 +214,7 @@ function Report({ report, view, wanted, waiting, route, choose }: ReportProps) {
       />
       {ranked.length > FIRST_GROUPS && (
         <button type="button" className="show-more" aria-expanded={allGroups} onClick={() => setAllGroups(!allGroups)}>
-          {allGroups ? `Show only the first ${FIRST_GROUPS}` : `Show all ${ranked.length}`}
+          {allGroups ? `Only the first ${FIRST_GROUPS}` : `All ${exact(ranked.length)}`}
         </button>
       )}
       {group === "tool" && <p className="note usage-note">The cost of a response is shared equally by its calls; its tokens cannot be.</p>}

@@ -1,9 +1,9 @@
 /** The figures below the chart: by group, or by period. */
 
-import { FigureHead } from "../kit/FigureHead";
-import { capitalized, exact, exactMoney, money } from "../kit/format";
-import { PlainText, visible } from "../kit/PlainText";
+import { exact, exactMoney, money, share } from "../kit/format";
+import { PlainText } from "../kit/PlainText";
 import type { UsageRow } from "../data/source";
+import { FigureTable } from "./FigureTable";
 import { number } from "./usageChart";
 
 type Column = [name: string, value: (row: UsageRow) => number];
@@ -51,34 +51,18 @@ export function UsageTable({ label, rows, totals, calls = false, name, title, hr
     </>
   );
   return (
-    <div className="scrolls" tabIndex={0} role="region" aria-label={`Usage by ${label}`}>
-      <table className="figures">
-        <FigureHead group={capitalized(label)} figures={["Cost", "Share", ...columns.map(([column]) => column)]} />
-        <tbody>
-          {rows.map((row, index) => {
-            const address = href?.(row) ?? null;
-            return (
-              <tr key={index}>
-                <th scope="row" className="group" title={title && visible(title(row))}>
-                  {address ? <a href={address}>{name(row)}</a> : <PlainText text={name(row)} />}
-                </th>
-                {figures(row)}
-              </tr>
-            );
-          })}
-        </tbody>
-        {rows.length > 1 && (
-          <tfoot>
-            <tr>
-              <th scope="row">Total</th>
-              {figures(totals)}
-            </tr>
-          </tfoot>
-        )}
-      </table>
-    </div>
+    <FigureTable
+      label={`Usage by ${label}`}
+      group={label}
+      figures={["Cost", "Share", ...columns.map(([column]) => column)]}
+      rows={rows}
+      totals={totals}
+      title={title}
+      name={(row) => {
+        const address = href?.(row) ?? null;
+        return address ? <a href={address}>{name(row)}</a> : <PlainText text={name(row)} />;
+      }}
+      cells={figures}
+    />
   );
 }
-
-/** A part of the whole in percent; what rounds to nothing is less than one. */
-const share = (part: number): string => (part > 0 && part < 0.005 ? "< 1 %" : `${Math.round(part * 100)} %`);

@@ -1,8 +1,8 @@
 /** Why it cost so much: output, input, what the cache saved and what it cost, and why it was written again. */
 
 import { useSource } from "../contexts";
-import { money, plural } from "../kit/format";
-import { useAsync, useLastReady } from "../kit/useAsync";
+import { money, plural, share } from "../kit/format";
+import { useCount } from "../kit/useAsync";
 import type { CostParts } from "../data/source";
 import type { Range } from "./columns";
 
@@ -19,13 +19,13 @@ const CAUSES: Record<string, string> = { idle_over_5m: "idle over 5 minutes", id
 
 export function WhyItCost({ range: [since, until], only }: { range: Range; only: { project?: string | undefined; model?: string | undefined } }) {
   const source = useSource();
-  const loaded = useLastReady(useAsync(`${since} ${until} ${JSON.stringify(only)}`, () => source.costParts({ since, until, ...only })));
+  const loaded = useCount(`${since} ${until} ${JSON.stringify(only)}`, () => source.costParts({ since, until, ...only }));
   if (loaded.state === "failed") return <p className="note error">{loaded.error.message}</p>;
   if (loaded.state === "loading") return <p className="muted delayed">Counting…</p>;
   const parts = loaded.value;
   const most = Math.max(...PARTS.map(([, value]) => value(parts)), 0);
   const again = parts.causes.reduce((sum, { cost_usd }) => sum + cost_usd, 0);
-  const causes = parts.causes.slice(0, 3).map(({ cause, cost_usd }) => `${CAUSES[cause] ?? cause.replaceAll("_", " ")} ${again ? Math.round((cost_usd / again) * 100) : 0} %`);
+  const causes = parts.causes.slice(0, 3).map(({ cause, cost_usd }) => `${CAUSES[cause] ?? cause.replaceAll("_", " ")} ${share(again ? cost_usd / again : 0)}`);
   return (
     <>
       <ul className="bars">

@@ -1,7 +1,10 @@
 /** What a list shows besides what its address names, kept with the entry of the browser's history. */
 
-import { useLayoutEffect } from "react";
+import { useEffect, useLayoutEffect } from "react";
+import { useLibraryStore } from "../contexts";
 import { listen } from "../kit/listen";
+import { useSelector } from "../kit/store";
+import type { LibraryRow } from "../data/values";
 
 interface ListState {
   /** The scroll position. */
@@ -20,6 +23,15 @@ export const listState = (): ListState => ({ ...FIRST, ...(history.state as { li
 
 export function saveListState(change: Partial<ListState>): void {
   history.replaceState({ ...(history.state as object | null), list: { ...listState(), ...change } }, "");
+}
+
+const NONE: LibraryRow[] = [];
+
+/** All sessions, for a page that is no list of them. */
+export function useLibraryRows(): LibraryRow[] {
+  const store = useLibraryStore();
+  useEffect(store.load, [store]);
+  return useSelector(store, ({ library }) => library?.sessions ?? NONE);
 }
 
 /** Keep the scroll position, and return to it.

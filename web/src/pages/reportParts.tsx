@@ -1,18 +1,16 @@
 /** What reports share: filters by project and model, the change from the period before, a forecast, and an empty period. */
 
-import { useEffect } from "react";
-import { useLibraryStore, useSource } from "../contexts";
+import { useSource } from "../contexts";
 import { exact, folder, isoDay, model, money, month } from "../kit/format";
 import { visible } from "../kit/PlainText";
-import { useSelector } from "../kit/store";
 import { useAsync, useLastReady } from "../kit/useAsync";
 import { Empty } from "../shell/PageStates";
 import type { BudgetState } from "../data/source";
-import type { LibraryRow } from "../data/values";
 import { dayAfter, daysOf, type Range } from "./columns";
 import { periodName } from "./ColumnChart";
 import { ChosenChip, monthDays } from "./FilterBar";
 import { choicesOf, daysName } from "./libraryFilters";
+import { useLibraryRows } from "./listState";
 import { number } from "./usageChart";
 
 export interface ReportOnly {
@@ -22,13 +20,10 @@ export interface ReportOnly {
 type Choose = (changes: Record<string, string | null>) => void;
 
 const NAMES: Record<keyof ReportOnly, (value: string) => string> = { project: folder, model };
-const NONE: LibraryRow[] = [];
 
 /** Filters as chips. Their values come from the list of sessions. */
 export function ReportFilters({ only, names = ["project", "model"], onChange }: { only: ReportOnly; names?: (keyof ReportOnly)[]; onChange: Choose }) {
-  const store = useLibraryStore();
-  useEffect(store.load, [store]);
-  const sessions = useSelector(store, ({ library }) => library?.sessions ?? NONE);
+  const sessions = useLibraryRows();
   return (
     <span className="report-filters">
       {names.map((name) => {

@@ -37,12 +37,12 @@ export function About({ usage }: { usage: UsageSummary | null }) {
         )}
         <div>
           <dt>Format</dt>
-          <dd>{overview.dialects.map((dialect) => FORMATS[dialect] ?? dialect).join(", ")}</dd>
+          <dd className="words">{overview.dialects.map((dialect) => FORMATS[dialect] ?? dialect).join(", ")}</dd>
         </div>
         {overview.branches.length > 1 && (
           <div>
             <dt>Branches</dt>
-            <dd>
+            <dd className="words">
               {overview.branches.map((branch) => (
                 <a
                   key={branch.id}

@@ -8,6 +8,7 @@ import { PlainText } from "../kit/PlainText";
 import { useAsync, useLastReady } from "../kit/useAsync";
 import type { Context, ContextFill, ContextPart, RequestContext } from "../data/values";
 import { PanelLink, PlaceLink, usePanel } from "./PanelLink";
+import { Steps } from "./Steps";
 
 const LABELS: Record<string, string> = {
   system: "System prompt",
@@ -93,7 +94,6 @@ function Place({ found: { context, requests } }: { found: RequestContext }) {
   const go = (chosen: string) => show({ tab: "context", chosen }, { inPlace: true });
   const step = (by: number) => go(request === null ? chosenTurn((turn ?? 1) + by) : String(request + by));
   const [at, last] = request === null ? [turn ?? 1, overview.turns] : [request, requests];
-  const what = request === null ? "turn" : "request";
   return (
     <p className="panel-place">
       <span>
@@ -113,14 +113,7 @@ function Place({ found: { context, requests } }: { found: RequestContext }) {
         {request === null && context.request !== null && ` · request ${context.request} of ${requests}`}
       </span>
       <Proof context={context} />
-      <span className="steps">
-        <button type="button" className="link-button" aria-label={`Previous ${what}`} title={`Previous ${what}`} disabled={at <= 1} onClick={() => step(-1)}>
-          ‹
-        </button>
-        <button type="button" className="link-button" aria-label={`Next ${what}`} title={`Next ${what}`} disabled={at >= last} onClick={() => step(1)}>
-          ›
-        </button>
-      </span>
+      <Steps what={request === null ? "turn" : "request"} at={at} last={last} onStep={step} />
     </p>
   );
 }

@@ -12,6 +12,7 @@ import { NodeList } from "../nodes/NodeList";
 import type { RequestBody, RequestInfo, RequestList } from "../data/values";
 import { Proof } from "./ContextTab";
 import { PanelLink, PlaceLink, usePanel } from "./PanelLink";
+import { Steps } from "./Steps";
 
 /** The requests are listed again after this many new messages. */
 const STEP = 10;
@@ -163,14 +164,7 @@ function RequestPlace({ body }: { body: RequestBody }) {
           </strong>
         </span>
         <Proof context={body} />
-        <span className="steps">
-          <button type="button" className="link-button" aria-label="Previous request" title="Previous request" disabled={number <= 1} onClick={() => step(-1)}>
-            ‹
-          </button>
-          <button type="button" className="link-button" aria-label="Next request" title="Next request" disabled={number >= body.requests} onClick={() => step(1)}>
-            ›
-          </button>
-        </span>
+        <Steps what="request" at={number} last={body.requests} onStep={step} />
       </p>
       <p className="muted panel-facts">
         {body.info.tokens !== null && (

@@ -19,6 +19,7 @@ function SearchEverywhere() {
 
 export function Bar({ page, children }: { page: Route["page"]; children?: ReactNode }) {
   const { can, home, team } = useSource();
+  const [menu, setMenu] = useState(false);
   const pane = useSelector(settings, ({ sessionsPane }) => sessionsPane);
   const link = (to: Route["page"], href: string, name: string) => (
     <a href={href} aria-current={page === to ? "page" : undefined}>
@@ -36,7 +37,10 @@ export function Bar({ page, children }: { page: Route["page"]; children?: ReactN
         </button>
       )}
       <div className="bar-middle">{children ?? (page !== "session" && can.library && <SearchEverywhere />)}</div>
-      <nav aria-label="Pages">
+      <button type="button" className="menu-button" aria-expanded={menu} aria-controls="pages" onClick={() => setMenu(!menu)}>
+        Menu
+      </button>
+      <nav id="pages" aria-label="Pages" className={menu ? "open" : undefined} onClick={() => setMenu(false)}>
         {can.library && link("library", "#/", "Sessions")}
         {can.usage && link("usage", "#/usage", "Usage")}
         {can.usage && link("stats", "#/stats", "Statistics")}
