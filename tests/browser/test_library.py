@@ -19,13 +19,18 @@ WIDE = {"viewport": {"width": 1440, "height": 900}}
 @pytest.fixture
 def many(tmp_path: Path) -> Path:
     """A folder with 120 sessions of three projects."""
-    for number in range(120):
-        folder = tmp_path / "projects" / f"-home-sam-p{number % 3}"
+    return with_sessions(tmp_path, 120)
+
+
+def with_sessions(root: Path, count: int) -> Path:
+    """Write sessions of three projects to a folder."""
+    for number in range(count):
+        folder = root / "projects" / f"-home-sam-p{number % 3}"
         folder.mkdir(parents=True, exist_ok=True)
         lines = jsonl(*told({**user(f"Prompt {number:03}"), "cwd": f"/home/sam/p{number % 3}"}, reply(text("Done."))))
         id = f"s-{number:03}"
         (folder / f"{id}.jsonl").write_bytes(lines.replace(SESSION.encode(), id.encode()))
-    return tmp_path
+    return root
 
 
 class Wire:
@@ -49,8 +54,10 @@ class Wire:
         self.bytes = 0
 
 
-def test_the_first_page_asks_for_little_and_for_nothing_twice(tab: Tab, serve: Callable[..., str], many: Path) -> None:
-    page = tab(serve("--root", many, "serve"), **WIDE)
+def test_the_first_page_of_640_sessions_asks_for_little_and_for_nothing_twice(
+    tab: Tab, serve: Callable[..., str], tmp_path: Path
+) -> None:
+    page = tab(serve("--root", with_sessions(tmp_path, 640), "serve"), **WIDE)
     wire = Wire(page)
     page.reload()
     expect(page.locator(".session-row").first).to_be_visible()
@@ -58,12 +65,12 @@ def test_the_first_page_asks_for_little_and_for_nothing_twice(tab: Tab, serve: C
     icons = [address for address in wire.asked if address.endswith(".svg")]  # which the tab loads by itself
     asked = [address for address in wire.asked if address not in icons]
     assert any(address.endswith("/api/library") for address in asked) and len(asked) == len(set(asked))
-    assert 150_000 < wire.bytes <= 250_000
+    assert 100_000 < wire.bytes <= 250_000
     wire.clear()
     page.reload()
     expect(page.locator(".session-row").first).to_be_visible()
     page.wait_for_load_state("load")
-    assert 0 < wire.bytes <= 30_000
+    assert 0 < wire.bytes <= 60_000
 
 
 def test_stars_and_notes(tab: Tab, serve: Callable[..., str], many: Path, tmp_path: Path) -> None:

@@ -1,5 +1,5 @@
 import { fileSource } from "./data/fileSource";
-import { setWorker } from "./kit/offThread";
+import { setWorker } from "./kit/workerStart";
 import TextWorker from "./kit/textWorker?worker&inline";
 import { start } from "./start";
 

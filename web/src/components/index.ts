@@ -1,6 +1,6 @@
 /** React components that show Claude Code sessions: the entry point of the npm package `reread-react`. */
 
-import { setWorker } from "../kit/offThread";
+import { setWorker } from "../kit/workerStart";
 import TextWorker from "../kit/textWorker?worker&inline";
 
 setWorker(() => new TextWorker());

@@ -2,6 +2,7 @@
 
 import type { Token } from "./highlighter";
 import { Lru } from "./lru";
+import { setWorker, startWorker } from "./workerStart";
 import { markdownTree, type MarkdownNode } from "../markdown/markdownTree";
 
 export type Task = { kind: "markdown"; text: string } | { kind: "highlight"; text: string; language: string };
@@ -19,14 +20,8 @@ const FRAME_SHARE = 12;
 const FIRST_SHARE = 150;
 const PAUSE = 500;
 
-let createWorker: (() => Worker) | null = null;
 let worker: Worker | null = null;
 let last: Promise<unknown> = Promise.resolve();
-
-/** Say how to start the worker; each build of the reader finds its file elsewhere. */
-export function setWorker(create: () => Worker): void {
-  createWorker = create;
-}
 
 /** The result of a task; null if it takes too long, fails, or no worker can be started. */
 function ask<T>(task: Task): Promise<T | null> {
@@ -47,9 +42,9 @@ function run<T>(task: Task): Promise<T | null> {
       resolve(result);
     };
     try {
-      worker ??= createWorker?.() ?? null;
+      worker ??= startWorker();
     } catch {
-      createWorker = null; // a policy that forbids workers: it will not change
+      setWorker(null); // a policy that forbids workers: it will not change
     }
     if (!worker) return end(null, false);
     worker.onmessage = ({ data }: MessageEvent<T | null>) => end(data, false);

@@ -1,6 +1,6 @@
 /** The reader: shows the page that the address names. */
 
-import { useEffect, useLayoutEffect, useMemo } from "react";
+import { lazy, Suspense, useEffect, useLayoutEffect, useMemo } from "react";
 import { LibraryContext, PictureUrlContext, SourceContext, useSource } from "../contexts";
 import { settings } from "../kit/settings";
 import { useSelector } from "../kit/store";
@@ -15,7 +15,6 @@ import { StatsPage } from "../pages/StatsPage";
 import { TeamPage } from "../pages/TeamPage";
 import { UsagePage } from "../pages/UsagePage";
 import { parseRoute, useHash, type Route } from "../route";
-import { SessionPage } from "../session/SessionPage";
 import type { Source } from "../data/source";
 import { useActions } from "./actions";
 import { ConnectionNotice } from "./ConnectionNotice";
@@ -25,6 +24,9 @@ import { Palette } from "./Palette";
 import { SessionsPane } from "./SessionsPane";
 import { useShortcuts } from "./shortcuts";
 import { UnknownPage } from "./UnknownPage";
+
+/** Sessions need half of the script, the list none of it: it is loaded for the first of them. */
+const SessionPage = lazy(async () => ({ default: (await import("../session/SessionPage")).SessionPage }));
 
 export function App({ source }: { source: Source }) {
   const hash = useHash();
@@ -82,7 +84,9 @@ function CurrentPage({ route, hash }: { route: Route; hash: string }) {
     const { session, agent, branch } = route.thread;
     return (
       <>
-        <SessionPage key={JSON.stringify([session, agent, branch])} route={route} hash={hash} />
+        <Suspense fallback={null}>
+          <SessionPage key={JSON.stringify([session, agent, branch])} route={route} hash={hash} />
+        </Suspense>
         {pane && <SessionsPane current={session} />}
       </>
     );
