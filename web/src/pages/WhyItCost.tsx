@@ -43,6 +43,7 @@ export function WhyItCost({ range: [since, until], only }: { range: Range; only:
           </li>
         ))}
       </ul>
+      {parts.pending ? <p className="note">Counting: {plural(parts.pending, "session")} left.</p> : null}
       {parts.breaks > 0 && (
         <p className="note num">
           {plural(parts.breaks, "cache break")}: {causes.join(", ")}
