@@ -509,6 +509,46 @@ def test_indexes_of_other_formats_are_removed(root: Path) -> None:
     assert not other.exists()
 
 
+OTHER_VERSION = """
+import sys
+from reread.disk.file_set import find_files
+from reread.index import store
+store.FORMAT = 0
+with store.open_update(find_files([sys.argv[1]]).name) as update:
+    update.commit()
+    print("writing", flush=True)
+    sys.stdin.read()
+"""
+
+
+def test_an_index_that_another_version_writes_is_left_until_it_ends_or_is_killed(root: Path) -> None:
+    write(root, user("needle"))
+    words = [sys.executable, "-c", OTHER_VERSION, str(root)]
+    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as writer:
+        assert writer.stdout is not None and writer.stdout.readline().strip() == b"writing"
+        other = store.indexes_folder().with_name("search-0")
+        assert len(hits(root, "needle")) == 1, "nobody waits for another format"
+        assert list(other.glob("*/meta.json"))
+        writer.kill()
+    write(root, user("needle"), name="b")
+    assert refresh(find_files([root])).state == update.CURRENT and not other.exists()
+
+
+@pytest.mark.parametrize("name", ["search-3.lock", "search-3/own.lock"], ids=["0.2", "inside"])
+def test_locks_of_earlier_formats_are_heeded(root: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    path = write(root, user("needle"))
+    monkeypatch.setattr(store, "FORGET_SECONDS", 0.05)
+    old = store.indexes_folder().with_name("search-3")
+    old.mkdir(parents=True)
+    with (old.parent / name).open("wb") as file:
+        assert lock(file.fileno())
+        assert hits(root, "needle") and old.exists()
+        with pytest.raises(Unwritable, match="another process is writing there"):
+            store.drop_indexes_with(lambda name: name == str(path))
+    store.drop_indexes_with(lambda name: name == str(path))
+    assert not old.exists()
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="no permission bits")
 def test_nobody_else_can_read_the_index(root: Path) -> None:
     write(root, user("needle"))
@@ -538,7 +578,7 @@ def test_without_an_engine_the_files_are_searched(root: Path, monkeypatch: pytes
 @contextmanager
 def locked_index() -> Generator[None]:
     """Hold the only index as a process does that updates it."""
-    descriptor = os.open(index_folder().with_suffix(".lock"), os.O_RDWR)
+    descriptor = os.open(store._beside(index_folder(), ".lock"), os.O_RDWR)
     try:
         assert lock(descriptor)
         yield
@@ -685,13 +725,22 @@ def test_a_long_update_lets_another_process_go_first(root: Path, monkeypatch: py
     free: list[bool] = []
 
     def wait(_: float) -> None:
-        descriptor = os.open(folder.with_suffix(".lock"), os.O_RDWR)
+        descriptor = os.open(store._beside(folder, ".lock"), os.O_RDWR)
         free.append(lock(descriptor))
         os.close(descriptor)
 
+    derived: list[str] = []
+    derive = index_files.SessionPass.derive
+
+    def note(self: Any, main: str, part: str) -> Any:
+        derived.append(Path(main).stem)
+        return derive(self, main, part)
+
+    monkeypatch.setattr(index_files.SessionPass, "derive", note)
     monkeypatch.setattr(update.time, "sleep", wait)
     assert refresh(find_files([root])).state == update.CURRENT
     assert free == [True]
+    assert {*derived} == {"a", "b", "c"}, "also the session after which the other process had its turn"
     assert {hit.key for hit in hits(root, "needle")} == {"a", "b", "c"}
 
 

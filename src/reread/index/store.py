@@ -1,6 +1,7 @@
 """The search indexes on disk: tantivy's segments, and in the same commit how far each file was read.
 
 There is an index, and a lock, for each set of folders that was searched: nobody waits for an index of other folders.
+Locks are beside the folder of all indexes of a format, so that who deletes that folder can hold them meanwhile.
 
 Nothing that a file says is stored, only where it says it. The index can always be built again, so one that is broken,
 of another format or of another user is replaced.
@@ -14,7 +15,7 @@ import shutil
 import stat
 import time
 from collections.abc import Callable, Generator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -297,15 +298,20 @@ def drop_indexes_with(is_meant: Callable[[str], bool]) -> None:
     It happens under the lock of each, so that none is committed later by a process that has read the files before.
     """
     for other in _other_formats():
-        _remove(other)
+        if not _remove_format(other, FORGET_SECONDS):
+            raise _busy(other)
     for folder in sorted(indexes_folder().glob("*/")):
         with _locked(folder, FORGET_SECONDS) as is_locked:
             if not is_locked:
-                reason = "another process is writing there; try again when it is done"
-                raise Unwritable(f"Cannot delete from the search index {folder}: {reason}.", path=str(folder))
+                raise _busy(folder)
             reader = open_reader(folder.name)
             if reader is None or any(map(is_meant, reader.cursors)):
                 _remove(folder)
+
+
+def _busy(folder: Path) -> Unwritable:
+    reason = "another process is writing there; try again when it is done"
+    return Unwritable(f"Cannot delete from the search index {folder}: {reason}.", path=str(folder))
 
 
 def _other_formats() -> list[Path]:
@@ -314,13 +320,34 @@ def _other_formats() -> list[Path]:
     return [other for other in folder.parent.glob(f"{NAME}-*") if other != folder and other.is_dir()]
 
 
+def _remove_format(folder: Path, wait: float = 0.0) -> bool:
+    """Delete the indexes of another format under all of their locks; False if another version of reread has one.
+
+    Those of 0.2 were one index, with a lock beside it.
+    """
+    locks = [*folder.parent.glob(f"{folder.name}-*.lock"), *folder.parent.glob(f"{folder.name}.lock")]
+    with ExitStack() as held, _writing:
+        for path in sorted({*locks, *folder.glob("*.lock")}):
+            descriptor = open_own(path, os.O_RDWR)
+            held.callback(os.close, descriptor)
+            if not lock(descriptor, wait=wait):
+                return False
+        _remove(folder)
+    return True
+
+
+def _beside(folder: Path, suffix: str) -> Path:
+    """Return a file that belongs to an index, beside the folder of all of its format."""
+    return folder.parent.with_name(f"{folder.parent.name}-{folder.name}{suffix}")
+
+
 @contextmanager
 def _locked(folder: Path, wait: float) -> Generator[bool]:
     """Be the only one who changes an index; False if another process does not end, or yield, within the wait."""
     with _writing:
         make_own_folder(cache_folder())
         make_own_folder(folder.parent)
-        descriptor = open_own(folder.with_suffix(".lock"), os.O_RDWR | os.O_CREAT)
+        descriptor = open_own(_beside(folder, ".lock"), os.O_RDWR | os.O_CREAT)
     try:
         yield lock(descriptor, wait=wait, waiting=lambda: _ask_for_turn(folder))
     finally:
@@ -437,7 +464,7 @@ def open_update(name: str = OWN, wait: float = LOCK_SECONDS) -> Generator[IndexU
 
 
 def _waiting_file(folder: Path) -> Path:
-    return folder.with_suffix(".waiting")
+    return _beside(folder, ".waiting")
 
 
 def _ask_for_turn(folder: Path) -> None:
@@ -460,7 +487,7 @@ def take_request(folder: Path) -> bool:
 def _begin(folder: Path) -> IndexUpdate:
     """Begin a change of the index; one that is broken is built anew, and those of no more use are removed."""
     for other in _other_formats():
-        _remove(other)
+        _remove_format(other)  # one in use is left for the next time
     _remove_unused(folder)
     if not _is_own(folder) or deleted_share(folder, FEW_DOCUMENTS) > MOST_DELETED:
         _remove(folder)
