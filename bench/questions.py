@@ -1,8 +1,9 @@
 """Ask questions as people remember things, and see where the session comes that they mean.
 
 The sessions are the samples, without their titles, among generated ones and, with REREAD_REAL_CLIENT, real ones. Each
-question names the sample that it is about. A session's own title is one; others have wrong words among the remembered
-ones, typos, other words for the same thing, code with its punctuation, or another script.
+question names the session that it is about. A session's own title is one; others have wrong words among the remembered
+ones, typos, other words for the same thing, or code with its punctuation. Sessions in other scripts and with emoji are
+written for it, several of each, so that a script alone does not give one away.
 """
 
 import argparse
@@ -11,10 +12,12 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import measure
+import regress
 import search
 from measure import Row
 
@@ -22,7 +25,24 @@ from reread.cli._options import SAMPLES
 
 DATA = measure.data()
 TITLES = ("ai-title", "custom-title", "summary")
-KINDS = ("title", "remembered", "typo", "code")
+TALKS = {
+    "0c100001": ("数据库连接池在高峰时耗尽，怎么办？", "把连接池上限调到五十，并让空闲连接在三十秒后关闭。"),
+    "0c100002": ("登录页面的验证码图片不显示", "缓存头写错了：验证码的响应不能缓存。"),
+    "0c100003": ("订单导出成表格时中文变成乱码", "文件开头要写字节顺序标记，编码用统一码。"),
+    "0c200001": ("バックアップの復元に失敗する", "復元の前に古い索引を削除する必要があります。"),
+    "0c200002": ("夜間バッチの処理時間が長い", "索引を追加して、集計を並列にしました。"),
+    "0c300001": ("Почему падает загрузка больших файлов?", "Прокси обрывает запрос: увеличил предел размера тела."),
+    "0c300002": (
+        "Отчёт о продажах считает возвраты дважды",
+        "Убрал лишнее соединение таблиц, теперь возвраты учтены раз.",
+    ),
+    "0c400001": ("لماذا تفشل مزامنة الملفات عند انقطاع الشبكة؟", "أضفت إعادة المحاولة مع مهلة متزايدة."),
+    "0c400002": ("ترتيب المنتجات حسب السعر غير صحيح", "كان السعر نصا، فحولته إلى رقم قبل الفرز."),
+    "0c500001": ("Put 🚀 in front of the release notes", "Each release begins with 🚀 now."),
+    "0c500002": ("The status column shows 🔥 for every build", "Only failed builds get 🔥; the others get 🌱."),
+}
+"""Sessions in other scripts and with emoji: a prompt and an answer by the beginning of the id."""
+KINDS = ("title", "remembered", "paraphrase", "typo", "code", "scripts")
 QUESTIONS: dict[str, list[tuple[str, str]]] = {
     "title": [
         ("monthly.ipynb draws eleven bars. Where did December go?", "6a0f8d43"),
@@ -55,6 +75,16 @@ QUESTIONS: dict[str, list[tuple[str, str]]] = {
         ("staging keys panel longest wait minutes seconds", "c3e81f6d"),
         ("three agents looked at harbor and panels in parallel", "c3e81f6d"),
     ],
+    "paraphrase": [
+        ("the chart lost its last month of the year", "6a0f8d43"),
+        ("script stopped at an empty rain value", "f27b5c90"),
+        ("unstable unit test because of random waiting time", "8c1f0b52"),
+        ("place for webhooks that could not be delivered", "d2a94e17"),
+        ("javascript download too big, shrink it", "4e7d31aa"),
+        ("tick marks on the graph were unreadable", "b90c6f28"),
+        ("dashboard widget of pending attempts", "c3e81f6d"),
+        ("requeue everything that gave up for one customer endpoint", "d2a94e17"),
+    ],
     "typo": [
         ("jiter", "8c1f0b52"),
         ("decmeber bars", "6a0f8d43"),
@@ -76,6 +106,22 @@ QUESTIONS: dict[str, list[tuple[str, str]]] = {
         ('"2025-12-01"', "6a0f8d43"),
         ("almanac/alerts.py:5", "f27b5c90"),
         ("src/panels/retries.ts", "c3e81f6d"),
+        ("backoff.delay(tried)", "d2a94e17"),
+        ("highlight.js/lib/core", "4e7d31aa"),
+    ],
+    "scripts": [
+        ("连接池", "0c100001"),
+        ("验证码不显示", "0c100002"),
+        ("乱码 导出", "0c100003"),
+        ("バックアップ 復元", "0c200001"),
+        ("夜間バッチ 遅い", "0c200002"),
+        ("загрузка больших файлов", "0c300001"),
+        ("отчет возвраты", "0c300002"),
+        ("загрузка болших файлов прокси", "0c300001"),
+        ("مزامنة الملفات", "0c400001"),
+        ("السعر رقم", "0c400002"),
+        ("🚀", "0c500001"),
+        ("builds 🔥", "0c500002"),
     ],
 }
 Ask = Callable[[str], list[str]]
@@ -91,12 +137,31 @@ def corpus(plan: measure.Plan) -> Path:
         new.parent.mkdir(parents=True, exist_ok=True)
         lines = path.read_bytes().splitlines(keepends=True)
         new.write_bytes(b"".join(line for line in lines if _type(line) not in TITLES))
+    for id, texts in TALKS.items():
+        new = root / "projects" / "-home-sam-talks" / f"{id}-0000-4000-8000-000000000000.jsonl"
+        new.parent.mkdir(exist_ok=True)
+        new.write_text("".join(_line(new.stem, n, text) for n, text in enumerate(texts)), encoding="utf-8")
     real = Path(os.environ.get("REREAD_REAL_CLIENT", "/nonexistent"))
     for number, path in enumerate(sorted(real.glob("data/*/*/projects/*/*.jsonl"))):
         new = root / "projects" / f"-real-{number}" / path.name
         new.parent.mkdir(parents=True)
         new.write_bytes(path.read_bytes())
     return root
+
+
+def _line(id: str, number: int, text: str) -> str:
+    """Return a prompt, or the answer after it, as the client writes it."""
+    role = ("user", "assistant")[number]
+    told = {"role": role, "content": text if number == 0 else [{"type": "text", "text": text}]}
+    told |= {} if number == 0 else {"id": f"msg_{id[:8]}", "type": "message", "model": "claude-opus-4-5-20251101"}
+    common = {
+        "sessionId": id,
+        "cwd": "/home/sam/talks",
+        "version": "2.1.9",
+        "timestamp": f"2026-10-05T10:00:0{number}.000Z",
+    }
+    uuids = {"uuid": f"{id[:8]}-{number}", "parentUuid": f"{id[:8]}-0" if number else None}
+    return json.dumps({"type": role, "message": told, **uuids, **common}, ensure_ascii=False) + "\n"
 
 
 def _type(line: bytes) -> str:
@@ -107,14 +172,31 @@ def _type(line: bytes) -> str:
     return value.get("type", "") if isinstance(value, dict) else ""
 
 
-def ours(root: Path, *, strict: bool) -> Ask:
-    """Ask reread; if strict, every word has to be in one text, as it had to until 0.2."""
+def ours(root: Path) -> Ask:
+    """Ask reread."""
     os.environ |= {"CLAUDE_CONFIG_DIR": str(root), "REREAD_CACHE": str(DATA.root / "questions-cache")}
     import reread
 
     def ask(question: str) -> list[str]:
-        hits = reread.search(question, root=root, limit=100, strict=strict)
+        hits = reread.search(question, root=root, limit=100)
         return list(dict.fromkeys(hit.session for hit in hits))
+
+    return ask
+
+
+def released(root: Path) -> Ask:
+    """Ask the last release of reread, as it was."""
+    source = str(regress.source_of(regress.RELEASE))
+    folders = {"PYTHONPATH": source, "REREAD_CACHE": str(DATA.root / "questions-cache-release")}
+
+    def ask(question: str) -> list[str]:
+        words = [sys.executable, "-m", "reread", "search", "--root", str(root), "-n", "100", "--json", "--", question]
+        done = subprocess.run(words, capture_output=True, check=False, env={**os.environ, **folders})
+        try:
+            found = json.loads(done.stdout)
+        except ValueError:
+            return []
+        return list(dict.fromkeys(hit["session"] for hit in found["hits"]))
 
     return ask
 
@@ -173,17 +255,17 @@ def score(ask: Ask, kind: str) -> tuple[float, float, float]:
     return sum(1 / rank for rank in ranks if rank) / count, sum(0 < rank <= 10 for rank in ranks) / count, empty / count
 
 
-GOALS = {"title": "hit@10 ≥ 0.75", "remembered": "MRR ≥ 0.95", "typo": "hit@10 ≥ 0.95", "code": ""}
+GOALS = {"title": "hit@10 ≥ 0.75", "remembered": "MRR ≥ 0.95", "typo": "hit@10 ≥ 0.95"}
 
 
 def questions(plan: measure.Plan) -> Iterator[Row]:
-    """Ask all questions of reread, of reread with every word required, and of agentsview."""
+    """Ask all questions of reread, of its last release, and of agentsview."""
     root = corpus(plan)
-    peers = {"reread": ours(root, strict=False), "every word": ours(root, strict=True), "agentsview": agentsview(root)}
+    peers = {"reread": ours(root), regress.RELEASE: released(root), "agentsview": agentsview(root)}
     for kind in KINDS:
         (own, *others) = ((name, score(ask, kind)) for name, ask in peers.items())
         beside = "; ".join(f"{name}: {_text(found)}" for name, found in others)
-        yield Row(f"{len(QUESTIONS[kind])} questions: {kind}", _text(own[1]), beside, goal=GOALS[kind])
+        yield Row(f"{len(QUESTIONS[kind])} questions: {kind}", _text(own[1]), beside, goal=GOALS.get(kind, ""))
 
 
 def _text(found: tuple[float, float, float]) -> str:

@@ -258,6 +258,28 @@ def test_fixed_finds_parts_of_words_and_heeds_capitals(root: Path, how: str) -> 
     assert keys(search(root, "MASK(", fixed=True)) == ["b"]
 
 
+LONG = "xy" * 900
+
+
+@pytest.mark.parametrize(
+    "query, options, found",
+    [
+        (LONG, {"fixed": True}, ["a"]),
+        (f"{LONG} end", {"regex": True}, ["a"]),
+        (f"{LONG[:-1]}*", {}, []),
+        (f"*{LONG[1:]}", {}, []),
+        (f"{LONG} needle", {}, ["a", "b"]),
+        (f'"{LONG}"', {}, ["a"]),
+    ],
+)
+def test_words_that_are_too_long_for_the_index_are_no_error(
+    root: Path, how: str, query: str, options: dict[str, Any], found: list[str]
+) -> None:
+    write(root, "a", user(f"{LONG} end needle"))
+    write(root, "b", user("needle"))
+    assert set(found) <= set(keys(search(root, query, **options)))
+
+
 def test_words_beside_quotes_may_be_missing(root: Path, how: str) -> None:
     write(root, "a", user("run a->b twice"))
     write(root, "b", user("run a-b twice"))

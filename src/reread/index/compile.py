@@ -140,6 +140,8 @@ class _Compiler:
     def _words(self, leaf: Words) -> Any:
         query, should = tantivy.Query, tantivy.Occur.Should
         words = [term(word) for word in leaf.words]
+        if max(map(len, words)) > LONGEST:  # not in the index
+            return query.empty_query()
         if leaf.prefix or leaf.suffix or leaf.is_hash:
             words[0] = f".*{words[0]}" if leaf.suffix else words[0]
             words[-1] = f"{words[-1]}.*" if leaf.prefix or leaf.is_hash else words[-1]

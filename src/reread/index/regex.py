@@ -8,7 +8,7 @@ from typing import Any
 
 from reread.errors import Misuse
 from reread.index.query import And, Node, Or, Words
-from reread.index.terms import fold, word_pattern
+from reread.index.terms import LONGEST, fold, word_pattern
 
 op: Any = import_module("re._constants")
 parser: Any = import_module("re._parser")
@@ -65,7 +65,7 @@ def _words(literal: str) -> list[Node]:
     nodes: list[Node] = []
     literal = fold(literal).lower()
     for found in word_pattern(literal).finditer(literal):
-        if len(found[0]) >= SHORTEST or found[0] > "\u0e00":
+        if len(found[0]) <= LONGEST and (len(found[0]) >= SHORTEST or found[0] > "\u0e00"):
             nodes.append(Words((found[0],), prefix=found.end() == len(literal), suffix=found.start() == 0))
     return nodes
 
