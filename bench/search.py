@@ -118,7 +118,7 @@ def query(plan: Plan) -> Iterator[Row]:
     index = refresh(files)
 
     def ranked(number: int) -> object:
-        found = find(QUERIES[number % len(QUERIES)], files=files, limit=20, refresh=lambda _: index)
+        found = find(QUERIES[number % len(QUERIES)], files=files, limit=20, refresh=lambda _, **options: index)
         return found.total, found.with_all
 
     times = [value / 1e6 for value in measure.nanoseconds(ranked, range(30 * len(QUERIES)))]
