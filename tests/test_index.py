@@ -729,18 +729,18 @@ def test_a_long_update_lets_another_process_go_first(root: Path, monkeypatch: py
         free.append(lock(descriptor))
         os.close(descriptor)
 
-    derived: list[str] = []
-    derive = index_files.SessionPass.derive
+    filled: list[str] = []
+    fill = index_files.SessionPass.fill
 
-    def note(self: Any, main: str, part: str) -> Any:
-        derived.append(Path(main).stem)
-        return derive(self, main, part)
+    def note(self: Any, main: str) -> None:
+        filled.append(Path(main).stem)
+        fill(self, main)
 
-    monkeypatch.setattr(index_files.SessionPass, "derive", note)
+    monkeypatch.setattr(index_files.SessionPass, "fill", note)
     monkeypatch.setattr(update.time, "sleep", wait)
     assert refresh(find_files([root])).state == update.CURRENT
     assert free == [True]
-    assert {*derived} == {"a", "b", "c"}, "also the session after which the other process had its turn"
+    assert {*filled} == {"a", "b", "c"}, "also the session after which the other process had its turn"
     assert {hit.key for hit in hits(root, "needle")} == {"a", "b", "c"}
 
 

@@ -50,8 +50,7 @@ def index_changes(
                     progress(count)
                 is_wanted = unsaved >= TURN_BYTES and take_request(update.folder)
                 if unsaved >= COMMIT_BYTES or is_wanted:
-                    with suppress(RereadError, OSError):  # nobody returns to a session that this commit completes
-                        sessions.derive(main, PLACES)
+                    sessions.fill(main)  # nobody returns to a session that this commit completes
                     update.commit()
                     digests.save()
                     unsaved = 0
