@@ -20,6 +20,7 @@ from session_home import ID, Machine, line, write
 
 import reread
 from reread.archive.archive import Archive
+from reread.catalog.annotations import Annotations
 from reread.cli import reread as command
 from reread.errors import Ambiguous, Misuse, NotFound, Unwritable
 from reread.handover import prompt_lines, trash
@@ -124,6 +125,7 @@ def test_no_byte_of_it_is_left_and_others_stay_as_they_are(machine: Machine) -> 
     before = state(machine.config)
     reread.keep()
     use_everything()
+    Annotations().change(ID, note=WORD)
     (done,) = reread.delete(ID, kept=True, now=True)
     assert saying(machine.folder) == []
     after = state(machine.config)
@@ -154,6 +156,20 @@ def test_everything_comes_back_with_its_times_modes_and_lines(machine: Machine, 
     assert reread.keep().count("failed") == 0
     with pytest.raises(NotFound, match="trash is empty"):
         reread.undo_delete()
+
+
+def test_notes_about_it_stay_until_nothing_is_left_of_it(machine: Machine) -> None:
+    notes = Annotations()
+    for act in (lambda: reread.delete(ID, now=True), lambda: reread.delete(ID, kept=True)):
+        notes.change(ID, starred=True, note=f"about {WORD}")
+        notes.change(OTHER, note="about another")
+        reread.keep()
+        act()
+        assert notes.of(ID).note == f"about {WORD}"
+        write(machine.config)
+    shutil.rmtree(machine.config / "projects")
+    reread.delete(ID, now=True)
+    assert ID not in notes.all() and notes.of(OTHER).note == "about another" and saying(machine.folder) == []
 
 
 def test_it_can_be_deleted_for_good_from_the_trash(machine: Machine) -> None:
@@ -531,7 +547,9 @@ def test_a_conversation_that_is_being_captured_is_refused(machine: Machine) -> N
             with pytest.raises(Misuse, match="is being captured"):
                 reread.delete(name, kept=True)
         assert writer.path.exists()
-    reread.delete("talk", kept=True)
+    os.utime(writer.path, (1, 1))
+    (done,) = reread.delete(ID, "talk", kept=True)
+    assert str(writer.path) in done.files and not writer.path.exists()
 
 
 def test_a_plan_that_only_they_share_goes_with_both(machine: Machine) -> None:

@@ -21,6 +21,7 @@ from reread.archive.plans import PLANS, plans_of, shared_slugs, slugs_of
 from reread.archive.prune import PruneOutcome
 from reread.base import jsontext
 from reread.base.coerce import as_dict
+from reread.catalog.annotations import Annotations
 from reread.catalog.headers import captures_of, read_header
 from reread.catalog.resolve import resolve_session
 from reread.disk import layout
@@ -132,12 +133,15 @@ def delete(
             if isinstance(one, _Found):
                 _require_deletable(one, kept=kept, now=now)
         for one in chosen:
+            if isinstance(one, _Found) and any(str(one.path) in before.files for before in done):
+                continue  # a captured conversation that went with its session
             try:
                 if isinstance(one, _Found):  # what they share belongs to the last one: so each is looked for again
                     done.append(_delete(_find(one.path, root), batch, kept=kept, now=now))
                 else:
                     done.append(_planned(one, kept=kept, now=now))
                     if now:
+                        _forget_notes(one.session)
                         trash.empty(one.session)
             except RereadError as error:
                 gone = ", ".join(before.session for before in done)
@@ -225,6 +229,7 @@ def _delete(found: _Found, batch: str, *, kept: bool, now: bool) -> Deletion:
         objects=found.objects if kept else [],
         pieces=_pieces(found.objects) if kept else {},
         configs=list(map(str, found.configs)),
+        is_last=now and not deletion.kept,
     )
     entry = trash.stage(entry, [line.raw for _, own in found.lines for line in own], found.indexes)
     try:
@@ -407,10 +412,19 @@ def _finish(entry: TrashEntry) -> None:
             archive.prune_outcomes(entry.session, among=outcomes)
     for url, pieces in entry.pieces.items():
         Archive(url).delete_unnamed(pieces)
+    if entry.is_last:
+        _forget_notes(entry.session)
     paths = [file.path for file in (*entry.files, *entry.objects)]
     read_as = [str(Path(path).with_name(original_name(os.path.basename(path)))) for path in paths]
     histories = [prompts_path(removed.path, entry.session) for removed in entry.lines]
     forget_session(entry.session, [*paths, *read_as, *histories, *(removed.path for removed in entry.lines)])
+
+
+def _forget_notes(session: str) -> None:
+    """Take away the star and the notes of a session."""
+    notes = Annotations()
+    if session in notes.all():
+        notes.change(session, starred=False, note="")
 
 
 def _kept(session: str, archives: Sequence[Path]) -> Iterator[PruneOutcome]:

@@ -20,6 +20,7 @@ from reread.handover.cut import CutFile, cut_at_turn
 from reread.handover.deletion import finish_deletions
 from reread.handover.placement import WRITTEN, PlacedFile, encoded_folder, folder_of, place, project_folder, writing
 from reread.handover.session_files import LocatedFile, config_of, files_of, original_name
+from reread.handover.trash import trash_folder
 from reread.recording.resume_command import Resumption, resumption
 from reread.records.decode import Record
 from reread.session.session import open as open_session
@@ -89,7 +90,7 @@ def resume(
     chosen = found.cwd if into is None else os.path.realpath(layout.expand_path(into))
     own = {found.session, Path(original_name(transcript.name)).stem}
     if folder is None and at is None:
-        with _taking_up(own, on_error, dry_run=dry_run):
+        with _taking_up(own, on_error, dry_run=dry_run or not trash_folder().is_dir()):  # nothing is written
             return _continuation(found, chosen, prompt, captured)
     files: Sequence[LocatedFile | CutFile] = files_of(transcript, generation)
     if at is not None:

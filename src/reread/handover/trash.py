@@ -82,6 +82,8 @@ class TrashEntry(msgspec.Struct):
     """The names of these objects, by the address of the bucket: no manifest has them once it was put without them."""
     configs: list[str] = []
     """The folders of Claude Code's that it was looked for in."""
+    is_last: bool = False
+    """True if nothing is left of it then, and it went for good: so do its star and notes."""
     folder: str = ""
     """Where the entry is."""
     format: int = FORMAT
@@ -317,7 +319,7 @@ def give_up(entry: TrashEntry, finish: Finish) -> str:
     Nothing more is removed. What was removed is in the trash as after any other deletion, unless it went for good.
     """
     if entry.for_good:
-        finish(msgspec.structs.replace(entry, files=[], objects=[], lines=[]))
+        finish(msgspec.structs.replace(entry, files=[], objects=[], lines=[], is_last=False))
         discard(entry)
         return "what there is of it stays"
     if all(map(_is_there, entry.files)) and all(map(has_lines, entry.lines)):
