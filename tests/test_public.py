@@ -137,7 +137,7 @@ def test_importing_the_library_loads_little() -> None:
         ),
         (
             "--demo show d2a94e17",
-            {"tantivy", "importlib.metadata", "reread.index", "reread.history", "reread.reports"}
+            {"tantivy", "importlib.metadata", "hashlib", "reread.index", "reread.history", "reread.reports"}
             | {"reread.records.types", "reread.session.rules", "pygments.lexers.python"},
         ),
         (f"check {SAMPLES}", {"rich", "tantivy", "reread.reports.secrets_report"}),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -94,7 +93,7 @@ class Collection:
 
     def entries(self, *, exact: bool = False) -> list[UsageEntry]:
         """Return all usage entries; unless exact, responses of the same quarter of an hour are one entry."""
-        key = self._key()
+        key = self._key() if self.cache is not None else b""
         known = None if exact else self._cached_entries(key)
         if known is not None:
             return known
@@ -143,8 +142,10 @@ class Collection:
 
     def _key(self) -> bytes:
         """Return a hash of everything the entries depend on."""
+        from hashlib import blake2b  # loaded late: it loads OpenSSL
+
         content = (FORMAT, self.inputs.state, sorted(self.kept), msgspec.json.encode(self.prices.table))
-        return hashlib.blake2b(jsontext.dumps(content), digest_size=16).digest()
+        return blake2b(jsontext.dumps(content), digest_size=16).digest()
 
     def _digests(self, fresh: list[DerivedValue]) -> Iterator[FileDigest]:
         """Yield the digest of every file; those that were read now are added to `fresh`."""
@@ -180,9 +181,11 @@ def total_usage(inputs: Inputs, prices: Prices) -> Usage:
 
 
 def _scan_data(data: bytes) -> FileDigest:
+    from hashlib import blake2b  # loaded late: it loads OpenSSL
+
     from reread.accounting.scan import Scanner
 
     scanner = Scanner()
     scanner.feed(data)
     scanner.flush()
-    return FileDigest(scanner.digest, f"<{hashlib.blake2b(data, digest_size=8).hexdigest()}>")
+    return FileDigest(scanner.digest, f"<{blake2b(data, digest_size=8).hexdigest()}>")

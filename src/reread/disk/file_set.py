@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
@@ -125,8 +124,10 @@ def find_files(
 
 def _name_of(roots: Sequence[str | Path]) -> str:
     """Return a name for some folders, whatever their order."""
+    from hashlib import blake2b  # loaded late: it loads OpenSSL
+
     folders = sorted({os.path.realpath(layout.expand_path(root)) for root in roots})
-    return hashlib.blake2b(os.fsencode("\0".join(folders)), digest_size=8).hexdigest()
+    return blake2b(os.fsencode("\0".join(folders)), digest_size=8).hexdigest()
 
 
 def transcript_paths(folder: str, outside: list[str], superseded: list[str]) -> Iterator[str]:

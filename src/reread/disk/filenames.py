@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from pathlib import Path
 
@@ -38,7 +37,9 @@ def filename_for(id: str) -> str:
     if name.endswith("."):
         name = name[:-1] + _escape(".")
     if len(name) > MAX_LENGTH:
-        digest = hashlib.sha256(id.encode("utf-8", "surrogatepass")).hexdigest()[:40]
+        from hashlib import sha256  # loaded late: it loads OpenSSL
+
+        digest = sha256(id.encode("utf-8", "surrogatepass")).hexdigest()[:40]
         return _ESCAPES.sub("_", name[:60]).replace("%", "_") + HASH_SEPARATOR + digest
     return name or EMPTY
 

@@ -5,7 +5,6 @@ What was found is remembered in memory, and on disk as soon as finding it again 
 
 from __future__ import annotations
 
-import hashlib
 import os
 import threading
 from contextlib import closing, suppress
@@ -54,9 +53,11 @@ class Prefixes:
 
     def begins_with(self, path: str, now: os.stat_result, other: str, then: Status) -> bool:
         """True if a file, with this status, begins with all that another has; `then` is what changes with that one."""
+        from hashlib import blake2b  # loaded late: it loads OpenSSL
+
         times = now.st_mtime_ns, now.st_ctime_ns
         shown = (os.fsencode(path), now.st_dev, now.st_ino, now.st_size, *times, os.fsencode(other), *then)
-        key = hashlib.blake2b(repr(shown).encode(), digest_size=16).digest()
+        key = blake2b(repr(shown).encode(), digest_size=16).digest()
         if key not in self._found:
             self._load()
         found = self._found.get(key)
@@ -79,7 +80,9 @@ class Prefixes:
                 return self._is_prefix(file, kept)
 
     def _matches(self, file: OpenFile, frames: list[ZstdFrame]) -> bool:
-        found, at = hashlib.sha256(), 0
+        from hashlib import sha256  # loaded late: it loads OpenSSL
+
+        found, at = sha256(), 0
         for frame in frames:
             while at < frame.raw_end and (data := file.read(min(FRAME_SIZE, frame.raw_end - at))):
                 found.update(data)

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from hashlib import sha256
 from typing import Any, NamedTuple, Protocol, Self, TypeVar, cast
 
 import msgspec
@@ -215,6 +214,8 @@ class RequestIndex:
         The digest after each message that no mark changes is kept for the request that follows, which mostly begins
         with the same messages: to prove all requests costs what they added, not what they sent.
         """
+        from hashlib import sha256  # loaded late: it loads OpenSSL
+
         first_mark = min(marks, default=len(hashes))
         start, known, states = self._digested
         same = 0
@@ -291,6 +292,8 @@ class RequestIndex:
 
     def _hash_run(self, run: Sequence[tuple[int, _RowMessage]]) -> Iterable[str]:
         """Hash a run after each of its rows, and return the hashes."""
+        from hashlib import sha256  # loaded late: it loads OpenSSL
+
         found: dict[str, RowRun] = {}
         rows: list[int] = []
         content = sha256(b'{"content":[')

@@ -6,7 +6,6 @@ attribute that is in neither list.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -80,7 +79,9 @@ def saved_attributes(fold: Any) -> Iterator[tuple[Any, dict[str, Any]]]:
 @cache
 def code_format() -> str:
     """Return the version of what is kept of a fold: it changes with the schema and the code that folds records."""
-    digest = hashlib.blake2b(digest_size=12)
+    from hashlib import blake2b  # loaded late: it loads OpenSSL
+
+    digest = blake2b(digest_size=12)
     root = Path(__file__).parent.parent
     for folder in ("model", "records", "session"):
         for path in sorted((root / folder).rglob("*.py")):

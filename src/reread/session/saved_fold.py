@@ -8,7 +8,6 @@ are never used.
 
 from __future__ import annotations
 
-import hashlib
 import os
 import struct
 import zlib
@@ -93,7 +92,9 @@ class SavedFold(msgspec.Struct):
 
 def fold_path(path: Path) -> Path:
     """Return where the fold of a file is saved."""
-    name = hashlib.blake2b(os.fsencode(path.absolute()), digest_size=16).hexdigest()
+    from hashlib import blake2b  # loaded late: it loads OpenSSL
+
+    name = blake2b(os.fsencode(path.absolute()), digest_size=16).hexdigest()
     return cache_folder() / NAME / f"{name}{SUFFIX}"
 
 

@@ -6,7 +6,6 @@ be made again from the frames, and a map that does not fit is not used.
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 import threading
@@ -269,8 +268,10 @@ class FrameBuilder:
 
     def __init__(self, level: int, frames: Iterable[ZstdFrame] = (), prefix: Hash | None = None) -> None:
         """Begin after some frames; `prefix` has hashed their raw bytes."""
+        from hashlib import sha256  # loaded late: it loads OpenSSL
+
         self.frames: list[ZstdFrame] = list(frames)
-        self.prefix: Hash = prefix if prefix is not None else hashlib.sha256()
+        self.prefix: Hash = prefix if prefix is not None else sha256()
         self._level = level
 
     @property
@@ -291,13 +292,15 @@ class FrameBuilder:
 
     def note(self, data: bytes, packed: bytes) -> None:
         """Count a frame that exists already."""
+        from hashlib import sha256  # loaded late: it loads OpenSSL
+
         self.prefix.update(data)
         self.frames.append(
             ZstdFrame(
                 self.raw_size + len(data),
                 self.packed_size + len(packed),
                 self.prefix.digest(),
-                hashlib.sha256(packed).digest(),
+                sha256(packed).digest(),
             )
         )
 

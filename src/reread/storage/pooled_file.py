@@ -7,7 +7,6 @@ only if it is still the file that it was: another one under the same name is nev
 from __future__ import annotations
 
 import errno
-import hashlib
 import io
 import os
 import threading
@@ -109,7 +108,9 @@ def _identity(file: io.FileIO | KeptFile) -> tuple[object, ...]:
 
 def _digest(file: io.FileIO | KeptFile, size: int) -> bytes:
     """Return a digest of pieces all over the first bytes of what is on disk."""
-    read, found = reader(file.fileno()), hashlib.blake2b(digest_size=16)
+    from hashlib import blake2b  # loaded late: it loads OpenSSL
+
+    read, found = reader(file.fileno()), blake2b(digest_size=16)
     last = max(0, size - SAMPLE)
     for start in sorted({last * n // (SAMPLES - 1) for n in range(SAMPLES)}):
         found.update(read(start, min(SAMPLE, size - start)))

@@ -6,7 +6,6 @@ its bytes are the lines of the history that name it. Lines of old versions name 
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 import stat
@@ -207,9 +206,11 @@ def _lines_at(path: str | Path) -> tuple[HistoryState, PromptLines] | None:
 
 def prompts_state(path: str, state: HistoryState, lines: PromptLines) -> HistoryState:
     """Return device, inode, size and time of modification of a file with the prompts of a session."""
+    from hashlib import blake2b  # loaded late: it loads OpenSSL
+
     # A file system may give any number to a file; this one changes if an earlier line does.
     name = f"{path}\0{state[1]}\0{lines.checksum}".encode("utf-8", "surrogateescape")
-    inode = int.from_bytes(hashlib.blake2b(name, digest_size=7).digest())
+    inode = int.from_bytes(blake2b(name, digest_size=7).digest())
     return state[0], inode, lines.size, int(lines.last_ms * 1_000_000)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 import sys
@@ -96,8 +95,10 @@ def mirror_folder(url: str) -> Path:
 
 def bucket_folder_name(url: str) -> str:
     """Return a name for a folder of what comes from an address, unlike that of any other address or server."""
+    from hashlib import sha256  # loaded late: it loads OpenSSL
+
     server = os.environ.get(service_of(url).endpoint, "")
-    digest = hashlib.sha256(f"{server} {url}".encode("utf-8", "surrogatepass"))
+    digest = sha256(f"{server} {url}".encode("utf-8", "surrogatepass"))
     words = _NOT_READABLE.sub("-", url.lower().partition("://")[2])[:60].strip("-")
     return f"{words}-{digest.hexdigest()[:12]}"
 
