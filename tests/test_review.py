@@ -17,7 +17,9 @@ from exported import check_agent_trace
 import reread
 from reread import cli
 from reread.base import jsontext
+from reread.base.text import short_session
 from reread.errors import Misuse, NotFound, Undecided
+from reread.git import command as git_command
 from reread.git import notes as git_notes
 from reread.git.command import git_output
 from reread.git.notes import CommitNote, NotedLines, read_notes, remove_notes, write_notes
@@ -196,6 +198,7 @@ def test_trailers_name_a_session_of_another_machine(rig: Rig) -> None:
     (part,) = review.commits[0].turns
     assert (part.session, part.turn, part.evidence) == (other, None, ["trailer"])
     assert review.turns[0].prompt is None
+    assert short_session("session_01AbcdEfGh") == "01AbcdEf"
 
 
 @pytest.mark.parametrize(
@@ -676,6 +679,23 @@ def test_a_name_is_never_an_option_of_git(rig: Rig, name: str, tmp_path: Path) -
     with pytest.raises((NotFound, Misuse)):
         reviewed(rig, name)
     assert not (rig.repository / "x").exists() and not Path("x").exists()
+
+
+def test_no_program_of_the_current_folder_is_git(rig: Rig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "git").write_text(f"#!/bin/sh\ntouch {tmp_path}/run\n")
+    (tmp_path / "git").chmod(0o755)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PATH", f".{os.pathsep}{os.environ['PATH']}")
+    assert Repository(rig.repository).sha_of("HEAD") == rig.first and not (tmp_path / "run").exists()
+    monkeypatch.setenv("PATH", ".")
+    with pytest.raises(NotFound, match="No program git"):
+        git_output(rig.repository, "version")
+
+
+def test_what_git_prints_is_never_cut_silently(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(git_command, "LONGEST_OUTPUT", 20)
+    with pytest.raises(reread.Unreadable, match="prints more"):
+        git_output(rig.repository, "log")
 
 
 def test_a_huge_commit_is_bounded(rig: Rig) -> None:

@@ -146,9 +146,10 @@ class CommitLines:
         # The file may have had names that git does not know of: those of the files that sessions wrote its lines to.
         # Lines that a formatter broke are in none of them, so that all lines of the file are asked after the open ones.
         left = [numbers[line] for line, source in zip(added, found, strict=True) if source is None]
-        for asked in (left, numbers) if any(number >> 32 != EMPTY for number in left) else ():
-            moved = [self._events_of(name) for name in self._likely_homes(asked, names)]
-            self._guess_from(moved, one, numbers, lines, added, found)
+        asked = ((left, LEAST_LETTERS), (numbers, LEAST_TELLING)) if any(n >> 32 != EMPTY for n in left) else ()
+        for some, least in asked:
+            moved = [self._events_of(name) for name in self._likely_homes(some, names)]
+            self._guess_from(moved, one, numbers, lines, added, found, least)
         for at, line in enumerate(added):
             if found[at] is None and _letters(lines[line]) >= LEAST_TELLING:
                 found[at] = self._moved(numbers[line], one.committed)
@@ -169,15 +170,17 @@ class CommitLines:
         lines: Sequence[bytes],
         added: Sequence[int],
         found: Sources,
+        least: int = LEAST_LETTERS,
     ) -> None:
-        """Look for lines in what sessions wrote to some files."""
+        """Look for lines in what sessions wrote to some files; as they are, if they have so many letters at least."""
         counts = Counter(numbers)
         at = 0
         while at < len(added):
             source, length = found[at], 1
             if source is None and _says_something(lines[added[at]]):
                 number = numbers[added[at]]
-                source = _first(each.line(number, counts[number], one.committed) for each in events)
+                if _letters(lines[added[at]]) >= least:
+                    source = _first(each.line(number, counts[number], one.committed) for each in events)
                 if source is None:
                     source, length = self._reformatted(added, found, at, lines, events, one.committed)
                 source = source or self._commanded(number, one.committed)

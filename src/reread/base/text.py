@@ -11,6 +11,7 @@ from reread.base.format import number_text
 
 LINE_LENGTH = 120
 TITLE_LENGTH = 120
+SHORT_ID = 8
 LONGEST_PATH = 4096
 TITLE_SOURCE = 4096
 """How many characters of a text a title is made from."""
@@ -30,6 +31,11 @@ def one_line(value: object, length: int = LINE_LENGTH) -> str:
     """Return a value as one line of text, cut with an ellipsis if it is longer than `length`."""
     line = " ".join(as_text(value).split(None, length))  # more words are not shown, and there may be millions
     return line if len(line) <= length else line[: length - 1] + "…"
+
+
+def short_session(id: str) -> str:
+    """Return the beginning of a session's id, without what all ids of a service have in common."""
+    return id.removeprefix("session_")[:SHORT_ID]
 
 
 def cut_words(text: str, length: int) -> str:

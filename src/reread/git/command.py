@@ -46,7 +46,8 @@ SETTINGS = {
     "notes.displayRef": "",
 }
 """What git is told before each command, above all configuration files."""
-LONGEST_OUTPUT = 1 << 30
+LONGEST_OUTPUT = 256 << 20
+"""A command that prints more has failed."""
 SECONDS = 600
 """A command that takes longer is ended."""
 KEPT = frozenset({"GIT_CEILING_DIRECTORIES", "GIT_CONFIG_NOSYSTEM", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM"})
@@ -69,8 +70,9 @@ def _environment() -> dict[str, str]:
 
 
 def _command(folder: Path, words: Iterable[str]) -> list[str]:
-    program = shutil.which("git")
-    if program is None:
+    absolute = os.pathsep.join(filter(os.path.isabs, os.get_exec_path()))
+    program = shutil.which("git", path=absolute)
+    if program is None or not Path(program).is_absolute():  # Windows looks in the current folder first
         raise NotFound("No program git; install it to follow commits.")
     settings = [word for name, value in SETTINGS.items() for word in ("-c", f"{name}={value}")]
     return [program, "-C", str(folder), "--no-pager", "--no-replace-objects", "--literal-pathspecs", *settings, *words]
@@ -79,7 +81,12 @@ def _command(folder: Path, words: Iterable[str]) -> list[str]:
 def git_output(folder: Path, *words: str, given: bytes = b"") -> bytes:
     """Return what a git command prints; raise Unreadable with git's reason if it fails."""
     with git_stream(folder, *words, given=given) as output:
-        return output.read(LONGEST_OUTPUT)
+        data = output.read(LONGEST_OUTPUT)
+        if len(data) == LONGEST_OUTPUT:
+            raise Unreadable(
+                f"git {words[0]} prints more than {LONGEST_OUTPUT >> 20} MB in {folder}.", path=str(folder)
+            )
+        return data
 
 
 @contextmanager

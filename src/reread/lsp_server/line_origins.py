@@ -14,6 +14,7 @@ from threading import Lock
 from typing import NamedTuple
 from urllib.parse import quote
 
+from reread.base.text import short_session
 from reread.errors import RereadError
 from reread.redaction.text_cleaner import text_cleaner
 from reread.render.sanitize import plain_text
@@ -101,7 +102,7 @@ def markdown(text: str) -> str:
 
 def place_text(line: BlamedLine) -> str:
     """Return the session, turn and agent that wrote a line, in words."""
-    words = [f"session {(line.session or '')[:8]}", f"turn {line.turn}" if line.turn is not None else ""]
+    words = [f"session {short_session(line.session or '')}", f"turn {line.turn}" if line.turn is not None else ""]
     words.append(f"agent {line.agent}" if line.agent else "")
     words.append(f"by a git {line.evidence}" if line.evidence in ("note", "trailer") else "")
     words.append("a guess" if line.guess else "")

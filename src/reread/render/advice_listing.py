@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from reread.base.format import money_text, tokens_text
-from reread.base.text import one_line, plural, wrapped
+from reread.base.text import SHORT_ID, one_line, plural, wrapped
 from reread.render.sanitize import safe_line
 from reread.render.usage_table import PLAIN, STRONG, Styled
 from reread.reports.advice_report import Advice, AdviceReport
 
-SHORT_ID, TITLE = 8, 50
+TITLE = 50
 
 
 def advice_lines(report: AdviceReport, *, width: int | None = None) -> Iterator[Styled]:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from reread.base.format import date_text
 from reread.base.paths import normalize_folder
-from reread.base.text import cell_width, pad, plural, truncate
+from reread.base.text import cell_width, pad, plural, short_session, truncate
 from reread.history.paths import is_below
 from reread.history.versions import FileHistory, FileVersion
 from reread.render.listings import NAME, PLAIN, QUIET, STRONG, Span
@@ -127,7 +127,7 @@ def blame_lines(lines: Sequence[BlamedLine], *, width: int | None = None) -> Ite
             said = line.prompt or (f"({line.evidence} of {(line.commit or '')[:7]})" if line.commit else "")
             prompt = pad(truncate(safe(said), PROMPT), PROMPT)
             head = [
-                (NAME, f"{safe(line.session)[:ID]:{ID}}"),
+                (NAME, f"{safe(short_session(line.session)):{ID}}"),
                 (PLAIN, f" turn {line.turn if line.turn is not None else '?':<{turn_width}}"),
                 (QUIET, f" {day:10} {prompt} "),
             ]

@@ -15,15 +15,15 @@ from reread.attribution.review_values import (
     ReviewTurn,
 )
 from reread.base.format import date_text, money_text
-from reread.base.text import one_line, plural
+from reread.base.text import one_line, plural, short_session
 from reread.git.notes import CommitNote
 from reread.render.digest_text import PAGE, STYLE, test_text
 from reread.render.listings import NAME, PLAIN, QUIET, STRONG, Span
 from reread.render.markdown_text import inline
 from reread.render.sanitize import safe, safe_line
 
-ID, SHA, PROMPT = 8, 7, 120
-"""How much of an id, a commit's name and, beside a commit, of a prompt is shown."""
+SHA, PROMPT = 7, 120
+"""How much of a commit's name and, beside a commit, of a prompt is shown."""
 MOST_RANGES = 20
 TITLE, HEAD, COMMIT, FACTS, ITEM, QUOTE = "title", "head", "commit", "facts", "item", "quote"
 Line = tuple[str, str]
@@ -136,8 +136,7 @@ def _part_text(part: ReviewPart) -> str:
 
 
 def _turn_name(session: str, turn: int | None) -> str:
-    name = session.removeprefix("session_")  # as a trailer names one of another service
-    return f"{name[:ID]}{f' turn {turn}' if turn is not None else ''}"
+    return f"{short_session(session)}{f' turn {turn}' if turn is not None else ''}"
 
 
 def _left_text(file: ReviewFile) -> str:

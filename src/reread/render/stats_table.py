@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import msgspec
 
 from reread.base.format import duration_text, money_text, tokens_text
-from reread.base.text import one_line, plural, truncate
+from reread.base.text import SHORT_ID, one_line, plural, truncate
 from reread.render.cache_table import cache_note
 from reread.render.sanitize import csv_cell, safe_line
 from reread.render.usage_table import (
@@ -30,7 +30,6 @@ TURN_HEADERS = ("turns", "calls", "failed", "model", "tools", "waiting", "contex
 """The columns if groups do not split turns."""
 OPTIONAL = ("context", "waiting", "retry", "denied", "tools", "model", "time", "lines")
 """The columns that give way first."""
-SHORT_ID = 8
 SMALLEST_COST = 0.005
 """Less cannot be seen in a total in cents."""
 

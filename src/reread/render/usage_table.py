@@ -10,7 +10,7 @@ from reread.accounting.billing import Usage
 from reread.accounting.group_by import BLOCK, TIME_KEYS, CostComparison, UsageReport, best_cost
 from reread.accounting.prices import Price, Prices, Tier, model_text, price_on
 from reread.base.format import LARGEST, money_text, tokens_text
-from reread.base.text import cell_width, pad, plural, truncate, wrapped
+from reread.base.text import SHORT_ID, cell_width, pad, plural, truncate, wrapped
 from reread.render.sanitize import csv_cell, safe_line
 from reread.reports.usage_report import FIGURES, figures
 
@@ -24,7 +24,6 @@ OPTIONAL = ("write", "read", "resp")
 MIN_LABEL_WIDTH = 7
 TELLING_WIDTH, TELLING_WIDTHS = 12, 24
 """The width left to each label, and to all of a row, before columns give way."""
-SHORT_ID = 8
 WHOLE = (*TIME_KEYS, BLOCK)
 """Groups whose labels are never cut."""
 
