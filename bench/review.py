@@ -19,8 +19,9 @@ import os, sys, time
 from reread.attribution.reviewing import find_review
 from reread.reader.redacted_review import ReviewRedaction
 before = os.times()
-found = find_review(sys.argv[1], repository=sys.argv[2], root=sys.argv[3])
-redaction = ReviewRedaction(found)
+sessions = []
+found = find_review(sys.argv[1], repository=sys.argv[2], root=sys.argv[3], sessions=sessions)
+redaction = ReviewRedaction(found, sessions)
 redaction.replace_undecided()
 redaction.redacted_review()
 after = os.times()

@@ -332,11 +332,13 @@ def test_a_likely_secret_has_to_be_decided_about(rig: Rig, tmp_path: Path) -> No
         ("sunshine", "DB_PASSWORD=sunshine"),  # a common word
         ("correct horse battery", 'passphrase: "correct horse battery"'),
         ("k9-Xw77-tartan", "signing_secret: k9-Xw77-tartan"),  # odd by itself
+        (f"k9-Xw77-tartan {' '.join(f'item{n}-of-9' for n in range(40))}", "signing_secret: k9-Xw77-tartan"),
     ],
 )
 def test_what_only_another_part_of_a_session_calls_a_secret_is_found(rig: Rig, value: str, named: str) -> None:
     session = rig.session()
     rig.prompt(session, f"Write it, and log in with {value} first")
+    value = value.partition(" item")[0]
     rig.write(session, "a.py", 0, 0, ["alpha_value = 1"])
     rig.commit(session, "Log in")
     rig.finish()

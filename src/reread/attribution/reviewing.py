@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from array import array
-from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
@@ -12,8 +11,9 @@ from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from reread.attribution.commit_lines import (
-    BLAME,
     CommandLine,
     CommitLines,
     CommittedFile,
@@ -263,14 +263,7 @@ class _Reviewer:
             line = self._line(number, source) if source is not None else noted(number)
             last = out[-1] if out else None
             if last is not None and last.last == number - 1 and _same(last, line):
-                out[-1] = ReviewLines(
-                    first=last.first,
-                    last=number,
-                    session=line.session,
-                    turn=line.turn,
-                    evidence=line.evidence,
-                    guess=line.guess,
-                )
+                out[-1] = replace(last, last=number)
             else:
                 out.append(line)
         old = one.file.old_path if one.file.old_path != one.file.path else None
@@ -284,23 +277,19 @@ class _Reviewer:
             session=session,
             turn=source.turn,
             evidence=source.evidence,
-            guess=source.evidence != BLAME,
+            guess=source.guess,
         )
 
     def _noted(self, one: CommittedFile) -> Callable[[int], ReviewLines]:
         """Return a function for lines that no session here explains: what a note says, or the commit's trailer."""
         note = self._notes.get(one.commit.sha)
-        said = [lines for lines in (note.lines if note is not None else ()) if lines.path == one.file.path]
-        said.sort(key=lambda lines: lines.first)
-        starts = [lines.first for lines in said]
         elsewhere = one.commit.session
         if elsewhere in self._ids.values():
             elsewhere = None
 
         def line(number: int) -> ReviewLines:
-            at = bisect_right(starts, number) - 1
-            if at >= 0 and number <= said[at].last:
-                found = said[at]
+            found = note.line(one.file.path, number) if note is not None else None
+            if found is not None:
                 return ReviewLines(
                     first=number, last=number, session=found.session, turn=found.turn, evidence=NOTE, guess=found.guess
                 )
