@@ -9,6 +9,7 @@ flag of the question with its very signs come first.
 from __future__ import annotations
 
 import math
+import re
 import time
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
@@ -21,6 +22,7 @@ from reread.index.document import INPUT, KINDS, NOTICE, PROMPT, REQUEST, RESULT,
 from reread.index.document_reader import DocumentReader, FoundDocument
 from reread.index.matching import has_leaf, is_confirmed
 from reread.index.query import Exact, Node, is_question_word
+from reread.index.regex import PLAIN
 from reread.index.store import TAIL_BIT, DocumentLocation, file_id
 
 ALL, MOST, ANY = "all", "most", "any"
@@ -32,8 +34,9 @@ WEIGHTS = {TITLE: 2.0, PROMPT: 1.6, TEXT: 1.2, THINKING: 1.0, INPUT: 1.0, RESULT
 HALF_LIFE_DAYS = 60.0
 CANDIDATES = 200
 """How many of the best texts are ranked again by recency and kind."""
-SIGNED = 300
-"""How many of the best texts with the words of an identifier, a path or a flag are read to see its signs."""
+MOST_SIGNED, ENOUGH_SIGNED = 300, 20
+"""How many of the best texts with the words of an identifier, a path or a flag are read to see its signs; fewer if so
+many have them."""
 EXAMINED = 40
 """How many of the best sessions are searched for words near each other, and for texts to show."""
 PER_SESSION = 3
@@ -103,6 +106,11 @@ class Ranking(NamedTuple):
 def location_order(place: DocumentLocation) -> tuple[int, ...]:
     """Return what orders documents of the index, the newest first."""
     return -place.time_ms, place.file & ~TAIL_BIT, place.offset, place.place
+
+
+def _sign_literals(text: str) -> list[bytes]:
+    """Return the signs of a word that stand together, as every record that has them writes them."""
+    return [run.encode() for run in re.findall(r"[^\w\s]{2,}", text) if PLAIN.issuperset(run)]
 
 
 class Ranker:
@@ -213,16 +221,21 @@ class Ranker:
     def _signed(self) -> Iterator[MatchingText]:
         """Yield the texts that have words with their signs: the index knows only the words, so they are read."""
         assert self._scope is not None
-        places: dict[tuple[int, ...], MatchingText] = {}
+        seen: set[tuple[int, ...]] = set()
         for one in self._signs:
-            places |= {text.position: text for text in self._best(self._scope.every([one]), count=SIGNED)}
-        for text in places.values():
-            found = self._document(text)
-            signs = self._count_signs(found)
-            if found is not None and signs:
+            count, literals = 0, _sign_literals(one.text)
+            for text in self._best(self._scope.every([one]), count=MOST_SIGNED):
+                found = self._document(text, literals) if text.position not in seen else None
+                signs = self._count_signs(found)
+                if found is None or not signs:
+                    continue
+                seen.add(text.position)
                 has_all = all(is_confirmed(self._leaves[n], found.document) for n in self._needed)
                 if has_all or not self._strict:
                     yield text._replace(has_all=has_all, signs=signs)
+                count += 1
+                if count == ENOUGH_SIGNED:
+                    break
 
     def _count_signs(self, found: FoundDocument | None) -> int:
         return 0 if found is None else sum(has_leaf(one, found.document) for one in self._signs)
@@ -344,11 +357,11 @@ class Ranker:
             self._contents[one.position] = known
         return self._contents[one.position]
 
-    def _document(self, one: MatchingText) -> FoundDocument | None:
+    def _document(self, one: MatchingText, literals: Sequence[bytes] = ()) -> FoundDocument | None:
         if not isinstance(one.text, DocumentLocation):
             return one.text
         self._documents = self._documents or (DocumentReader(self._scope.reader) if self._scope else None)
-        return next(self._documents.documents([one.text]), None) if self._documents else None
+        return next(self._documents.documents([one.text], literals), None) if self._documents else None
 
     def _stage(self, session: str) -> str:
         has = sum(self._weights[n] for n in self._needed if session in self._counts[n])
