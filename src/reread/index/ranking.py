@@ -34,9 +34,9 @@ WEIGHTS = {TITLE: 2.0, PROMPT: 1.6, TEXT: 1.2, THINKING: 1.0, INPUT: 1.0, RESULT
 HALF_LIFE_DAYS = 60.0
 CANDIDATES = 200
 """How many of the best texts are ranked again by recency and kind."""
-MOST_SIGNED, ENOUGH_SIGNED = 300, 20
-"""How many of the best texts with the words of an identifier, a path or a flag are read to see its signs; fewer if so
-many have them."""
+MOST_SIGNED, MOST_DECODED, ENOUGH_SIGNED = 300, 100, 20
+"""How many of the best texts with the words of an identifier, a path or a flag are read to see its signs: the first if
+the bytes of a record tell that it lacks them, else the second; fewer if as many as the third have them."""
 EXAMINED = 40
 """How many of the best sessions are searched for words near each other, and for texts to show."""
 PER_SESSION = 3
@@ -224,7 +224,8 @@ class Ranker:
         seen: set[tuple[int, ...]] = set()
         for one in self._signs:
             count, literals = 0, _sign_literals(one.text)
-            for text in self._best(self._scope.every([one]), count=MOST_SIGNED):
+            most = MOST_SIGNED if literals else MOST_DECODED
+            for text in self._best(self._scope.every([one]), count=most):
                 found = self._document(text, literals) if text.position not in seen else None
                 signs = self._count_signs(found)
                 if found is None or not signs:
