@@ -34,7 +34,7 @@ WEIGHTS = {TITLE: 2.0, PROMPT: 1.6, TEXT: 1.2, THINKING: 1.0, INPUT: 1.0, RESULT
 HALF_LIFE_DAYS = 60.0
 CANDIDATES = 200
 """How many of the best texts are ranked again by recency and kind."""
-MOST_SIGNED, MOST_DECODED, ENOUGH_SIGNED = 300, 100, 20
+MOST_SIGNED, MOST_DECODED, ENOUGH_SIGNED = 300, 60, 20
 """How many of the best texts with the words of an identifier, a path or a flag are read to see its signs: the first if
 the bytes of a record tell that it lacks them, else the second; fewer if as many as the third have them."""
 EXAMINED = 40
