@@ -223,6 +223,16 @@ def test_a_commit_alone_may_be_the_first_one(rig: Rig) -> None:
     assert [(c.sha, c.lines) for c in reviewed(rig, "HEAD^!").commits] == [(sha, 1)]
 
 
+def test_a_range_with_too_many_commits_says_so(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
+    rig.commit(None, "Earlier")
+    rig.commit(None, "Later")
+    words = ("--root", rig.claude, "review", f"{rig.first}..HEAD", "--repo", rig.repository)
+    assert "Earlier" in run(*words).output and "Only the last" not in run(*words).output
+    monkeypatch.setattr("reread.git.repository.MOST_COMMITS", 1)
+    done = run(*words)
+    assert "Only the last 1 commits" in done.output and "Later" in done.output and "Earlier" not in done.output
+
+
 def test_a_branch_begins_where_it_left_the_default_one(rig: Rig) -> None:
     rig.git("checkout", "-q", "-b", "feature/x")
     session = rig.session()

@@ -82,6 +82,7 @@ def review(
 
     from reread.attribution.review_values import Review
     from reread.attribution.reviewing import find_review
+    from reread.git.repository import MOST_COMMITS
     from reread.reader.redacted_review import ReviewRedaction, with_short_prompts
 
     if schema:
@@ -92,7 +93,11 @@ def review(
     with progress("reading", None) as step:
         sessions: list[str] = []
         roots = merged_roots(ctx, root) or None
-        found = find_review(which, pr=pr, repository=repo, root=roots, progress=step, sessions=sessions)
+        found = find_review(
+            which, pr=pr, repository=repo, root=roots, most=MOST_COMMITS, progress=step, sessions=sessions
+        )
+    if len(found.commits) == MOST_COMMITS:
+        print_notice(f"Only the last {MOST_COMMITS:,} commits are reviewed; name a shorter range for those before.")
     for session in found.unread:
         print_notice(f"Cannot read {session}: not included.")
     if not found.commits:
