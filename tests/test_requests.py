@@ -6,16 +6,25 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from command import run
 from requested import RequestedSession, conversation, in_blocks, text_of, unmarked
 
 import reread
+from reread.base import jsontext
 from reread.base.canonical_json import canonical
-from reread.model.request_changes import RequestChange
+from reread.model.request_changes import RequestChange, request_changes
 from reread.reader.request_view import request_body
 from reread.reader.session_view import SessionView
-from reread.render.request_listing import change_title, proof_text
+from reread.render.request_listing import (
+    change_title,
+    context_lines,
+    proof_text,
+    request_change_lines,
+    request_lines,
+)
+from reread.render.request_values import request_value
 from reread.tools.nodes import Note
 
 HELLO = {"role": "user", "content": "Hello"}
@@ -228,33 +237,62 @@ def test_requests_that_refer_to_each_other_end() -> None:
         assert not request.verified or not request.missing
 
 
-@pytest.mark.parametrize("value", [None, 7, "word", [1, None], {"a": {"b": 1}}, [["messages", 0], {"path": 3}]])
-def test_notes_of_any_shape_can_be_asked_anything(value: Any) -> None:
-    names = (
-        "id",
-        "base",
-        "keep",
-        "tail",
-        "params",
-        "cacheControl",
-        "shapeHash",
-        "requestDigest",
-        "querySource",
-        "timestamp",
-    )
-    for name in names:
-        request = reread.open(hello(**{name: value}).data).requests[-1]
-        _ = request.body, request.verified, request.missing, request.timestamp, request.model, request.cache_marks
-    for type, fields in (
-        ("api-request-shape", {"shapeHash": "s", "shape": value}),
-        ("api-request-blob", {"hash": "b", "message": value}),
-    ):
-        made = RequestedSession()
-        made.add(type, **fields)
-        made.add("api-request", id="r", shapeHash="s", keep=0, tail=["b"])
-        request = reread.open(made.data).requests[0]
-        assert not request.verified
-        _ = request.body, request.system, request.tools, request.messages
+HOSTILE: list[Any] = [
+    *(None, 7, -5, 10**400, 1.5, "word", "\ud800", [1, None], {"a": {"b": 1}}, [["messages", 0], {"path": 3}]),
+    [{"path": ["messages", -1, "content", 10**30], "value": {}}, {"path": ["messages", [1], {}], "value": 3}],
+    {"system": [7, None, {"text": 4}], "tools": [1, {"name": 5, "description": 9}]},
+    {"role": 5, "content": [1, {"type": ["x"]}, {"type": "tool_result", "content": [3, {"type": "image"}]}]},
+    {"role": "user", "content": [{"type": "tool_use", "id": [], "name": {}, "input": [1]}]},
+    {
+        "cache_read_input_tokens": 10**400,
+        "input_tokens": -(10**400),
+        "cache_creation": {"ephemeral_1h_input_tokens": "x"},
+    },
+]
+NOTED = (
+    "id",
+    "base",
+    "keep",
+    "tail",
+    "params",
+    "cacheControl",
+    "shapeHash",
+    "requestDigest",
+    "querySource",
+    "timestamp",
+)
+PLACES = [
+    *(("api-request", name) for name in (*NOTED, "cut", "withheld")),
+    *(("api-request-shape", name) for name in ("shapeHash", "shape")),
+    *(("api-request-blob", name) for name in ("hash", "message")),
+    *(("assistant", name) for name in ("message", "usage")),
+]
+
+
+@pytest.mark.parametrize("place", PLACES, ids="-".join)
+def test_records_of_any_shape_can_be_asked_anything(place: tuple[str, str]) -> None:
+    type, name = place
+    for value in HOSTILE:
+        made = conversation(1)
+        for line in made.lines:
+            if line["type"] == type:
+                (line["message"] if name == "usage" else line)[name] = value
+        session = reread.open("".join(json.dumps(line) + "\n" for line in made.lines).encode())
+        thread = SessionView(session, "key").thread()
+        for request in session.requests:
+            lines = [
+                *request_lines(request, 2, full=True),
+                *request_change_lines(request_changes(session.requests[0], request)),
+            ]
+            assert lines and jsontext.dumps(msgspec.to_builtins(request_value(request)))
+            context = session.context(request=request.number)
+            assert sum(part.bytes for part in context.parts) == context.bytes and list(context_lines(context))
+            assert context.tokens is None or sum(part.tokens or 0 for part in context.parts) == context.tokens
+            assert len(request.messages) == len(request.body["messages"])
+            for changes in (True, False):
+                assert request_body(thread, request.number, changes=changes, whole=False).nodes
+        written = session.usage.cache_write_5m_tokens + session.usage.cache_write_1h_tokens
+        assert sum(found.tokens for found in session.cache_breaks) <= written
 
 
 def test_text_nested_too_deep_is_missing() -> None:

@@ -173,7 +173,7 @@ class RequestContent:
         outside: list[CacheMark] = []
         for mark in self.cache_marks:
             first, number = (*as_list(mark.path), None, None)[:2]
-            inside = first == MESSAGES and isinstance(number, int)
+            inside = first == MESSAGES and isinstance(number, int) and number >= 0
             (marks.setdefault(cast(int, number), []) if inside else outside).append(mark)
         fields = {
             **self._index.field_texts(shape, outside, lambda: _marked(shape, outside, start=0)),
