@@ -151,7 +151,7 @@ def test_a_message_that_is_missing_keeps_its_place(tmp_path: Path) -> None:
     value = json.loads(run("show", str(path), "--request", "4", "-f", "json").stdout)
     assert (value["messages"][3], value["proof"]) == (None, "incomplete")
     stat = run("diff", f"{path}:req1", f"{path}:req2", "--stat").stdout
-    assert "+ message 4 · missing" in stat
+    assert "+ message 4 · missing\n" in f"{stat}\n"
     assert "message 4" not in run("diff", f"{path}:req3", f"{path}:req4", "--stat").stdout  # missing in both alike
     context = reread.open(path).context(request=4)
     assert context.bytes == sum(part.bytes for part in context.parts) == len(text_of(request.body).encode())
@@ -160,6 +160,7 @@ def test_a_message_that_is_missing_keeps_its_place(tmp_path: Path) -> None:
     thread = SessionView(reread.open(path), "key").thread()
     notes = [node.text for node in request_body(thread, 4, changes=False, whole=False).nodes if isinstance(node, Note)]
     assert notes == ["Message 4 · missing"]
+    assert Note(text="+ message 4 · missing") in request_body(thread, 2, changes=True, whole=False).nodes
 
 
 def test_messages_keep_their_places_after_those_of_a_request_that_is_gone() -> None:

@@ -127,7 +127,9 @@ def _changes(before: Request | None, request: Request) -> Iterator[Node]:
     for change in changes:
         old, new = comparable_text(change.before), comparable_text(change.after)
         name = change_title(change)
-        if change.change in _SIGNS:
+        if change.part == "message" and change.before is None and change.after is None:
+            yield Note(text=f"{_SIGNS.get(change.change, '~')} {name}")
+        elif change.change in _SIGNS:
             text = old or new
             title = f"{_SIGNS[change.change]} {name} · {_size(text)} · {_beginning(text)}"
             yield Section(title=title, nodes=[Code(text=text, path=name)], open=False)

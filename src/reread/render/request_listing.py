@@ -134,8 +134,10 @@ def request_change_lines(changes: Sequence[RequestChange], *, stat: bool = False
     for change in changes:
         style, sign = SIGNS.get(change.change, (NAME, "~"))
         value = change.before if change.after is None else change.after
-        yield [(style, f"{sign} {safe(change_title(change))}"), (QUIET, f"  {size_text(len(_json(value)))}")]
-        if stat:
+        is_missing = value is None and change.part == "message"
+        size = "" if is_missing else f"  {size_text(len(_json(value)))}"
+        yield [(style, f"{sign} {safe(change_title(change))}"), (QUIET, size)]
+        if stat or is_missing:
             continue
         before, after = (comparable_text(one) for one in (change.before, change.after))
         if change.change in SIGNS:
