@@ -572,16 +572,19 @@ def test_another_session_of_the_same_name_stays(machine: Machine) -> None:
     assert [path.parent.name for path in projects.glob("*/notes.jsonl")] == ["-second"]
 
 
-def test_a_history_behind_a_link_is_a_clear_error(machine: Machine) -> None:
-    history, moved = machine.config / "history.jsonl", machine.folder / "dotfiles.jsonl"
-    history.rename(moved)
-    history.symlink_to(moved)
+@pytest.mark.parametrize("name", ["history.jsonl", "projects/-first/sessions-index.json"])
+def test_what_would_be_edited_behind_a_link_is_a_clear_error(machine: Machine, name: str) -> None:
+    path, moved = machine.config / name, machine.folder / "dotfiles"
+    data = path.read_bytes()
+    path.rename(moved)
+    path.symlink_to(moved)
     before = state(machine.config)
-    with pytest.raises(Misuse, match="is a link, and has lines"):
+    with pytest.raises(Misuse, match="is a link, and names"):
         reread.delete(ID)
-    assert state(machine.config) == before and moved.read_bytes() == b"".join(HISTORY)
+    assert state(machine.config) == before and moved.read_bytes() == data
     moved.write_bytes(HISTORY[0])
     reread.delete(ID)
+    assert moved.read_bytes() == HISTORY[0]
 
 
 def test_an_undo_waits_for_whoever_writes_into_the_archive(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -32,7 +32,7 @@ from reread.errors import Misuse, NotFound, RereadError, Unreadable
 from reread.handover import trash
 from reread.handover.derived_data import forget_session
 from reread.handover.placement import writing
-from reread.handover.prompt_lines import PromptLine, RemovedLines, find_lines, read_lines
+from reread.handover.prompt_lines import PromptLine, RemovedLines, find_lines, read_lines, refuse_link
 from reread.handover.running import running
 from reread.handover.session_files import config_of, files_of, original_name
 from reread.handover.trash import TrashedFile, TrashEntry
@@ -447,6 +447,7 @@ def _indexes(config: Path, session: str) -> Iterator[tuple[Path, bytes]]:
         entries = cast(list[Any], listed) if isinstance(listed, list) else []
         others = [one for one in entries if as_dict(one).get("sessionId") != session]
         if len(others) < len(entries):
+            refuse_link(path, session)
             yield path, jsontext.dumps(value | {"entries": others})
 
 

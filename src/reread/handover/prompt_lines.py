@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import stat
 import time
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager, suppress
@@ -115,16 +114,21 @@ def find_lines(history: Path, session: str) -> tuple[RemovedLines, list[PromptLi
     own = [line for line in lines if line.is_of(session)]
     if not own:
         return None
-    if stat.S_ISLNK(status.st_mode):
-        raise Misuse(
-            f"{history} is a link, and has lines of {session}: nothing behind a link is changed. Put the file there.",
-            path=str(history),
-        )
+    refuse_link(history, session)
     rest = hashlib.sha256(b"".join(line.raw for line in lines if not line.is_of(session))).hexdigest()
     places = [(line.number, line.offset, len(line.raw)) for line in own]
     size = sum(len(line.raw) for line in lines)
     hashes = [line.hash for line in own]
     return RemovedLines(str(history), size, status.st_mode & 0o7777, status.st_mtime_ns, rest, places, hashes), own
+
+
+def refuse_link(path: Path, session: str) -> None:
+    """Raise Misuse if a file from which something is to be taken out is a link."""
+    if path.is_symlink():
+        raise Misuse(
+            f"{path} is a link, and names {session}: nothing behind a link is changed. Put the file itself there.",
+            path=str(path),
+        )
 
 
 def has_lines(removed: RemovedLines) -> bool:
