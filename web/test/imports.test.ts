@@ -36,6 +36,6 @@ test("there are no import cycles", () => {
 });
 
 test("the imports are found", () => {
-  expect(imports.get("../src/main.tsx")).toEqual(["../src/data/httpSource.ts", "../src/kit/offThread.ts", "../src/start.tsx"]);
+  expect(imports.get("../src/main.tsx")).toEqual(["../src/data/httpSource.ts", "../src/kit/workerStart.ts", "../src/start.tsx"]);
   expect(imports.get("../src/kit/CodeText.tsx")).toContain("../src/kit/highlighter.ts");
 });
