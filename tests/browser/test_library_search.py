@@ -323,6 +323,7 @@ class TestPalette:
 
     def test_on_a_phone(self, tab: Tab, demo: str) -> None:
         page = tab(demo, **PHONE)
+        page.get_by_role("button", name="Menu").tap()
         page.get_by_role("button", name="Go to").tap()
         page.locator(".palette-entry", has_text="Usage").tap()
         expect(page.get_by_role("heading", name="Usage")).to_be_visible()
