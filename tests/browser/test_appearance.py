@@ -149,6 +149,7 @@ PAGES: list[tuple[str, str, Callable[[Any], None] | None]] = [
         lambda page: page.locator(".context-parts button").first.click(),
     ),
     (f"#/s/{DEMO['letters']}?panel=about", ".about-tab .figures", None),
+    (f"#/s/{DEMO['letters']}?panel=requests", "section[aria-label=Requests] p, table.requests", None),
     (f"#/s/{DEMO['axis']}?panel=share", "section[aria-label=Share]", None),
     (f"#/s/{DEMO['flaky']}", ".hit", look_for("jitter")),
 ]
@@ -167,6 +168,11 @@ def test_an_accessibility_check_finds_nothing_on_any_page(
             act(page)
         page.locator(ready).first.wait_for()
         assert axe(page) == [], address
+    if width < 1000:
+        page.evaluate("location.hash = '#/usage'")
+        press("Menu")(page)
+        page.get_by_role("link", name="Statistics").wait_for()
+        assert axe(page) == [], "the menu of a phone"
     if width > 1000:
         press("List")(page)
         page.locator(".sessions-pane [aria-current]").wait_for()
