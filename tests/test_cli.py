@@ -130,7 +130,7 @@ OWN_HELP = {
     ("--text", "sql"),
     ("--tables", "sql"),
     ("--keep-deleted", "tables"),
-    *(("--to", verb) for verb in ("adopt", "keep", "tables")),
+    *(("--to", verb) for verb in ("adopt", "keep", "share", "tables")),
     ("--verify", "tables"),
     *(("--team", verb) for verb in ("budget", "digest", "serve", "stats")),
     ("--exec", "digest"),
@@ -149,7 +149,7 @@ for one project, `resume` and `delete` act on whole sessions, and what is served
 OWN_TYPES = {
     ("--file", "ls"),
     *(("--output", verb) for verb in ("file", "keep", "share", "tables")),
-    *(("--to", verb) for verb in ("adopt", "keep", "tables")),
+    *(("--to", verb) for verb in ("adopt", "keep", "share", "tables")),
     *((option, "budget") for option in ("--project", "--model", "--team")),
     *((option, "delete") for option in ("--file", "--undo")),
     *((option, "resume") for option in ("--in", "--branch", "--at")),

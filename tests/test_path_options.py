@@ -69,7 +69,7 @@ def test_only_some_accept_a_bucket() -> None:
         else:
             accepting.add(name)
     others = {("keep", "to"), ("keep", "forget"), ("sql", "folder"), ("tables", "output"), ("tables", "warehouse")}
-    others |= {("tables", "to"), *((verb, "bucket") for verb in ("digest", "serve", "stats", "usage"))}
+    others |= {("share", "to"), ("tables", "to"), *((verb, "bucket") for verb in ("digest", "serve", "stats", "usage"))}
     assert {(verb, name) for verb, name in accepting if name != "root"} == others
 
 

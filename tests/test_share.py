@@ -155,6 +155,26 @@ def test_only_what_is_chosen_has_to_be_decided(tmp_path: Path, store: DecisionSt
     assert done.returncode == 0, done.stderr
 
 
+def test_a_session_for_others_is_put_where_they_look_only_when_all_is_decided(tmp_path: Path):
+    path, needles = planted.plant(tmp_path / "a")
+    out, home = tmp_path / "team", tmp_path / "home"
+    likely = likely_session(tmp_path / "b")
+    assert run("share", str(likely), "--to", str(out), home=home).returncode == 3 and not out.exists()
+    for words in (["-o", "x.html"], ["-f", "jsonl"], ["--turns", "2"], ["--undo", "x.html"]):
+        done = run("share", str(path), "--to", str(out), *words, home=home)
+        assert done.returncode == 2 and "--to" in done.stderr and not out.exists(), done.stderr
+    for number, session in enumerate((path, likely)):  # the later one takes the place of the one with its id
+        done = run("share", str(session), "--to", str(out), "--replace-likely", home=home)
+        assert done.returncode == 0 and done.stderr.startswith(f"{out}: found "), done.stderr
+        restored = [Path(file.path) for file in reread.Archive(out).restore(to=tmp_path / f"restored-{number}")]
+        text = "".join(everything(file.read_bytes()) + str(file) for file in restored)
+        assert [needle for needle in (*needles.values(), "hunter2", "s3cr3t-99z") if needle in text] == []
+        assert "redacted-" in text and (len(restored) > 3) == (session == path)
+    [found] = reread.sessions(root=out)
+    assert len(reread.open(found.path).turns) == 1
+    assert [version.name for version in reread.Archive(out).versions()] == [f"projects/shared/{planted.ID}.jsonl"]
+
+
 def test_keep_everywhere_holds_in_other_sessions_and_stores_no_secret(tmp_path: Path, store: DecisionStore):
     redaction = Redaction(reread.open(likely_session(tmp_path / "a")), store=store)
     for finding in redaction.undecided:

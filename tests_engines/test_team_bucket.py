@@ -1,18 +1,21 @@
 """Twenty machines of a team write to one bucket at once: each response counts once, in five ways; no word leaves."""
 
 import io
+import json
 import os
 import re
 import signal
 import time
 from pathlib import Path
 from typing import Any
+from urllib.error import HTTPError
+from urllib.request import Request, urlopen
 
 import pyarrow
 import pyarrow.dataset
 import pyarrow.parquet
 import pytest
-from bucket import Bucket, start
+from bucket import Bucket, run, start
 from team_machines import KEY, WORDS, Machine, as_written_by_02, write_all
 
 import reread
@@ -20,6 +23,7 @@ from reread.dataset.iceberg import commit_tables, open_catalog
 from reread.dataset.manifest import newest_manifests
 from reread.dataset.table_files import TableFiles, table_files
 from reread.reports.usage_report import FIGURES, figures
+from reread.storage.frames import unpack
 
 MACHINES = 20
 KILLED, OLDER = 7, 19
@@ -115,6 +119,35 @@ def test_no_word_is_in_any_object(team: tuple[list[Machine], str], bucket: Bucke
             table = pyarrow.parquet.read_table(io.BytesIO(data), partitioning=None)
             text += repr(table.schema).encode() + repr(table.to_pylist()).encode()
         assert [word for word in WORDS if word.encode() in text] == [], key
+
+
+def test_a_shared_session_opens_beside_the_figures(bucket: Bucket, tmp_path: Path) -> None:
+    write_all([Machine(tmp_path, n) for n in range(6)], f"{bucket.url}/figures")
+    sessions = f"{bucket.url}/shared"
+    assert "nothing was written" in run("share", "c3e8", "--to", sessions, code=3) and bucket.keys("shared") == []
+    run("share", "c3e8", "--to", sessions, "--replace-likely")
+    packed = [data for key, data in bucket.objects("shared").items() if key.endswith(".zst")]
+    text = b"".join(unpack(data) for data in packed)
+    assert b"[redacted-" in text and b"/home/sam" not in text and b"wJal" not in text
+    options = ("--no-open", "--port", "0", "--sign-in", "X-User")
+    with start("serve", "--team", f"{bucket.url}/figures", "--root", sessions, *options) as process:
+        try:
+            assert process.stdout is not None
+            address = re.search(r"http://[^/]+/", process.stdout.readline().decode())
+            assert address is not None
+
+            def get(path: str, name: str = "ann") -> Any:
+                return json.load(urlopen(Request(f"{address[0]}api/{path}", headers={"X-User": name}), timeout=120))
+
+            with pytest.raises(HTTPError, match="401"):
+                get("team", name="")
+            assert get("team?quarter=2026-Q1")["usage"]["totals"]["responses"] > 0
+            [listed] = get("library")["sessions"]
+            assert listed["id"].startswith("c3e8")
+            opened = get(f"sessions/{listed['key']}")
+            assert opened["title"] == "A panel for retries" and "user-" in opened["project"]
+        finally:
+            os.killpg(process.pid, signal.SIGTERM)
 
 
 def copy(bucket: Bucket, folder: Path) -> Path:

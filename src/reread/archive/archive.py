@@ -168,6 +168,18 @@ class Archive:
         """Be the only process of this machine that writes into the archive."""
         return self._place.locked(wait)
 
+    def drop_others(self, report: KeepReport, starts: tuple[str, ...], *, wait: float = LOCK_SECONDS) -> None:
+        """Delete what a run did not keep of the files whose names start like this: others, and earlier generations."""
+        kept = {file.name for file in report.files}
+        with self._place.pruning(wait) as delete:
+            found = [
+                restoring.KeptVersion(path, name, generation)
+                for path, name, generation in kept_files(self.folder)
+                if name.startswith(starts)
+            ]
+            newest = {one.name: one.generation for one in sorted(found, key=lambda one: one.generation)}
+            delete([one for one in found if one.name not in kept or one.generation < newest[one.name]])
+
     def _decided(self, sessions: Sequence[str]) -> list[PruneOutcome]:
         """Return what becomes of files by what is there now."""
         if sessions:

@@ -11,14 +11,16 @@ import click
 from reread.cli._exit_codes import NOTHING_FOUND
 from reread.cli._options import (
     LATEST,
+    SELECTION_OPTIONS,
     format_option,
     open_session,
+    refuse_with,
     root_options,
     selection_from,
     selection_options,
     session_argument,
 )
-from reread.cli._paths import PathName
+from reread.cli._paths import FolderName, PathName
 from reread.cli._redaction import (
     ask_about,
     decision_options,
@@ -39,6 +41,7 @@ UNDECIDED = 3
 @session_argument
 @format_option("html", "markdown", "json", "jsonl", help="Write this format (default: by the suffix of the output).")
 @click.option("-o", "--output", type=PathName(written=True, path_type=Path), metavar="FILE", help="Write to this file.")
+@click.option("--to", type=FolderName(), metavar="DIR", help="Put it into this folder or bucket, where others open it.")
 @decision_options
 @click.option(
     "--undo",
@@ -55,6 +58,7 @@ def share(
     project: tuple[str, ...],
     form: str | None,
     output: Path | None,
+    to: Path | None,
     review: Path | None,
     replace_likely: bool,
     texts: tuple[str, ...],
@@ -70,15 +74,20 @@ def share(
     What may be a secret is shown to you, one after the other: press a key for each. The finished file is scanned again
     before it gets its name. Beside it, a manifest says what was removed; what it stood for stays on this machine.
 
+    With --to, all of it goes into a folder or bucket as `reread keep --to` puts it there, so that others list, read and
+    search it; the manifest is not put there.
+
     If something is left to decide, nothing is written, and the exit code is 3.
 
     \b
     reread share latest -o session.html
+    reread share latest --to s3://team/sessions
     reread share latest --turns -3 --no-thinking -o excerpt.md
     reread share latest -f jsonl -o session.jsonl --replace "Project Harbor"
     reread share latest --review review.json -o session.html
     reread share --undo session.html -o original.html
     """
+    refuse_with(ctx, "--to", ("--format", "--output", "--undo", *SELECTION_OPTIONS), "the whole session goes there")
     if undo is not None:
         if name != LATEST:
             raise Misuse(f"Cannot use --undo with {name!r}: the file says which session it is.")
@@ -88,6 +97,8 @@ def share(
     from reread.disk.filenames import filename_for
     from reread.reader.export_formats import as_format
 
+    if to is not None:
+        form = "jsonl"
     form = form or (FORMATS_BY_SUFFIX.get(output.suffix.lower()) if output is not None else "html")
     if form is None:
         raise Misuse(f"Cannot tell the format from {str(output)!r}; name one with -f.")
@@ -105,8 +116,12 @@ def share(
         findings = findings_in(redaction, form, chosen)
         ask_about(redaction, [finding for finding in findings if finding.decision is None])
     with review_of([redaction], review):
-        redaction.export(as_format(form), to=path, **chosen)
-    click.echo(f"{path}: {summary_of(redaction)}", err=True)
+        if to is not None:
+            place = redaction.keep(to).folder
+        else:
+            redaction.export(as_format(form), to=path, **chosen)
+            place = str(path)
+    click.echo(f"{place}: {summary_of(redaction)}", err=True)
     return None
 
 

@@ -11,9 +11,12 @@ from typing import IO, Unpack
 
 import msgspec
 
+from reread.archive.archive import Archive, KeepReport
 from reread.base import jsontext
 from reread.base.choices import ExportFormat, SelectionOptions
 from reread.base.text import plural
+from reread.disk.filenames import filename_for
+from reread.disk.layout import PROJECTS
 from reread.errors import Misuse, Undecided, Unwritable
 from reread.reader.export_formats import FORMATS, as_format, write_companions, write_document
 from reread.redaction.decisions import DecisionStore
@@ -29,9 +32,11 @@ from reread.redaction.spans import Span, leaves
 from reread.render.selection import Selection
 from reread.session.session import Session, open  # noqa: A004
 from reread.storage.atomic import write_atomic
-from reread.storage.safe_open import PRIVATE_FILE
+from reread.storage.safe_open import PRIVATE_FILE, make_private_folder
 
 MANIFEST_SUFFIX = ".manifest.json"
+SHARED = "shared"
+"""The project of sessions that are put into a bucket for others."""
 
 
 class Redaction:
@@ -145,14 +150,36 @@ class Redaction:
             break
         return document
 
+    def keep(self, to: str | Path) -> KeepReport:
+        """Put the session into a folder or bucket, as `reread.keep` does, without what is replaced.
+
+        It takes the place of what was put there of it before. Raises Undecided, and puts nothing there, as long as
+        somebody has to decide about a finding in any of its files.
+        """
+        archive, name = Archive(to), os.path.join(PROJECTS, SHARED, filename_for(self.session.id or "session"))
+        with private_folder() as folder:
+            path = folder / f"{name}.jsonl"
+            make_private_folder(path.parent)
+            self.export("jsonl", to=path)
+            path.with_name(path.name + MANIFEST_SUFFIX).unlink()
+            self._require_clean([file.read_bytes() for file in folder.rglob("*") if file.is_file()])
+            report = archive.keep(root=folder)
+        failed = next((file for file in report.files if file.outcome in ("failed", "skipped")), None)
+        if failed is not None:
+            raise Unwritable(f"Cannot put {failed.name} into {report.folder}: {failed.note}.", path=report.folder)
+        archive.drop_others(report, (f"{name}.", f"{name}{os.sep}"))  # a reader would join what earlier states have
+        return report
+
     def cleaned(self, document: bytes) -> bytes:
         """Return a finished document without what its records did not have: fields side by side may be a secret."""
         document = clean_document(document, self._redactor.scanner(), self._redactor.replacement, known=_own_texts())
-        left = self._find_left([document])
-        if left:
-            kinds = ", ".join(sorted({span.kind for span in left}))
-            raise Undecided(f"The finished document still contains {kinds}; nothing was written. Please report this.")
+        self._require_clean([document])
         return document
+
+    def _require_clean(self, documents: Sequence[bytes]) -> None:
+        left = ", ".join(self.left_in(documents))
+        if left:
+            raise Undecided(f"The finished document still contains {left}; nothing was written. Please report this.")
 
     def clean_texts(self, texts: Sequence[str]) -> list[str]:
         """Return texts with everything replaced that is to be, as it is in the session."""
