@@ -6,7 +6,7 @@ import io
 import itertools
 import json
 import os
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -255,6 +255,32 @@ def test_few_people_are_merged() -> None:
     weeks = {"2026-01-05": "x", "2026-01-12": "yz", "2026-01-19": "xyz", "2026-01-26": "x"}
     assert join_periods(weeks, ()) == [("2026-01-05", "2026-01-12"), ("2026-01-19", "2026-01-26")]
     assert join_periods({"2026-01-05": "xy"}, ()) == []
+    quarters = {"2026-01-05": "xyz", "2026-03-30": "x", "2026-04-06": "xyz", "2026-07-06": "x", "2026-10-05": "xyz"}
+    assert join_periods(quarters, (), bounded=True) == [("2026-01-05", "2026-03-30"), ("2026-04-06",), ("2026-10-05",)]
+    assert join_periods(quarters, ())[-1] == ("2026-07-06", "2026-10-05"), "nothing is left out of a whole"
+
+
+def test_two_periods_never_differ_by_one_person(tmp_path: Path) -> None:
+    machines, bucket = [Machine(tmp_path, n) for n in range(9)], tmp_path / "bucket"
+    write_all(machines, bucket)
+    found, monday = reread.team(bucket), date(2025, 12, 29)
+    whole = found.usage(by="machine,week", tz="UTC")
+    assert_equal(whole.totals, own_figures(machines))
+    owners: dict[str, set[str]] = {}
+    weekly = "SELECT date_trunc('week', time)::DATE::VARCHAR AS week, machine FROM usage GROUP BY ALL"
+    for row in reread.sql(weekly, tables=bucket):
+        owners.setdefault(row["week"], set()).add(row["machine"].partition("-")[0])
+    assert min(map(len, owners.values())) < LEAST, "some weeks have few people"
+    seen: dict[tuple[float, ...], set[str]] = {}
+    for first, last in itertools.combinations_with_replacement(range(0, 53, 2), 2):
+        since, until = (monday + timedelta(weeks=week) for week in (first, last))
+        report = found.usage(by="week", since=str(since), until=str(until), tz="UTC")
+        weeks = {week for week in owners if report.since and report.until and report.since <= week <= report.until}
+        seen[tuple(report.totals.values())] = weeks
+        assert report.weeks_left_out or not report.withheld
+    for one, other in itertools.combinations(seen.values(), 2):
+        people = [owners[week] for week in one ^ other]
+        assert not people or len(set[str]().union(*people)) >= LEAST, (one ^ other, people)
 
 
 def test_no_figure_is_of_too_few_people(tmp_path: Path) -> None:

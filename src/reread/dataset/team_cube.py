@@ -2,14 +2,18 @@
 
 A month has millions of rows, each response counted once whatever machines have it; by day they are some thousands.
 They are kept in the cache under the names of the files that they were made of, so only months that changed are made
-anew, and a report reads no table. DuckDB reads the files through Arrow, of the months that are asked for only.
+anew, and a report reads no table. DuckDB reads the files itself, of the months that are asked for only: through Arrow,
+which unpacks each text of a column for each of its rows, it would take half as long again, and a small file could fill
+the memory.
 """
 
 from __future__ import annotations
 
 import calendar
+import glob
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Generator, Iterable, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime, tzinfo
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -19,22 +23,20 @@ from reread.accounting.digest import SLOT_MS
 from reread.accounting.group_by import TIME_KEYS, ZoneClock
 from reread.base.optional_dependencies import require
 from reread.catalog.team_settings import TeamSettings
-from reread.dataset.arrow import arrow_schema, pyarrow
+from reread.dataset.arrow import pyarrow
 from reread.dataset.figures import FIGURES, RowMask
-from reread.dataset.schema import PARTITIONS, TABLES, VERSION
+from reread.dataset.schema import BOOLEAN, FLOAT, INTEGER, STRING, TABLES, TIME, VERSION, Column
 from reread.dataset.sql import SETTINGS
-from reread.dataset.table_files import TableFiles
 from reread.dataset.team_writers import MOST_TOKENS, TableFileRef, Writers
+from reread.errors import Unreadable
 from reread.storage.atomic import write_atomic
 from reread.storage.safe_open import make_private_folder
 from reread.storage.user_paths import cache_folder
 
 duckdb: Any = require("duckdb")
-arrow_dataset: Any = require("pyarrow.dataset")
-arrow_fs: Any = require("pyarrow.fs")
 parquet: Any = require("pyarrow.parquet")
 
-FORMAT = 1
+FORMAT = 2
 """Changes when cubes would be made differently."""
 FOLDER = "team"
 MOST = MOST_TOKENS
@@ -231,29 +233,68 @@ class Cubes:
         fit = self.writers.fetch(files)
         try:
             made = self._query(cube, fit, days)
-        except (duckdb.Error, OSError, pyarrow.ArrowException):  # a file is damaged inside: which one?
-            columns = {column.name for table in (cube.table, *cube.others) for column in TABLES[table].columns}
-            self.writers.scan_each(fit, columns)
+        except duckdb.Error:  # a file is damaged inside: which one?
+            self._scan_each(cube, fit)
             fit = self.writers.fetch(fit)
-            made = self._query(cube, fit, days)
+            try:
+                made = self._query(cube, fit, days)
+            except duckdb.Error as error:
+                raise Unreadable(
+                    f"Cannot count the figures in {self.writers.place.location('')}: {str(error)[:200]}"
+                ) from error
         if len(fit) == len(files):  # else what was refused would no longer be named
             _store(path, made)
         return made
 
     def _query(self, cube: Cube, files: Sequence[TableFileRef], days: Any) -> Any:
-        with duckdb.connect(":memory:", config=SETTINGS) as connection:
+        with self._opened(cube, files) as connection:
             connection.register("days", days)
-            for table in (cube.table, *cube.others):
-                for kind, words in (("figures", False), ("words", True)):
-                    own = [file.name for file in files if file.table == table and file.words is words]
-                    connection.register(f"{kind} of {table}", _dataset(self.writers.place, table, own, words=words))
             connection.register("hidden", self._hidden(connection, cube))
-            connection.execute("SET enable_external_access = false")
             labels = ", ".join(f"{_LABEL.format(name)} AS {name}" for name in cube.keys)
             kinds = {name: "DOUBLE" if name in (*_DOLLARS, "seconds") else "BIGINT" for name in cube.figures}
             sums = ", ".join(f"sum({name})::{kind} AS {name}" for name, kind in kinds.items())
             query = f"SELECT day, machine, {labels}, {sums} FROM ({cube.query}) GROUP BY ALL"
             return connection.sql(query).to_arrow_table()
+
+    @contextmanager
+    def _opened(self, cube: Cube, files: Sequence[TableFileRef]) -> Generator[Any]:
+        """Provide a connection that has the rows of some files as views, and can read nothing else."""
+        place = self.writers.place
+        with duckdb.connect(":memory:", config=SETTINGS) as connection:
+            connection.execute("SET allowed_paths = $1", [[place.path(file.name) for file in files]])
+            connection.execute("SET enable_external_access = false")
+            for table in (cube.table, *cube.others):
+                for kind, words in (("figures", False), ("words", True)):
+                    own = [file for file in files if file.table == table and file.words is words]
+                    connection.execute(f'CREATE VIEW "{kind} of {table}" AS {self._rows(table, own, words=words)}')
+            yield connection
+
+    def _rows(self, table: str, files: Sequence[TableFileRef], *, words: bool) -> str:
+        """Return a query for the rows of files: earlier versions have fewer columns."""
+        columns = (TABLES[table] if words else FIGURES[table]).selected(text=False)
+        groups: dict[frozenset[str], list[str]] = {}
+        for file in files:
+            groups.setdefault(self.writers.columns(file), []).append(self.writers.place.path(file.name))
+        names = [column.name for column in columns]
+        empty = ", ".join(f'NULL::{_TYPES[column.type]} AS "{column.name}"' for column in columns)
+        queries = [f"SELECT {empty} WHERE false"]
+        for there, paths in groups.items():
+            chosen = ", ".join(_bounded(column) if column.name in there else "NULL" for column in columns)
+            listed = ", ".join(f"'{glob.escape(path).replace(chr(39), chr(39) * 2)}'" for path in paths)
+            queries.append(
+                f"SELECT {chosen} FROM read_parquet([{listed}], hive_partitioning = true, hive_types_autocast = false)"
+            )
+        return f"SELECT * FROM ({' UNION ALL '.join(queries)}) t({', '.join(map(_quoted, names))})"
+
+    def _scan_each(self, cube: Cube, files: Iterable[TableFileRef]) -> None:
+        """Read files to the end, each by itself, and refuse those of which that fails."""
+        for file in files:
+            try:
+                with self._opened(cube, [file]) as connection:
+                    view = f'"{"words" if file.words else "figures"} of {file.table}"'
+                    connection.sql(f"SELECT bit_xor(hash(COLUMNS(*))) FROM {view}").fetchall()
+            except duckdb.Error as error:
+                self.writers.condemn(file, f"cannot be read ({str(error)[:200]})")
 
     def _hidden(self, connection: Any, cube: Cube) -> Any:
         """Return what the words in the tables of earlier versions are replaced by."""
@@ -298,19 +339,20 @@ class _Slot(NamedTuple):
     time_ms: int | None
 
 
-def _dataset(place: TableFiles, table: str, names: Sequence[str], *, words: bool) -> Any:
-    """Return the rows of files as an Arrow dataset, with the machine that the name of the folder says."""
-    schema = arrow_schema(TABLES[table] if words else FIGURES[table])
-    kinds = pyarrow.schema([(column.name, pyarrow.string()) for column in PARTITIONS])
-    folders, form, files = (
-        arrow_dataset.HivePartitioning(kinds),
-        arrow_dataset.ParquetFileFormat(),
-        arrow_fs.LocalFileSystem(),
-    )
-    fragments = [
-        form.make_fragment(place.path(name), files, partition_expression=folders.parse(name)) for name in names
-    ]
-    return arrow_dataset.FileSystemDataset(fragments, schema, form, files)
+_TYPES = {STRING: "VARCHAR", INTEGER: "BIGINT", FLOAT: "DOUBLE", BOOLEAN: "BOOLEAN", TIME: "TIMESTAMPTZ"}
+LONGEST = 300
+
+
+def _quoted(name: str) -> str:
+    return f'"{name}"'
+
+
+def _bounded(column: Column) -> str:
+    """Return the value of a column; of a text that no machine has reason to write, nothing is kept in memory."""
+    name = _quoted(column.name)
+    if column.type != STRING:
+        return f"{name}::{_TYPES[column.type]}"
+    return f"CASE WHEN strlen({name}) <= {LONGEST} THEN {name}::VARCHAR WHEN {name} IS NOT NULL THEN 'other' END"
 
 
 def _stored(path: Path) -> Any:

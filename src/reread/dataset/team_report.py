@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
-from datetime import datetime
-from typing import Any
+from datetime import datetime, tzinfo
+from typing import Any, TypedDict
 
 import msgspec
 
+from reread.base.times import TimeLike
 from reread.reports.budget_report import BudgetState
+
+
+class TeamPeriod(TypedDict, total=False):
+    """The time that a report is about, as keywords: whole weeks, also those in which `since` and `until` lie."""
+
+    since: TimeLike | None
+    until: TimeLike | None
+    tz: str | tzinfo | None
+    """The time zone of days and weeks; None for that of this machine."""
 
 
 class TeamRow(msgspec.Struct, frozen=True):
@@ -38,6 +48,8 @@ class TeamReport(msgspec.Struct, frozen=True):
     """The last day of the last week."""
     withheld: bool = False
     """True if all of it is of too few people: then there are no figures."""
+    weeks_left_out: int = 0
+    """How many of the weeks have too few people, by themselves or with those that were asked for."""
     refused: dict[str, list[str]] = {}
     """What of a machine is left out, and why."""
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta, tzinfo
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import msgspec
 
@@ -19,9 +19,20 @@ from reread.base.times import TimeLike, parse_period_ms, parse_span, parse_time_
 from reread.catalog.team_settings import TeamSettings, team_settings
 from reread.dataset.chain import ChainFinding, check_chain
 from reread.dataset.report import Progress
-from reread.dataset.small_groups import OTHERS, Cell, Group, Sums, are_enough, join_periods, merge_groups
+from reread.dataset.small_groups import (
+    OTHERS,
+    Cell,
+    Group,
+    Sums,
+    are_enough,
+    is_quarter,
+    join_periods,
+    merge_groups,
+    quarter_days,
+    quarter_of,
+)
 from reread.dataset.table_files import table_files
-from reread.dataset.team_report import TeamDigest, TeamReport, TeamRow, Writer
+from reread.dataset.team_report import TeamDigest, TeamPeriod, TeamReport, TeamRow, Writer
 from reread.errors import Misuse
 from reread.reports.budget_report import SURE, UNITS, BudgetState, stored_budgets
 
@@ -43,6 +54,8 @@ USAGE_FIGURES = (
 CACHE_FIGURES = ("breaks", "cache_rewritten_tokens", "cache_rewritten_usd")
 CALL_FIGURES = ("calls", "failed", "denied", "interrupted", "seconds")
 SESSION_FIGURES = ("sessions", "turns", "compactions")
+LAST = date(9999, 12, 20)
+"""From this day on, a time has no end."""
 
 
 def team(bucket: str | Path) -> Team:
@@ -85,62 +98,32 @@ class Team:
                 progress(1)
         return found
 
-    def usage(
-        self,
-        *,
-        by: str | Sequence[str] = WEEK,
-        since: TimeLike | None = None,
-        until: TimeLike | None = None,
-        tz: str | tzinfo | None = None,
-    ) -> TeamReport:
+    def usage(self, *, by: str | Sequence[str] = WEEK, **period: Unpack[TeamPeriod]) -> TeamReport:
         """Return tokens and cost, each response counted once, by week, person, machine, team, project or model.
 
         Weeks are counted whole: the ones in which `since` and `until` lie are included.
         """
         from reread.dataset.team_cube import USAGE
 
-        return self._report(USAGE, USAGE_FIGURES, by, ("project", "model"), since, until, tz)
+        return self._report(USAGE, USAGE_FIGURES, by, ("project", "model"), period)
 
-    def cache_breaks(
-        self,
-        *,
-        by: str | Sequence[str] = "cause",
-        since: TimeLike | None = None,
-        until: TimeLike | None = None,
-        tz: str | tzinfo | None = None,
-    ) -> TeamReport:
+    def cache_breaks(self, *, by: str | Sequence[str] = "cause", **period: Unpack[TeamPeriod]) -> TeamReport:
         """Return what had to be written to the cache again, by cause or by what `usage` is grouped by."""
         from reread.dataset.team_cube import USAGE
 
-        return self._report(
-            USAGE, CACHE_FIGURES, by, ("cause", "project", "model"), since, until, tz, where="breaks > 0"
-        )
+        return self._report(USAGE, CACHE_FIGURES, by, ("cause", "project", "model"), period, where="breaks > 0")
 
-    def stats(
-        self,
-        *,
-        by: str | Sequence[str] = "tool",
-        since: TimeLike | None = None,
-        until: TimeLike | None = None,
-        tz: str | tzinfo | None = None,
-    ) -> TeamReport:
+    def stats(self, *, by: str | Sequence[str] = "tool", **period: Unpack[TeamPeriod]) -> TeamReport:
         """Return calls and failures, by tool, failure, state, project, model, week, person, machine or team."""
         from reread.dataset.team_cube import CALLS
 
-        return self._report(CALLS, CALL_FIGURES, by, ("tool", "failure", "state", "project", "model"), since, until, tz)
+        return self._report(CALLS, CALL_FIGURES, by, ("tool", "failure", "state", "project", "model"), period)
 
-    def sessions(
-        self,
-        *,
-        by: str | Sequence[str] = WEEK,
-        since: TimeLike | None = None,
-        until: TimeLike | None = None,
-        tz: str | tzinfo | None = None,
-    ) -> TeamReport:
+    def sessions(self, *, by: str | Sequence[str] = WEEK, **period: Unpack[TeamPeriod]) -> TeamReport:
         """Return sessions and turns, by week, person, machine, team, project or model."""
         from reread.dataset.team_cube import SESSIONS
 
-        return self._report(SESSIONS, SESSION_FIGURES, by, ("project", "model"), since, until, tz)
+        return self._report(SESSIONS, SESSION_FIGURES, by, ("project", "model"), period)
 
     def quarters(self) -> list[str]:
         """Return the quarters that have figures, such as `2026-Q4`, newest first."""
@@ -149,7 +132,7 @@ class Team:
         with self._lock:
             self._writers.refresh()
             months = self._opened(None).months(USAGE)
-        return sorted({f"{month[:4]}-Q{(int(month[5:]) + 2) // 3}" for month in months if month}, reverse=True)
+        return sorted(filter(is_quarter, {quarter_of(month) for month in months if month}), reverse=True)
 
     def budgets(self, *, tz: str | tzinfo | None = None, now: datetime | None = None) -> list[BudgetState]:
         """Return the budgets for teams that are set on this machine, and how much of each is spent.
@@ -167,7 +150,7 @@ class Team:
             end = end or clock
             first, last = start.date(), (end - timedelta(seconds=1)).date()
             with self._lock:
-                rows, _ = self._rows(USAGE, ("cost_usd", "unpriced"), (TEAM,), first, last, zone, weekly=False)
+                rows = self._rows(USAGE, ("cost_usd", "unpriced"), (TEAM,), first, last, zone, weekly=False)
                 alone = self._writers.shown_alone
             own = [row for row in rows if row.group == (budget.team,)]
             if not are_enough({row.person for row in own}, alone):
@@ -195,8 +178,8 @@ class Team:
         day = week or clock.astimezone(zone).date() - timedelta(days=7)
         first = day - timedelta(days=day.weekday())
         days = [(first + timedelta(days=number)).isoformat() for number in (-7, -1, 0, 6)]
-        before: dict[str, Any] = {"since": days[0], "until": days[1], "tz": zone}
-        span: dict[str, Any] = {"since": days[2], "until": days[3], "tz": zone}
+        before: TeamPeriod = {"since": days[0], "until": days[1], "tz": zone}
+        span: TeamPeriod = {"since": days[2], "until": days[3], "tz": zone}
         tables = {
             "By project": self.usage(by="project", **span),
             "By model": self.usage(by="model", **span),
@@ -213,13 +196,11 @@ class Team:
         figures: tuple[str, ...],
         by: str | Sequence[str],
         columns: tuple[str, ...],
-        since: TimeLike | None,
-        until: TimeLike | None,
-        tz: str | tzinfo | None,
+        period: TeamPeriod,
         *,
         where: str = "true",
     ) -> TeamReport:
-        zone = parse_time_zone(tz)
+        zone = parse_time_zone(period.get("tz"))
         groups = tuple(dict.fromkeys(split_names(by)))
         known = (WEEK, *OF_MACHINES, *columns)
         wrong = [name for name in groups if name not in known]
@@ -227,14 +208,14 @@ class Team:
             raise Misuse(
                 f"Cannot group a team by {wrong[0]!r}; use {', '.join(known)}, or several of them with commas."
             )
-        first, last = _weeks(since, until, zone)
+        first, last = _weeks(period.get("since"), period.get("until"), zone)
         with self._lock:
             self._writers.refresh()
             key = (self._writers.changes, figures, groups, first, last, str(zone))
             if key not in self._reports:
-                rows, machines = self._rows(cube, figures, groups, first, last, zone, where=where)
+                rows = self._rows(cube, figures, groups, *_whole_quarters(first, last), zone, where=where)
                 alone, refused = self._writers.shown_alone, dict(self._writers.refused)
-                made = _protected(rows, machines, groups, figures, alone, refused, self._labels())
+                made = _protected(rows, (first, last), groups, figures, alone, refused, self._labels())
                 self._reports = {old: found for old, found in self._reports.items() if old[0] == key[0]} | {key: made}
             return self._reports[key]
 
@@ -249,8 +230,8 @@ class Team:
         *,
         where: str = "true",
         weekly: bool = True,
-    ) -> tuple[list[_PersonRow], int]:
-        """Return the figures of each person in each week or day and group, and the number of machines."""
+    ) -> list[_MachineRow]:
+        """Return the figures of each machine in each week or day and group."""
         from reread.dataset.team_cube import duckdb
 
         self._writers.refresh()
@@ -258,7 +239,7 @@ class Team:
         months = [month for month in cubes.months(cube) if _is_near(month, first, last)]
         table = cubes.read(cube, months)
         if table is None or table.num_rows == 0:
-            return [], 0
+            return []
         period = "date_trunc('week', day::DATE)::DATE::VARCHAR" if weekly else "day"
         named = "".join(f"{period if name == WEEK else _quoted(name)}, " for name in groups)
         sums = ", ".join(_SUMS.get(name, f"sum({_quoted(name)})") for name in figures)
@@ -269,13 +250,11 @@ class Team:
             connection.register("cube", table)
             connection.register("owners", self._owners())
             found = connection.sql(
-                f"SELECT {period} AS period, person, {named}{sums} "
+                f"SELECT {period} AS period, machine, person, {named}{sums} "
                 f"FROM cube JOIN owners USING (machine) WHERE {bounds} GROUP BY ALL"
             ).fetchall()
-            [(machines,)] = connection.sql(f"SELECT count(DISTINCT machine) FROM cube WHERE {bounds}").fetchall()
-        end = 2 + len(groups)
-        rows = [_PersonRow(row[0], row[1], row[2:end], tuple(value or 0 for value in row[end:])) for row in found]
-        return rows, machines
+        end = 3 + len(groups)
+        return [_MachineRow(*row[:3], row[3:end], tuple(value or 0 for value in row[end:])) for row in found]
 
     def _owners(self) -> Any:
         """Return the person and the team of each machine as a table."""
@@ -300,10 +279,11 @@ class Team:
         return {hashes.project(name): name for name in self.settings.projects}
 
 
-class _PersonRow(msgspec.Struct, frozen=True):
-    """The figures of a person in a group and a week or day."""
+class _MachineRow(msgspec.Struct, frozen=True):
+    """The figures of a machine in a group and a week or day."""
 
     period: str | None
+    machine: str
     person: str
     group: Group
     figures: Sums
@@ -321,26 +301,28 @@ def _quoted(name: str) -> str:
 
 
 def _protected(
-    rows: Sequence[_PersonRow],
-    machines: int,
+    rows: Sequence[_MachineRow],
+    span: tuple[date | None, date | None],
     by: tuple[str, ...],
     figures: tuple[str, ...],
     shown_alone: frozenset[str],
     refused: dict[str, list[str]],
     labels: Mapping[str, str],
 ) -> TeamReport:
-    """Return a report in which no group is of too few people."""
-    people = {row.person for row in rows}
+    """Return a report in which no group is of too few people, of the periods that lie within the span."""
     weeks: dict[str | None, set[str]] = {}
     for row in rows:
         weeks.setdefault(row.period, set()).add(row.person)
-    periods = join_periods(weeks, shown_alone)
+    periods = join_periods(weeks, shown_alone, bounded=span != (None, None))
+    periods = [period for period in periods if all(_is_within(week, span) for week in period)]
     place = {week: number for number, period in enumerate(periods) for week in period}
-    days = sorted(week for week in weeks if week is not None)
+    left_out = sum(_is_within(week, span) for week in weeks.keys() - place.keys())
+    rows = [row for row in rows if row.period in place]
+    days = sorted(week for week in place if week is not None)
     since, until = (days[0], _last_day(days[-1])) if days else (None, None)
-    made = (len(people), machines, since, until)
+    made = (len({row.person for row in rows}), len({row.machine for row in rows}), since, until)
     if not periods:
-        return TeamReport(by, [], {}, *made, withheld=bool(rows), refused=refused)
+        return TeamReport(by, [], {}, *made, bool(left_out), left_out, refused)
     at = by.index(WEEK) if WEEK in by else -1
     groups: list[dict[Group, dict[str, Sums]]] = [{} for _ in periods]
     for row in rows:
@@ -368,7 +350,8 @@ def _protected(
         for group, (values, found) in sorted(totals.items(), key=lambda item: [(v == OTHERS, v or "") for v in item[0]])
     ]
     total = _plus(None, *(row.figures for row in rows))
-    return TeamReport(by, shown if by else [], dict(zip(figures, total, strict=True)), *made, refused=refused)
+    sums = dict(zip(figures, total, strict=True))
+    return TeamReport(by, shown if by else [], sums, *made, False, left_out, refused)
 
 
 def _merged_groups(groups: Sequence[Mapping[Group, Any]], cells: Iterable[Cell]) -> set[Group]:
@@ -408,8 +391,28 @@ def _weeks(since: TimeLike | None, until: TimeLike | None, zone: tzinfo | None) 
     if start is not None:
         start -= timedelta(days=start.weekday())
     if end is not None:
-        end += timedelta(days=6 - end.weekday())
+        end = end + timedelta(days=6 - end.weekday()) if end < LAST else None
     return start, end
+
+
+def _whole_quarters(first: date | None, last: date | None) -> tuple[date | None, date | None]:
+    """Return the first day of the quarter in which a period begins, and the last of that in which it ends.
+
+    Which weeks are joined is decided by all weeks of a quarter: else two periods could differ by one person's week.
+    """
+    begins = quarter_of(first.isoformat()) if first is not None else ""
+    ends = quarter_of((last - timedelta(days=6)).isoformat()) if last is not None else ""
+    return (
+        quarter_days(begins)[0] if is_quarter(begins) else None,
+        quarter_days(ends)[1] if is_quarter(ends) else None,
+    )
+
+
+def _is_within(week: str | None, span: tuple[date | None, date | None]) -> bool:
+    first, last = span
+    if week is None:
+        return span == (None, None)
+    return (first is None or week >= first.isoformat()) and (last is None or week <= last.isoformat())
 
 
 def _is_near(month: str | None, first: date | None, last: date | None) -> bool:

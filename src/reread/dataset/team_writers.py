@@ -18,7 +18,7 @@ from reread.catalog.team_settings import is_team_name
 from reread.dataset.arrow import arrow_schema, pyarrow
 from reread.dataset.figures import FIGURES
 from reread.dataset.manifest import FOLDER, TablesManifest, newest_manifest
-from reread.dataset.schema import TABLES
+from reread.dataset.schema import PARTITIONS, TABLES
 from reread.dataset.table_files import TableFiles
 from reread.dataset.team_report import Writer
 from reread.disk.machine import is_machine_id
@@ -29,12 +29,15 @@ parquet: Any = require("pyarrow.parquet")
 MOST_MACHINES = 10_000
 LARGEST_FILE = 1 << 30
 """Bytes of a file that is fetched; a machine writes files of about 64 MB."""
-LARGEST_RAW = 16 << 30
+LARGEST_RAW = 4 << 30
 """Bytes that the columns of a file may have, unpacked."""
+MOST_ROWS = 1 << 24
+"""Rows of a file; equal ones take no space."""
 MOST_GROUPS = 1 << 14
 CHUNK = 1 << 20
 MOST_TOKENS = 10**9
 """No response has more."""
+_FOLDERS = frozenset(column.name for column in PARTITIONS)
 UNKNOWN = "(unknown)"
 """The person of a machine whose tables are of an earlier version, which names none."""
 
@@ -64,6 +67,7 @@ class Writers:
         """How often the manifests were others than before."""
         self._faults: dict[str, str | None] = {}
         """Why a file cannot be used, or None, by name: files never change."""
+        self._columns: dict[str, frozenset[str]] = {}
 
     def refresh(self) -> None:
         """Take the newest manifest of each machine; raise NotFound if there is none at all."""
@@ -186,29 +190,34 @@ class Writers:
                 groups = (about.row_group(n) for n in range(about.num_row_groups))
                 if about.num_rows != file.rows:
                     return "has other rows than its manifest says"
-                if about.num_row_groups > MOST_GROUPS or sum(group.total_byte_size for group in groups) > LARGEST_RAW:
+                if (
+                    about.num_rows > MOST_ROWS
+                    or about.num_row_groups > MOST_GROUPS
+                    or sum(group.total_byte_size for group in groups) > LARGEST_RAW
+                ):
                     return "is too large"
                 schema = arrow_schema(TABLES[file.table] if file.words else FIGURES[file.table], text=True)
                 wanted = {field.name: field.type for field in schema}
-                others = (one.name for one in opened.schema_arrow if wanted.get(one.name, one.type) != one.type)
-                other = next(others, None)
-                if other is not None:
-                    return f"has a column {other!r} of another type"
+                found = {one.name.lower(): one for one in opened.schema_arrow}  # engines ignore the case of names
+                others = [
+                    one.name
+                    for name, one in found.items()
+                    if name in wanted and (one.name, one.type) != (name, wanted[name])
+                ]
+                if others or found.keys() & _FOLDERS or len(found) < len(opened.schema_arrow):
+                    return f"has a column {(others or [*found])[0]!r} of another type"
+                self._columns[file.name] = frozenset(found.keys() & wanted.keys()) | _FOLDERS
                 return "has figures that cannot be" if file.table == "usage" and not _is_possible(about) else None
         except (OSError, ValueError, RereadError, pyarrow.ArrowException) as error:
             return f"cannot be read ({str(error)[:200]})"
 
-    def scan_each(self, files: Iterable[TableFileRef], columns: Iterable[str]) -> None:
-        """Read files to the end, each by itself, and refuse those of which that fails."""
-        for file in files:
-            try:
-                with self.place.open(file.name) as data:
-                    opened = parquet.ParquetFile(data)
-                    there = [name for name in columns if name in opened.schema_arrow.names]
-                    for _ in opened.iter_batches(columns=there):
-                        pass
-            except (OSError, ValueError, RereadError, pyarrow.ArrowException) as error:
-                self._faults[file.name] = f"cannot be read ({str(error)[:200]})"
+    def columns(self, file: TableFileRef) -> frozenset[str]:
+        """Return the columns that a file has which can be used."""
+        return self._columns[file.name]
+
+    def condemn(self, file: TableFileRef, reason: str) -> None:
+        """Note that a file cannot be used after all."""
+        self._faults[file.name] = reason
 
 
 def _is_possible(about: Any) -> bool:

@@ -104,6 +104,9 @@ def team_notes(report: TeamReport) -> Iterator[Styled]:
     yield PLAIN, f"{people_text(report.people)}, {plural(report.machines, 'machine')}{when}."
     if any(row.partial for row in report.rows):
         yield PLAIN, "+: some of it is among the others, because in some weeks fewer than three people had it."
+    if report.weeks_left_out:
+        weeks = plural(report.weeks_left_out, "week")
+        yield PLAIN, f"Without {weeks} in which fewer than three people did something; a longer time may include them."
     for machine, reasons in sorted(report.refused.items()):
         yield LOUD, safe_line(f"Left out of {machine}: {'; '.join(reasons[:3])}.")
 
@@ -123,7 +126,7 @@ def team_value(report: TeamReport) -> dict[str, Any]:
     """Return a report as JSON values: `rows` with their groups and figures, and `totals`."""
     rows = [{**row.group, "people": row.people, "partial": row.partial, **row.figures} for row in report.rows]
     totals = {"people": report.people, "machines": report.machines, **report.totals}
-    about = {name: getattr(report, name) for name in ("since", "until", "withheld", "refused")}
+    about = {name: getattr(report, name) for name in ("since", "until", "withheld", "weeks_left_out", "refused")}
     return {"rows": rows, "totals": totals, **about}
 
 

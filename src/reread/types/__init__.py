@@ -50,6 +50,7 @@ from reread.dataset.query import QueryRows as QueryRows
 from reread.dataset.report import TablesReport as TablesReport
 from reread.dataset.tables import Tables as Tables
 from reread.dataset.team_report import TeamDigest as TeamDigest
+from reread.dataset.team_report import TeamPeriod as TeamPeriod
 from reread.dataset.team_report import TeamReport as TeamReport
 from reread.dataset.team_report import TeamRow as TeamRow
 from reread.dataset.team_report import Writer as Writer
