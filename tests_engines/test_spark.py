@@ -13,8 +13,10 @@ from typing import Any
 
 import pytest
 from bucket import Bucket
+from team_machines import Machine
 
 import reread
+import reread.spark
 from reread.dataset.schema import TABLES
 from reread.spark.ranges import MOST_RANGES
 
@@ -113,6 +115,20 @@ def test_usage_adds_up_to_the_report(spark: Any, sources: Path) -> None:
     figures = ("responses", "input_tokens", "output_tokens", "cache_read_tokens")
     (row,) = spark.sql(f"select {', '.join(f'sum({name})' for name in figures)} from usage").collect()
     assert tuple(row) == tuple(getattr(report, name) for name in figures)
+
+
+def test_usage_is_counted_by_many_tasks(spark: Any, bucket: Bucket, sources: Path, tmp_path: Path) -> None:
+    machines = [Machine(tmp_path / "team", n) for n in range(8)]
+    for machine in machines:  # neighbours have copies of each other's sessions, and of some only the beginning
+        shutil.copytree(machine.root / "projects", sources / "projects" / machine.name)
+    wanted = expected("usage", sources)
+    frame = reread.spark.usage(spark, str(sources), task_bytes=300_000)
+    assert rows_of(frame) == wanted and sum(wanted.values()) > 300
+    assert frame.rdd.getNumPartitions() > 4
+    reread.keep(to=bucket.url)
+    names = [name for name in TABLES["usage"].names(text=False) if name != "path"]
+    kept = reread.spark.usage(spark, bucket.url, task_bytes=300_000).select(names)
+    assert rows_of(kept) == _counted(reread.tables(root=str(sources))["usage"].read_all().select(names))
 
 
 def test_filters_are_pushed_down_and_change_nothing(spark: Any, sources: Path) -> None:

@@ -254,7 +254,9 @@ class Team:
                 f"FROM cube JOIN owners USING (machine) WHERE {bounds} GROUP BY ALL"
             ).fetchall()
         end = 3 + len(groups)
-        return [_MachineRow(*row[:3], row[3:end], tuple(value or 0 for value in row[end:])) for row in found]
+        return [
+            _MachineRow(row[0], row[1], row[2], row[3:end], tuple(value or 0 for value in row[end:])) for row in found
+        ]
 
     def _owners(self) -> Any:
         """Return the person and the team of each machine as a table."""

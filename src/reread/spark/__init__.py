@@ -14,6 +14,19 @@ from reread.errors import Misuse
 PUSHDOWN = "spark.sql.python.filterPushdown.enabled"
 
 
+def usage(spark: Any, path: str, *, task_bytes: int = 32 << 20) -> Any:
+    """Return the table `usage` of a folder or bucket as a data frame, each response once, counted by all workers.
+
+    `load` reads that table as one task. Here a first job finds which files have something in common, and files that
+    have nothing in common are counted by different tasks, of about so many bytes.
+    """
+    register(spark)
+    from reread.spark.files import root_of
+    from reread.spark.usage_tasks import usage_frame
+
+    return usage_frame(spark, root_of({"path": path}), task_bytes)
+
+
 def register(spark: Any) -> None:
     """Make the format `reread` known to a Spark session, and let it push filters down.
 

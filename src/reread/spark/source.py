@@ -10,12 +10,14 @@ from typing import Any
 from reread.dataset.arrow import RecordBatch
 from reread.dataset.schema import RECORDS, USAGE, Row
 from reread.dataset.usage_rows import settled_rows
+from reread.disk.file_set import find_files
 from reread.disk.machine import machine_id
 from reread.disk.sources import FileSource
 from reread.errors import Misuse
 from reread.spark.files import FilePart, root_of, transcripts_below
-from reread.spark.query import TableQuery, byte_count, datasource, spark_schema
+from reread.spark.query import TableQuery, byte_count, datasource, is_set, spark_schema
 from reread.spark.ranges import TASK_BYTES, head_origin, split_ranges
+from reread.spark.usage_tasks import GROUPS, link_schema, links_of, parts_below, usage_tasks
 
 
 class SessionPartition(datasource.InputPartition):
@@ -37,11 +39,12 @@ class SessionSource(datasource.DataSource):
 
     def schema(self) -> Any:
         """Return the columns of the table."""
-        return spark_schema(self.options)
+        return link_schema() if is_set(self.options, "links") else spark_schema(self.options)
 
     def reader(self, schema: Any) -> SessionReader:
         """Return what reads the table once."""
-        return SessionReader(dict(self.options), schema.names)
+        reader = LinkReader if is_set(self.options, "links") else SessionReader
+        return reader(dict(self.options), schema.names)
 
     def streamReader(self, schema: Any) -> Any:
         """Return what reads the lines that are appended; raise Misuse if this Spark cannot limit a batch."""
@@ -61,6 +64,7 @@ class SessionReader(datasource.DataSourceReader):
         self.query: TableQuery = TableQuery(options, names)
         self.root: str = root_of(options)
         self.task_bytes: int = byte_count(options, "taskBytes", TASK_BYTES)
+        self.options: Mapping[str, str] = options
 
     def pushFilters(self, filters: list[Any]) -> Iterable[Any]:
         """Note the filters that tasks can apply; Spark evaluates all of them again."""
@@ -68,10 +72,16 @@ class SessionReader(datasource.DataSourceReader):
         return filters
 
     def partitions(self) -> list[SessionPartition]:
-        """Return the tasks: `usage` has one, because copies of a response may be in any file."""
+        """Return the tasks: `usage` has one unless it is known which files have something in common."""
         machine = machine_id()
         if self.query.table is USAGE:
-            return [SessionPartition(machine, [], self.root)]
+            if GROUPS not in self.options:
+                return [SessionPartition(machine, [], self.root)]
+            tasks = usage_tasks(parts_below(self.root), self.options, self.task_bytes)
+            return [SessionPartition(machine, task) for task in tasks or [[]]]
+        return self._by_size(machine)
+
+    def _by_size(self, machine: str) -> list[SessionPartition]:
         groups: list[list[FilePart]] = []
         size = self.task_bytes
         for path, state in sorted(transcripts_below(self.root).states.items()):
@@ -99,6 +109,24 @@ class SessionReader(datasource.DataSourceReader):
     def _rows(self, partition: SessionPartition) -> Iterator[Row]:
         if partition.root is not None:
             yield from settled_rows(transcripts_below(partition.root), partition.machine)
+            return
+        if self.query.table.name == USAGE.name:  # this may be a copy in a worker
+            files = [part.local() for part in partition.parts]
+            yield from settled_rows(find_files(paths=files), partition.machine) if files else ()
+            return
         numbered = "line" in self.query.used
         for part in partition.parts:
             yield from part.rows(self.query.table.name, partition.machine, text=self.query.text, numbered=numbered)
+
+
+class LinkReader(SessionReader):
+    """Reads what files may have in common: the first step of `reread.spark.usage`."""
+
+    def partitions(self) -> list[SessionPartition]:
+        """Return the tasks, by size."""
+        return self._by_size(machine_id())
+
+    def read(self, partition: SessionPartition) -> Iterator[RecordBatch]:
+        """Yield the links of each file."""
+        for part in partition.parts:
+            yield from links_of(part)
