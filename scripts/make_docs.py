@@ -112,6 +112,7 @@ ORDER = {
     "Teams": (
         "team",
         "types.Team",
+        "types.TeamPeriod",
         "types.TeamReport",
         "types.TeamRow",
         "types.TeamDigest",

@@ -223,6 +223,80 @@ def test_a_hostile_machine_hides_nobody(tmp_path: Path) -> None:
         assert [writer.machine for writer in found.writers() if writer.refused] == [hostile]
 
 
+def test_a_forged_machine_changes_nothing_silently(tmp_path: Path) -> None:
+    machines, bucket = [Machine(tmp_path, n) for n in range(5)], tmp_path / "bucket"
+    write_all(machines, bucket)
+    wanted = own_figures(machines)
+    original = next((bucket / "usage" / "machine=ben-1").rglob("*.parquet"))
+    copied, month = parquet.read_table(original, partitioning=None), original.parent.name
+    size = 300_000
+    equal = {name: pyarrow.array(["x"] * 3) for name in ("Session", "sEssion")}
+    text = pyarrow.DictionaryArray.from_arrays(pyarrow.array([0] * size, pyarrow.int32()), ["<b>" * 30_000])
+    bomb = dict.fromkeys(("project", "model", "session", "message_id"), text) | {
+        name: pyarrow.array([1] * size) for name in ("responses", "output_tokens")
+    }
+    more = copied.set_column(
+        copied.column_names.index("output_tokens"), "output_tokens", pyarrow.array([7777] * copied.num_rows)
+    )
+    cases: dict[str, tuple[Any, str | None]] = {
+        "names that differ in case": (pyarrow.table(equal), "column"),
+        "another machine's name": (
+            copied.append_column("machine", pyarrow.array(["ben-1"] * copied.num_rows)),
+            "column",
+        ),
+        "a short file with long texts": (pyarrow.table(bomb), None),
+        "fewer columns": (copied.select(["message_id", "responses", "output_tokens"]), None),
+        "copies with more tokens": (more, None),
+    }
+    for kind, (table, reason) in cases.items():
+        _forge(bucket / "usage" / "machine=eve-9" / month, table)
+        found = reread.team(bucket)
+        report = found.usage(by="machine", tz="UTC")
+        reasons = report.refused.get("eve-9", [])
+        assert (reason is None and not reasons) or (reason and reason in reasons[0]), (kind, reasons)
+        if reason is not None:
+            assert_equal(report.totals, wanted)
+        assert (report.totals["disputed"] > 0) == (kind == "copies with more tokens"), kind
+        labels = [
+            value or ""
+            for by in ("model", "project")
+            for row in found.usage(by=by).rows
+            for value in row.group.values()
+        ]
+        assert all(len(label) <= 100 for label in labels), kind
+        [writer] = [writer for writer in found.writers() if writer.machine == "eve-9"]
+        assert (writer.person, writer.named_for_person) == ("ben", False)
+    manifest = bucket / "_reread" / "eve-9" / "000000001.json"
+    good = json.loads(manifest.read_bytes())
+    for change in (
+        {"person": "<img src=x>"},
+        {"team": "a\u202eb"},
+        {"usage": [{**good["usage"][0], "id": "../../../../ben-1/x"}]},
+        {"usage": [{**good["usage"][0], "month": "../2026-01"}]},
+        {"usage": [{**good["usage"][0], "rows": {"usage": 10**400}}]},
+        {"usage": [{**good["usage"][0], "rows": {"usage": -1}}]},
+        {"machine": "ben-1"},
+    ):
+        manifest.write_bytes(json.dumps(good | change).encode())
+        report = reread.team(bucket).usage(by="person", tz="UTC")
+        assert "eve-9" in report.refused, change
+        assert_equal(report.totals, wanted)
+
+
+def _forge(folder: Path, table: Any) -> None:
+    """Write a file of `usage` with a manifest that fits it, of a machine that claims to be another person's."""
+    path, machine, month = folder / f"{9:016x}.parquet", folder.parent.name[8:], folder.name[6:]
+    folder.mkdir(parents=True, exist_ok=True)
+    parquet.write_table(table, path, store_schema=False)
+    hashed = {"usage": hashlib.sha256(path.read_bytes()).hexdigest()}
+    part = {"id": path.stem, "month": month, "rows": {"usage": table.num_rows}, "sha256": hashed}
+    manifest = folder.parents[2] / "_reread" / machine / "000000001.json"
+    manifest.parent.mkdir(parents=True, exist_ok=True)
+    manifest.write_text(
+        json.dumps({"machine": machine, "sequence": 1, "usage": [part], "person": "ben", "team": "shop"})
+    )
+
+
 def _damaged(data: bytes) -> bytes:
     """A file whose footer is whole, and whose first page is not."""
     return data[:40] + bytes(byte ^ 0x5A for byte in data[40:400]) + data[400:]

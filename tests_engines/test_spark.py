@@ -122,12 +122,12 @@ def test_usage_is_counted_by_many_tasks(spark: Any, bucket: Bucket, sources: Pat
     for machine in machines:  # neighbours have copies of each other's sessions, and of some only the beginning
         shutil.copytree(machine.root / "projects", sources / "projects" / machine.name)
     wanted = expected("usage", sources)
-    frame = reread.spark.usage(spark, str(sources), task_bytes=300_000)
+    frame = reread.spark.count_usage(spark, str(sources), task_bytes=300_000)
     assert rows_of(frame) == wanted and sum(wanted.values()) > 300
     assert frame.rdd.getNumPartitions() > 4
     reread.keep(to=bucket.url)
     names = [name for name in TABLES["usage"].names(text=False) if name != "path"]
-    kept = reread.spark.usage(spark, bucket.url, task_bytes=300_000).select(names)
+    kept = reread.spark.count_usage(spark, bucket.url, task_bytes=300_000).select(names)
     assert rows_of(kept) == _counted(reread.tables(root=str(sources))["usage"].read_all().select(names))
 
 

@@ -86,12 +86,13 @@ class TablesManifest(msgspec.Struct, frozen=True):
             yield from ((table, part.month, name) for table, name in part.files(self.machine).items())
 
     def names_own_files(self) -> bool:
-        """True if all its files are where those of a table are."""
+        """True if all its files are where those of a table are, and have as many rows as there can be."""
         parts = (*self.parts, *self.usage)
         return all(
             _ID.fullmatch(part.id)
             and (part.month is None or _MONTH.fullmatch(part.month))
             and all(map(_TABLE.fullmatch, part.rows))
+            and all(0 <= rows < 1 << 53 for rows in part.rows.values())
             for part in parts
         )
 

@@ -36,7 +36,7 @@ from reread.storage.user_paths import cache_folder
 duckdb: Any = require("duckdb")
 parquet: Any = require("pyarrow.parquet")
 
-FORMAT = 2
+FORMAT = 3
 """Changes when cubes would be made differently."""
 FOLDER = "team"
 MOST = MOST_TOKENS
@@ -65,6 +65,7 @@ _LABEL = "CASE WHEN {0} IS NULL OR regexp_full_match({0}, '[ -~]{{1,100}}') THEN
 _COUNTS = ("responses", *COUNT_NAMES, "unconfirmed_responses", "cache_rewritten_tokens")
 _DOLLARS = ("cost_usd", "reported_cost_usd", "cache_rewritten_usd")
 _USAGE_COLUMNS = ", ".join(f'"{name}"' for name in ("time", "cache_break_cause", *_COUNTS, *_DOLLARS))
+_TOKEN_LIST = ", ".join(f'"{name}"' for name in COUNT_NAMES)
 _FIGURES = ", ".join(f'"{name}"' for name in (*_COUNTS, *_DOLLARS))
 _VALID = " AND ".join(
     [
@@ -78,7 +79,7 @@ USAGE = Cube(
     "usage",
     (),
     ("project", "model", "cause"),
-    (*_COUNTS, *_DOLLARS, "unpriced", "reports", "breaks"),
+    (*_COUNTS, *_DOLLARS, "unpriced", "reports", "breaks", "disputed"),
     f"""
     WITH every AS (
       SELECT machine, message_id AS mid, request_id AS rid, session AS ses, project, model, {_USAGE_COLUMNS}
@@ -104,7 +105,8 @@ USAGE = Cube(
     shared AS (
       SELECT k, arg_min(
         machine, row(-responses, unconfirmed_responses, -output_tokens, -reported_cost_usd, machine)
-      ) AS owner
+      ) AS owner,
+        count(DISTINCT hash({_TOKEN_LIST})) FILTER (unconfirmed_responses = 0) > 1 AS differs
       FROM keyed SEMI JOIN copied USING (k) GROUP BY k
     ),
     stated AS (SELECT DISTINCT named AS bare FROM keyed WHERE named IN (SELECT bare FROM keyed WHERE bare IS NOT NULL))
@@ -112,7 +114,7 @@ USAGE = Cube(
       {", ".join(f'sum("{name}")::BIGINT AS "{name}"' for name in _COUNTS)},
       {", ".join(f'sum("{name}") AS "{name}"' for name in _DOLLARS)},
       count(*) FILTER (cost_usd IS NULL AND responses > 0) AS unpriced, count(reported_cost_usd) AS reports,
-      count(cache_rewritten_tokens) AS breaks
+      count(cache_rewritten_tokens) AS breaks, count(*) FILTER (differs AND responses > 0) AS disputed
     FROM keyed LEFT JOIN shared USING (k)
     WHERE (owner IS NULL OR machine = owner)
       AND (bare IS NULL OR bare NOT IN (SELECT bare FROM stated))

@@ -50,6 +50,7 @@ USAGE_FIGURES = (
     "reported_cost_usd",
     "unconfirmed_responses",
     "unpriced",
+    "disputed",
 )
 CACHE_FIGURES = ("breaks", "cache_rewritten_tokens", "cache_rewritten_usd")
 CALL_FIGURES = ("calls", "failed", "denied", "interrupted", "seconds")

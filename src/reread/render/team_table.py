@@ -107,6 +107,12 @@ def team_notes(report: TeamReport) -> Iterator[Styled]:
     if report.weeks_left_out:
         weeks = plural(report.weeks_left_out, "week")
         yield PLAIN, f"Without {weeks} in which fewer than three people did something; a longer time may include them."
+    if report.totals.get("disputed"):
+        count = plural(int(report.totals["disputed"]), "response")
+        yield (
+            LOUD,
+            f"Machines disagree about the tokens of {count}; the most are counted. `--by machine --json` has whose.",
+        )
     for machine, reasons in sorted(report.refused.items()):
         yield LOUD, safe_line(f"Left out of {machine}: {'; '.join(reasons[:3])}.")
 

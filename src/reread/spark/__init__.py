@@ -14,7 +14,7 @@ from reread.errors import Misuse
 PUSHDOWN = "spark.sql.python.filterPushdown.enabled"
 
 
-def usage(spark: Any, path: str, *, task_bytes: int = 32 << 20) -> Any:
+def count_usage(spark: Any, path: str, *, task_bytes: int = 32 << 20) -> Any:
     """Return the table `usage` of a folder or bucket as a data frame, each response once, counted by all workers.
 
     `load` reads that table as one task. Here a first job finds which files have something in common, and files that

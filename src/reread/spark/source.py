@@ -120,7 +120,7 @@ class SessionReader(datasource.DataSourceReader):
 
 
 class LinkReader(SessionReader):
-    """Reads what files may have in common: the first step of `reread.spark.usage`."""
+    """Reads what files may have in common: the first step of `reread.spark.count_usage`."""
 
     def partitions(self) -> list[SessionPartition]:
         """Return the tasks, by size."""

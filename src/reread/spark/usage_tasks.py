@@ -63,7 +63,7 @@ def usage_tasks(parts: Sequence[FilePart], options: Mapping[str, str], task_byte
         groups = jsontext.loads(options[GROUPS].encode())
         of_file = {name: number for number, names in enumerate(groups) for name in names}
     except (*jsontext.DECODE_ERRORS, TypeError):
-        raise Misuse(f"Invalid {GROUPS}; use `reread.spark.usage`, which finds them.") from None
+        raise Misuse(f"Invalid {GROUPS}; use `reread.spark.count_usage`, which finds them.") from None
     together: dict[int | str, list[FilePart]] = {}
     for part in parts:
         together.setdefault(of_file.get(part.path, part.path), []).append(part)
