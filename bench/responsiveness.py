@@ -96,7 +96,10 @@ def hit(plan: argparse.Namespace) -> Iterator[Row]:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         environment = {**os.environ, **home.make(folder)}
         subprocess.run(
-            [sys.executable, "-m", "reread", "search", "backoff"], env=environment, check=True, stdout=DEVNULL
+            [sys.executable, "-m", "reread", "--root", folder / ".claude/projects", "search", "backoff"],
+            env=environment,
+            check=True,
+            stdout=DEVNULL,
         )
         address = stack.enter_context(served(folder / ".claude/projects/p/none.jsonl", folder / "cache"))
         page = new_tab(stack.enter_context(chromium()))
