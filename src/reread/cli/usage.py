@@ -40,7 +40,7 @@ NOT_OF_TEAMS = (
     *("--sort", "--min-cost", "--limit", "--project", "--model", "--prices", "--price-file", "--no-cache"),
     *("--keep-deleted", "--root", "--demo"),
 )
-MOST_READ = 16_000_000
+MOST_READ = 4_000_000
 """So many bytes of sessions that nobody named are read to count their cache breaks."""
 NO_RESPONSES = "No response fits all of these options. Run `reread usage` without them to count all."
 
