@@ -1,6 +1,8 @@
 """Advice: what is loaded in vain, fails, is denied or expires, and nothing that is used or known already."""
 
 import json
+import re
+import shlex
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -76,8 +78,7 @@ def test_each_advice_has_its_evidence(tmp_path: Path) -> None:
     assert "failed in 3 of 3 runs (exit 1)" in found["failing_command"].text
     for item in report.items:
         assert len({place.session for place in item.places}) == 3 and all(place.title for place in item.places)
-        assert run(*item.command.split()[1:], "--root", str(tmp_path)).returncode == 0
-        assert all(run(*place.command.split()[1:], "--root", str(tmp_path)).returncode == 0 for place in item.places)
+        assert all(run(*shlex.split(one.command)[1:]).returncode == 0 for one in (item, *item.places))
 
 
 def test_what_is_loaded_in_vain_has_a_price(tmp_path: Path) -> None:
@@ -137,7 +138,7 @@ def test_only_names_cannot_be_priced(tmp_path: Path) -> None:
 def test_the_command_line(tmp_path: Path) -> None:
     at = ("--root", str(write_sessions(tmp_path)))
     text = run(*at, "advise").stdout
-    assert "MCP server idle was loaded in 3 sessions and never used: about" in text and "all: reread stats" in text
+    assert "MCP server idle was loaded in 3 sessions and never used: about" in text and " stats --by tool" in text
     value = json.loads(run(*at, "advise", "--json").stdout)
     assert value["sessions"] == 3 and len(value["advice"]) == 6
     assert run(*at, "advise", "--project", "/nowhere").returncode == 1
@@ -151,7 +152,22 @@ def test_the_command_line(tmp_path: Path) -> None:
     ("command", "expected"),
     [
         ("cd /a && FOO=1 npm test -- --all", "npm test"),
-        ("/usr/bin/python3 -m pytest tests", "python3"),
+        ("/usr/bin/python3 -u -m pytest tests", "python3 -m pytest"),
+        ("python -c 'import a' -m", "python"),
+        ("npm run lint -- --fix", "npm run lint"),
+        ("npm --prefix web run -s test:unit", "npm run test:unit"),
+        ("yarn workspace shop lint", "yarn workspace shop lint"),
+        ("pnpm --filter=shop run build", "pnpm run build"),
+        ("uv run --with x pytest -q", "uv run pytest"),
+        ("uv run python -m mypy src", "uv run python -m mypy"),
+        ("poetry run ruff check .", "poetry run ruff check"),
+        ("npx --yes playwright test", "npx playwright test"),
+        ("npx", "npx"),
+        ("make -C web -j4 lint", "make lint"),
+        ("docker compose -f a.yml up -d", "docker compose up"),
+        ("timeout -k 5 60s npm test", "npm test"),
+        ("npm run", "npm run"),
+        ("sudo " * 900, "sudo"),
         ("git push origin main", "git push"),
         ("pytest tests/test_a.py | tail", "pytest"),
         ("make", "make"),
@@ -162,6 +178,41 @@ def test_the_command_line(tmp_path: Path) -> None:
 )
 def test_the_signature_of_a_command(command: object, expected: str | None) -> None:
     assert signature(command) == expected
+
+
+@pytest.mark.parametrize(("memory", "advised"), [("", True), ("Use npm run build.", True), ("npm run lint", False)])
+def test_scripts_are_told_apart(tmp_path: Path, memory: str, advised: bool) -> None:
+    project = tmp_path / "projects" / "-work"
+    project.mkdir(parents=True)
+    client = Client(cwd="/work")
+    client.prompt()
+    client.write(attachment("instructions", {"files": [{"path": "/work/CLAUDE.md", "content": memory}]}))
+    for n in range(8):
+        script, failed = ("lint", True) if n < 3 else ("build", False)
+        client.write(reply(use(f"c{n}", "Bash", command=f"npm run {script}"), id=f"m{n}", stop_reason="tool_use"))
+        client.write(answer(result(f"c{n}", "Exit code 1" if failed else "ok", is_error=failed)))
+    (project / "5e551017-0000-4000-8000-000000000001.jsonl").write_bytes(jsonl(*client.records))
+    found = [(item.subject, item.count) for item in reread.advise(root=tmp_path).items]
+    assert found == ([("npm run lint", 3)] if advised else [])
+
+
+@pytest.mark.parametrize("named", ["root", "folder", "demo"])
+def test_commands_to_go_on_read_the_same_sessions(tmp_path: Path, named: str) -> None:
+    folder = str(write_sessions(tmp_path / "other configuration"))
+    before, after = {"root": (["--root", folder], []), "folder": ([], [folder]), "demo": (["--demo"], [])}[named]
+    commands = [
+        one["command"]
+        for item in json.loads(run(*before, "advise", *after, "--json").stdout)["advice"]
+        for one in (item, *item["places"])
+    ]
+    for verb in ("usage", "stats"):
+        commands += re.findall("; see `(.*?)`", " ".join(run(*before, verb, *after).stdout.split()))
+    assert len(commands) > (1 if named == "demo" else 5)
+    for command in dict.fromkeys(commands):
+        words = shlex.split(command)
+        assert words[0] == "reread" and words[1 : 1 + len(before)] == before
+        done = run(*words[1:])
+        assert done.returncode == 0 and done.stdout, command
 
 
 def test_a_response_on_behalf_of_a_skill(tmp_path: Path) -> None:

@@ -6,6 +6,8 @@ import os
 import re
 from pathlib import Path
 
+SAMPLES = Path(__file__).parent.parent / "samples"
+"""The sessions that --demo shows."""
 _DRIVE = re.compile(r"[A-Za-z]:(?=[\\/]|$)")
 _SEPARATORS = re.compile(r"[\\/]+")
 _POSIX_PIECE = re.compile(r"[^/]*+/++|[^/]+")

@@ -14,6 +14,7 @@ import click
 from click.core import ParameterSource
 from click.shell_completion import CompletionItem
 
+from reread.base.paths import SAMPLES
 from reread.cli._exit_codes import NOTHING_FOUND
 from reread.cli._output import NO_PAGER, print_notice
 from reread.cli._paths import FolderName
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from reread.render.selection import Selection
     from reread.session.session import Session
 
-SAMPLES = Path(__file__).parent.parent / "samples"
 DEMO_KEY = "reread.demo"
 """The key in a context's `meta` that is set by --demo."""
 LATEST = "latest"

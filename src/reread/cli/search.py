@@ -175,9 +175,10 @@ def search(
         )
     elif hits:
         from reread.render.search_results import result_lines
+        from reread.storage.user_paths import reread_words
 
         width = terminal_width()
-        print_lines(result_lines(hits, found, command=_command(roots), ids=_short_ids(roots), width=width))
+        print_lines(result_lines(hits, found, command=reread_words(roots), ids=_short_ids(roots), width=width))
     if not hits:
         if have_no_sessions(roots):
             exit_unmatched(ctx, (), no_sessions_text(roots, "search jitter"))
@@ -241,15 +242,6 @@ def _short_ids(roots: Sequence[Path]) -> dict[str, str]:
     stems |= {path: path_name(path).removesuffix(".jsonl") for path in list(gone)}
     short = unique_beginnings((path, [stem]) for path, stem in stems.items())
     return {stem: short[path] for path, stem in stems.items()}
-
-
-def _command(roots: Sequence[Path]) -> list[str]:
-    """Return how reread is called to read the same sessions."""
-    from reread.storage.user_paths import typed_path
-
-    if list(roots) == [SAMPLES]:
-        return ["reread", "--demo"]
-    return ["reread", *(word for root in roots for word in ("--root", typed_path(root)))]
 
 
 def _open(link: str, roots: Sequence[Path]) -> None:

@@ -90,6 +90,7 @@ def stats(
     from reread.render.stats_table import WIDTH, call_lines, stats_csv, stats_lines
     from reread.reports.stats_report import call_place_value, stats_value
     from reread.reports.stats_report import stats as report_on
+    from reread.storage.user_paths import reread_words
 
     if as_csv and (as_json or as_list):
         raise Misuse("Cannot print both CSV and something else; use --csv, --json or --list.")
@@ -116,7 +117,8 @@ def stats(
         print_lines([line] for line in call_lines(report.calls, width=terminal_width() or WIDTH))
     else:
         titles = {place.session: place.title for place in report.calls}
-        print_lines([line] for line in stats_lines(report, width=terminal_width(), titles=titles))
+        usage = [*reread_words(roots), "usage", *sessions]
+        print_lines([line] for line in stats_lines(report, width=terminal_width(), titles=titles, usage=usage))
     unknown = unknown_projects(options["project"], report.known.get("project", ()))
     notices = [*unknown, *unknown_tools(options["tool"], report.known.get("tool", ()))]
     filters = unmatched if found_nothing else None

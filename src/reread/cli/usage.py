@@ -266,12 +266,13 @@ def _cache_note(sessions: tuple[str, ...], roots: list[Path], **options: Any) ->
     from reread.reports.cache_report import cache_breaks
     from reread.reports.facts_cache import unknown_bytes
     from reread.reports.stats_report import session_files_of
+    from reread.storage.user_paths import reread_words
 
     named = sessions and not any(expand_path(name).is_dir() for name in sessions)
     if not named and unknown_bytes(session_files_of(list(sessions), roots or None)) > MOST_READ:
         return []
     totals = cache_breaks(*sessions, by=(), root=roots or None, **options).totals
-    return [(PLAIN, cache_note(totals))] if totals.breaks else []
+    return [(PLAIN, cache_note(totals, [*reread_words(roots), "usage", *sessions]))] if totals.breaks else []
 
 
 def _titles(names: tuple[str, ...], roots: list[Path]) -> dict[str, str]:

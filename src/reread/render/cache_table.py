@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import cast
 
 from reread.base.choices import CacheBreakCause
 from reread.base.format import money_text, tokens_text
+from reread.base.shell_words import quote_command
 from reread.base.text import plural
 from reread.render.format import CAUSES
 from reread.render.sanitize import csv_cell, safe_line
@@ -58,13 +59,14 @@ def _figures(figures: CacheFigures) -> list[str]:
     return [f"{figures.breaks:,}", tokens_text(figures.tokens), share, cost]
 
 
-def cache_note(figures: CacheFigures) -> str:
-    """Return how much was written to the cache again, as one sentence."""
+def cache_note(figures: CacheFigures, command: Sequence[str] = ("reread", "usage")) -> str:
+    """Return how much was written to the cache again, and the command to see more, as one sentence."""
     share = f"{figures.share:.0%}".replace("%", " %")
     cost = f", {money_text(figures.cost_usd)} more than reading it" if figures.cost_usd is not None else ""
     breaks = plural(figures.breaks, "cache break")
     tokens = tokens_text(figures.tokens)
-    return f"{breaks}: {tokens} tokens written again ({share} of cache writes){cost}; see `reread usage --by cache`."
+    see = quote_command([*command, "--by", "cache"])
+    return f"{breaks}: {tokens} tokens written again ({share} of cache writes){cost}; see `{see}`."
 
 
 def cache_csv(report: CacheReport) -> str:

@@ -42,9 +42,16 @@ UNPLACED = {
 
 
 def stats_lines(
-    report: StatsReport, *, width: int | None = None, titles: Mapping[str, str] | None = None
+    report: StatsReport,
+    *,
+    width: int | None = None,
+    titles: Mapping[str, str] | None = None,
+    usage: Sequence[str] = ("reread", "usage"),
 ) -> Iterator[Styled]:
-    """Yield the table, its totals and what they say in words; without a width, all columns are there."""
+    """Yield the table, its totals and what they say in words; without a width, all columns are there.
+
+    `usage` is the command that counts the tokens of the same sessions.
+    """
     by_call = report.totals.turns is None
     headers = HEADERS if by_call else TURN_HEADERS
     names = list(report.by) or [""]
@@ -58,10 +65,10 @@ def stats_lines(
     for row_labels, numbers, row in zip(labels, cells, report.rows, strict=True):
         yield PLAIN, table.line(row_labels, numbers, row.stats.calls / most if most else 0.0)
     yield STRONG, table.line(totals, total_cells)
-    yield from wrapped_notes([*table.notes(), *_notes(report)], width)
+    yield from wrapped_notes([*table.notes(), *_notes(report, usage)], width)
 
 
-def _notes(report: StatsReport) -> Iterator[Styled]:
+def _notes(report: StatsReport, usage: Sequence[str]) -> Iterator[Styled]:
     totals = report.totals
     yield PLAIN, f"{plural(report.sessions, 'session')}, {plural(totals.calls, 'call')}; copies are counted once."
     if report.hidden:
@@ -71,7 +78,7 @@ def _notes(report: StatsReport) -> Iterator[Styled]:
         removed = f", which removed {tokens_text(totals.tokens_removed)} tokens" if totals.tokens_removed else ""
         yield PLAIN, f"{plural(totals.compactions, 'compaction')}{removed}."
     if report.cache is not None and report.cache.breaks:
-        yield PLAIN, cache_note(report.cache)
+        yield PLAIN, cache_note(report.cache, usage)
     if abs(report.unplaced_cost_usd) >= SMALLEST_COST:
         cost = money_text(abs(report.unplaced_cost_usd))
         more = "more" if report.unplaced_cost_usd > 0 else "less"

@@ -17,6 +17,7 @@ from reread.accounting.group_by import ZoneClock
 from reread.base.choices import AdviceKind, CacheBreakCause
 from reread.base.text import plural
 from reread.base.times import TimeLike, parse_period_ms, parse_time_zone
+from reread.catalog.resolve import shell_name
 from reread.disk import layout
 from reread.reports.advice_facts import SERVER, SKILL, TOOL, AdviceFacts, server_of
 from reread.reports.cache_figures import places_of
@@ -25,6 +26,7 @@ from reread.reports.session_facts import CallFact, SessionFacts
 from reread.reports.stats_report import began_at, session_files_of
 from reread.reports.usage_report import session_name
 from reread.session.cache_breaks import CacheBreak
+from reread.storage.user_paths import reread_words
 from reread.tools.outcome import DENIED, DONE, FAILED
 
 if TYPE_CHECKING:
@@ -118,11 +120,12 @@ def advise(
         if (not folders or layout.is_within(facts.project, folders))
         and (first or -(1 << 62)) <= (began_at(facts)[0] if first or last else 0) < (last or 1 << 62)
     ]
+    typed = _Typed(sources, root)
     items = [
-        *_unused(sessions),
-        *_failing(sessions),
-        *_denied(sessions),
-        *_habits(sessions, ZoneClock(zone)),
+        *_unused(sessions, typed),
+        *_failing(sessions, typed),
+        *_denied(sessions, typed),
+        *_habits(sessions, ZoneClock(zone), typed),
     ]
     items.sort(key=lambda item: (-(item.cost_usd or 0.0), -item.count, item.subject))
     return AdviceReport(items, len(sessions), tuple(sorted(unread)))
@@ -131,6 +134,27 @@ def advise(
 def advice_value(report: AdviceReport) -> dict[str, Any]:
     """Return advice as JSON values."""
     return {"sessions": report.sessions, "advice": msgspec.to_builtins(report.items)}
+
+
+class _Typed:
+    """The commands that read the same sessions."""
+
+    def __init__(
+        self,
+        sources: Sequence[str | os.PathLike[str] | Session],
+        root: str | Path | Sequence[str | Path] | None,
+    ) -> None:
+        self._reread = reread_words([root] if isinstance(root, str | Path) else root or ())
+        self._sources = [str(session_name(source)) for source in sources]
+
+    def all(self, verb: str, *options: str) -> str:
+        return shlex.join([*self._reread, verb, *self._sources, *options])
+
+    def place(self, facts: SessionFacts, line: int | None, turn: int | None, agent: str | None = None) -> AdvicePlace:
+        name = shell_name(Path(facts.path), facts.session) if self._sources else shlex.quote(facts.session)
+        turns = f" --turns {turn}" if turn is not None and agent is None else ""
+        command = f"{shlex.join(self._reread)} show {name}{turns}"
+        return AdvicePlace(facts.session, facts.title, line, turn, command)
 
 
 class _Subject:
@@ -143,7 +167,7 @@ class _Subject:
         self.priced = 0
 
 
-def _unused(sessions: Sequence[SessionFacts]) -> Iterator[Advice]:
+def _unused(sessions: Sequence[SessionFacts], typed: _Typed) -> Iterator[Advice]:
     used = {(SKILL, name) for facts in sessions for call in facts.calls if (name := call.skill)}
     used |= {(SKILL, name) for facts in sessions for name in facts.commands}
     for tool in {call.tool for facts in sessions for call in facts.calls}:
@@ -164,17 +188,17 @@ def _unused(sessions: Sequence[SessionFacts]) -> Iterator[Advice]:
     often = {key: subject for key, subject in subjects.items() if len(subject.sessions) >= min(OFTEN, len(sessions))}
     for (kind, name), subject in often.items():
         if kind == SERVER:
-            yield _unused_advice("unused_mcp_server", name, f"MCP server {name} was", [subject])
+            yield _unused_advice("unused_mcp_server", name, f"MCP server {name} was", [subject], typed)
     kinds: tuple[tuple[str, AdviceKind], ...] = ((TOOL, "unused_tools"), (SKILL, "unused_skills"))
     for kind, advice in kinds:
         group = {name: subject for (found, name), subject in often.items() if found == kind}
         if group:
             names = sorted(group, key=lambda name: -group[name].chars)
             text = f"{plural(len(names), kind)} {'was' if len(names) == 1 else 'were'}"
-            yield _unused_advice(advice, ", ".join(names), text, [group[name] for name in names])
+            yield _unused_advice(advice, ", ".join(names), text, [group[name] for name in names], typed)
 
 
-def _unused_advice(kind: AdviceKind, subject: str, what: str, found: Sequence[_Subject]) -> Advice:
+def _unused_advice(kind: AdviceKind, subject: str, what: str, found: Sequence[_Subject], typed: _Typed) -> Advice:
     sessions = list({facts.path: facts for one in found for facts in one.sessions}.values())
     chars, is_priced = sum(one.chars for one in found), any(one.priced for one in found)
     cost = sum(one.picos for one in found) / PICOS_PER_DOLLAR if is_priced else None
@@ -188,12 +212,12 @@ def _unused_advice(kind: AdviceKind, subject: str, what: str, found: Sequence[_S
         tokens=chars // CHARS_PER_TOKEN if is_priced else None,
         tokens_estimated=is_priced,
         cost_usd=cost,
-        command=f"reread stats --by {group}",
-        places=_newest(_place(facts, None, None) for facts in sessions),
+        command=typed.all("stats", "--by", group),
+        places=_newest(typed.place(facts, None, None) for facts in sessions),
     )
 
 
-def _failing(sessions: Sequence[SessionFacts]) -> Iterator[Advice]:
+def _failing(sessions: Sequence[SessionFacts], typed: _Typed) -> Iterator[Advice]:
     runs: dict[tuple[str, str], list[tuple[SessionFacts, CallFact]]] = {}
     for facts, call in _fresh_calls(sessions):
         if call.command and call.command.split()[0] not in EXPECTED_FAILURES and call.state in (DONE, FAILED):
@@ -205,20 +229,20 @@ def _failing(sessions: Sequence[SessionFacts]) -> Iterator[Advice]:
         kinds = Counter(call.failure for _, call in failed)
         most = ", ".join(kind for kind, _ in kinds.most_common(2) if kind)
         text = f"`{command}` failed in {len(failed)} of {plural(len(calls), 'run')} ({most})"
-        see = f"reread stats --project {shlex.quote(project)} --tool Bash --state failed --list"
-        yield _called("failing_command", command, text, project, failed, see)
+        see = typed.all("stats", "--project", project, "--tool", "Bash", "--state", "failed", "--list")
+        yield _called("failing_command", command, text, project, failed, see, typed)
 
 
-def _denied(sessions: Sequence[SessionFacts]) -> Iterator[Advice]:
+def _denied(sessions: Sequence[SessionFacts], typed: _Typed) -> Iterator[Advice]:
     denials: dict[tuple[str, str], list[tuple[SessionFacts, CallFact]]] = {}
     for facts, call in _fresh_calls(sessions):
         if call.state == DENIED:
             denials.setdefault((facts.project, call.command or call.tool), []).append((facts, call))
     for (project, subject), calls in denials.items():
         if len(calls) >= OFTEN and not _says(subject, calls):
-            see = f"reread stats --project {shlex.quote(project)} --state denied --list"
+            see = typed.all("stats", "--project", project, "--state", "denied", "--list")
             text = f"`{subject}` was denied {len(calls)} times: allow it, or say what to do instead"
-            yield _called("repeated_denial", subject, text, project, calls, see)
+            yield _called("repeated_denial", subject, text, project, calls, see, typed)
 
 
 def _called(
@@ -228,6 +252,7 @@ def _called(
     project: str,
     calls: Sequence[tuple[SessionFacts, CallFact]],
     command: str,
+    typed: _Typed,
 ) -> Advice:
     """Advice about calls, with the last ones as evidence and their cost."""
     return Advice(
@@ -240,7 +265,7 @@ def _called(
         tokens_estimated=False,
         cost_usd=sum(call.cost_usd for _, call in calls),
         command=command,
-        places=_newest(_place(facts, call.line, call.turn, call.agent) for facts, call in calls),
+        places=_newest(typed.place(facts, call.line, call.turn, call.agent) for facts, call in calls),
     )
 
 
@@ -257,7 +282,7 @@ HABITS: dict[CacheBreakCause, str] = {
 """Causes of cache breaks that someone can do something about."""
 
 
-def _habits(sessions: Sequence[SessionFacts], clock: ZoneClock) -> Iterator[Advice]:
+def _habits(sessions: Sequence[SessionFacts], clock: ZoneClock, typed: _Typed) -> Iterator[Advice]:
     found: dict[CacheBreakCause, list[tuple[SessionFacts, CacheBreak]]] = {}
     for facts, item in places_of(sessions, lambda _: True)[0]:
         found.setdefault(item.cause, []).append((facts, item))
@@ -276,8 +301,8 @@ def _habits(sessions: Sequence[SessionFacts], clock: ZoneClock) -> Iterator[Advi
             tokens=sum(item.tokens for _, item in places),
             tokens_estimated=False,
             cost_usd=sum(costs) if costs else None,
-            command="reread usage --by cache,hour" if cause.startswith("idle") else "reread usage --by cache,session",
-            places=_newest(_place(facts, item.line, item.turn, item.agent) for facts, item in places),
+            command=typed.all("usage", "--by", "cache,hour" if cause.startswith("idle") else "cache,session"),
+            places=_newest(typed.place(facts, item.line, item.turn, item.agent) for facts, item in places),
         )
 
 
@@ -310,11 +335,6 @@ def _is_mentioned(subject: str, facts: AdviceFacts) -> bool:
     """True if the memory of a session has something as whole words; a tool of a server stands for the server, too."""
     words = r"\s+".join(map(re.escape, subject.split()))
     return re.search(rf"(?<![\w-])(?:mcp__)?{words}(?:__[\w-]+)?(?![\w-])", facts.memory, re.IGNORECASE) is not None
-
-
-def _place(facts: SessionFacts, line: int | None, turn: int | None, agent: str | None = None) -> AdvicePlace:
-    turns = f" --turns {turn}" if turn is not None and agent is None else ""
-    return AdvicePlace(facts.session, facts.title, line, turn, f"reread show {shlex.quote(facts.session)}{turns}")
 
 
 def _newest(places: Iterable[AdvicePlace]) -> list[AdvicePlace]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import zip_longest
 
 import msgspec
@@ -66,7 +66,7 @@ class CallFact(msgspec.Struct, frozen=True, array_like=True):
     cost_usd: float = 0.0
     """Its share of the cost of the response that made it."""
     command: str | None = None
-    """Of a shell command, the program and what it is told to do: `npm test`."""
+    """Of a shell command, the program and what it is told to do: `npm test`, `npm run lint`."""
     skill: str | None = None
     """The skill that it loads, or on behalf of which it was made."""
     turn: int | None = None
@@ -242,19 +242,58 @@ _WORD = re.compile(r"[a-z][\w:.-]*", re.IGNORECASE)
 
 
 def signature(command: object) -> str | None:
-    """Return the program that a shell command runs and what it is told to do: `npm test`, `git push`."""
+    """Return the program that a shell command runs and what it is told to do: `npm test`, `uv run ruff check`."""
     if not isinstance(command, str):
         return None
     parts = (part.split() for part in re.split(r"&&|\|\||[;|\n]", command[:LONGEST_COMMAND]))
     runs = [[word for word in part if not ("=" in word and word.split("=")[0].isidentifier())] for part in parts]
     for words in (*(run for run in runs if run and run[0] not in BEFORE_COMMANDS), *runs):
         if words:
-            told = words[1:2] if len(words) > 1 and _WORD.fullmatch(words[1]) and "." not in words[1] else []
-            return " ".join([words[0].rpartition("/")[2] or words[0], *told])[:LONGEST_SIGNATURE]
+            return " ".join(_naming_words(words[:MOST_WORDS]))[:LONGEST_SIGNATURE]
     return None
 
 
-LONGEST_COMMAND, LONGEST_SIGNATURE = 2000, 60
+def _naming_words(words: Sequence[str]) -> list[str]:
+    """Return the program of a command and what it is told to do; if that is to run another command, that one's, too."""
+    program, rest = words[0].rpartition("/")[2] or words[0], list(words[1:])
+    if program in PREFIXES and (inner := _without_options(rest, also=_AMOUNT)):
+        return _naming_words(inner)
+    if program.startswith("python") and "-m" in rest and all(word.startswith("-") for word in rest[: rest.index("-m")]):
+        return [program, *rest[rest.index("-m") :][:2]]
+    if program in DRIVERS or program in LAUNCHERS:
+        rest = _without_options(rest)
+    if program in LAUNCHERS:
+        return [program, *(_naming_words(rest) if rest else [])]
+    told = rest[:1] if rest and _WORD.fullmatch(rest[0]) and "." not in rest[0] else []
+    if program in DRIVERS and told and told[0] in RUNS and (inner := _without_options(rest[1:])):
+        return [program, *told, *_naming_words(inner)]
+    return [program, *told]
+
+
+def _without_options(words: Sequence[str], also: re.Pattern[str] | None = None) -> list[str]:
+    """Return words from the first on that is no option, nor the value of one."""
+    start = 0
+    while start < len(words) and (words[start].startswith("-") or (also is not None and also.fullmatch(words[start]))):
+        start += 2 if words[start] in VALUED else 1
+    return list(words[start:])
+
+
+LONGEST_COMMAND, LONGEST_SIGNATURE, MOST_WORDS = 2000, 60, 24
+PREFIXES = frozenset({"command", "env", "nice", "nohup", "sudo", "time", "timeout"})
+"""Programs that run the command that follows, and say nothing about it."""
+_AMOUNT = re.compile(r"[\d.]+[smhd]?")
+LAUNCHERS = frozenset({"bunx", "npx", "pnpx", "uvx"})
+DRIVERS = frozenset(
+    "bun cargo deno docker gh git go hatch just make npm pdm pipenv pixi pnpm podman poetry rye task uv yarn".split()
+)
+"""Programs that are told by a word what to do, after options of their own."""
+RUNS = frozenset({"compose", "dlx", "exec", "issue", "pr", "run", "run-script", "task", "tool", "workspace", "x"})
+"""Words after which it is the next one that tells."""
+VALUED = frozenset(
+    "-C -F -c -f -p -u -w --cwd --dir --directory --env-file --extra --file --filter --git-dir --group --manifest-path"
+    " --package --prefix --project --python --with --workspace".split()
+)
+"""Options of all these that have a value as the next word."""
 BEFORE_COMMANDS = frozenset({"cd", "export", "set", "source", ".", "echo", "sleep", "mkdir", "true"})
 """What is run before the command that matters."""
 

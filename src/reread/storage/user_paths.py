@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 import re
 import sys
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
+from reread.base.paths import SAMPLES
 from reread.errors import Misuse
 from reread.storage.services import BY_SCHEME, SERVICES
 from reread.storage.services.service import Service
@@ -121,6 +123,14 @@ def typed_path(path: Path) -> str:
     mirror, *below = path.relative_to(top).parts or ("",)
     url = _urls.get(top / mirror)
     return str(path) if url is None else "/".join((url, *((MACHINES, *below) if below else ())))
+
+
+def reread_words(roots: Iterable[str | Path]) -> list[str]:
+    """Return how reread is called to read the sessions in the same folders and buckets."""
+    if (roots := list(roots)) == [SAMPLES]:
+        return ["reread", "--demo"]
+    typed = (typed_path(root) if isinstance(root, Path) else root for root in roots)
+    return ["reread", *(word for root in typed for word in ("--root", root))]
 
 
 def cache_folder() -> Path:
