@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import suppress
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -570,6 +571,93 @@ def test_another_session_of_the_same_name_stays(machine: Machine) -> None:
     settle(machine.config)
     reread.delete(projects / "-first" / "notes.jsonl", now=True)
     assert [path.parent.name for path in projects.glob("*/notes.jsonl")] == ["-second"]
+
+
+def test_sessions_of_one_name_are_told_apart_in_the_trash(machine: Machine) -> None:
+    one, two = (machine.config / "projects" / name / "main.jsonl" for name in ("-first", "-second"))
+    for number, path in enumerate((one, two)):
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(line(number, sessionId="main"))
+    settle(machine.config)
+    whole = state(machine.config)
+    reread.delete(two)
+    (planned,) = reread.delete(one, now=True, dry_run=True)
+    reread.delete(one, now=True)
+    assert planned.files == (str(one),) and [entry.transcript for entry in reread.trash()] == [str(two)]
+    reread.undo_delete()
+    one.write_bytes(line(0, sessionId="main"))
+    settle(machine.config)
+    assert len(reread.delete(one, two)) == 2 and not one.exists() and not two.exists()
+    with pytest.raises(Ambiguous, match=f"(?s){one}.*{two}|{two}.*{one}"):
+        reread.undo_delete("main")
+    reread.undo_delete(str(one), str(two))
+    assert state(machine.config) == whole
+
+
+def test_the_kept_copy_of_another_session_of_the_same_name_stays(machine: Machine) -> None:
+    one, two = (machine.config / "projects" / name / "main.jsonl" for name in ("-first", "-second"))
+    for path in (one, two):
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(line(1, sessionId="main"))
+        settle(machine.config)
+        if path == one:
+            reread.keep()
+    reread.delete(two, kept=True, now=True)
+    assert list((machine.folder / "reread" / "archive").rglob("main.jsonl.zst"))
+
+
+def test_a_deletion_for_good_that_cannot_be_finished_is_not_forgotten(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url = f"s3://{machine.folder.name}/x"
+    entry = trash.TrashEntry(TWIN, "", "", datetime.now(UTC), [], for_good=True, pieces={url: ["one"]}, archives=[url])
+    for name, value in (("ENDPOINT_URL", "http://127.0.0.1:9"), ("ACCESS_KEY_ID", "a"), ("SECRET_ACCESS_KEY", "b")):
+        monkeypatch.setenv(f"AWS_{name}", value)
+    monkeypatch.setenv("AWS_MAX_ATTEMPTS", "1")
+    folder = trash.stage(entry, [], {}).folder
+    for _ in range(2):
+        with pytest.raises(Unwritable, match="not deleted whole yet"):
+            reread.delete(TWIN, now=True)
+        trash.empty(entry.key)
+        assert [one.folder for one in trash.entries()] == [folder]
+
+
+@pytest.mark.parametrize("kept", [False, True])
+def test_what_is_kept_while_it_is_deleted_is_named(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch, kept: bool
+) -> None:
+    carry_out = trash.carry_out
+    Annotations().change(ID, note="mine")
+
+    def keep_first(entry: Any, finish: Any) -> None:
+        reread.keep()
+        carry_out(entry, finish)
+
+    monkeypatch.setattr(trash, "carry_out", keep_first)
+    if kept:
+        with pytest.raises(Misuse, match=r"\.zst was written to meanwhile, and stays"):
+            reread.delete(ID, kept=True, now=True)
+    else:
+        assert reread.delete(ID, now=True)[0].kept
+    assert Annotations().of(ID).note == "mine"
+
+
+def test_the_trash_is_emptied_though_a_copy_is_kept(machine: Machine) -> None:
+    reread.keep()
+    Annotations().change(ID, note="mine")
+    reread.delete(ID)
+    (done,) = reread.delete(ID, now=True)
+    assert done.kept and done.size and done.files and reread.trash() == [] and Annotations().of(ID).note == "mine"
+    with pytest.raises(Misuse, match="--kept"):
+        reread.delete(ID, now=True)
+
+
+def test_an_undo_that_was_killed_is_finished_with_all_that_were_deleted_at_once(machine: Machine) -> None:
+    whole = state(machine.config)
+    reread.delete(ID, OTHER)
+    kill(machine, "undo", machine.config / "projects")
+    assert {one.session for one in reread.undo_delete()} == {ID, OTHER}
+    assert clean(state(machine.config)) == whole
 
 
 @pytest.mark.parametrize("name", ["history.jsonl", "projects/-first/sessions-index.json"])

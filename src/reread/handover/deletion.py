@@ -92,6 +92,18 @@ class _Found(NamedTuple):
     """The ids under which it may be running."""
     configs: list[Path]
     """Claude Code's folders that it was looked for in."""
+    roots: Sequence[str | Path] | None
+    """The folders that it was looked for in, if they were named."""
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """Tells it from all others, also in the trash."""
+        return trash.trash_key(self.session, next(iter((*self.files, *self.kept)), ""))
+
+    @property
+    def is_only_kept(self) -> bool:
+        """True if nothing but kept copies is left."""
+        return not (self.files or self.indexes or self.lines)
 
     def deletion(self, *, kept: bool, now: bool) -> Deletion:
         files = [*self.files, *map(Path, self.indexes), *(self.kept if kept else ())]
@@ -100,7 +112,7 @@ class _Found(NamedTuple):
         size = sum(os.lstat(file).st_size for file in files) + sum(one.size for one in (*lines, *objects))
         names = (*map(str, files), *(typed_path(Path(one.path)) for one in objects))
         left = bool(self.kept or self.objects) and not kept
-        names += _trashed(self.session) if now else ()
+        names += _trashed(self.key) if now else ()
         return Deletion(self.session, self.title, self.project, names, tuple(lines), size, left)
 
 
@@ -126,9 +138,21 @@ def delete(
         return [_planned(one, kept=kept, now=now) for one in _choose(sessions, root, [], now=now)]
     batch = os.urandom(8).hex()
     done: list[Deletion] = []
+    late: list[RereadError] = []
+    own: set[str | None] = set()
     with writing():
-        finished = finish_deletions(on_error)
-        chosen = _choose(sessions, root, finished, now=now)
+        finished = finish_deletions(late.append)
+        try:
+            chosen = _choose(sessions, root, finished, now=now)
+            keys = {one.key for one in chosen}
+            own = {one.folder for one in trash.entries() if one.state == trash.DELETING and one.key in keys}
+        finally:
+            for error in late:
+                if on_error is not None and error.path not in own:
+                    on_error(error)
+        for error in late:
+            if error.path in own:
+                raise error
         for one in chosen:
             if isinstance(one, _Found):
                 _require_deletable(one, kept=kept, now=now)
@@ -142,7 +166,7 @@ def delete(
                     done.append(_planned(one, kept=kept, now=now))
                     if now:
                         _forget_notes(one.session)
-                        trash.empty(one.session)
+                        trash.empty(one.key)
             except RereadError as error:
                 gone = ", ".join(before.session for before in done)
                 error.args = (f"{error} Before that, {gone} was deleted.",) if gone else error.args
@@ -163,7 +187,7 @@ def _choose(
     now: bool,
 ) -> list[_Found | TrashEntry]:
     """Return what there is of each session, once: its files, or else what was in the trash."""
-    chosen: dict[str, _Found | TrashEntry] = {}
+    chosen: dict[tuple[str, str], _Found | TrashEntry] = {}
     for session in sessions:
         try:
             one = _find(session, root)
@@ -172,20 +196,20 @@ def _choose(
             one = trash.choose_entry(str(session), known)
             if one is None:
                 raise
-        chosen.setdefault(one.session, one)
+        chosen.setdefault(one.key, one)
     return list(chosen.values())
 
 
-def _trashed(session: str) -> tuple[str, ...]:
+def _trashed(key: tuple[str, str]) -> tuple[str, ...]:
     """Return the files that the trash has of a session."""
-    folders = sorted(entry.folder for entry in trash.entries() if entry.session == session)
+    folders = sorted(entry.folder for entry in trash.entries() if entry.key == key)
     return tuple(str(path) for folder in folders for path in sorted(Path(folder).iterdir()))
 
 
 def _planned(one: _Found | TrashEntry, *, kept: bool, now: bool) -> Deletion:
     if isinstance(one, _Found):
         return one.deletion(kept=kept, now=now)
-    return msgspec.structs.replace(_of_entry(one), files=files) if (files := _trashed(one.session)) else _of_entry(one)
+    return msgspec.structs.replace(_of_entry(one), files=files) if (files := _trashed(one.key)) else _of_entry(one)
 
 
 def _of_entry(entry: TrashEntry) -> Deletion:
@@ -197,7 +221,7 @@ def _of_entry(entry: TrashEntry) -> Deletion:
 def _require_deletable(found: _Found, *, kept: bool, now: bool) -> Deletion:
     """Return what would be deleted of a session; raise Misuse if it may not be."""
     deletion = found.deletion(kept=kept, now=now)
-    if not found.files and not found.indexes and not deletion.lines and not (kept and (found.kept or found.objects)):
+    if found.is_only_kept and not kept and not (now and _trashed(found.key)):
         raise Misuse(f"Nothing but kept copies is left of {found.session}; delete them with --kept.")
     if kept:
         _require_own(found, now=now)
@@ -211,6 +235,10 @@ def _require_deletable(found: _Found, *, kept: bool, now: bool) -> Deletion:
 
 def _delete(found: _Found, batch: str, *, kept: bool, now: bool) -> Deletion:
     deletion = _require_deletable(found, kept=kept, now=now)
+    if found.is_only_kept and not kept:
+        size = sum(entry.size for entry in trash.entries() if entry.key == found.key)
+        trash.empty(found.key)
+        return msgspec.structs.replace(deletion, size=size)
     try:
         files = [trash.file_now(file) for file in (*found.files, *(found.kept if kept else ()))]
         files += [_edited(path, left) for path, left in found.indexes.items()]
@@ -238,9 +266,11 @@ def _delete(found: _Found, batch: str, *, kept: bool, now: bool) -> Deletion:
         became = trash.give_up(entry, _finish)
         raise Misuse(f"Cannot delete {found.session}: {error}; {became}. End it and try again.") from error
     left = [file.path for file in files if not file.edited and os.path.lexists(file.path)]
+    copies = [typed_path(Path(one.path)) for one in _kept(found.session, found.path, _archives(found.roots))]
+    left += copies if kept else []
     if left:
         raise Misuse(f"{left[0]} was written to meanwhile, and stays as it is; the rest was deleted.", path=left[0])
-    return msgspec.structs.replace(deletion, trash="" if now else entry.folder)
+    return msgspec.structs.replace(deletion, kept=deletion.kept or bool(copies), trash="" if now else entry.folder)
 
 
 def _pieces(objects: Sequence[PruneOutcome]) -> dict[str, list[str]]:
@@ -314,11 +344,8 @@ def _find(session: str | Path, root: str | Path | Sequence[str | Path] | None) -
         files = [Path(file.path) for file in files_of(path) if os.path.lexists(file.path)] + files
     lines = [found for one in configs if (found := find_lines(one / HISTORY, id)) is not None]
     files += [paste for one in configs for paste in _pastes(one, id)]
-    folders = layout.archive_folders() if roots is None else list(map(layout.expand_path, roots))
-    mirrors = [mirror for folder in folders if named_url(mirror := _mirror_of(folder)[0]) is not None]
-    local = [Path(os.path.abspath(folder)) for folder in folders if layout.is_archive(folder)]  # noqa: PTH100
-    archives = list(dict.fromkeys([*local, *mirrors]))
-    outcomes = list(_kept(id, archives))
+    archives = _archives(roots)
+    outcomes = list(_kept(id, path, archives))
     objects = [one for one in outcomes if _mirror_of(Path(one.path))[1]]
     frames = [Path(one.path) for one in outcomes if one not in objects]
     maps = (frame.with_name(frame.name + MAP_SUFFIX) for frame in frames)
@@ -332,8 +359,16 @@ def _find(session: str | Path, root: str | Path | Sequence[str | Path] | None) -
     own = list(dict.fromkeys(kept))
     ids = [id, *(header.sessions if header.captured else ())]
     return _Found(
-        *(id, header.title, header.project, unique, own, objects, archives, lines, indexes, path, ids, configs)
+        *(id, header.title, header.project, unique, own, objects, archives, lines, indexes, path, ids, configs, roots)
     )
+
+
+def _archives(roots: Sequence[str | Path] | None) -> list[Path]:
+    """Return the archives that are folders, and the mirrors of buckets."""
+    folders = layout.archive_folders() if roots is None else list(map(layout.expand_path, roots))
+    mirrors = [mirror for folder in folders if named_url(mirror := _mirror_of(folder)[0]) is not None]
+    local = [Path(os.path.abspath(folder)) for folder in folders if layout.is_archive(folder)]  # noqa: PTH100
+    return list(dict.fromkeys([*local, *mirrors]))
 
 
 def _is_kept(path: Path) -> bool:
@@ -412,7 +447,8 @@ def _finish(entry: TrashEntry) -> None:
             archive.prune_outcomes(entry.session, among=outcomes)
     for url, pieces in entry.pieces.items():
         Archive(url).delete_unnamed(pieces)
-    if entry.is_last:
+    archives = [*entry.archives, *_archives(None)]
+    if entry.is_last and not any(_kept(entry.session, Path(entry.transcript), archives)):
         _forget_notes(entry.session)
     paths = [file.path for file in (*entry.files, *entry.objects)]
     read_as = [str(Path(path).with_name(original_name(os.path.basename(path)))) for path in paths]
@@ -427,15 +463,16 @@ def _forget_notes(session: str) -> None:
         notes.change(session, starred=False, note="")
 
 
-def _kept(session: str, archives: Sequence[Path]) -> Iterator[PruneOutcome]:
-    """Yield what archives have of a session."""
+def _kept(session: str, path: Path, archives: Sequence[str | Path]) -> Iterator[PruneOutcome]:
+    """Yield what archives have of a session; of one whose id is no UUID only what was in the project of its path."""
+    own = "" if SESSION_UUID.fullmatch(session) else f"{layout.PROJECTS}{os.sep}{path.parent.name}{os.sep}"
     for folder in archives:
         try:
-            yield from Archive(folder).prune_outcomes(session, dry_run=True)
+            yield from (one for one in Archive(folder).prune_outcomes(session, dry_run=True) if own in one.name)
         except NotFound:
             continue
         except RereadError as error:
-            where = typed_path(folder)
+            where = typed_path(folder) if isinstance(folder, Path) else folder
             raise Unreadable(f"Cannot read the archive {where}: {error}", path=where) from error
 
 

@@ -89,6 +89,16 @@ class TrashEntry(msgspec.Struct):
     format: int = FORMAT
 
     @property
+    def transcript(self) -> str:
+        """The file that makes it a session; empty if it had none."""
+        return self.files[0].path if self.files else ""
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """The same for all entries of a session."""
+        return trash_key(self.session, self.transcript)
+
+    @property
     def size(self) -> int:
         """Bytes of its files."""
         return sum(file.size for file in self.files)
@@ -96,6 +106,11 @@ class TrashEntry(msgspec.Struct):
     def is_archived(self, file: TrashedFile) -> bool:
         """True if a file lies in one of the archives."""
         return any(Path(file.path).is_relative_to(archive) for archive in self.archives)
+
+
+def trash_key(session: str, transcript: str | Path) -> tuple[str, str]:
+    """Return what tells a session from all others: an id that is no UUID may be the name of several files."""
+    return session, "" if SESSION_UUID.fullmatch(session) else str(transcript)
 
 
 def trash_folder() -> Path:
@@ -119,14 +134,16 @@ def entries() -> list[TrashEntry]:
 
 
 def choose_entry(name: str, known: list[TrashEntry]) -> TrashEntry | None:
-    """Return the last entry of a session by its id or the beginning of it; raise Ambiguous if several begin so."""
-    fits = [entry for entry in known if entry.session.startswith(name)]
-    found = {entry.session: entry for entry in reversed(fits)}
-    if name in found or len(found) < 2:
-        return found.get(name) or next(iter(found.values()), None)
-    listed = "\n".join(f"  {entry.session}  {entry.title}" for entry in found.values())
+    """Return the last entry of a session by its path, its id or the beginning of it; raise Ambiguous if several fit."""
+    path = os.path.abspath(name)  # noqa: PTH100
+    exact = [entry for entry in known if name == entry.session or path == entry.transcript]
+    fits = exact or [entry for entry in known if entry.session.startswith(name)]
+    found = {entry.key: entry for entry in reversed(fits)}
+    if len(found) < 2:
+        return next(iter(found.values()), None)
+    listed = "\n".join(f"  {entry.session}  {entry.title}  {entry.key[1]}".rstrip() for entry in found.values())
     raise Ambiguous(
-        f"{name!r} matches {len(found)} sessions in the trash; use more of the id:\n{listed}",
+        f"{name!r} matches {len(found)} sessions in the trash; use more of the id, or the path:\n{listed}",
         candidates=[entry.folder for entry in found.values()],
     )
 
@@ -135,16 +152,17 @@ def find_entries(names: Sequence[str], restored: list[TrashEntry]) -> list[Trash
     """Return the entries of sessions, or all that were deleted last; `restored` are those that were just put back."""
     known = [*restored, *trash()]
     if not names:
-        found = restored or [entry for entry in known if entry.batch == known[0].batch]
+        batches = {entry.batch for entry in restored or known[:1]}
+        found = [entry for entry in known if entry.batch in batches]
         if not found:
             raise NotFound("The trash is empty; run `reread ls --trash` to list it.")
         return found
-    chosen: dict[str, TrashEntry] = {}
+    chosen: dict[tuple[str, str], TrashEntry] = {}
     for name in names:
         entry = choose_entry(name, known)
         if entry is None:
             raise NotFound(f"No session {name!r} is in the trash; run `reread ls --trash` to list it.")
-        chosen[entry.session] = entry
+        chosen[entry.key] = entry
     return list(chosen.values())
 
 
@@ -306,7 +324,8 @@ def carry_out(entry: TrashEntry, finish: Finish) -> None:
         _remove_empty_folders(entry)
         finish(entry)
         if entry.for_good:
-            empty(entry.session)
+            empty(entry.key)
+            discard(entry)
         else:
             _save(folder, msgspec.structs.replace(entry, state=DELETED))
     except OSError as error:
@@ -412,10 +431,10 @@ def discard(entry: TrashEntry) -> None:
     shutil.rmtree(hidden)
 
 
-def empty(session: str) -> None:
-    """Throw away what the trash has of a session; first what can be restored, last what says that it is deleted."""
-    for entry in sorted(entries(), key=lambda entry: entry.for_good):
-        if entry.session == session:
+def empty(key: tuple[str, str]) -> None:
+    """Throw away what the trash has of a session; what is not carried out stays."""
+    for entry in entries():
+        if entry.key == key and entry.state != DELETING:
             discard(entry)
 
 
@@ -437,7 +456,8 @@ def recover(finish: Finish, tell: Tell, wanted: Collection[str] = ()) -> list[Tr
                 finished.append(entry)
         except (RereadError, OSError) as error:
             verb = "restored" if entry.state == RESTORING else "deleted"
-            tell(Unwritable(f"{entry.session} is not {verb} whole yet, the next run tries again: {error}"))
+            said = f"{entry.session} is not {verb} whole yet, the next run tries again: {error}"
+            tell(Unwritable(said, path=entry.folder))
     return finished
 
 
