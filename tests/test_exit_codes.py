@@ -135,6 +135,7 @@ def test_no_filter_and_no_session_is_no_failure(run: Run, tmp_path: Path) -> Non
         (["search", "retry", "--project", "harbr"], "No sessions of harbr; did you mean harbor?"),
         (["search", "project:harbr retry"], "No sessions of harbr; did you mean harbor?"),
         (["search", "retry", "--file", "nosuch.py"], "No call is about a file 'nosuch.py'"),
+        (["search", "file:nosuch.py,.,src/No.py -file:x.py"], "No call is about a file 'src/No.py'"),
         (["usage", "--project", "harbr"], "No sessions of harbr; did you mean harbor?"),
         (["usage", "--since", "2100"], "No response fits all of these options."),
         (["stats", "--project", "zzz"], "No sessions of zzz; there are /home/sam/code/almanac,"),

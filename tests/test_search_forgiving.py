@@ -336,6 +336,21 @@ def test_filters_alone_list_sessions_the_newest_first(root: Path, how: str) -> N
     assert [(hit.key, hit.kind) for hit in failed] == [("new", "result"), ("mid", "result"), ("old", "result")]
 
 
+@pytest.mark.parametrize("order", ["relevance", "newest"])
+def test_everything_that_a_filter_selects_is_listed_a_few_texts_of_each_session_first(
+    root: Path, how: str, order: str
+) -> None:
+    for name in ("a", "b"):
+        calls = [use(f"{name}{n}", "Bash", command=f"{name} {n}") for n in range(5)]
+        write(root, name, user("go"), reply(*calls), *(reply(use(f"{name}r{n}", "Read")) for n in range(2)))
+    found = search(root, "tool:bash", order=order, limit=None)
+    hits = list(found)
+    assert (found.total, len({hit.link for hit in hits}), len(hits)) == (10, 10, 10)
+    assert [len({hit.key for hit in part}) for part in (hits[:3], hits[3:6], hits[6:])] == [1, 1, 2]
+    pages = [hit for start in range(0, 10, 4) for hit in find("tool:bash", roots=[root], start=start, limit=4)]
+    assert [hit.link for hit in pages] == [hit.link for hit in hits]
+
+
 def test_months_are_counted_from_the_first_to_the_last_year() -> None:
     assert [facets._year(time_ms) for time_ms in (-5, 1 << 60)] == [facets.FIRST_YEAR, facets.LAST_YEAR]
 

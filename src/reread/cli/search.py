@@ -191,17 +191,17 @@ def search(
 
 def _fields(query: str) -> Iterator[tuple[str, str]]:
     """Yield the names that the fields of a query give: of tools, models, branches, files and projects."""
-    from reread.index.query import And, InProject, NamedFilter, Or, parse_query
+    from reread.index.query import FIELDS, InProject, NamedFilter, Or, field_texts
+    from reread.index.terms import words
 
-    waiting = [parse_query(query)]
-    while waiting:
-        node = waiting.pop(0)
-        if isinstance(node, And | Or):
-            waiting += node.nodes
-        elif isinstance(node, NamedFilter):
-            yield node.field, " ".join(node.words)
-        elif isinstance(node, InProject):
-            yield from (("project", name) for name in node.projects)
+    for field, text in field_texts(query):
+        node = FIELDS[field](text)
+        if isinstance(node, InProject):
+            yield "project", text
+        names = (name.strip() for name in text.split(",") if words(name))
+        for option, name in zip(node.nodes if isinstance(node, Or) else [node], names, strict=False):
+            if isinstance(option, NamedFilter):
+                yield option.field, name
 
 
 def _unknown(named: Iterable[tuple[str, str]], roots: Sequence[Path]) -> Iterator[str]:

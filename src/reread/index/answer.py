@@ -108,7 +108,7 @@ class Answering:
         return self._by_time((), ANY)._replace(is_guess=True)
 
     def _by_time(self, words: Sequence[Node], stage: str = ALL) -> Answer:
-        """Return the newest texts that have all of some words, or, if there are none, one word of the question."""
+        """Return the newest texts that have all of some words, or, at another stage, one word of the question."""
         scope, every = self._scope, And(tuple(words))
         scanned = [one for one in self._scanned if is_confirmed(every, one.document)]
         texts: list[DocumentLocation | FoundDocument] = list(scanned)
@@ -116,7 +116,7 @@ class Answering:
         if scope is not None:
             count = self._enough + EXTRA if self._enough is not None else scope.reader.searcher.num_docs
             asked = self._question.words
-            query = scope.every(words) if words else scope.some(asked, [1.0] * len(asked))
+            query = scope.every(words) if stage == ALL else scope.some(asked, [1.0] * len(asked))
             found = scope.reader.search(query, count, order_by_field="time")
             texts += scope.reader.places([address for _, address in found.hits])
             total += found.count
@@ -178,8 +178,20 @@ class Answering:
                 last[session] = max(last[session], newest)
                 total += count
         order = sorted(last, key=lambda session: (-last[session], session))
-        texts = (text for session in order for text in self._session_texts(session, groups.get(session, []), is_whole))
+        texts = self._few_of_each(order, groups, is_whole)
         return Answer(texts, len(order) if is_whole else total, with_all=len(order))
+
+    def _few_of_each(
+        self, order: Sequence[str], groups: dict[str, list[DocumentLocation | FoundDocument]], is_whole: bool
+    ) -> Iterator[RankedText]:
+        """Yield what is shown of each session first, then, unless sessions are listed, the other texts of all."""
+        shown = set[DocumentLocation | int]()
+        for session in order:
+            for text in self._session_texts(session, groups.get(session, []), is_whole):
+                shown.add(_identity(text))
+                yield RankedText(text)
+        if not is_whole:
+            yield from (one for one in self._by_time(()).texts if _identity(one.text) not in shown)
 
     @cached_property
     def _files(self) -> dict[str, list[str]]:
@@ -191,8 +203,8 @@ class Answering:
 
     def _session_texts(
         self, session: str, scanned: Sequence[DocumentLocation | FoundDocument], is_whole: bool
-    ) -> Iterator[RankedText]:
-        """Yield what is shown of a session: its first prompt, or the newest texts that the filters select."""
+    ) -> Iterator[DocumentLocation | FoundDocument]:
+        """Yield what is shown of a session first: its first prompt, or the newest texts that the filters select."""
         texts = list(scanned)
         if self._scope is not None:
             reader = self._scope.reader
@@ -205,8 +217,7 @@ class Answering:
                     self._scope.every([], self._files[session]), PER_SESSION, order_by_field="time"
                 ).hits
             texts += reader.places([address for _, address in found])
-        for text in islice(sorted(texts, key=_text_order), 1 if is_whole else PER_SESSION):
-            yield RankedText(text)
+        yield from islice(sorted(texts, key=_text_order), 1 if is_whole else PER_SESSION)
 
     def _facets(self) -> dict[str, dict[str, int]]:
         """Count what is in the index by project, kind, tool and month."""
@@ -240,3 +251,8 @@ def _recency(one: FoundDocument) -> tuple[int, ...]:
 
 def _text_order(text: DocumentLocation | FoundDocument) -> tuple[int, ...]:
     return location_order(text) if isinstance(text, DocumentLocation) else _recency(text)
+
+
+def _identity(text: DocumentLocation | FoundDocument) -> DocumentLocation | int:
+    """Return what tells a text from others of the answer: a record may have several at one place."""
+    return text if isinstance(text, DocumentLocation) else id(text)

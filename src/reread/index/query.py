@@ -281,6 +281,17 @@ def signed_words(text: str) -> tuple[Exact, ...]:
     return tuple(found)
 
 
+def field_texts(text: str) -> list[tuple[str, str]]:
+    """Return the fields that a query asks for, each with its text as written; without those that it excludes."""
+    found: list[tuple[str, str]] = []
+    before = ""
+    for token in _tokens(text):
+        if token.field and before != "not":
+            found.append((token.field, token.text))
+        before = token.kind
+    return found
+
+
 def is_question_word(node: Node) -> bool:
     """True for a word that counts little."""
     if not isinstance(node, Words) or node.prefix or node.suffix:
