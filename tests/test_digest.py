@@ -37,6 +37,7 @@ def test_a_session_is_told_by_what_it_did(made: Digest) -> None:
     assert [(pull.number, pull.action) for pull in one.pull_requests] == [(118, "created")]
     assert [(test.passed, test.failed) for test in one.tests] == [(0, 1), (1, 0)]
     assert (one.calls, one.failed_calls) == (16, 1)
+    assert [f": 1 run {how}\n" in digest_markdown(made) for how in ("passed", "failed")] == [True, True]
 
 
 def test_its_cost_is_that_of_usage(made: Digest) -> None:

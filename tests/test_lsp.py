@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from making import SESSION, jsonl
 
@@ -237,3 +238,14 @@ def test_what_no_session_wrote_has_nothing_to_show(editor: Editor, uri: str) -> 
     assert editor.ask("textDocument/codeLens", {"textDocument": {"uri": uri}}) == []
     editor.send("textDocument/didClose", {"textDocument": {"uri": uri}})
     assert editor.ask("shutdown", None) is None
+    editor.send("exit", None)
+    assert editor.process.wait(60) == 0
+
+
+def test_a_lens_says_that_only_a_note_knows_who_wrote_a_line_and_that_it_is_a_guess() -> None:
+    note = BlamedLine(number=1, text="x", session="s", turn=1, prompt="Do", evidence="note", commit="1a2b3c4d5")
+    guess = msgspec.structs.replace(note, number=2, guess=True)
+    assert [lens_text(line) for line in line_origins.Origins([note, guess]).runs()] == [
+        "session s · turn 1 · note of 1a2b3c4: Do",
+        "session s · turn 1 · note of 1a2b3c4 · a guess: Do",
+    ]

@@ -97,6 +97,8 @@ def test_two_sessions_and_a_person_in_one_commit_and_two_commits_in_one_turn(rig
         ("Add to it", 2, 2),
     ]
     assert review.cost_usd == pytest.approx(sum(turn.cost_usd or 0 for turn in review.turns)) and review.cost_usd > 0
+    shown = run("--root", rig.claude, "review", "HEAD^!", "--repo", rig.repository).output
+    assert "Wrote 2 lines, 1 of which is in none of these commits\n" in shown
 
 
 def test_guesses_say_what_they_are(rig: Rig) -> None:
@@ -158,6 +160,8 @@ def test_what_was_tried_and_undone_and_the_tests_are_there(rig: Rig) -> None:
     turns = {turn.turn: turn for turn in reviewed(rig).turns}
     assert list(turns) == [3, 4, 5, 6] and turns[5].commits == []
     assert [(test.passed, test.failed) for test in turns[3].tests] == [(1, 0)]
+    shown = run("--root", rig.claude, "review", f"{rig.first}..HEAD", "--repo", rig.repository).output
+    assert "Tests: pytest -q: 1 run passed\n" in shown
 
 
 def test_a_rebased_commit_is_known_by_its_subject_and_time(rig: Rig) -> None:
@@ -490,7 +494,36 @@ def test_notes_tell_whoever_clones_who_wrote_the_lines(rig: Rig, tmp_path: Path)
     reread.notes(which, repository=rig.repository, root=rig.claude, write=True, prompts=True)
     raw = rig.git("notes", "--ref=refs/notes/reread", "show", sha)
     assert "Write it with" in raw and TOKEN not in raw
+    subprocess.run(["git", "fetch", "-q", "origin", f"+{fetched}"], cwd=clone, check=True)
+    shown = run("--root", empty, "blame", clone / "src/a.py").output
+    assert shown.count(f"(note of {sha[:7]}) Write it with ") == 2
+    review = reread.review(which, repository=clone, root=empty)
+    assert [(turn.prompt, turn.noted) for turn in review.turns] == [(json.loads(raw)["lines"][0]["prompt"], True)]
+    shown = run("--root", empty, "review", which, "--repo", clone).output
+    assert "not on this machine; a git note has its prompt:\n  │ Write it with " in shown
     assert reread.notes(which, repository=rig.repository, remove=True) and reread.notes(repository=rig.repository) == {}
+
+
+def test_a_prompt_that_others_noted_is_redacted_and_is_never_that_of_a_session_that_is_here(rig: Rig) -> None:
+    rig.hand("a.py", 0, 0, ["one", "two"])
+    sha = rig.commit(None, "By others")
+    here = rig.session()
+    rig.prompt(here, "Write it")
+    rig.finish()
+
+    def write(session: str) -> None:
+        prompt = f"Use {TOKEN} {'x ' * 9000}"
+        one = NotedLines(path="a.py", first=1, last=2, session=session, turn=7, guess=True, prompt=prompt)
+        write_notes(Repository(rig.repository), {sha: CommitNote(lines=[one])})
+
+    write("elsewhere")
+    (turn,) = reread.review(f"{rig.first}..HEAD", repository=rig.repository, root=rig.claude).turns
+    assert turn.noted and turn.prompt is not None and turn.prompt.startswith("Use [redacted-github-token-1] x")
+    assert TOKEN not in turn.prompt and len(turn.prompt) <= 2000
+    (shown, bar) = run("--root", rig.claude, "blame", rig.repository / "a.py").output.splitlines()
+    assert f" (note of {sha[:7]}, a guess) Use " in shown and bar.startswith("│")
+    write(rig.id(here))
+    assert [(turn.turn, turn.prompt, turn.noted) for turn in reviewed(rig).turns] == [(7, None, False)]
 
 
 def test_what_others_noted_about_other_lines_stays(rig: Rig) -> None:

@@ -88,7 +88,9 @@ class ReviewTurn(msgspec.Struct, frozen=True, kw_only=True):
     session: str
     turn: int | None
     prompt: str | None = None
-    """None if the session is not on this machine."""
+    """None if the session is not on this machine, and no git note has its prompt."""
+    noted: bool = False
+    """True if the session is not on this machine: the prompt is what a git note says."""
     started: datetime | None = None
     model: str | None = None
     cost_usd: float | None = None
@@ -97,7 +99,7 @@ class ReviewTurn(msgspec.Struct, frozen=True, kw_only=True):
     lines: int = 0
     """Its lines in these commits."""
     written: int = 0
-    """Lines that it wrote to files of the repository; those that are in no commit were undone or changed."""
+    """Lines that it wrote to files of the repository; some may be in other commits, undone or changed."""
     deleted: list[str] = []
     """Files that it deleted."""
     undoing: list[str] = []

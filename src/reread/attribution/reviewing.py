@@ -38,8 +38,9 @@ from reread.attribution.review_values import (
     ReviewPart,
     ReviewTurn,
 )
-from reread.attribution.session_trail import SessionTrail, TrailTurn, read_trails
+from reread.attribution.session_trail import LONGEST_PROMPT, SessionTrail, TrailTurn, read_trails
 from reread.base.paths import comparable_path, path_name
+from reread.base.text import cut_words
 from reread.disk import layout
 from reread.errors import Misuse, NotFound
 from reread.git.notes import CommitNote, read_notes
@@ -165,6 +166,7 @@ class _Reviewer:
         made = ((path, [file.path for file in self._added.get(sha, ())]) for sha, path, _ in self._recorded_files())
         self._traces = ProjectTraces(trails.index, [*roots, *other_roots(trails.index, made)])
         self._notes: dict[str, CommitNote] = read_notes(repository, [commit.sha for commit in commits])
+        self._noted_prompts: dict[Key, str] = {}
         self._ids = {path: trail.id for path, trail in self._trails.items()}
 
     def _find_recorded(self) -> dict[str, list[tuple[str, int, str]]]:
@@ -290,6 +292,9 @@ class _Reviewer:
         def line(number: int) -> ReviewLines:
             found = note.line(one.file.path, number) if note is not None else None
             if found is not None:
+                if found.prompt:
+                    prompt = cut_words(found.prompt, LONGEST_PROMPT)
+                    self._noted_prompts.setdefault((found.session, found.turn), prompt)
                 return ReviewLines(
                     first=number, last=number, session=found.session, turn=found.turn, evidence=NOTE, guess=found.guess
                 )
@@ -364,7 +369,22 @@ class _Reviewer:
         for key in (*linked, *self._between(linked, trails)):
             known = trails.get(key[0])
             turn = next((one for one in known[1].turns if one.number == key[1]), None) if known is not None else None
-            turns.append(_review_turn(key, turn, linked.get(key, []), lines[key], written[key], deleted[key]))
+            if turn is None:
+                said = (
+                    self._noted_prompts.get(key) if known is None else None
+                )  # nobody speaks for a session that is here
+                turns.append(
+                    ReviewTurn(
+                        session=key[0],
+                        turn=key[1],
+                        prompt=said,
+                        noted=said is not None,
+                        commits=linked[key],
+                        lines=lines[key],
+                    )
+                )
+            else:
+                turns.append(_review_turn(key, turn, linked.get(key, []), lines[key], written[key], deleted[key]))
         return sorted(turns, key=lambda turn: (turn.started or datetime.fromtimestamp(0, UTC), turn.turn or 0))
 
     def _between(self, linked: Iterable[Key], trails: Mapping[str, tuple[str, SessionTrail]]) -> Iterator[Key]:
@@ -416,10 +436,8 @@ def _part(key: Key, lines: int, guessed: int, evidence: set[str]) -> ReviewPart:
 
 
 def _review_turn(
-    key: Key, turn: TrailTurn | None, commits: list[str], lines: int, written: int, deleted: list[str]
+    key: Key, turn: TrailTurn, commits: list[str], lines: int, written: int, deleted: list[str]
 ) -> ReviewTurn:
-    if turn is None:
-        return ReviewTurn(session=key[0], turn=key[1], commits=commits, lines=lines)
     return ReviewTurn(
         session=key[0],
         turn=key[1],

@@ -26,9 +26,10 @@ def open_standard_streams() -> None:
 
 
 def flush_or_discard(stream: TextIO) -> None:
-    """Flush a stream; discard its buffered output if the other end is closed."""
+    """Flush a stream that is still open; discard its buffered output if the other end is closed."""
     try:
-        stream.flush()
+        if not stream.closed:
+            stream.flush()
     except OSError:
         discard_output(stream)
 

@@ -195,7 +195,8 @@ def main() -> None:
     guard_output()
     try:
         code = reread.main(prog_name="reread", standalone_mode=False)
-        sys.stdout.flush()
+        if not sys.stdout.closed:  # as the language server leaves it
+            sys.stdout.flush()
     except (KeyboardInterrupt, click.Abort):
         code = INTERRUPTED
     except BrokenPipeError:

@@ -17,6 +17,7 @@ from urllib.parse import quote
 from reread.base.text import short_session
 from reread.errors import RereadError
 from reread.redaction.text_cleaner import text_cleaner
+from reread.render.file_listing import evidence_words
 from reread.render.sanitize import plain_text
 from reread.reports.blame_report import BlamedLine, blame
 
@@ -45,9 +46,9 @@ class Origins(NamedTuple):
     def runs(self) -> list[BlamedLine]:
         """Return the first line of each run of lines that one turn wrote."""
         starts: list[BlamedLine] = []
-        before: tuple[str | None, int | None, str | None] | None = None
+        before: Sequence[object] = ()
         for line in self.lines:
-            place = (line.session, line.turn, line.agent)
+            place = [line.session, line.turn, line.agent, *evidence_words(line)]
             if line.session and place != before:
                 starts.append(line)
             before = place
@@ -104,8 +105,7 @@ def place_text(line: BlamedLine) -> str:
     """Return the session, turn and agent that wrote a line, in words."""
     words = [f"session {short_session(line.session or '')}", f"turn {line.turn}" if line.turn is not None else ""]
     words.append(f"agent {line.agent}" if line.agent else "")
-    words.append(f"by a git {line.evidence}" if line.evidence in ("note", "trailer") else "")
-    words.append("a guess" if line.guess else "")
+    words += evidence_words(line)
     words.append(f"{line.time.astimezone():%Y-%m-%d %H:%M}" if line.time is not None else "")
     return " · ".join(word for word in words if word)
 

@@ -109,7 +109,9 @@ def _session_lines(one: DigestSession) -> Iterator[Line]:
 
 
 def test_text(test: DigestTest) -> str:
-    runs = ", ".join(f"{count} {word}" for count, word in ((test.passed, "passed"), (test.failed, "failed")) if count)
+    runs = ", ".join(
+        f"{plural(count, 'run')} {word}" for count, word in ((test.passed, "passed"), (test.failed, "failed")) if count
+    )
     last = f"; the last run {'passed' if test.last_passed else 'failed'}" if test.passed and test.failed else ""
     return f"{safe_line(test.command)}: {runs}{last}"
 

@@ -18,8 +18,8 @@ from reread.tools.nodes import Hunk
 ADDED, REMOVED = "added", "removed"
 MOST_TURNS = 4
 """So many turns are named one by one."""
-ID, PROMPT = 8, 32
-"""How much of an id and of a prompt is shown."""
+ID, SHA, DAY, PROMPT = 8, 7, 10, 32
+"""How much of an id, of a commit's name, of a time and of a prompt is shown."""
 SAME = "│"
 """Stands in front of a line of the same session and turn as the one above."""
 
@@ -112,24 +112,31 @@ def diff_lines(path: str, hunks: Iterable[Hunk], *, old: bool = True, new: bool 
             yield [(styles.get(line[:1], PLAIN), safe(line))]
 
 
+def evidence_words(line: BlamedLine) -> list[str]:
+    """Return how it is known who wrote a line, if no session on this machine says so: `note of 1a2b3c4`, `a guess`."""
+    words = [f"{line.evidence} of {line.commit[:SHA]}"] if line.commit else []
+    return [*words, "a guess"] if line.guess else words
+
+
 def blame_lines(lines: Sequence[BlamedLine], *, width: int | None = None) -> Iterator[list[Span]]:
     """Yield each line with the session, turn, day and prompt that wrote it: once for lines in a row, then a bar."""
     number = len(str(lines[-1].number)) if lines else 1
     turn_width = max((len(str(line.turn)) for line in lines if line.turn is not None), default=1)
-    blank = " " * (ID + turn_width + 10 + PROMPT + 9)
-    before: BlamedLine | None = None
+    blank = " " * (ID + turn_width + DAY + PROMPT + 9)
+    before: Sequence[object] = ()
     for line in lines:
-        same = before is not None and (before.session, before.turn) == (line.session, line.turn)
-        if line.session is None or same:
+        origin = [line.session, line.turn, *evidence_words(line)]
+        if line.session is None or origin == before:
             head: list[Span] = [(QUIET, blank if line.session is None else f"{SAME:{len(blank)}}")]
         else:
-            day = date_text(line.time)[:10] if line.time is not None else ""
-            said = line.prompt or (f"({line.evidence} of {(line.commit or '')[:7]})" if line.commit else "")
-            prompt = pad(truncate(safe(said), PROMPT), PROMPT)
+            known = ", ".join(evidence_words(line))
+            said = safe(" ".join(text for text in (f"({known})" if known else "", line.prompt) if text))
+            day = f"{date_text(line.time)[:DAY]:{DAY}} " if line.time is not None else ""
+            room = DAY + 1 + PROMPT - len(day)  # a note has no time, and all of its room
             head = [
                 (NAME, f"{safe(short_session(line.session)):{ID}}"),
                 (PLAIN, f" turn {line.turn if line.turn is not None else '?':<{turn_width}}"),
-                (QUIET, f" {day:10} {prompt} "),
+                (QUIET, f" {day}{pad(truncate(said, room), room)} "),
             ]
         text = safe(line.text)
         yield [
@@ -137,4 +144,4 @@ def blame_lines(lines: Sequence[BlamedLine], *, width: int | None = None) -> Ite
             (QUIET, f"{line.number:>{number}} "),
             (PLAIN, truncate(text, width - len(blank) - number - 1) if width else text),
         ]
-        before = line
+        before = origin

@@ -151,9 +151,9 @@ def _turn_lines(turn: ReviewTurn) -> Iterator[Line]:
     started = date_text(turn.started) if turn.started is not None else ""
     name = _turn_name(turn.session, turn.turn)
     yield COMMIT, safe_line(" · ".join(text for text in (name, started, cost) if text))
-    if turn.prompt is None:
-        yield FACTS, "The session is not on this machine."
-    else:
+    if turn.prompt is None or turn.noted:
+        yield FACTS, f"The session is not on this machine{'; a git note has its prompt:' if turn.noted else '.'}"
+    if turn.prompt is not None:
         yield from ((QUOTE, safe(line)) for line in turn.prompt.strip().split("\n"))
     yield from ((ITEM, safe_line(text)) for text in _turn_facts(turn))
 
@@ -165,7 +165,8 @@ def _turn_facts(turn: ReviewTurn) -> Iterable[str]:
         yield "No line of it is in these commits."
     if turn.written > turn.lines:
         left = turn.written - turn.lines
-        yield f"Wrote {plural(turn.written, 'line')}, {left:,} of which {'is' if left == 1 else 'are'} in no commit"
+        are = "is" if left == 1 else "are"
+        yield f"Wrote {plural(turn.written, 'line')}, {left:,} of which {are} in none of these commits"
     if turn.deleted:
         yield f"Deleted {', '.join(turn.deleted[:MOST_RANGES])}"
     yield from (f"Put files back: {command}" for command in turn.undoing)

@@ -847,6 +847,7 @@ export interface ReviewTurn {
   session: string;
   turn: number | null;
   prompt: string | null;
+  noted: boolean;
   started: string | null;
   model: string | null;
   cost_usd: number | null;

@@ -2,7 +2,7 @@
 
 import { useState } from "react";
 import { useSource } from "../contexts";
-import { capitalized, exact, money, plural } from "../kit/format";
+import { exact, money, plural } from "../kit/format";
 import { PlainText } from "../kit/PlainText";
 import { useAsync } from "../kit/useAsync";
 import { sessionHref, type ReviewRoute } from "../route";
@@ -65,6 +65,9 @@ type Place = { session: string; turn: number | null };
 const keyOf = ({ session, turn }: Place): string => `${session} ${turn}`;
 const nameOf = ({ session, turn }: Place): string => `${session.replace(/^session_/, "").slice(0, SHORT_ID)}${turn === null ? "" : ` turn ${turn}`}`;
 
+/** A turn whose session is on this machine; a prompt alone may be of a git note. */
+const isHere = (turn: ReviewTurn | undefined): boolean => turn !== undefined && turn.prompt !== null && !turn.noted;
+
 function Commit({ commit, turns }: { commit: ReviewCommit; turns: Map<string, ReviewTurn> }) {
   const left = commit.lines - commit.by_sessions;
   return (
@@ -80,7 +83,7 @@ function Commit({ commit, turns }: { commit: ReviewCommit; turns: Map<string, Re
       <ul className="review-parts">
         {commit.turns.map((part) => (
           <li key={keyOf(part)}>
-            <TurnLink part={part} known={turns.get(keyOf(part))?.prompt !== null} />{" "}
+            <TurnLink part={part} known={isHere(turns.get(keyOf(part)))} />{" "}
             <span className="quiet">
               {part.lines > 0 && `${plural(part.lines, "line")}; `}
               {part.guess && "a guess: "}
@@ -138,7 +141,7 @@ function Turn({ turn }: { turn: ReviewTurn }) {
   ].filter(Boolean);
   return (
     <li>
-      <TurnLink part={turn} known={turn.prompt !== null} /> <PlainText as="span" text={facts.join(" · ")} />
+      <TurnLink part={turn} known={isHere(turn)} /> <PlainText as="span" text={facts.join(" · ")} />
       {turn.prompt !== null && (
         <blockquote>
           <PlainText text={turn.prompt} />
@@ -157,7 +160,7 @@ function Turn({ turn }: { turn: ReviewTurn }) {
         ))}
         {turn.tests.map((test) => (
           <li key={test.command}>
-            <PlainText as="code" text={test.command} />: {capitalized([test.passed ? `${test.passed} passed` : "", test.failed ? `${test.failed} failed` : ""].filter(Boolean).join(", "))}
+            <PlainText as="code" text={test.command} />: {[test.passed ? `${plural(test.passed, "run")} passed` : "", test.failed ? `${plural(test.failed, "run")} failed` : ""].filter(Boolean).join(", ")}
           </li>
         ))}
       </ul>
