@@ -6,9 +6,9 @@ from reread.index import store
 
 
 def index_folder() -> Path:
-    """Return the folder of the only index."""
-    names = {path.stem for path in store.indexes_folder().iterdir()}
-    (name,) = names
+    """Return the folder of the only index, also of one that is being made anew: its lock stays."""
+    folder = store.indexes_folder()
+    (name,) = {path.stem.removeprefix(f"{folder.name}-") for path in folder.parent.glob(f"{folder.name}-*.lock")}
     return store.index_folder(name)
 
 

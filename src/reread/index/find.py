@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
@@ -240,6 +241,8 @@ def _find(
     refresh: Refresh,
 ) -> Hits:
     replaced = REPLACED if has_older_index() else ""
+    start = min(start, sys.maxsize)
+    limit = None if limit is None else min(limit, sys.maxsize - start)
     enough = None if limit is None else start + limit
     index = refresh(files)
     answer, asked, unsearched = _ask(question, order, enough, files, index)

@@ -32,7 +32,7 @@ from reread.redaction.spans import Span, leaves
 from reread.render.selection import Selection
 from reread.session.session import Session, open  # noqa: A004
 from reread.storage.atomic import write_atomic
-from reread.storage.safe_open import PRIVATE_FILE, make_private_folder
+from reread.storage.safe_open import PRIVATE_FILE, make_private_folder, read_whole
 
 MANIFEST_SUFFIX = ".manifest.json"
 SHARED = "shared"
@@ -162,7 +162,7 @@ class Redaction:
             make_private_folder(path.parent)
             self.export("jsonl", to=path)
             path.with_name(path.name + MANIFEST_SUFFIX).unlink()
-            self._require_clean([file.read_bytes() for file in folder.rglob("*") if file.is_file()])
+            self._require_clean([read_whole(file) for file in folder.rglob("*") if file.is_file()])
             report = archive.keep(root=folder)
         failed = next((file for file in report.files if file.outcome in ("failed", "skipped")), None)
         if failed is not None:

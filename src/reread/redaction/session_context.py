@@ -42,7 +42,7 @@ _WORD = re.compile(rf"[!-~]{{{SHORTEST},}}", re.ASCII)
 _PARTS = re.compile(r"[\"'`,;()\[\]{}<>=:@/|\\]+")
 _SIGNS = "\"'`,.;:()[]{}<>!?"
 _DIGIT = re.compile(r"[0-9]")
-_ESCAPE = re.compile(r"\\++([nrt\"'/])")
+_ESCAPE = re.compile(r"(?<!\\)\\+([nrt\"'/])")
 _ESCAPED = {"n": "\n", "r": "\r", "t": "\t"}
 Named = tuple[str, str, str]
 """A value, its kind, and what it is called."""
