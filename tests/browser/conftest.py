@@ -14,7 +14,7 @@ import pytest
 
 playwright = pytest.importorskip("playwright.sync_api", reason="the browser tests need playwright")
 
-TIMEOUT = 60_000
+TIMEOUT = 120_000
 """Milliseconds that a test waits for an element: at a load of 20, a page of 2 s of work took 48 s."""
 playwright.expect.set_options(timeout=TIMEOUT)
 
