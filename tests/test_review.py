@@ -4,6 +4,7 @@ import hashlib
 import json
 import os
 import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -562,8 +563,42 @@ def test_a_note_that_is_none_of_ours_is_left_out_and_stays(rig: Rig, text: str) 
     repository = Repository(rig.repository)
     before = rig.git("rev-parse", "refs/notes/reread")
     assert read_notes(repository) == {}
-    assert write_notes(repository, {rig.first: noted("a", (1, 1))}) == 0
+    left: dict[str, str] = {}
+    assert write_notes(repository, {rig.first: noted("a", (1, 1))}, left=left) == 0 and list(left) == [rig.first]
     assert remove_notes(repository, [rig.first]) == 0 and rig.git("rev-parse", "refs/notes/reread") == before
+
+
+def test_the_commits_whose_notes_were_left_are_named(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
+    session = rig.session()
+    shas = []
+    for name in ("a.py", "b.py"):
+        rig.prompt(session, f"Write {name}")
+        rig.write(session, name, 0, 0, [f"value_of_{name} = 1"])
+        shas.append(rig.commit(session, f"Add {name}"))
+    rig.finish()
+    rig.git("notes", "--ref=refs/notes/reread", "add", "-m", "theirs", shas[0])
+
+    def note(which: str, *words: str) -> tuple[int, str]:
+        done = run("--root", rig.claude, "note", which, "--repo", rig.repository, *words)
+        return done.exit_code, done.output.replace("reread: ", "")
+
+    foreign = f"{shas[0][:7]} was left as it is: it has a note that is not reread's, or that a newer reread wrote.\n"
+    assert note("HEAD~1^!", "--write") == (1, foreign)
+    assert note("HEAD~1^!", "--remove") == (1, "No notes of reread about these commits.\n")
+    with monkeypatch.context() as small:
+        small.setattr(git_notes, "LARGEST_NOTE", 20)
+        assert note("HEAD^!", "--write") == (
+            1,
+            f"{shas[1][:7]} was left as it is: its note would be larger than 4 MB.\n",
+        )
+    code, output = note(f"{rig.first}..HEAD", "--write")
+    assert code == 0 and output.startswith(foreign) and shas[1][:7] in output
+    assert note("HEAD^!", "--write") == note("HEAD^!")
+    assert note(f"{rig.first}^!", "--write") == (
+        1,
+        "No session on this machine wrote a line of these commits: there is nothing to note.\n",
+    )
+    assert rig.git("notes", "--ref=refs/notes/reread", "show", shas[0]).strip() == "theirs"
 
 
 def test_a_note_about_very_many_lines_takes_no_more_than_one_about_few() -> None:
@@ -587,6 +622,63 @@ def test_notes_that_are_written_at_once_are_all_kept(rig: Rig, monkeypatch: pyte
         list(pool.map(write, (10, 20, 30)))
     assert len(read_notes(repository)[rig.first].lines) == 24
     assert "reread@localhost" in rig.git("log", "--format=%ce", "refs/notes/reread")  # no name is configured here
+
+
+WRITER = """
+import sys
+from reread.git.notes import CommitNote, NotedLines, write_notes
+from reread.git.repository import Repository
+repository, who, shas, count = Repository(sys.argv[1]), sys.argv[2], sys.argv[3].split(","), int(sys.argv[4])
+print("ready", flush=True)
+sys.stdin.readline()
+for turn in range(1, count + 1):
+    line = NotedLines(path=who, first=turn, last=turn, session=who, turn=turn)
+    assert write_notes(repository, {sha: CommitNote(lines=[line]) for sha in shas}) == len(shas)
+    print(turn, flush=True)
+"""
+"""Writes notes about several commits again and again, and says after each that it is written."""
+
+
+def writer(rig: Rig, who: str, shas: list[str], count: int) -> subprocess.Popen[str]:
+    words = [sys.executable, "-c", WRITER, str(rig.repository), who, ",".join(shas), str(count)]
+    process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None and process.stdout.readline() == "ready\n"
+    return process
+
+
+def turns_in_notes(rig: Rig, who: str) -> list[list[int | None]]:
+    return [
+        [one.turn for one in note.lines if one.path == who] for note in read_notes(Repository(rig.repository)).values()
+    ]
+
+
+def test_notes_of_two_processes_are_all_kept(rig: Rig) -> None:
+    shas = [rig.first, rig.commit(None, "Second")]
+    both = [writer(rig, who, shas, 8) for who in ("one", "two")]
+    for process in both:
+        assert process.stdin is not None
+        process.stdin.write("go\n")
+        process.stdin.flush()
+    assert [process.communicate() and process.returncode for process in both] == [0, 0]
+    assert [turns_in_notes(rig, who) for who in ("one", "two")] == [[[*range(1, 9)]] * 2] * 2
+
+
+@pytest.mark.parametrize("after", [1, 2, 4])
+def test_a_process_that_is_killed_leaves_notes_whole_and_those_that_it_had_written(rig: Rig, after: int) -> None:
+    shas = [rig.first, rig.commit(None, "Second")]
+    process = writer(rig, "one", shas, 10_000)
+    assert process.stdin is not None and process.stdout is not None
+    process.stdin.write("go\n")
+    process.stdin.flush()
+    said = [int(process.stdout.readline()) for _ in range(after)][-1]
+    process.kill()
+    said = max([said, *map(int, process.communicate()[0].split())])
+    other = writer(rig, "two", shas, 1)
+    assert other.communicate("go\n")[0] == "1\n" and other.returncode == 0
+    first, second = turns_in_notes(rig, "one")
+    assert first == second and first in ([*range(1, said + 1)], [*range(1, said + 2)])
+    assert turns_in_notes(rig, "two") == [[1], [1]]
+    rig.git("fsck", "--strict")
 
 
 def test_notes_are_written_whole_or_not_at_all(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -54,6 +54,7 @@ def note(
 
     refuse_without(ctx, "--with-prompts", "--write", "it is about what is written")
     refuse_without(ctx, "--replace-likely", "--with-prompts", "only prompts are redacted")
+    left: dict[str, str] = {}
     with progress("reading", None) as step:
         found = find(
             which,
@@ -64,11 +65,18 @@ def note(
             replace_likely=replace_likely,
             remove=remove,
             progress=step,
+            left=left,
         )
+    for sha, reason in left.items():
+        print_notice(f"{sha[:7]} was left as it is: {reason}.")
     if as_json:
         print_json(found)
     elif not found:
-        print_notice("No notes of reread about these commits; `reread note main..HEAD --write` writes some.")
+        if write and not left:
+            print_notice("No session on this machine wrote a line of these commits: there is nothing to note.")
+        if not write:
+            hint = "" if remove else "; `reread note main..HEAD --write` writes some"
+            print_notice(f"No notes of reread about these commits{hint}.")
     else:
         from reread.render.review_text import note_lines
 

@@ -20,6 +20,8 @@ from reread.git.repository import Repository, unquoted_name
 REF = "refs/notes/reread"
 VERSION = 1
 LARGEST_NOTE = 4 << 20
+FOREIGN = "it has a note that is not reread's, or that a newer reread wrote"
+TOO_LARGE = f"its note would be larger than {LARGEST_NOTE >> 20} MB"
 LARGEST_NOTES = 256 << 20
 """So many bytes of notes are read: whoever can push can write as many as they like."""
 MESSAGE = b"Notes of reread: which session and turn wrote these lines\n"
@@ -145,19 +147,27 @@ def _note(data: bytes) -> CommitNote | None:
     return note if is_sound and is_ordered else None
 
 
-def write_notes(repository: Repository, notes: Mapping[str, CommitNote]) -> int:
+def write_notes(repository: Repository, notes: Mapping[str, CommitNote], *, left: dict[str, str] | None = None) -> int:
     """Write notes, each joined with what is there already; return how many changed.
 
-    What somebody else put there and is no note of reread's, or of a newer one, stays as it is.
+    What somebody else put there and is no note of reread's, or of a newer one, stays as it is. Commits whose notes
+    were not written go to `left`, each with the reason.
     """
+    unwritten = left if left is not None else {}
 
     def changes(tip: Tip) -> Iterator[tuple[str, bytes]]:
         known = dict(_notes(repository, tip, notes))
+        unwritten.clear()
         for commit, note in notes.items():
             older = known.get(commit)
-            data = jsontext.dumps(new) + b"\n" if (new := note.joined(older)) != older else b""
-            if 0 < len(data) <= LARGEST_NOTE and (older is not None or commit not in known):
-                yield commit, data
+            if older is None and commit in known:
+                unwritten[commit] = FOREIGN
+            elif (new := note.joined(older)) != older:
+                data = jsontext.dumps(new) + b"\n"
+                if len(data) <= LARGEST_NOTE:
+                    yield commit, data
+                else:
+                    unwritten[commit] = TOO_LARGE
 
     return _change(repository, changes)
 

@@ -26,13 +26,15 @@ def notes(
     replace_likely: bool = False,
     remove: bool = False,
     progress: Progress | None = None,
+    left: dict[str, str] | None = None,
 ) -> dict[str, CommitNote]:
     """Return the notes in `refs/notes/reread` about the commits of a range or branch, by default about all commits.
 
     With `write`, first write which session and turn wrote the lines of these commits: ids and numbers, and with
     `prompts` the beginning of each prompt, redacted; Undecided is raised if somebody has to decide about a likely
-    secret, unless `replace_likely` replaces them all. What others noted about other lines stays. With `remove`,
-    remove the notes, and return what they were.
+    secret, unless `replace_likely` replaces them all. What others noted about other lines stays; commits whose notes
+    could not be written go to `left`, each with the reason. With `remove`, remove the notes, and return what they
+    were.
     """
     opened = Repository(repository if repository is not None else ".")
     if write and remove:
@@ -47,7 +49,8 @@ def notes(
         redaction = ReviewRedaction(found, sessions) if prompts else None
         if redaction is not None and replace_likely:
             redaction.replace_undecided()
-        write_notes(opened, notes_of(found, redaction.redacted_review() if redaction is not None else None))
+        redacted = redaction.redacted_review() if redaction is not None else None
+        write_notes(opened, notes_of(found, redacted), left=left)
     shas = [commit.sha for commit in opened.commits(*opened.range_of(which))]
     known = read_notes(opened, shas)
     if remove:
