@@ -132,6 +132,31 @@ def test_a_word_that_nothing_resembles_is_left_out_and_named(root: Path, how: st
     assert (list(nothing), nothing.total) == ([], 0)
 
 
+@pytest.mark.parametrize(
+    "query, corrected",
+    [
+        ("parseConfig", {"parseConfig": "parse config"}),
+        ("app.ParseConfig()", {"ParseConfig": "parse config"}),
+        ("parseconfig", {"parseconfig": "parse config"}),
+        ("HTTPRetryLimit", {"HTTPRetryLimit": "http retry limit"}),
+        ("retryConfigZebra", {"retryConfigZebra": "retry config"}),  # not next to each other, and one is missing
+        ("configretry", {"configretry": ""}),
+        ("parse_config", {}),
+        ("load_file", {}),
+        ("load file", {}),
+        ("LoadFile", {}),
+    ],
+)
+def test_an_identifier_may_be_remembered_in_another_style(
+    root: Path, how: str, query: str, corrected: dict[str, str]
+) -> None:
+    write(root, "a", user("def parse_config(app): loadFile(); http-retry limit"))
+    write(root, "b", user("something else"))
+    found = search(root, query)
+    assert (keys(found), found.corrected) == (["a"] * any([*corrected.values(), not corrected]), corrected)
+    assert all(f"No “{word}”; showing “{used}”." in found.note for word, used in corrected.items() if used)
+
+
 def test_a_word_that_was_just_written_is_no_typo(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = write(root, "a", user("telemetry"), *(user(f"filler {n} " + "x " * 400) for n in range(200)))
     monkeypatch.setattr(update, "LEAST", 0)
@@ -214,13 +239,19 @@ def test_stages_are_an_order(root: Path, how: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "query", ["what's the retry limit", "where's the retry we didn’t limit?", "I'm on a retry limit"]
+    "query",
+    [
+        "what's the retry limit",
+        "where's the retry we didn’t limit?",
+        "I'm on a retry limit",
+        "wheres the retry we havent limit",
+    ],
 )
 def test_shortened_words_of_a_question_count_little(root: Path, how: str, query: str) -> None:
     write(root, "asking", user("what's that, where's it, I'm sure we didn't"))
     write(root, "meant", user("the retry limit"))
     found = search(root, query)
-    assert (keys(found)[0], found.with_all) == ("meant", 1)
+    assert (keys(found)[0], found.with_all, found.corrected) == ("meant", 1, {})
 
 
 def test_a_phrase_that_no_text_has_becomes_its_words(root: Path, how: str) -> None:

@@ -20,7 +20,20 @@ from reread.index import update
 from reread.index.answer import NEWEST, RELEVANCE, Answer, Answering
 from reread.index.compile import IndexScope
 from reread.index.matching import is_confirmed
-from reread.index.query import And, Errors, InProject, InSession, Node, Not, Or, Period, named, parse_kinds, parse_query
+from reread.index.query import (
+    And,
+    Errors,
+    InProject,
+    InSession,
+    Node,
+    Not,
+    Or,
+    Period,
+    Words,
+    named,
+    parse_kinds,
+    parse_query,
+)
 from reread.index.search_question import SearchQuestion
 from reread.index.store import (
     BrokenIndex,
@@ -251,7 +264,7 @@ def _find(
         index = refresh(files, least=0)
         answer, asked, unsearched = _ask(question, order, enough, files, index)
     texts = islice(answer.texts, start, None)
-    page = sorted(islice(texts, limit), key=_stage) if limit is not None else ()
+    page = sorted(islice(texts, min(limit, sys.maxsize)), key=_stage) if limit is not None else ()
     documents = _documents(index.reader, chain(page, texts), answer.confirm)
     hits = _taken_together(_hits(keys, documents, asked.marker(), limit))
     note = " ".join(filter(None, [replaced, answer.note, _note(index.state, files, unsearched)]))
@@ -279,7 +292,7 @@ def _ask(
     scanned = _scan(question.joined(changed), rest, files) if rest else []  # moves the cursors of the rest
     changed = question.corrected(scope, scanned) if rest else changed
     if rest and state != update.NEARLY and changed.words != question.words:  # all words of the rest are to be known
-        changed = question.corrected(scope, scanned, _count_words(update.unindexed(reader, files), files))
+        changed = question.corrected(scope, scanned, _count_words(question, update.unindexed(reader, files), files))
         scanned = _scan(question.joined(changed), update.unindexed(reader, files), files)
     question = changed
     with one_moment():
@@ -293,14 +306,18 @@ def _scan(question: SearchQuestion, rest: Mapping[str, Cursor], files: FileSet) 
     return list(scan(question.scanned, rest, files.failures, question.pattern))
 
 
-def _count_words(rest: Mapping[str, Cursor], files: FileSet) -> Counter[str]:
-    """Return how many documents have each word, in files that the index does not have as they are."""
+def _count_words(question: SearchQuestion, rest: Mapping[str, Cursor], files: FileSet) -> Counter[str]:
+    """Return how many documents have each word, in files that the index does not have as they are.
+
+    Words that together spell one of the question count as a phrase, too.
+    """
     from reread.index.scan import units_after
     from reread.index.spelling import all_words
 
+    asked = {word for node in question.words if isinstance(node, Words) for word in node.words}
     counted: Counter[str] = Counter()
     for _, document, _, _ in units_after(rest, files.failures):
-        counted.update(all_words(document))
+        counted.update(all_words(document, asked))
     return counted
 
 

@@ -48,6 +48,11 @@ QUESTION_WORDS = frozenset(
     "some that the then there this to us was we were what when where which who why with you your".split()
 )
 """Words that questions are made of: they count little beside others."""
+UNAPOSTROPHED = frozenset(
+    "arent cant couldnt didnt doesnt dont hadnt hasnt havent hows im isnt its ive shouldnt thats theres wasnt werent "
+    "whats whens wheres whos wont wouldnt youre".split()
+)
+"""Such words with others, written without the apostrophe."""
 CONTRACTED = frozenset(
     "aren couldn d didn don doesn hadn hasn haven isn ll m re s shouldn t ve wasn weren won wouldn".split()
 )
@@ -296,6 +301,8 @@ def is_question_word(node: Node) -> bool:
     """True for a word that counts little."""
     if not isinstance(node, Words) or node.prefix or node.suffix:
         return False
+    if node.is_single and node.words[0] in UNAPOSTROPHED:
+        return True
     return node.words[-1] in (QUESTION_WORDS if node.is_single else CONTRACTED) and all(
         word in QUESTION_WORDS or word in CONTRACTED for word in node.words
     )

@@ -22,6 +22,7 @@ from reread.index.query import (
     signed_words,
 )
 from reread.index.regex import compile_pattern, required_words
+from reread.index.terms import camel_words
 
 if TYPE_CHECKING:
     from reread.index.compile import IndexScope
@@ -41,6 +42,8 @@ class SearchQuestion(msgspec.Struct, frozen=True):
     pattern: re.Pattern[str] | None = None
     goes_on: bool = False
     """True if the last word may be the beginning of one."""
+    camel: dict[str, str] = {}
+    """The words of camelCase identifiers, and the identifiers as written."""
     changes: dict[str, str] = {}
     """Words that no text has, and what is looked for instead."""
 
@@ -71,7 +74,7 @@ class SearchQuestion(msgspec.Struct, frozen=True):
         words = tuple(node for node in nodes if isinstance(node, Words))
         others = (node for node in nodes if not isinstance(node, Words))
         goes_on = typing and bool(words) and nodes[-1] is words[-1] and query[-1:].isalnum()
-        return cls(words, (*others, *filters), signs, goes_on=goes_on)
+        return cls(words, (*others, *filters), signs, goes_on=goes_on, camel=camel_words(query))
 
     @property
     def has_exact(self) -> bool:
@@ -101,7 +104,7 @@ class SearchQuestion(msgspec.Struct, frozen=True):
         from reread.index.spelling import Vocabulary, corrected
 
         vocabulary = Vocabulary(scope, [one.document for one in read], counted)
-        words, changes = corrected(self.words, vocabulary, goes_on=self.goes_on)
+        words, changes = corrected(self.words, vocabulary, goes_on=self.goes_on, camel=self.camel)
         return msgspec.structs.replace(self, words=tuple(words), changes=changes)
 
     def joined(self, other: SearchQuestion) -> SearchQuestion:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from string import ascii_lowercase, digits
 
 from reread.index.compile import IndexScope
@@ -11,12 +11,14 @@ from reread.index.document_reader import DocumentReader
 from reread.index.engine import tantivy
 from reread.index.matching import has_leaf
 from reread.index.query import Node, Or, Words, is_question_word
-from reread.index.terms import LONGEST, has_single, term, word_pieces, words
+from reread.index.terms import LONGEST, has_single, identifier_parts, term, word_pieces, words
 
 SHORTEST = 4
 """Shorter words have too many neighbours."""
 LONG = 8
 """From so many letters on, two of them may be wrong."""
+SHORTEST_PART = 2
+"""A word without capitals is not taken apart into shorter ones."""
 LETTERS = ascii_lowercase + digits
 EXAMPLES = 10
 """How many texts are read to see which words are meant."""
@@ -34,6 +36,8 @@ class Vocabulary:
         """True if a text has these words."""
         if self._scope is not None and self._scope.has(leaf):
             return True
+        if " ".join(leaf.words) in self._counted and not leaf.prefix:
+            return True
         if len(leaf.words) == 1 and any(map(leaf.words[0].__eq__, self._beginnings(leaf))):
             return True
         return any(has_leaf(leaf, one) for one in self._read)
@@ -50,7 +54,7 @@ class Vocabulary:
 
     def near(self, word: str, distance: int) -> set[str]:
         """Return words that differ in so many letters."""
-        found = {other for other in self._counted if is_spelled_like(word, other, distance)}
+        found = {one for one in self._counted if " " not in one and is_spelled_like(word, one, distance)}
         if distance == 1 and word.isascii():  # asking for each is faster than reading texts
             return found | {other for other in one_off(word) if self.frequency(other) and self.has(Words((other,)))}
         if self._scope is None:
@@ -66,21 +70,36 @@ class Vocabulary:
         return found
 
 
-def all_words(document: SearchDocument) -> set[str]:
-    """Return the words of a document, and the parts of its identifiers."""
-    return {*words(document.text), *(piece.lower() for piece in word_pieces(document.text))}
+def all_words(document: SearchDocument, spelled: Iterable[str] = ()) -> set[str]:
+    """Return the words of a document, the parts of its identifiers, and the phrases that spell some words."""
+    found = words(document.text)
+    phrases = (phrase for word in spelled for phrase in _phrases(found, word))
+    return {*found, *(piece.lower() for piece in word_pieces(document.text)), *phrases}
+
+
+def _phrases(found: Sequence[str], word: str) -> Iterator[str]:
+    """Yield words that follow each other and together spell one."""
+    for start, first in enumerate(found):
+        if word.startswith(first):
+            end, length = start + 1, len(first)
+            while length < len(word) and end < len(found):
+                length += len(found[end])
+                end += 1
+            if "".join(found[start:end]) == word:
+                yield " ".join(found[start:end])
 
 
 def corrected(
-    nodes: Sequence[Node], vocabulary: Vocabulary, *, goes_on: bool = False
+    nodes: Sequence[Node], vocabulary: Vocabulary, *, goes_on: bool = False, camel: Mapping[str, str] | None = None
 ) -> tuple[list[Node], dict[str, str]]:
     """Return the words of a query with those that no text has replaced, and what replaced each; "" if nothing did.
 
     A phrase that no text has becomes its words. If the last word `goes_on`, it is still being typed: longer words that
-    begin with it are meant, too.
+    begin with it are meant, too. `camel` has the words of camelCase identifiers, as written: their parts are meant.
     """
+    camel = camel or {}
     if goes_on and isinstance(last := nodes[-1], Words) and _may_go_on(last, vocabulary):
-        found, changes = corrected(nodes[:-1], vocabulary)
+        found, changes = corrected(nodes[:-1], vocabulary, camel=camel)
         return [*found, Or((last, Words(last.words, prefix=True)))], changes
     found = list[Node]()
     changes = dict[str, str]()
@@ -90,10 +109,37 @@ def corrected(
             found.append(node)
             continue
         word = node.words[0]
-        changes[word] = nearest(word, vocabulary)
-        if changes[word]:
-            found.append(Words((changes[word],), prefix=changes[word] == word))
+        written = camel.get(word, word)
+        near = "" if (phrase := _apart(written, vocabulary)) else nearest(word, vocabulary)
+        if near:
+            changes[word] = near
+            found.append(Words((near,), prefix=near == word))
+            continue
+        parts = [phrase] if phrase else _known_parts(written, vocabulary)
+        changes[written] = " ".join(one for part in parts for one in part.words)
+        found += parts
     return found, changes
+
+
+def _apart(word: str, vocabulary: Vocabulary) -> Words | None:
+    """Return the words that an identifier is made of, if a text has them next to each other.
+
+    They are its parts in camelCase; without capitals, any two.
+    """
+    parts = identifier_parts(word)
+    if len(word) > LONGEST or not word.isascii():
+        return None
+    cuts = range(SHORTEST_PART, len(word) - SHORTEST_PART + 1)
+    choices = [parts] if len(parts) > 1 else [(word[:at], word[at:]) for at in cuts]
+    known = (Words(choice) for choice in choices if all(map(vocabulary.frequency, choice)))
+    return next(filter(vocabulary.has, known), None)
+
+
+def _known_parts(word: str, vocabulary: Vocabulary) -> list[Words]:
+    """Return the parts of a camelCase identifier that texts have, wherever they are."""
+    parts = identifier_parts(word)
+    known = [Words((part,)) for part in dict.fromkeys(parts) if len(parts) > 1]
+    return [part for part in known if not is_question_word(part) and vocabulary.has(part)]
 
 
 def _may_go_on(word: Words, vocabulary: Vocabulary) -> bool:

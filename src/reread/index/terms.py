@@ -63,6 +63,7 @@ _COMPOSED = re.compile("[\u1100-\u11ff\u3099\u309a]")
 """Parts of characters of CJK scripts."""
 _HUMP = bytes((2 if 48 <= n <= 57 or 97 <= n <= 122 else 1 if 65 <= n <= 90 else 0) for n in range(256))
 """Marks capitals, other letters and digits, and the rest of ASCII."""
+_IDENTIFIER = re.compile("[0-9A-Za-z]+")
 _PIECE = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z0-9]+|[A-Z]+")
 
 
@@ -146,6 +147,17 @@ def words(text: str) -> list[str]:
     """Return the words of a text in order."""
     text = fold(text).lower()
     return word_pattern(text).findall(text)
+
+
+def identifier_parts(word: str) -> tuple[str, ...]:
+    """Return the parts of a camelCase identifier in order and in lower case; the word itself if it has no others."""
+    return tuple(map(str.lower, _pieces(word.encode())))
+
+
+def camel_words(text: str) -> dict[str, str]:
+    """Return the camelCase identifiers of a text by their words: as they are written, with their capitals."""
+    found = {word.lower(): word for word in _IDENTIFIER.findall(fold(text))}
+    return {word: written for word, written in found.items() if len(identifier_parts(written)) > 1}
 
 
 def word_pieces(text: str) -> set[str]:
