@@ -6,6 +6,7 @@ import type { SearchText } from "../src/data/embedded";
 import { itemHits } from "../src/search/exportSearch";
 import { matchesFilter } from "../src/search/filter";
 import type { Filter } from "../src/data/source";
+import { fold, unfolded, writtenPattern } from "../src/search/fold";
 import { TextMatcher } from "../src/search/textMatcher";
 import type { SearchHit, TimelineItem } from "../src/data/values";
 
@@ -27,4 +28,11 @@ test.each(search)("search for $query", ({ query, hits }) => {
 
 test.each(filter)("filter: $kinds $tools $errors", ({ indices, ...wanted }) => {
   expect(items.filter((item) => matchesFilter(item, wanted)).map(({ index }) => index)).toEqual(indices);
+});
+
+test("kana in half width are those in full width", () => {
+  const written = "a ﾃﾞｰﾀ b";
+  expect(fold(written)).toBe("a データ b");
+  expect(written.slice(...unfolded(written, 2, 5))).toBe("ﾃﾞｰﾀ");
+  for (const text of [written, "データ"]) expect(text).toMatch(new RegExp(writtenPattern("データ"), "u"));
 });

@@ -33,7 +33,7 @@ from reread.index.terms import LONGEST, prepare, word_pieces
 from reread.storage.lock import lock
 from reread.storage.safe_open import PRIVATE_FOLDER, is_own, make_own_folder, open_own
 
-FORMAT = 7
+FORMAT = 8
 """Change it when documents are made or indexed differently: the index is then built anew."""
 NAME = "search"
 HEAP = 48 << 20

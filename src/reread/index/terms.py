@@ -61,6 +61,8 @@ _ASCII = bytes(range(128))
 _EMOJI_TERM = "emoji"
 _COMPOSED = re.compile("[\u1100-\u11ff\u3099\u309a]")
 """Parts of characters of CJK scripts."""
+_HALF_WIDTH = re.compile("[\uff66-\uff9f]+")
+"""Kana in half width: a sound mark is a character of its own there, so several may become one."""
 _HUMP = bytes((2 if 48 <= n <= 57 or 97 <= n <= 122 else 1 if 65 <= n <= 90 else 0) for n in range(256))
 """Marks capitals, other letters and digits, and the rest of ASCII."""
 _IDENTIFIER = re.compile("[0-9A-Za-z]+")
@@ -108,6 +110,9 @@ def _replaced(text: str, written: Callable[[str], str]) -> str:
     if text.isascii():
         return text
     found = set(text.encode("utf-8", "replace").translate(None, _ASCII).decode())
+    if any(map(_HALF_WIDTH.match, found)):
+        text = _HALF_WIDTH.sub(lambda run: unicodedata.normalize("NFKC", run[0]), text)
+        found.update(text)
     if any(map(_COMPOSED.match, found)):
         text = unicodedata.normalize("NFC", text)
         found.update(text)

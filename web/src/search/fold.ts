@@ -31,15 +31,20 @@ export function foldCharacter(character: string): string {
   return folded;
 }
 
-export const fold = (text: string): string => text.replace(/[^\0-\x7f]/gu, foldCharacter);
+/** Kana in half width: a sound mark is a character of its own there, so two may become one. */
+const HALF_WIDTH = /[\uff66-\uff9f]+/g;
+const CHARACTERS = /[\uff66-\uff9f][\uff9e\uff9f]?|[^]/gu;
+
+export const fold = (text: string): string =>
+  text.replace(HALF_WIDTH, (run) => run.normalize("NFKC")).replace(/[^\0-\x7f]/gu, foldCharacter);
 
 /** Where in a text the characters are that become the characters from `start` to `end` of the folded one. */
 export function unfolded(text: string, start: number, end: number): [start: number, end: number] {
   let from = 0;
   let at = 0;
   let place = 0;
-  for (const character of text) {
-    const next = place + foldCharacter(character).length;
+  for (const character of text.match(CHARACTERS) ?? []) {
+    const next = place + fold(character).length;
     if (place <= start) from = at;
     if (place >= end) break;
     place = next;
@@ -54,10 +59,10 @@ let forms: Map<string, string> | null = null;
 function formsOf(letter: string): string {
   if (!forms) {
     forms = new Map();
-    for (const [first, last] of ACCENTED) {
+    for (const [first, last] of [...ACCENTED, [0xff66, 0xff9f]] as const) {
       for (let code = first; code <= last; code += 1) {
         const character = String.fromCodePoint(code);
-        const folded = foldCharacter(character);
+        const folded = fold(character);
         if (folded && folded !== character) forms.set(folded, (forms.get(folded) ?? "") + character);
       }
     }
@@ -67,6 +72,14 @@ function formsOf(letter: string): string {
 
 const escaped = (text: string): string => text.replace(/[\\^$.*+?()[\]{}|/-]/g, "\\$&");
 
+/** A pattern for one letter as it may be written: a kana with a sound mark is two characters in half width. */
+function formPattern(letter: string): string {
+  const one = `[${escaped(letter + formsOf(letter))}]`;
+  const [kana = "", mark = ""] = letter.normalize("NFD");
+  const pair = formsOf(kana) + formsOf(mark);
+  return mark && pair.length === 2 ? `(?:${one}|${pair})` : one;
+}
+
 /** A pattern for a folded word as it may be written, with accents and ligatures. */
 export function writtenPattern(word: string): string {
   const letters = [...word];
@@ -74,7 +87,7 @@ export function writtenPattern(word: string): string {
   for (let at = 0; at < letters.length; ) {
     const length = [3, 2].find((count) => at + count <= letters.length && formsOf(letters.slice(at, at + count).join(""))) ?? 1;
     const own = letters.slice(at, at + length);
-    const single = own.map((letter) => `[${escaped(letter + formsOf(letter))}]\\p{M}*`).join("");
+    const single = own.map((letter) => `${formPattern(letter)}\\p{M}*`).join("");
     const several = length > 1 ? formsOf(own.join("")) : "";
     pattern += several ? `(?:${single}|[${several}]\\p{M}*)` : single;
     at += length;
