@@ -660,6 +660,83 @@ def test_an_undo_that_was_killed_is_finished_with_all_that_were_deleted_at_once(
     assert clean(state(machine.config)) == whole
 
 
+def test_the_list_of_sessions_gets_its_entries_back_in_any_order(machine: Machine) -> None:
+    index = machine.config / "projects" / "-first" / "sessions-index.json"
+    listed = json.loads(index.read_bytes())
+    reread.delete(ID)
+    reread.delete(OTHER)
+    reread.undo_delete(ID)
+    reread.undo_delete(OTHER)
+    assert json.loads(index.read_bytes()) == listed
+    reread.delete(ID)
+    index.write_bytes(b"[]")
+    with pytest.raises(Misuse, match="is no list of sessions; nothing was restored"):
+        reread.undo_delete()
+    index.unlink()
+    reread.undo_delete()
+    assert json.loads(index.read_bytes()) == listed
+
+
+def test_a_last_line_without_an_end_is_not_joined_with_the_next(machine: Machine) -> None:
+    history = machine.config / "history.jsonl"
+    own, new = prompt(ID, "the end", 5), prompt("x", "appended", 6)
+    for others in (HISTORY, HISTORY[:1]):  # the others are as they were, or were changed, too
+        history.write_bytes(b"".join(HISTORY) + own[:-1])
+        reread.delete(ID)
+        history.write_bytes((history.read_bytes() if others == HISTORY else others[0]) + new)
+        reread.undo_delete()
+        now = history.read_bytes().splitlines(keepends=True)
+        assert now[-2:] == [own, new] and {*others} <= {*now}
+
+
+@pytest.mark.parametrize("name", ["projects/-first/{}.jsonl", "tasks/{}/1.json"])
+def test_a_line_written_just_before_a_file_is_removed_is_not_lost(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    path, unlink = machine.config / name.format(ID), Path.unlink
+    data = path.read_bytes()
+
+    def write_late(one: Path, missing_ok: bool = False) -> None:
+        if one == path:
+            with path.open("ab") as file:
+                file.write(b"late\n")
+        unlink(one, missing_ok)
+
+    with monkeypatch.context() as patched, pytest.raises(Misuse, match="was written"):
+        patched.setattr(Path, "unlink", write_late)
+        reread.delete(ID, now=True)
+    assert path.read_bytes() == data + b"late\n"
+
+
+def test_folders_are_the_sessions_own_only_if_they_are_called_so(machine: Machine) -> None:
+    path = machine.folder / "logs-main" / "main.jsonl"
+    path.parent.mkdir()
+    path.write_bytes(line(1, sessionId="main"))
+    os.utime(path, (1, 1))
+    reread.delete(path, now=True)
+    assert path.parent.is_dir() and not path.exists()
+
+
+def test_modes_of_folders_come_back_and_a_pipe_stays(machine: Machine) -> None:
+    tasks, results = machine.config / "tasks" / ID, machine.config / "projects" / "-first" / ID / "tool-results"
+    for folder in (tasks, results):
+        folder.chmod(0o751)
+    os.mkfifo(tasks / "pipe")
+    reread.delete(ID)
+    assert (tasks / "pipe").is_fifo() and not results.parent.exists()
+    (tasks / "pipe").unlink()
+    tasks.rmdir()
+    reread.undo_delete()
+    assert [folder.stat().st_mode & 0o777 for folder in (tasks, results)] == [0o751] * 2
+    assert [one.name for one in tasks.iterdir()] == ["1.json"]
+
+
+def test_resume_says_that_a_session_is_in_the_trash(machine: Machine) -> None:
+    reread.delete(ID)
+    with pytest.raises(NotFound, match=f"reread delete --undo {ID}"):
+        reread.resume(ID[:6])
+
+
 @pytest.mark.parametrize("name", ["history.jsonl", "projects/-first/sessions-index.json"])
 def test_what_would_be_edited_behind_a_link_is_a_clear_error(machine: Machine, name: str) -> None:
     path, moved = machine.config / name, machine.folder / "dotfiles"
@@ -743,6 +820,16 @@ class TestCommand:
         assert state(machine.config) == before
         assert cli("delete", "--project", "/x", "--yes").exit_code == 0
         assert not list(machine.config.rglob(f"{ID}*")) and len(reread.trash()) == 1
+
+    def test_options_leave_out_what_is_only_kept(self, machine: Machine) -> None:
+        reread.keep()
+        reread.delete(ID, now=True)
+        for more in ("--dry-run", "--yes"):
+            done = cli("delete", "--grep", "say 1", more)
+            assert OTHER in done.stdout and ID not in done.stdout
+            assert "Nothing but kept copies is left of 1 session; delete them with --kept" in done.stderr
+        with pytest.raises(Misuse, match="Nothing but kept copies is left of 2 sessions"):
+            cli("delete", "--grep", "say 1", "--yes")
 
     def test_sessions_are_chosen_as_in_ls(self, machine: Machine) -> None:
         assert cli("delete", "--grep", "say 1", "--yes").exit_code == 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -83,11 +84,12 @@ def delete(
             exit_unmatched(ctx, list(unknown), "No matching sessions; run `reread ls` with the same options.")
     if SAMPLES in roots and not dry_run:
         raise Misuse("Cannot delete a bundled sample; leave out --demo.")
+    remove = partial(deletion.delete, *chosen, kept=kept, now=now, skip_kept=not names, root=roots or None)
     if dry_run:
-        return _say(deletion.delete(*chosen, kept=kept, now=now, dry_run=True, root=roots or None), "", as_json=as_json)
+        return _say(remove(dry_run=True, on_error=_tell), "", as_json=as_json)
     if not yes:
-        _ask(deletion, chosen, roots, kept=kept, now=now)
-    done = deletion.delete(*chosen, kept=kept, now=now, root=roots or None, on_error=_tell)
+        _ask(remove(dry_run=True), now=now)
+    done = remove(on_error=_tell)
     return _say(done, "Deleted for good:" if now else "Deleted", as_json=as_json)
 
 
@@ -107,9 +109,9 @@ def _refuse_divided(known: Sequence[Header], chosen: set[str]) -> None:
             )
 
 
-def _ask(deletion: Any, chosen: Sequence[str | Path], roots: Sequence[Path], *, kept: bool, now: bool) -> None:
+def _ask(found: Sequence[Deletion], *, now: bool) -> None:
     """Ask whether to delete; raise Misuse if nobody can answer."""
-    _list(deletion.delete(*chosen, kept=kept, now=now, dry_run=True, root=roots or None))
+    _list(found)
     if not sys.stdin.isatty():
         raise Misuse("Nothing was deleted; look at what would be, then use --yes.")
     if not click.confirm("Delete for good?" if now else "Delete?", err=True):

@@ -21,6 +21,7 @@ from reread.archive.plans import PLANS, plans_of, shared_slugs, slugs_of
 from reread.archive.prune import PruneOutcome
 from reread.base import jsontext
 from reread.base.coerce import as_dict
+from reread.base.text import plural
 from reread.catalog.annotations import Annotations
 from reread.catalog.headers import captures_of, read_header
 from reread.catalog.resolve import resolve_session
@@ -35,7 +36,8 @@ from reread.handover.placement import writing
 from reread.handover.prompt_lines import PromptLine, RemovedLines, find_lines, read_lines, refuse_link
 from reread.handover.running import running
 from reread.handover.session_files import config_of, files_of, original_name
-from reread.handover.trash import TrashedFile, TrashEntry
+from reread.handover.trash import TrashEntry
+from reread.handover.trashed_file import TrashedFile, file_now, is_unchanged
 from reread.storage.kept_file import MAP_SUFFIX, read_stub
 from reread.storage.prompt_history import HISTORY, PASTES, is_prompts, prompts_path
 from reread.storage.safe_open import read_settings
@@ -121,6 +123,7 @@ def delete(
     kept: bool = False,
     now: bool = False,
     dry_run: bool = False,
+    skip_kept: bool = False,
     root: str | Path | Sequence[str | Path] | None = None,
     on_error: Callable[[RereadError], None] | None = None,
 ) -> list[Deletion]:
@@ -129,13 +132,16 @@ def delete(
     They go to reread's own trash, from which `undo_delete` restores them; with `now`, they are deleted for good, also
     from the trash. `kept` deletes what archives and captures have of them, too, and with `now` what this machine keeps
     in a bucket, if that is the root. If one of them is running, or may not be deleted, none is.
-    What reread derived from them is forgotten. With `dry_run`, nothing changes. `on_error` is called if what an earlier
-    run began cannot be finished.
+    What reread derived from them is forgotten. With `dry_run`, nothing changes. With `skip_kept`, those of which only
+    kept copies are left are left out, unless `kept` deletes them. `on_error` is called if so, or if what an earlier run
+    began cannot be finished.
     """
     if not sessions:
         raise Misuse("No session to delete; name some.")
+    skips = skip_kept and not kept
     if dry_run:
-        return [_planned(one, kept=kept, now=now) for one in _choose(sessions, root, [], now=now)]
+        planned = _choose(sessions, root, [], now=now)
+        return [_planned(one, kept=kept, now=now) for one in _without_kept(planned, on_error, skips=skips, now=now)]
     batch = os.urandom(8).hex()
     done: list[Deletion] = []
     late: list[RereadError] = []
@@ -153,6 +159,7 @@ def delete(
         for error in late:
             if error.path in own:
                 raise error
+        chosen = _without_kept(chosen, on_error, skips=skips, now=now)
         for one in chosen:
             if isinstance(one, _Found):
                 _require_deletable(one, kept=kept, now=now)
@@ -200,6 +207,22 @@ def _choose(
     return list(chosen.values())
 
 
+def _without_kept(
+    chosen: list[_Found | TrashEntry], tell: Callable[[RereadError], None] | None, *, skips: bool, now: bool
+) -> list[_Found | TrashEntry]:
+    """Leave out the sessions of which only kept copies are left, and tell how many; raise Misuse if none is left."""
+    kept = [one for one in chosen if skips and isinstance(one, _Found) and one.is_only_kept]
+    kept = [one for one in kept if not (now and _trashed(one.key))]
+    if not kept:
+        return chosen
+    error = Misuse(f"Nothing but kept copies is left of {plural(len(kept), 'session')}; delete them with --kept.")
+    if len(kept) == len(chosen):
+        raise error
+    if tell is not None:
+        tell(error)
+    return [one for one in chosen if one not in kept]
+
+
 def _trashed(key: tuple[str, str]) -> tuple[str, ...]:
     """Return the files that the trash has of a session."""
     folders = sorted(entry.folder for entry in trash.entries() if entry.key == key)
@@ -240,7 +263,7 @@ def _delete(found: _Found, batch: str, *, kept: bool, now: bool) -> Deletion:
         trash.empty(found.key)
         return msgspec.structs.replace(deletion, size=size)
     try:
-        files = [trash.file_now(file) for file in (*found.files, *(found.kept if kept else ()))]
+        files = [file_now(file) for file in (*found.files, *(found.kept if kept else ()))]
         files += [_edited(path, left) for path, left in found.indexes.items()]
     except OSError as error:
         raise Unreadable.at(error.filename or found.session, error) from error
@@ -307,7 +330,7 @@ def _mirror_of(path: Path) -> tuple[Path, str]:
 
 
 def _edited(path: str, left: bytes) -> TrashedFile:
-    return msgspec.structs.replace(trash.file_now(Path(path)), edited=hashlib.sha256(left).hexdigest())
+    return msgspec.structs.replace(file_now(Path(path)), edited=hashlib.sha256(left).hexdigest())
 
 
 def undo_delete(*sessions: str, on_error: Callable[[RereadError], None] | None = None) -> list[Deletion]:
@@ -404,6 +427,8 @@ def _named_after(config: Path, session: str) -> Iterator[Path]:
         links = [name for name in folders if os.path.islink(os.path.join(folder, name))]  # noqa: PTH114
         for name in sorted([*names, *links]):
             path = Path(folder, name)
+            if not path.is_symlink() and not path.is_file():
+                continue  # a pipe or socket: nothing can be put back
             if inside or session in name or (path.is_symlink() and session in str(path.readlink())):
                 yield path
 
@@ -435,7 +460,7 @@ def _pastes(config: Path, session: str) -> Iterator[Path]:
 def _finish(entry: TrashEntry) -> None:
     """Delete from archives what the entry has of them, and forget what was derived from all its files."""
     held = {(one.name, one.generation, one.size) for one in entry.objects}
-    staged = {file.path for file in entry.files if entry.is_archived(file) and trash.is_unchanged(file)}
+    staged = {file.path for file in entry.files if entry.is_archived(file) and is_unchanged(file)}
     for folder in entry.archives:
         with suppress(NotFound):  # done before
             archive = Archive(folder)

@@ -136,19 +136,25 @@ def place(
             put(file.pieces(), target, replaces=grown)
             done += [target] if grown is None else []
     except BaseException as error:
-        _take_away(done, session)
+        _take_away(done, session, [project, config])
         if isinstance(error, OSError):
             raise Unwritable.at(error.filename or project, error) from error
         raise
     return placed
 
 
-def _take_away(paths: Iterable[Path], session: str) -> None:
+def own_folders(path: Path, session: str, tops: Iterable[Path]) -> list[Path]:
+    """Return the folders of a session that a file lies in, the innermost first: those called so below tops."""
+    below = {len(top.parts) for top in tops if path.is_relative_to(top)}
+    return [one for one in path.parents if any(session in one.parts[start:] for start in below)]
+
+
+def _take_away(paths: Iterable[Path], session: str, tops: Iterable[Path]) -> None:
     """Remove files that were just put, and the folders of the session that are empty then."""
     for path in paths:
         with suppress(OSError):
             path.unlink()
-            for folder in (one for one in path.parents if session in str(one)):
+            for folder in own_folders(path, session, tops):
                 folder.rmdir()
 
 

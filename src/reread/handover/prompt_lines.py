@@ -167,20 +167,21 @@ def restore_lines(removed: RemovedLines, data: bytes) -> None:
         at += length
 
     def change(now: bytes) -> bytes | None:
-        there = [line.raw for line in _split(now)]
-        if all(raw in there for raw in own):
+        there = {line.raw.rstrip(b"\n") for line in _split(now)}
+        missing = [raw for raw in own if raw.rstrip(b"\n") not in there]
+        if not missing:
             return None  # they were put back by a run that was killed
         size = removed.size - sum(length for _, _, length in removed.places)
         latest = max((_when(PromptLine(0, 0, raw)) for raw in own), default=0.0)
         is_later = all(_when(line) >= latest for line in _split(now[size:]))
         if hashlib.sha256(now[:size]).hexdigest() != removed.rest or not is_later:
-            return _merged(now, [raw for raw in own if raw not in there])
+            return _merged(now, missing)
         out, taken = bytearray(), 0
         for (_, offset, _), raw in zip(removed.places, own, strict=True):
             rest = offset - len(out)
             out += now[taken : taken + rest] + raw
             taken += rest
-        return bytes(out + now[taken:])
+        return b"".join(_ended([bytes(out), now[taken:]]))
 
     rewrite(history, change)
     history.chmod(removed.mode)
@@ -193,10 +194,15 @@ def _merged(now: bytes, own: list[bytes]) -> bytes:
     for raw in own:
         when = _when(PromptLine(0, 0, raw))
         before = next((n for n, line in enumerate(lines) if _when(line) > when), len(lines))
-        if before == len(lines) and lines and not lines[-1].raw.endswith(b"\n"):
-            lines[-1] = lines[-1]._replace(raw=lines[-1].raw + b"\n")
         lines.insert(before, PromptLine(0, 0, raw))
-    return b"".join(line.raw for line in lines)
+    return b"".join(_ended([line.raw for line in lines]))
+
+
+def _ended(pieces: list[bytes]) -> Iterator[bytes]:
+    """Yield pieces of a history, each but the last with the end of its line: the client may not have written one."""
+    pieces = list(filter(None, pieces))
+    yield from (piece if piece.endswith(b"\n") else piece + b"\n" for piece in pieces[:-1])
+    yield from pieces[-1:]
 
 
 def _when(line: PromptLine) -> float:

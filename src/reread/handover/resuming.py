@@ -15,12 +15,12 @@ from reread.catalog.resolve import resolve_session
 from reread.disk import layout
 from reread.disk.moved_files import SESSION_UUID
 from reread.disk.reverse_lines import lines_backwards
-from reread.errors import Misuse, RereadError
+from reread.errors import Misuse, NotFound, RereadError
 from reread.handover.cut import CutFile, cut_at_turn
 from reread.handover.deletion import finish_deletions
 from reread.handover.placement import WRITTEN, PlacedFile, encoded_folder, folder_of, place, project_folder, writing
 from reread.handover.session_files import LocatedFile, config_of, files_of, original_name
-from reread.handover.trash import trash_folder
+from reread.handover.trash import choose_entry, trash, trash_folder
 from reread.recording.resume_command import Resumption, resumption
 from reread.records.decode import Record
 from reread.session.session import open as open_session
@@ -75,7 +75,13 @@ def resume(
     """
     if branch is not None and at is None:
         raise Misuse("Cannot use a branch without a turn: name both, as in --at 4 --branch 2.")
-    path = resolve_session(session, root=root)
+    try:
+        path = resolve_session(session, root=root)
+    except NotFound as error:
+        entry = choose_entry(str(session), trash())
+        if entry is None:
+            raise
+        raise NotFound(f"{session} is in the trash; `reread delete --undo {entry.session}` restores it.") from error
     found = resumption(path)
     captured = str(path) if found.captured else ""
     transcript = path

@@ -8,26 +8,36 @@ was put back, is not deleted any further.
 
 from __future__ import annotations
 
-import hashlib
 import os
 import shutil
 import stat
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import ExitStack, suppress
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
 from reread.archive.archive import Archive
 from reread.archive.prune import PruneOutcome
 from reread.base import jsontext
+from reread.base.coerce import as_dict
 from reread.disk import layout
 from reread.disk.moved_files import SESSION_UUID
 from reread.errors import Ambiguous, Misuse, NotFound, RereadError, Unreadable, Unwritable
-from reread.handover.placement import put
+from reread.handover.placement import own_folders, put
 from reread.handover.prompt_lines import RemovedLines, has_lines, remove_lines, restore_lines
 from reread.handover.running import running
+from reread.handover.trashed_file import (
+    TrashedFile,
+    begins_with,
+    file_hash,
+    is_unchanged,
+    is_untouched,
+    pieces_of,
+    remove,
+)
 from reread.storage.atomic import write_all, write_atomic
 from reread.storage.read_at_file import open_no_link
 from reread.storage.safe_open import make_private_folder, read_own
@@ -35,27 +45,7 @@ from reread.storage.safe_open import make_private_folder, read_own
 NAME, MANIFEST, LINES, EDITED = "trash", "manifest.json", "lines", ".edited"
 FORMAT = 1
 LARGEST = 1 << 28
-CHUNK = 1 << 20
 DELETING, DELETED, RESTORING = "deleting", "deleted", "restoring"
-
-
-class TrashedFile(msgspec.Struct):
-    """A file as it was."""
-
-    path: str
-    size: int
-    mode: int
-    modified: int
-    """Nanoseconds since 1970."""
-    sha256: str = ""
-    link: str | None = None
-    """Where it led, if it was a link."""
-    edited: str = ""
-    """The SHA-256 of what was left in its place, if only a part was taken out."""
-    identity: tuple[int, int, int] = (0, 0, 0)
-    """Its device, inode and time of change: one that was put back is another file, though its bytes are the same.
-
-    The time is 0 if it has other names, because it changes when one of them is removed."""
 
 
 class TrashEntry(msgspec.Struct):
@@ -84,6 +74,8 @@ class TrashEntry(msgspec.Struct):
     """The folders of Claude Code's that it was looked for in."""
     is_last: bool = False
     """True if nothing is left of it then, and it went for good: so do its star and notes."""
+    folders: dict[str, int] = {}
+    """The modes of its folders."""
     folder: str = ""
     """Where the entry is."""
     format: int = FORMAT
@@ -176,6 +168,8 @@ def stage(entry: TrashEntry, lines: list[bytes], edits: dict[str, bytes]) -> Tra
     folder = top / f".{name}"
     try:
         make_private_folder(folder)
+        own = sorted(folders_of(entry))
+        entry = msgspec.structs.replace(entry, folders={str(one): stat.S_IMODE(one.stat().st_mode) for one in own})
         for number, file in enumerate(entry.files):
             if file.link is None and not entry.for_good:
                 _copy(Path(file.path), folder / str(number), file)
@@ -214,62 +208,6 @@ def _save(folder: Path, entry: TrashEntry) -> None:
     _write(folder / MANIFEST, msgspec.json.format(msgspec.json.encode(entry), indent=1))
 
 
-def file_hash(path: Path) -> str:
-    """Return the SHA-256 of a file."""
-    found = hashlib.sha256()
-    for piece in pieces_of(path):
-        found.update(piece)
-    return found.hexdigest()
-
-
-def pieces_of(path: Path) -> Iterator[bytes]:
-    """Yield the bytes of a file that is no link."""
-    with os.fdopen(open_no_link(path), "rb", buffering=0) as file:
-        while data := file.read(CHUNK):
-            yield data
-
-
-def file_now(path: Path) -> TrashedFile:
-    """Return a file as it is now."""
-    status = os.lstat(path)
-    mode, modified = stat.S_IMODE(status.st_mode), status.st_mtime_ns
-    identity = (status.st_dev, status.st_ino, status.st_ctime_ns if status.st_nlink == 1 else 0)
-    if stat.S_ISLNK(status.st_mode):
-        return TrashedFile(str(path), 0, mode, modified, link=str(path.readlink()), identity=identity)
-    return TrashedFile(str(path), status.st_size, mode, modified, file_hash(path), identity=identity)
-
-
-def is_unchanged(file: TrashedFile) -> bool:
-    """True if a file has the bytes that it had when it was found."""
-    try:
-        now = file_now(Path(file.path))
-    except OSError:
-        return False
-    return (now.sha256, now.link) == (file.sha256, file.link)
-
-
-def _is_untouched(file: TrashedFile) -> bool:
-    """True if a file is the very one that was found, and nobody has written to it since."""
-    try:
-        status = os.lstat(file.path)
-    except OSError:
-        return False
-    *same, changed = file.identity
-    return [status.st_dev, status.st_ino] == same and changed in (0, status.st_ctime_ns) and is_unchanged(file)
-
-
-def _begins_with(file: TrashedFile) -> bool:
-    """True if what is there begins with the bytes that a file had; what a session appends to goes on so."""
-    if file.link is not None:
-        return is_unchanged(file)
-    found, left = hashlib.sha256(), file.size
-    with suppress(FileNotFoundError):
-        for piece in pieces_of(Path(file.path)):
-            found.update(piece[:left])
-            left -= min(left, len(piece))
-    return not left and found.hexdigest() == file.sha256
-
-
 class InUse(Exception):
     """A session that is being deleted has gone on."""
 
@@ -290,7 +228,7 @@ def in_use(entry: TrashEntry) -> str:
 
 
 def _is_untouched_path(path: str, staged: dict[str, TrashedFile]) -> bool:
-    return path in staged and _is_untouched(staged[path])
+    return path in staged and is_untouched(staged[path])
 
 
 Finish = Callable[[TrashEntry], None]
@@ -311,12 +249,13 @@ def carry_out(entry: TrashEntry, finish: Finish) -> None:
         for number, file in enumerate(entry.files):
             if entry.is_archived(file) or not os.path.lexists(file.path):
                 continue
-            if _is_untouched(file):
+            if is_untouched(file):
                 if file.edited:
                     _write(Path(file.path), read_own(folder / f"{number}{EDITED}", LARGEST))
-                else:
-                    Path(file.path).unlink()
-            elif file.path.endswith(".jsonl"):
+                    continue
+                if remove(file):
+                    continue
+            if file.path.endswith(".jsonl"):
                 raise InUse(f"{file.path} was written since")
         for removed in entry.lines:
             if os.path.lexists(removed.path):
@@ -352,7 +291,7 @@ def _is_there(file: TrashedFile) -> bool:
     """True if nothing of a file is missing."""
     if file.edited:
         return os.path.lexists(file.path) and file_hash(Path(file.path)) != file.edited
-    return _begins_with(file)
+    return begins_with(file)
 
 
 def _lines(entry: TrashEntry, removed: RemovedLines) -> list[bytes]:
@@ -368,10 +307,17 @@ def _lines(entry: TrashEntry, removed: RemovedLines) -> list[bytes]:
     return found
 
 
+def folders_of(entry: TrashEntry) -> set[Path]:
+    """Return the folders that are the session's own."""
+    tops = {Path(file.path).parent for file in entry.files if file.path.endswith(".jsonl")}
+    if SESSION_UUID.fullmatch(entry.session):  # nobody else's are called so
+        tops |= set(map(Path, (*entry.configs, *entry.archives)))
+    return {folder for file in entry.files for folder in own_folders(Path(file.path), entry.session, tops)}
+
+
 def _remove_empty_folders(entry: TrashEntry) -> None:
     """Remove the folders of a session that are empty now; those of projects stay."""
-    above = {parent for file in entry.files for parent in Path(file.path).parents if entry.session in str(parent)}
-    for folder in sorted(above, key=lambda one: len(one.parts), reverse=True):
+    for folder in sorted(folders_of(entry), key=lambda one: len(one.parts), reverse=True):
         with suppress(OSError):  # something else is in it
             folder.rmdir()
 
@@ -386,8 +332,12 @@ def put_back(entry: TrashEntry) -> None:
         try:
             todo = missing(entry)
             _save(folder, msgspec.structs.replace(entry, state=RESTORING))
-            for number, file in reversed(todo):
-                _put_file(folder / str(number), file)
+            for path, mode in entry.folders.items():
+                if not os.path.lexists(path):
+                    make_private_folder(Path(path))
+                    Path(path).chmod(mode)
+            for number in reversed(todo):
+                _put_file(entry, number)
             for removed in entry.lines:
                 restore_lines(removed, b"".join(_lines(entry, removed)))
             discard(entry)
@@ -395,32 +345,60 @@ def put_back(entry: TrashEntry) -> None:
             raise Unwritable.at(error.filename or folder, error) from error
 
 
-def missing(entry: TrashEntry) -> list[tuple[int, TrashedFile]]:
-    """Return the files of an entry that are to be put back, each with its number; raise Misuse if others are there."""
-    folder, todo = Path(entry.folder), list[tuple[int, TrashedFile]]()
+def missing(entry: TrashEntry) -> list[int]:
+    """Return the numbers of an entry's files that are to be put back; raise Misuse if others are there."""
+    folder, todo = Path(entry.folder), list[int]()
     for number, file in enumerate(entry.files):
         path = Path(file.path)
         if not os.path.lexists(path) or (file.edited and file_hash(path) == file.edited):
-            todo.append((number, file))
-        elif not file.edited and not _begins_with(file):
+            todo.append(number)
+        elif file.edited:
+            todo += [number] if _relisted(entry, number) is not None else []
+        elif not begins_with(file):
             raise Misuse(f"{path} is there again, and is another; nothing was restored. Move it away.", path=str(path))
         if file.link is None and file_hash(folder / str(number)) != file.sha256:
             raise Unreadable(f"Cannot read {folder / str(number)}: it is not what was deleted.", path=str(folder))
     return todo
 
 
-def _put_file(copy: Path, file: TrashedFile) -> None:
+def _put_file(entry: TrashEntry, number: int) -> None:
+    file, copy = entry.files[number], Path(entry.folder, str(number))
     path = Path(file.path)
     make_private_folder(path.parent)
     if file.link is not None:
         path.symlink_to(file.link)
-        return
+    elif not os.path.lexists(path):
+        put(pieces_of(copy), path, mode=file.mode, modified=file.modified)
+    else:
+        now = file_hash(path)
+        is_left = now == file.edited
+        listed = None if is_left else _relisted(entry, number)
+        if is_left or listed is not None:
+            pieces, modified = (pieces_of(copy), file.modified) if listed is None else (iter([listed]), None)
+            put(pieces, path, replaces=lambda _: file_hash(path) == now, mode=file.mode, modified=modified)
 
-    def is_left(_: Path) -> bool:
-        return file_hash(path) == file.edited
 
-    replaces = is_left if file.edited and os.path.lexists(path) else None
-    put(pieces_of(copy), path, replaces=replaces, mode=file.mode, modified=file.modified)
+def _relisted(entry: TrashEntry, number: int) -> bytes | None:
+    """Return the client's list of sessions, which was written since, with this one in it again; None if it is in it."""
+    path = Path(entry.files[number].path)
+    try:
+        now, then = (_listed(b"".join(pieces_of(one))) for one in (path, Path(entry.folder, str(number))))
+    except ValueError as error:
+        raise Misuse(f"Cannot read {path}: {error}; nothing was restored. Move it away.", path=str(path)) from error
+    ids, before = ([as_dict(one).get("sessionId") for one in value["entries"]] for value in (now, then))
+    if entry.session in ids:
+        return None
+    own = [one for one, id in zip(then["entries"], before, strict=True) if id == entry.session]
+    later = before[before.index(entry.session) :]
+    at = next((place for place, id in enumerate(ids) if id in later), len(ids))
+    return jsontext.dumps(now | {"entries": [*now["entries"][:at], *own, *now["entries"][at:]]})
+
+
+def _listed(data: bytes) -> dict[str, Any]:
+    value = as_dict(jsontext.loads_clean(data))
+    if not isinstance(value.get("entries"), list):
+        raise ValueError("it is no list of sessions")
+    return value
 
 
 def discard(entry: TrashEntry) -> None:

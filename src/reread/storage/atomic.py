@@ -6,7 +6,10 @@ import errno
 import os
 import shutil
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
+
+from reread.storage.link_name import name_unless_taken
 
 _BINARY = getattr(os, "O_BINARY", 0)
 
@@ -43,12 +46,8 @@ def write_new(path: Path, pieces: Iterable[bytes], *, sync: bool = False, mode: 
     temporary = path.with_name(f".reread-{os.urandom(6).hex()}")
     write_atomic(temporary, pieces, sync=sync, mode=mode)
     try:
-        os.link(temporary, path)
-    except FileExistsError:
-        pass
-    except OSError:  # a disk without hard links
-        if not os.path.exists(path):
-            temporary.replace(path)
+        with suppress(FileExistsError):
+            name_unless_taken(temporary, path)
     finally:
         temporary.unlink(missing_ok=True)
 

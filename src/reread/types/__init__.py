@@ -62,8 +62,8 @@ from reread.handover.deletion import Deletion as Deletion
 from reread.handover.placement import PlacedFile as PlacedFile
 from reread.handover.prompt_lines import RemovedLines as RemovedLines
 from reread.handover.resuming import Continuation as Continuation
-from reread.handover.trash import TrashedFile as TrashedFile
 from reread.handover.trash import TrashEntry as TrashEntry
+from reread.handover.trashed_file import TrashedFile as TrashedFile
 from reread.history.file_text import FileText as FileText
 from reread.history.versions import FileHistory as FileHistory
 from reread.history.versions import FileVersion as FileVersion
