@@ -125,14 +125,16 @@ def main() -> int:
     parser.add_argument("--only", metavar="NAME,...", help="run only these scenarios")
     parser.add_argument("--to", type=Path, metavar="DIR", help="keep what the client wrote in this empty folder")
     options = parser.parse_args()
+    known = [name for name in scripts("") if name not in NOT_ALONE]
+    names = options.only.split(",") if options.only is not None else known
+    if unknown_names := [name for name in names if name not in known]:
+        parser.error(f"no scenario {', '.join(map(repr, unknown_names))}; there are {', '.join(known)}")
     if reason := reason_not_to():
         print(reason)
         return 2
     scratch = options.to or Path(tempfile.mkdtemp(prefix="reread-try-"))
     scratch.mkdir(parents=True, exist_ok=True)
     client = install(options.version, Path(tempfile.gettempdir()) / f"reread-claude-{options.version}")
-    known = [name for name in scripts("") if name not in NOT_ALONE]
-    names = options.only.split(",") if options.only else known
     done = in_box(client, scratch, runs(names))
     (scratch / "streams").mkdir()
     for name, one in zip(names, done, strict=True):

@@ -9,6 +9,7 @@ from command import run
 from requested import RequestedSession, conversation, text_of
 
 import reread
+from reread.render.request_listing import context_lines
 
 REMINDER = "<system-reminder>\n{}\n</system-reminder>"
 MEMORY = "Codebase and user instructions are shown below.\n\nContents of /p/CLAUDE.md (project):\n\nBe brief.\n"
@@ -102,7 +103,9 @@ def test_without_requests_the_parts_are_an_estimate() -> None:
     parts = {part.kind: part for part in reread.open(big.data).context().parts}
     assert parts["unrecorded"].bytes == 0
     assert (parts["unrecorded"].tokens or 0) > 8900
-    assert reread.open(b"").context().parts == []
+    nothing = reread.open(b"").context()
+    assert nothing.parts == []
+    assert "".join(text for _, text in next(context_lines(nothing))).endswith(" · no turn · estimate")
 
 
 def test_a_place_that_is_not_there_is_named() -> None:

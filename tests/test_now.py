@@ -23,7 +23,7 @@ from limits import wait_until
 from running import NEW, OLD, Machine
 
 import reread
-from reread.disk import layout, processes
+from reread.disk import layout, processes, registry
 from reread.errors import NotFound
 from reread.render.now_table import now_lines, summary_text
 from reread.reports import now_report
@@ -142,6 +142,33 @@ def test_another_process_with_the_same_number_is_not_the_client(machines: Any) -
     assert machine.now() == ("died", None, "Bash", False)
     machine.register(procStart="1", pidDomain="linux:another:pid:[1]")
     assert machine.now() == ("waiting", "permission", "Bash", True), "its number is that of another container"
+
+
+@needs_proc
+@pytest.mark.parametrize(("ago", "state"), [(0, "idle"), (20, "idle"), (3600, "died")])
+def test_a_client_was_started_before_it_said_so(machines: Any, ago: int, state: str) -> None:
+    machine = machines(OLD)
+    machine.write(16)
+    machine.register(startedAt=int((datetime.now(UTC).timestamp() - ago) * 1000))
+    assert machine.now()[0] == state
+
+
+def test_who_died_long_ago_without_a_transcript_is_not_shown(machines: Any) -> None:
+    machine = machines(OLD)
+    machine.register()
+    machine.kill()
+    assert machine.now()[0] == "died"
+    machine.register(startedAt=int((datetime.now(UTC).timestamp() - 3 * 86_400) * 1000))
+    assert reread.now(root=machine.config) == []
+
+
+def test_each_client_is_asked_once_at_a_time(machines: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    machine = machines()
+    machine.write(28)
+    machine.register(status="idle")
+    answers = iter([True])
+    monkeypatch.setattr(registry, "is_running", lambda *_, **__: next(answers))
+    assert machine.now()[0] == "idle"
 
 
 def test_a_session_that_leaves_the_registry_has_ended(machines: Any) -> None:

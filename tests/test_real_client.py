@@ -6,6 +6,8 @@ What is expected comes from `plain.py`, which knows nothing of reread.
 
 import json
 import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
@@ -405,3 +407,9 @@ def test_every_message_knows_its_turn(path: Path) -> None:
     for conversation in (session.conversation, *session.agents.values()):
         assert all(message in message.turn.messages for message in conversation.messages)
         assert [turn for turn in conversation.turns if any(m.turn is not turn for m in turn.messages)] == []
+
+
+def test_a_client_is_not_tried_with_a_script_that_is_not_there() -> None:
+    program = Path(__file__).parent.parent / "real_client" / "try_client.py"
+    done = subprocess.run([sys.executable, program, "--only", "plain,plian"], capture_output=True, text=True)
+    assert done.returncode == 2 and "no scenario 'plian'; there are plain, " in done.stderr

@@ -74,6 +74,19 @@ def test_today_and_budgets_are_what_was_counted(monkeypatch: pytest.MonkeyPatch)
     assert text("{today} · {left} · {cost}") == "$1.23", "that was yesterday"
 
 
+def test_each_configuration_folder_has_its_own_figures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = f"{tmp_path}/first"
+    for config, today in ((first, "$7.00"), ("~/second", ""), (f" {first}/, ", "$7.00")):
+        monkeypatch.setenv("CLAUDE_CONFIG_DIR", config)
+        if config == first:
+            know_spending(today_usd=7)
+            text(rate_limits={"five_hour": {"used_percentage": 5}})
+        assert text("{today}", rate_limits=None) == today
+        assert bool(rate_limits()) == bool(today)
+    forget_spending()
+    assert text("{today}", rate_limits=None) == "", "budgets are for all of them"
+
+
 @pytest.mark.parametrize(
     ("budget", "counts"),
     [
@@ -171,8 +184,8 @@ def test_what_today_costs_is_counted_beside(tmp_path: Path) -> None:
     environment = {**os.environ, **nowhere, "REREAD_CACHE": str(tmp_path / "cache")}
     (tmp_path / "json.py").write_text("raise SystemExit('a file of the project was run')")
     started(["statusline"], stdin=json.dumps(GIVEN).encode(), env=environment, cwd=tmp_path)
-    written = tmp_path / "cache" / status_line.SPENDING
-    wait_until(written.exists)
+    wait_until(lambda: any((tmp_path / "cache").glob("spending-*.json")))
+    (written,) = (tmp_path / "cache").glob("spending-*.json")
     assert json.loads(written.read_text())["today_usd"] == 0
     if os.name == "posix":
         assert written.stat().st_mode & 0o077 == 0
@@ -242,6 +255,7 @@ def test_installing_adds_one_setting_and_only_if_told_to(tmp_path: Path) -> None
     assert "It is set already" in run("statusline", "--install", "--format", "{cost} · it's", home=tmp_path).stdout
     replaced = run("statusline", "--install", "--yes", home=tmp_path)
     assert f"It replaces the status line that is set now: {command}" in replaced.stdout
+    assert "\nAdded. " in done.stdout and "\nReplaced. " in replaced.stdout
     assert json.loads(settings.read_text()).keys() == {*before, "statusLine"}
 
 

@@ -59,8 +59,10 @@ def budget(
     from reread.reports.spending import forget_spending
 
     scoped = not project is model is team is None
-    if all_of_them and (action != "remove" or scoped or what is not None):
+    if all_of_them and action != "remove":
         raise Misuse("Cannot use --all with anything but remove.")
+    if all_of_them and (scoped or what is not None):
+        raise Misuse("Cannot remove all budgets and single ones; leave out --all, or all that narrows it.")
     if action == "show":
         if scoped or what is not None:
             raise Misuse(

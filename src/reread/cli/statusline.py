@@ -51,11 +51,11 @@ def _install(ctx: click.Context, template: str | None, yes: bool) -> None:
     if before is not None:
         click.echo(f"It replaces the status line that is set now: {before}")
     try:
-        agreed = yes or click.confirm("Add it?", err=True)
+        agreed = yes or click.confirm("Add it?" if before is None else "Replace it?", err=True)
     except click.Abort:  # nobody is there to answer
         click.echo("Nothing was changed; add it with --yes.")
         return
     if not agreed:
         ctx.exit(NOTHING_FOUND)
     set_status_line(path, setting)
-    click.echo("Added. Claude Code shows it from the next prompt on.")
+    click.echo(f"{'Added' if before is None else 'Replaced'}. Claude Code shows it from the next prompt on.")

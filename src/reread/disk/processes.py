@@ -33,11 +33,13 @@ class Process(NamedTuple):
         return _boot_time() + int(self.start) / os.sysconf("SC_CLK_TCK")
 
 
-def is_running(pid: int, start: str | None = None) -> bool:
-    """True if a process runs, and is the one that was started then, if both are known."""
+def is_running(pid: int, start: str | None = None, *, by: float | None = None) -> bool:
+    """True if a process runs, and is the one that was started then, or else by some time, if that is known."""
     if HAS_PROC:
         found = process(pid)
-        return found is not None and start in (None, found.start)
+        if found is None or start is not None:
+            return found is not None and found.start == start
+        return by is None or found.started <= by
     if sys.platform == "win32":
         return _runs_on_windows(pid)
     try:

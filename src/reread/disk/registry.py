@@ -20,6 +20,8 @@ from reread.storage.safe_open import read_settings
 
 FOLDER = "sessions"
 LARGEST = 1 << 20
+SLACK = 60.0
+"""Seconds by which a clock may have been set since a client wrote when it was started."""
 BUSY, IDLE, WAITING = "busy", "idle", "waiting"
 BLOCKED = "blocked"
 """The tempo of a job that cannot go on alone."""
@@ -50,7 +52,12 @@ class RunningSession(msgspec.Struct, frozen=True):
         here = pid_domain()
         if self.domain is not None and here is not None and not self.domain.endswith(here):
             return None
-        return is_running(self.pid, self.start)
+        return is_running(self.pid, self.start, by=self.started.timestamp() + SLACK if self.started else None)
+
+    @property
+    def said(self) -> datetime | None:
+        """When it last said something."""
+        return self.updated or self.since or self.started
 
 
 def running_sessions(config: Path) -> Iterator[RunningSession]:

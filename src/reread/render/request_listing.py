@@ -176,11 +176,12 @@ def comparable_text(value: Any) -> str:
 def context_lines(context: Context, *, width: int | None = None) -> Iterator[list[Span]]:
     """Yield what fills a context, with a bar for each part, then what came and went since the request before."""
     place = f"turn {context.turn}" if context.turn is not None else "no turn"
+    model = f" · {safe(context.model)}" if context.model else ""
     request = f"request {context.request}" if context.request is not None else "estimate"
     tokens = f"{number_text(context.tokens)} tokens" if context.tokens is not None else "tokens not reported"
     yield [
         (STRONG, f"{tokens} · {size_text(context.bytes)}"),
-        (QUIET, f" · {place} · {request} · {safe(context.model or '')}"),
+        (QUIET, f" · {place} · {request}{model}"),
     ]
     if context.proof is None:
         yield [(QUIET, "An estimate: the client noted no request, so these are the messages of the transcript.")]

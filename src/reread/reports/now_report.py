@@ -144,15 +144,15 @@ class NowWatch:
         """Return what runs now; `touched` are the files that changed since, None if that is unknown."""
         clock = datetime.now(UTC)
         self._sweep(touched)
-        registered = [one for config in self._registries() for one in running_sessions(config)]
-        known = [one for one in registered if one.alive is not None or _is_recent(one, clock)]
-        entries = {one.session: one for one in sorted(known, key=_trust)}
+        registered = [(one, one.alive) for config in self._registries() for one in running_sessions(config)]
+        known = [(one, alive) for one, alive in registered if alive is not None or _is_recent(one, clock)]
+        entries = {one.session: (one, alive) for one, alive in sorted(known, key=_trust)}
         for id in self._seen - entries.keys():
             self._ended.setdefault(id, clock)
         self._seen |= entries.keys()
         self._died = {id: one for id, one in self._died.items() if _is_shown(one, clock)}
-        found = [live for one in entries.values() if (live := self._named(one, clock)) is not None]
-        found += self._unnamed(entries.keys(), {one.pid for one in registered if one.alive}, clock)
+        found = [live for one, alive in entries.values() if (live := self._named(one, alive, clock))]
+        found += self._unnamed(entries.keys(), {one.pid for one, alive in registered if alive}, clock)
         for path in self._open.keys() - {Path(one.path) for one in found if one.path is not None}:
             self._open.pop(path).close()
         return sorted((one for one in found if _is_shown(one, clock)), key=_order)
@@ -194,10 +194,10 @@ class NowWatch:
                 if session in self._open:
                     self._open[session].stale = True
 
-    def _named(self, entry: RunningSession, clock: datetime) -> LiveSession | None:
+    def _named(self, entry: RunningSession, alive: bool | None, clock: datetime) -> LiveSession | None:
         """Return a session that the registry names; None if it died so long ago that it need not be read."""
         self._ended.pop(entry.session, None)
-        path, alive = self._find(entry), entry.alive
+        path = self._find(entry)
         if alive is False and path is not None and _age(path, clock) > SHOWN[DIED]:
             return None
         session = self._session(path)
@@ -428,16 +428,13 @@ def _machine(folder: Path) -> str | None:
 
 def _is_recent(entry: RunningSession, clock: datetime) -> bool:
     """True if a client that cannot be asked from here has said something lately."""
-    return clock - _said(entry) <= ELSEWHERE
+    return entry.said is not None and clock - entry.said <= ELSEWHERE
 
 
-def _trust(entry: RunningSession) -> tuple[bool, datetime]:
+def _trust(known: tuple[RunningSession, bool | None]) -> tuple[bool, datetime]:
     """Order the entries of one session: a process that runs goes before one that does not, then the newest."""
-    return entry.alive is True, _said(entry)
-
-
-def _said(entry: RunningSession) -> datetime:
-    return entry.updated or entry.since or entry.started or datetime.min.replace(tzinfo=UTC)
+    entry, alive = known
+    return alive is True, entry.said or datetime.min.replace(tzinfo=UTC)
 
 
 def _age(path: Path, clock: datetime) -> timedelta:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 from reread.base.times import parse_span
@@ -36,14 +37,16 @@ def write_spending() -> None:
         ],
     }
     make_own_folder(cache_folder())
-    write_atomic(cache_folder() / SPENDING, [json.dumps(value).encode()])
+    write_atomic(Path(cache_file(SPENDING)), [json.dumps(value).encode()])
 
 
 def forget_spending() -> None:
-    """Forget what was written down, because budgets have changed; the next status line has it counted."""
-    (cache_folder() / SPENDING).unlink(missing_ok=True)
-    with suppress(FileNotFoundError):
-        os.utime(cache_folder() / MARK, (0, 0))
+    """Forget what was written down, because budgets have changed; the next status lines have it counted."""
+    for file in cache_folder().glob(SPENDING.format("*")):
+        file.unlink(missing_ok=True)
+    for mark in cache_folder().glob(MARK.format("*")):
+        with suppress(FileNotFoundError):
+            os.utime(mark, (0, 0))
 
 
 def rate_limits() -> dict[str, Any]:
@@ -59,7 +62,7 @@ def rate_limits() -> dict[str, Any]:
 def main() -> None:
     """Write down what is spent, unless another process counts it now."""
     make_own_folder(cache_folder())
-    mark = open_descriptor(cache_folder() / MARK, os.O_RDWR | os.O_CREAT)
+    mark = open_descriptor(Path(cache_file(MARK)), os.O_RDWR | os.O_CREAT)
     if lock(mark):  # the system releases it when this process ends
         write_spending()
 

@@ -12,8 +12,8 @@ import os
 import sys
 import time
 
-SPENDING, RATE_LIMITS = "spending.json", "rate-limits.json"
-MARK = "spending.counting"
+SPENDING, RATE_LIMITS = "spending-{}.json", "rate-limits-{}.json"
+MARK = "spending-{}.counting"
 """A file that is touched when counting starts, and locked until it ends."""
 FRESH_SECONDS = 60.0
 """How old what is written down, and the last start of a count, may be before it is counted again."""
@@ -76,7 +76,11 @@ def now_seconds() -> float:
 
 
 def cache_file(name: str) -> str:
-    """Return the path of a file in the folder for caches; `storage.user_paths` knows the same folder."""
+    """Return the path of a file in the folder for caches; `storage.user_paths` knows the same folder.
+
+    Each set of configuration folders has files of its own, with other sessions and limits.
+    """
+    name = name.format(_configs_key())
     given = os.environ.get("REREAD_CACHE")
     if given:
         return os.path.join(os.path.expanduser(given), name)
@@ -86,6 +90,17 @@ def cache_file(name: str) -> str:
     from reread.storage.user_paths import cache_folder
 
     return str(cache_folder() / name)
+
+
+def _configs_key() -> str:
+    """Return what tells the configuration folders of this environment from others."""
+    import zlib
+
+    given = os.environ.get("CLAUDE_CONFIG_DIR", "").split(",")
+    folders = [path.strip() for path in given if path.strip()]
+    folders = folders or ["~/.claude", os.environ.get("XDG_CONFIG_HOME") or "~/.config"]
+    paths = [os.path.abspath(os.path.expanduser(path)) for path in folders]
+    return f"{zlib.crc32(os.fsencode(','.join(paths))):08x}"
 
 
 def _values(given: dict[str, object], limits: dict[str, object]) -> dict[str, str]:

@@ -78,7 +78,7 @@ def activity_of(
     if alive is False:
         inferred = entry is None
         state = DIED if entry is not None or not over else ENDED
-        return Activity(state, last, call=call, inferred=inferred)
+        return Activity(state, last or (entry.said if entry else None), call=call, inferred=inferred)
     state = BY_STATUS.get(entry.status or "") if entry is not None else None
     if entry is not None and state is not None:
         waiting = state == WAITING
