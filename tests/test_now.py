@@ -10,6 +10,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -380,3 +381,13 @@ def test_states_are_counted_in_words(machines: Any) -> None:
     live = reread.now(root=machine.config)
     assert summary_text([]) == "0 running"
     assert summary_text(live) == "1 running"
+
+
+@needs_proc
+def test_a_process_is_dated_by_the_clock_as_it_is_now(monkeypatch: pytest.MonkeyPatch) -> None:
+    own = processes.process(os.getpid())
+    assert own is not None
+    started, clock = own.started, time.time
+    assert 0 <= clock() - started < 100_000
+    monkeypatch.setattr(time, "time", lambda: clock() + 3600)  # as if it had been set
+    assert started + 3590 < own.started < started + 3610

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import suppress
-from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -124,10 +124,9 @@ def _stat(pid: int) -> list[str]:
     return [field.decode("ascii", "replace") for field in fields] if len(fields) > 19 else []
 
 
-@cache
-def _boot_time() -> int:
-    lines = (PROC / "stat").read_text().splitlines()
-    return next((int(line.split()[1]) for line in lines if line.startswith("btime ")), 0)
+def _boot_time() -> float:
+    """Return when the machine was started, by its clock as it is now: it may have been set meanwhile."""
+    return time.time() - time.clock_gettime(time.CLOCK_BOOTTIME)
 
 
 def _runs_on_windows(pid: int) -> bool:  # os.kill would end it there
