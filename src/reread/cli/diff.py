@@ -35,7 +35,7 @@ def diff(ctx: click.Context, first: str, second: str | None, stat: bool, as_json
     reread diff 8c1f:0 8c1f:2 --stat
     reread diff d2a9@0 d2a9@1
     reread diff 8c1f:req4 8c1f:req5
-    reread diff 8c1f:a7a2:req1 8c1f:a7a2:req2
+    reread diff d2a9:ac60:req1 d2a9:ac60:req2
     reread diff 8c1f b90c --json
     """
     from reread.render.diff_table import difference_lines

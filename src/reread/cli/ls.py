@@ -120,7 +120,7 @@ def ls(
     \b
     reread ls --project . --since 7d
     reread ls --project harbor --grep login
-    reread ls --since tuesday --until thursday --flat
+    reread ls --since "last week" --until yesterday --flat
     reread ls --tool bash --errors --json
     reread ls --sort size -n 5
     reread ls --lines 1-5
