@@ -170,7 +170,7 @@ def test_tooltips_and_labels_show_what_is_invisible(tab: Tab, serve: Callable[..
     for place in PLACES:
         page.goto(f"{address.partition('?')[0]}#/{place}")
         if place in ("usage", "stats"):
-            page.get_by_text("All time").click()
+            page.get_by_role("button", name="All time").click()
         page.locator(PLACES[place]).first.wait_for()
         assert invisible_attributes(page) == []
 

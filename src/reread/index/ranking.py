@@ -222,10 +222,11 @@ class Ranker:
         """Yield the texts that have words with their signs: the index knows only the words, so they are read."""
         assert self._scope is not None
         seen: set[tuple[int, ...]] = set()
+        needed = [self._leaves[n] for n in self._needed] if self._strict else []  # fields stand among the words there
         for one in self._signs:
             count, literals = 0, _sign_literals(one.text)
             most = MOST_SIGNED if literals else MOST_DECODED
-            for text in self._best(self._scope.every([one]), count=most):
+            for text in self._best(self._scope.every([one, *needed]), count=most):
                 found = self._document(text, literals) if text.position not in seen else None
                 signs = self._count_signs(found)
                 if found is None or not signs:
