@@ -118,7 +118,7 @@ def test_what_is_there_is_continued_but_nothing_newer_or_other_is_replaced(first
             reread.resume("5e55", root=first)
         assert target.read_bytes() == state
     there(line(1), age=1)
-    with pytest.raises(Misuse, match="was written 1 seconds ago"):
+    with pytest.raises(Misuse, match="was written 1 second ago"):
         reread.resume("5e55", root=first)
     there(line(1))
     registry = machine.config / "sessions" / f"{os.getpid()}.json"

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from reread.base.format import size_text
+from reread.base.text import plural
 from reread.cli._options import SAMPLES, SESSION, json_option, merged_roots, refuse_with, root_options
 from reread.cli._output import print_json, print_notice
 from reread.cli._unmatched import exit_unmatched, unknown_projects
@@ -122,7 +123,9 @@ def _list(found: Sequence[Deletion]) -> None:
     from reread.render.sanitize import safe
 
     for one in found:
-        what = f"{len(one.files)} files" + (f", {len(one.lines)} lines of the history" if one.lines else "")
+        what = plural(len(one.files), "file") + (
+            f", {plural(len(one.lines), 'line')} of the history" if one.lines else ""
+        )
         left = "; kept copies stay, --kept deletes them, too" if one.kept else ""
         click.echo(safe(f"{one.session[:8]}  {one.title}  ({what}, {size_text(one.size)}{left})"), err=True)
 
@@ -138,9 +141,8 @@ def _say(found: Sequence[Deletion], verb: str, *, as_json: bool) -> None:
         if verb:
             undo = "; `reread delete --undo` restores it" if one.trash else ""
             left = "; kept copies are left, `--kept` deletes them, too" if one.kept else ""
-            click.echo(
-                safe(f"{verb} {one.session}  {one.title}  ({len(one.files)} files, {size_text(one.size)}{undo}{left})")
-            )
+            what = f"{plural(len(one.files), 'file')}, {size_text(one.size)}{undo}{left}"
+            click.echo(safe(f"{verb} {one.session}  {one.title}  ({what})"))
             continue
         click.echo(safe(f"{one.session}  {one.title}"))
         for path in one.files:

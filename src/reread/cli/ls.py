@@ -160,6 +160,7 @@ def ls(
 def _list_trash(*, as_json: bool) -> None:
     """List what was deleted, the last first."""
     from reread.base.format import date_text, size_text
+    from reread.base.text import plural
     from reread.handover.trash import trash
 
     found = trash()
@@ -170,7 +171,7 @@ def _list_trash(*, as_json: bool) -> None:
 
     for entry in found:
         prompts = sum(len(removed.places) for removed in entry.lines)
-        what = f"{len(entry.files)} files" + (f", {prompts} prompts" if prompts else "")
+        what = plural(len(entry.files), "file") + (f", {plural(prompts, 'prompt')}" if prompts else "")
         when, size = date_text(entry.deleted), size_text(entry.size)
         click.echo(safe(f"{entry.session[:8]}  {when}  {size:>9}  {entry.title}  {entry.project}  {what}"))
     if not found:

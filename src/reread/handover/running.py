@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
+from reread.base.text import plural
 from reread.disk.layout import CONVERSATIONS
 from reread.disk.registry import running_sessions
 from reread.storage.lock import lock
@@ -26,7 +27,7 @@ def running(session: str, config: Path, files: Iterable[str | Path] = ()) -> str
         with suppress(OSError):
             age = time.time() - os.stat(file).st_mtime  # noqa: PTH116
             if -JUST_WRITTEN < age < JUST_WRITTEN:
-                return f"{file} was written {max(0, age):.0f} seconds ago"
+                return f"{file} was written {plural(round(max(0, age)), 'second')} ago"
         if CONVERSATIONS in Path(file).parts and _is_locked(file):
             return f"{file} is being captured"
     return ""
