@@ -809,9 +809,9 @@ export interface StreamAssistant extends StreamCommon {
 /** The progress of logging in. */
 export interface StreamAuthStatus extends StreamCommon {
   type: "auth_status";
+  error?: string | null;
   isAuthenticating?: boolean | null;
   output?: string[] | null;
-  error?: string | null;
 }
 
 /** The fields of every message. */
@@ -950,10 +950,10 @@ export interface StreamSystem extends StreamCommon {
 /** A failed API request that is retried, in a stream. */
 export interface StreamSystemApiRetry extends StreamSystem {
   subtype: "api_retry";
+  error?: string | null;
   attempt?: number | null;
   max_retries?: number | null;
   retry_delay_ms?: number | null;
-  error?: string | null;
   error_status?: number | null;
   no_response?: Record<string, unknown> | null;
 }
@@ -997,9 +997,9 @@ export interface StreamSystemElicitationComplete extends StreamSystem {
 /** Files that were uploaded. */
 export interface StreamSystemFilesPersisted extends StreamSystem {
   subtype: "files_persisted";
+  processed_at?: string | null;
   files?: PersistedFile[] | null;
   failed?: PersistedFile[] | null;
-  processed_at?: string | null;
 }
 
 /** The output of a running hook. */
@@ -1022,8 +1022,8 @@ export interface StreamSystemHookResponse extends StreamSystem {
   output?: string | null;
   stdout?: string | null;
   stderr?: string | null;
-  exit_code?: number | null;
   outcome?: string | null;
+  exit_code?: number | null;
 }
 
 /** A hook that started. */
@@ -1037,10 +1037,10 @@ export interface StreamSystemHookStarted extends StreamSystem {
 /** A message to the user. */
 export interface StreamSystemInformational extends StreamSystem {
   subtype: "informational";
-  preventContinuation?: boolean | null;
-  promptSubmitEnding?: PromptSubmitEnding | null;
   tool_use_id?: string | null;
   tag?: string | null;
+  preventContinuation?: boolean | null;
+  promptSubmitEnding?: PromptSubmitEnding | null;
   prevent_continuation?: boolean | null;
   prompt_submit_outcome?: PromptOutcome | null;
 }
@@ -1219,9 +1219,9 @@ export interface StreamSystemTaskUpdated extends StreamSystem {
 /** How much the model has thought so far. */
 export interface StreamSystemThinkingTokens extends StreamSystem {
   subtype: "thinking_tokens";
+  user_message_uuid?: string | null;
   estimated_tokens?: number | null;
   estimated_tokens_delta?: number | null;
-  user_message_uuid?: string | null;
 }
 
 /** A remote worker that is shutting down. */
@@ -1235,10 +1235,10 @@ export interface StreamToolProgress extends StreamCommon {
   type: "tool_progress";
   tool_use_id?: string | null;
   tool_name?: string | null;
-  elapsed_time_seconds?: number | null;
   task_id?: string | null;
-  heartbeat?: boolean | null;
   subagent_type?: string | null;
+  elapsed_time_seconds?: number | null;
+  heartbeat?: boolean | null;
   subagent_retry?: Record<string, unknown> | null;
 }
 

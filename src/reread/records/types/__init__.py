@@ -1,8 +1,8 @@
 """One struct for every type of record that Claude Code writes or prints, in the native format.
 
 Field names are those of the file, every field is optional, and a value of another type than declared is kept as
-written. A new type is one struct, a subclass of `TreeRecord`, `StateRecord`, `StreamRecord`, `System` or one of the
-payloads; `register_structs` finds it.
+written. A new type is one row with `declare` or, where other modules name it or a field needs explaining, one struct:
+a subclass of `TreeRecord`, `StateRecord`, `StreamRecord`, `System` or one of the payloads; `register_structs` finds it.
 """
 
 # ruff: noqa: F403, F405

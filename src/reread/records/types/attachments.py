@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Annotated, Any, TypeAlias
 
 from msgspec import Meta, field
 
 from reread.records.blocks import BlockPart, Content, Number
 from reread.records.types.api import ToolDefinition
-from reread.records.types.base import AttachmentPayload, TreeRecord
+from reread.records.types.base import AttachmentPayload, TreeRecord, declare
 from reread.records.types.messages import Origin
 from reread.records.types.registry import ATTACHMENTS, PAYLOADS
 
@@ -137,332 +138,121 @@ class QueuedCommandAttachment(AttachmentPayload, frozen=True, kw_only=True):
     usage: QueuedUsage | None = None
 
 
-class TotalTokensReminderAttachment(AttachmentPayload, frozen=True, kw_only=True):
-    """How much context is left."""
-
-    type: str = "total_tokens_reminder"
-    text: str | None = None
-
-
-class SilentTurnReminderAttachment(AttachmentPayload, frozen=True, kw_only=True):
-    """A reminder to answer."""
-
-    type: str = "silent_turn_reminder"
-    text: str | None = None
-
-
-class CriticalSystemReminderAttachment(AttachmentPayload, frozen=True, kw_only=True):
-    """A reminder that the client repeats with each prompt."""
-
-    type: str = "critical_system_reminder"
-    content: str | None = None
-
-
-class TaskReminderAttachment(AttachmentPayload, frozen=True, kw_only=True):
-    """The open tasks."""
-
-    type: str = "task_reminder"
-    content: Any = None
-    itemCount: int | None = None
-
-
-class TodoReminderAttachment(AttachmentPayload, frozen=True, kw_only=True):
-    """The open to-dos."""
-
-    type: str = "todo_reminder"
-    content: Any = None
-    itemCount: int | None = None
-
-
-class DeferredToolsDeltaAttachment(AttachmentPayload, frozen=True, kw_only=True):
-    """Changes to the tools that a tool search can find."""
-
-    type: str = "deferred_tools_delta"
-    addedNames: list[str] | None = None
-    addedLines: list[str] | None = None
-    removedNames: list[str] | None = None
-    readdedNames: list[str] | None = None
-    wireHiddenNames: list[str] | None = None
-    pendingMcpServers: list[Any] | None = None
-    needsAuthMcpServers: list[Any] | None = None
-    failedMcpServers: list[Any] | None = None
-
-
-class DeferredToolsRecordAttachment(AttachmentPayload, frozen=True, kw_only=True):
-    """Tools that were loaded."""
-
-    type: str = "deferred_tools_record"
-    entries: list[ToolDefinition] | None = None
-
-
-class SkillListingAttachment(AttachmentPayload, frozen=True, kw_only=True):
-    """The available skills."""
-
-    type: str = "skill_listing"
-    content: str | None = None
-    skillCount: int | None = None
-    isInitial: bool | None = None
-    names: list[str] | None = None
-    digests: list[str] | None = None
-
-
-class InvokedSkillsAttachment(AttachmentPayload, frozen=True, kw_only=True):
-    """The skills that were used."""
-
-    type: str = "invoked_skills"
-    skills: list[Any] | None = None
-
-
-class AgentListingDeltaAttachment(AttachmentPayload, frozen=True, kw_only=True):
-    """Changes to the available agent types."""
-
-    type: str = "agent_listing_delta"
-    addedTypes: list[str] | None = None
-    addedLines: list[str] | None = None
-    removedTypes: list[str] | None = None
-    builtInTypes: list[str] | None = None
-    builtInPluginTypes: list[str] | None = None
-    isInitial: bool | None = None
-    showConcurrencyNote: bool | None = None
-
-
-class McpInstructionsDeltaAttachment(AttachmentPayload, frozen=True, kw_only=True):
-    """Changes to the instructions of MCP servers."""
-
-    type: str = "mcp_instructions_delta"
-    addedNames: list[str] | None = None
-    addedBlocks: list[str] | None = None
-    removedNames: list[str] | None = None
-
-
-class StructuredOutputAttachment(AttachmentPayload, frozen=True, kw_only=True):
-    """An answer that follows a given schema."""
-
-    type: str = "structured_output"
-    data: Any = None
-    toolUseID: str | None = None
-
-
-class AutoModeAttachment(AttachmentPayload, frozen=True, kw_only=True):
-    """The settings of auto mode."""
-
-    type: str = "auto_mode"
-    autoModeConsentFlow: bool | None = None
-    bashFirst: bool | None = None
-    bashFirstSteer: str | None = None
-    steerOnly: bool | None = None
-    bypass: bool | None = None
-    finishExposedWork: bool | None = None
-
-
-class PlanModeAttachment(AttachmentPayload, frozen=True, kw_only=True):
-    """Plan mode is on."""
-
-    type: str = "plan_mode"
-    reminderType: str | None = None
-    isSubAgent: bool | None = None
-    planFilePath: str | None = None
-    planExists: bool | None = None
-
-
-class PlanModeExitAttachment(AttachmentPayload, frozen=True, kw_only=True):
-    """Plan mode is off."""
-
-    type: str = "plan_mode_exit"
-    planFilePath: str | None = None
-    planExists: bool | None = None
-
-
-class UltraEffortEnterAttachment(AttachmentPayload, frozen=True, kw_only=True):
-    """Maximum effort is on."""
-
-    type: str = "ultra_effort_enter"
-    reminderType: str | None = None
-
-
-class CommandPermissionsAttachment(AttachmentPayload, frozen=True, kw_only=True):
-    """The tools that a slash command may use."""
-
-    type: str = "command_permissions"
-    allowedTools: list[str] | None = None
-
-
-class UnknownCommandFallbackAttachment(AttachmentPayload, frozen=True, kw_only=True):
-    """A slash command that does not exist."""
-
-    type: str = "unknown_command_fallback"
-    commandName: str | None = None
-    availableCommandCount: int | None = None
-    availableCommandNames: list[str] | None = None
-
-
-class FileAttachment(AttachmentPayload, frozen=True, kw_only=True):
-    """A file that was mentioned."""
-
-    type: str = "file"
-    filename: str | None = None
-    displayPath: str | None = None
-    content: FileContent | None = None
-    savedCopyFraming: Framing | None = None
-
-
-class DirectoryAttachment(AttachmentPayload, frozen=True, kw_only=True):
-    """A folder that was mentioned."""
-
-    type: str = "directory"
-    path: str | None = None
-    displayPath: str | None = None
-    content: str | None = None
-
-
-class CompactFileReferenceAttachment(AttachmentPayload, frozen=True, kw_only=True):
-    """A file too large to be included again after a compaction."""
-
-    type: str = "compact_file_reference"
-    filename: str | None = None
-    displayPath: str | None = None
-
-
-class EditedTextFileAttachment(AttachmentPayload, frozen=True, kw_only=True):
-    """A file that changed on disk."""
-
-    type: str = "edited_text_file"
-    filename: str | None = None
-    snippet: str | None = None
-
-
-class NestedMemoryAttachment(AttachmentPayload, frozen=True, kw_only=True):
-    """A memory file of a subfolder."""
-
-    type: str = "nested_memory"
-    path: str | None = None
-    displayPath: str | None = None
-    content: Any = None
-
-
-class InstructionsAttachment(AttachmentPayload, frozen=True, kw_only=True):
-    """The memory files in effect."""
-
-    type: str = "instructions"
-    files: list[Instruction] | None = None
-
-
-class OpenedFileInIdeAttachment(AttachmentPayload, frozen=True, kw_only=True):
-    """The file open in the editor."""
-
-    type: str = "opened_file_in_ide"
-    filename: str | None = None
-
-
-class SelectedLinesInIdeAttachment(AttachmentPayload, frozen=True, kw_only=True):
-    """The lines selected in the editor."""
-
-    type: str = "selected_lines_in_ide"
-    ideName: str | None = None
-    lineStart: int | None = None
-    lineEnd: int | None = None
-    filename: str | None = None
-    content: str | None = None
-    displayPath: str | None = None
-
-
-class DiagnosticsAttachment(AttachmentPayload, frozen=True, kw_only=True):
-    """Diagnostics from the editor."""
-
-    type: str = "diagnostics"
-    files: list[Any] | None = None
-    isNew: bool | None = None
-
-
-class ReadTruncationNoticeAttachment(AttachmentPayload, frozen=True, kw_only=True):
-    """A file of which only a part was read."""
-
-    type: str = "read_truncation_notice"
-    banner: str | None = None
-    toolUseID: str | None = None
-
-
-class MaxTurnsReachedAttachment(AttachmentPayload, frozen=True, kw_only=True):
-    """The turn limit was reached."""
-
-    type: str = "max_turns_reached"
-    maxTurns: int | None = None
-    turnCount: int | None = None
-    exitCommitted: bool | None = None
-
-
-class BudgetUsdAttachment(AttachmentPayload, frozen=True, kw_only=True):
-    """The budget, and how much of it is spent."""
-
-    type: str = "budget_usd"
-    used: Number | None = None
-    total: Number | None = None
-    remaining: Number | None = None
-
-
-class DateAttachment(AttachmentPayload, frozen=True, kw_only=True):
-    """Today's date."""
-
-    type: str = "date"
-    date: str | None = None
-
-
-class DateChangeAttachment(AttachmentPayload, frozen=True, kw_only=True):
-    """The date changed."""
-
-    type: str = "date_change"
-    newDate: str | None = None
-
-
-class EnvironmentAttachment(AttachmentPayload, frozen=True, kw_only=True):
-    """The environment of the session."""
-
-    type: str = "environment"
-    snapshot: Environment | None = None
-    changes: list[EnvironmentChange] | None = None
-
-
-class ModelAttachment(AttachmentPayload, frozen=True, kw_only=True):
-    """The model in use."""
-
-    type: str = "model"
-    identity: ModelIdentity | None = None
-    text: str | None = None
-
-
-class PromptSnapshotAttachment(AttachmentPayload, frozen=True, kw_only=True):
-    """The system prompt and the tools."""
-
-    type: str = "prompt_snapshot"
-    systemPrompt: str | list[str] | None = None
-    tools: list[ToolDefinition] | None = None
-    cliPrefix: str | None = None
-    contextRendering: str | None = None
-    echoWireToolInputs: bool | None = None
-    inlineTools: bool | None = None
-    keptReminders: bool | None = None
-    reminderFold: bool | None = None
-    systemTurns: bool | None = None
-    toolChangeHeader: bool | None = None
-
-
-class SessionContextAttachment(AttachmentPayload, frozen=True, kw_only=True):
-    """Context about the project."""
-
-    type: str = "session_context"
-    context: dict[str, Any] | None = None
-
-
-class RemoteSessionChangeAttachment(AttachmentPayload, frozen=True, kw_only=True):
-    """How to sign commits and pull requests."""
-
-    type: str = "remote_session_change"
-    commit: str | None = None
-    pr: str | None = None
-    url: str | None = None
-    managedCommit: bool | None = None
-    managedPr: bool | None = None
-    sendUserFileHint: bool | None = None
+_attachment = partial(declare, AttachmentPayload, __name__)
+_attachment("total_tokens_reminder", "How much context is left.", "text")
+_attachment("silent_turn_reminder", "A reminder to answer.", "text")
+_attachment("critical_system_reminder", "A reminder that the client repeats with each prompt.", "content")
+_attachment("task_reminder", "The open tasks.", content=Any, itemCount=int)
+_attachment("todo_reminder", "The open to-dos.", content=Any, itemCount=int)
+_attachment(
+    "deferred_tools_delta",
+    "Changes to the tools that a tool search can find.",
+    addedNames=list[str],
+    addedLines=list[str],
+    removedNames=list[str],
+    readdedNames=list[str],
+    wireHiddenNames=list[str],
+    pendingMcpServers=list[Any],
+    needsAuthMcpServers=list[Any],
+    failedMcpServers=list[Any],
+)
+_attachment("deferred_tools_record", "Tools that were loaded.", entries=list[ToolDefinition])
+_attachment(
+    "skill_listing",
+    "The available skills.",
+    "content",
+    skillCount=int,
+    isInitial=bool,
+    names=list[str],
+    digests=list[str],
+)
+_attachment("invoked_skills", "The skills that were used.", skills=list[Any])
+_attachment(
+    "agent_listing_delta",
+    "Changes to the available agent types.",
+    addedTypes=list[str],
+    addedLines=list[str],
+    removedTypes=list[str],
+    builtInTypes=list[str],
+    builtInPluginTypes=list[str],
+    isInitial=bool,
+    showConcurrencyNote=bool,
+)
+_attachment(
+    "mcp_instructions_delta",
+    "Changes to the instructions of MCP servers.",
+    addedNames=list[str],
+    addedBlocks=list[str],
+    removedNames=list[str],
+)
+_attachment("structured_output", "An answer that follows a given schema.", "toolUseID", data=Any)
+_attachment(
+    "auto_mode",
+    "The settings of auto mode.",
+    "bashFirstSteer",
+    autoModeConsentFlow=bool,
+    bashFirst=bool,
+    steerOnly=bool,
+    bypass=bool,
+    finishExposedWork=bool,
+)
+_attachment("plan_mode", "Plan mode is on.", "reminderType planFilePath", isSubAgent=bool, planExists=bool)
+_attachment("plan_mode_exit", "Plan mode is off.", "planFilePath", planExists=bool)
+_attachment("ultra_effort_enter", "Maximum effort is on.", "reminderType")
+_attachment("command_permissions", "The tools that a slash command may use.", allowedTools=list[str])
+_attachment(
+    "unknown_command_fallback",
+    "A slash command that does not exist.",
+    "commandName",
+    availableCommandCount=int,
+    availableCommandNames=list[str],
+)
+_attachment("file", "A file that was mentioned.", "filename displayPath", content=FileContent, savedCopyFraming=Framing)
+_attachment("directory", "A folder that was mentioned.", "path displayPath content")
+_attachment(
+    "compact_file_reference", "A file too large to be included again after a compaction.", "filename displayPath"
+)
+_attachment("edited_text_file", "A file that changed on disk.", "filename snippet")
+_attachment("nested_memory", "A memory file of a subfolder.", "path displayPath", content=Any)
+_attachment("instructions", "The memory files in effect.", files=list[Instruction])
+_attachment("opened_file_in_ide", "The file open in the editor.", "filename")
+_attachment(
+    "selected_lines_in_ide",
+    "The lines selected in the editor.",
+    "ideName filename content displayPath",
+    lineStart=int,
+    lineEnd=int,
+)
+_attachment("diagnostics", "Diagnostics from the editor.", files=list[Any], isNew=bool)
+_attachment("read_truncation_notice", "A file of which only a part was read.", "banner toolUseID")
+_attachment("max_turns_reached", "The turn limit was reached.", maxTurns=int, turnCount=int, exitCommitted=bool)
+_attachment("budget_usd", "The budget, and how much of it is spent.", used=Number, total=Number, remaining=Number)
+_attachment("date", "Today's date.", "date")
+_attachment("date_change", "The date changed.", "newDate")
+_attachment("environment", "The environment of the session.", snapshot=Environment, changes=list[EnvironmentChange])
+_attachment("model", "The model in use.", "text", identity=ModelIdentity)
+_attachment(
+    "prompt_snapshot",
+    "The system prompt and the tools.",
+    "cliPrefix contextRendering",
+    systemPrompt=str | list[str],
+    tools=list[ToolDefinition],
+    echoWireToolInputs=bool,
+    inlineTools=bool,
+    keptReminders=bool,
+    reminderFold=bool,
+    systemTurns=bool,
+    toolChangeHeader=bool,
+)
+_attachment("session_context", "Context about the project.", context=dict[str, Any])
+_attachment(
+    "remote_session_change",
+    "How to sign commits and pull requests.",
+    "commit pr url",
+    managedCommit=bool,
+    managedPr=bool,
+    sendUserFileHint=bool,
+)
 
 
 BARE_ATTACHMENTS = (

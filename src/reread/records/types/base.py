@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Annotated, Any, TypeAlias
 
-from msgspec import Meta, Struct
+from msgspec import Meta, Struct, defstruct
 
-from reread.records.blocks import BlockPart, Name, Needed, Number
+from reread.records.blocks import BlockPart, Content, Name, Needed, Number
 
 NestedEntry: TypeAlias = Annotated[Any, Meta(extra={"contains": "entry"})]
 """A record or a list of records inside another record, as written."""
@@ -159,3 +160,34 @@ class System(TreeRecord, frozen=True, kw_only=True):
     content: str | None = None
     level: str | None = None
     toolUseID: str | None = None
+
+
+_NAMES = {AttachmentPayload: "Attachment", ProgressPayload: "Progress", EventPayload: "Event"}
+"""The last word of the names of payloads, by their base."""
+
+
+def declare(base: type[Struct], module: str, kind: str, meaning: str, texts: str = "", /, **fields: Any) -> None:
+    """Add a struct that only states fields: its type or subtype, its meaning, the fields with text, and all others.
+
+    Its name follows from its type: `system/away_summary` is `SystemAwaySummary`. Like any class, it is an attribute of
+    its module, by which a pickle finds it.
+    """
+    words = "".join(word[:1].upper() + word[1:] for word in kind.replace("-", "_").split("_"))
+    ending = next((ending for family, ending in _NAMES.items() if issubclass(base, family)), "")
+    name = f"System{words}" if base is System else words.removesuffix(ending) + ending
+    fields = dict.fromkeys(texts.split(), str) | fields
+    optional = [(key, one if one in (Any, Content, NestedEntry) else one | None, None) for key, one in fields.items()]
+    tag = ("subtype", str | None, kind) if base is System else ("type", str, kind)
+    setattr(
+        sys.modules[module],
+        name,
+        defstruct(
+            name,
+            [tag, *optional],
+            bases=(base,),
+            module=module,
+            namespace={"__doc__": meaning},
+            frozen=True,
+            kw_only=True,
+        ),
+    )

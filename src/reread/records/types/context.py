@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from reread.records.blocks import BlockPart, Content, Number
-from reread.records.types.base import AttachmentPayload
+from reread.records.types.base import AttachmentPayload, declare
 
 
 class ContextSection(BlockPart, frozen=True, kw_only=True):
@@ -40,332 +41,109 @@ class WithheldFile(BlockPart, frozen=True, kw_only=True):
     reason: str | None = None
 
 
-class AccountMemoryRecall(AttachmentPayload, frozen=True, kw_only=True):
-    """The memories of the account that fit a prompt."""
-
-    type: str = "account_memory_recall"
-    content: str | None = None
-
-
-class AdvisorTool(AttachmentPayload, frozen=True, kw_only=True):
-    """Whether the model may ask an advisor."""
-
-    type: str = "advisor_tool"
-    available: bool | None = None
-    abbreviated: bool | None = None
-    model: str | None = None
-    toolChange: str | None = None
-    byBase: bool | None = None
-
-
-class ArtifactOpeningPrefetch(AttachmentPayload, frozen=True, kw_only=True):
-    """An artifact that a session opens with."""
-
-    type: str = "artifact_opening_prefetch"
-    content: str | None = None
-    kind: str | None = None
-    slug: str | None = None
-
-
-class AtMentionReference(AttachmentPayload, frozen=True, kw_only=True):
-    """Files that a prompt mentions and that were not read for it."""
-
-    type: str = "at_mention_reference"
-    mentions: list[str] | None = None
-    arePdfsToReadPlainly: bool | None = None
-    unread: str | None = None
-
-
-class ClaudeAppNotice(AttachmentPayload, frozen=True, kw_only=True):
-    """The app that a prompt came from."""
-
-    type: str = "claude_app_notice"
-    lines: list[str] | None = None
-    app: str | None = None
-
-
-class ContextSections(AttachmentPayload, frozen=True, kw_only=True):
-    """Context that the host of a session gives."""
-
-    type: str = "context_sections"
-    sections: list[ContextSection] | None = None
-
-
-class CoordinatorContext(AttachmentPayload, frozen=True, kw_only=True):
-    """The instructions of a coordinating session; empty once it no longer coordinates."""
-
-    type: str = "coordinator_context"
-    content: str | None = None
-    changed: bool | None = None
-
-
-class CredentialOrg(AttachmentPayload, frozen=True, kw_only=True):
-    """The organization whose credentials are used."""
-
-    type: str = "credential_org"
-    organizationUuid: str | None = None
-
-
-class DynamicSkill(AttachmentPayload, frozen=True, kw_only=True):
-    """Skills that were found in a folder."""
-
-    type: str = "dynamic_skill"
-    skillDir: str | None = None
-    skillNames: list[str] | None = None
-    displayPath: str | None = None
-
-
-class EditedImageFile(AttachmentPayload, frozen=True, kw_only=True):
-    """An image that was changed outside the conversation."""
-
-    type: str = "edited_image_file"
-    filename: str | None = None
-    content: Any = None
-
-
-class InlinedImagePaths(AttachmentPayload, frozen=True, kw_only=True):
-    """Where the images of a prompt are."""
-
-    type: str = "inlined_image_paths"
-    paths: list[str] | None = None
-    names: list[Any] | None = None
-
-
-class InstructionFilesNotLoaded(AttachmentPayload, frozen=True, kw_only=True):
-    """Instruction files of the project that were not loaded."""
-
-    type: str = "instruction_files_not_loaded"
-    paths: list[str] | None = None
-
-
-class McpDroppedToolsDelta(AttachmentPayload, frozen=True, kw_only=True):
-    """Tools of MCP servers that cannot be used."""
-
-    type: str = "mcp_dropped_tools_delta"
-    addedEntries: list[Any] | None = None
-    addedLines: list[str] | None = None
-    removedEntries: list[Any] | None = None
-
-
-class McpResourceMention(AttachmentPayload, frozen=True, kw_only=True):
-    """A resource of an MCP server that a prompt mentions."""
-
-    type: str = "mcp_resource"
-    server: str | None = None
-    uri: str | None = None
-    name: str | None = None
-    description: str | None = None
-    content: Any = None
-    displayText: str | None = None
-
-
-class MemoryUpdate(AttachmentPayload, frozen=True, kw_only=True):
-    """Memory that changed during the session."""
-
-    type: str = "memory_update"
-    source: str | None = None
-    summary: str | None = None
-    paths: list[str] | None = None
-    inContextPaths: list[str] | None = None
-
-
-class MessagePdfReads(AttachmentPayload, frozen=True, kw_only=True):
-    """Documents that were read for a prompt."""
-
-    type: str = "message_pdf_reads"
-    reads: list[PdfRead] | None = None
-
-
-class OutputTokenUsage(AttachmentPayload, frozen=True, kw_only=True):
-    """How many tokens were written."""
-
-    type: str = "output_token_usage"
-    turn: Number | None = None
-    session: Number | None = None
-    budget: Number | None = None
-
-
-class PdfReference(AttachmentPayload, frozen=True, kw_only=True):
-    """A document that a prompt mentions and that is too large to be read whole."""
-
-    type: str = "pdf_reference"
-    filename: str | None = None
-    pageCount: int | None = None
-    fileSize: int | None = None
-    displayPath: str | None = None
-    stillArriving: bool | None = None
-    wholeRefusedByModel: Any = None
-    modelReadsByPage: Any = None
-
-
-class PlanFileReference(AttachmentPayload, frozen=True, kw_only=True):
-    """A plan that was made before a compaction."""
-
-    type: str = "plan_file_reference"
-    planFilePath: str | None = None
-    planContent: str | None = None
-
-
-class PrefixDelta(AttachmentPayload, frozen=True, kw_only=True):
-    """A change of the context that comes first."""
-
-    type: str = "prefix_delta"
-    text: str | None = None
-
-
-class Proactivity(AttachmentPayload, frozen=True, kw_only=True):
-    """How far the model may act without being asked."""
-
-    type: str = "proactivity"
-    status: str | None = None
-    level: Any = None
-    tools: dict[str, Any] | None = None
-
-
-class ProjectDocReads(AttachmentPayload, frozen=True, kw_only=True):
-    """Documents of a project that were read."""
-
-    type: str = "project_doc_reads"
-    reads: list[ReadProjectDoc] | None = None
-    form: str | None = None
-
-
-class ProjectsThreadAsk(AttachmentPayload, frozen=True, kw_only=True):
-    """A question that a thread of a project waits for."""
-
-    type: str = "projects_thread_ask"
-    call: Any = None
-
-
-class PromptRenderPoint(AttachmentPayload, frozen=True, kw_only=True):
-    """Where the system prompt was made anew."""
-
-    type: str = "prompt_render_point"
-    cause: str | None = None
-
-
-class ReplMcpNeedsAuth(AttachmentPayload, frozen=True, kw_only=True):
-    """MCP servers that want a login."""
-
-    type: str = "repl_mcp_needs_auth"
-    servers: list[Any] | None = None
-
-
-class SecondaryReminderSent(AttachmentPayload, frozen=True, kw_only=True):
-    """A reminder that was sent with a request."""
-
-    type: str = "secondary_reminder_sent"
-    text: str | None = None
-    clearAt: str | None = None
-
-
-class SelectedLinesInDiff(AttachmentPayload, frozen=True, kw_only=True):
-    """Lines that were selected in the view of changes."""
-
-    type: str = "selected_lines_in_diff"
-    lineCount: int | None = None
-    content: str | None = None
-    filePath: str | None = None
-    mayHoldDownload: bool | None = None
-
-
-class SessionCronCarry(AttachmentPayload, frozen=True, kw_only=True):
-    """Scheduled tasks that a resumed session takes along."""
-
-    type: str = "session_cron_carry"
-    tasks: list[Any] | None = None
-    otherArmed: list[Any] | None = None
-    wakeup: Any = None
-    tickPrompt: Any = None
-    tickPlugin: Any = None
-
-
-class SkillMention(AttachmentPayload, frozen=True, kw_only=True):
-    """A skill that a prompt names."""
-
-    type: str = "skill_mention"
-    skillName: str | None = None
-
-
-class TeammateShutdownBatch(AttachmentPayload, frozen=True, kw_only=True):
-    """Teammates that were shut down together."""
-
-    type: str = "teammate_shutdown_batch"
-    count: int | None = None
-
-
-class ThreadState(AttachmentPayload, frozen=True, kw_only=True):
-    """When the person wrote last, and how many replies there were since."""
-
-    type: str = "thread_state"
-    sinceUser: str | None = None
-    repliesSinceUser: int | None = None
-
-
-class TokenUsage(AttachmentPayload, frozen=True, kw_only=True):
-    """How many tokens of the context are used."""
-
-    type: str = "token_usage"
-    used: Number | None = None
-    total: Number | None = None
-    remaining: Number | None = None
-
-
-class ToolHostsCorrection(AttachmentPayload, frozen=True, kw_only=True):
-    """A change of the computers on which tools run."""
-
-    type: str = "tool_hosts_correction"
-    lines: list[str] | None = None
-
-
-class ToolHostsNotice(AttachmentPayload, frozen=True, kw_only=True):
-    """The computers on which tools run."""
-
-    type: str = "tool_hosts_notice"
-    lines: list[str] | None = None
-
-
-class ToolResultsCut(AttachmentPayload, frozen=True, kw_only=True):
-    """Results that the model no longer sees."""
-
-    type: str = "tool_results_cut"
-    callIds: list[str] | None = None
-    standIn: str | None = None
-    roughTokens: Number | None = None
-
-
-class WidgetContextHint(AttachmentPayload, frozen=True, kw_only=True):
-    """Views that the person has open."""
-
-    type: str = "widget_context_hint"
-    views: list[Any] | None = None
-    moreViews: int | None = None
-
-
-class WithheldMemory(AttachmentPayload, frozen=True, kw_only=True):
-    """Memory files that were not loaded."""
-
-    type: str = "withheld_memory"
-    entries: list[WithheldFile] | None = None
-    by: str | None = None
-
-
-class ElapsedTimeReminder(AttachmentPayload, frozen=True, kw_only=True):
-    """How long a turn has taken."""
-
-    type: str = "elapsed_time_reminder"
-    text: str | None = None
-
-
-class LinkedPluginToolsNote(AttachmentPayload, frozen=True, kw_only=True):
-    """Instructions for a plug-in's tools on another computer."""
-
-    type: str = "linked_plugin_tools_note"
-    text: str | None = None
-
-
-class OutputLimitNote(AttachmentPayload, frozen=True, kw_only=True):
-    """How much the model may write."""
-
-    type: str = "output_limit_note"
-    text: str | None = None
+_attachment = partial(declare, AttachmentPayload, __name__)
+_attachment("account_memory_recall", "The memories of the account that fit a prompt.", "content")
+_attachment(
+    "advisor_tool",
+    "Whether the model may ask an advisor.",
+    "model toolChange",
+    available=bool,
+    abbreviated=bool,
+    byBase=bool,
+)
+_attachment("artifact_opening_prefetch", "An artifact that a session opens with.", "content kind slug")
+_attachment(
+    "at_mention_reference",
+    "Files that a prompt mentions and that were not read for it.",
+    "unread",
+    mentions=list[str],
+    arePdfsToReadPlainly=bool,
+)
+_attachment("claude_app_notice", "The app that a prompt came from.", "app", lines=list[str])
+_attachment("context_sections", "Context that the host of a session gives.", sections=list[ContextSection])
+_attachment(
+    "coordinator_context",
+    "The instructions of a coordinating session; empty once it no longer coordinates.",
+    "content",
+    changed=bool,
+)
+_attachment("credential_org", "The organization whose credentials are used.", "organizationUuid")
+_attachment("dynamic_skill", "Skills that were found in a folder.", "skillDir displayPath", skillNames=list[str])
+_attachment("edited_image_file", "An image that was changed outside the conversation.", "filename", content=Any)
+_attachment("inlined_image_paths", "Where the images of a prompt are.", paths=list[str], names=list[Any])
+_attachment("instruction_files_not_loaded", "Instruction files of the project that were not loaded.", paths=list[str])
+_attachment(
+    "mcp_dropped_tools_delta",
+    "Tools of MCP servers that cannot be used.",
+    addedEntries=list[Any],
+    addedLines=list[str],
+    removedEntries=list[Any],
+)
+_attachment(
+    "mcp_resource",
+    "A resource of an MCP server that a prompt mentions.",
+    "server uri name description displayText",
+    content=Any,
+)
+_attachment(
+    "memory_update",
+    "Memory that changed during the session.",
+    "source summary",
+    paths=list[str],
+    inContextPaths=list[str],
+)
+_attachment("message_pdf_reads", "Documents that were read for a prompt.", reads=list[PdfRead])
+_attachment("output_token_usage", "How many tokens were written.", turn=Number, session=Number, budget=Number)
+_attachment(
+    "pdf_reference",
+    "A document that a prompt mentions and that is too large to be read whole.",
+    "filename displayPath",
+    pageCount=int,
+    fileSize=int,
+    stillArriving=bool,
+    wholeRefusedByModel=Any,
+    modelReadsByPage=Any,
+)
+_attachment("plan_file_reference", "A plan that was made before a compaction.", "planFilePath planContent")
+_attachment("prefix_delta", "A change of the context that comes first.", "text")
+_attachment("proactivity", "How far the model may act without being asked.", "status", level=Any, tools=dict[str, Any])
+_attachment("project_doc_reads", "Documents of a project that were read.", "form", reads=list[ReadProjectDoc])
+_attachment("projects_thread_ask", "A question that a thread of a project waits for.", call=Any)
+_attachment("prompt_render_point", "Where the system prompt was made anew.", "cause")
+_attachment("repl_mcp_needs_auth", "MCP servers that want a login.", servers=list[Any])
+_attachment("secondary_reminder_sent", "A reminder that was sent with a request.", "text clearAt")
+_attachment(
+    "selected_lines_in_diff",
+    "Lines that were selected in the view of changes.",
+    "content filePath",
+    lineCount=int,
+    mayHoldDownload=bool,
+)
+_attachment(
+    "session_cron_carry",
+    "Scheduled tasks that a resumed session takes along.",
+    tasks=list[Any],
+    otherArmed=list[Any],
+    wakeup=Any,
+    tickPrompt=Any,
+    tickPlugin=Any,
+)
+_attachment("skill_mention", "A skill that a prompt names.", "skillName")
+_attachment("teammate_shutdown_batch", "Teammates that were shut down together.", count=int)
+_attachment(
+    "thread_state",
+    "When the person wrote last, and how many replies there were since.",
+    "sinceUser",
+    repliesSinceUser=int,
+)
+_attachment("token_usage", "How many tokens of the context are used.", used=Number, total=Number, remaining=Number)
+_attachment("tool_hosts_correction", "A change of the computers on which tools run.", lines=list[str])
+_attachment("tool_hosts_notice", "The computers on which tools run.", lines=list[str])
+_attachment(
+    "tool_results_cut", "Results that the model no longer sees.", "standIn", callIds=list[str], roughTokens=Number
+)
+_attachment("widget_context_hint", "Views that the person has open.", views=list[Any], moreViews=int)
+_attachment("withheld_memory", "Memory files that were not loaded.", "by", entries=list[WithheldFile])
+_attachment("elapsed_time_reminder", "How long a turn has taken.", "text")
+_attachment("linked_plugin_tools_note", "Instructions for a plug-in's tools on another computer.", "text")
+_attachment("output_limit_note", "How much the model may write.", "text")

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Annotated, Any, TypeAlias
 
 from msgspec import Meta
 
 from reread.records.blocks import Number
-from reread.records.types.base import Entry, NestedEntry, ProgressPayload, TreeRecord
+from reread.records.types.base import Entry, NestedEntry, ProgressPayload, TreeRecord, declare
 from reread.records.types.convert import to_entry
 from reread.records.types.registry import PAYLOADS, PROGRESS
 
@@ -25,26 +26,17 @@ class Progress(TreeRecord, frozen=True, kw_only=True):
     toolUseID: str | None = None
 
 
-class BashProgress(ProgressPayload, frozen=True, kw_only=True):
-    """The output of a command so far."""
-
-    type: str = "bash_progress"
-    output: str | None = None
-    fullOutput: str | None = None
-    elapsedTimeSeconds: Number | None = None
-    totalLines: int | None = None
-    totalBytes: int | None = None
-    timeoutMs: Number | None = None
-    taskId: str | None = None
-
-
-class HookProgress(ProgressPayload, frozen=True, kw_only=True):
-    """A hook that is running."""
-
-    type: str = "hook_progress"
-    hookEvent: str | None = None
-    hookName: str | None = None
-    command: str | None = None
+_progress = partial(declare, ProgressPayload, __name__)
+_progress(
+    "bash_progress",
+    "The output of a command so far.",
+    "output fullOutput taskId",
+    elapsedTimeSeconds=Number,
+    totalLines=int,
+    totalBytes=int,
+    timeoutMs=Number,
+)
+_progress("hook_progress", "A hook that is running.", "hookEvent hookName command")
 
 
 class AgentProgress(ProgressPayload, frozen=True, kw_only=True):
@@ -63,37 +55,10 @@ class AgentProgress(ProgressPayload, frozen=True, kw_only=True):
         return to_entry(self.message)
 
 
-class McpProgress(ProgressPayload, frozen=True, kw_only=True):
-    """The progress of an MCP call."""
-
-    type: str = "mcp_progress"
-    status: str | None = None
-    serverName: str | None = None
-    toolName: str | None = None
-    elapsedTimeMs: Number | None = None
-
-
-class QueryUpdateProgress(ProgressPayload, frozen=True, kw_only=True):
-    """The query of a running web search."""
-
-    type: str = "query_update"
-    query: str | None = None
-
-
-class SearchResultsReceivedProgress(ProgressPayload, frozen=True, kw_only=True):
-    """The number of results of a web search."""
-
-    type: str = "search_results_received"
-    resultCount: int | None = None
-    query: str | None = None
-
-
-class WaitingForTaskProgress(ProgressPayload, frozen=True, kw_only=True):
-    """The task that a call waits for."""
-
-    type: str = "waiting_for_task"
-    taskDescription: str | None = None
-    taskType: str | None = None
+_progress("mcp_progress", "The progress of an MCP call.", "status serverName toolName", elapsedTimeMs=Number)
+_progress("query_update", "The query of a running web search.", "query")
+_progress("search_results_received", "The number of results of a web search.", "query", resultCount=int)
+_progress("waiting_for_task", "The task that a call waits for.", "taskDescription taskType")
 
 
 PAYLOADS[Progress] = ("data", PROGRESS)

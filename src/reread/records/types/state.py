@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from reread.records.blocks import BlockPart, Content, Number
 from reread.records.types.api import CacheMark, Prompt, RequestParams, RequestShape
-from reread.records.types.base import StateRecord
+from reread.records.types.base import StateRecord, declare
 from reread.records.types.registry import RECORDS
 from reread.records.types.usage import ModelUsage
 
@@ -69,14 +70,10 @@ class FileHistorySnapshot(StateRecord, frozen=True, kw_only=True):
     isSnapshotUpdate: bool | None = None
 
 
-class FileHistoryDelta(StateRecord, frozen=True, kw_only=True):
-    """One more file in a snapshot."""
-
-    type: str = "file-history-delta"
-    messageId: str | None = None
-    snapshotMessageId: str | None = None
-    trackingPath: str | None = None
-    backup: FileBackup | None = None
+_state = partial(declare, StateRecord, __name__)
+_state(
+    "file-history-delta", "One more file in a snapshot.", "messageId snapshotMessageId trackingPath", backup=FileBackup
+)
 
 
 class QueueOperation(StateRecord, frozen=True, kw_only=True):
@@ -102,202 +99,67 @@ class LastPrompt(StateRecord, frozen=True, kw_only=True):
     rewound: bool | None = None
 
 
-class AiTitle(StateRecord, frozen=True, kw_only=True):
-    """A title written by a model."""
-
-    type: str = "ai-title"
-    aiTitle: str | None = None
-
-
-class CustomTitle(StateRecord, frozen=True, kw_only=True):
-    """A title set by a person; an empty one clears it."""
-
-    type: str = "custom-title"
-    customTitle: str | None = None
-
-
-class Tag(StateRecord, frozen=True, kw_only=True):
-    """A label; an empty one clears it."""
-
-    type: str = "tag"
-    tag: str | None = None
-
-
-class AgentName(StateRecord, frozen=True, kw_only=True):
-    """The name of a session or teammate."""
-
-    type: str = "agent-name"
-    agentName: str | None = None
-
-
-class AgentColor(StateRecord, frozen=True, kw_only=True):
-    """The color of a session or teammate."""
-
-    type: str = "agent-color"
-    agentColor: str | None = None
-
-
-class AgentSetting(StateRecord, frozen=True, kw_only=True):
-    """The agent that a session runs as."""
-
-    type: str = "agent-setting"
-    agentSetting: Any = None
-
-
-class Mode(StateRecord, frozen=True, kw_only=True):
-    """Normal or coordinator mode."""
-
-    type: str = "mode"
-    mode: str | None = None
-
-
-class PermissionMode(StateRecord, frozen=True, kw_only=True):
-    """The actions allowed without asking."""
-
-    type: str = "permission-mode"
-    permissionMode: str | None = None
-
-
-class SessionMode(StateRecord, frozen=True, kw_only=True):
-    """The kind of session."""
-
-    type: str = "session-mode"
-    sessionMode: str | None = None
-
-
-class PrLink(StateRecord, frozen=True, kw_only=True):
-    """A pull request of this session."""
-
-    type: str = "pr-link"
-    prNumber: int | None = None
-    prUrl: str | None = None
-    prRepository: str | None = None
-
-
-class BridgeSession(StateRecord, frozen=True, kw_only=True):
-    """A Remote Control connection."""
-
-    type: str = "bridge-session"
-    bridgeSessionId: str | None = None
-    lastSequenceNum: int | None = None
-    declaredDialogKinds: list[Any] | None = None
-    sessionGroupingId: str | None = None
-
-
-class FrameLink(StateRecord, frozen=True, kw_only=True):
-    """A published artifact."""
-
-    type: str = "frame-link"
-    path: str | None = None
-    frameUrl: str | None = None
-    title: str | None = None
-
-
-class AtisLatch(StateRecord, frozen=True, kw_only=True):
-    """A latch internal to the client, usually empty."""
-
-    type: str = "atis-latch"
-    atis: str | None = None
-
-
-class IsolationLatch(StateRecord, frozen=True, kw_only=True):
-    """A latch internal to the client."""
-
-    type: str = "isolation-latch"
-    side: str | None = None
-
-
-class WorktreeState(StateRecord, frozen=True, kw_only=True):
-    """The worktree that a session is in, or none."""
-
-    type: str = "worktree-state"
-    worktreeSession: WorktreeSession | None = None
-
-
-class Relocated(StateRecord, frozen=True, kw_only=True):
-    """The folder that a session moved to."""
-
-    type: str = "relocated"
-    relocatedCwd: str | None = None
-
-
-class CostState(StateRecord, frozen=True, kw_only=True):
-    """The cumulative cost of the session."""
-
-    type: str = "cost-state"
-    totalCostUSD: Number | None = None
-    totalAPIDuration: Number | None = None
-    totalAPIDurationWithoutRetries: Number | None = None
-    totalToolDuration: Number | None = None
-    totalDuration: Number | None = None
-    totalLinesAdded: int | None = None
-    totalLinesRemoved: int | None = None
-    startTime: Number | None = None
-    hasUnknownModelCost: bool | None = None
-    modelUsage: dict[str, ModelUsage] | None = None
-
-
-class ContentReplacement(StateRecord, frozen=True, kw_only=True):
-    """Tool results that the model saw as stubs."""
-
-    type: str = "content-replacement"
-    replacements: list[Replacement] | None = None
-
-
-class ForkContextRef(StateRecord, frozen=True, kw_only=True):
-    """Where the context that a forked agent inherited is stored."""
-
-    type: str = "fork-context-ref"
-    parentSessionId: str | None = None
-    parentLastUuid: str | None = None
-    contextLength: int | None = None
-
-
-class ContinuedIn(StateRecord, frozen=True, kw_only=True):
-    """The session that continues this one."""
-
-    type: str = "continued-in"
-    continuedInSessionId: str | None = None
-
-
-class SpeculationAccept(StateRecord, frozen=True, kw_only=True):
-    """A speculative response that was accepted, and the time it saved."""
-
-    type: str = "speculation-accept"
-    timeSavedMs: Number | None = None
-
-
-class MarbleOrigamiCommit(StateRecord, frozen=True, kw_only=True):
-    """A span of the context that was replaced by a summary."""
-
-    type: str = "marble-origami-commit"
-    collapseId: str | None = None
-    summaryUuid: str | None = None
-    summaryContent: str | None = None
-    summary: str | None = None
-    firstArchivedUuid: str | None = None
-    lastArchivedUuid: str | None = None
-
-
-class AgentMetadata(StateRecord, frozen=True, kw_only=True):
-    """The metadata of an agent, as an entry of a store."""
-
-    type: str = "agent_metadata"
-    agentType: str | None = None
-    description: str | None = None
-    toolUseId: str | None = None
-    parentAgentId: str | None = None
-    worktreePath: str | None = None
-    worktreeCleanlyRemoved: bool | None = None
-    spawnDepth: int | None = None
-    name: str | None = None
-    requestShape: str | None = None
-    requestNonInteractive: bool | None = None
-    pickedEffortModel: str | None = None
-    launchedWithDefaults: bool | None = None
-    isBuiltIn: bool | None = None
-    finished: bool | None = None
-    workflowPhase: str | None = None
+_state("ai-title", "A title written by a model.", "aiTitle")
+_state("custom-title", "A title set by a person; an empty one clears it.", "customTitle")
+_state("tag", "A label; an empty one clears it.", "tag")
+_state("agent-name", "The name of a session or teammate.", "agentName")
+_state("agent-color", "The color of a session or teammate.", "agentColor")
+_state("agent-setting", "The agent that a session runs as.", agentSetting=Any)
+_state("mode", "Normal or coordinator mode.", "mode")
+_state("permission-mode", "The actions allowed without asking.", "permissionMode")
+_state("session-mode", "The kind of session.", "sessionMode")
+_state("pr-link", "A pull request of this session.", "prUrl prRepository", prNumber=int)
+_state(
+    "bridge-session",
+    "A Remote Control connection.",
+    "bridgeSessionId sessionGroupingId",
+    lastSequenceNum=int,
+    declaredDialogKinds=list[Any],
+)
+_state("frame-link", "A published artifact.", "path frameUrl title")
+_state("atis-latch", "A latch internal to the client, usually empty.", "atis")
+_state("isolation-latch", "A latch internal to the client.", "side")
+_state("worktree-state", "The worktree that a session is in, or none.", worktreeSession=WorktreeSession)
+_state("relocated", "The folder that a session moved to.", "relocatedCwd")
+_state(
+    "cost-state",
+    "The cumulative cost of the session.",
+    totalCostUSD=Number,
+    totalAPIDuration=Number,
+    totalAPIDurationWithoutRetries=Number,
+    totalToolDuration=Number,
+    totalDuration=Number,
+    totalLinesAdded=int,
+    totalLinesRemoved=int,
+    startTime=Number,
+    hasUnknownModelCost=bool,
+    modelUsage=dict[str, ModelUsage],
+)
+_state("content-replacement", "Tool results that the model saw as stubs.", replacements=list[Replacement])
+_state(
+    "fork-context-ref",
+    "Where the context that a forked agent inherited is stored.",
+    "parentSessionId parentLastUuid",
+    contextLength=int,
+)
+_state("continued-in", "The session that continues this one.", "continuedInSessionId")
+_state("speculation-accept", "A speculative response that was accepted, and the time it saved.", timeSavedMs=Number)
+_state(
+    "marble-origami-commit",
+    "A span of the context that was replaced by a summary.",
+    "collapseId summaryUuid summaryContent summary firstArchivedUuid lastArchivedUuid",
+)
+_state(
+    "agent_metadata",
+    "The metadata of an agent, as an entry of a store.",
+    "agentType description toolUseId parentAgentId worktreePath name requestShape pickedEffortModel workflowPhase",
+    worktreeCleanlyRemoved=bool,
+    spawnDepth=int,
+    requestNonInteractive=bool,
+    launchedWithDefaults=bool,
+    isBuiltIn=bool,
+    finished=bool,
+)
 
 
 class Launched(StateRecord, frozen=True, kw_only=True):
@@ -315,76 +177,38 @@ class Started(StateRecord, frozen=True, kw_only=True):
     phase: str | None = None
 
 
-class ApiRequest(StateRecord, frozen=True, kw_only=True):
-    """An API request, as a change to the one before it."""
-
-    type: str = "api-request"
-    id: str | None = None
-    base: str | None = None
-    keep: int | None = None
-    tail: list[str] | None = None
-    params: RequestParams | None = None
-    cacheControl: list[CacheMark] | None = None
-    querySource: str | None = None
-    requestDigest: str | None = None
-    shapeHash: str | None = None
-    version: str | None = None
-
-
-class ApiRequestBlob(StateRecord, frozen=True, kw_only=True):
-    """A message of a request, by its hash: a copy, not part of the conversation."""
-
-    type: str = "api-request-blob"
-    hash: str | None = None
-    message: Prompt | None = None
-
-
-class ApiRequestShape(StateRecord, frozen=True, kw_only=True):
-    """The system prompt and tools of requests, by their hash."""
-
-    type: str = "api-request-shape"
-    shapeHash: str | None = None
-    shape: RequestShape | None = None
-    version: str | None = None
-
-
-class ToolsUsed(StateRecord, frozen=True, kw_only=True):
-    """The tools that a session has used."""
-
-    type: str = "tools-used"
-    tools: list[str] | None = None
-
-
-class EndedByModel(StateRecord, frozen=True, kw_only=True):
-    """The model ended the conversation."""
-
-    type: str = "ended-by-model"
-
-
-class SessionOwner(StateRecord, frozen=True, kw_only=True):
-    """The account that a session belongs to."""
-
-    type: str = "session-owner"
-    accountUuid: str | None = None
-    organizationUuid: str | None = None
-
-
-class DevMods(StateRecord, frozen=True, kw_only=True):
-    """The folder with changes to the client that a session runs with."""
-
-    type: str = "dev-mods"
-    folder: str | None = None
-
-
-class MemoryMode(StateRecord, frozen=True, kw_only=True):
-    """Whether memory is used from a record on, and why."""
-
-    type: str = "memory-mode"
-    mode: str | None = None
-    afterUuid: str | None = None
-    reason: str | None = None
-    account: Any = None
-    accountChoice: Any = None
+_state(
+    "api-request",
+    "An API request, as a change to the one before it.",
+    "id base querySource requestDigest shapeHash version",
+    keep=int,
+    tail=list[str],
+    params=RequestParams,
+    cacheControl=list[CacheMark],
+)
+_state(
+    "api-request-blob",
+    "A message of a request, by its hash: a copy, not part of the conversation.",
+    "hash",
+    message=Prompt,
+)
+_state(
+    "api-request-shape",
+    "The system prompt and tools of requests, by their hash.",
+    "shapeHash version",
+    shape=RequestShape,
+)
+_state("tools-used", "The tools that a session has used.", tools=list[str])
+_state("ended-by-model", "The model ended the conversation.")
+_state("session-owner", "The account that a session belongs to.", "accountUuid organizationUuid")
+_state("dev-mods", "The folder with changes to the client that a session runs with.", "folder")
+_state(
+    "memory-mode",
+    "Whether memory is used from a record on, and why.",
+    "mode afterUuid reason",
+    account=Any,
+    accountChoice=Any,
+)
 
 
 class DataFlowRecord(BlockPart, frozen=True, kw_only=True):
@@ -413,43 +237,15 @@ class DataFlowRecords(StateRecord, frozen=True, kw_only=True):
     """Whether these replace all before them."""
 
 
-class DataFlowIncomplete(StateRecord, frozen=True, kw_only=True):
-    """The client does not know all that calls read and changed."""
-
-    type: str = "data-flow-incomplete"
-    v: int | None = None
-
-
-class DerivedFrom(StateRecord, frozen=True, kw_only=True):
-    """The sessions that a session took something from."""
-
-    type: str = "derived-from"
-    v: int | None = None
-    sessions: list[Any] | None = None
-
-
-class ObserverRef(StateRecord, frozen=True, kw_only=True):
-    """A session that observes this one, or an agent of it."""
-
-    type: str = "observer-ref"
-    parentSessionId: str | None = None
-    observerSessionId: str | None = None
-    parentLastUuid: str | None = None
-
-
-class ResumeHeadVouch(StateRecord, frozen=True, kw_only=True):
-    """A checksum of the records before it."""
-
-    type: str = "resume-head-vouch"
-    sum: Any = None
-
-
-class ReplMode(StateRecord, frozen=True, kw_only=True):
-    """Whether the model writes code that calls tools."""
-
-    type: str = "repl-mode"
-    replMode: Any = None
-    typedEvents: bool | None = None
+_state("data-flow-incomplete", "The client does not know all that calls read and changed.", v=int)
+_state("derived-from", "The sessions that a session took something from.", v=int, sessions=list[Any])
+_state(
+    "observer-ref",
+    "A session that observes this one, or an agent of it.",
+    "parentSessionId observerSessionId parentLastUuid",
+)
+_state("resume-head-vouch", "A checksum of the records before it.", sum=Any)
+_state("repl-mode", "Whether the model writes code that calls tools.", replMode=Any, typedEvents=bool)
 
 
 class Run(StateRecord, frozen=True, kw_only=True):

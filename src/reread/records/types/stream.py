@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Annotated, Any, TypeAlias
 
 from msgspec import Meta
@@ -15,7 +16,7 @@ from reread.records.types.api import (
     Response,
     StopDetails,
 )
-from reread.records.types.base import EventPayload, NestedEntry, StreamRecord
+from reread.records.types.base import EventPayload, NestedEntry, StreamRecord, declare
 from reread.records.types.messages import Origin
 from reread.records.types.registry import EVENTS, PAYLOADS
 from reread.records.types.usage import ApiUsage, ModelUsage
@@ -177,173 +178,53 @@ class StreamEvent(StreamRecord, frozen=True, kw_only=True):
     resume_reason: str | None = None
 
 
-class RateLimitEvent(StreamRecord, frozen=True, kw_only=True):
-    """A rate limit that is near or reached."""
-
-    type: str = "rate_limit_event"
-    rate_limit_info: RateLimit | None = None
-
-
-class ToolProgress(StreamRecord, frozen=True, kw_only=True):
-    """The progress of a running call."""
-
-    type: str = "tool_progress"
-    tool_use_id: str | None = None
-    tool_name: str | None = None
-    elapsed_time_seconds: Number | None = None
-    task_id: str | None = None
-    heartbeat: bool | None = None
-    subagent_type: str | None = None
-    subagent_retry: dict[str, Any] | None = None
-
-
-class ToolUseSummary(StreamRecord, frozen=True, kw_only=True):
-    """A one-sentence summary of some calls."""
-
-    type: str = "tool_use_summary"
-    summary: str | None = None
-    preceding_tool_use_ids: list[str] | None = None
-
-
-class AuthStatus(StreamRecord, frozen=True, kw_only=True):
-    """The progress of logging in."""
-
-    type: str = "auth_status"
-    isAuthenticating: bool | None = None
-    output: list[str] | None = None
-    error: str | None = None
-
-
-class PromptSuggestion(StreamRecord, frozen=True, kw_only=True):
-    """A suggested next prompt."""
-
-    type: str = "prompt_suggestion"
-    suggestion: str | None = None
-
-
-class ConversationReset(StreamRecord, frozen=True, kw_only=True):
-    """The start of a new conversation in the same process."""
-
-    type: str = "conversation_reset"
-    new_conversation_id: str | None = None
-    trigger: str | None = None
-    user_message_uuid: str | None = None
-
-
-class ActiveGoal(StreamRecord, frozen=True, kw_only=True):
-    """The goal being pursued, or none."""
-
-    type: str = "active_goal"
-    value: Goal | None = None
-
-
-class KeepAlive(StreamRecord, frozen=True, kw_only=True):
-    """A keep-alive message."""
-
-    type: str = "keep_alive"
-
-
-class ControlRequest(StreamRecord, frozen=True, kw_only=True):
-    """A request from the client to its host or back; has many kinds, none of them part of a transcript."""
-
-    type: str = "control_request"
-    request_id: str | None = None
-    request: dict[str, Any] | None = None
-
-
-class ControlResponse(StreamRecord, frozen=True, kw_only=True):
-    """The answer to a control request."""
-
-    type: str = "control_response"
-    response: dict[str, Any] | None = None
-
-
-class ControlCancelRequest(StreamRecord, frozen=True, kw_only=True):
-    """The cancellation of a control request."""
-
-    type: str = "control_cancel_request"
-    request_id: str | None = None
-
-
-class StreamlinedText(StreamRecord, frozen=True, kw_only=True):
-    """Text in a shortened stream."""
-
-    type: str = "streamlined_text"
-    text: str | None = None
-
-
-class StreamlinedToolUseSummary(StreamRecord, frozen=True, kw_only=True):
-    """Calls in a shortened stream."""
-
-    type: str = "streamlined_tool_use_summary"
-    tool_summary: str | None = None
-
-
-class TranscriptMirror(StreamRecord, frozen=True, kw_only=True):
-    """Records of the transcript, as they are written."""
-
-    type: str = "transcript_mirror"
-    filePath: str | None = None
-    entries: NestedEntry = None
-
-
-class MessageStartEvent(EventPayload, frozen=True, kw_only=True):
-    """The start of a message."""
-
-    type: str = "message_start"
-    message: Response | None = None
-
-
-class ContentBlockStartEvent(EventPayload, frozen=True, kw_only=True):
-    """The start of a block."""
-
-    type: str = "content_block_start"
-    index: int | None = None
-    content_block: Content = None
-
-
-class ContentBlockDeltaEvent(EventPayload, frozen=True, kw_only=True):
-    """An addition to a block."""
-
-    type: str = "content_block_delta"
-    index: int | None = None
-    delta: Delta | None = None
-
-
-class ContentBlockStopEvent(EventPayload, frozen=True, kw_only=True):
-    """The end of a block."""
-
-    type: str = "content_block_stop"
-    index: int | None = None
-
-
-class MessageDeltaEvent(EventPayload, frozen=True, kw_only=True):
-    """The stop reason and final usage of a message."""
-
-    type: str = "message_delta"
-    delta: Delta | None = None
-    usage: ApiUsage | None = None
-    context_management: ContextManagement | None = None
-    input_transformations: list[InputTransformation] | None = None
-
-
-class MessageStopEvent(EventPayload, frozen=True, kw_only=True):
-    """The end of a message."""
-
-    type: str = "message_stop"
-
-
-class PingEvent(EventPayload, frozen=True, kw_only=True):
-    """A keep-alive event of the API."""
-
-    type: str = "ping"
-
-
-class ErrorEvent(EventPayload, frozen=True, kw_only=True):
-    """An error that ended the response."""
-
-    type: str = "error"
-    error: ErrorDetail | None = None
+_stream = partial(declare, StreamRecord, __name__)
+_stream("rate_limit_event", "A rate limit that is near or reached.", rate_limit_info=RateLimit)
+_stream(
+    "tool_progress",
+    "The progress of a running call.",
+    "tool_use_id tool_name task_id subagent_type",
+    elapsed_time_seconds=Number,
+    heartbeat=bool,
+    subagent_retry=dict[str, Any],
+)
+_stream("tool_use_summary", "A one-sentence summary of some calls.", "summary", preceding_tool_use_ids=list[str])
+_stream("auth_status", "The progress of logging in.", "error", isAuthenticating=bool, output=list[str])
+_stream("prompt_suggestion", "A suggested next prompt.", "suggestion")
+_stream(
+    "conversation_reset",
+    "The start of a new conversation in the same process.",
+    "new_conversation_id trigger user_message_uuid",
+)
+_stream("active_goal", "The goal being pursued, or none.", value=Goal)
+_stream("keep_alive", "A keep-alive message.")
+_stream(
+    "control_request",
+    "A request from the client to its host or back; has many kinds, none of them part of a transcript.",
+    "request_id",
+    request=dict[str, Any],
+)
+_stream("control_response", "The answer to a control request.", response=dict[str, Any])
+_stream("control_cancel_request", "The cancellation of a control request.", "request_id")
+_stream("streamlined_text", "Text in a shortened stream.", "text")
+_stream("streamlined_tool_use_summary", "Calls in a shortened stream.", "tool_summary")
+_stream("transcript_mirror", "Records of the transcript, as they are written.", "filePath", entries=NestedEntry)
+_event = partial(declare, EventPayload, __name__)
+_event("message_start", "The start of a message.", message=Response)
+_event("content_block_start", "The start of a block.", index=int, content_block=Content)
+_event("content_block_delta", "An addition to a block.", index=int, delta=Delta)
+_event("content_block_stop", "The end of a block.", index=int)
+_event(
+    "message_delta",
+    "The stop reason and final usage of a message.",
+    delta=Delta,
+    usage=ApiUsage,
+    context_management=ContextManagement,
+    input_transformations=list[InputTransformation],
+)
+_event("message_stop", "The end of a message.")
+_event("ping", "A keep-alive event of the API.")
+_event("error", "An error that ended the response.", error=ErrorDetail)
 
 
 PAYLOADS[StreamEvent] = ("event", EVENTS)

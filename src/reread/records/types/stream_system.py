@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from reread.records.blocks import BlockPart, Number
-from reread.records.types.base import System
+from reread.records.types.base import System, declare
 from reread.records.types.usage import TaskUsage
 
 
@@ -167,248 +168,96 @@ class SystemInit(System, frozen=True, kw_only=True):
     messaging_socket_path: str | None = None
 
 
-class SystemHookStarted(System, frozen=True, kw_only=True):
-    """A hook that started."""
-
-    subtype: str | None = "hook_started"
-    hook_id: str | None = None
-    hook_name: str | None = None
-    hook_event: str | None = None
-
-
-class SystemHookProgress(System, frozen=True, kw_only=True):
-    """The output of a running hook."""
-
-    subtype: str | None = "hook_progress"
-    hook_id: str | None = None
-    hook_name: str | None = None
-    hook_event: str | None = None
-    output: str | None = None
-    stdout: str | None = None
-    stderr: str | None = None
-
-
-class SystemHookResponse(System, frozen=True, kw_only=True):
-    """The response of a hook."""
-
-    subtype: str | None = "hook_response"
-    hook_id: str | None = None
-    hook_name: str | None = None
-    hook_event: str | None = None
-    output: str | None = None
-    stdout: str | None = None
-    stderr: str | None = None
-    exit_code: int | None = None
-    outcome: str | None = None
-
-
-class SystemStatus(System, frozen=True, kw_only=True):
-    """The state of the client."""
-
-    subtype: str | None = "status"
-    status: str | None = None
-    permissionMode: str | None = None
-    compact_result: str | None = None
-    compact_error: str | None = None
-    compact_output_chars: int | None = None
-
-
-class SystemApiRetry(System, frozen=True, kw_only=True):
-    """A failed API request that is retried, in a stream."""
-
-    subtype: str | None = "api_retry"
-    attempt: int | None = None
-    max_retries: int | None = None
-    retry_delay_ms: Number | None = None
-    error: str | None = None
-    error_status: int | None = None
-    no_response: dict[str, Any] | None = None
-
-
-class SystemNotification(System, frozen=True, kw_only=True):
-    """A notification on the screen."""
-
-    subtype: str | None = "notification"
-    key: str | None = None
-    text: str | None = None
-    priority: str | None = None
-    color: str | None = None
-    timeout_ms: Number | None = None
-
-
-class SystemTaskStarted(System, frozen=True, kw_only=True):
-    """A background task that started."""
-
-    subtype: str | None = "task_started"
-    task_id: str | None = None
-    run_id: str | None = None
-    tool_use_id: str | None = None
-    task_type: str | None = None
-    description: str | None = None
-    prompt: str | None = None
-    subagent_type: str | None = None
-    workflow_name: str | None = None
-    parent_task_id: str | None = None
-    spawn_depth: int | None = None
-    is_backgrounded: bool | None = None
-    skip_transcript: bool | None = None
-    ambient: bool | None = None
-
-
-class SystemTaskProgress(System, frozen=True, kw_only=True):
-    """The progress of a background task."""
-
-    subtype: str | None = "task_progress"
-    task_id: str | None = None
-    run_id: str | None = None
-    tool_use_id: str | None = None
-    description: str | None = None
-    subagent_type: str | None = None
-    last_tool_name: str | None = None
-    summary: str | None = None
-    usage: TaskUsage | None = None
-    workflow_progress: list[WorkflowStep] | None = None
-
-
-class SystemTaskUpdated(System, frozen=True, kw_only=True):
-    """A change to a background task."""
-
-    subtype: str | None = "task_updated"
-    task_id: str | None = None
-    run_id: str | None = None
-    patch: TaskPatch | None = None
-
-
-class SystemTaskNotification(System, frozen=True, kw_only=True):
-    """A background task that ended."""
-
-    subtype: str | None = "task_notification"
-    task_id: str | None = None
-    run_id: str | None = None
-    tool_use_id: str | None = None
-    status: str | None = None
-    reason: str | None = None
-    output_file: str | None = None
-    summary: str | None = None
-    usage: TaskUsage | None = None
-    resource_links: list[ResourceLink] | None = None
-    skip_transcript: bool | None = None
-    ambient: bool | None = None
-
-
-class SystemBackgroundTasksChanged(System, frozen=True, kw_only=True):
-    """The background tasks that are still running."""
-
-    subtype: str | None = "background_tasks_changed"
-    tasks: list[BackgroundTask] | None = None
-
-
-class SystemThinkingTokens(System, frozen=True, kw_only=True):
-    """How much the model has thought so far."""
-
-    subtype: str | None = "thinking_tokens"
-    estimated_tokens: int | None = None
-    estimated_tokens_delta: int | None = None
-    user_message_uuid: str | None = None
-
-
-class SystemSessionStateChanged(System, frozen=True, kw_only=True):
-    """Whether the session is working or waiting."""
-
-    subtype: str | None = "session_state_changed"
-    state: str | None = None
-
-
-class SystemCommandsChanged(System, frozen=True, kw_only=True):
-    """The available slash commands."""
-
-    subtype: str | None = "commands_changed"
-    commands: list[Command] | None = None
-
-
-class SystemFilesPersisted(System, frozen=True, kw_only=True):
-    """Files that were uploaded."""
-
-    subtype: str | None = "files_persisted"
-    files: list[PersistedFile] | None = None
-    failed: list[PersistedFile] | None = None
-    processed_at: str | None = None
-
-
-class SystemMemoryRecall(System, frozen=True, kw_only=True):
-    """Memories that were loaded."""
-
-    subtype: str | None = "memory_recall"
-    mode: str | None = None
-    memories: list[Memory] | None = None
-
-
-class SystemElicitationComplete(System, frozen=True, kw_only=True):
-    """A question from an MCP server that was answered."""
-
-    subtype: str | None = "elicitation_complete"
-    mcp_server_name: str | None = None
-    elicitation_id: str | None = None
-
-
-class SystemPermissionDenied(System, frozen=True, kw_only=True):
-    """A call that was denied."""
-
-    subtype: str | None = "permission_denied"
-    tool_name: str | None = None
-    tool_use_id: str | None = None
-    agent_id: str | None = None
-    decision_reason_type: str | None = None
-    decision_reason: str | None = None
-    message: str | None = None
-
-
-class SystemLocalCommandOutput(System, frozen=True, kw_only=True):
-    """The output of a slash command, in a stream."""
-
-    subtype: str | None = "local_command_output"
-
-
-class SystemPluginInstall(System, frozen=True, kw_only=True):
-    """The progress of installing a plugin."""
-
-    subtype: str | None = "plugin_install"
-    status: str | None = None
-    name: str | None = None
-    error: str | None = None
-
-
-class SystemMirrorError(System, frozen=True, kw_only=True):
-    """A transcript that could not be mirrored."""
-
-    subtype: str | None = "mirror_error"
-    error: str | None = None
-    key: MirrorKey | None = None
-
-
-class SystemWorkerShuttingDown(System, frozen=True, kw_only=True):
-    """A remote worker that is shutting down."""
-
-    subtype: str | None = "worker_shutting_down"
-    reason: str | None = None
-
-
-class SystemSessionWritesLost(System, frozen=True, kw_only=True):
-    """Writes that were lost because the disk was full."""
-
-    subtype: str | None = "session_writes_lost"
-    error_code: str | None = None
-    lost: list[str] | None = None
-    transcript_session_ids: list[str] | None = None
-
-
-class SystemControlRequestProgress(System, frozen=True, kw_only=True):
-    """The progress of a control request."""
-
-    subtype: str | None = "control_request_progress"
-    request_id: str | None = None
-    status: str | None = None
-    attempt: int | None = None
-    max_retries: int | None = None
-    retry_delay_ms: Number | None = None
-    error_status: int | None = None
+_system = partial(declare, System, __name__)
+_system("hook_started", "A hook that started.", "hook_id hook_name hook_event")
+_system("hook_progress", "The output of a running hook.", "hook_id hook_name hook_event output stdout stderr")
+_system(
+    "hook_response",
+    "The response of a hook.",
+    "hook_id hook_name hook_event output stdout stderr outcome",
+    exit_code=int,
+)
+_system(
+    "status", "The state of the client.", "status permissionMode compact_result compact_error", compact_output_chars=int
+)
+_system(
+    "api_retry",
+    "A failed API request that is retried, in a stream.",
+    "error",
+    attempt=int,
+    max_retries=int,
+    retry_delay_ms=Number,
+    error_status=int,
+    no_response=dict[str, Any],
+)
+_system("notification", "A notification on the screen.", "key text priority color", timeout_ms=Number)
+_system(
+    "task_started",
+    "A background task that started.",
+    "task_id run_id tool_use_id task_type description prompt subagent_type workflow_name parent_task_id",
+    spawn_depth=int,
+    is_backgrounded=bool,
+    skip_transcript=bool,
+    ambient=bool,
+)
+_system(
+    "task_progress",
+    "The progress of a background task.",
+    "task_id run_id tool_use_id description subagent_type last_tool_name summary",
+    usage=TaskUsage,
+    workflow_progress=list[WorkflowStep],
+)
+_system("task_updated", "A change to a background task.", "task_id run_id", patch=TaskPatch)
+_system(
+    "task_notification",
+    "A background task that ended.",
+    "task_id run_id tool_use_id status reason output_file summary",
+    usage=TaskUsage,
+    resource_links=list[ResourceLink],
+    skip_transcript=bool,
+    ambient=bool,
+)
+_system("background_tasks_changed", "The background tasks that are still running.", tasks=list[BackgroundTask])
+_system(
+    "thinking_tokens",
+    "How much the model has thought so far.",
+    "user_message_uuid",
+    estimated_tokens=int,
+    estimated_tokens_delta=int,
+)
+_system("session_state_changed", "Whether the session is working or waiting.", "state")
+_system("commands_changed", "The available slash commands.", commands=list[Command])
+_system(
+    "files_persisted",
+    "Files that were uploaded.",
+    "processed_at",
+    files=list[PersistedFile],
+    failed=list[PersistedFile],
+)
+_system("memory_recall", "Memories that were loaded.", "mode", memories=list[Memory])
+_system("elicitation_complete", "A question from an MCP server that was answered.", "mcp_server_name elicitation_id")
+_system(
+    "permission_denied",
+    "A call that was denied.",
+    "tool_name tool_use_id agent_id decision_reason_type decision_reason message",
+)
+_system("local_command_output", "The output of a slash command, in a stream.")
+_system("plugin_install", "The progress of installing a plugin.", "status name error")
+_system("mirror_error", "A transcript that could not be mirrored.", "error", key=MirrorKey)
+_system("worker_shutting_down", "A remote worker that is shutting down.", "reason")
+_system(
+    "session_writes_lost",
+    "Writes that were lost because the disk was full.",
+    "error_code",
+    lost=list[str],
+    transcript_session_ids=list[str],
+)
+_system(
+    "control_request_progress",
+    "The progress of a control request.",
+    "request_id status",
+    attempt=int,
+    max_retries=int,
+    retry_delay_ms=Number,
+    error_status=int,
+)
