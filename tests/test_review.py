@@ -719,8 +719,11 @@ def test_nothing_that_a_repository_configures_is_run(rig: Rig, tmp_path: Path, m
     rig.prompt(session, "Write it")
     rig.write(session, "a.py", 0, 0, ["alpha_value = 1"])
     rig.hand(".gitattributes", 0, 0, ["*.py diff=evil filter=evil"])
+    rig.hand("sub/b.py", 0, 0, ["beta_value = 1"])
     sha = rig.commit(session, "Here")
     mark = tmp_path / "run"
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
     program = tmp_path / "evil.sh"
     program.write_text(f"#!/bin/sh\necho x >> {mark}\ncat\n")
     program.chmod(0o755)
@@ -748,21 +751,24 @@ def test_nothing_that_a_repository_configures_is_run(rig: Rig, tmp_path: Path, m
         "extensions.partialClone": "origin",
         "protocol.ext.allow": "always",
         "core.repositoryFormatVersion": "1",
-        "blame.ignoreRevsFile": os.devnull,
+        **dict.fromkeys(("blame.ignoreRevsFile", "mailmap.file", "core.attributesFile", "diff.orderFile"), str(pipe)),
     }.items():
         rig.git("config", name, value)
+    rig.git("config", "--add", "blame.ignoreRevsFile", ".git-blame-ignore-revs")
+    for name in (".mailmap", "sub/.gitattributes"):  # nothing of the work tree is read
+        os.mkfifo(rig.repository / name)
     for name in ("GIT_EXTERNAL_DIFF", "GIT_PAGER", "GIT_SSH_COMMAND", "GIT_ASKPASS", "GIT_EDITOR"):
         monkeypatch.setenv(name, str(program))
     monkeypatch.setenv("GIT_DIR", str(tmp_path / "nowhere"))
     review = reviewed(rig)
-    assert review.commits[0].lines == 2 and not mark.exists()
+    assert review.commits[0].lines == 3 and not mark.exists()
     which = f"{rig.first}..HEAD"
     assert reread.notes(which, repository=rig.repository, root=rig.claude, write=True) and not mark.exists()
     (tmp_path / "empty").mkdir()
     rig.hand("a.py", 0, 0, ["by_hand = 2"])
     lines = reread.blame(rig.repository / "a.py", root=tmp_path / "empty")
     assert [line.evidence for line in lines] == [None, "note"] and not mark.exists()
-    blob = git_output(rig.repository, "rev-parse", f"{sha}:a.py").decode().strip()
+    blob = git_output(rig.repository / ".git", "rev-parse", f"{sha}:a.py").decode().strip()
     (rig.repository / ".git" / "objects" / blob[:2] / blob[2:]).unlink()  # a clone that would fetch it
     with pytest.raises(reread.Unreadable):
         reviewed(rig)
@@ -826,13 +832,21 @@ def test_no_program_of_the_current_folder_is_git(rig: Rig, tmp_path: Path, monke
     assert Repository(rig.repository).sha_of("HEAD") == rig.first and not (tmp_path / "run").exists()
     monkeypatch.setenv("PATH", ".")
     with pytest.raises(NotFound, match="No program git"):
-        git_output(rig.repository, "version")
+        git_output(rig.repository / ".git", "version")
 
 
 def test_what_git_prints_is_never_cut_silently(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(git_command, "LONGEST_OUTPUT", 20)
     with pytest.raises(reread.Unreadable, match="prints more"):
-        git_output(rig.repository, "log")
+        git_output(rig.repository / ".git", "log")
+
+
+def test_a_repository_that_keeps_git_waiting_is_given_up(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(git_command, "SECONDS_TO_FIND", 0.2)
+    (rig.repository / ".git" / "HEAD").unlink()
+    os.mkfifo(rig.repository / ".git" / "HEAD")
+    with pytest.raises(NotFound, match=r"longer than 0\.2 seconds"):
+        Repository(rig.repository)
 
 
 def test_a_huge_commit_is_bounded(rig: Rig) -> None:

@@ -3,6 +3,8 @@
 A repository may come from anyone, and its own configuration is obeyed by git: it can name programs for the pager, the
 difference of files, the state of the work tree, signatures, hooks, and for fetching objects that a partial clone lacks.
 Each is switched off here, and no protocol is allowed. Only shas and full names of refs reach git behind its options.
+Once the repository is found, git is told its folder and no work tree: a pipe there, in place of a `.mailmap` or a
+`.gitattributes`, would keep it waiting.
 """
 
 from __future__ import annotations
@@ -10,6 +12,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import tempfile
 import threading
 from collections.abc import Generator, Iterable
 from contextlib import contextmanager, suppress
@@ -38,6 +41,7 @@ SETTINGS = {
     "gpg.program": "false",
     "log.showSignature": "false",
     "log.mailmap": "false",
+    "mailmap.file": os.devnull,
     "i18n.logOutputEncoding": "UTF-8",
     "gc.auto": "0",
     "maintenance.auto": "false",
@@ -48,10 +52,14 @@ SETTINGS = {
 """What git is told before each command, above all configuration files."""
 LONGEST_OUTPUT = 256 << 20
 """A command that prints more has failed."""
-SECONDS = 600
-"""A command that takes longer is ended."""
+SECONDS, SECONDS_TO_FIND = 600, 30
+"""A command that takes longer is ended; one that only finds the repository has less time."""
 KEPT = frozenset({"GIT_CEILING_DIRECTORIES", "GIT_CONFIG_NOSYSTEM", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM"})
 """Variables that only keep git from reading something."""
+
+FORMATS = {64: "[extensions]\nobjectFormat=sha256\n"}
+"""What a configuration says about shas of some length."""
+ALONE = {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}
 
 
 def _environment() -> dict[str, str]:
@@ -69,18 +77,50 @@ def _environment() -> dict[str, str]:
     }
 
 
-def _command(folder: Path, words: Iterable[str]) -> list[str]:
+def _command(folder: Path, words: Iterable[str], finding: bool) -> list[str]:
     absolute = os.pathsep.join(filter(os.path.isabs, os.get_exec_path()))
     program = shutil.which("git", path=absolute)
     if program is None or not Path(program).is_absolute():  # Windows looks in the current folder first
         raise NotFound("No program git; install it to follow commits.")
     settings = [word for name, value in SETTINGS.items() for word in ("-c", f"{name}={value}")]
-    return [program, "-C", str(folder), "--no-pager", "--no-replace-objects", "--literal-pathspecs", *settings, *words]
+    where = ["-C", str(folder)] if finding else ["-C", folder.anchor, f"--git-dir={folder}", "--bare"]
+    return [program, *where, "--no-pager", "--no-replace-objects", "--literal-pathspecs", *settings, *words]
 
 
-def git_output(folder: Path, *words: str, given: bytes = b"") -> bytes:
-    """Return what a git command prints; raise Unreadable with git's reason if it fails."""
-    with git_stream(folder, *words, given=given) as output:
+def repository_folders(folder: Path) -> tuple[Path, Path]:
+    """Return the top of the work tree that a folder lies in, and git's own folder; raise Unreadable without any."""
+    words = ("--show-toplevel", "--absolute-git-dir")
+    found = [git_output(folder, "rev-parse", "--path-format=absolute", word, finding=True) for word in words]
+    top, own = (Path(os.fsdecode(path.removesuffix(b"\n"))) for path in found)
+    return top, own
+
+
+@contextmanager
+def unconfigured(folder: Path, sha: str) -> Generator[Path]:
+    """Provide a folder of git's that has the objects of another, and nothing else of it.
+
+    Some settings are lists that nothing empties, `blame.ignoreRevsFile` is one: git reads each file that they name.
+    """
+    objects = os.fsdecode(git_output(folder, "rev-parse", "--path-format=absolute", "--git-path", "objects"))
+    with tempfile.TemporaryDirectory(prefix="reread-") as name:
+        copy = Path(name)
+        for inner in ("refs", "objects/info"):
+            (copy / inner).mkdir(parents=True)
+        (copy / "HEAD").write_text(f"{sha}\n")
+        (copy / "config").write_text("[core]\nrepositoryFormatVersion=1\nbare=true\n" + FORMATS.get(len(sha), ""))
+        (copy / "objects/info/alternates").write_bytes(os.fsencode(objects))
+        shallow = Path(objects.removesuffix("\n")).with_name("shallow")
+        if shallow.is_file():  # a clone without older commits
+            (copy / shallow.name).symlink_to(shallow)
+        yield copy
+
+
+def git_output(folder: Path, *words: str, given: bytes = b"", finding: bool = False, alone: bool = False) -> bytes:
+    """Return what a git command prints about git's own folder; raise Unreadable with git's reason if it fails.
+
+    With `finding`, git looks for the repository that the folder lies in. With `alone`, no other configuration is read.
+    """
+    with git_stream(folder, *words, given=given, finding=finding, alone=alone) as output:
         data = output.read(LONGEST_OUTPUT)
         if len(data) == LONGEST_OUTPUT:
             raise Unreadable(
@@ -90,19 +130,22 @@ def git_output(folder: Path, *words: str, given: bytes = b"") -> bytes:
 
 
 @contextmanager
-def git_stream(folder: Path, *words: str, given: bytes = b"") -> Generator[IO[bytes]]:
+def git_stream(
+    folder: Path, *words: str, given: bytes = b"", finding: bool = False, alone: bool = False
+) -> Generator[IO[bytes]]:
     """Provide the output of a git command as it comes; raise Unreadable with git's reason if it fails."""
     try:
         process = subprocess.Popen(
-            _command(folder, words),
-            env=_environment(),
+            _command(folder, words, finding),
+            env=_environment() | (ALONE if alone else {}),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
         )
     except OSError as error:
         raise Unreadable.at(folder, error) from error
-    timer = threading.Timer(SECONDS, process.kill)
+    limit, late = SECONDS_TO_FIND if finding else SECONDS, threading.Event()
+    timer = threading.Timer(limit, lambda: (late.set(), process.kill()))
     errors: list[bytes] = []
     threads = [threading.Thread(target=_give, args=(process.stdin, given), daemon=True)]
     threads.append(threading.Thread(target=_collect, args=(process.stderr, errors), daemon=True))
@@ -124,7 +167,8 @@ def git_stream(folder: Path, *words: str, given: bytes = b"") -> Generator[IO[by
             if stream is not None:
                 stream.close()
     if ended and process.returncode:
-        reason = b"".join(errors).decode("utf-8", "replace").strip() or f"exit code {process.returncode}"
+        said = b"".join(errors).decode("utf-8", "replace").strip()
+        reason = f"it took longer than {limit} seconds" if late.is_set() else said or f"exit code {process.returncode}"
         raise Unreadable(f"git cannot read {folder}: {reason[:400]}", path=str(folder))
 
 

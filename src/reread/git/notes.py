@@ -14,7 +14,7 @@ import msgspec
 from reread.base import jsontext
 from reread.base.shas import is_sha
 from reread.errors import Unreadable, Unwritable
-from reread.git.command import git_change, git_output
+from reread.git.command import git_change, git_output, unconfigured
 from reread.git.repository import Repository, unquoted_name
 
 REF = "refs/notes/reread"
@@ -120,7 +120,7 @@ def _notes(repository: Repository, tip: Tip, commits: Iterable[str] | None) -> I
     """Yield the commits that have a note, each with the note; None if it is none of reread's."""
     wanted = set(commits) if commits is not None else None
     noted: dict[str, list[str]] = defaultdict(list)
-    for line in git_output(repository.top, "ls-tree", "-r", "-z", "--full-tree", tip).split(b"\0") if tip else ():
+    for line in git_output(repository.git, "ls-tree", "-r", "-z", "--full-tree", tip).split(b"\0") if tip else ():
         head, _, name = line.partition(b"\t")
         commit = name.replace(b"/", b"").decode("ascii", "replace")
         words = head.split()
@@ -199,7 +199,7 @@ def _change(repository: Repository, changes: Callable[[Tip], Iterable[tuple[str,
             what = "inline" if data is not None else "0" * len(commit)
             lines += [f"N {what} {commit}\n".encode(), _counted(data) if data is not None else b""]
         try:
-            git_change(repository.top, "fast-import", "--quiet", "--done", given=b"".join([*lines, b"done\n"]))
+            git_change(repository.git, "fast-import", "--quiet", "--done", given=b"".join([*lines, b"done\n"]))
         except Unwritable:
             if _tip(repository) == tip:
                 raise
@@ -214,7 +214,7 @@ def _counted(data: bytes) -> bytes:
 
 def _committer(repository: Repository) -> str:
     try:
-        return git_output(repository.top, "var", "GIT_COMMITTER_IDENT").decode("utf-8", "replace").strip()
+        return git_output(repository.git, "var", "GIT_COMMITTER_IDENT").decode("utf-8", "replace").strip()
     except Unreadable:  # no name is configured
         return f"{NOBODY} {int(time.time())} +0000"
 
@@ -232,17 +232,24 @@ def blamed_commits(repository: Repository, path: str, first: int, last: int) -> 
 
     The file in the work tree is not asked: git would run the filters that the repository configures for it.
     """
-    words = ("blame", "--porcelain", "--no-textconv", "--ignore-revs-file=", f"-L{first},{last}", "HEAD")
-    output = git_output(repository.top, *words, "--", path)
+    head = repository.require_sha("HEAD")
+    with unconfigured(repository.git, head) as alone:
+        options = ("blame", "--porcelain", "--no-textconv", f"-L{first},{last}", head)
+        output = git_output(alone, *options, "--", path, alone=True)
     found: dict[int, CommittedLine] = {}
     names: dict[str, str] = {}
     sha, line, number = "", 0, 0
     for row in output.split(b"\n"):
-        head = row.split(b" ")
+        words = row.split(b" ")
         if row.startswith(b"\t"):
             found[number] = CommittedLine(sha, names.get(sha, path), line)
         elif row.startswith(b"filename "):
             names[sha] = unquoted_name(row.removeprefix(b"filename "))
-        elif len(head) >= 3 and head[1].isdigit() and head[2].isdigit() and is_sha(head[0].decode("ascii", "replace")):
-            sha, line, number = head[0].decode("ascii"), int(head[1]), int(head[2])
+        elif (
+            len(words) >= 3
+            and words[1].isdigit()
+            and words[2].isdigit()
+            and is_sha(words[0].decode("ascii", "replace"))
+        ):
+            sha, line, number = words[0].decode("ascii"), int(words[1]), int(words[2])
     return found

@@ -11,7 +11,7 @@ import msgspec
 
 from reread.base.shas import is_sha
 from reread.errors import Misuse, NotFound, Unreadable
-from reread.git.command import git_output, git_stream
+from reread.git.command import git_output, git_stream, repository_folders
 
 MOST_COMMITS = 5000
 MOST_LINES = 200_000
@@ -90,14 +90,13 @@ class Repository:
         """Open the repository that a folder lies in; raise NotFound if it lies in none."""
         folder = Path(folder)
         try:
-            found = git_output(folder, "rev-parse", "--path-format=absolute", "--show-toplevel")
+            self.top, self.git = repository_folders(folder)
         except Unreadable as error:
             raise NotFound(f"No git repository in {folder}: {error}", path=str(folder)) from error
-        self.top: Path = Path(found.decode("utf-8", "surrogateescape").removesuffix("\n"))
 
     def work_trees(self) -> list[str]:
         """Return the folders of all its work trees."""
-        lines = git_output(self.top, "worktree", "list", "--porcelain").decode("utf-8", "surrogateescape").split("\n")
+        lines = git_output(self.git, "worktree", "list", "--porcelain").decode("utf-8", "surrogateescape").split("\n")
         return [line.removeprefix("worktree ") for line in lines if line.startswith("worktree ")]
 
     def sha_of(self, name: str) -> str | None:
@@ -109,7 +108,7 @@ class Repository:
         if "\0" in name:
             return None
         try:
-            found = git_output(self.top, "rev-parse", "--verify", "--quiet", "--end-of-options", name)
+            found = git_output(self.git, "rev-parse", "--verify", "--quiet", "--end-of-options", name)
         except Unreadable:
             return None
         sha = found.decode("ascii", "replace").strip()
@@ -126,7 +125,7 @@ class Repository:
         """Return the short name of a branch, if a name of git's is one."""
         try:
             words = ("rev-parse", "--verify", "--quiet", "--symbolic-full-name", "--end-of-options", name)
-            full = git_output(self.top, *words).decode("utf-8", "replace").strip()
+            full = git_output(self.git, *words).decode("utf-8", "replace").strip()
         except Unreadable:
             return None
         return full.removeprefix("refs/heads/") if full.startswith("refs/heads/") else None
@@ -138,7 +137,7 @@ class Repository:
             if sha is None or sha == head:
                 continue
             try:
-                found = git_output(self.top, "merge-base", sha, head).decode("ascii", "replace").strip()
+                found = git_output(self.git, "merge-base", sha, head).decode("ascii", "replace").strip()
             except Unreadable:
                 continue
             if is_sha(found) and found != head:
@@ -157,7 +156,7 @@ class Repository:
         head = self.require_sha(last.removeprefix(".") or "HEAD")
         start = self.require_sha(first or "HEAD")
         if last.startswith("."):
-            start = git_output(self.top, "merge-base", start, head).decode("ascii", "replace").strip()
+            start = git_output(self.git, "merge-base", start, head).decode("ascii", "replace").strip()
         return start, head
 
     def commits(self, first: str | None, last: str, *, most: int = MOST_COMMITS) -> list[GitCommit]:
@@ -173,7 +172,7 @@ class Repository:
     def _log(self, revisions: Sequence[str], *options: str) -> list[GitCommit]:
         words = ("log", "--no-patch", "--no-color", "--no-decorate", "--no-notes", "-z", f"--format={FORMAT}")
         given = "".join(f"{revision}\n" for revision in revisions).encode()
-        output = git_output(self.top, *words, *options, "--stdin", given=given)
+        output = git_output(self.git, *words, *options, "--stdin", given=given)
         entries = output.decode("utf-8", "replace").split("\0")
         return [_commit(entry) for entry in entries if entry.count("\n") >= FORMAT.count("%n")]
 
@@ -186,7 +185,7 @@ class Repository:
         words = ("diff-tree", "--stdin", "--root", "-r", "-M", "--no-abbrev", "--ignore-submodules=all", "--raw", "-p")
         safe = ("-U0", "--no-color", "--no-ext-diff", "--no-textconv")
         left = dict.fromkeys(shas)
-        with git_stream(self.top, *words, *safe, given=given) as output:
+        with git_stream(self.git, *words, *safe, given=given) as output:
             for sha, files in _differences(output):
                 left.pop(sha, None)
                 yield sha, [file for file in files if file.ranges]
@@ -195,7 +194,7 @@ class Repository:
     def sizes(self, blobs: Iterable[str]) -> dict[str, int]:
         """Return the sizes of objects; those that are missing are left out."""
         given = "".join(f"{blob}\n" for blob in dict.fromkeys(blobs)).encode()
-        rows = (row.split() for row in git_output(self.top, "cat-file", "--batch-check", given=given).splitlines())
+        rows = (row.split() for row in git_output(self.git, "cat-file", "--batch-check", given=given).splitlines())
         return {row[0].decode("ascii"): int(row[2]) for row in rows if len(row) == 3}
 
     def texts(self, blobs: Iterable[str]) -> Iterator[tuple[str, bytes]]:
@@ -203,7 +202,7 @@ class Repository:
         wanted = list(dict.fromkeys(blobs))
         if not wanted:
             return
-        with git_stream(self.top, "cat-file", "--batch", given="\n".join([*wanted, ""]).encode()) as output:
+        with git_stream(self.git, "cat-file", "--batch", given="\n".join([*wanted, ""]).encode()) as output:
             for _ in wanted:
                 head = output.readline().split()
                 if len(head) != 3:  # it is missing
