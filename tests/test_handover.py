@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -21,6 +22,7 @@ from reread.cli import reread as command
 from reread.disk.moved_files import SESSION_UUID
 from reread.errors import Misuse, NotFound, Unreadable, Unwritable
 from reread.handover import placement
+from reread.handover.cut import with_slug
 from reread.handover.running import running
 from reread.storage.kept_file import generation_path
 
@@ -268,6 +270,9 @@ def test_only_prompts_and_no_session_are_errors(machine: Machine) -> None:
         reread.resume("nothing")
 
 
+RUN_FILES = ("agent-wf_1.jsonl", "agent-wf_1.meta.json", "journal.jsonl")
+
+
 class TestCut:
     """A new session that ends after a turn: the same records under an id of its own, and the other untouched."""
 
@@ -313,6 +318,12 @@ class TestCut:
         for name in ("a1", "zz"):
             data = json.dumps(agent | {"agentId": name, "message": {"role": "user", "content": "look"}}) + "\n"
             (path.with_suffix("") / "subagents" / f"agent-{name}.jsonl").write_text(data)
+        for run, call in (("wf_1", "t1"), ("wf_2", "t2")):
+            folder = path.with_suffix("") / "subagents" / "workflows" / run
+            folder.mkdir(parents=True)
+            (folder / "journal.jsonl").write_text("{}\n")
+            (folder / f"agent-{run}.jsonl").write_text(json.dumps(agent | {"agentId": run}) + "\n")
+            (folder / f"agent-{run}.meta.json").write_text(json.dumps({"toolUseId": call}))
         for name in ("x.txt", "y.txt"):
             (path.with_suffix("") / "tool-results" / name).write_text(name)
         backups = machine.config / "file-history" / ID
@@ -337,6 +348,7 @@ class TestCut:
         assert {*new} == {
             f"projects/{slug}/NEW.jsonl",
             f"projects/{slug}/NEW/subagents/agent-a1.jsonl",
+            *(f"projects/{slug}/NEW/subagents/workflows/wf_1/{name}" for name in RUN_FILES),
             f"projects/{slug}/NEW/tool-results/x.txt",
             "file-history/NEW/abc@v1",
         }
@@ -347,7 +359,7 @@ class TestCut:
         assert lines[4]["message"]["content"][0]["text"] == f"I am {ID}"
         with reread.open(done.session) as opened:
             assert [turn.prompt.text for turn in opened.turns if turn.prompt] == ["say 1"]
-            assert [*opened.agents] == ["a1"] and opened.calls[0].agent is not None
+            assert {*opened.agents} == {"a1", "wf_1"} and opened.calls[0].agent is not None
             assert not [finding for finding in reread.check(opened) if finding.level == "error"]
 
     def test_an_error_leaves_nothing_of_it(
@@ -404,6 +416,11 @@ class TestCut:
             if one["type"] == "user" and isinstance(one["message"]["content"], str)
         ]
         assert prompts == ["say 1", "say 4"]
+
+    @pytest.mark.parametrize("slug", [5, "", None, ["a"]])
+    def test_a_slug_that_is_no_text_stays(self, slug: Any) -> None:
+        written = json.dumps({"slug": slug}).encode()
+        assert with_slug(written, "new") == written
 
     def test_a_turn_or_branch_that_is_not_there_is_an_error(self, session: Path, machine: Machine) -> None:
         before = machine.files()
