@@ -34,7 +34,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import CodeType, FrameType, FunctionType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 import pytest
 from guards import GUARDS, Guard
@@ -416,26 +416,39 @@ def _trace(items: list[pytest.Item], folder: Path) -> list[tuple[str, float, lis
     inside = f"{SOURCE}{os.sep}"
     spent: dict[str, float] = defaultdict(float)
     use_temporary_folder(items[0], folder)
+    ran: set[CodeType] = set()
+    told = folder.with_suffix(".forked")
+    leave = os._exit
+
+    def called(frame: FrameType, event: str, argument: Any) -> None:
+        ran.add(frame.f_code)
+
+    def tell_and_leave(code: int) -> NoReturn:
+        """End a child that a test forked, and tell which functions it ran: `command.run` has the program in one."""
+        sys.settrace(None)
+        with told.open("a") as file:
+            file.write("".join(f"{name_of(one)}\n" for one in ran if one.co_filename.startswith(inside)))
+        leave(code)
+
+    os._exit = tell_and_leave
     for item, following in zip(items, [*items[1:], None], strict=True):
         if spent[test_of(item)] > ASKED_SECONDS / WORKERS:
             continue
         item.session._setupstate.teardown_exact(item)  # of one that was left out after it was announced
-        ran: set[CodeType] = set()
-
-        def called(frame: FrameType, event: str, argument: Any, ran: set[CodeType] = ran) -> None:
-            ran.add(frame.f_code)
-
-        start = time.process_time()
+        ran.clear()
+        told.write_text("")
+        start = sum(os.times()[:4])
         sys.settrace(called)
         try:
             passed = passes(item, following)
         finally:
             lost = sys.gettrace() is not called  # Python stops tracing when there is no room left on the stack
             sys.settrace(None)
-            spent[test_of(item)] += time.process_time() - start
+            spent[test_of(item)] += sum(os.times()[:4]) - start
         if passed:
             own = {name_of(code) for code in ran if code.co_filename.startswith(inside)} | ({ANY} if lost else set())
-            found.append((item.nodeid, round(time.process_time() - start, 4), sorted(own)))
+            own |= {*told.read_text().splitlines()}
+            found.append((item.nodeid, round(sum(os.times()[:4]) - start, 4), sorted(own)))
     return found
 
 

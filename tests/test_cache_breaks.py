@@ -74,6 +74,11 @@ def upgrade(client: Client) -> None:
     client.prompt()
 
 
+def name_no_version(client: Client) -> None:
+    del client.fields["version"]
+    forget(client)
+
+
 def forget(client: Client) -> None:
     client.cache.expires.clear()
     client.prompt()
@@ -116,6 +121,7 @@ FORCED: list[tuple[Callable[[Client], None], dict[str, Any], CacheBreakCause, st
     (resume, {}, "resume", "transcript", "resumed"),
     (upgrade, {}, "resume", "transcript", "resumed with client 2.1.301"),
     (forget, {}, "unknown", "none", ""),
+    (name_no_version, {}, "unknown", "none", ""),
     (forget, diagnosed("tools_changed"), "tools_changed", "server", ""),
     (forget, diagnosed("system_changed"), "system_changed", "server", ""),
     (forget, diagnosed("messages_changed"), "messages_changed", "server", ""),
@@ -351,12 +357,26 @@ def test_tools_of_the_api_within_a_response_read_the_cache_several_times() -> No
 
 def test_context_that_the_api_removed_is_not_lost() -> None:
     full = {"cache_read_input_tokens": 90_000, "cache_creation_input_tokens": 9_000}
-    less = {"cache_read_input_tokens": 39_000, "cache_creation_input_tokens": 9_000}
-    edited = reply("b", id="m2", usage=less)
-    edited["message"]["context_management"] = {
-        "applied_edits": [{"type": "clear_tool_uses_20250919", "cleared_input_tokens": 60_000}]
-    }
-    assert read(user("go"), reply("a", id="m1", usage=full), user("on"), edited).cache_breaks == []
+    for read_tokens, causes in ((39_000, []), (9_000, [("context_edited", 9_000)])):
+        less = {"cache_read_input_tokens": read_tokens, "cache_creation_input_tokens": 9_000}
+        edited = reply("b", id="m2", usage=less)
+        edited["message"]["context_management"] = {
+            "applied_edits": [{"type": "clear_tool_uses_20250919", "cleared_input_tokens": 60_000}]
+        }
+        found = read(user("go"), reply("a", id="m1", usage=full), user("on"), edited).cache_breaks
+        assert [(one.cause, one.tokens) for one in found] == causes
+
+
+def test_a_clock_that_ran_back_says_nothing_of_idle_time() -> None:
+    client = Client()
+    client.now += timedelta(hours=3)
+    client.prompt()
+    client.respond(20_000)
+    client.respond()
+    client.now -= timedelta(hours=2)
+    client.cache.expires.clear()
+    client.respond()
+    assert [(found.cause, found.gap_seconds) for found in client.opened().cache_breaks] == [("unknown", None)]
 
 
 def check_sums(session: reread.Session) -> None:

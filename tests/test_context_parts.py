@@ -98,11 +98,12 @@ def test_without_requests_the_parts_are_an_estimate() -> None:
     assert sum(part.tokens or 0 for part in found.parts) == found.tokens == 100
     assert "unrecorded" not in {part.kind for part in found.parts}
     big = RequestedSession()
-    big.row("user", "Hi")
+    big.row("user", "Hi " * 1200)
     big.row("assistant", [{"type": "text", "text": "Ho"}], id="m", usage={"input_tokens": 9000, "output_tokens": 1})
     parts = {part.kind: part for part in reread.open(big.data).context().parts}
     assert parts["unrecorded"].bytes == 0
-    assert (parts["unrecorded"].tokens or 0) > 8900
+    assert parts["prompt"].tokens == pytest.approx(1000, rel=0.02), "one token is 3.6 bytes"
+    assert (parts["unrecorded"].tokens or 0) > 7900
     nothing = reread.open(b"").context()
     assert nothing.parts == []
     assert "".join(text for _, text in next(context_lines(nothing))).endswith(" · no turn · estimate")

@@ -7,12 +7,14 @@ from typing import Any
 
 import pytest
 from command import run
+from making import answer, jsonl, reply, result, use
 
 import reread
 from reread.render.digest_text import digest_html, digest_markdown
-from reread.reports.digest_report import Digest
+from reread.reports.digest_report import Digest, tests_run
 from reread.reports.digest_report import _runs_tests as runs_tests  # pyright: ignore[reportPrivateUsage]
 
+DENIED = "The user doesn't want to proceed with this tool use. The tool use was rejected"
 SAMPLES = Path(reread.__file__).parent / "samples"
 PERIOD: dict[str, Any] = {"since": "2026-11-09", "until": "2026-11-12", "tz": "UTC", "root": SAMPLES}
 
@@ -38,6 +40,18 @@ def test_a_session_is_told_by_what_it_did(made: Digest) -> None:
     assert [(test.passed, test.failed) for test in one.tests] == [(0, 1), (1, 0)]
     assert (one.calls, one.failed_calls) == (16, 1)
     assert [f": 1 run {how}\n" in digest_markdown(made) for how in ("passed", "failed")] == [True, True]
+
+
+def test_a_run_of_tests_that_was_denied_is_none() -> None:
+    said = {"a": ("ok", False), "b": ("Exit code 1", True), "c": (DENIED, True), "d": ("Exit code 2", True)}
+    records = [record for id, (text, bad) in said.items() for record in _called(id, text, bad)]
+    (one,) = tests_run(reread.open(jsonl(*records)).calls)
+    assert (one.command, one.passed, one.failed, one.last_passed) == ("pytest -q", 1, 2, False)
+
+
+def _called(id: str, text: str, bad: bool) -> list[dict[str, Any]]:
+    made = [reply(use(id, command="pytest -q"), id=id), answer(result(id, text, is_error=bad))]
+    return [{**record, "uuid": f"{id}{n}"} for n, record in enumerate(made)]
 
 
 def test_its_cost_is_that_of_usage(made: Digest) -> None:

@@ -12,7 +12,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,8 @@ from command import run
 from effort import one_in
 from folder_bucket import use_folder
 from limits import wait_until
+from making import SESSION, jsonl
+from prompt_cache import Client
 from running import NEW, OLD, Machine
 
 import reread
@@ -286,6 +288,27 @@ def test_a_watch_follows_what_is_written(machines: Any) -> None:
     assert then.cost_usd is not None and then.cost_usd > 0 and then.cost_per_hour_usd
     assert then.context_tokens is not None and then.context_window
     assert then.cost_usd == float(reread.usage(machine.transcript).totals.cost_usd)
+    kept = machine.transcript.read_bytes().splitlines(keepends=True)
+    machine.transcript.write_bytes(b"".join(kept[:8]))  # written anew, and shorter
+    (shorter,), fresh = watch.update({str(machine.transcript)}), reread.now(root=machine.config)
+    assert [(shorter.turn, shorter.context_tokens)] == [(one.turn, one.context_tokens) for one in fresh]
+    assert shorter.context_tokens != then.context_tokens
+
+
+@pytest.mark.parametrize("ages", [(1,), (1, 30), (1, 58, 62), (1, 300)])
+def test_an_hour_costs_what_the_last_one_did(tmp_path: Path, ages: tuple[int, ...]) -> None:
+    """`ages` are those of responses in minutes; a session is not taken to go on as in its first five."""
+    client = Client()
+    for age in reversed(ages):
+        client.now = datetime.now(UTC) - timedelta(minutes=age)
+        client.respond(wait=0)
+    file = tmp_path / "projects" / "-work" / f"{SESSION}.jsonl"
+    file.parent.mkdir(parents=True)
+    file.write_bytes(jsonl(*client.records))
+    (one,) = reread.now(root=tmp_path)
+    costs = [float(message.usage.cost_usd or 0) for message in reread.open(file).messages][::-1]
+    hour = sum(cost for cost, age in zip(costs, ages, strict=True) if age < 60)
+    assert one.cost_per_hour_usd == pytest.approx(hour * 60 / max(5, min(60, ages[-1])), rel=0.03, abs=0.006)
 
 
 def test_of_kept_sessions_there_are_the_newest_states(

@@ -241,6 +241,7 @@ def test_requests_that_refer_to_each_other_end() -> None:
 HOSTILE: list[Any] = [
     *(None, 7, -5, 10**400, 1.5, "word", "\ud800", [1, None], {"a": {"b": 1}}, [["messages", 0], {"path": 3}]),
     [{"path": ["messages", -1, "content", 10**30], "value": {}}, {"path": ["messages", [1], {}], "value": 3}],
+    [{"path": ["messages", 0, "content", "x"], "value": {}}],
     {"system": [7, None, {"text": 4}], "tools": [1, {"name": 5, "description": 9}]},
     {"role": 5, "content": [1, {"type": ["x"]}, {"type": "tool_result", "content": [3, {"type": "image"}]}]},
     {"role": "user", "content": [{"type": "tool_use", "id": [], "name": {}, "input": [1]}]},
@@ -294,6 +295,24 @@ def test_records_of_any_shape_can_be_asked_anything(place: tuple[str, str]) -> N
                 assert request_body(thread, request.number, changes=changes, whole=False).nodes
         written = session.usage.cache_write_5m_tokens + session.usage.cache_write_1h_tokens
         assert sum(found.tokens for found in session.cache_breaks) <= written
+
+
+@pytest.mark.parametrize(
+    ("after", "expected"),
+    [
+        ("axc", [("edited", "2")]),
+        ("ac", [("dropped", "2")]),
+        ("abxc", [("added", "3")]),
+        ("xyc", [("edited", "1"), ("edited", "2")]),
+        ("abc", []),
+    ],
+)
+def test_only_what_differs_is_a_change(after: str, expected: list[tuple[str, str]]) -> None:
+    made = RequestedSession()
+    for words in ("abc", after):
+        made.send([HELLO], system=[{"type": "text", "text": word} for word in words])
+    changes = request_changes(*reread.open(made.data).requests)
+    assert [(one.change, one.name) for one in changes] == expected
 
 
 def test_text_nested_too_deep_is_missing() -> None:

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from command import run
 from effort import one_in
-from making import answer, jsonl, read, reply, result, state, told, use, user
+from making import answer, jsonl, read, reply, result, state, system, told, use, user
 
 import reread
 from reread.accounting.billing import Usage
@@ -24,6 +24,7 @@ from reread.render.markdown import session_markdown
 from reread.render.selection import EVERYTHING
 from reread.render.stats_table import stats_lines
 from reread.render.terminal import TerminalView, make_console
+from reread.reports.session_facts import failure_kind
 from reread.reports.stats_report import GROUPS, Stats, StatsReport, stats_value
 from reread.server.answer_cache import AnswerCache
 from reread.server.library import SessionLibrary
@@ -163,6 +164,36 @@ def test_a_call_after_a_failed_one_of_its_tool_is_a_retry(tmp_path: Path) -> Non
     report = stats(path, by="failure")
     assert [place.call.id for place in report.calls if place.call.is_retry] == ["c"]
     assert {row["failure"]: row["calls"] for row in report.rows} == {"exit 2": 1, "no such file": 1, None: 3}
+
+
+@pytest.mark.parametrize(
+    ("message", "kind"),
+    [
+        ("Found 3 matches of the string to replace, but replace_all is false.", "text not unique"),
+        ("Found 3 problems.", "other"),
+        ("File content (30000 tokens) exceeds maximum allowed tokens (25000).", "too large"),
+        ("MCP error -32001: Request timed out", "MCP error"),
+        ("The request timed out", "timeout"),
+        ("EISDIR: illegal operation on a directory, read", "is a folder"),
+        ("Exit code 3\nno", "exit 3"),
+    ],
+)
+def test_failures_have_kinds(message: str, kind: str) -> None:
+    records = told(user("Go."), reply(use("a"), id="m1"), answer(result("a", message, is_error=True)))
+    assert failure_kind(reread.open(jsonl(*records)).calls[0]) == kind
+
+
+def test_turns_add_to_the_context_and_compactions_take_away(tmp_path: Path) -> None:
+    figures = {"trigger": "auto", "preTokens": 80_000, "postTokens": 12_000}
+    sizes = [30_000, 50_000, 80_000]
+    rows: list[Any] = []
+    for n, size in enumerate(sizes):
+        rows += [(10 * n, user(f"{n}")), (10 * n + 5, reply("Yes.", id=f"m{n}", usage={"input_tokens": size}))]
+    rows += [(40, system("compact_boundary", compactMetadata=figures)), (41, user("Now", isCompactSummary=True))]
+    rows += [(50, user("On")), (55, reply("Yes.", id="m9", usage={"input_tokens": 12_000}))]
+    totals = stats(write(tmp_path, stamped(*rows)), by="session").totals
+    assert (totals.context_peak, totals.context_growth, totals.compactions) == (80_000, 80_000, 1)
+    assert totals.tokens_removed == 68_000
 
 
 def test_what_a_fork_copied_is_counted_once(tmp_path: Path) -> None:

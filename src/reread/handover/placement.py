@@ -204,15 +204,15 @@ def _compare(pieces: Iterable[bytes], target: Path) -> tuple[str, int]:
     size, same = 0, True
     with os.fdopen(descriptor, "rb") as file:
         for piece in pieces:
-            there = file.read(len(piece)) if same else b""
-            same = same and piece.startswith(there)
+            read = file.read(len(piece)) if same else b""
+            same = same and piece.startswith(read)
             size += len(piece)
-            if len(there) < len(piece):
+            if len(read) < len(piece):
                 same = same and not file.read(1)
-        rest = os.fstat(descriptor).st_size - size
+        there = os.fstat(descriptor).st_size
     if not same:
         return "other", size
-    return ("same" if rest == 0 else "grown" if rest < 0 else "behind"), size
+    return ("same" if there == size else "grown" if there < size else "behind"), size
 
 
 def put(

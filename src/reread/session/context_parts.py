@@ -372,12 +372,13 @@ def _told(conversation: Conversation, turns: list[Turn], responses: Iterable[Mes
     for response in responses:
         earlier = [m for turn in turns for m in turn.messages if m.index < response.index]
         start = max((n for n, message in enumerate(earlier) if message.index in marks), default=0)
-        if earlier[start : start + len(known)] == known:
-            sizes, fresh = _Sizes(sizes), earlier[start + len(known) :]
+        told = earlier[start:]
+        if told[: len(known)] == known:
+            sizes, fresh = _Sizes(sizes), told[len(known) :]
         else:
-            sizes, calls, fresh = _Sizes(), {}, earlier[start:]
+            sizes, calls, fresh = _Sizes(), {}, told
         _add_told(sizes, conversation, fresh, calls)
-        known = earlier[start:]
+        known = told
         yield sizes
 
 
