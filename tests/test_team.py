@@ -6,6 +6,7 @@ import io
 import itertools
 import json
 import os
+import time
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,8 @@ from typing import Any
 import msgspec
 import pytest
 from command import run as run_reread
-from team_machines import KEY, WORDS, Machine, as_written_by_02, write_all
+from making import jsonl
+from team_machines import KEY, WORDS, Machine, as_written_by_02, session, uuid, write_all
 
 import reread
 from reread.dataset.figures import FIGURES, KEEP, LEFT_OUT, RULES, RowMask
@@ -22,10 +24,13 @@ from reread.dataset.schema import BOOLEAN, FLOAT, INTEGER, PARTITIONS, TABLES
 from reread.dataset.small_groups import LEAST, are_enough, join_periods, merge_groups
 from reread.dataset.table_files import TableFiles
 from reread.errors import Misuse
+from reread.reports.cost_parts import cost_parts
 from reread.reports.usage_report import FIGURES as COUNTED
 from reread.reports.usage_report import figures
 from reread.server.library import SessionLibrary
 from reread.server.routes import make_app
+from reread.storage import bucket_mirror
+from reread.storage.user_paths import expand_path
 
 parquet = pytest.importorskip("pyarrow.parquet")
 pyarrow = pytest.importorskip("pyarrow")
@@ -439,6 +444,40 @@ def test_one_machine_has_groups_of_people_too(monkeypatch: pytest.MonkeyPatch) -
     for by in (reread.usage, reread.stats):
         [row] = by(root=SAMPLES, by=["person", "machine", "team"]).rows
         assert row.group == {"person": "ann", "machine": "ann-laptop", "team": "shop"}
+
+
+@pytest.mark.parametrize(
+    ("only", "found"),
+    [
+        ({"machine": "ben-*"}, {"ben-1"}),
+        ({"person": "ben"}, {"ben-1"}),
+        ({"person": ["ann", "ben"]}, {"ann-laptop", "ben-1"}),
+        ({"person": "ann", "machine": "ben-1"}, set()),
+        ({"person": "nobody"}, set()),
+    ],
+)
+def test_reports_count_only_some_people_and_machines(
+    only: dict[str, Any], found: set[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("REREAD_MACHINE", "ann-laptop")
+    monkeypatch.setenv("REREAD_PERSON", "ann")
+    store = tmp_path / "store"
+    monkeypatch.setenv("REREAD_HOME", str(store))
+    store.mkdir()
+    (store / "config.json").write_text(json.dumps({"settings": {"team": {"people": {"ben-*": "ben"}}}}))
+    mirror = expand_path("s3://shop-sessions")
+    monkeypatch.setitem(bucket_mirror._refreshed, mirror, time.monotonic() + 3600)  # it is as the bucket is
+    other = mirror / "ben-1" / "projects" / "-shop" / f"{uuid('s', 3)}.jsonl"
+    other.parent.mkdir(parents=True, exist_ok=True)
+    other.write_bytes(jsonl(*session(3, 4)))
+    roots = [SAMPLES, mirror / "ben-1"]
+    assert {row.group["machine"] for row in reread.usage(root=roots, by="machine", **only).rows} == found
+    assert {row.group["machine"] for row in reread.stats(root=roots, by="machine", **only).rows} == found
+    whole = cost_parts(root=roots)
+    parts = cost_parts(root=roots, **only)
+    assert (parts.output_usd == whole.output_usd) == (len(found) == 2) and (parts.output_usd > 0) == bool(found)
+    rows = SessionLibrary(roots, count=False).listing().sessions
+    assert {(row.machine, row.person) for row in rows} == {("ann-laptop", "ann"), ("ben-1", "ben")}
 
 
 def test_the_server_has_a_page_for_the_team(tmp_path: Path) -> None:

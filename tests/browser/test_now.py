@@ -75,7 +75,7 @@ def test_the_browser_is_asked_only_by_a_click(
     page = tab(serve("--root", shop.config, "serve"))
     page.add_init_script(NOTIFICATION)
     page.reload()
-    button = page.get_by_role("button", name="Notify me when one waits")
+    button = page.get_by_role("button", name="Notify me when a session waits")
     expect(button).to_be_visible()
     assert page.evaluate("asked") == 0
     button.click()

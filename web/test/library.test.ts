@@ -29,6 +29,8 @@ const session = (title: string, project: string, tokens: number | null): Library
   kept: false,
   gone: false,
   prompts_only: false,
+  machine: null,
+  person: null,
   live: false,
   starred: false,
   note: "",
@@ -75,7 +77,7 @@ test("a click on a column sorts by it, another reverses, a third returns", () =>
   expect(parseSort("constructor").by).toBe("updated");
 });
 
-const filtered = { ...session("x", "/home/sam/api", 1), started: "2026-11-01T12:00:00", updated: "2026-11-03T12:00:00", size: 2e6, agent_types: ["Explore"], kept: true };
+const filtered = { ...session("x", "/home/sam/api", 1), started: "2026-11-01T12:00:00", updated: "2026-11-03T12:00:00", size: 2e6, agent_types: ["Explore"], kept: true, machine: "laptop" };
 
 test.each([
   [{}, true],
@@ -91,10 +93,14 @@ test.each([
   [{ to: "2026-10-31" }, false],
   [{ kept: "1" }, true],
   [{ starred: "1" }, false],
+  [{ machine: "laptop" }, true],
+  [{ person: "ann" }, false],
 ])("the filter %j lists it: %s", (only, listed) => expect(passes(filtered, only)).toBe(listed));
 
 test("the values of a filter, the most frequent first", () => {
   expect(choicesOf(all, "project")).toEqual([["/a", 2], ["/b", 1]]);
+  expect(choicesOf([filtered], "machine")).toEqual([]);
+  expect(choicesOf([filtered, { ...filtered, machine: "tower" }], "machine")).toEqual([["laptop", 1], ["tower", 1]]);
   expect(choicesOf([filtered], "size")).toEqual([["100 kB", 1], ["1 MB", 1]]);
   expect([...sessionsByDay([filtered, ...all])]).toEqual([["2026-11-01", 1], ["2026-11-03", 1]]);
   expect(daysName("2025-08-01", "2025-08-31")).toBe("Aug 2025");

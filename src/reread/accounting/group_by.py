@@ -101,10 +101,13 @@ class UsageFilter(msgspec.Struct, frozen=True):
     projects: tuple[str, ...] = ()
     """Only these folders and those below them."""
     models: tuple[str, ...] = ()
+    file: Callable[[str | None], bool] | None = None
+    """A test for the file of an entry."""
 
     def test(self, prices: Prices) -> Test | None:
         """Return a test for entries; None if all of them count."""
-        tests = [test for test in (self._time_test(), self._project_test(), self._model_test(prices)) if test]
+        every = (self._time_test(), self._project_test(), self._model_test(prices), self._file_test())
+        tests = [test for test in every if test]
         if not tests:
             return None
         return lambda entry: all(test(entry) for test in tests)
@@ -120,6 +123,10 @@ class UsageFilter(msgspec.Struct, frozen=True):
         if not self.projects:
             return None
         return lambda entry: layout.is_within(entry.project, self.projects)
+
+    def _file_test(self) -> Test | None:
+        accepts = self.file
+        return None if accepts is None else lambda entry: accepts(entry.path)
 
     def _model_test(self, prices: Prices) -> Test | None:
         if not self.models:

@@ -219,6 +219,14 @@ def project_option(command: Callable[..., Any]) -> Callable[..., Any]:
     return click.option("--project", multiple=True, metavar="DIR|NAME", type=PROJECT, help=help)(command)
 
 
+def owner_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add --person and --machine, for reports on sessions of several machines."""
+    for name in ("machine", "person"):
+        help = f"Include only sessions of this {name}, by name or pattern (ann-*). Repeatable."
+        command = click.option(f"--{name}", multiple=True, metavar="NAME", help=help)(command)
+    return command
+
+
 def since_option(command: Callable[..., Any]) -> Callable[..., Any]:
     return click.option(
         "--since",

@@ -12,6 +12,7 @@ from reread.cli._options import (
     end_report,
     json_option,
     merged_roots,
+    owner_options,
     pager_option,
     project_option,
     root_options,
@@ -24,6 +25,7 @@ from reread.cli._output import print_json, print_lines, print_notice, progress, 
 @click.command()
 @click.argument("sessions", nargs=-1, type=SESSION, metavar="[SESSION|DIR]...")
 @project_option
+@owner_options
 @since_option
 @until_option
 @click.option("--no-cache", is_flag=True, help="Read all files again, and store nothing in the cache.")

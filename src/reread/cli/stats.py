@@ -14,6 +14,7 @@ from reread.cli._options import (
     json_option,
     limit_option,
     merged_roots,
+    owner_options,
     pager_option,
     project_option,
     root_options,
@@ -27,8 +28,10 @@ from reread.cli._team import print_team, team_of, team_option
 from reread.cli._unmatched import unknown_projects, unknown_tools
 from reread.errors import Misuse
 
-FILTERS = ("since", "until", "project", "tool", "state")
-NOT_OF_TEAMS = ("--tool", "--state", "--limit", "--project", "--list", "--no-cache", "--root", "--demo")
+FILTERS = ("since", "until", "project", "person", "machine", "tool", "state")
+NOT_OF_TEAMS = (
+    *("--tool", "--state", "--limit", "--project", "--person", "--machine", "--list", "--no-cache", "--root", "--demo"),
+)
 NO_CALLS = "No call or turn fits all of these options. Run `reread stats` without them to count all."
 STATES = ("running", "done", "failed", "denied", "interrupted")
 
@@ -51,6 +54,7 @@ STATES = ("running", "done", "failed", "denied", "interrupted")
 @until_option
 @tz_option
 @project_option
+@owner_options
 @click.option("--list", "as_list", is_flag=True, help="List the calls behind the figures, with their lines.")
 @click.option("--csv", "as_csv", is_flag=True, help="Print CSV.")
 @click.option("--no-cache", is_flag=True, help="Read all files again, and store nothing in the cache.")

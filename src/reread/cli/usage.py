@@ -19,6 +19,7 @@ from reread.cli._options import (
     json_option,
     limit_option,
     merged_roots,
+    owner_options,
     pager_option,
     project_option,
     refuse_with,
@@ -35,10 +36,10 @@ from reread.errors import Misuse
 
 STDIN = "-"
 CACHE = "cache"
-FILTERS = ("since", "until", "project", "model")
+FILTERS = ("since", "until", "project", "person", "machine", "model")
 NOT_OF_TEAMS = (
-    *("--sort", "--min-cost", "--limit", "--project", "--model", "--prices", "--price-file", "--no-cache"),
-    *("--keep-deleted", "--root", "--demo"),
+    *("--sort", "--min-cost", "--limit", "--project", "--person", "--machine", "--model", "--prices", "--price-file"),
+    *("--no-cache", "--keep-deleted", "--root", "--demo"),
 )
 MOST_READ = 4_000_000
 """So many bytes of sessions that nobody named are read to count their cache breaks."""
@@ -77,6 +78,7 @@ if TYPE_CHECKING:
 @until_option
 @tz_option
 @project_option
+@owner_options
 @click.option(
     "--model", multiple=True, type=MODEL, metavar="MODEL", help="Include only this model or family (opus). Repeatable."
 )

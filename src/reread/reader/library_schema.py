@@ -33,6 +33,10 @@ class LibraryRow(Value, frozen=True):
     """Whether only its prompts are left, in the history of what was typed."""
     live: bool = False
     """Whether it is being written."""
+    machine: str | None = None
+    """The machine that wrote it."""
+    person: str | None = None
+    """Whose machine that is, as the configuration says."""
     starred: bool = False
     note: str = ""
     """The notes of a person about it."""

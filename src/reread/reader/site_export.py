@@ -33,6 +33,7 @@ from reread.storage.safe_open import read_settings
 
 FORMAT = 1
 FIGURES = ("Turns", "Tokens", "Cost")
+LOWER_BOUND = "Costs are lower bounds: some responses have no price or no final token count."
 INDEX, MANIFEST, ASSETS = "index.html", "site.json", "assets"
 OWN_ASSETS = ("site.css", "site.js")
 POLICY = "default-src 'none'; script-src 'self' file:; style-src 'self' file:; base-uri 'none'; form-action 'none'"
@@ -180,7 +181,10 @@ def index_html(rows: dict[str, LibraryRow]) -> Iterator[str]:
     by_project: dict[str, list[tuple[str, LibraryRow]]] = {}
     for key, row in newest:
         by_project.setdefault(row.project, []).append((key, row))
-    heads = "".join(f'<th scope="col">{name}</th>' for name in ("Branch", "Updated", *FIGURES, "Model"))
+    partly = any(_is_lower_bound([row]) for row in rows.values())
+    figures = (*FIGURES[:-1], f"≥ {FIGURES[-1]}") if partly else FIGURES
+    heads = "".join(f'<th scope="col">{name}</th>' for name in ("Branch", "Updated", *figures, "Model"))
+    bound = f"<p>{LOWER_BOUND}</p>\n" if partly else ""
     yield (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">\n'
@@ -191,7 +195,7 @@ def index_html(rows: dict[str, LibraryRow]) -> Iterator[str]:
         "</head>\n<body>\n<main>\n<header>\n"
         f"<h1>{plural(len(rows), 'session')}</h1>\n"
         '<input type="search" hidden placeholder="Filter sessions" aria-label="Filter sessions">\n'
-        '<p role="status"></p>\n</header>\n'
+        f'<p role="status"></p>\n{bound}</header>\n'
         f'<table>\n<thead><tr><th scope="col">Session</th>{heads}</tr></thead>\n'
     )
     for project, group in by_project.items():
@@ -207,12 +211,17 @@ def _figures(rows: Sequence[LibraryRow]) -> list[str]:
     """Turns, tokens and cost of some sessions."""
     known = [row.figures for row in rows if row.figures is not None]
     costs = [one.cost_usd for one in known if one.cost_usd is not None]
-    partly = len(costs) < len(known) or any(one.unconfirmed_responses or one.unpriced_models for one in known)
     return [
         number_text(sum(row.turns or 0 for row in rows)),
         tokens_text(sum(one.tokens for one in known)) if known else "",
-        money_text(sum(costs), lower_bound=partly) if costs else "",
+        money_text(sum(costs)) if costs else "",
     ]
+
+
+def _is_lower_bound(rows: Sequence[LibraryRow]) -> bool:
+    """True if the cost of some sessions is more than is known."""
+    known = [row.figures for row in rows if row.figures is not None]
+    return any(one.cost_usd is None or one.unconfirmed_responses or one.unpriced_models for one in known)
 
 
 def _seconds(when: datetime | None) -> float:
@@ -227,7 +236,7 @@ def _index_row(key: str, row: LibraryRow) -> str:
     link = f'<a href="{escape(key)}.html">{_text(row.title)}</a>'
     figures = "".join(f"<td>{text}</td>" for text in _figures([row]))
     return (
-        f'<tr><th scope="row">{link}</th><td>{_text(row.git_branch or "")}</td>'
+        f'<tr><th scope="row">{link}</th><td class="front"><bdi dir="ltr">{_text(row.git_branch or "")}</bdi></td>'
         f"<td><time{stamp}>{date_text(row.updated)}</time></td>{figures}<td>{_text(models + agents)}</td></tr>\n"
     )
 

@@ -22,6 +22,7 @@ from reread.disk import layout
 from reread.reports.advice_facts import SERVER, SKILL, TOOL, AdviceFacts, server_of
 from reread.reports.cache_figures import places_of
 from reread.reports.facts_cache import Progress, facts_of
+from reread.reports.file_owners import owner_test
 from reread.reports.session_facts import CallFact, SessionFacts
 from reread.reports.stats_report import began_at, session_files_of
 from reread.reports.usage_report import session_name
@@ -98,6 +99,8 @@ def advise(
     until: TimeLike | None = None,
     tz: str | tzinfo | None = None,
     project: str | Path | Sequence[str | Path] | None = None,
+    person: str | Sequence[str] | None = None,
+    machine: str | Sequence[str] | None = None,
     root: str | Path | Sequence[str | Path] | None = None,
     cache: bool = True,
     progress: Progress | None = None,
@@ -112,7 +115,7 @@ def advise(
     first, last = parse_period_ms(since, until, zone)
     folders = layout.expand_folders(project)
     unread: list[str] = []
-    paths = session_files_of(list(map(session_name, sources)), root)
+    paths = session_files_of(list(map(session_name, sources)), root, owner_test(person, machine))
     found = facts_of(paths, cache=cache, progress=progress, unread=unread)
     sessions = [
         facts

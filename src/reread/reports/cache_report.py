@@ -20,6 +20,7 @@ from reread.disk import layout
 from reread.errors import Misuse
 from reread.reports.cache_figures import CacheFigures, figures_of, places_of
 from reread.reports.facts_cache import Progress, facts_of
+from reread.reports.file_owners import owner_test
 from reread.reports.session_facts import ResponseFact, SessionFacts
 from reread.reports.stats_report import began_at, session_files_of
 from reread.reports.usage_report import session_name
@@ -89,6 +90,8 @@ def cache_breaks(
     tz: str | tzinfo | None = None,
     project: str | Path | Sequence[str | Path] | None = None,
     model: str | Sequence[str] | None = None,
+    person: str | Sequence[str] | None = None,
+    machine: str | Sequence[str] | None = None,
     limit: int | None = None,
     root: str | Path | Sequence[str | Path] | None = None,
     cache: bool = True,
@@ -106,7 +109,7 @@ def cache_breaks(
     first, last = parse_period_ms(since, until, zone)
     folders, models = layout.expand_folders(project), tuple(split_names(model))
     unread: list[str] = []
-    paths = session_files_of(list(map(session_name, sources)), root)
+    paths = session_files_of(list(map(session_name, sources)), root, owner_test(person, machine))
     found = facts_of(paths, cache=cache, progress=progress, unread=unread)
     sessions = sorted(
         (facts for facts in found if not folders or layout.is_within(facts.project, folders)), key=began_at

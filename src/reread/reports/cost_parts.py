@@ -56,6 +56,8 @@ def cost_parts(
     tz: str | tzinfo | None = None,
     project: str | Path | Sequence[str | Path] | None = None,
     model: str | Sequence[str] | None = None,
+    person: str | Sequence[str] | None = None,
+    machine: str | Sequence[str] | None = None,
     root: str | Path | Sequence[str | Path] | None = None,
 ) -> CostParts:
     """Return the parts of what sessions cost, by output, input, cache reads and cache writes.
@@ -64,7 +66,7 @@ def cost_parts(
     `reread.usage`, also where some requests were billed at other rates.
     """
     options: dict[str, Any] = {"since": since, "until": until, "tz": tz, "project": project, "model": model}
-    options["root"] = root
+    options |= {"person": person, "machine": machine, "root": root}
     prices = current_prices()
     sums = dict.fromkeys(PARTS, 0.0)
     for row in usage(*sources, by="model", **options).rows:

@@ -7,14 +7,17 @@ that is, because a bucket knows only machines.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fnmatch import fnmatchcase
 from functools import lru_cache
 from pathlib import Path
 
+from reread.base.text import split_names
 from reread.catalog.team_settings import team_settings
 from reread.disk.machine import machine_id
 from reread.storage.user_paths import MACHINES, MIRRORS, typed_path
+
+FileTest = Callable[[str | None], bool]
 
 
 def file_owners() -> Callable[[str, str | None], str | None]:
@@ -36,3 +39,21 @@ def file_owners() -> Callable[[str, str | None], str | None]:
         return person if name == "person" else settings.name if person is not None else None
 
     return owner
+
+
+def owner_test(person: str | Sequence[str] | None, machine: str | Sequence[str] | None) -> FileTest | None:
+    """Return a test for files of these people and machines, each a name or a pattern (`ann-*`); None if all count."""
+    wanted = {"person": split_names(person), "machine": split_names(machine)}
+    if not any(wanted.values()):
+        return None
+    owner = file_owners()
+
+    @lru_cache(1 << 14)
+    def test(path: str | None) -> bool:
+        return all(
+            any(fnmatchcase(owner(name, path) or "", pattern) for pattern in patterns)
+            for name, patterns in wanted.items()
+            if patterns
+        )
+
+    return test

@@ -31,7 +31,7 @@ from reread.disk import layout
 from reread.errors import Misuse
 from reread.reports.cache_figures import CacheFigures, figures_of, places_of
 from reread.reports.facts_cache import Progress, facts_of
-from reread.reports.file_owners import file_owners
+from reread.reports.file_owners import FileTest, file_owners, owner_test
 from reread.reports.session_facts import CallFact, ResponseFact, SessionFacts, TurnFact
 from reread.reports.usage_report import session_name, usage
 from reread.tools.outcome import DENIED, FAILED, INTERRUPTED
@@ -198,6 +198,8 @@ def stats(
     until: TimeLike | None = None,
     tz: str | tzinfo | None = None,
     project: str | Path | Sequence[str | Path] | None = None,
+    person: str | Sequence[str] | None = None,
+    machine: str | Sequence[str] | None = None,
     tool: str | Sequence[str] | None = None,
     state: CallState | Sequence[CallState] | None = None,
     limit: int | None = None,
@@ -210,7 +212,8 @@ def stats(
     Without sources, report on all sessions of this machine, or those below `root`. A source is a session by name, or
     a folder. `by` is tool, failure (the kind), state, file, skill, mcp_server, agent, agent_type, thread (main or
     subagents), model, session, project, person, machine, team (of the machine that wrote a file), day, week, month,
-    weekday or hour, or several of them. `tool` and `state` count only such calls. With `limit`, there are at most so
+    weekday or hour, or several of them. `person` and `machine` count only their sessions, by name or pattern (`ann-*`);
+    `tool` and `state` only such calls. With `limit`, there are at most so
     many rows: the first ones, or the newest if they are in the order of time. What a fork copied from another session
     is counted once.
     """
@@ -229,7 +232,8 @@ def stats(
     unread: list[str] = []
     known: dict[str, set[str]] = {"project": set(), "tool": set()}
     sessions: list[SessionFacts] = []
-    for facts in facts_of(session_files_of(names, root), cache=cache, progress=progress, unread=unread):
+    paths = session_files_of(names, root, owner_test(person, machine))
+    for facts in facts_of(paths, cache=cache, progress=progress, unread=unread):
         known["project"].update([normalize_folder(facts.project)] if facts.project else ())
         known["tool"].update(call.tool for call in facts.calls)
         if not folders or layout.is_within(facts.project, folders):
@@ -246,7 +250,8 @@ def stats(
     if not keep.is_on_calls:
         places, written = places_of(sorted(sessions, key=began_at), keep.accepts_time)
         cached = figures_of([found for _, found in places], written)
-        used = usage(*names, by=(), since=since, until=until, tz=tz, project=project, root=root, cache=cache).totals
+        only: dict[str, Any] = {"project": project, "person": person, "machine": machine}
+        used = usage(*names, by=(), since=since, until=until, tz=tz, root=root, cache=cache, **only).totals
     rows, hidden = limit_rows(rows, limit, newest=is_timeline(groups))
     counted = (groups, rows, tally.totals, len(tally.counted), tally.calls)
     return StatsReport(*counted, used, tuple(sorted(unread)), tuple(hidden), known, cached)
@@ -382,15 +387,17 @@ def began_at(facts: SessionFacts) -> tuple[int, str]:
     return (next((time for time in times if time is not None), 1 << 62), facts.path)
 
 
-def session_files_of(names: Sequence[str | Path], root: str | Path | Sequence[str | Path] | None) -> list[Path]:
-    """Return the files of the sessions that are named, or of all sessions."""
-    if not names:
-        return list(layout.session_files([root] if isinstance(root, str | Path) else root))
-    found: list[Path] = []
+def session_files_of(
+    names: Sequence[str | Path], root: str | Path | Sequence[str | Path] | None, counts: FileTest | None = None
+) -> list[Path]:
+    """Return the files of the sessions that are named, or of all sessions, and that pass a test."""
+    roots = [root] if isinstance(root, str | Path) else root
+    found: list[Path] = [] if names else list(layout.session_files(roots))
     for name in names:
         path = layout.expand_path(name)
-        found += layout.sessions_below(path) if path.is_dir() else [resolve_session(name, root=root)]
-    return list(dict.fromkeys(path.absolute() for path in found))
+        below = layout.sessions_below(path) if path.is_dir() else [resolve_session(name, root=root)]
+        found += (path.absolute() for path in below)
+    return [path for path in dict.fromkeys(found) if counts is None or counts(str(path))]
 
 
 def stats_value(report: StatsReport) -> dict[str, Any]:

@@ -26,7 +26,7 @@ from reread.base.times import TimeLike, parse_period_ms, parse_time_zone
 from reread.disk import layout
 from reread.disk.sources import read_all
 from reread.errors import Misuse, NotFound
-from reread.reports.file_owners import file_owners
+from reread.reports.file_owners import file_owners, owner_test
 from reread.storage.kept_file import is_kept_transcript
 from reread.storage.prompt_history import is_prompts
 
@@ -46,6 +46,8 @@ def usage(
     tz: str | tzinfo | None = None,
     project: str | Path | Sequence[str | Path] | None = None,
     model: str | Sequence[str] | None = None,
+    person: str | Sequence[str] | None = None,
+    machine: str | Sequence[str] | None = None,
     root: str | Path | Sequence[str | Path] | None = None,
     prices: str | Path | Prices | None = None,
     cache: bool = True,
@@ -61,7 +63,8 @@ def usage(
     agents are counted, too), a folder, a file with a stream, bytes or a binary file. `by` is day, week, month, weekday,
     hour (of the day), session, project, repository (projects with their worktrees and subfolders), model, branch,
     agent, agent_type, thread (main or subagents), block (five hours), person, machine, team (of the machine that wrote
-    a file), or several of them. `sort` is group, cost, tokens or responses; rows that cost less than `min_cost` dollars
+    a file), or several of them. `person` and `machine` count only their files, by name or pattern (`ann-*`). `sort` is
+    group, cost, tokens or responses; rows that cost less than `min_cost` dollars
     are left out. With `limit`, there are at most so many rows: the first ones, or the newest if they are in the order
     of time.
     """
@@ -76,12 +79,15 @@ def usage(
         until=last,
         projects=layout.expand_folders(project),
         models=tuple(split_names(model)),
+        file=owner_test(person, machine),
     )
     inputs = _inputs(list(_flatten(sources)), root)
     with gc_paused(), open_cache(cache) as usage_cache:
         collection = Collection(inputs, usage_cache, table, keep_deleted=keep_deleted, progress=progress)
-        exact = not {BLOCK, AGENT_TYPE}.isdisjoint(groups) or any(
-            (time_ms or 0) % SLOT_MS for time_ms in (keep.since, keep.until)
+        exact = (  # only exact entries know their file
+            keep.file is not None
+            or not {BLOCK, AGENT_TYPE, *OWNERS}.isdisjoint(groups)
+            or any((time_ms or 0) % SLOT_MS for time_ms in (keep.since, keep.until))
         )
         types = _agent_types(inputs, cache=cache) if AGENT_TYPE in groups else None
         entries = collection.entries(exact=exact)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
@@ -25,6 +25,7 @@ from reread.errors import Ambiguous, Misuse, NotFound
 from reread.reader import library_schema
 from reread.reader.row_counts import RowCounts
 from reread.reader.session_keys import session_key
+from reread.reports.file_owners import file_owners
 from reread.server.counter_process import CounterProcess
 from reread.server.event_bus import EventBus
 from reread.server.running import RunningSessions
@@ -56,6 +57,8 @@ class LibraryEntry(msgspec.Struct):
     header: Header
     counts: RowCounts | None = None
     live: bool = False
+    machine: str | None = None
+    person: str | None = None
 
     def row(
         self, annotation: Annotation = NO_ANNOTATION, transcripts: Mapping[str, Header] | None = None
@@ -63,7 +66,8 @@ class LibraryEntry(msgspec.Struct):
         """Return the row for this session, completed from its transcript if it is a captured conversation."""
         row = library_schema.LibraryRow.of(self.key, with_transcript(self.header, transcripts or {}))
         row = (self.counts or RowCounts()).add_to(row)
-        return msgspec.structs.replace(row, live=self.live, starred=annotation.starred, note=annotation.note)
+        added = {"starred": annotation.starred, "note": annotation.note}
+        return msgspec.structs.replace(row, live=self.live, machine=self.machine, person=self.person, **added)
 
 
 class SessionLibrary:
@@ -264,13 +268,15 @@ class SessionLibrary:
                 changed.append(known)
             entries[known.path] = known
         taken: dict[str, Path] = {entry.key: path for path, entry in self._entries.items()}
+        owner = _file_owners() if unread else None
         for header in map(KeptMarks().mark, read_headers(unread, () if self._entries else files.folders)):
             path, states = Path(header.path), unread[header.path]
             known = self._entries.get(path)
             key = known.key if known is not None else session_key(path, taken)
             taken[key] = path
             counts = known.counts if known is not None else None
-            entries[path] = LibraryEntry(key, path, states, header, counts, _is_live(states))
+            whose = [owner(name, header.path) for name in ("machine", "person")] if owner is not None else ()
+            entries[path] = LibraryEntry(key, path, states, header, counts, _is_live(states), *whose)
             changed.append(entries[path])
         return entries, changed
 
@@ -396,3 +402,11 @@ class SessionLibrary:
 def _is_live(states: Sequence[FileState]) -> bool:
     """True if one of some files was modified recently, so that it is probably still being written."""
     return time.time() - max(state.modified for state in states) / 1e9 < LIVE_SECONDS
+
+
+def _file_owners() -> Callable[[str, str | None], str | None] | None:
+    """Return what tells whose a file is; None if the settings of the team are wrong, as reports by person say."""
+    try:
+        return file_owners()
+    except Misuse:
+        return None

@@ -12,8 +12,9 @@ from reread.reports.stats_report import CallPlace, StatsReport, call_place_value
 from reread.server.library import SessionLibrary
 from reread.tools.outcome import FAILED
 
-OPTIONS = ("by", "since", "until", "tz", "project", "tool", "state")
+OPTIONS = ("by", "since", "until", "tz", "project", "person", "machine", "tool", "state")
 """The query parameters of the report."""
+ADVICE_OPTIONS = ("since", "until", "tz", "project", "person", "machine")
 MOST_CALLS = 200
 
 
@@ -71,7 +72,7 @@ def _where(places: Sequence[CallPlace], keys: Mapping[str, str]) -> dict[str, An
 
 def library_advice(library: SessionLibrary, query: Mapping[str, str]) -> dict[str, Any]:
     """Return what the sessions suggest to do otherwise, with the keys of the sessions that it comes from."""
-    options: dict[str, Any] = {name: query[name] for name in ("since", "until", "tz", "project") if query.get(name)}
+    options: dict[str, Any] = {name: query[name] for name in ADVICE_OPTIONS if query.get(name)}
     sources = [*library.paths, *(library.roots or [])] if library.paths else []
     value = advice_value(advise(*sources, root=None if sources else library.roots, **options))
     known = library.rows_by_session()

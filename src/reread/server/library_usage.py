@@ -13,8 +13,8 @@ from reread.reports.cost_parts import cost_parts
 from reread.reports.usage_report import report_value, usage
 from reread.server.library import SessionLibrary
 
-FILTERS = ("since", "until", "tz", "project", "model")
-OPTIONS = ("by", "since", "until", "tz", "project", "model", "sort")
+FILTERS = ("since", "until", "tz", "project", "person", "machine", "model")
+OPTIONS = ("by", "sort", *FILTERS)
 """The query parameters of the report; besides them, `count` is how many rows to return."""
 
 

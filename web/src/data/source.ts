@@ -72,6 +72,8 @@ export interface ReportQuery {
   until?: string | null;
   project?: string | undefined;
   model?: string | undefined;
+  machine?: string | undefined;
+  person?: string | undefined;
 }
 
 /** An answer that counts sessions. */

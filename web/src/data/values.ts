@@ -570,6 +570,8 @@ export interface LibraryRow {
   gone: boolean;
   prompts_only: boolean;
   live: boolean;
+  machine: string | null;
+  person: string | null;
   starred: boolean;
   note: string;
   models: string[];

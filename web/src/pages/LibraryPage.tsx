@@ -239,9 +239,11 @@ function NothingListed({ only, hidden, onClear }: { only: Filters; hidden: numbe
 function NoSessions({ library }: { library: Library }) {
   return (
     <Empty title="No sessions yet">
-      <p>reread looks for Claude Code sessions in:</p>
+      <p>
+        Run <code>claude</code> in any folder, and its session appears here. reread looks in:
+      </p>
       <ul>
-        {library.roots.map((root) => (
+        {[...new Set(library.roots)].map((root) => (
           <li key={root}>
             <code>{root}</code>
           </li>

@@ -77,7 +77,7 @@ export function NotifyButton({ onChange }: { onChange?(permission: NotificationP
   };
   return (
     <button type="button" className="link-button" onClick={() => void ask()}>
-      Notify me when one waits
+      Notify me when a session waits
     </button>
   );
 }

@@ -9,6 +9,7 @@ import { ORDERS, type Order } from "../data/source";
 import type { FoundSession, FoundText, LibraryRow, LibrarySearch } from "../data/values";
 import { sortSessions, type Sort } from "./groupSessions";
 import type { LibrarySearcher } from "./librarySearch";
+import { periodName } from "./ColumnChart";
 import { SessionList } from "./SessionList";
 
 /** How many sessions are shown before the texts. */
@@ -96,7 +97,7 @@ function Facets({ facets, query, onQuery }: { facets: LibrarySearch["facets"]; q
         <span key={name} role="group" aria-label={`Narrow by ${name}`}>
           {values.slice(0, MOST_VALUES).map(([value, count]) => (
             <button key={value} type="button" className="chip" title={visible(value)} onClick={() => onQuery(narrowed(query, name, value))}>
-              <PlainText text={name === "project" ? folder(value) : (KINDS[value] ?? value)} /> <span className="muted num">{exact(count)}</span>
+              <PlainText text={name === "project" ? folder(value) : name === "month" ? periodName(value) : (KINDS[value] ?? value)} /> <span className="muted num">{exact(count)}</span>
             </button>
           ))}
         </span>
@@ -154,9 +155,10 @@ function Problem({ error }: { error: Error }) {
 function Limits({ found }: { found: LibrarySearch }): ReactNode {
   return (
     <div role="status">
-      {found.note && <p className="note warning">{found.note}</p>}
-      {found.pending > 0 && (
+      {found.pending > 0 ? (
         <p className="note">Indexing: {size(found.pending)} left. More results appear by themselves.</p>
+      ) : (
+        found.note && <p className="note warning">{found.note}</p>
       )}
     </div>
   );

@@ -14,6 +14,7 @@ import { Bar } from "../shell/Bar";
 import type { BudgetState } from "../data/source";
 import type { ReaderSettings, Installation } from "../data/values";
 import { BudgetField } from "./BudgetField";
+import { periodName } from "./ColumnChart";
 import { useKeptScroll } from "./listState";
 import { NotifyButton, notifyState } from "./NowPanel";
 
@@ -85,7 +86,7 @@ function Times() {
   return (
     <section aria-labelledby="times">
       <h2 id="times">Times</h2>
-      <Setting name="Time zone" note="Of dates, and of the days that usage and statistics count.">
+      <Setting name="Time zone" note="For dates, and for the days of usage and statistics.">
         <select
           aria-label="Time zone"
           value={timeZone ?? ""}
@@ -94,7 +95,7 @@ function Times() {
             location.reload();
           }}
         >
-          <option value="">That of this browser ({own})</option>
+          <option value="">This browser’s ({own})</option>
           {["UTC", ...Intl.supportedValuesOf("timeZone").filter((zone) => zone !== "UTC")].map((zone) => (
             <option key={zone} value={zone}>
               {zone}
@@ -102,7 +103,7 @@ function Times() {
           ))}
         </select>
       </Setting>
-      <Setting name="Week starts on" note="In the hours of the week. The weeks of usage and budgets begin on Monday.">
+      <Setting name="Week starts on" note="In the hours of the week. Weeks of usage and of budgets always start on Monday.">
         <ChipGroup label="Week starts on" options={WEEK_STARTS} value={settings.weekStart} onChoose={(day) => settings.setWeekStart(day)} />
       </Setting>
     </section>
@@ -205,7 +206,7 @@ function Folders({ setup }: { setup: Installation }) {
           )
         }
       >
-        List prices of {prices}
+        List prices of {periodName(prices)}
         {price_file && (
           <>
             , changed by <code>{price_file}</code>

@@ -15,7 +15,7 @@ import { ColumnChart, type ValueFormat } from "./ColumnChart";
 import { columnsOf, durationTicks, lastDays, periodOf, PERIODS, type Unit } from "./columns";
 import { useKeptScroll } from "./listState";
 import { Failures } from "./Failures";
-import { ReportFilters } from "./reportParts";
+import { onlyOf, REPORT_FILTERS, ReportFilters, useGroups } from "./reportParts";
 import { StatsTable, type StatsOnly } from "./StatsTable";
 import { Total } from "./Total";
 
@@ -29,7 +29,12 @@ export const GROUPS: [by: string, name: string][] = [
   ["agent_type", "Agent"],
   ["model", "Model"],
   ["project", "Project"],
+  ["machine", "Machine"],
+  ["person", "Person"],
 ];
+
+/** A call has no model of its own. */
+const FILTERS = REPORT_FILTERS.filter((name) => name !== "model");
 
 interface Plot {
   name: string;
@@ -75,11 +80,12 @@ export function StatsPage({ route }: { route: ReportRoute }) {
   const choose = (changes: Record<string, string | null>) => location.assign(reportHref(route, changes));
   const period = periodOf(route.choices.period);
   const group = GROUPS.find(([by]) => by === route.choices.by) ?? (GROUPS[0] as (typeof GROUPS)[number]);
+  const groups = useGroups(GROUPS.map(([by]) => by), group[0]);
   const plot = PLOTS.find(({ name }) => name === route.choices.plot) ?? (PLOTS[0] as Plot);
   const [attempt, setAttempt] = useState(0);
   const [days, , unit] = period;
   const [since] = lastDays(days);
-  const only: StatsOnly = { since, project: route.choices.project };
+  const only: StatsOnly = { since, ...onlyOf(route.choices, FILTERS) };
   const key = JSON.stringify(only);
   const loaded = useCount(`${key} ${unit} ${attempt}`, async () => ({ ...(await source.statsReport({ ...only, by: unit })), unit, days }));
   const table = useCount(`${key} ${group[0]} ${attempt}`, async () => ({ ...(await source.statsReport({ ...only, by: group[0] })), by: group[0], only }));
@@ -93,7 +99,7 @@ export function StatsPage({ route }: { route: ReportRoute }) {
           <div className="choices">
             <ChipGroup label="Period" options={PERIODS} value={period} name={([, name]) => name} onChoose={([, name]) => choose({ period: name })} />
             <ChipGroup label="Plot" options={PLOTS} value={plot} name={({ name }) => name} onChoose={({ name }) => choose({ plot: name })} />
-            <ReportFilters only={route.choices} names={["project"]} onChange={choose} />
+            <ReportFilters only={only} names={FILTERS} onChange={choose} />
           </div>
         </div>
         {loaded.state === "failed" && <LoadError error={loaded.error} onRetry={() => setAttempt(attempt + 1)} />}
@@ -108,7 +114,7 @@ export function StatsPage({ route }: { route: ReportRoute }) {
               <>
                 <div className="usage-head">
                   <h2>By {group[1].toLowerCase()}</h2>
-                  <ChipGroup label="Group" options={GROUPS} value={group} name={([, name]) => name} onChoose={([by]) => choose({ by, open: null, state: null, all: null })} />
+                  <ChipGroup label="Group" options={GROUPS.filter(([by]) => groups.includes(by))} value={group} name={([, name]) => name} onChoose={([by]) => choose({ by, open: null, state: null, all: null })} />
                 </div>
                 {!table.isCurrent && <p className="muted delayed counting">Counting…</p>}
                 {table.state === "failed" && <p className="note error">{table.error.message}</p>}

@@ -7,6 +7,7 @@ import type { UsageRow } from "../data/source";
 import type { Range } from "./columns";
 import { passes } from "./libraryFilters";
 import { useLibraryRows } from "./listState";
+import { REPORT_FILTERS, type ReportOnly } from "./reportParts";
 import { groupName, measureOf, type Group, type Measure } from "./usageChart";
 
 interface Props {
@@ -16,7 +17,7 @@ interface Props {
   /** The sum of all groups, also of those that have no bar. */
   total: number;
   range: Range;
-  only: Filters;
+  only: ReportOnly;
 }
 
 export function UsageBars({ rows, group, measure, total, range, only }: Props) {
@@ -53,18 +54,17 @@ export function UsageBars({ rows, group, measure, total, range, only }: Props) {
 }
 
 /** The address of the sessions of a group; null if the group has no name. */
-export function sessionsHref(row: UsageRow, group: Group, range: Range, only: Filters): string | null {
+export function sessionsHref(row: UsageRow, group: Group, range: Range, only: ReportOnly): string | null {
   const filters = filtersOf(row, group, range, only);
   return filters && listHref({ filter: group === "tool" ? `tool:${String(row.tool)}` : "", only: filters });
 }
 
 /** What the list is narrowed to for the sessions of a group. */
-function filtersOf(row: UsageRow, group: Group, [from, to]: Range, only: Filters): Filters | null {
+function filtersOf(row: UsageRow, group: Group, [from, to]: Range, only: ReportOnly): Filters | null {
   const value = row[group];
   if (value === null || value === undefined || value === "" || value === "(no call)" || (group === "agent_type" && value === "main")) return null;
   const filters: Filters = { ...(from ? { from } : {}), to };
-  if (only.project) filters.project = only.project;
-  if (only.model) filters.model = groupName({ model: only.model }, "model");
+  for (const name of REPORT_FILTERS) if (only[name]) filters[name] = name === "model" ? groupName({ model: only.model ?? "" }, "model") : only[name];
   if (group !== "tool") filters[group === "agent_type" ? "agent" : group] = group === "model" ? groupName(row, group) : String(value);
   return filters;
 }

@@ -16,7 +16,7 @@ import { ColumnChart, periodName, total, type ValueFormat } from "./ColumnChart"
 import { daysOf, fittingUnit, lastDays, periodOf, PERIODS, UNITS, type Chart, type Column, type Range, type Unit } from "./columns";
 import { Heatmap } from "./Heatmap";
 import { useKeptScroll } from "./listState";
-import { Change, Forecast, NoUsage, ReportFilters } from "./reportParts";
+import { budgetOf, Change, Forecast, NoUsage, onlyOf, ReportFilters, useGroups, type ReportOnly } from "./reportParts";
 import { TopSessions } from "./TopSessions";
 import { Total } from "./Total";
 import { chartOf, groupName, GROUPS, measureOf, number, sumBy, sumByGroup, tokensOf, type Group, type Measure } from "./usageChart";
@@ -29,7 +29,7 @@ const FORMATS: Record<Measure, ValueFormat> = {
   cost: { short: money, exact: money },
   tokens: { short: tokens, exact: (value) => `${exact(value)} tokens` },
 };
-const GROUP_NAMES: Record<Group, string> = { model: "model", project: "project", agent_type: "agent type", tool: "tool" };
+const GROUP_NAMES: Record<Group, string> = { model: "model", project: "project", agent_type: "agent type", tool: "tool", machine: "machine", person: "person" };
 const TOP = 10;
 /** How many groups the table has until all are asked for. */
 const FIRST_GROUPS = 10;
@@ -38,8 +38,7 @@ const DAY = /^\d{4}-\d\d-\d\d$/;
 /** What the page shows, as its address says. */
 interface View {
   range: Range;
-  /** What is counted: only this project or model. */
-  only: { project?: string | undefined; model?: string | undefined };
+  only: ReportOnly;
   unit: Unit;
   group: Group;
   measure: Measure;
@@ -53,7 +52,7 @@ function viewOf({ choices }: ReportRoute): View {
   const unit = UNITS.find((name) => name === choices.unit) ?? (chosen ? "day" : usual);
   return {
     range: chosen ?? lastDays(days),
-    only: { project: choices.project, model: choices.model },
+    only: onlyOf(choices),
     unit: from && from === to ? "hour" : unit,
     group,
     measure: (group !== "tool" && MEASURES.find((name) => name === choices.measure)) || "cost",
@@ -154,6 +153,7 @@ function Report({ report, view, wanted, waiting, route, choose }: ReportProps) {
   const budgets = useAsync("budgets", () => source.budgets());
   const [changed, setChanged] = useState<ReaderSettings | null>(null);
   const settings = changed ?? (stored.state === "ready" ? stored.value : null);
+  const groups = useGroups(GROUPS, wanted.group);
   const [periods, setPeriods] = useState(false);
   const [allGroups, setAllGroups] = useState(false);
   if (!report.rows.length && !waiting) {
@@ -163,9 +163,9 @@ function Report({ report, view, wanted, waiting, route, choose }: ReportProps) {
     const [from, to] = daysOf(period, unit);
     return reportHref(route, { from, to, unit: null });
   };
-  const scoped = budgets.state === "ready" ? budgets.value.find((one) => one.per === unit && one.project === (only.project ?? null) && one.model === (only.model ?? null)) : undefined;
-  const isFiltered = Boolean(only.project ?? only.model);
-  const budget = measure === "cost" && unit !== "hour" ? ((isFiltered ? scoped?.amount_usd : settings?.[unit]) ?? null) : null;
+  const scoped = budgets.state === "ready" ? budgetOf(budgets.value, unit, only) : undefined;
+  const isFiltered = Object.keys(only).length > 0;
+  const budget = measure === "cost" && unit !== "hour" ? ((isFiltered ? scoped : settings?.[unit]) ?? null) : null;
   const over = budget === null ? 0 : chart.columns.filter((column) => total(column) > budget).length;
   const ranked = sumByGroup(report.rows, group).sort((a, b) => measureOf(b, measure) - measureOf(a, measure));
   return (
@@ -175,7 +175,7 @@ function Report({ report, view, wanted, waiting, route, choose }: ReportProps) {
         <Forecast only={only} budgets={budgets.state === "ready" ? budgets.value : []} />
       </Totals>
       <div className="choices">
-        <ChipGroup label="Group" options={GROUPS} value={wanted.group} name={(name) => `By ${GROUP_NAMES[name]}`} onChoose={(by) => choose({ by })} />
+        <ChipGroup label="Group" options={groups} value={wanted.group} name={(name) => `By ${GROUP_NAMES[name]}`} onChoose={(by) => choose({ by })} />
         {group !== "tool" && <ChipGroup label="Measure" options={MEASURES} value={measure} name={capitalized} onChoose={(measure) => choose({ measure })} />}
         {unit !== "hour" && <ChipGroup label="Unit" options={UNITS} value={wanted.unit === "hour" ? null : wanted.unit} name={capitalized} onChoose={(unit) => choose({ unit })} />}
         {waiting && <span className="muted delayed">Counting…</span>}

@@ -5,6 +5,7 @@ import { money, plural, share } from "../kit/format";
 import { useCount } from "../kit/useAsync";
 import type { CostParts } from "../data/source";
 import type { Range } from "./columns";
+import type { ReportOnly } from "./reportParts";
 
 const PARTS: [name: string, value: (parts: CostParts) => number][] = [
   ["output", (parts) => parts.output_usd],
@@ -17,7 +18,7 @@ const PARTS: [name: string, value: (parts: CostParts) => number][] = [
 /** The causes of cache breaks, as people say them. */
 const CAUSES: Record<string, string> = { idle_over_5m: "idle over 5 minutes", idle_over_1h: "idle over an hour" };
 
-export function WhyItCost({ range: [since, until], only }: { range: Range; only: { project?: string | undefined; model?: string | undefined } }) {
+export function WhyItCost({ range: [since, until], only }: { range: Range; only: ReportOnly }) {
   const source = useSource();
   const loaded = useCount(`${since} ${until} ${JSON.stringify(only)}`, () => source.costParts({ since, until, ...only }));
   if (loaded.state === "failed") return <p className="note error">{loaded.error.message}</p>;
@@ -45,7 +46,7 @@ export function WhyItCost({ range: [since, until], only }: { range: Range; only:
       </ul>
       {parts.pending ? <p className="note">Counting: {plural(parts.pending, "session")} left.</p> : null}
       {parts.breaks > 0 && (
-        <p className="note num">
+        <p className="note">
           {plural(parts.breaks, "cache break")}: {causes.join(", ")}
           {parts.causes.length > 3 && " …"}
         </p>

@@ -6,7 +6,7 @@ import type { Filters } from "../route";
 import { periodName } from "./ColumnChart";
 
 /** The filters that have values to choose from. */
-export const CHOICES = ["project", "model", "agent", "branch", "size"] as const;
+export const CHOICES = ["project", "model", "agent", "branch", "machine", "person", "size"] as const;
 export type Choice = (typeof CHOICES)[number];
 /** The filters that are on or off, and what they are called. */
 export const SWITCHES = { starred: "★ Starred", running: "Running", captured: "Captured", kept: "Kept" } as const;
@@ -19,6 +19,8 @@ const VALUES: Record<Choice, (row: LibraryRow) => string[]> = {
   model: (row) => row.models.map(model),
   agent: (row) => row.agent_types,
   branch: (row) => (row.git_branch ? [row.git_branch] : []),
+  machine: (row) => (row.machine ? [row.machine] : []),
+  person: (row) => (row.person ? [row.person] : []),
   size: (row) => Object.keys(SIZES).filter((name) => row.size >= (SIZES[name] ?? 0)),
 };
 
@@ -48,11 +50,12 @@ export function passes(row: LibraryRow, only: Filters): boolean {
 
 const isBelow = (path: string, parent: string): boolean => path.startsWith(`${parent}/`) || path.startsWith(`${parent}\\`);
 
-/** The values of a filter with how many sessions each has, the most first; sizes in their order. */
+/** The values of a filter with how many sessions each has, the most first; sizes in their order. One machine or person alone is no choice. */
 export function choicesOf(rows: LibraryRow[], name: Choice): [value: string, count: number][] {
   const counts = new Map<string, number>(name === "size" ? Object.keys(SIZES).map((size) => [size, 0]) : []);
   for (const row of rows) for (const value of VALUES[name](row)) counts.set(value, (counts.get(value) ?? 0) + 1);
   const found = [...counts].filter(([, count]) => count);
+  if ((name === "machine" || name === "person") && found.length < 2) return [];
   return name === "size" ? found : found.sort(([a, many], [b, more]) => more - many || a.localeCompare(b));
 }
 

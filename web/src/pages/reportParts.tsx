@@ -1,11 +1,11 @@
-/** What reports share: filters by project and model, the change from the period before, a forecast, and an empty period. */
+/** What reports share: filters, the change from the period before, a forecast, and an empty period. */
 
 import { useSource } from "../contexts";
 import { exact, folder, isoDay, model, money, month } from "../kit/format";
 import { visible } from "../kit/PlainText";
 import { useAsync, useLastReady } from "../kit/useAsync";
 import { Empty } from "../shell/PageStates";
-import type { BudgetState } from "../data/source";
+import type { BudgetState, ReportQuery } from "../data/source";
 import { dayAfter, daysOf, type Range } from "./columns";
 import { periodName } from "./ColumnChart";
 import { ChosenChip, monthDays } from "./FilterBar";
@@ -13,26 +13,34 @@ import { choicesOf, daysName } from "./libraryFilters";
 import { useLibraryRows } from "./listState";
 import { number } from "./usageChart";
 
-export interface ReportOnly {
-  project?: string | undefined;
-  model?: string | undefined;
-}
+/** What a report counts: only these. */
+export type ReportOnly = Pick<ReportQuery, "project" | "model" | "machine" | "person">;
 type Choose = (changes: Record<string, string | null>) => void;
 
-const NAMES: Record<keyof ReportOnly, (value: string) => string> = { project: folder, model };
+const NAMES: Record<keyof ReportOnly, (value: string) => string> = { project: folder, model, machine: String, person: String };
+export const REPORT_FILTERS = Object.keys(NAMES) as (keyof ReportOnly)[];
+
+/** The filters among the choices of a report. */
+export const onlyOf = (choices: Record<string, string>, names = REPORT_FILTERS): ReportOnly => Object.fromEntries(names.flatMap((name) => (choices[name] ? [[name, choices[name]]] : [])));
+
+/** The budget of a period for what is counted. */
+export const budgetOf = (budgets: BudgetState[], per: string, only: ReportOnly): number | undefined =>
+  only.machine || only.person ? undefined : budgets.find((one) => one.per === per && one.project === (only.project ?? null) && one.model === (only.model ?? null))?.amount_usd;
 
 /** Filters as chips. Their values come from the list of sessions. */
-export function ReportFilters({ only, names = ["project", "model"], onChange }: { only: ReportOnly; names?: (keyof ReportOnly)[]; onChange: Choose }) {
+export function ReportFilters({ only, names = REPORT_FILTERS, onChange }: { only: ReportOnly; names?: (keyof ReportOnly)[]; onChange: Choose }) {
   const sessions = useLibraryRows();
   return (
     <span className="report-filters">
       {names.map((name) => {
         const chosen = only[name];
         if (chosen) return <ChosenChip key={name} name={name} value={NAMES[name](chosen)} onRemove={() => onChange({ [name]: null })} />;
+        const values = choicesOf(sessions, name);
+        if (!values.length) return null;
         return (
           <select key={name} className="chip add" aria-label={`Only this ${name}`} value="" onChange={(event) => onChange({ [name]: event.target.value })}>
             <option value="">+ {name}</option>
-            {choicesOf(sessions, name).map(([value, count]) => (
+            {values.map(([value, count]) => (
               <option key={value} value={name === "model" ? `claude-${value}` : value}>
                 {visible(NAMES[name](value))} ({exact(count)})
               </option>
@@ -42,6 +50,13 @@ export function ReportFilters({ only, names = ["project", "model"], onChange }: 
       })}
     </span>
   );
+}
+
+/** The groups to choose from: machines and people only if there are several, or if they are chosen. */
+export function useGroups<Name extends string>(groups: readonly Name[], chosen: Name): Name[] {
+  const sessions = useLibraryRows();
+  const alone: readonly string[] = (["machine", "person"] as const).filter((name) => !choicesOf(sessions, name).length);
+  return groups.filter((name) => name === chosen || !alone.includes(name));
 }
 
 /** How much more or less it was than in as many days before. */
@@ -76,7 +91,7 @@ export function Forecast({ only, budgets }: { only: ReportOnly; budgets: BudgetS
   const over = Number(today.slice(8)) / Number(last.slice(8));
   if (spent.state !== "ready" || over < 0.1) return null;
   const forecast = number(spent.value.totals, "cost_usd") / over;
-  const budget = budgets.find((one) => one.per === "month" && one.project === (only.project ?? null) && one.model === (only.model ?? null))?.amount_usd;
+  const budget = budgetOf(budgets, "month", only);
   if (!forecast) return null;
   return (
     <span className={budget && forecast > budget ? "over-budget" : undefined} title="At the rate since the month began">
@@ -107,7 +122,7 @@ export function NoUsage({ only, choose }: { only: ReportOnly; choose: Choose }) 
           </button>
         </p>
       )}
-      {all.state === "ready" && !newest && <p>No session has used anything{only.project || only.model ? " with these filters" : " yet"}.</p>}
+      {all.state === "ready" && !newest && <p>No session has used anything{Object.keys(only).length ? " with these filters" : " yet"}.</p>}
     </Empty>
   );
 }

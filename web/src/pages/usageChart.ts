@@ -4,7 +4,7 @@ import { folder, model } from "../kit/format";
 import type { UsageRow } from "../data/source";
 import { columnsOf, type Chart, type Range, type Unit } from "./columns";
 
-export const GROUPS = ["project", "model", "agent_type", "tool"] as const;
+export const GROUPS = ["project", "model", "agent_type", "tool", "machine", "person"] as const;
 export type Group = (typeof GROUPS)[number];
 export type Measure = "cost" | "tokens";
 
@@ -31,6 +31,8 @@ const NAMES: Record<Group, (value: string) => string> = {
   project: folder,
   agent_type: (value) => (value === "main" ? "main thread" : value),
   tool: (value) => (value === "(no call)" ? "text only" : value),
+  machine: String,
+  person: String,
 };
 
 export const groupName = (row: UsageRow, group: Group): string => {

@@ -2,7 +2,7 @@
 
 import { memo } from "react";
 import { useThreadStore } from "../contexts";
-import { exact, tokens } from "../kit/format";
+import { exact, share, tokens } from "../kit/format";
 import type { ContextFill } from "../data/values";
 import { goToTurn } from "./navigation";
 
@@ -54,7 +54,7 @@ export const ContextChart = memo(function ContextChart({ bars, turns, onOpen }: 
       </svg>
       <figcaption>
         Context: peak {tokens(peak)} {window !== null && `of ${tokens(window)} `}tokens
-        {window !== null && ` (${percent(peak, window)})`}{" "}
+        {window !== null && ` (${share(peak / window)})`}{" "}
         {onOpen && (
           <button type="button" className="link-button" onClick={() => onOpen(bars.at(-1)?.turn ?? turns)}>
             What fills it
@@ -65,12 +65,10 @@ export const ContextChart = memo(function ContextChart({ bars, turns, onOpen }: 
   );
 });
 
-const percent = (part: number, whole: number): string => `${Math.round((part / whole) * 100)}%`;
-
 function tooltip(fill: ContextFill): string {
-  const share = fill.window && fill.tokens !== null ? ` (${percent(fill.tokens, fill.window)})` : "";
+  const part = fill.window && fill.tokens !== null ? ` (${share(fill.tokens / fill.window)})` : "";
   const compacted = fill.compactions.map(
     ({ before, after }) => `compacted${before !== null ? ` from ${exact(before)}` : ""}${after !== null ? ` to ${exact(after)}` : ""}`,
   );
-  return [`Turn ${fill.turn}: ${exact(fill.tokens ?? 0)} tokens${share}`, ...compacted].join("\n");
+  return [`Turn ${fill.turn}: ${exact(fill.tokens ?? 0)} tokens${part}`, ...compacted].join("\n");
 }
