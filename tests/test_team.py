@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 import pytest
 from command import run as run_reread
-from making import jsonl
+from making import jsonl, told
 from team_machines import KEY, WORDS, Machine, as_written_by_02, session, uuid, write_all
 
 import reread
@@ -126,6 +126,32 @@ def test_each_response_counts_once_over_all_machines(tmp_path: Path) -> None:
     assert found.stats(by="week").totals["calls"] == calls.calls
     assert found.stats(by="week").totals["failed"] == calls.failed
     assert [writer.words for writer in found.writers()] == [writer.machine == "gus-6" for writer in found.writers()]
+
+
+@pytest.mark.parametrize("older", [False, True])
+def test_calls_count_in_the_month_in_which_they_began(tmp_path: Path, older: bool) -> None:
+    machines, bucket = [Machine(tmp_path, n) for n in range(4)], tmp_path / "bucket"
+    for machine in machines:  # a session that was resumed three months later, and a copy that only one has to the end
+        turns = 6 if machine is machines[3] else 2
+        records = [*session(100, 5), *({**one, "sessionId": uuid("s", 100)} for one in session(103, turns))]
+        next(machine.root.glob("projects/*")).joinpath(f"{uuid('s', 100)}.jsonl").write_bytes(jsonl(*told(*records)))
+    if older:
+        machines[3].write(bucket, figures=False)
+        as_written_by_02(machines[3], bucket)
+    write_all(machines[: 3 if older else 4], bucket)
+    found = reread.team(bucket)
+    wanted = reread.stats(*(machine.root for machine in machines), by="tool", cache=False)
+    for by in ("tool", "project", "week"):
+        report = found.stats(by=by, tz="UTC")
+        assert (report.totals["calls"], report.refused) == (wanted.totals.calls, {}), by
+    for one in machines:
+        one.settings = msgspec.structs.replace(one.settings, shown_alone=True)
+    write_all(machines, bucket)
+    resumed = {
+        report(since="2026-08-03", until="2026-08-09", tz="UTC").totals[name]
+        for report, name in ((found.stats, "calls"), (found.usage, "responses"))
+    }
+    assert len(resumed) == 1 and min(resumed) >= 6, "a call for each response"
 
 
 def test_tables_of_02_are_continued_without_their_words(tmp_path: Path) -> None:
@@ -249,8 +275,8 @@ def test_a_forged_machine_changes_nothing_silently(tmp_path: Path) -> None:
             copied.append_column("machine", pyarrow.array(["ben-1"] * copied.num_rows)),
             "column",
         ),
-        "a short file with long texts": (pyarrow.table(bomb), None),
-        "fewer columns": (copied.select(["message_id", "responses", "output_tokens"]), None),
+        "a short file with long texts": (pyarrow.table(bomb), "rows of usage of other months"),
+        "fewer columns": (copied.select(["message_id", "responses", "output_tokens"]), "rows of usage of other months"),
         "copies with more tokens": (more, None),
     }
     for kind, (table, reason) in cases.items():
@@ -288,11 +314,35 @@ def test_a_forged_machine_changes_nothing_silently(tmp_path: Path) -> None:
         assert_equal(report.totals, wanted)
 
 
-def _forge(folder: Path, table: Any) -> None:
+def test_rows_that_do_not_count_are_said(tmp_path: Path) -> None:
+    machines, bucket = [Machine(tmp_path, n) for n in range(5)], tmp_path / "bucket"
+    write_all(machines, bucket)
+    wanted, found = own_figures(machines), reread.team(bucket)
+    original = next((bucket / "usage" / "machine=ben-1").rglob("*.parquet"))
+    copied = parquet.read_table(original, partitioning=None)
+    place, kind = copied.column_names.index("time"), copied.schema.field("time").type
+    for moment in (0, 1 << 61, -(1 << 61), None):
+        times = pyarrow.array([moment] * copied.num_rows, pyarrow.int64()).cast(kind)
+        _forge(bucket / "usage" / "machine=eve-9" / original.parent.name, copied.set_column(place, "time", times))
+        for opened in (reread.team(bucket), reread.team(bucket)):  # the second has sums in the cache
+            report = opened.usage(tz="UTC")
+            assert_equal(report.totals, wanted)
+            assert "of other months" in report.refused["eve-9"][0] or "cannot be read" in report.refused["eve-9"][0]
+    absurd = pyarrow.array([10**12] * copied.num_rows)
+    table = copied.set_column(copied.column_names.index("output_tokens"), "output_tokens", absurd)
+    _forge(bucket / "usage" / "machine=eve-9" / original.parent.name, table, statistics=False)
+    said = {"eve-9": [f"{copied.num_rows} rows of usage with figures that cannot be"]}
+    assert found.usage(tz="UTC").refused == said
+    next(machines[0].root.rglob("*.jsonl")).unlink()
+    machines[0].write(bucket)
+    assert found.usage(tz="UTC").refused == said, "also when another machine has written since"
+
+
+def _forge(folder: Path, table: Any, *, statistics: bool = True) -> None:
     """Write a file of `usage` with a manifest that fits it, of a machine that claims to be another person's."""
     path, machine, month = folder / f"{9:016x}.parquet", folder.parent.name[8:], folder.name[6:]
     folder.mkdir(parents=True, exist_ok=True)
-    parquet.write_table(table, path, store_schema=False)
+    parquet.write_table(table, path, store_schema=False, write_statistics=statistics)
     hashed = {"usage": hashlib.sha256(path.read_bytes()).hexdigest()}
     part = {"id": path.stem, "month": month, "rows": {"usage": table.num_rows}, "sha256": hashed}
     manifest = folder.parents[2] / "_reread" / machine / "000000001.json"

@@ -42,6 +42,8 @@ class TablePart(msgspec.Struct, frozen=True):
     """The state of each transcript when it was read, by path; in tables for a team, by the hash of its path."""
     sha256: dict[str, str] = {}
     """The hash of its file by table; earlier versions wrote none."""
+    call_months: list[str | None] = []
+    """In tables for a team, the months in which its calls began: a session goes on for as long as it is resumed."""
 
     def files(self, machine: str) -> dict[str, str]:
         """Return the names of its files by table."""
@@ -90,7 +92,7 @@ class TablesManifest(msgspec.Struct, frozen=True):
         parts = (*self.parts, *self.usage)
         return all(
             _ID.fullmatch(part.id)
-            and (part.month is None or _MONTH.fullmatch(part.month))
+            and all(month is None or _MONTH.fullmatch(month) for month in (part.month, *part.call_months))
             and all(map(_TABLE.fullmatch, part.rows))
             and all(0 <= rows < 1 << 53 for rows in part.rows.values())
             for part in parts

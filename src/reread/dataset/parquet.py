@@ -17,7 +17,8 @@ from reread.dataset.arrow import RecordBatch, RowBuffer, Schema, arrow_schema, p
 from reread.dataset.figures import FIGURES, PERSON, RowMask
 from reread.dataset.figures import PER_FILE as FIGURES_PER_FILE
 from reread.dataset.manifest import TablePart, file_name
-from reread.dataset.schema import PARTITIONS, PER_FILE, TABLES, USAGE, VERSION, Row, TableSchema
+from reread.dataset.rows import month_of
+from reread.dataset.schema import CALLS, PARTITIONS, PER_FILE, TABLES, USAGE, VERSION, Row, TableSchema
 from reread.dataset.table_files import TableFiles
 from reread.dataset.transcripts import TranscriptFile
 from reread.errors import Unreadable
@@ -61,6 +62,8 @@ class TableFile:
     def __init__(self, place: TableFiles, name: str, table: str, *, text: bool, figures: RowMask | None = None) -> None:
         self.name = name
         self.rows: int = 0
+        self.months: set[str | None] = set()
+        """In tables for a team, the months in which its calls began."""
         self._table, self._figures = table, figures
         self._buffer = RowBuffer(FIGURES[table] if figures else TABLES[table], text=text, skip=SKIP)
         self._file = HashedFile(place.write(name))
@@ -110,6 +113,9 @@ class TableFile:
     def _write(self, batch: RecordBatch) -> None:
         if batch.num_rows:
             self.rows += batch.num_rows
+            if self._figures is not None and self._table == CALLS.name:
+                began = compute.unique(batch.column("started")).cast(pyarrow.int64()).to_pylist()
+                self.months |= {month_of(time if time is None else time // 1000) for time in began}
             self._writer.write_table(pyarrow.Table.from_batches([batch]))
 
 
@@ -159,7 +165,9 @@ class PartWriter:
         size = sum(file.close() for file in self._files.values())
         rows = {table: file.rows for table, file in self._files.items()}
         hashes = {table: file.sha256 for table, file in self._files.items()}
-        return TablePart(self.id, self.month, rows, size, self._transcripts, hashes)
+        calls = self._files.get(CALLS.name)
+        months = sorted(calls.months, key=str) if calls is not None else []
+        return TablePart(self.id, self.month, rows, size, self._transcripts, hashes, months)
 
     def abandon(self) -> None:
         """Close and delete the files."""

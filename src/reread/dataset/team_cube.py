@@ -18,10 +18,13 @@ from datetime import UTC, datetime, tzinfo
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import msgspec
+
 from reread.accounting.billing import COUNT_NAMES
 from reread.accounting.digest import SLOT_MS
 from reread.accounting.group_by import TIME_KEYS, ZoneClock
 from reread.base.optional_dependencies import require
+from reread.base.text import plural
 from reread.catalog.team_settings import TeamSettings
 from reread.dataset.arrow import pyarrow
 from reread.dataset.figures import FIGURES, RowMask
@@ -36,9 +39,11 @@ from reread.storage.user_paths import cache_folder
 duckdb: Any = require("duckdb")
 parquet: Any = require("pyarrow.parquet")
 
-FORMAT = 3
+FORMAT = 4
 """Changes when cubes would be made differently."""
 FOLDER = "team"
+LEFT_OUT = b"reread.left_out"
+"""The metadata of a kept cube that tell what was left out of it."""
 MOST = MOST_TOKENS
 MOST_USD = 10**6
 
@@ -52,6 +57,10 @@ class Cube(NamedTuple):
     keys: tuple[str, ...]
     """The columns that figures are grouped by, besides day and machine."""
     figures: tuple[str, ...]
+    time: str
+    """The column that tells the month of a row."""
+    valid: str
+    """A condition that the figures of a row `r` meet, unless they cannot be."""
     query: str
 
 
@@ -74,12 +83,16 @@ _VALID = " AND ".join(
         "(r.responses BETWEEN 0 AND 1)",
     ]
 )
+_VALID_CALL = f"(r.duration IS NULL OR r.duration BETWEEN 0 AND {MOST})"
+_VALID_SESSION = f"r.turns BETWEEN 0 AND {MOST} AND r.compactions BETWEEN 0 AND {MOST}"
 
 USAGE = Cube(
     "usage",
     (),
     ("project", "model", "cause"),
     (*_COUNTS, *_DOLLARS, "unpriced", "reports", "breaks", "disputed"),
+    "time",
+    _VALID,
     f"""
     WITH every AS (
       SELECT machine, message_id AS mid, request_id AS rid, session AS ses, project, model, {_USAGE_COLUMNS}
@@ -127,6 +140,8 @@ CALLS = Cube(
     ("sessions",),
     ("project", "model", "tool", "state", "failure"),
     ("calls", "seconds"),
+    "started",
+    _VALID_CALL,
     f"""
     WITH every AS (
       SELECT machine, coalesce(id, uuid) AS own, session, path, line, "started", duration, name, state, failure, model
@@ -140,7 +155,7 @@ CALLS = Cube(
       SELECT machine, line, duration, name, state, failure, model, d.day, hash(session) AS ses,
         CASE WHEN own IS NULL THEN hash(machine, path, line) ELSE hash(own) END AS k
       FROM every r JOIN days d ON d.slot IS NOT DISTINCT FROM epoch_ms(r."started") // {SLOT_MS}
-      WHERE r.duration IS NULL OR r.duration BETWEEN 0 AND {MOST}
+      WHERE {_VALID_CALL}
     ),
     repeated AS MATERIALIZED (SELECT k FROM keyed GROUP BY k HAVING count(*) > 1),
     counted AS (
@@ -167,6 +182,8 @@ SESSIONS = Cube(
     (),
     ("project", "model"),
     ("sessions", "turns", "compactions"),
+    "started",
+    _VALID_SESSION,
     f"""
     WITH every AS (
       SELECT machine, session AS ses, "started", project, model, turns, compactions, records FROM "figures of sessions"
@@ -174,12 +191,13 @@ SESSIONS = Cube(
       SELECT machine, session, "started", {_hidden("project")}, {_hidden("model")}, turns, compactions, records
       FROM "words of sessions"
     )
-    SELECT d.day, machine, project, model,
+    SELECT day, machine, project, model,
       count(*) AS sessions, sum(turns)::BIGINT AS turns, sum(compactions)::BIGINT AS compactions
     FROM (
-      SELECT * FROM every WHERE turns BETWEEN 0 AND {MOST} AND compactions BETWEEN 0 AND {MOST}
+      SELECT r.*, d.day FROM every r JOIN days d ON d.slot IS NOT DISTINCT FROM epoch_ms(r."started") // {SLOT_MS}
+      WHERE {_VALID_SESSION}
       QUALIFY row_number() OVER (PARTITION BY coalesce(ses, machine) ORDER BY records DESC, machine) = 1
-    ) r JOIN days d ON d.slot IS NOT DISTINCT FROM epoch_ms(r."started") // {SLOT_MS}
+    )
     GROUP BY ALL
     """,
 )
@@ -195,11 +213,11 @@ class Cubes:
         self._hide = RowMask(TeamSettings(name="-", person="-", key=key or "-"))
         self._state = self._hide.keyed("cube", "")
         self._folder: Path = cache_folder() / FOLDER
-        self._made: dict[str, Any] = {}
+        self._made: dict[str, MadeCube] = {}
 
     def months(self, cube: Cube) -> list[str | None]:
         """Return the months that have rows, in order."""
-        found = {file.month for file in self.writers.files(cube.table)}
+        found = {month for file in self.writers.files(cube.table) for month in file.months}
         return sorted(found, key=lambda month: (month is not None, month or ""))
 
     def read(self, cube: Cube, months: Iterable[str | None]) -> Any:
@@ -209,12 +227,13 @@ class Cubes:
         return pyarrow.concat_tables(found) if found else None
 
     def _month(self, cube: Cube, month: str | None) -> Any:
-        files = [file for name in (cube.table, *cube.others) for file in self.writers.files(name, [month])]
+        files = list(self.writers.files(cube.table, *cube.others, month=month))
         text = repr(
             (
                 FORMAT,
                 VERSION,
                 cube.query,
+                month,
                 str(self.zone),
                 self._state,
                 sorted((file.name, file.sha256) for file in files),
@@ -224,14 +243,15 @@ class Cubes:
         if name not in self._made:
             path = self._folder / f"{name}.parquet"
             self._made[name] = _stored(path) or self._make(cube, month, files, path)
-        return self._made[name]
+        made = self._made[name]
+        for machine, reason in made.left_out:
+            self.writers.refuse(machine, reason)
+        return made.table
 
-    def _make(self, cube: Cube, month: str | None, files: list[TableFileRef], path: Path) -> Any:
+    def _make(self, cube: Cube, month: str | None, files: list[TableFileRef], path: Path) -> MadeCube:
         days = self._days(month)
         if days is None:
-            for file in files:
-                self.writers.refuse(file.machine, f"{file.name} is of no month that there is")
-            return None
+            return MadeCube(None, [(file.machine, f"{file.name} is of no month that there is") for file in files])
         fit = self.writers.fetch(files)
         try:
             made = self._query(cube, fit, days)
@@ -244,11 +264,13 @@ class Cubes:
                 raise Unreadable(
                     f"Cannot count the figures in {self.writers.place.location('')}: {str(error)[:200]}"
                 ) from error
-        if len(fit) == len(files):  # else what was refused would no longer be named
+        unfit = [file for file in files if file not in fit]
+        made = made._replace(left_out=made.left_out + [(file.machine, self.writers.reason(file)) for file in unfit])
+        if not unfit:  # a file may still come
             _store(path, made)
         return made
 
-    def _query(self, cube: Cube, files: Sequence[TableFileRef], days: Any) -> Any:
+    def _query(self, cube: Cube, files: Sequence[TableFileRef], days: Any) -> MadeCube:
         with self._opened(cube, files) as connection:
             connection.register("days", days)
             connection.register("hidden", self._hidden(connection, cube))
@@ -256,7 +278,38 @@ class Cubes:
             kinds = {name: "DOUBLE" if name in (*_DOLLARS, "seconds") else "BIGINT" for name in cube.figures}
             sums = ", ".join(f"sum({name})::{kind} AS {name}" for name, kind in kinds.items())
             query = f"SELECT day, machine, {labels}, {sums} FROM ({cube.query}) GROUP BY ALL"
-            return connection.sql(query).to_arrow_table()
+            return MadeCube(connection.sql(query).to_arrow_table(), self._left_out(connection, cube, files))
+
+    def _left_out(self, connection: Any, cube: Cube, files: Sequence[TableFileRef]) -> list[tuple[str, str]]:
+        """Return how many rows of each machine do not count, though their files do."""
+        own = {(file.machine, month) for file in files if file.table == cube.table for month in file.months}
+        columns = {
+            "machine": pyarrow.array([machine for machine, _ in own], pyarrow.string()),
+            "month": pyarrow.array(
+                [month and 12 * int(month[:4]) + int(month[5:]) for _, month in own], pyarrow.int64()
+            ),
+        }
+        connection.register("own", pyarrow.table(columns))
+        rows = " UNION ALL BY NAME ".join(f'SELECT * FROM "{kind} of {cube.table}"' for kind in ("figures", "words"))
+        found = connection.sql(
+            f"""
+            WITH timed AS (SELECT *, make_timestamp(epoch_us("{cube.time}")) AS moment FROM ({rows})),
+            counted AS (
+              SELECT machine, 12 * year(moment) + month(moment) AS month,
+                count(*) AS rows, count(*) FILTER ({cube.valid}) AS fit
+              FROM timed r GROUP BY ALL
+            )
+            SELECT counted.machine, sum(rows - fit), coalesce(sum(fit) FILTER (own.machine IS NULL), 0)
+            FROM counted LEFT JOIN own ON own.machine = counted.machine AND own.month IS NOT DISTINCT FROM counted.month
+            GROUP BY ALL ORDER BY ALL
+            """
+        )
+        return [
+            (machine, f"{plural(count, 'row')} of {cube.table} {reason}")
+            for machine, *counts in found.fetchall()
+            for count, reason in zip(counts, ("with figures that cannot be", "of other months"), strict=True)
+            if count
+        ]
 
     @contextmanager
     def _opened(self, cube: Cube, files: Sequence[TableFileRef]) -> Generator[Any]:
@@ -357,15 +410,25 @@ def _bounded(column: Column) -> str:
     return f"CASE WHEN strlen({name}) <= {LONGEST} THEN {name}::VARCHAR WHEN {name} IS NOT NULL THEN 'other' END"
 
 
-def _stored(path: Path) -> Any:
+class MadeCube(NamedTuple):
+    """The cube of a month, and what was left out of it: machines and reasons."""
+
+    table: Any
+    left_out: list[tuple[str, str]]
+
+
+def _stored(path: Path) -> MadeCube | None:
     try:
-        return parquet.read_table(path, partitioning=None)
-    except (OSError, ValueError, pyarrow.ArrowException):
+        table = parquet.read_table(path, partitioning=None)
+        left_out = msgspec.json.decode(table.schema.metadata[LEFT_OUT], type=list[tuple[str, str]])
+        return MadeCube(table.replace_schema_metadata(), left_out)
+    except (OSError, ValueError, LookupError, TypeError, pyarrow.ArrowException, msgspec.MsgspecError):
         return None
 
 
-def _store(path: Path, table: Any) -> None:
+def _store(path: Path, made: MadeCube) -> None:
     sink = pyarrow.BufferOutputStream()
+    table = made.table.replace_schema_metadata({LEFT_OUT: msgspec.json.encode(made.left_out)})
     parquet.write_table(table, sink, compression="zstd")
     try:
         make_private_folder(path.parent)

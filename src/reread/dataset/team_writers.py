@@ -17,8 +17,8 @@ from reread.base.optional_dependencies import require
 from reread.catalog.team_settings import is_team_name
 from reread.dataset.arrow import arrow_schema, pyarrow
 from reread.dataset.figures import FIGURES
-from reread.dataset.manifest import FOLDER, TablesManifest, newest_manifest
-from reread.dataset.schema import PARTITIONS, TABLES
+from reread.dataset.manifest import FOLDER, TablePart, TablesManifest, newest_manifest
+from reread.dataset.schema import CALLS, PARTITIONS, TABLES
 from reread.dataset.table_files import TableFiles
 from reread.dataset.team_report import Writer
 from reread.disk.machine import is_machine_id
@@ -38,6 +38,9 @@ CHUNK = 1 << 20
 MOST_TOKENS = 10**9
 """No response has more."""
 _FOLDERS = frozenset(column.name for column in PARTITIONS)
+ANY_MONTH = ""
+SPAN = 12
+"""For so many months, the calls of a session are looked for in tables that do not name theirs."""
 UNKNOWN = "(unknown)"
 """The person of a machine whose tables are of an earlier version, which names none."""
 
@@ -47,7 +50,8 @@ class TableFileRef(msgspec.Struct, frozen=True):
 
     machine: str
     table: str
-    month: str | None
+    months: tuple[str | None, ...]
+    """The months that its rows may be of."""
     name: str
     rows: int
     sha256: str
@@ -139,18 +143,18 @@ class Writers:
             )
         return rows
 
-    def files(self, table: str, months: Iterable[str | None] | None = None) -> Iterator[TableFileRef]:
-        """Yield the files of a table, of all months or some."""
-        wanted = None if months is None else set(months)
+    def files(self, *tables: str, month: str | None = ANY_MONTH) -> Iterator[TableFileRef]:
+        """Yield the files of tables, of all parts or of those whose rows of the first table may be of a month."""
         for machine, found in self.manifests.items():
             for part in (*found.parts, *found.usage):
-                if table in part.rows and (wanted is None or part.month in wanted):
-                    name = part.files(machine)[table]
-                    hashed = part.sha256.get(table, "")
-                    yield TableFileRef(machine, table, part.month, name, part.rows[table], hashed, not found.figures)
+                months = _months(part, tables[0], words=not found.figures)
+                if tables[0] in part.rows and month in (ANY_MONTH, *months):
+                    for table in part.rows.keys() & set(tables):
+                        name, hashed = part.files(machine)[table], part.sha256.get(table, "")
+                        yield TableFileRef(machine, table, months, name, part.rows[table], hashed, not found.figures)
 
     def fetch(self, files: Iterable[TableFileRef]) -> list[TableFileRef]:
-        """Bring files to this machine, and return those that can be used; the others are named."""
+        """Bring files to this machine, and return those that can be used."""
         wanted = list(files)
         unknown = [file for file in wanted if file.name not in self._faults]
         sizes = {name: state.size for name, state in self.place.store.stat(file.name for file in unknown).items()}
@@ -175,10 +179,7 @@ class Writers:
         """True if a file is what its manifest says, and its columns are those of the table."""
         if file.name not in self._faults:
             self._faults[file.name] = self._fault(file)
-        reason = self._faults[file.name]
-        if reason is not None:
-            self.refuse(file.machine, f"{file.name} {reason}")
-        return reason is None
+        return self._faults[file.name] is None
 
     def _fault(self, file: TableFileRef) -> str | None:
         try:
@@ -215,9 +216,24 @@ class Writers:
         """Return the columns that a file has which can be used."""
         return self._columns[file.name]
 
+    def reason(self, file: TableFileRef) -> str:
+        """Return why a file cannot be used."""
+        return f"{file.name} {self._faults[file.name]}"
+
     def condemn(self, file: TableFileRef, reason: str) -> None:
         """Note that a file cannot be used after all."""
         self._faults[file.name] = reason
+
+
+def _months(part: TablePart, table: str, *, words: bool) -> tuple[str | None, ...]:
+    """Return the months that the rows of a part may be of."""
+    if table != CALLS.name or part.month is None:
+        return (part.month,)
+    if not words:
+        return tuple(part.call_months) or (part.month,)
+    first = 12 * int(part.month[:4]) + int(part.month[5:]) - 1  # earlier versions do not tell
+    later = range(first + 1, min(first + SPAN, 12 * 10_000))
+    return (None, part.month, *(f"{month // 12:04}-{month % 12 + 1:02}" for month in later))
 
 
 def _is_possible(about: Any) -> bool:
