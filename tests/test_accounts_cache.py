@@ -16,7 +16,7 @@ from reread.accounting import collect, file_scan, workers
 from reread.accounting.file_scan import ReadResult
 from reread.accounting.scan import ReadBuffer, Scanner
 from reread.accounting.usage_cache import UsageCache
-from reread.disk import cache
+from reread.disk import cache, states
 from reread.disk.derived_cache import DerivedValue
 from reread.render.usage_table import LOUD, usage_lines
 
@@ -317,3 +317,13 @@ def test_the_cache_folder_is_that_of_platformdirs(monkeypatch: pytest.MonkeyPatc
     for value in ("/somewhere/else", ""):
         monkeypatch.setenv("XDG_CACHE_HOME", value)
         assert cache.cache_folder() == Path(platformdirs.user_cache_dir("reread", appauthor=False))
+
+
+def test_folders_are_looked_at_once_for_many_files(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for number in range(40):
+        write(tree / f"projects/p{number % 4}/s{number}.jsonl", row(f"s{number}", 1))
+    looked = list[str]()
+    original = states._look_around
+    monkeypatch.setattr(states, "_look_around", lambda folder: looked.append(folder) or original(folder))
+    assert reread.usage(root=tree).totals.responses == 44
+    assert len(looked) == 2 * len(set(looked)) == 10  # for the sweep, and for reading

@@ -249,6 +249,58 @@ def test_a_search_opens_no_session_that_was_opened_for_its_facts(root: Path, mon
         assert everything(root)["hits"] == expected
 
 
+READERS: tuple[Callable[[Path], object], ...] = (
+    lambda root: list(facts_of(sessions_in(root))),
+    lambda root: reread.stats(root=root),
+    lambda root: FileIndexReader().read(map(str, sessions_in(root))),
+)
+
+
+@pytest.mark.parametrize("read", READERS)
+def test_the_newest_sessions_are_read_first_and_those_that_are_known_not_at_all(
+    root: Path, monkeypatch: pytest.MonkeyPatch, read: Callable[[Path], object]
+) -> None:
+    times = {"s2": 30, "s3": 10, "s4": 40, "s5": 20}
+    for name, time_s in times.items():
+        add_session(root, int(name[1:]))
+        os.utime(root / f"projects/p/{name}.jsonl", (time_s, time_s))
+    read_before = root / "projects/p/s5.jsonl"
+    assert list(facts_of([read_before]))
+    opened, original = list[str](), SessionPass._open
+    monkeypatch.setattr(
+        SessionPass, "_open", lambda self, path, wanted: opened.append(path.stem) or original(self, path, wanted)
+    )
+    read(root)
+    assert opened == ["s4", "s2", "s3"]
+
+
+COUNTER = """
+import sys
+from pathlib import Path
+from reread.reports.facts_cache import facts_of
+from reread.session import session_pass
+session_pass.SAVED_BYTES = 1
+for facts in facts_of(sorted(Path(sys.argv[1]).rglob("*.jsonl"))):
+    print(facts.path, flush=True)
+"""
+
+
+def test_stats_that_is_killed_goes_on_where_it_was(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for number in range(2, 40):
+        add_session(root, number)
+    child = subprocess.Popen([sys.executable, "-c", COUNTER, str(root)], stdout=subprocess.PIPE, text=True)
+    assert child.stdout is not None
+    done = {child.stdout.readline().strip() for _ in range(3)}
+    child.send_signal(signal.SIGKILL)
+    child.communicate()
+    opened, original = set[str](), SessionPass._open
+    monkeypatch.setattr(
+        SessionPass, "_open", lambda self, path, wanted: opened.add(str(path)) or original(self, path, wanted)
+    )
+    assert len(list(facts_of(sessions_in(root)))) == 38
+    assert len(done) == 3 and done.isdisjoint(opened)
+
+
 DERIVER = """
 import sys
 from pathlib import Path

@@ -141,6 +141,10 @@ def test_importing_the_library_loads_little() -> None:
             | {"reread.records.types", "reread.session.rules", "pygments.lexers.python"},
         ),
         (f"check {SAMPLES}", {"rich", "tantivy", "reread.reports.secrets_report"}),
+        (
+            "--demo usage --json",
+            {"rich", "tantivy", "socket", "reread.session", "reread.model", "reread.records.decode"},
+        ),
     ],
 )
 def test_verbs_load_only_what_they_need(words: str, unwanted: set[str]) -> None:

@@ -203,9 +203,12 @@ def _exit_over(ctx: click.Context, cost: Any, limit: float | None) -> None:
 def _check_groups(names: list[str]) -> None:
     """Refuse a group that is none, or that `cache` cannot be grouped by."""
     from reread.accounting.group_by import GROUPS
-    from reread.reports.cache_report import GROUPS as OF_BREAKS
 
-    known = (CACHE, *(name for name in OF_BREAKS if name != "cause")) if CACHE in names else (*GROUPS, CACHE)
+    known = (*GROUPS, CACHE)
+    if CACHE in names:
+        from reread.reports.cache_report import GROUPS as OF_BREAKS  # loads what opens sessions
+
+        known = (CACHE, *(name for name in OF_BREAKS if name != "cause"))
     for name in names:
         if name not in known:
             what = "cache breaks " if CACHE in names else ""

@@ -20,11 +20,12 @@ from reread.disk import layout
 from reread.disk.derived_cache import DerivedValues, encoded
 from reread.disk.layout import AgentFolders
 from reread.disk.sources import FileSource, whole_files
+from reread.disk.states import one_moment
 from reread.errors import RereadError, naming_file
 from reread.reports.session_facts import SessionFacts, session_facts
 from reread.session.cache_breaks import CacheBreak
 from reread.session.session import Session
-from reread.session.session_pass import FACTS, CataloguedPart, SessionPass
+from reread.session.session_pass import FACTS, CataloguedPart, SessionPass, newest_first
 
 Progress = Callable[[int], None]
 """Called with the number of sessions that were read."""
@@ -99,16 +100,17 @@ def facts_of(
 def _stored_facts(
     paths: list[Path], cache: bool, progress: Progress | None, unread: list[str] | None
 ) -> Generator[SessionFacts]:
-    known, folders = dict[str, bytes](), AgentFolders()
-    if cache:
-        with closing(DerivedValues(TABLE, format=FORMAT)) as values:
-            known = values.values([str(path) for path in paths])
+    """Yield what is known first, and then the facts of the other sessions, the newest first."""
+    known = _current_facts(paths) if cache else {}
+    for path in paths:
+        if path in known:
+            if progress is not None:
+                progress(1)
+            yield known[path]
     with SessionPass() if cache else nullcontext() as sessions:
-        for path in paths:
+        for path in newest_first(path for path in paths if path not in known):
             try:
-                facts = _known_facts(known.get(str(path)), _state(path, folders)) if cache else None
-                if facts is None:
-                    facts = sessions.derive(path, FACTS) if sessions is not None else _read(path)
+                facts = sessions.derive(path, FACTS) if sessions is not None else _read(path)
             except (RereadError, OSError):
                 if unread is not None:
                     unread.append(str(path))
@@ -119,10 +121,25 @@ def _stored_facts(
             yield facts
 
 
+def _current_facts(paths: list[Path]) -> dict[Path, SessionFacts]:
+    """Return the facts that the catalogue has of session files as they are."""
+    folders = AgentFolders()
+    with closing(DerivedValues(TABLE, format=FORMAT)) as values:
+        stored = values.values([str(path) for path in paths])
+    found: dict[Path, SessionFacts] = {}
+    with one_moment():
+        for path in paths:
+            value = stored.pop(str(path), None)
+            with suppress(RereadError, OSError):  # whoever reads it then says why it cannot be read
+                facts = _known_facts(value, _state(path, folders)) if value is not None else None
+                found |= {path: facts} if facts is not None else {}
+    return found
+
+
 def unknown_bytes(paths: Iterable[Path]) -> int:
     """Return how much would have to be read to have the facts of all session files: of those that are not kept."""
     part, total = FactsPart(), 0
-    with closing(part):
+    with closing(part), one_moment():
         for path in paths:
             with suppress(OSError):
                 total += 0 if part.is_current(path, part.state(path)) else path.stat().st_size
@@ -137,7 +154,7 @@ def known_agent_types(paths: Iterable[str], *, cache: bool = True) -> dict[str, 
     """
     paths = list(paths)
     types: dict[str, str] = {}
-    for facts in facts_of(_sessions(paths), cache=cache):
+    for facts in _in_order(paths, cache=cache):
         for response in facts.responses:
             if response.agent is not None and response.agent_type is not None:
                 types[response.agent] = types[response.id] = response.agent_type
@@ -146,8 +163,12 @@ def known_agent_types(paths: Iterable[str], *, cache: bool = True) -> dict[str, 
 
 def known_cache_breaks(paths: Iterable[str], *, cache: bool = True) -> dict[str, CacheBreak]:
     """Return the cache breaks in some files, by the id of the response."""
-    sessions = facts_of(_sessions(paths), cache=cache)
-    return {found.message: found for facts in sessions for found in facts.cache_breaks}
+    return {found.message: found for facts in _in_order(paths, cache=cache) for found in facts.cache_breaks}
+
+
+def _in_order(paths: Iterable[str], *, cache: bool) -> list[SessionFacts]:
+    """Return the facts of the sessions among some files by their paths: of copies, the last one counts."""
+    return sorted(facts_of(_sessions(paths), cache=cache), key=lambda facts: facts.path)
 
 
 def _sessions(paths: Iterable[str]) -> Iterator[Path]:
@@ -193,10 +214,10 @@ def _state(path: Path, folders: AgentFolders) -> bytes:
     return hashlib.blake2b(jsontext.dumps(content), digest_size=16).digest()
 
 
-def _known_facts(value: bytes | None, state: bytes) -> SessionFacts | None:
+def _known_facts(value: bytes, state: bytes) -> SessionFacts | None:
     with suppress(*jsontext.DECODE_ERRORS):
-        stored = _decode(value) if value is not None else None
-        return stored.facts if stored is not None and stored.state == state else None
+        stored = _decode(value)
+        return stored.facts if stored.state == state else None
     return None
 
 

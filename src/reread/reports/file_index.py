@@ -17,6 +17,7 @@ from reread.base.text import as_title
 from reread.disk.cache import FileState
 from reread.disk.derived_cache import DerivedValue, DerivedValues, encoded
 from reread.disk.layout import expand_path, jsonl_files
+from reread.disk.states import one_moment
 from reread.errors import RereadError
 from reread.history.changes import CHANGING
 from reread.history.line_trace import TracedVersion, trace_lines
@@ -24,7 +25,7 @@ from reread.history.paths import path_ends_with
 from reread.history.versions import FileVersion
 from reread.records.dialects import codex
 from reread.session.session import Session
-from reread.session.session_pass import FILES, SessionPass
+from reread.session.session_pass import FILES, SessionPass, newest_first
 
 Progress = Callable[[int], None]
 """Called with the number of sessions that were looked at."""
@@ -99,20 +100,30 @@ class FileIndexReader:
     ) -> FileIndex:
         """Return what these sessions did to files; those that cannot be read are left out, and go to `unread`."""
         names = list(sessions)
-        known = self._paths.values(names)
-        found: dict[str, list[str]] = {}
+        known = self._current(names)
+        if progress is not None:
+            progress(len(known))
         with SessionPass() as opened:
-            for name in names:
+            for path in newest_first(Path(name) for name in names if name not in known):
                 try:
-                    files = _known(known.get(name), files_state(name)) or opened.derive(name, FILES)[0]
-                    if files.paths:
-                        found[name] = files.paths
+                    known[str(path)] = opened.derive(path, FILES)[0]
                 except (RereadError, OSError):
                     if unread is not None:
-                        unread.append(name)
+                        unread.append(str(path))
                 if progress is not None:
                     progress(1)
+        found = {name: known[name].paths for name in names if name in known and known[name].paths}
         return FileIndex(found, self._traces, _derive_again)
+
+    def _current(self, names: list[str]) -> dict[str, SessionFiles]:
+        """Return what the catalogue has of sessions as they are."""
+        found: dict[str, SessionFiles] = {}
+        with one_moment():
+            for name, value in self._paths.values(names).items():
+                with suppress(OSError):  # whoever opens it then says why it cannot be read
+                    files = _known(value, files_state(name))
+                    found |= {name: files} if files is not None else {}
+        return found
 
     def close(self) -> None:
         """Close the catalogue."""

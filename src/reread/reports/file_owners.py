@@ -13,8 +13,6 @@ from functools import lru_cache
 from pathlib import Path
 
 from reread.base.text import split_names
-from reread.catalog.team_settings import team_settings
-from reread.disk.machine import machine_id
 from reread.storage.user_paths import MACHINES, MIRRORS, typed_path
 
 FileTest = Callable[[str | None], bool]
@@ -22,6 +20,9 @@ FileTest = Callable[[str | None], bool]
 
 def file_owners() -> Callable[[str, str | None], str | None]:
     """Return a function that tells the `person`, `machine` or `team` of a file; None if it is not known."""
+    from reread.catalog.team_settings import team_settings  # most reports ask for no owner
+    from reread.disk.machine import machine_id
+
     own, settings = machine_id(), team_settings()
 
     @lru_cache(1 << 14)

@@ -8,7 +8,7 @@ a pass that is killed leaves whole parts, and the next one goes on there. Parts 
 from __future__ import annotations
 
 import gc
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from functools import cached_property
 from importlib import import_module
@@ -22,6 +22,7 @@ from reread.disk.sources import FileSource, whole_files
 from reread.disk.states import one_moment
 from reread.errors import RereadError, naming_file
 from reread.session.session import Session, threads_of
+from reread.storage.kept_file import stat_file
 
 PARTS = PLACES, FACTS, FILES = (
     "reread.index.session_places:PlacesPart",
@@ -31,6 +32,18 @@ PARTS = PLACES, FACTS, FILES = (
 """The parts, in the order in which they are derived."""
 SAVED_BYTES = 8 << 20
 """So many bytes are read before what was derived of them is saved, and the sessions leave the memory."""
+
+
+def newest_first(paths: Iterable[Path]) -> list[Path]:
+    """Return sessions in the order in which a pass reads them: what is new is asked for first."""
+    return sorted(paths, key=lambda path: (-_modified(path), path))
+
+
+def _modified(path: Path) -> int:
+    try:
+        return stat_file(path).st_mtime_ns
+    except OSError:
+        return 0
 
 
 class SessionPart(Protocol):
