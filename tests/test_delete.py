@@ -193,6 +193,13 @@ def test_undone_in_another_order_lines_go_where_their_time_is(machine: Machine) 
     assert [json.loads(one)["timestamp"] for one in now if one != b"not json\n"] == [1, 2, 3, 4, 9]
 
 
+def test_what_was_deleted_last_is_restored_unless_named(machine: Machine) -> None:
+    reread.delete(ID)
+    reread.delete(OTHER)
+    for session in (OTHER, ID):
+        assert [one.session for one in reread.undo_delete()] == [session]
+
+
 def test_what_is_there_again_is_not_replaced(machine: Machine) -> None:
     reread.delete(ID)
     path = machine.config / "projects" / "-first" / f"{ID}.jsonl"

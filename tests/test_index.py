@@ -101,7 +101,10 @@ def test_every_kind_of_unit_is_found_where_it_is(root: Path) -> None:
         root,
         user("a prompt about apples"),
         reply(
-            thinking("thinking of bananas"), "an answer about cherries", use("t1", "Read", file_path="/src/dates.py")
+            thinking("thinking of bananas"),
+            "an answer about cherries",
+            use("t1", "Read", file_path="/src/dates.py"),
+            {"type": "later", "words": "a new block about papayas"},
         ),
         answer(result("t1", "1\tfile with elderberries"), data={"file": {"filePath": "/src/dates.py"}}),
         system("informational", "a notice about figs"),
@@ -116,6 +119,7 @@ def test_every_kind_of_unit_is_found_where_it_is(root: Path) -> None:
         ("bananas", "thinking", 2),
         ("cherries", "text", 2),
         ("dates", "input", 2),
+        ("papayas", "text", 2),
         ("elderberries", "result", 3),
         ("figs", "notice", 4),
         ("grapes", "title", 5),
@@ -216,6 +220,7 @@ def test_agents_in_progress_records_and_streams_are_found(root: Path) -> None:
     path = root / "projects/p/s.jsonl"
     path.write_bytes(jsonl(*stream))
     assert texts(root, '"streamed needle"') == ["a streamed needle"]
+    assert [hit.kind for hit in hits(root, '"streamed needle"')] == ["text"]
     with path.open("ab") as file:
         file.write(jsonl(printed(reply("a streamed needle", id="m1"))))
     assert [hit.line for hit in hits(root, '"streamed needle"')] == [7]

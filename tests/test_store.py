@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 
 import reread
 from reread.catalog import config
+from reread.catalog.headers import read_header
 from reread.catalog.store import Store, companions
 from reread.catalog.stored_conversation import StoredConversation
 from reread.catalog.stored_line import RunMarker, StoredLine, decode_line, line_type
@@ -320,6 +321,14 @@ class TestConversations:
         assert [(header.id, header.captured) for header in reread.sessions()] == [("talk", True)]
         assert reread.open("talk").path == reread.open("talk", root=tmp_path / ".chorus").path == path
         assert reread.open("s-1").path == path and Store().open("s-1").id == "talk"
+
+    def test_its_header_has_the_prompt_of_its_command_and_the_model(self, tmp_path: Path) -> None:
+        with Store(tmp_path).writer("c") as writer:
+            writer.start_run(["claude", "-p", "Tidy the harbor"])
+            writer.append(b'{"type":"system","subtype":"init","session_id":"s","model":"claude-x","cwd":"/w"}')
+            writer.end_run(0)
+        header = read_header(Store(tmp_path).open("c").path)
+        assert (header.title, header.title_guessed, header.model) == ("Tidy the harbor", True, "claude-x")
 
 
 class TestCost:

@@ -35,8 +35,7 @@ class CostMeter:
     def measure(self, raw: bytes, line_type: LineType) -> tuple[float | None, float | None]:
         """Return the cost and the duration of the turn that a line ends, None for each that it does not give."""
         if line_type.type == "system":
-            if line_type.subtype == "init":
-                self._client_version = as_str(_native(raw).get("version")) or self._client_version
+            self._client_version = as_str(_native(raw).get("version")) or self._client_version
             return None, None
         result = _native(raw)
         duration = result.get("duration_ms")

@@ -96,7 +96,6 @@ class LineType(msgspec.Struct):
     """The type of a message."""
 
     type: Any = None
-    subtype: Any = None
 
 
 _decode_type = msgspec.json.Decoder(LineType).decode
