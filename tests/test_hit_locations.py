@@ -49,6 +49,14 @@ def test_saved_places_equal_those_of_the_opened_session(folder: Path, monkeypatc
     assert all_hits(paths) == opened
 
 
+def test_two_results_in_one_record_are_told_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / f"{SESSION}.jsonl"
+    results = answer(result("t1", "cat"), result("t2", "dog"))
+    path.write_bytes(jsonl(*told(user("go"), reply(use("t1"), use("t2", "Read")), results)))
+    for found in (opened_hits([path], monkeypatch), all_hits([path]), all_hits([path])):
+        assert [hit.call for hit in found if hit is not None and hit.kind == "result"] == ["t1", "t2"]
+
+
 @pytest.fixture
 def session(tmp_path: Path) -> list[Path]:
     """A session with an abandoned branch, an agent with a file of its own and one in the session's file."""
