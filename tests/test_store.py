@@ -92,6 +92,14 @@ class TestNames:
         assert stored.path.resolve().is_relative_to(tmp_path.resolve() / "conversations")
         assert [line.conversation_id for line in stored.lines()] == [id]
 
+    def test_a_hash_without_the_id_in_its_file_is_the_id(self, tmp_path: Path) -> None:
+        hashed = filename_for("x" * 500)
+        path = tmp_path / "conversations" / hashed / hashed / f"{hashed}.jsonl"
+        path.parent.mkdir(parents=True)
+        path.write_bytes(b"{}\n")
+        (stored,) = Store(tmp_path).conversations()
+        assert (stored.workspace, stored.agent, stored.id) == (hashed, hashed, hashed)
+
     def test_a_file_named_by_another_program_is_read_and_appended_to(self, tmp_path: Path) -> None:
         path = tmp_path / "conversations" / "My Work" / "Agent" / "Conv1.jsonl"
         path.parent.mkdir(parents=True)
