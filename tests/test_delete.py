@@ -14,6 +14,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from click.testing import CliRunner, Result
 from effort import one_in
@@ -198,6 +199,14 @@ def test_what_was_deleted_last_is_restored_unless_named(machine: Machine) -> Non
     reread.delete(OTHER)
     for session in (OTHER, ID):
         assert [one.session for one in reread.undo_delete()] == [session]
+
+
+def test_a_list_without_the_session_stays_in_the_trash_when_a_deletion_is_given_up(machine: Machine) -> None:
+    reread.delete(ID)
+    (entry,) = trash.entries()
+    lists = [file for file in entry.files if file.edited]
+    said = trash.give_up(msgspec.structs.replace(entry, files=lists, lines=[]), lambda _: None)
+    assert lists and "is in the trash" in said and reread.trash()
 
 
 def test_what_is_there_again_is_not_replaced(machine: Machine) -> None:
