@@ -113,13 +113,13 @@ def damaged_file(folder: Path) -> str | None:
             continue
         with suppress(FileNotFoundError):  # another process has just merged the segment into another
             state = FileState.at(folder / name)
-            checksum, before, seen = known.get(name, (None, None, 0.0))
-            if checksum is None or before != state or not 0 <= now - seen < CHECK_SECONDS:
+            last = known.get(name)
+            if last is None or last[1] != state or not 0 <= now - last[2] < CHECK_SECONDS:
                 found = _checksum(folder / name)
-                if checksum not in (None, found):
+                if last is not None and last[0] != found:
                     return name
-                checksum, seen = found, now
-            checked[name] = (checksum, state, seen)
+                last = (found, state, now)
+            checked[name] = last
     if checked != known:
         with suppress(OSError):
             write_atomic(folder / CHECKED, [msgspec.msgpack.encode(checked)])
