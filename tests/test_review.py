@@ -126,16 +126,42 @@ def test_guesses_say_what_they_are(rig: Rig) -> None:
     assert all(lines.guess == (lines.evidence not in (None, "blame")) for lines in every)
 
 
-def test_lines_that_a_formatter_broke_are_known_in_a_file_that_had_another_name(rig: Rig) -> None:
+@pytest.mark.parametrize(("stay", "known"), [(6, True), (3, True), (2, False)])
+def test_lines_that_a_formatter_broke_are_known_in_a_file_that_had_another_name(
+    rig: Rig, stay: int, known: bool
+) -> None:
     """Only the lines that stay tell what the file was: no commit has it under the name that the session knows."""
     session = rig.session()
     rig.prompt(session, "Write it")
-    rig.write(session, "old.py", 0, 0, [*(f"value_of_{n} ={n}" for n in range(6)), "    total=call(value_of_1, 'x')"])
+    rig.write(session, "old.py", 0, 0, [*(f"value_of_{n} ={n}" for n in range(stay)), "    total=call(value_of_1, 'x')"])
     rig.rename(None, "old.py", "new.py")
     rig.commit(None, "Under another name")
     rig.reformat("new.py")
+    rig.hand("new.py", stay + 3, 0, ["# by hand"])
     rig.commit(None, "Format")
-    assert {row[2:] for row in lines_of(reviewed(rig))} == {("00000000", 1, "reformatted")}
+    assert [row[1] for row in lines_of(reviewed(rig)) if row[4] == "reformatted"] == [stay + 3] * known
+
+
+def test_short_lines_are_known_in_a_file_that_had_another_name(rig: Rig) -> None:
+    session = rig.session()
+    rig.prompt(session, "Write it")
+    rig.write(session, "old.py", 0, 0, [f"name{n} = {n}" for n in range(4)])
+    rig.rename(None, "old.py", "new.py")
+    rig.commit(None, "Under another name")
+    assert lines_of(reviewed(rig)) == [(1, 4, "00000000", 1, "moved")]
+
+
+def test_a_commit_that_was_made_anew_has_the_lines_of_when_it_was_made_first(rig: Rig) -> None:
+    session = rig.session()
+    rig.prompt(session, "Write it")
+    rig.write(session, "a.py", 0, 0, ["alpha_value = 1", "beta_value = 2"])
+    rig.hand("a.py", 0, 0, ["by_hand = 0"])
+    rig.commit(None, "Both")
+    rig.prompt(session, "Write it anew")
+    rig.write(session, "a.py", 0, 3, ["gamma_value = 3"])
+    rig.tick()
+    rig.git("commit", "-q", "--amend", "-m", "Both, again")
+    assert lines_of(reviewed(rig)) == [(1, 1, None, None, None), (2, 3, "00000000", 1, "blame")]
 
 
 def test_what_was_tried_and_undone_and_the_tests_are_there(rig: Rig) -> None:
