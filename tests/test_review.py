@@ -17,6 +17,8 @@ from exported import check_agent_trace
 
 import reread
 from reread import cli
+from reread.attribution.commit_lines import LineSource
+from reread.attribution.commit_lines import _fill_gaps as fill_gaps  # pyright: ignore[reportPrivateUsage]
 from reread.base import jsontext
 from reread.base.text import short_session
 from reread.errors import Misuse, NotFound, Undecided
@@ -133,13 +135,45 @@ def test_lines_that_a_formatter_broke_are_known_in_a_file_that_had_another_name(
     """Only the lines that stay tell what the file was: no commit has it under the name that the session knows."""
     session = rig.session()
     rig.prompt(session, "Write it")
-    rig.write(session, "old.py", 0, 0, [*(f"value_of_{n} ={n}" for n in range(stay)), "    total=call(value_of_1, 'x')"])
+    rig.write(session, "old.py", 0, 0, [*(f"value_of_{n} ={n}" for n in range(stay)), "total=call(value_of_1, 'x')"])
     rig.rename(None, "old.py", "new.py")
     rig.commit(None, "Under another name")
     rig.reformat("new.py")
     rig.hand("new.py", stay + 3, 0, ["# by hand"])
     rig.commit(None, "Format")
     assert [row[1] for row in lines_of(reviewed(rig)) if row[4] == "reformatted"] == [stay + 3] * known
+
+
+@pytest.mark.parametrize(
+    ("lines", "added", "known", "filled"),
+    [
+        ("some ) more", (0, 1, 2), "R-B", False),
+        ("some ) more", (0, 1, 2), "R-A", True),
+        ("some ) more", (0, 1, 2), "A-R", True),
+        ("some ) more", (0, 1, 2), "A-A", False),
+        ("some ) more", (0, 1, 2), "--R", False),
+        ("some ) more", (1, 2), "-R", False),
+        ("some ) ] more", (0, 1, 2, 3), "R--R", True),
+        ("some ) ] more", (0, 1, 2, 3), "R--B", False),
+        ("some ) more more", (0, 1, 3), "R-B", True),
+        ("some )", (0, 1), "R-", True),
+        ("some _", (0, 1), "R-", False),
+        ("some word", (0, 1), "R-", False),
+        ("some _ more", (0, 1, 2), "R-R", True),
+    ],
+)
+def test_a_line_that_says_nothing_is_of_the_turn_around_it(
+    lines: str, added: tuple[int, ...], known: str, filled: bool
+) -> None:
+    """Each letter is a source: R reformatted, A of the same turn, B of another; `-` is none, `_` a blank line."""
+    of = {"R": LineSource("a", 1, "reformatted"), "A": LineSource("a", 1, "blame"), "B": LineSource("b", 1, "blame")}
+    found = [of.get(letter) for letter in known]
+    fill_gaps(added, found, [b"" if line == "_" else line.encode() for line in lines.split()])
+    gap = known.index("-")
+    assert found[gap] == (of["R"] if filled else None)
+    assert [one for one, letter in zip(found, known, strict=True) if letter != "-"] == [
+        of[x] for x in known if x != "-"
+    ]
 
 
 def test_short_lines_are_known_in_a_file_that_had_another_name(rig: Rig) -> None:
