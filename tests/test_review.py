@@ -176,6 +176,16 @@ def test_a_line_that_says_nothing_is_of_the_turn_around_it(
     ]
 
 
+def test_lines_of_a_work_tree_that_is_gone_are_certain(rig: Rig) -> None:
+    session = rig.session()
+    rig.prompt(session, "Write it")
+    rig.write(session, ".claude/worktrees/w1/a.py", 0, 0, ["alpha_value = 1", "beta_value = 2"])
+    rig.rename(None, ".claude/worktrees/w1/a.py", "a.py")
+    (rig.repository / ".claude" / "worktrees" / "w1").rmdir()
+    rig.commit(None, "Merge")
+    assert lines_of(reviewed(rig)) == [(1, 2, "00000000", 1, "blame")]
+
+
 def test_short_lines_are_known_in_a_file_that_had_another_name(rig: Rig) -> None:
     session = rig.session()
     rig.prompt(session, "Write it")
