@@ -119,7 +119,7 @@ def test_each_answer_says_how_much_there_is(tmp_path: Path) -> None:
         (answers.sessions_answer(limit=22, roots=roots), "22 sessions, newest first."),
         (answers.turns_answer(ASKING, roots=roots), f"reread://session/{ASKING} · 7 turns, 5 asked for."),
         (changed, "1 session changed it; the latest 3 changes, newest first."),
-        (answers.file_answer("app.py", limit=1, roots=roots), "1 session changed it; the latest 1 change, newest first."),
+        (answers.file_answer("py", limit=1, roots=roots), "No session changed such a file. Name the end of its path."),
         (answers.usage_answer(roots=roots), "1 row."),
     ):
         assert said in text.splitlines()
