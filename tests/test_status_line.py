@@ -163,6 +163,33 @@ def test_a_rate_limit_that_was_reset_is_not_shown() -> None:
     assert [span for line in limit_lines(rate_limits()) for _, span in line] == ["Rate limits  ", "7 d 3%"]
 
 
+@pytest.mark.skipif(os.name != "posix", reason="users and links of POSIX")
+@pytest.mark.parametrize("kind", ["a folder of another user", "a link", "a pipe", "a file in place of the folder"])
+def test_a_cache_that_is_not_ones_own_is_done_without(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("REREAD_CACHE", str(tmp_path / "cache"))
+    know_spending(today_usd=7)
+    kept, spent = (Path(status_line.cache_file(name)) for name in (status_line.RATE_LIMITS, status_line.SPENDING))
+    victim = tmp_path / "victim"
+    victim.write_bytes(spent.read_bytes())
+    if kind == "a folder of another user":
+        monkeypatch.setattr(os, "geteuid", lambda: os.getuid() + 1)
+    else:
+        spent.unlink()
+    if kind == "a link":
+        for path in (spent, kept.with_name(f"{kept.name}.{os.getpid()}")):
+            path.symlink_to(victim)
+    elif kind == "a pipe":
+        os.mkfifo(spent)
+    elif kind == "a file in place of the folder":
+        kept.parent.rmdir()
+        kept.parent.write_text("")
+    before = victim.read_bytes()
+    assert text("{cost} · today {today}", prompt_cache=None) == "$1.23"
+    assert victim.read_bytes() == before and kept.exists() == (kind == "a pipe")
+
+
 def test_it_does_not_wait_for_its_input() -> None:
     process = subprocess.Popen([*REREAD, "statusline"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     assert process.stdout is not None

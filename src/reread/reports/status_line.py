@@ -208,7 +208,7 @@ def _spending() -> dict[str, object]:
     """Return what is written down of today; have it counted in the background if that is old."""
     found: dict[str, object] = {}
     try:
-        with open(cache_file(SPENDING), "rb") as file:
+        with open(cache_file(SPENDING), "rb", opener=_open_own) as file:
             found = _dict(json.loads(file.read(LARGEST)))
     except (OSError, ValueError):
         pass
@@ -227,8 +227,8 @@ def _start_counting(clock: float) -> None:
             return
     except OSError:
         pass
-    os.makedirs(os.path.dirname(mark), mode=0o700, exist_ok=True)
-    _write(mark, "counting")
+    if not _is_written(mark, "counting"):
+        return
     words = [sys.executable, "-P", "-m", "reread.reports.spending"]
     if hasattr(os, "posix_spawn"):
         null = os.open(os.devnull, os.O_RDWR)
@@ -245,24 +245,44 @@ def _keep(name: str, value: dict[str, object]) -> None:
     """Write a small file, unless it says the same."""
     path, text = cache_file(name), json.dumps(value)
     try:
-        with open(path) as file:
+        with open(path, opener=_open_own) as file:
             if file.read(LARGEST) == text:
                 return
     except (OSError, ValueError):
         pass
-    os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
     temporary = f"{path}.{os.getpid()}"
-    _write(temporary, text)
-    os.replace(temporary, path)
+    if _is_written(temporary, text):
+        os.replace(temporary, path)
 
 
-def _write(path: str, text: str) -> None:
-    """Write a file that only this user can read."""
-    file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+def _is_own(status: os.stat_result) -> bool:
+    return not hasattr(os, "geteuid") or status.st_uid == os.geteuid()
+
+
+def _open_own(path: str, flags: int) -> int:
+    """Open a file of this user's own, and no link; `storage.safe_open` has the same rules."""
+    file = _open_at_once(path, flags | getattr(os, "O_NOFOLLOW", 0))
+    if not _is_own(os.fstat(file)):
+        os.close(file)
+        raise PermissionError(path)
+    return file
+
+
+def _is_written(path: str, text: str) -> bool:
+    """Write a file that only this user can read; False in a folder of others, who could put links there."""
+    folder = os.path.dirname(path)
+    try:
+        os.makedirs(folder, mode=0o700, exist_ok=True)
+        if not _is_own(os.stat(folder)):
+            return False
+        file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_NOFOLLOW", 0), 0o600)
+    except OSError:
+        return False
     try:
         os.write(file, text.encode())
     finally:
         os.close(file)
+    return True
 
 
 def _limit_time() -> None:
