@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Iterator, Mapping, Sequence
 from typing import cast
+
+from msgspec.structs import astuple
 
 from reread.base.choices import CacheBreakCause
 from reread.base.format import money_text, tokens_text
 from reread.base.shell_words import quote_command
 from reread.base.text import plural
 from reread.render.format import CAUSES
-from reread.render.sanitize import csv_cell, safe_line
-from reread.render.usage_table import LOUD, PLAIN, STRONG, ColumnTable, Styled, label, wrapped_notes
+from reread.render.sanitize import safe_line
+from reread.render.usage_table import LOUD, PLAIN, Styled, label, table_csv, table_lines, wrapped_notes
 from reread.reports.cache_figures import CacheFigures
 from reread.reports.cache_report import CacheReport
 
@@ -25,16 +25,11 @@ def cache_lines(
     report: CacheReport, *, width: int | None = None, titles: Mapping[str, str] | None = None
 ) -> Iterator[Styled]:
     """Yield the table, its totals and what they say in words."""
-    names = list(report.by) or [""]
-    labels = [[_label(name, row.group[name], titles) for name in report.by] for row in report.rows]
-    cells = [_figures(row.figures) for row in report.rows]
-    totals = ["Total", *[""] * (len(names) - 1)]
-    table = ColumnTable([names, *labels, totals], [HEADERS, *cells, _figures(report.totals)], width)
-    most = max((row.figures.tokens for row in report.rows), default=0)
-    yield STRONG, table.line(names, HEADERS)
-    for row_labels, numbers, row in zip(labels, cells, report.rows, strict=True):
-        yield PLAIN, table.line(row_labels, numbers, row.figures.tokens / most if most else 0.0)
-    yield STRONG, table.line(totals, _figures(report.totals))
+    rows = [
+        ([_label(name, row.group[name], titles) for name in report.by], _figures(row.figures), row.figures.tokens)
+        for row in report.rows
+    ]
+    yield from table_lines(report.by, HEADERS, rows, _figures(report.totals), width)
     yield from wrapped_notes(_notes(report), width)
 
 
@@ -71,11 +66,4 @@ def cache_note(figures: CacheFigures, command: Sequence[str] = ("reread", "usage
 
 def cache_csv(report: CacheReport) -> str:
     """Return the rows as CSV, with a header line."""
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow([*report.by, *FIGURES])
-    for row in report.rows:
-        groups = ["" if name is None else csv_cell(name) for name in row.group.values()]
-        values = (getattr(row.figures, name) for name in FIGURES)
-        writer.writerow([*groups, *("" if value is None else value for value in values)])
-    return out.getvalue()
+    return table_csv([*report.by, *FIGURES], ((row.group, astuple(row.figures)) for row in report.rows))

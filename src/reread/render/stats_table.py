@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Iterator, Mapping, Sequence
 
-import msgspec
+from msgspec.structs import astuple
 
 from reread.base.format import duration_text, money_text, tokens_text
 from reread.base.text import SHORT_ID, one_line, plural, truncate
 from reread.render.cache_table import cache_note
-from reread.render.sanitize import csv_cell, safe_line
+from reread.render.sanitize import safe_line
 from reread.render.usage_table import (
     LOUD,
     PLAIN,
     STRONG,
     WIDTH,
-    ColumnTable,
     Styled,
     label,
     lower_bound_notes,
+    table_csv,
+    table_lines,
     wrapped_notes,
 )
 from reread.reports.stats_report import CallPlace, Stats, StatsReport
@@ -54,18 +53,13 @@ def stats_lines(
     """
     by_call = report.totals.turns is None
     headers = HEADERS if by_call else TURN_HEADERS
-    names = list(report.by) or [""]
     figures = _call_figures if by_call else _turn_figures
-    labels = [[label(name, row.group[name], titles) for name in report.by] for row in report.rows]
-    cells = [figures(row.stats) for row in report.rows]
-    totals, total_cells = ["Total", *[""] * (len(names) - 1)], figures(report.totals)
-    table = ColumnTable([names, *labels, totals], [headers, *cells, total_cells], width, OPTIONAL)
-    most = max((row.stats.calls for row in report.rows), default=0)
-    yield STRONG, table.line(names, headers)
-    for row_labels, numbers, row in zip(labels, cells, report.rows, strict=True):
-        yield PLAIN, table.line(row_labels, numbers, row.stats.calls / most if most else 0.0)
-    yield STRONG, table.line(totals, total_cells)
-    yield from wrapped_notes([*table.notes(), *_notes(report, usage)], width)
+    rows = [
+        ([label(name, row.group[name], titles) for name in report.by], figures(row.stats), row.stats.calls)
+        for row in report.rows
+    ]
+    yield from table_lines(report.by, headers, rows, figures(report.totals), width, OPTIONAL)
+    yield from wrapped_notes(_notes(report, usage), width)
 
 
 def _notes(report: StatsReport, usage: Sequence[str]) -> Iterator[Styled]:
@@ -132,12 +126,5 @@ def _lines(stats: Stats) -> str:
 
 def stats_csv(report: StatsReport) -> str:
     """Return the rows as CSV, with a header line."""
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    figures = Stats.__struct_fields__
-    writer.writerow([*report.by, *figures])
-    for row in report.rows:
-        groups = ["" if name is None else csv_cell(name) for name in row.group.values()]
-        values = msgspec.structs.astuple(row.stats)
-        writer.writerow([*groups, *("" if value is None else value for value in values)])
-    return out.getvalue()
+    header = [*report.by, *Stats.__struct_fields__]
+    return table_csv(header, ((row.group, astuple(row.stats)) for row in report.rows))

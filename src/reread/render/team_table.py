@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
@@ -12,8 +10,8 @@ from reread.base.text import plural
 from reread.dataset.team_report import TeamDigest, TeamReport
 from reread.render.budget_table import budget_name
 from reread.render.markdown_text import inline
-from reread.render.sanitize import csv_cell, safe_line
-from reread.render.usage_table import LOUD, PLAIN, STRONG, ColumnTable, Styled, wrapped_notes
+from reread.render.sanitize import safe_line
+from reread.render.usage_table import LOUD, PLAIN, Styled, table_csv, table_lines, wrapped_notes
 from reread.reports.budget_report import budget_value
 
 Figure = Callable[[Mapping[str, float]], str]
@@ -81,16 +79,11 @@ def team_lines(report: TeamReport, *, width: int | None = None) -> Iterator[Styl
         yield from wrapped_notes([(LOUD, WITHHELD)], width)
         return
     columns = columns_of(report)
-    names, headers = list(report.by) or [""], ("people", *columns)
-    labels = [[_label(row.group[name], partial=row.partial) for name in report.by] for row in report.rows]
-    cells = [[f"{row.people:,}", *(show(row.figures) for show in columns.values())] for row in report.rows]
-    totals = ["Total", *[""] * (len(names) - 1)]
-    total_cells = [f"{report.people:,}", *(show(report.totals) for show in columns.values())]
-    table = ColumnTable([names, *labels, totals], [headers, *cells, total_cells], width)
-    yield STRONG, table.line(names, headers)
-    for row_labels, numbers in zip(labels, cells, strict=True):
-        yield PLAIN, table.line(row_labels, numbers)
-    yield STRONG, table.line(totals, total_cells)
+    cells = [[f"{one.people:,}", *(show(one.figures) for show in columns.values())] for one in report.rows]
+    labels = ([_label(row.group[name], partial=row.partial) for name in report.by] for row in report.rows)
+    rows = [(*row, 0.0) for row in zip(labels, cells, strict=True)]
+    totals = [f"{report.people:,}", *(show(report.totals) for show in columns.values())]
+    yield from table_lines(report.by, ("people", *columns), rows, totals, width)
     yield from wrapped_notes(team_notes(report), width)
 
 
@@ -119,13 +112,8 @@ def team_notes(report: TeamReport) -> Iterator[Styled]:
 
 def team_csv(report: TeamReport) -> str:
     """Return the rows as CSV, with a header line."""
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow([*report.by, "people", *report.totals])
-    for row in report.rows:
-        groups = ["" if name is None else csv_cell(name) for name in row.group.values()]
-        writer.writerow([*groups, row.people, *row.figures.values()])
-    return out.getvalue()
+    header = [*report.by, "people", *report.totals]
+    return table_csv(header, ((row.group, (row.people, *row.figures.values())) for row in report.rows))
 
 
 def team_value(report: TeamReport) -> dict[str, Any]:

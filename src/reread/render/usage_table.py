@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 from reread.accounting.billing import Usage
 from reread.accounting.group_by import BLOCK, TIME_KEYS, CostComparison, UsageReport, best_cost
@@ -39,19 +40,39 @@ def usage_lines(
 
     Without a width, all columns are there.
     """
-    names = list(report.by) or [""]
-    reported = report.totals.reported_cost_usd is not None
+    by, reported = report.by, report.totals.reported_cost_usd is not None
     headers = (*HEADERS, *(("reported", "computed") if reported else ("cost",)))
-    labels = [[label(name, row.group[name], titles) for name in report.by] for row in report.rows]
-    cells = [_figures(row.usage, reported) for row in report.rows]
-    totals, total_cells = ["Total", *[""] * (len(names) - 1)], _figures(report.totals, reported)
-    table = ColumnTable([names, *labels, totals], [headers, *cells, total_cells], width, OPTIONAL)
-    largest = max((_weight(row.usage) for row in report.rows), default=0.0)
+    rows = [
+        (
+            [label(name, row.group[name], titles) for name in report.by],
+            _figures(row.usage, reported),
+            _weight(row.usage),
+        )
+        for row in report.rows
+    ]
+    yield from table_lines(by, headers, rows, _figures(report.totals, reported), width, OPTIONAL)
+    yield from wrapped_notes(usage_notes(report), width)
+
+
+def table_lines(
+    by: Sequence[str],
+    headers: Sequence[str],
+    rows: Sequence[tuple[Sequence[str], Sequence[str], float]],
+    totals: Sequence[str],
+    width: int | None,
+    optional: Sequence[str] = (),
+) -> Iterator[Styled]:
+    """Yield a header, a line for each row (its labels, its figures, and what its bar compares) and the totals."""
+    names = list(by) or [""]
+    total_labels = ["Total", *[""] * (len(names) - 1)]
+    labels, cells = [row[0] for row in rows], [row[1] for row in rows]
+    table = ColumnTable([names, *labels, total_labels], [headers, *cells, totals], width, optional)
+    largest = max((weight for *_, weight in rows), default=0.0)
     yield STRONG, table.line(names, headers)
-    for row_labels, numbers, row in zip(labels, cells, report.rows, strict=True):
-        yield PLAIN, table.line(row_labels, numbers, _weight(row.usage) / largest if largest else 0.0)
-    yield STRONG, table.line(totals, total_cells)
-    yield from wrapped_notes([*table.notes(), *usage_notes(report)], width)
+    for row_labels, numbers, weight in rows:
+        yield PLAIN, table.line(row_labels, numbers, weight / largest if largest else 0.0)
+    yield STRONG, table.line(total_labels, totals)
+    yield from wrapped_notes(table.notes(), width)
 
 
 def wrapped_notes(notes: Iterable[Styled], width: int | None) -> Iterator[Styled]:
@@ -223,12 +244,17 @@ def _weight(usage: Usage) -> float:
 
 def usage_csv(report: UsageReport) -> str:
     """Return the rows as CSV, with a header line."""
+    return table_csv([*report.by, *FIGURES], ((row.group, figures(row.usage).values()) for row in report.rows))
+
+
+def table_csv(header: Sequence[str], rows: Iterable[tuple[Mapping[str, str | None], Iterable[Any]]]) -> str:
+    """Return rows, each of them a group and figures, as CSV with a header line."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow([*report.by, *FIGURES])
-    for row in report.rows:
-        groups = ["" if name is None else csv_cell(name) for name in row.group.values()]
-        writer.writerow([*groups, *("" if value is None else value for value in figures(row.usage).values())])
+    writer.writerow(header)
+    for group, values in rows:
+        groups = ["" if name is None else csv_cell(name) for name in group.values()]
+        writer.writerow([*groups, *("" if value is None else value for value in values)])
     return out.getvalue()
 
 
