@@ -296,12 +296,12 @@ export interface Delta {
   partial_json?: string | null;
   thinking?: string | null;
   signature?: string | null;
-  estimated_tokens?: number | null;
-  citation?: Record<string, unknown> | null;
   content?: string | null;
   encrypted_content?: string | null;
   stop_reason?: string | null;
   stop_sequence?: string | null;
+  estimated_tokens?: number | null;
+  citation?: Record<string, unknown> | null;
   stop_details?: StopDetails | null;
   container?: Container | null;
 }
@@ -362,10 +362,10 @@ export interface FallbackTrigger {
 /** The goal of a session. */
 export interface Goal {
   condition?: string | null;
+  last_reason?: string | null;
   iterations?: number | null;
   set_at?: number | null;
   tokens_at_start?: number | null;
-  last_reason?: string | null;
 }
 
 /** An image. MCP servers write `data` and `mimeType` instead of a source. */
@@ -631,18 +631,18 @@ export interface PromptSubmitEnding {
 /** The usage of a rate limit, and when it resets. */
 export interface RateLimit {
   status?: string | null;
-  resetsAt?: number | null;
   rateLimitType?: string | null;
-  utilization?: number | null;
   overageStatus?: string | null;
-  overageResetsAt?: number | null;
   overageDisabledReason?: string | null;
+  limitScope?: string | null;
+  errorCode?: string | null;
+  resetsAt?: number | null;
+  utilization?: number | null;
+  overageResetsAt?: number | null;
   isUsingOverage?: boolean | null;
   overageInUse?: boolean | null;
   overageEnabled?: boolean | null;
   surpassedThreshold?: number | null;
-  limitScope?: string | null;
-  errorCode?: string | null;
   canUserPurchaseCredits?: boolean | null;
   hasChargeableSavedPaymentMethod?: boolean | null;
 }
@@ -1550,20 +1550,20 @@ export interface WebSearchToolResult {
 /** A phase or an agent of a running workflow. */
 export interface WorkflowStep {
   type?: string | null;
-  index?: number | null;
   title?: string | null;
   label?: string | null;
   state?: string | null;
   agentId?: string | null;
-  attempt?: number | null;
   model?: string | null;
-  phaseIndex?: number | null;
   phaseTitle?: string | null;
-  promptFramed?: boolean | null;
   promptPreview?: string | null;
   resultPreview?: string | null;
   lastToolName?: string | null;
   lastToolSummary?: string | null;
+  index?: number | null;
+  attempt?: number | null;
+  phaseIndex?: number | null;
+  promptFramed?: boolean | null;
   tokens?: number | null;
   toolCalls?: number | null;
   durationMs?: number | null;

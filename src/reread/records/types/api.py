@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from reread.records.blocks import BlockPart, Content, Number
+from reread.records.types.base import part
 from reread.records.types.usage import ApiUsage
 
 
@@ -106,45 +108,24 @@ class Prompt(BlockPart, frozen=True, kw_only=True):
     output_config: OutputConfig | None = None
 
 
-class ErrorDetail(BlockPart, frozen=True, kw_only=True):
-    """The innermost part of an API error."""
-
-    type: str | None = None
-    message: str | None = None
-    details: Any = None
-
-
-class ErrorBody(BlockPart, frozen=True, kw_only=True):
-    """The body of an API error."""
-
-    type: str | None = None
-    error: ErrorDetail | None = None
-    request_id: str | None = None
-    message: str | None = None
-
-
-class ThinkingConfig(BlockPart, frozen=True, kw_only=True):
-    """The thinking requested from the model."""
-
-    type: str | None = None
-    display: str | None = None
-    budget_tokens: int | None = None
-
-
-class RequestParams(BlockPart, frozen=True, kw_only=True):
-    """The parameters of an API request."""
-
-    model: str | None = None
-    max_tokens: int | None = None
-    betas: list[str] | None = None
-    thinking: ThinkingConfig | None = None
-    output_config: OutputConfig | None = None
-    context_management: dict[str, Any] | None = None
-    temperature: Number | None = None
-    tool_choice: dict[str, Any] | None = None
-    metadata: dict[str, Any] | None = None
-    speed: str | None = None
-    stop_sequences: list[str] | None = None
+_part = partial(part, __name__)
+ErrorDetail = _part("ErrorDetail", "The innermost part of an API error.", "type message", details=Any)
+ErrorBody = _part("ErrorBody", "The body of an API error.", "type request_id message", error=ErrorDetail)
+ThinkingConfig = _part("ThinkingConfig", "The thinking requested from the model.", "type display", budget_tokens=int)
+RequestParams = _part(
+    "RequestParams",
+    "The parameters of an API request.",
+    "model speed",
+    max_tokens=int,
+    betas=list[str],
+    thinking=ThinkingConfig,
+    output_config=OutputConfig,
+    context_management=dict[str, Any],
+    temperature=Number,
+    tool_choice=dict[str, Any],
+    metadata=dict[str, Any],
+    stop_sequences=list[str],
+)
 
 
 class CacheMark(BlockPart, frozen=True, kw_only=True):
@@ -154,20 +135,14 @@ class CacheMark(BlockPart, frozen=True, kw_only=True):
     value: dict[str, Any] | None = None
 
 
-class ToolDefinition(BlockPart, frozen=True, kw_only=True):
-    """A tool as described to the model."""
-
-    type: str | None = None
-    name: str | None = None
-    description: str | None = None
-    input_schema: dict[str, Any] | None = None
-    schema: dict[str, Any] | None = None
-    server: str | None = None
-    defer_loading: bool | None = None
-
-
-class RequestShape(BlockPart, frozen=True, kw_only=True):
-    """The system prompt and tools that many requests share."""
-
-    system: Content = None
-    tools: list[ToolDefinition] | None = None
+ToolDefinition = _part(
+    "ToolDefinition",
+    "A tool as described to the model.",
+    "type name description server",
+    input_schema=dict[str, Any],
+    schema=dict[str, Any],
+    defer_loading=bool,
+)
+RequestShape = _part(
+    "RequestShape", "The system prompt and tools that many requests share.", system=Content, tools=list[ToolDefinition]
+)

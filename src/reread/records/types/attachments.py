@@ -9,7 +9,7 @@ from msgspec import Meta, field
 
 from reread.records.blocks import BlockPart, Content, Number
 from reread.records.types.api import ToolDefinition
-from reread.records.types.base import AttachmentPayload, TreeRecord, declare
+from reread.records.types.base import AttachmentPayload, TreeRecord, declare, part
 from reread.records.types.messages import Origin
 from reread.records.types.registry import ATTACHMENTS, PAYLOADS
 
@@ -44,64 +44,34 @@ class QueuedUsage(BlockPart, frozen=True, kw_only=True):
     durationMs: Number | None = None
 
 
-class Dimensions(BlockPart, frozen=True, kw_only=True):
-    """The size of an image."""
-
-    originalWidth: int | None = None
-    originalHeight: int | None = None
-    displayWidth: int | None = None
-    displayHeight: int | None = None
-
-
-class ReadFile(BlockPart, frozen=True, kw_only=True):
-    """The content of a file that was read."""
-
-    filePath: str | None = None
-    content: str | None = None
-    numLines: int | None = None
-    startLine: int | None = None
-    totalLines: int | None = None
-    truncatedByTokenCap: bool | None = None
-    base64: str | None = None
-    type: str | None = None
-    originalSize: int | None = None
-    dimensions: Dimensions | None = None
-    cells: list[Any] | None = None
-    count: int | None = None
-    outputDir: str | None = None
-
-
-class FileContent(BlockPart, frozen=True, kw_only=True):
-    """The result of reading a file."""
-
-    type: str | None = None
-    file: ReadFile | None = None
-
-
-class Framing(BlockPart, frozen=True, kw_only=True):
-    """How a saved copy is wrapped."""
-
-    enveloped: bool | None = None
-
-
-class Instruction(BlockPart, frozen=True, kw_only=True):
-    """A memory file in effect."""
-
-    path: str | None = None
-    type: str | None = None
-    content: str | None = None
-
-
-class Environment(BlockPart, frozen=True, kw_only=True):
-    """Machine, shell and folders of the session."""
-
-    workingDirectory: str | None = None
-    additionalWorkingDirectories: list[str] | None = None
-    isGitRepo: bool | None = None
-    isWorktree: bool | None = None
-    platform: str | None = None
-    shell: str | None = None
-    osVersion: str | None = None
+_part = partial(part, __name__)
+Dimensions = _part(
+    "Dimensions", "The size of an image.", originalWidth=int, originalHeight=int, displayWidth=int, displayHeight=int
+)
+ReadFile = _part(
+    "ReadFile",
+    "The content of a file that was read.",
+    "filePath content base64 type outputDir",
+    numLines=int,
+    startLine=int,
+    totalLines=int,
+    truncatedByTokenCap=bool,
+    originalSize=int,
+    dimensions=Dimensions,
+    cells=list[Any],
+    count=int,
+)
+FileContent = _part("FileContent", "The result of reading a file.", "type", file=ReadFile)
+Framing = _part("Framing", "How a saved copy is wrapped.", enveloped=bool)
+Instruction = _part("Instruction", "A memory file in effect.", "path type content")
+Environment = _part(
+    "Environment",
+    "Machine, shell and folders of the session.",
+    "workingDirectory platform shell osVersion",
+    additionalWorkingDirectories=list[str],
+    isGitRepo=bool,
+    isWorktree=bool,
+)
 
 
 class EnvironmentChange(BlockPart, frozen=True, kw_only=True):
@@ -112,12 +82,7 @@ class EnvironmentChange(BlockPart, frozen=True, kw_only=True):
     field: str | None = None
 
 
-class ModelIdentity(BlockPart, frozen=True, kw_only=True):
-    """A model's names and knowledge cutoff."""
-
-    modelId: str | None = None
-    marketingName: str | None = None
-    knowledgeCutoff: str | None = None
+ModelIdentity = _part("ModelIdentity", "A model's names and knowledge cutoff.", "modelId marketingName knowledgeCutoff")
 
 
 class QueuedCommandAttachment(AttachmentPayload, frozen=True, kw_only=True):

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, Any, TypeAlias, cast
 
 from msgspec import Meta, Struct, defstruct
 
-from reread.records.blocks import BlockPart, Content, Name, Needed, Number
+from reread.records.blocks import BlockPart, Content, Name, Needed, Number, StructT
 
 NestedEntry: TypeAlias = Annotated[Any, Meta(extra={"contains": "entry"})]
 """A record or a list of records inside another record, as written."""
@@ -175,19 +175,23 @@ def declare(base: type[Struct], module: str, kind: str, meaning: str, texts: str
     words = "".join(word[:1].upper() + word[1:] for word in kind.replace("-", "_").split("_"))
     ending = next((ending for family, ending in _NAMES.items() if issubclass(base, family)), "")
     name = f"System{words}" if base is System else words.removesuffix(ending) + ending
-    fields = dict.fromkeys(texts.split(), str) | fields
-    optional = [(key, one if one in (Any, Content, NestedEntry) else one | None, None) for key, one in fields.items()]
     tag = ("subtype", str | None, kind) if base is System else ("type", str, kind)
-    setattr(
-        sys.modules[module],
-        name,
-        defstruct(
-            name,
-            [tag, *optional],
-            bases=(base,),
-            module=module,
-            namespace={"__doc__": meaning},
-            frozen=True,
-            kw_only=True,
-        ),
-    )
+    setattr(sys.modules[module], name, _struct(base, module, name, meaning, [tag, *_optional(texts, fields)]))
+
+
+def part(module: str, name: str, meaning: str, texts: str = "", /, **fields: Any) -> type[BlockPart]:
+    """Return the struct of an object inside such records, declared in the same way."""
+    return _struct(BlockPart, module, name, meaning, _optional(texts, fields))
+
+
+def _optional(texts: str, fields: dict[str, Any]) -> list[tuple[str, Any, Any]]:
+    hints = dict.fromkeys(texts.split(), str) | fields
+    return [(name, one if one in (Any, Content, NestedEntry) else one | None, None) for name, one in hints.items()]
+
+
+def _struct(
+    base: type[StructT], module: str, name: str, meaning: str, fields: list[tuple[str, Any, Any]]
+) -> type[StructT]:
+    namespace = {"__doc__": meaning}
+    made = defstruct(name, fields, bases=(base,), module=module, namespace=namespace, frozen=True, kw_only=True)
+    return cast(type[StructT], made)

@@ -5,25 +5,13 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from reread.records.blocks import BlockPart, Number
-from reread.records.types.base import System, declare
+from reread.records.blocks import Number
+from reread.records.types.base import System, declare, part
 from reread.records.types.registry import SYSTEMS
 
-
-class MissingAttachment(BlockPart, frozen=True, kw_only=True):
-    """A file of a prompt that did not arrive."""
-
-    file_uuid: str | None = None
-    reason: str | None = None
-
-
-class ToolHost(BlockPart, frozen=True, kw_only=True):
-    """The computer on which a tool ran."""
-
-    name: str | None = None
-    working_dir: str | None = None
-
-
+_part = partial(part, __name__)
+MissingAttachment = _part("MissingAttachment", "A file of a prompt that did not arrive.", "file_uuid reason")
+ToolHost = _part("ToolHost", "The computer on which a tool ran.", "name working_dir")
 _system = partial(declare, System, __name__)
 _system("cloud_session_status", "The fate of a session in the cloud.", "content url level", entry=Any)
 _system(

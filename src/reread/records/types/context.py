@@ -5,42 +5,14 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from reread.records.blocks import BlockPart, Content, Number
-from reread.records.types.base import AttachmentPayload, declare
+from reread.records.blocks import Content, Number
+from reread.records.types.base import AttachmentPayload, declare, part
 
-
-class ContextSection(BlockPart, frozen=True, kw_only=True):
-    """A part of the context that the host of a session gives."""
-
-    name: str | None = None
-    text: str | None = None
-
-
-class PdfRead(BlockPart, frozen=True, kw_only=True):
-    """A document that was read for a prompt."""
-
-    path: str | None = None
-    pages: Any = None
-    result: Content = None
-
-
-class ReadProjectDoc(BlockPart, frozen=True, kw_only=True):
-    """A document of a project that was read."""
-
-    docId: str | None = None
-    read: Any = None
-    hash: str | None = None
-
-
-class WithheldFile(BlockPart, frozen=True, kw_only=True):
-    """A memory file that was not loaded."""
-
-    path: str | None = None
-    displayPath: str | None = None
-    type: str | None = None
-    reason: str | None = None
-
-
+_part = partial(part, __name__)
+ContextSection = _part("ContextSection", "A part of the context that the host of a session gives.", "name text")
+PdfRead = _part("PdfRead", "A document that was read for a prompt.", "path", pages=Any, result=Content)
+ReadProjectDoc = _part("ReadProjectDoc", "A document of a project that was read.", "docId hash", read=Any)
+WithheldFile = _part("WithheldFile", "A memory file that was not loaded.", "path displayPath type reason")
 _attachment = partial(declare, AttachmentPayload, __name__)
 _attachment("account_memory_recall", "The memories of the account that fit a prompt.", "content")
 _attachment(

@@ -5,15 +5,11 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from reread.records.blocks import BlockPart, Number
-from reread.records.types.base import AttachmentPayload, declare
+from reread.records.blocks import Number
+from reread.records.types.base import AttachmentPayload, declare, part
 
-
-class BlockingError(BlockPart, frozen=True, kw_only=True):
-    """Why a hook blocked a call."""
-
-    blockingError: str | None = None
-    command: str | None = None
+_part = partial(part, __name__)
+BlockingError = _part("BlockingError", "Why a hook blocked a call.", "blockingError command")
 
 
 class HookAttachment(AttachmentPayload, frozen=True, kw_only=True):

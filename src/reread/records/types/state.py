@@ -7,7 +7,7 @@ from typing import Any
 
 from reread.records.blocks import BlockPart, Content, Number
 from reread.records.types.api import CacheMark, Prompt, RequestParams, RequestShape
-from reread.records.types.base import StateRecord, declare
+from reread.records.types.base import StateRecord, declare, part
 from reread.records.types.registry import RECORDS
 from reread.records.types.usage import ModelUsage
 
@@ -29,26 +29,16 @@ class FileSnapshot(BlockPart, frozen=True, kw_only=True):
     trackedFileBackups: dict[str, FileBackup] | None = None
 
 
-class WorktreeSession(BlockPart, frozen=True, kw_only=True):
-    """The worktree that a session moved into."""
-
-    sessionId: str | None = None
-    originalCwd: str | None = None
-    preEnterOriginalCwd: str | None = None
-    originalBranch: str | None = None
-    originalHeadCommit: str | None = None
-    worktreePath: str | None = None
-    worktreeName: str | None = None
-    worktreeBranch: str | None = None
-    extensionRoot: str | None = None
-
-
-class Replacement(BlockPart, frozen=True, kw_only=True):
-    """A tool result, and the stub that the model saw instead."""
-
-    kind: str | None = None
-    toolUseId: str | None = None
-    replacement: Any = None
+_part = partial(part, __name__)
+WorktreeSession = _part(
+    "WorktreeSession",
+    "The worktree that a session moved into.",
+    "sessionId originalCwd preEnterOriginalCwd originalBranch originalHeadCommit worktreePath "
+    "worktreeName worktreeBranch extensionRoot",
+)
+Replacement = _part(
+    "Replacement", "A tool result, and the stub that the model saw instead.", "kind toolUseId", replacement=Any
+)
 
 
 class Summary(StateRecord, frozen=True, kw_only=True):
@@ -160,23 +150,8 @@ _state(
     isBuiltIn=bool,
     finished=bool,
 )
-
-
-class Launched(StateRecord, frozen=True, kw_only=True):
-    """The first line of a workflow's journal, which is not a transcript."""
-
-    type: str = "launched"
-
-
-class Started(StateRecord, frozen=True, kw_only=True):
-    """An agent that started, in a workflow's journal."""
-
-    type: str = "started"
-    key: str | None = None
-    label: str | None = None
-    phase: str | None = None
-
-
+_state("launched", "The first line of a workflow's journal, which is not a transcript.")
+_state("started", "An agent that started, in a workflow's journal.", "key label phase")
 _state(
     "api-request",
     "An API request, as a change to the one before it.",
@@ -246,31 +221,15 @@ _state(
 )
 _state("resume-head-vouch", "A checksum of the records before it.", sum=Any)
 _state("repl-mode", "Whether the model writes code that calls tools.", replMode=Any, typedEvents=bool)
-
-
-class Run(StateRecord, frozen=True, kw_only=True):
-    """The start or end of a capture."""
-
-    type: str = "run"
-    id: str | None = None
-    conversationId: str | None = None
-    run: dict[str, Any] | None = None
-    cwd: str | None = None
-    customTitle: str | None = None
-
-
-class Output(StateRecord, frozen=True, kw_only=True):
-    """A captured line that is not a message, or was printed to stderr."""
-
-    type: str = "output"
-    id: str | None = None
-    conversationId: str | None = None
-    claudeMessage: Any = None
-    raw: str | None = None
-    end: str | None = None
-    stream: str | None = None
-    costUSD: Number | None = None
-    durationMs: Number | None = None
+_state("run", "The start or end of a capture.", "id conversationId cwd customTitle", run=dict[str, Any])
+_state(
+    "output",
+    "A captured line that is not a message, or was printed to stderr.",
+    "id conversationId raw end stream",
+    claudeMessage=Any,
+    costUSD=Number,
+    durationMs=Number,
+)
 
 
 BARE_STATES = (

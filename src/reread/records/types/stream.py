@@ -16,7 +16,7 @@ from reread.records.types.api import (
     Response,
     StopDetails,
 )
-from reread.records.types.base import EventPayload, NestedEntry, StreamRecord, declare
+from reread.records.types.base import EventPayload, NestedEntry, StreamRecord, declare, part
 from reread.records.types.messages import Origin
 from reread.records.types.registry import EVENTS, PAYLOADS
 from reread.records.types.usage import ApiUsage, ModelUsage
@@ -33,24 +33,21 @@ class PermissionDenial(BlockPart, frozen=True, kw_only=True):
     tool_input: dict[str, Any] | None = None
 
 
-class RateLimit(BlockPart, frozen=True, kw_only=True):
-    """The usage of a rate limit, and when it resets."""
-
-    status: str | None = None
-    resetsAt: Number | None = None
-    rateLimitType: str | None = None
-    utilization: Number | None = None
-    overageStatus: str | None = None
-    overageResetsAt: Number | None = None
-    overageDisabledReason: str | None = None
-    isUsingOverage: bool | None = None
-    overageInUse: bool | None = None
-    overageEnabled: bool | None = None
-    surpassedThreshold: Number | None = None
-    limitScope: str | None = None
-    errorCode: str | None = None
-    canUserPurchaseCredits: bool | None = None
-    hasChargeableSavedPaymentMethod: bool | None = None
+_part = partial(part, __name__)
+RateLimit = _part(
+    "RateLimit",
+    "The usage of a rate limit, and when it resets.",
+    "status rateLimitType overageStatus overageDisabledReason limitScope errorCode",
+    resetsAt=Number,
+    utilization=Number,
+    overageResetsAt=Number,
+    isUsingOverage=bool,
+    overageInUse=bool,
+    overageEnabled=bool,
+    surpassedThreshold=Number,
+    canUserPurchaseCredits=bool,
+    hasChargeableSavedPaymentMethod=bool,
+)
 
 
 class DeferredToolUse(BlockPart, frozen=True, kw_only=True):
@@ -76,32 +73,18 @@ class SubagentStats(BlockPart, frozen=True, kw_only=True):
     requested: dict[str, int] | None = None
 
 
-class Goal(BlockPart, frozen=True, kw_only=True):
-    """The goal of a session."""
-
-    condition: str | None = None
-    iterations: int | None = None
-    set_at: Number | None = None
-    tokens_at_start: int | None = None
-    last_reason: str | None = None
-
-
-class Delta(BlockPart, frozen=True, kw_only=True):
-    """An addition to a block or message."""
-
-    type: str | None = None
-    text: str | None = None
-    partial_json: str | None = None
-    thinking: str | None = None
-    signature: str | None = None
-    estimated_tokens: int | None = None
-    citation: dict[str, Any] | None = None
-    content: str | None = None
-    encrypted_content: str | None = None
-    stop_reason: str | None = None
-    stop_sequence: str | None = None
-    stop_details: StopDetails | None = None
-    container: Container | None = None
+Goal = _part(
+    "Goal", "The goal of a session.", "condition last_reason", iterations=int, set_at=Number, tokens_at_start=int
+)
+Delta = _part(
+    "Delta",
+    "An addition to a block or message.",
+    "type text partial_json thinking signature content encrypted_content stop_reason stop_sequence",
+    estimated_tokens=int,
+    citation=dict[str, Any],
+    stop_details=StopDetails,
+    container=Container,
+)
 
 
 class Result(StreamRecord, frozen=True, kw_only=True):

@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any
 
 from reread.records.blocks import BlockPart, Number
-from reread.records.types.base import System, declare
+from reread.records.types.base import System, declare, part
 from reread.records.types.usage import TaskUsage
 
 
@@ -37,65 +37,43 @@ class PluginError(BlockPart, frozen=True, kw_only=True):
     managed_lock: dict[str, Any] | None = None
 
 
-class WorkflowStep(BlockPart, frozen=True, kw_only=True):
-    """A phase or an agent of a running workflow."""
-
-    type: str | None = None
-    index: int | None = None
-    title: str | None = None
-    label: str | None = None
-    state: str | None = None
-    agentId: str | None = None
-    attempt: int | None = None
-    model: str | None = None
-    phaseIndex: int | None = None
-    phaseTitle: str | None = None
-    promptFramed: bool | None = None
-    promptPreview: str | None = None
-    resultPreview: str | None = None
-    lastToolName: str | None = None
-    lastToolSummary: str | None = None
-    tokens: int | None = None
-    toolCalls: int | None = None
-    durationMs: Number | None = None
-    queuedAt: Number | None = None
-    startedAt: Number | None = None
-    lastProgressAt: Number | None = None
-
-
-class TaskPatch(BlockPart, frozen=True, kw_only=True):
-    """The fields of a task that changed."""
-
-    status: str | None = None
-    description: str | None = None
-    error: str | None = None
-    end_time: Number | None = None
-    total_paused_ms: Number | None = None
-    is_backgrounded: bool | None = None
-
-
-class ResourceLink(BlockPart, frozen=True, kw_only=True):
-    """A resource of an MCP server."""
-
-    uri: str | None = None
-    name: str | None = None
-    title: str | None = None
-    description: str | None = None
-    mimeType: str | None = None
-    size: int | None = None
-    annotations: dict[str, Any] | None = None
-
-
-class BackgroundTask(BlockPart, frozen=True, kw_only=True):
-    """A task that runs in the background."""
-
-    task_id: str | None = None
-    run_id: str | None = None
-    task_type: str | None = None
-    subagent_type: str | None = None
-    description: str | None = None
-    parent_task_id: str | None = None
-    ambient: bool | None = None
+_part = partial(part, __name__)
+WorkflowStep = _part(
+    "WorkflowStep",
+    "A phase or an agent of a running workflow.",
+    "type title label state agentId model phaseTitle promptPreview resultPreview lastToolName lastToolSummary",
+    index=int,
+    attempt=int,
+    phaseIndex=int,
+    promptFramed=bool,
+    tokens=int,
+    toolCalls=int,
+    durationMs=Number,
+    queuedAt=Number,
+    startedAt=Number,
+    lastProgressAt=Number,
+)
+TaskPatch = _part(
+    "TaskPatch",
+    "The fields of a task that changed.",
+    "status description error",
+    end_time=Number,
+    total_paused_ms=Number,
+    is_backgrounded=bool,
+)
+ResourceLink = _part(
+    "ResourceLink",
+    "A resource of an MCP server.",
+    "uri name title description mimeType",
+    size=int,
+    annotations=dict[str, Any],
+)
+BackgroundTask = _part(
+    "BackgroundTask",
+    "A task that runs in the background.",
+    "task_id run_id task_type subagent_type description parent_task_id",
+    ambient=bool,
+)
 
 
 class Command(BlockPart, frozen=True, kw_only=True):
@@ -108,28 +86,9 @@ class Command(BlockPart, frozen=True, kw_only=True):
     builtin: bool | None = None
 
 
-class PersistedFile(BlockPart, frozen=True, kw_only=True):
-    """A file that was uploaded, or failed to upload."""
-
-    filename: str | None = None
-    file_id: str | None = None
-    error: str | None = None
-
-
-class Memory(BlockPart, frozen=True, kw_only=True):
-    """A memory file."""
-
-    path: str | None = None
-    scope: str | None = None
-    content: str | None = None
-
-
-class MirrorKey(BlockPart, frozen=True, kw_only=True):
-    """The mirrored transcript."""
-
-    projectKey: str | None = None
-    sessionId: str | None = None
-    subpath: str | None = None
+PersistedFile = _part("PersistedFile", "A file that was uploaded, or failed to upload.", "filename file_id error")
+Memory = _part("Memory", "A memory file.", "path scope content")
+MirrorKey = _part("MirrorKey", "The mirrored transcript.", "projectKey sessionId subpath")
 
 
 class SystemInit(System, frozen=True, kw_only=True):

@@ -5,9 +5,9 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from reread.records.blocks import BlockPart, Number
+from reread.records.blocks import Number
 from reread.records.types.api import ErrorBody, Prompt
-from reread.records.types.base import System, declare
+from reread.records.types.base import System, declare, part
 from reread.records.types.messages import CommandRun
 from reread.records.types.registry import SYSTEMS
 from reread.records.types.usage import ContextUsage
@@ -17,69 +17,36 @@ _system("codex_state", "A line of a Codex CLI rollout that is no message, or rep
 _system("codex_notice", "A message of the Codex CLI itself: an error, a warning, an interruption.")
 
 
-class MicrocompactMetadata(BlockPart, frozen=True, kw_only=True):
-    """The content that a microcompaction removed."""
-
-    trigger: str | None = None
-    preTokens: int | None = None
-    tokensSaved: int | None = None
-    compactedToolIds: list[str] | None = None
-    clearedAttachmentUUIDs: list[str] | None = None
-
-
-class ErrorCause(BlockPart, frozen=True, kw_only=True):
-    """The network error behind an API error."""
-
-    code: str | None = None
-    path: str | None = None
-    errno: int | None = None
-
-
-class ErrorInfo(BlockPart, frozen=True, kw_only=True):
-    """An API error as serialized by the client; its headers are private."""
-
-    type: str | None = None
-    message: str | None = None
-    formatted: str | None = None
-    status: int | None = None
-    headers: dict[str, Any] | None = None
-    requestID: str | None = None
-    requestId: str | None = None
-    error: ErrorBody | None = None
-    cause: ErrorCause | None = None
-    isNetworkDown: bool | None = None
-    connection: Any = None
-    noResponse: Any = None
-    rateLimits: Any = None
-
-
-class HookInfo(BlockPart, frozen=True, kw_only=True):
-    """A hook that ran."""
-
-    command: str | None = None
-    durationMs: Number | None = None
-
-
-class PromptEnding(BlockPart, frozen=True, kw_only=True):
-    """How a submitted prompt ended."""
-
-    kind: str | None = None
-    reason: str | None = None
-
-
-class PromptSubmitEnding(BlockPart, frozen=True, kw_only=True):
-    """How a submitted prompt ended, and whether it was kept."""
-
-    ending: PromptEnding | None = None
-    promptKept: bool | None = None
-
-
-class PromptOutcome(BlockPart, frozen=True, kw_only=True):
-    """How a submitted prompt ended, in a stream."""
-
-    kind: str | None = None
-    reason: str | None = None
-    prompt_kept: bool | None = None
+_part = partial(part, __name__)
+MicrocompactMetadata = _part(
+    "MicrocompactMetadata",
+    "The content that a microcompaction removed.",
+    "trigger",
+    preTokens=int,
+    tokensSaved=int,
+    compactedToolIds=list[str],
+    clearedAttachmentUUIDs=list[str],
+)
+ErrorCause = _part("ErrorCause", "The network error behind an API error.", "code path", errno=int)
+ErrorInfo = _part(
+    "ErrorInfo",
+    "An API error as serialized by the client; its headers are private.",
+    "type message formatted requestID requestId",
+    status=int,
+    headers=dict[str, Any],
+    error=ErrorBody,
+    cause=ErrorCause,
+    isNetworkDown=bool,
+    connection=Any,
+    noResponse=Any,
+    rateLimits=Any,
+)
+HookInfo = _part("HookInfo", "A hook that ran.", "command", durationMs=Number)
+PromptEnding = _part("PromptEnding", "How a submitted prompt ended.", "kind reason")
+PromptSubmitEnding = _part(
+    "PromptSubmitEnding", "How a submitted prompt ended, and whether it was kept.", ending=PromptEnding, promptKept=bool
+)
+PromptOutcome = _part("PromptOutcome", "How a submitted prompt ended, in a stream.", "kind reason", prompt_kept=bool)
 
 
 _system(

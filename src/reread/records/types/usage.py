@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from reread.records.blocks import BlockPart, Number
+from reread.records.types.base import part
 
 
 class CacheCreation(BlockPart, frozen=True, kw_only=True):
@@ -89,12 +91,8 @@ class ModelUsage(BlockPart, frozen=True, kw_only=True):
     provider: str | None = None
 
 
-class TaskUsage(BlockPart, frozen=True, kw_only=True):
-    """The usage of a background task."""
-
-    total_tokens: int | None = None
-    tool_uses: int | None = None
-    duration_ms: Number | None = None
+_part = partial(part, __name__)
+TaskUsage = _part("TaskUsage", "The usage of a background task.", total_tokens=int, tool_uses=int, duration_ms=Number)
 
 
 class ContextShare(BlockPart, frozen=True, kw_only=True):
