@@ -77,6 +77,7 @@ def test_pages_are_bounded_and_lose_nothing(sizes: list[int], tokens: int) -> No
     assert [line for page in pages for line in page.splitlines() if line.startswith("│")] == [
         line for passage in passages for line in passage.lines
     ]
+    assert answer("head", [], tokens=tokens, page=1) == "head"
     with pytest.raises(Misuse, match="No page"):
         answer("head", passages, tokens=tokens, page=len(pages) + 1)
 

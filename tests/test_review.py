@@ -14,11 +14,13 @@ from click.testing import CliRunner, Result
 from committing import Rig, work
 from effort import SAMPLE, sampled
 from exported import check_agent_trace
+from making import jsonl, user
 
 import reread
 from reread import cli
 from reread.attribution.commit_lines import LineSource
 from reread.attribution.commit_lines import _fill_gaps as fill_gaps  # pyright: ignore[reportPrivateUsage]
+from reread.attribution.session_trail import read_trails, session_trail
 from reread.base import jsontext
 from reread.base.text import short_session
 from reread.errors import Misuse, NotFound, Undecided
@@ -27,6 +29,7 @@ from reread.git import notes as git_notes
 from reread.git.command import git_output
 from reread.git.notes import CommitNote, NotedLines, read_notes, remove_notes, write_notes
 from reread.git.repository import MOST_LINES, GitCommit, Repository
+from reread.git.repository import _seconds as seconds  # pyright: ignore[reportPrivateUsage]
 from reread.server.library import SessionLibrary
 from reread.server.library_review import library_review
 from reread.types import Review
@@ -173,6 +176,33 @@ def test_a_line_that_says_nothing_is_of_the_turn_around_it(
     assert found[gap] == (of["R"] if filled else None)
     assert [one for one, letter in zip(found, known, strict=True) if letter != "-"] == [
         of[x] for x in known if x != "-"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "time"), [("17", 17), ("9" * 12, 1 << 35), ("", 0), ("-5", 0), ("x", 0), ("9" * 5000, 0), ("٣", 0)]
+)
+def test_a_commit_may_state_any_time(text: str, time: int) -> None:
+    assert seconds(text) == time
+
+
+def test_prompts_that_were_rewound_belong_to_the_turn_before(tmp_path: Path) -> None:
+    parents = {"one": None, "two": "one", "dropped": "two", "three": "two"}
+    records = [{**user(name), "uuid": name, "parentUuid": parent} for name, parent in parents.items()]
+    trail = session_trail(reread.open(jsonl(*records)), b"")
+    assert [turn.dropped for turn in trail.turns] == [[], ["dropped"], []]
+    unread: list[str] = []
+    assert read_trails([str(tmp_path / "none.jsonl")], unread=unread) == {} and len(unread) == 1
+
+
+def test_turns_of_several_sessions_are_in_the_order_of_time(rig: Rig) -> None:
+    one, two = rig.session(), rig.session()
+    for n, session in enumerate((one, one, two)):
+        rig.prompt(session, f"Write {n}")
+        rig.write(session, f"{n}.py", 0, 0, [f"value_of_file_{n} = {n}"])
+    rig.commit(None, "All")
+    assert [(turn.session[:8], turn.turn) for turn in reviewed(rig).turns] == [
+        *(("00000000", 1), ("00000000", 2), ("00000001", 1))
     ]
 
 

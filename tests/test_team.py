@@ -23,6 +23,7 @@ from reread.dataset.manifest import newest_manifest
 from reread.dataset.schema import BOOLEAN, FLOAT, INTEGER, PARTITIONS, TABLES
 from reread.dataset.small_groups import LEAST, are_enough, join_periods, merge_groups
 from reread.dataset.table_files import TableFiles
+from reread.dataset.team_tables import _is_near, _is_within, _last_day, _period_name  # pyright: ignore
 from reread.errors import Misuse
 from reread.reports.cost_parts import cost_parts
 from reread.reports.usage_report import FIGURES as COUNTED
@@ -387,6 +388,45 @@ def test_few_people_are_merged() -> None:
     quarters = {"2026-01-05": "xyz", "2026-03-30": "x", "2026-04-06": "xyz", "2026-07-06": "x", "2026-10-05": "xyz"}
     assert join_periods(quarters, (), bounded=True) == [("2026-01-05", "2026-03-30"), ("2026-04-06",), ("2026-10-05",)]
     assert join_periods(quarters, ())[-1] == ("2026-07-06", "2026-10-05"), "nothing is left out of a whole"
+
+
+FIRST, LAST_DAY = date(2026, 11, 2), date(2026, 11, 15)
+
+
+@pytest.mark.parametrize(
+    ("week", "within"),
+    [("2026-10-26", False), ("2026-11-02", True), ("2026-11-09", True), ("2026-11-16", False), (None, False)],
+)
+def test_a_week_is_within_a_period(week: str | None, within: bool) -> None:
+    assert _is_within(week, (FIRST, LAST_DAY)) is within
+    assert _is_within(week, (None, LAST_DAY)) is (week is not None and week <= "2026-11-09")
+    assert _is_within(week, (FIRST, None)) is (week is not None and week >= "2026-11-02")
+    assert _is_within(week, (None, None))
+
+
+@pytest.mark.parametrize(
+    ("month", "first", "last", "near"),
+    [
+        ("2026-10", date(2026, 11, 1), None, True),
+        ("2026-10", date(2026, 11, 2), None, False),
+        ("2026-12", None, date(2026, 11, 30), True),
+        ("2026-12", None, date(2026, 11, 29), False),
+        ("2026-11", FIRST, LAST_DAY, True),
+        (None, None, None, True),
+        (None, FIRST, None, False),
+        (None, None, LAST_DAY, False),
+    ],
+)
+def test_months_are_read_that_a_time_zone_may_have_in_a_period(
+    month: str | None, first: date | None, last: date | None, near: bool
+) -> None:
+    assert _is_near(month, first, last) is near
+
+
+def test_periods_have_names() -> None:
+    assert _period_name(["2026-11-02"]) == "2026-11-02" and _period_name([None]) is None
+    assert _period_name(["2026-11-02", "2026-11-09"]) == "2026-11-02 to 2026-11-15"
+    assert (_last_day("2026-11-09"), _last_day("9999-12-31"), _last_day("x")) == ("2026-11-15", "9999-12-31", "x")
 
 
 def test_two_periods_never_differ_by_one_person(tmp_path: Path) -> None:

@@ -239,7 +239,7 @@ class Team:
         cubes = self._opened(zone)
         months = [month for month in cubes.months(cube) if _is_near(month, first, last)]
         table = cubes.read(cube, months)
-        if table is None or table.num_rows == 0:
+        if table is None:
             return []
         period = "date_trunc('week', day::DATE)::DATE::VARCHAR" if weekly else "day"
         named = "".join(f"{period if name == WEEK else _quoted(name)}, " for name in groups)
