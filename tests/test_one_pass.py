@@ -8,6 +8,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from contextlib import closing
+from importlib.util import find_spec
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -21,6 +22,8 @@ from making import SESSION, answer, jsonl, reply, result, told, use, user
 
 import reread
 from reread.accounting import workers
+from reread.dataset.local_tables import own_tables
+from reread.dataset.tables import WrittenTables
 from reread.disk.cache import cache_folder
 from reread.disk.derived_cache import PROOF
 from reread.disk.file_set import find_files
@@ -133,19 +136,32 @@ def sessions_in(root: Path) -> list[Path]:
     return sorted(path for path in root.rglob("*.jsonl") if not path.name.startswith("agent-"))
 
 
+def files_of(root: Path) -> Any:
+    with closing(FileIndexReader()) as reader:
+        files = reader.read(map(str, sessions_in(root)))
+        return files.paths, {name: files.traces_of(name) for paths in files.paths.values() for name in paths}
+
+
+def rows_of(root: Path) -> Any:
+    with own_tables([root]) as place:
+        written = WrittenTables(place)
+        return {name: sorted(map(repr, written[name].read_all().to_pylist())) for name in written}
+
+
+VERBS: dict[str, Callable[[Path], Any]] = {
+    "usage": lambda root: reread.usage(root=root).rows,
+    "facts": lambda root: sorted(map(msgspec.msgpack.encode, facts_of(sessions_in(root)))),
+    "files": files_of,
+    "hits": lambda root: sorted(map(repr, reread.search("needle", root=root, limit=None, order="newest"))),
+}
+if find_spec("pyarrow") is not None:
+    VERBS["rows"] = rows_of
+"""What the verbs derive, and give."""
+
+
 def everything(root: Path) -> dict[str, Any]:
     """All that is derived of the sessions, as the verbs give it."""
-    names = list(map(str, sessions_in(root)))
-    with closing(FileIndexReader()) as reader:
-        files = reader.read(names)
-        traces = {name: files.traces_of(name) for paths in files.paths.values() for name in paths}
-    return {
-        "usage": reread.usage(root=root).rows,
-        "facts": sorted(map(msgspec.msgpack.encode, facts_of(map(Path, names)))),
-        "files": files.paths,
-        "traces": traces,
-        "hits": sorted(map(repr, reread.search("needle", root=root, limit=None, order="newest"))),
-    }
+    return {name: verb(root) for name, verb in VERBS.items()}
 
 
 def alone(root: Path) -> dict[str, Any]:
@@ -208,8 +224,7 @@ CHANGES = (append, rewind, rewrite, tear, add_agent, add_session)
 PASSES: tuple[Callable[[Path], object], ...] = (
     lambda root: refresh(find_files([root])),
     lambda root: derive_all(find_files([root])),
-    lambda root: list(facts_of(sessions_in(root))),
-    lambda root: reread.usage(root=root),
+    *VERBS.values(),
     everything,
 )
 
@@ -236,17 +251,21 @@ def refuse(_: object, path: object, *__: object) -> Any:
     raise AssertionError(f"{path} was opened")
 
 
-def test_a_search_opens_no_session_that_was_opened_for_its_facts(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("first", sorted(VERBS.keys() - {"usage", "hits"}))
+def test_sessions_that_one_verb_opened_are_not_opened_by_others(
+    root: Path, monkeypatch: pytest.MonkeyPatch, first: str
+) -> None:
     rewrite(root, 1)
     add_session(root, 2)
     add_agent(root, 3)
-    expected = alone(root)["hits"]
-    assert len(list(facts_of(sessions_in(root)))) == 2
+    expected = alone(root)
+    assert VERBS[first](root) == expected[first]
     with monkeypatch.context() as patch:
         patch.setattr(SessionPass, "_open", refuse)
         patch.setattr(OpenedSession, "__init__", refuse)
         refresh(find_files([root]))
-        assert everything(root)["hits"] == expected
+        others = VERBS.keys() - {"rows"}
+        assert {name: VERBS[name](root) for name in others} == {name: expected[name] for name in others}
 
 
 READERS: tuple[Callable[[Path], object], ...] = (
@@ -304,10 +323,11 @@ def test_stats_that_is_killed_goes_on_where_it_was(root: Path, monkeypatch: pyte
 DERIVER = """
 import sys
 from pathlib import Path
-from reread.disk.file_set import find_files
-from reread.index.build_process import derive_all
+sys.path.insert(0, sys.argv[3])
+import test_one_pass as test
+root = Path(sys.argv[1])
 print("ready", flush=True)
-derive_all(find_files([Path(sys.argv[1])]))
+test.PASSES[int(sys.argv[2])](root)
 """
 
 
@@ -318,13 +338,17 @@ def test_a_pass_that_is_killed_leaves_nothing_half(root: Path, monkeypatch: pyte
         (root / f"projects/p/s{number}.jsonl").write_bytes(b"".join(map(exchange, range(number))))
     for number in range(60, 60 + KILLS):
         chance.choice(CHANGES)(root, number)
-        child = subprocess.Popen([sys.executable, "-c", DERIVER, str(root)], stdout=subprocess.PIPE)
+        verb = str(1 if number == 60 else chance.randrange(len(PASSES)))
+        command = [sys.executable, "-c", DERIVER, str(root), verb, str(Path(__file__).parent)]
+        child = subprocess.Popen(command, stdout=subprocess.PIPE)
         assert child.stdout is not None and child.stdout.readline()
         time.sleep(chance.random())  # killed at any time
         child.send_signal(signal.SIGKILL)
         child.communicate()
     expected = alone(root)
     derive_all(find_files([root]))
+    if "rows" in VERBS:
+        rows_of(root)
     with monkeypatch.context() as patch:
         patch.setattr(SessionPass, "_open", refuse)
         patch.setattr(OpenedSession, "__init__", refuse)
