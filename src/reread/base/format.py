@@ -93,7 +93,7 @@ def time_text(when: datetime | None) -> str:
 
 def date_text(when: datetime | None) -> str:
     """Return a date and a time of day in the local time zone: `2026-11-15 09:30`."""
-    return f"{local_time(when):%Y-%m-%d %H:%M}" if when is not None else ""
+    return local_time(when).isoformat(" ", "minutes")[:16] if when is not None else ""
 
 
 def utc_text(milliseconds: object) -> str:

@@ -86,9 +86,10 @@ STYLES: dict[str, dict[str, Any]] = {
 
 def styled(spans: Iterable[tuple[str, str]], *, plain: bool | None = None) -> str:
     """Return texts with their styles as one line; `plain` without styles, by default if NO_COLOR is set."""
+    if bool(os.environ.get("NO_COLOR")) if plain is None else plain:
+        return "".join([text for _, text in spans]).rstrip()
     texts = [(STYLES.get(style), text) for style, text in spans if text]
-    plain = bool(os.environ.get("NO_COLOR")) if plain is None else plain
-    return "".join(click.style(text, **style) if style and not plain else text for style, text in texts).rstrip()
+    return "".join(click.style(text, **style) if style else text for style, text in texts).rstrip()
 
 
 def print_lines(lines: Iterable[str | Iterable[tuple[str, str]]]) -> None:

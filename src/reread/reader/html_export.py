@@ -333,6 +333,7 @@ class _ThreadWriter:
         """An item with its selected parts; None if none of its parts is selected."""
         selection = self.page.selection
         item = self.page.view.item(self.thread, self.timeline, index, self.builder)
+        self.spans.note_times(self.timeline.item(index))
         parts = [part for part in item.parts if selection.only is None or not isinstance(part, schema.ForkPart)]
         if not parts and not selection.every_kind:
             return None

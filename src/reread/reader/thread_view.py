@@ -103,6 +103,8 @@ class ThreadView:
         self._messages = 0
         self._calls = 0
         self._api_errors = 0
+        self._dialects: tuple[int, list[str]] = (0, [])
+        """The dialects among so many records."""
         self._unread: deque[Call] = deque()
         """Calls that are not counted yet: counting them reads their results."""
         self._unanswered: list[Call] = []
@@ -199,8 +201,10 @@ class ThreadView:
     def dialects(self) -> list[str]:
         """The dialects of the first and last records."""
         records = self.conversation.records
-        edges = [*range(min(EDGE, len(records))), *range(max(EDGE, len(records) - EDGE), len(records))]
-        return list(dict.fromkeys(records[index].dialect for index in edges))
+        if self._dialects[0] != len(records):
+            edges = [*range(min(EDGE, len(records))), *range(max(EDGE, len(records) - EDGE), len(records))]
+            self._dialects = (len(records), list(dict.fromkeys(records[index].dialect for index in edges)))
+        return self._dialects[1]
 
     def agent_title(self) -> str:
         """The task of an agent in a few words."""

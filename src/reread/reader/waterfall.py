@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 from reread.base.times import timestamp_ms
@@ -34,6 +34,11 @@ class Spans:
         self._agent_title = agent_title
         self._times = CallTimes()
         self._known: dict[tuple[int, int, int, int | None], MessageSpans] = {}
+
+    def note_times(self, messages: Iterable[Message]) -> None:
+        """Read the times of messages and their calls, while their records are in memory."""
+        for message in messages:
+            response_times(message, None, self._times)
 
     def of(self, message: Message, turn: int, item: int, given: int | None) -> MessageSpans:
         """Return the spans of a message in a turn and an item, after the model was given something."""

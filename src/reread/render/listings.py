@@ -57,9 +57,10 @@ class _SessionTable:
         self._indent = "" if flat else GAP
         self._id = _widest(safe_line(ids[header.path]) for header in headers)
         self._project = min(MAX_PROJECT, _widest(map(_project_name, headers))) if flat else 0
-        self._titles = {header.path: _title(header) for header in headers}
+        self._titles = {header.path: (text := _title(header), cell_width(text)) for header in headers}
         self._facts_of = {header.path: _facts(header) for header in headers}
-        self._title, self._facts = _widest(self._titles.values()), _widest(self._facts_of.values())
+        self._title = max((width for _, width in self._titles.values()), default=0)
+        self._facts = _widest(self._facts_of.values())
         if width is None:
             return
         room = width - len(self._indent) - self._id - WHEN - SIZE - 3 * len(GAP)
@@ -75,13 +76,16 @@ class _SessionTable:
     def line(self, header: Header) -> list[Span]:
         """Return one session."""
         facts = truncate(self._facts_of[header.path], self._facts) if self._facts > 0 else ""
-        title = truncate(self._titles[header.path], self._title)
+        title, width = self._titles[header.path]
+        if width > self._title:
+            title = truncate(title, self._title)
+            width = cell_width(title)
         project = truncate(_project_name(header), self._project) if self._project else ""
         return [
             (NAME, self._indent + pad(safe_line(self._ids[header.path]), self._id)),
             (QUIET, f"{GAP}{date_text(header.updated):{WHEN}}{GAP}{size_text(header.size):>{SIZE}}{GAP}"),
             (STRONG, f"{pad(project, self._project)}{GAP}" if self._project else ""),
-            (PLAIN, pad(title, self._title) if facts else title),
+            (PLAIN, title + " " * (self._title - width) if facts else title),
             (QUIET, f"{GAP}{facts}" if facts else ""),
         ]
 
@@ -129,6 +133,8 @@ def unique_beginnings(named: Iterable[tuple[str, Iterable[str]]]) -> dict[str, s
     names = sorted((name, path) for path, own in owners for name in own)
     needed: dict[tuple[str, str], int] = {}
     for one, other in itertools.pairwise(names):
+        if one[0][:MIN_ID] != other[0][:MIN_ID]:  # so much is shown of any name
+            continue
         same = _shared_length(one[0], other[0]) + 1
         needed[one] = max(needed.get(one, 0), same)
         needed[other] = same

@@ -33,10 +33,11 @@ class CallTimes:
 
     def of(self, call: Call) -> tuple[int | None, int | None]:
         """Return when a call was made and when its result was written."""
-        ended = self._time(call.conversation, call.answer) if call.answer >= 0 else None
-        return self._time(call.conversation, call.use), ended
+        ended = self.at(call.conversation, call.answer) if call.answer >= 0 else None
+        return self.at(call.conversation, call.use), ended
 
-    def _time(self, conversation: Conversation, index: int) -> int | None:
+    def at(self, conversation: Conversation, index: int) -> int | None:
+        """Return when a record was written."""
         key = (conversation, index)
         if key not in self._known:
             self._known[key] = timestamp_ms(conversation.records[index].envelope.timestamp)
@@ -64,7 +65,7 @@ def response_times(message: Message, given: int | None, times: CallTimes) -> tup
     if message.kind != "response":
         is_given = message.role == "user" and first is not None
         return None, max(first, given or first) if is_given and first is not None else given
-    last = timestamp_ms(message.conversation.records[message.records[-1]].envelope.timestamp)
+    last = times.at(message.conversation, message.records[-1])
     span = None
     if first is not None and last is not None:
         begun = given is not None and first - LONGEST_RESPONSE <= given < first

@@ -100,16 +100,16 @@ class ShownText:
         if not bare or self._has(bare):
             return ""
         lines = text.split("\n")
-        if len(lines) == 1 and ("<" not in text or ("</" not in text and not any(_pieces(text)))):
+        if len(lines) == 1 and ("<" not in text or ("</" not in text and not _pieces(_NUMBERS.sub("", text)))):
             return text
         searches = SEARCHES
         missing: list[str] = []
         known = self._lines
         unnumbered = _NUMBERS.sub("", text).split("\n") if "→" in text or "\t" in text else lines
-        for line, bare in zip(lines, unnumbered, strict=True):
-            if bare.strip() in known or line.strip() in known:  # then all of its pieces are shown
+        for line, bare in zip(lines, map(str.strip, unnumbered), strict=True):
+            if not bare or bare in known or line.strip() in known:  # then all of its pieces are shown
                 continue
-            unknown = [piece for piece in _pieces(line) if piece and piece not in known]
+            unknown = [piece for piece in _pieces(bare) if piece not in known] if "<" in bare else [bare]
             if unknown and (searches <= 0 or not all(piece in self._all for piece in unknown)):
                 missing.append(line)
             searches -= bool(unknown)
@@ -138,13 +138,10 @@ class ShownText:
 
 
 def _pieces(line: str) -> list[str]:
-    """Return what a line says: its text without the number and without tags, and the values in its tags."""
-    bare = _NUMBERS.sub("", line)
-    if "<" not in bare:
-        return [bare.strip()]
-    text, *tagged = _TAG.split(bare)
+    """Return what a line without its number says: its text without tags, and the values in its tags."""
+    text, *tagged = _TAG.split(line)
     values = [value for tag in tagged[::2] if tag for value in _ATTRIBUTE.findall(tag)]
-    return [piece.strip() for piece in (text, *values, *tagged[1::2])]
+    return [piece for part in (text, *values, *tagged[1::2]) if (piece := part.strip())]
 
 
 def leftover(recorded: Mapping[str, Any], shown: ShownText) -> dict[str, Any]:
