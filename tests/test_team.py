@@ -19,11 +19,12 @@ from team_machines import KEY, WORDS, Machine, as_written_by_02, session, uuid, 
 
 import reread
 from reread.dataset.figures import FIGURES, KEEP, LEFT_OUT, RULES, RowMask
-from reread.dataset.manifest import newest_manifest
+from reread.dataset.manifest import TablesManifest, newest_manifest
 from reread.dataset.schema import BOOLEAN, FLOAT, INTEGER, PARTITIONS, TABLES
 from reread.dataset.small_groups import LEAST, are_enough, join_periods, merge_groups
 from reread.dataset.table_files import TableFiles
 from reread.dataset.team_tables import _is_near, _is_within, _last_day, _period_name  # pyright: ignore
+from reread.dataset.team_writers import Writers
 from reread.errors import Misuse
 from reread.reports.cost_parts import cost_parts
 from reread.reports.usage_report import FIGURES as COUNTED
@@ -388,6 +389,18 @@ def test_few_people_are_merged() -> None:
     quarters = {"2026-01-05": "xyz", "2026-03-30": "x", "2026-04-06": "xyz", "2026-07-06": "x", "2026-10-05": "xyz"}
     assert join_periods(quarters, (), bounded=True) == [("2026-01-05", "2026-03-30"), ("2026-04-06",), ("2026-10-05",)]
     assert join_periods(quarters, ())[-1] == ("2026-07-06", "2026-10-05"), "nothing is left out of a whole"
+
+
+def test_who_agrees_on_each_machine_is_shown_alone_and_names_tell_whose_one_is(tmp_path: Path) -> None:
+    writers = Writers(TableFiles(tmp_path))
+    agreed = {"ann": (True, False), "bob": (False, True), "cid": (True, True)}
+    for person, answers in agreed.items():
+        for n, answer in enumerate(answers):
+            writers.manifests[f"{person}-{n}"] = TablesManifest(f"{person}-{n}", person=person, shown_alone=answer)
+    assert writers.shown_alone == {"cid"}
+    names = {"ann": True, "ann-1": True, "ann.lan": True, "annie": False, "bob": False}
+    writers.manifests = {name: TablesManifest(name, person="ann") for name in names}
+    assert {one.machine: one.named_for_person for one in writers.listed()} == names
 
 
 FIRST, LAST_DAY = date(2026, 11, 2), date(2026, 11, 15)
