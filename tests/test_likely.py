@@ -118,6 +118,12 @@ def test_letters_that_change_their_length_move_nothing(letters: str) -> None:
     assert left(f"{letters}password={letters}x9-hunter") == f"{letters}password=[cut]"
 
 
+@pytest.mark.parametrize(("count", "found"), [(11, False), (12, True), (24, True)])
+def test_the_words_of_a_wallet_are_a_secret(count: int, found: bool) -> None:
+    words = " ".join((["legal", "winner", "thank", "year", "wave", "sausage"] * 4)[:count])
+    assert (words not in left(f'seed_phrase = "{words}"')) is found
+
+
 def test_names_in_records_lead_to_values_in_other_fields() -> None:
     record = RecordText({"env": [{"name": "DB_PASSWORD", "value": "swordfish"}, {"name": "HOST", "value": "db-1"}]})
     assert [span.value for span in SecretScanner().find(record.text)] == ["swordfish"]

@@ -37,6 +37,7 @@ def likely(text: str) -> list[str]:
 def test_every_vendor_has_a_source_and_keywords_that_lead_to_its_tokens():
     assert len(VENDORS) >= 100
     assert len({vendor.name for vendor in VENDORS}) == len(VENDORS)
+    assert all(re.fullmatch(r"[a-z0-9-]+", vendor.name) for vendor in VENDORS)
     for vendor in VENDORS:
         assert vendor.source.startswith("https://"), vendor.name
         for seed in range(5):

@@ -13,10 +13,12 @@ from reread.redaction import findings as findings_module
 from reread.redaction.decisions import DecisionStore, read_review, write_review
 from reread.redaction.encodings import decode_text, encoded_runs
 from reread.redaction.findings import Findings, Occurrence, SensitiveText, alike, mask, masked_context
+from reread.redaction.literals import forms_of
 from reread.redaction.output_scan import clean_document
 from reread.redaction.personal import HOST, USER, home_users, is_host, is_name
 from reread.redaction.pictures import without_metadata
 from reread.redaction.scan import BINARY, SecretScanner
+from reread.redaction.secret_values import is_word_secret
 from reread.redaction.spans import CERTAIN, LIKELY, PERSONAL, Span, SpanSet
 
 HERE, THERE = Occurrence("a", 1), Occurrence("b", 2)
@@ -84,6 +86,7 @@ TOKEN = "ghp_" + "Qx7mP2kLw9ZtR4vAQx7mP2kLw9ZtR4vAQx7m"
     [
         (f"say {TOKEN}\n", "say X\n"),
         (f'{{"a": "{TOKEN}"}}', '{"a":"X"}'),
+        (f'{{\n  "a": "{TOKEN}"\n}}', '{"a":"X"}'),
         (f'{{"a": "{TOKEN}"}}\nno JSON: {TOKEN}\n"{TOKEN}"\n', '{"a":"X"}\nno JSON: X\n"X"\n'),
         (f"known {TOKEN} known {TOKEN}", f"known {TOKEN} known X"),
     ],
@@ -91,6 +94,17 @@ TOKEN = "ghp_" + "Qx7mP2kLw9ZtR4vAQx7mP2kLw9ZtR4vAQx7m"
 def test_a_finished_document_is_cleaned_line_by_line(document: str, clean: str) -> None:
     known = [f"known {TOKEN} k"] if document.startswith("known") else []
     assert clean_document(document.encode(), SecretScanner(), lambda _: "X", known=known).decode() == clean
+
+
+@pytest.mark.parametrize(("length", "encoded"), [(11, False), (12, True)])
+def test_a_value_of_twelve_characters_is_known_in_other_encodings(length: int, encoded: bool) -> None:
+    value = "Zk3mP7qX2wTb"[:length]
+    assert (value.encode().hex() in set(forms_of(value))) is encoded
+
+
+@pytest.mark.parametrize(("value", "is_secret"), [("abc", False), ("abcd", True), ("$HOME", False), ("f(x)", False)])
+def test_a_word_where_only_values_stand_is_a_secret(value: str, is_secret: bool) -> None:
+    assert is_word_secret(value) is is_secret
 
 
 def finding(id: str, name: str = "", kind: str = "password", decision: str | None = None) -> SensitiveText:
