@@ -4,6 +4,7 @@ import inspect
 import json
 import re
 import sys
+import textwrap
 import types
 import typing
 from collections.abc import Iterable, Sequence
@@ -73,14 +74,9 @@ def type_names() -> str:
         ("TREE_TYPES", in_tree, "Types that hang in the tree of parents."),
         ("OTHER_TYPES", sorted(RECORDS.keys() - set(in_tree)), "All other types."),
     ):
-        parts += [
-            f"{name} = frozenset(",
-            "    (",
-            *(f'        "{one}",' for one in names),
-            "    )",
-            ")",
-            f'"""{meaning}"""',
-        ]
+        lines = textwrap.wrap(" ".join(names), 110, break_on_hyphens=False)
+        text = ["    " + line for line in ['"""', *lines, '""".split()']]
+        parts += [f"{name} = frozenset(", *text, ")", f'"""{meaning}"""']
     return "\n".join([*parts, "RECORD_TYPES = TREE_TYPES | OTHER_TYPES", ""])
 
 

@@ -282,6 +282,11 @@ def _set_no_pager(ctx: click.Context, param: click.Parameter, value: bool) -> No
     ctx.meta[NO_PAGER] = value
 
 
+def listing_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add --no-pager, --json and the options for folders, for verbs that print lines or JSON."""
+    return pager_option(json_option(root_options(command)))
+
+
 def limit_option(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add --limit, for tables whose totals count all rows."""
     help = "Show at most N rows, the newest ones if they are times; the total counts all."

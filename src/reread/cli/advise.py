@@ -10,12 +10,10 @@ import click
 from reread.cli._options import (
     SESSION,
     end_report,
-    json_option,
+    listing_options,
     merged_roots,
     owner_options,
-    pager_option,
     project_option,
-    root_options,
     since_option,
     until_option,
 )
@@ -29,9 +27,7 @@ from reread.cli._output import print_json, print_lines, print_notice, progress, 
 @since_option
 @until_option
 @click.option("--no-cache", is_flag=True, help="Read all files again, and store nothing in the cache.")
-@pager_option
-@json_option
-@root_options
+@listing_options
 @click.pass_context
 def advise(
     ctx: click.Context,

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from reread.cli._options import json_option, merged_roots, pager_option, root_options
+from reread.cli._options import listing_options, merged_roots
 from reread.cli._output import print_json, print_lines, print_notice, progress, terminal_width
 from reread.cli._unmatched import exit_unmatched
 
@@ -19,9 +19,7 @@ _LINES = re.compile(r"(.+):(\d{1,9}(?:-\d{0,9})?)", re.DOTALL | re.ASCII)
 @click.command()
 @click.argument("path", metavar="PATH[:LINES]")
 @click.option("--as", "recorded_as", metavar="PATH", help="The path of the file in sessions, or the end of it.")
-@pager_option
-@json_option
-@root_options
+@listing_options
 @click.pass_context
 def blame(ctx: click.Context, path: str, recorded_as: str | None, as_json: bool, root: tuple[Path, ...]) -> None:
     """Show which session, turn and prompt wrote each line of a file.

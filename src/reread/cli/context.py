@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from reread.cli._options import LATEST, SESSION, json_option, merged_roots, pager_option, refuse_with, root_options
+from reread.cli._options import LATEST, SESSION, listing_options, merged_roots, refuse_with
 from reread.cli._output import print_json, print_lines, terminal_width
 from reread.cli._unmatched import exit_unmatched
 
@@ -16,9 +16,7 @@ from reread.cli._unmatched import exit_unmatched
 @click.option("--request", type=click.IntRange(1), metavar="N", help="Show this request instead of the last one.")
 @click.option("--agent", metavar="ID", help="Show a request of this agent; turns are the agent's.")
 @click.option("--schema", is_flag=True, help="Print the JSON Schema of --json and exit.")
-@pager_option
-@json_option
-@root_options
+@listing_options
 @click.pass_context
 def context(
     ctx: click.Context,

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from reread.cli._options import SESSION, json_option, merged_roots, pager_option, root_options
+from reread.cli._options import SESSION, listing_options, merged_roots
 from reread.cli._output import print_json, print_lines, print_notice, terminal_width
 from reread.cli._unmatched import exit_unmatched
 
@@ -17,9 +17,7 @@ PLACE = "SESSION[@BRANCH][:TURN|[:AGENT]:reqN]"
 @click.argument("first", type=SESSION, metavar=PLACE)
 @click.argument("second", type=SESSION, required=False, metavar=f"[{PLACE}]")
 @click.option("--stat", is_flag=True, help="Print only how many lines differ in each file.")
-@pager_option
-@json_option
-@root_options
+@listing_options
 @click.pass_context
 def diff(ctx: click.Context, first: str, second: str | None, stat: bool, as_json: bool, root: tuple[Path, ...]) -> None:
     """Show what a session or a turn changed, or compare two.

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from reread.cli._options import FILE, json_option, open_session, pager_option, root_options, session_argument
+from reread.cli._options import FILE, listing_options, open_session, session_argument
 from reread.cli._output import print_json, print_lines, print_notice, terminal_width
 from reread.cli._unmatched import exit_unmatched, unknown_files
 from reread.errors import NotFound
@@ -17,9 +17,7 @@ from reread.errors import NotFound
 @click.option(
     "--file", "paths", multiple=True, type=FILE, metavar="PATH", help="List each version of this file. Repeatable."
 )
-@pager_option
-@json_option
-@root_options
+@listing_options
 @click.pass_context
 def files(
     ctx: click.Context,

@@ -11,12 +11,10 @@ import click
 
 from reread.cli._options import (
     FILE,
-    json_option,
+    listing_options,
     merged_roots,
     no_sessions_text,
-    pager_option,
     project_option,
-    root_options,
     since_option,
     tool_option,
     until_option,
@@ -98,9 +96,7 @@ def filter_options(command: Callable[..., Any]) -> Callable[..., Any]:
     help="Sort by this; the newest and the largest come first.",
 )
 @click.option("-n", "--limit", type=click.IntRange(1), metavar="N", help="List at most N sessions.")
-@pager_option
-@json_option
-@root_options
+@listing_options
 @click.pass_context
 def ls(
     ctx: click.Context,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from reread.cli._exit_codes import NOTHING_FOUND
-from reread.cli._options import Name, format_option, json_option, merged_roots, pager_option, root_options
+from reread.cli._options import Name, format_option, listing_options, merged_roots
 from reread.cli._output import print_json, print_lines, print_notice, progress
 from reread.cli._paths import STDOUT, PathName, output_option
 from reread.cli._redaction import ask_about, review_of, settle, text_decision_options
@@ -43,9 +43,7 @@ class Revision(Name):
 @click.option("--no-redact", is_flag=True, help="Leave secrets and personal details as they are.")
 @text_decision_options
 @click.option("--schema", is_flag=True, help="Print the JSON Schema of --json and exit.")
-@pager_option
-@json_option
-@root_options
+@listing_options
 @click.pass_context
 def review(
     ctx: click.Context,

@@ -14,13 +14,11 @@ from reread.cli._options import (
     SAMPLES,
     TOOL,
     have_no_sessions,
-    json_option,
+    listing_options,
     merged_roots,
     no_sessions_text,
-    pager_option,
     project_option,
     refuse_with,
-    root_options,
     since_option,
     until_option,
 )
@@ -84,9 +82,7 @@ KIND_WORDS = ("prompts", "text", "thinking", "inputs", "results", "notices", "ti
     help="Show at most N matches.",
 )
 @click.option("--open", "open_first", is_flag=True, help="Open the first match in the reader.")
-@pager_option
-@json_option
-@root_options
+@listing_options
 @click.pass_context
 def search(
     ctx: click.Context,

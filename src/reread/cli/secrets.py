@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from reread.cli._options import SESSION, json_option, merged_roots, pager_option, root_options
+from reread.cli._options import SESSION, listing_options, merged_roots
 from reread.cli._output import print_json, print_lines, print_notice, progress
 from reread.errors import Misuse
 
@@ -16,9 +16,7 @@ OK, FOUND = 0, 1
 @click.command()
 @click.argument("sessions", nargs=-1, type=SESSION, metavar="[SESSION|DIR]...")
 @click.option("--personal", is_flag=True, help="Also list home folders, e-mail addresses, hosts, authors and remotes.")
-@pager_option
-@json_option
-@root_options
+@listing_options
 @click.pass_context
 def secrets(
     ctx: click.Context, sessions: tuple[str, ...], personal: bool, as_json: bool, root: tuple[Path, ...]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from reread.cli._options import json_option, merged_roots, pager_option, refuse_with, root_options
+from reread.cli._options import listing_options, merged_roots, refuse_with
 from reread.cli._output import print_json, print_lines, progress, terminal_width
 from reread.cli._paths import PathName
 from reread.errors import Misuse, Unwritable
@@ -39,9 +39,7 @@ STDIN = "-"
 )
 @click.option("--text", is_flag=True, help="Include the columns that hold what was said.")
 @click.option("--allow-files", is_flag=True, help="Let queries read and write other files.")
-@pager_option
-@json_option
-@root_options
+@listing_options
 @click.pass_context
 def sql(
     ctx: click.Context,

@@ -11,13 +11,11 @@ from reread.cli._options import (
     SESSION,
     STATS_GROUPS,
     end_report,
-    json_option,
     limit_option,
+    listing_options,
     merged_roots,
     owner_options,
-    pager_option,
     project_option,
-    root_options,
     since_option,
     tool_option,
     tz_option,
@@ -58,9 +56,7 @@ STATES = ("running", "done", "failed", "denied", "interrupted")
 @click.option("--list", "as_list", is_flag=True, help="List the calls behind the figures, with their lines.")
 @click.option("--csv", "as_csv", is_flag=True, help="Print CSV.")
 @click.option("--no-cache", is_flag=True, help="Read all files again, and store nothing in the cache.")
-@pager_option
-@json_option
-@root_options
+@listing_options
 @click.pass_context
 def stats(
     ctx: click.Context,

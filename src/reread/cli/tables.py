@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from reread.cli._exit_codes import NOTHING_FOUND
-from reread.cli._options import json_option, merged_roots, pager_option, refuse_with, refuse_without, root_options
+from reread.cli._options import listing_options, merged_roots, refuse_with, refuse_without
 from reread.cli._output import print_json, print_lines, print_notice, progress, terminal_width
 from reread.cli._paths import PathName
 
@@ -48,9 +48,7 @@ BEFORE_TEXT = 33
 @click.option(
     "--keep-deleted", is_flag=True, envvar="REREAD_KEEP_DELETED", help="Keep the rows of transcripts that were deleted."
 )
-@pager_option
-@json_option
-@root_options
+@listing_options
 @click.pass_context
 def tables(
     ctx: click.Context,

@@ -16,14 +16,12 @@ from reread.cli._options import (
     SESSION,
     USAGE_GROUPS,
     end_report,
-    json_option,
     limit_option,
+    listing_options,
     merged_roots,
     owner_options,
-    pager_option,
     project_option,
     refuse_with,
-    root_options,
     since_option,
     tz_option,
     until_option,
@@ -94,9 +92,7 @@ if TYPE_CHECKING:
     envvar="REREAD_KEEP_DELETED",
     help="Keep counting transcripts that have since been deleted.",
 )
-@pager_option
-@json_option
-@root_options
+@listing_options
 @click.pass_context
 def usage(
     ctx: click.Context,
