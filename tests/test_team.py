@@ -23,7 +23,7 @@ from reread.dataset.manifest import TablesManifest, newest_manifest
 from reread.dataset.schema import BOOLEAN, FLOAT, INTEGER, PARTITIONS, TABLES
 from reread.dataset.small_groups import LEAST, are_enough, join_periods, merge_groups
 from reread.dataset.table_files import TableFiles
-from reread.dataset.team_tables import _is_near, _is_within, _last_day, _period_name  # pyright: ignore
+from reread.dataset.team_tables import _is_near, _is_within, _last_day, _period_name  # pyright: ignore[reportPrivateUsage]
 from reread.dataset.team_writers import Writers
 from reread.errors import Misuse
 from reread.reports.cost_parts import cost_parts
@@ -437,8 +437,8 @@ def test_months_are_read_that_a_time_zone_may_have_in_a_period(
 
 
 def test_periods_have_names() -> None:
-    assert _period_name(["2026-11-02"]) == "2026-11-02" and _period_name([None]) is None
-    assert _period_name(["2026-11-02", "2026-11-09"]) == "2026-11-02 to 2026-11-15"
+    assert _period_name(("2026-11-02",)) == "2026-11-02" and _period_name((None,)) is None
+    assert _period_name(("2026-11-02", "2026-11-09")) == "2026-11-02 to 2026-11-15"
     assert (_last_day("2026-11-09"), _last_day("9999-12-31"), _last_day("x")) == ("2026-11-15", "9999-12-31", "x")
 
 
