@@ -27,6 +27,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import traceback
 from collections import Counter, defaultdict
@@ -438,12 +439,14 @@ def _trace(items: list[pytest.Item], folder: Path) -> list[tuple[str, float, lis
         ran.clear()
         told.write_text("")
         start = sum(os.times()[:4])
+        threading.settrace(called)
         sys.settrace(called)
         try:
             passed = passes(item, following)
         finally:
             lost = sys.gettrace() is not called  # Python stops tracing when there is no room left on the stack
             sys.settrace(None)
+            threading.settrace(None)  # type: ignore[arg-type]
             spent[test_of(item)] += sum(os.times()[:4]) - start
         if passed:
             own = {name_of(code) for code in ran if code.co_filename.startswith(inside)} | ({ANY} if lost else set())

@@ -21,6 +21,7 @@ import reread
 from reread.accounting.prices import bundled_prices
 from reread.base.choices import CacheBreakCause
 from reread.session.cache_breaks import LEAST_TOKENS
+from reread.session.cache_breaks import _is_before as is_before  # pyright: ignore[reportPrivateUsage]
 
 
 def idle(client: Client, **time: float) -> None:
@@ -122,6 +123,7 @@ FORCED: list[tuple[Callable[[Client], None], dict[str, Any], CacheBreakCause, st
     (upgrade, {}, "resume", "transcript", "resumed with client 2.1.301"),
     (forget, {}, "unknown", "none", ""),
     (name_no_version, {}, "unknown", "none", ""),
+    (forget, {"model": None}, "unknown", "none", ""),
     (forget, diagnosed("tools_changed"), "tools_changed", "server", ""),
     (forget, diagnosed("system_changed"), "system_changed", "server", ""),
     (forget, diagnosed("messages_changed"), "messages_changed", "server", ""),
@@ -273,6 +275,38 @@ def test_an_hour_that_was_paid_for_explains_nothing_before_it_is_over() -> None:
         assert [found.cause for found in client.opened().cache_breaks] == causes
 
 
+@pytest.mark.parametrize(("hour", "cause"), [(True, "unknown"), (False, "idle_over_5m")])
+def test_what_was_written_tells_how_long_a_cache_was_to_live(hour: bool, cause: str) -> None:
+    client = Client(hour=hour)
+    client.prompt()
+    client.respond(20_000)
+    client.respond()
+    client.now += timedelta(minutes=22)
+    forget(client)
+    client.respond()
+    assert [found.cause for found in client.opened().cache_breaks] == [cause]
+
+
+def test_how_long_a_cache_was_to_live_that_was_only_read_is_not_known() -> None:
+    usages = {"cache_read_input_tokens": 90_000}, {"cache_creation_input_tokens": 60_000}
+    (found,) = read(user("go"), *(reply("a", id=f"m{n}", usage=usage) for n, usage in enumerate(usages))).cache_breaks
+    assert (found.tokens, found.cached_tokens) == (60_000, 90_000)
+
+
+@pytest.mark.parametrize(
+    ("read_tokens", "reach", "is_less"),
+    [
+        (0, LEAST_TOKENS, True),
+        (1, LEAST_TOKENS, False),
+        (3 * LEAST_TOKENS, 4 * LEAST_TOKENS, False),
+        (3 * LEAST_TOKENS - 1, 4 * LEAST_TOKENS, True),
+        (90 * LEAST_TOKENS, 92 * LEAST_TOKENS, False),
+    ],
+)
+def test_clearly_less_was_read_than_reaches_up_to_a_change(read_tokens: int, reach: int, is_less: bool) -> None:
+    assert is_before(read_tokens, reach) is is_less
+
+
 def test_tokens_and_price_of_a_break() -> None:
     client = Client(hour=True)
     client.prompt(300)
@@ -376,6 +410,17 @@ def test_a_clock_that_ran_back_says_nothing_of_idle_time() -> None:
     client.now -= timedelta(hours=2)
     client.cache.expires.clear()
     client.respond()
+    assert [(found.cause, found.gap_seconds) for found in client.opened().cache_breaks] == [("unknown", None)]
+
+
+def test_records_without_a_time_say_nothing_of_idle_time() -> None:
+    client = Client()
+    client.prompt()
+    client.respond(20_000)
+    idle(client, minutes=22)
+    client.respond()
+    for record in client.records[:-2]:
+        del record["timestamp"]
     assert [(found.cause, found.gap_seconds) for found in client.opened().cache_breaks] == [("unknown", None)]
 
 

@@ -82,7 +82,8 @@ def test_every_request_is_rebuilt_as_it_was_sent() -> None:
     last = session.requests[-1]
     assert (last.model, last.query_source, last.agent) == ("claude-sonnet-4-5", "sdk", None)
     assert [mark.path for mark in last.cache_marks] == [["messages", 15, "content", 0]]
-    assert [session.records[row].type for row in last.rows(14)] == ["assistant", "assistant"]
+    fresh = reread.open(made.data).requests[-1]
+    assert [session.records[row].type for row in fresh.rows(14)] == ["assistant", "assistant"]
     assert last.rows(0) == ()
 
 
