@@ -1,9 +1,11 @@
 """Archives, buckets and tables that version 0.2.0 wrote are read, verified, continued, pruned and restored.
 
 `fixtures/v0.2` was written by that version: two sessions, of which one grew, and one was rewritten and then deleted.
+Its `cache.sqlite` has the usage of the first one, whose file is gone.
 """
 
 import shutil
+import sqlite3
 from pathlib import Path
 
 import pytest
@@ -90,6 +92,28 @@ def test_tables_are_read_and_continued(tmp_path: Path, monkeypatch: pytest.Monke
     assert reread.tables(out)["messages"].read_all().num_rows == 16
     assert reread.tables(root=tmp_path / "claude").write(out, keep_deleted=True).read == 0
     assert reread.tables(root=tmp_path / "claude").write(out).rows["messages"] == 6
+
+
+def test_usage_of_sessions_that_are_gone_is_still_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, folder in {"REREAD_CACHE": "cache", "CLAUDE_CONFIG_DIR": "claude"}.items():
+        (tmp_path / folder).mkdir()
+        monkeypatch.setenv(name, str(tmp_path / folder))
+    shutil.copyfile(FIXTURES / "cache.sqlite", tmp_path / "cache" / "cache.sqlite")
+    (tmp_path / "cache" / "cache.sqlite").chmod(0o600)
+    with sqlite3.connect(tmp_path / "cache" / "cache.sqlite") as database:
+        database.execute(
+            "UPDATE usage_digests SET path = replace(path, '/home/sam/.claude', ?)", [f"{tmp_path}/claude"]
+        )
+    database.close()
+    (tmp_path / "claude" / PROJECT).mkdir(parents=True)
+    for _ in range(2):
+        assert reread.usage(keep_deleted=True).totals.output_tokens == 125
+    archive = reread.Archive(_copied(tmp_path))
+    archive.restore(GROWN, to=tmp_path / "claude")
+    assert reread.usage(keep_deleted=True).totals.output_tokens == 125, "what is there is read anew, and counted once"
+    (tmp_path / "claude" / PROJECT / f"{GROWN}.jsonl").unlink()
+    assert reread.usage(keep_deleted=True).totals.output_tokens == 125
+    assert reread.usage().totals.output_tokens == 0
 
 
 def _copied(tmp_path: Path) -> Path:

@@ -10,7 +10,9 @@ from reread.base import jsontext
 from reread.disk import layout
 from reread.disk.derived_cache import encoded
 
-FORMAT = 11
+FORMAT = 12
+READABLE = (10,)
+"""Earlier formats that are read too, so that what `--keep-deleted` remembers outlives an update: 10 is that of 0.2."""
 """Change it when cached digests can no longer be read, or would be built differently now."""
 
 OWN_ROW, PROGRESS, CALL_RESULT = range(3)
@@ -113,10 +115,10 @@ class UsageDigest(msgspec.Struct, array_like=True):
     """The working directory of a stream."""
     streamed: bool = False
     """True if the file holds a stream."""
-    session: str | None = None
-    """The session that the stream named last."""
     resumable: bool = True
     """True if appended lines can be read without the lines before them."""
+    session: str | None = None
+    """The session that the stream named last."""
 
     def encode(self) -> bytes:
         """Return the digest for the cache; empty if it cannot be encoded, so that the file is read again."""
@@ -139,7 +141,7 @@ def decode_digest(data: bytes) -> UsageDigest | None:
         digest = _decode_digest(data)
     except jsontext.DECODE_ERRORS:
         return None
-    return digest if digest.format == FORMAT else None
+    return digest if digest.format in (FORMAT, *READABLE) else None
 
 
 class FileDigest(msgspec.Struct):

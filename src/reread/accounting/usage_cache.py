@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Generator, Iterable
 from contextlib import contextmanager
 
-from reread.accounting.digest import FORMAT
+from reread.accounting.digest import FORMAT, READABLE
 from reread.disk.cache import CacheTable, Statement
 from reread.disk.derived_cache import DerivedValue, DerivedValues
 
@@ -29,7 +29,7 @@ class UsageCache(DerivedValues):
     """Digests by path, and usage entries by the set of files they were computed from."""
 
     def __init__(self) -> None:
-        super().__init__(DIGESTS, RESULTS, format=FORMAT)
+        super().__init__(DIGESTS, RESULTS, format=FORMAT, readable=READABLE)
 
     def result(self, key: bytes) -> bytes | None:
         """Return the encoded entries stored under a key; None if they are not among the last ones stored."""

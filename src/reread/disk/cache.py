@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from reread.disk.transcript_file import stat_transcript
@@ -65,6 +66,8 @@ class CacheTable(NamedTuple):
     """Column definitions in SQL."""
     format: int
     """Change it when rows written before can no longer be read: the table is then emptied."""
+    renewals: Mapping[int, str] = MappingProxyType({})
+    """For earlier formats, a statement in SQL that makes their rows readable; then the table is not emptied."""
 
     @property
     def sql(self) -> str:
@@ -188,17 +191,21 @@ class CacheFile:
         if not self._outdated(database):
             return
         database.execute("BEGIN IMMEDIATE")
-        for table in self._outdated(database):  # another process may have created them in the meantime
-            database.execute(f"DROP TABLE IF EXISTS {table.name}")
-            database.execute(table.sql)
+        for table, renewal in self._outdated(database):  # another process may have created them meanwhile
+            if renewal is None:
+                database.execute(f"DROP TABLE IF EXISTS {table.name}")
+                database.execute(table.sql)
+            else:
+                database.execute(renewal)
             database.execute("REPLACE INTO formats VALUES (?, ?)", (table.name, table.format))
         database.execute("COMMIT")
 
-    def _outdated(self, database: sqlite3.Connection) -> list[CacheTable]:
+    def _outdated(self, database: sqlite3.Connection) -> list[tuple[CacheTable, str | None]]:
+        """Return the tables that are missing or of another format, with what renews their rows."""
         formats = dict(database.execute("SELECT name, format FROM formats"))
         found = dict(database.execute("SELECT name, sql FROM sqlite_master WHERE type = 'table'"))
         return [
-            table
+            (table, table.renewals.get(formats.get(table.name, 0)) if found.get(table.name) == table.sql else None)
             for table in self._tables
             if formats.get(table.name) != table.format or found.get(table.name) != table.sql
         ]

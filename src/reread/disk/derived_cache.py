@@ -86,10 +86,14 @@ def decompressed(data: bytes, most: int) -> bytes:
 class DerivedValues:
     """The values derived from files for one purpose."""
 
-    def __init__(self, name: str, *more: CacheTable, format: int) -> None:
-        """Open the table with this name, and more tables to write to in the same transaction."""
+    def __init__(self, name: str, *more: CacheTable, format: int, readable: Collection[int] = ()) -> None:
+        """Open the table with this name, and more tables to write to in the same transaction.
+
+        Values of earlier formats that are `readable` stay, for files that are gone; all others are derived again.
+        """
         self._name = name
-        self.cache: CacheFile = CacheFile(CacheTable(name, COLUMNS, format), *more)
+        renewals = dict.fromkeys(readable, f"UPDATE {name} SET inode = -1, modified = -1, proof = x''")
+        self.cache: CacheFile = CacheFile(CacheTable(name, COLUMNS, format, renewals), *more)
 
     def files(self) -> dict[str, DerivedValue]:
         """Return all files by path, without their values."""
