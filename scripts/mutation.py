@@ -449,7 +449,8 @@ def _trace(items: list[pytest.Item], folder: Path) -> list[tuple[str, float, lis
             threading.settrace(None)  # type: ignore[arg-type]
             spent[test_of(item)] += sum(os.times()[:4]) - start
         if passed:
-            own = {name_of(code) for code in ran if code.co_filename.startswith(inside)} | ({ANY} if lost else set())
+            known = ran.copy()  # at once: a thread may still run
+            own = {name_of(code) for code in known if code.co_filename.startswith(inside)} | ({ANY} if lost else set())
             own |= {*told.read_text().splitlines()}
             found.append((item.nodeid, round(sum(os.times()[:4]) - start, 4), sorted(own)))
     return found
