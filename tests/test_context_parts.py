@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from command import run
+from making import read, reply, system, user
 from requested import RequestedSession, conversation, text_of
 
 import reread
@@ -31,7 +32,7 @@ def everything() -> RequestedSession:
         {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "toolu_1", "content": inside}]},
         {"role": "user", "content": "<command-name>/x</command-name>"},
         {"role": "user", "content": "This session is being continued from a previous conversation. Summary: …"},
-        {"role": "assistant", "content": "An answer"},
+        {"role": "assistant", "content": [{"type": "text", "text": "An answer"}, {"type": "new", "content": "odd"}]},
     ]
     made.row("user", "Hello")
     made.send(messages)
@@ -107,6 +108,16 @@ def test_without_requests_the_parts_are_an_estimate() -> None:
     nothing = reread.open(b"").context()
     assert nothing.parts == []
     assert "".join(text for _, text in next(context_lines(nothing))).endswith(" · no turn · estimate")
+
+
+@pytest.mark.parametrize(("boundary", "told_all"), [("compact_boundary", False), ("microcompact_boundary", True)])
+def test_an_estimate_begins_after_the_last_compaction(boundary: str, told_all: bool) -> None:
+    """The words before a compaction are told no more; where old results are cleared, they are."""
+    old = "words " * 500
+    said = [user(old), reply("yes", id="m1", usage={"input_tokens": 900}), system(boundary), user("go on")]
+    found = read(*said, reply("done", id="m2", usage={"input_tokens": 2000})).context()
+    prompt = next(part.bytes for part in found.parts if part.kind == "prompt")
+    assert (prompt > len(old)) is told_all and found.estimate
 
 
 def test_a_place_that_is_not_there_is_named() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 from command import run
-from requested import RequestedSession, conversation, in_blocks, text_of, unmarked
+from requested import RequestedSession, conversation, hash_of, in_blocks, text_of, unmarked
 
 import reread
 from reread.base import jsontext
@@ -85,6 +85,16 @@ def test_every_request_is_rebuilt_as_it_was_sent() -> None:
     fresh = reread.open(made.data).requests[-1]
     assert [session.records[row].type for row in fresh.rows(14)] == ["assistant", "assistant"]
     assert last.rows(0) == ()
+
+
+def test_a_message_is_known_by_its_row_though_that_has_cache_marks() -> None:
+    made = RequestedSession()
+    text = {"type": "text", "text": "Hello"}
+    made.row("user", [{**text, "cache_control": {"type": "ephemeral"}}])
+    made._written.add(hash_of({"role": "user", "content": [text]}))  # pyright: ignore[reportPrivateUsage]
+    made.send([{"role": "user", "content": [text]}])
+    (request,) = reread.open(made.data).requests
+    assert not request.missing and list(request.rows(0)) == [0]
 
 
 @pytest.mark.parametrize("order", [range(12), range(11, -1, -1), [11, 0, 6, 2, 11]])
