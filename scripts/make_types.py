@@ -16,7 +16,6 @@ import msgspec
 
 from reread.accounting.billing import Usage
 from reread.attribution import review_values
-from reread.model.ledger import Fate
 from reread.reader import file_schema, library_schema, request_schema, schema, share_schema
 from reread.records.blocks import BLOCKS
 from reread.records.dialects import stream_json
@@ -31,7 +30,6 @@ from reread.session.cache_breaks import CacheBreak
 from reread.session.context_parts import Context, ContextPart
 from reread.session.context_window import ContextDrop, ContextFill
 from reread.session.finding import Finding
-from reread.session.results import TurnResult
 from reread.tools import nodes
 
 ROOT = Path(__file__).parent.parent
@@ -94,7 +92,7 @@ def declarations() -> list[str]:
     ]
     concrete = [
         struct
-        for struct in [DigestTest, ContextDrop, ContextFill, ContextPart, Context, *found]
+        for struct in [DigestTest, Finding, ContextDrop, ContextFill, ContextPart, Context, *found]
         if struct not in (*UNIONS, schema.Value)
     ]
     unions = [union(base, [struct for struct in found if issubclass(struct, base)]) for base in UNIONS]
@@ -102,9 +100,12 @@ def declarations() -> list[str]:
 
 
 def json_declarations() -> list[str]:
-    """An interface for every value that `show -f json` prints."""
+    """An interface for every value of `show -f json` that components read; the other values in them are unknown."""
+    values = [json_values.MessageValue, json_values.CallValue, json_values.BranchValue]
+    read = [Usage, CacheBreak, *values, json_values.AgentValue, json_values.SessionValue]
+    known = {nodes.Node: "Node"} | {struct: struct.__name__ for struct in read}
     imported = 'import type { Node } from "../data/values";\n'
-    return [imported, *map(interface, [Usage, Fate, Finding, TurnResult, CacheBreak, *structs(json_values)])]
+    return [imported, *(interface(struct, known) for struct in read)]
 
 
 def stream_declarations() -> list[str]:
@@ -212,13 +213,13 @@ def structs(module: types.ModuleType) -> list[type[msgspec.Struct]]:
     return sorted((c for c in classes if issubclass(c, msgspec.Struct)), key=lambda c: inspect.getsourcelines(c)[1])
 
 
-def interface(struct: type[msgspec.Struct]) -> str:
+def interface(struct: type[msgspec.Struct], known: dict[type, str] | None = None) -> str:
     tag = struct.__struct_config__.tag
     lines = [f"  {struct.__struct_config__.tag_field}: {tag!r};".replace("'", '"')] if tag else []
     hints = typing.get_type_hints(struct)
     for field in struct.__struct_fields__:
         optional = "?" if msgspec.UnsetType in typing.get_args(hints[field]) else ""
-        lines.append(f"  {field}{optional}: {type_name(hints[field])};")
+        lines.append(f"  {field}{optional}: {type_name(hints[field], known)};")
     summary = inspect.cleandoc(struct.__doc__ or "").split("\n")[0]
     return declaration(struct.__name__, summary, lines)
 
@@ -228,20 +229,20 @@ def union(base: type, members: list[type]) -> str:
     return f"export type {base.__name__} =\n{names};\n"
 
 
-def type_name(hint: Any) -> str:
-    """The TypeScript spelling of a Python type."""
+def type_name(hint: Any, known: dict[type, str] | None = None) -> str:
+    """The TypeScript spelling of a Python type; of structs, only `known` ones have a name, if it is given."""
     origin, arguments = typing.get_origin(hint), typing.get_args(hint)
     if origin in (typing.Union, types.UnionType):
         members = [member for member in arguments if member is not msgspec.UnsetType]
-        return " | ".join("null" if member is type(None) else type_name(member) for member in members)
+        return " | ".join("null" if member is type(None) else type_name(member, known) for member in members)
     if origin is typing.Literal:
         return " | ".join(map(json.dumps, arguments))
     if origin in (list, tuple):
-        item = type_name(arguments[0])
+        item = type_name(arguments[0], known)
         return f"({item})[]" if " | " in item else f"{item}[]"
     if origin is dict:
-        return f"Record<string, {type_name(arguments[1])}>"
-    return PLAIN.get(hint) or hint.__name__
+        return f"Record<string, {type_name(arguments[1], known)}>"
+    return PLAIN.get(hint) or (hint.__name__ if known is None else known.get(hint, "unknown"))
 
 
 if __name__ == "__main__":

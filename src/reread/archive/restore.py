@@ -11,11 +11,10 @@ from pathlib import Path
 import msgspec
 
 from reread.errors import Misuse, Unwritable
-from reread.storage.atomic import write_all
+from reread.storage.atomic import name_unless_taken, write_all
 from reread.storage.frames import BadFrame, read_frames
 from reread.storage.kept_copy import TEMPORARY, examine
 from reread.storage.kept_file import opened
-from reread.storage.link_name import name_unless_taken
 from reread.storage.read_at_file import open_no_link
 from reread.storage.safe_open import make_private_folder
 

@@ -24,9 +24,8 @@ from reread.base.format import size_text
 from reread.disk import layout
 from reread.errors import Misuse, Unwritable
 from reread.handover.running import running
-from reread.storage.atomic import write_all
+from reread.storage.atomic import name_unless_taken, write_all
 from reread.storage.kept_copy import TEMPORARY
-from reread.storage.link_name import name_unless_taken
 from reread.storage.lock import lock
 from reread.storage.read_at_file import open_no_link
 from reread.storage.safe_open import make_private_folder, open_descriptor, own_reader

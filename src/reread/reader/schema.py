@@ -12,6 +12,7 @@ import msgspec
 from reread.accounting.billing import Usage
 from reread.base.format import money_text
 from reread.session.context_window import ContextFill
+from reread.session.finding import Finding
 from reread.tools.nodes import Node
 
 TITLE = 120
@@ -474,20 +475,10 @@ class FilterResult(Value, frozen=True):
     total: int
 
 
-class Problem(Value, frozen=True):
-    """A problem found in the file."""
-
-    code: str
-    level: str
-    """error, warning or info."""
-    line: int
-    text: str
-
-
 class Problems(Value, frozen=True):
     """The problems found in the file."""
 
-    problems: list[Problem]
+    problems: list[Finding]
     more: int
     """How many more there are."""
 

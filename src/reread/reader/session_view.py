@@ -462,8 +462,7 @@ def _problems(session: Session) -> schema.Problems:
     path, roots = session.path, threads_of(session).roots
     copy = Session(FileSource(path), roots=roots) if path is not None and file_exists(path) else session
     found = copy.problems
-    shown = [schema.Problem(code=f.code, level=f.level, line=f.line, text=f.text) for f in found[:MAX_PROBLEMS]]
-    return schema.Problems(problems=shown, more=len(found) - len(shown))
+    return schema.Problems(problems=found[:MAX_PROBLEMS], more=len(found[MAX_PROBLEMS:]))
 
 
 def _agent_state(agent: Agent) -> tuple[int, Call | None]:

@@ -9,8 +9,6 @@ from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
-from reread.storage.link_name import name_unless_taken
-
 _BINARY = getattr(os, "O_BINARY", 0)
 
 
@@ -57,3 +55,13 @@ def write_all(fd: int, data: bytes) -> None:
     view = memoryview(data)
     while view:
         view = view[os.write(fd, view) :]
+
+
+def name_unless_taken(temporary: Path, target: Path) -> None:
+    """Give a file its name; raise FileExistsError if another one has it."""
+    try:
+        os.link(temporary, target)  # the only way that cannot overwrite
+    except OSError as error:
+        if error.errno == errno.EEXIST or os.path.lexists(target):
+            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(target)) from error
+        temporary.rename(target)  # a file system without hard links

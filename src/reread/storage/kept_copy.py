@@ -16,7 +16,7 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from reread.storage.atomic import write_all
+from reread.storage.atomic import name_unless_taken, write_all
 from reread.storage.frames import (
     FRAME_SIZE,
     BadFrame,
@@ -31,7 +31,6 @@ from reread.storage.frames import (
     unpack_session,
 )
 from reread.storage.kept_file import MAP_SUFFIX, opened, read_map_file
-from reread.storage.link_name import name_unless_taken
 from reread.storage.read_at_file import open_no_link
 
 QUICK_LEVEL, QUIET_LEVEL = 3, 9

@@ -16,41 +16,6 @@ export interface Usage {
   unpriced_models: string[];
 }
 
-/** The fate of one record, and the reason. */
-export interface Fate {
-  line: number;
-  fate: string;
-  reason: string;
-  message: string | null;
-  call: string | null;
-  agent: string | null;
-  of: number | null;
-  state: string | null;
-}
-
-/** One thing that `check` found, and where. */
-export interface Finding {
-  code: string;
-  level: string;
-  line: number;
-  text: string;
-}
-
-/** How a turn ended. */
-export interface TurnResult {
-  line: number;
-  subtype: string;
-  is_error: boolean;
-  session: string | null;
-  text: string;
-  cost_usd: number | null;
-  duration_ms: number | null;
-  duration_api_ms: number | null;
-  num_turns: number | null;
-  denials: string[];
-  exit_code: number | null;
-}
-
 /** A request that had to write again what was cached. */
 export interface CacheBreak {
   message: string;
@@ -92,7 +57,7 @@ export interface MessageValue {
   attached: Record<string, unknown>[];
   fields: Record<string, unknown>;
   setups: Record<string, unknown>[];
-  queued: QueuedValue[];
+  queued: unknown[];
   session: string | null;
 }
 
@@ -117,37 +82,6 @@ export interface CallValue {
   line: number;
 }
 
-/** A commit that a turn made. */
-export interface CommitValue {
-  sha: string;
-  subject: string | null;
-  branch: string | null;
-  call: string;
-  agent: string | null;
-}
-
-/** A pull request that a turn created, changed or was linked to. */
-export interface PullRequestValue {
-  number: number;
-  url: string | null;
-  repository: string | null;
-  action: string | null;
-  call: string | null;
-  agent: string | null;
-}
-
-/** A prompt and everything up to the next prompt. */
-export interface TurnValue {
-  index: number;
-  prompt: MessageValue | null;
-  messages: string[];
-  calls: string[];
-  usage: Usage;
-  results: TurnResult[];
-  commits: CommitValue[];
-  pull_requests: PullRequestValue[];
-}
-
 /** One way through a conversation that was rewound. */
 export interface BranchValue {
   id: number;
@@ -159,55 +93,16 @@ export interface BranchValue {
   turns: number;
 }
 
-/** A place where the conversation was summarised to free context. */
-export interface CompactionValue {
-  line: number;
-  trigger: string | null;
-  micro: boolean;
-  pre_tokens: number | null;
-  post_tokens: number | null;
-  preserved: string[];
-  boundary: string | null;
-  summary: string | null;
-}
-
-/** A prompt that was queued while a turn ran and, as far as the file says, never sent. */
-export interface QueuedValue {
-  text: string;
-  author: string;
-  taken: string;
-  blocks: Record<string, unknown>[];
-}
-
-/** A record of session state, of an unknown type, or that cannot be read. */
-export interface StateValue {
-  line: number;
-  type: string;
-  fields: Record<string, unknown>;
-}
-
-/** The fields that a session and an agent have in common. */
-export interface ConversationValue {
-  messages: MessageValue[];
-  calls: CallValue[];
-  turns: TurnValue[];
-  branches?: BranchValue[];
-  compactions?: CompactionValue[];
-  cache_breaks?: CacheBreak[];
-  state?: StateValue[];
-  ledger?: Fate[];
-}
-
 /** A conversation that a call started. */
 export interface AgentValue {
   messages: MessageValue[];
   calls: CallValue[];
-  turns: TurnValue[];
+  turns: unknown[];
   branches?: BranchValue[];
-  compactions?: CompactionValue[];
+  compactions?: unknown[];
   cache_breaks?: CacheBreak[];
-  state?: StateValue[];
-  ledger?: Fate[];
+  state?: unknown[];
+  ledger?: unknown[];
   id: string;
   type: string | null;
   prompt: string | null;
@@ -222,12 +117,12 @@ export interface AgentValue {
 export interface SessionValue {
   messages: MessageValue[];
   calls: CallValue[];
-  turns: TurnValue[];
+  turns: unknown[];
   branches?: BranchValue[];
-  compactions?: CompactionValue[];
+  compactions?: unknown[];
   cache_breaks?: CacheBreak[];
-  state?: StateValue[];
-  ledger?: Fate[];
+  state?: unknown[];
+  ledger?: unknown[];
   version: 1;
   id: string;
   ids: string[];
@@ -245,19 +140,8 @@ export interface SessionValue {
   slugs: string[];
   permission_modes: string[];
   pr_links: Record<string, unknown>[];
-  results: TurnResult[];
+  results: unknown[];
   usage: Usage | null;
-  problems: Finding[];
+  problems: unknown[];
   agents: Record<string, AgentValue>;
-}
-
-/** The change of one record, with the current state of the message or call: a line of `tail --format json`. */
-export interface ChangeValue {
-  kind: string;
-  line: number;
-  fate: Fate | null;
-  type: string | null;
-  message: MessageValue | null;
-  call: CallValue | null;
-  agent: string | null;
 }

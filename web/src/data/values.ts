@@ -7,6 +7,14 @@ export interface DigestTest {
   last_passed: boolean;
 }
 
+/** One thing that `check` found, and where. */
+export interface Finding {
+  code: string;
+  level: string;
+  line: number;
+  text: string;
+}
+
 /** A compaction, and what it removed from the context. */
 export interface ContextDrop {
   trigger: string | null;
@@ -520,17 +528,9 @@ export interface FilterResult {
   total: number;
 }
 
-/** A problem found in the file. */
-export interface Problem {
-  code: string;
-  level: string;
-  line: number;
-  text: string;
-}
-
 /** The problems found in the file. */
 export interface Problems {
-  problems: Problem[];
+  problems: Finding[];
   more: number;
 }
 

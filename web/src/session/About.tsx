@@ -9,7 +9,7 @@ import { PlainText } from "../kit/PlainText";
 import { NodeList } from "../nodes/NodeList";
 import { useAsync } from "../kit/useAsync";
 import { sessionHref } from "../route";
-import type { Problem, UsageSummary } from "../data/values";
+import type { Finding, UsageSummary } from "../data/values";
 import { RawView } from "./RawView";
 
 const FORMATS: Record<string, string> = {
@@ -77,7 +77,7 @@ export function About({ usage }: { usage: UsageSummary | null }) {
   );
 }
 
-function ProblemRow({ problem }: { problem: Problem }) {
+function ProblemRow({ problem }: { problem: Finding }) {
   const { source } = useThreadStore();
   const [raw, setRaw] = useState(false);
   return (
