@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from command import run
-from making import answer, attachment, jsonl, reply, result, state, use, user
+from making import answer, attachment, jsonl, reply, result, state, system, use, user
 from prompt_cache import Client
 
 import reread
@@ -136,6 +136,35 @@ def test_only_names_cannot_be_priced(tmp_path: Path) -> None:
     (item,) = reread.advise(root=tmp_path).items
     assert (item.subject, item.tokens, item.cost_usd) == ("far", None, None)
     assert "what it costs is not recorded" in run("--root", str(tmp_path), "advise").stdout
+
+
+@pytest.mark.parametrize(
+    ("record", "loaded"),
+    [
+        (attachment("mcp_instructions_delta", {"addedNames": ["far", "near"], "addedBlocks": ["x" * 40]}), {"far": 10}),
+        (attachment("skill_listing", {"content": "- pdf: read\n- web: look it up"}), {"web, pdf": 7}),
+        (attachment("skill_listing", {"names": ["pdf"], "content": "- pdf: read\n- web: look"}), {"pdf": 3}),
+        (
+            system(
+                "init",
+                mcp_servers=[{"name": "far", "status": "connected"}, {"name": "off", "status": "failed"}, "x", 7],
+            ),
+            {"far": None, "x": None},
+        ),
+    ],
+)
+def test_what_a_record_says_is_loaded(tmp_path: Path, record: Any, loaded: dict[str, int | None]) -> None:
+    client = Client()
+    client.prompt()
+    client.write(record)
+    client.respond()
+    file = tmp_path / "projects" / "-work" / "5e551017-0000-4000-8000-000000000001.jsonl"
+    file.parent.mkdir(parents=True)
+    file.write_bytes(jsonl(*client.records))
+    assert {item.subject: item.tokens for item in reread.advise(root=tmp_path).items} == loaded
+    client.write(user("<command-name>/pdf</command-name>"))  # then it is used
+    file.write_bytes(jsonl(*client.records))
+    assert not any("pdf" in item.subject for item in reread.advise(root=tmp_path).items)
 
 
 def test_the_command_line(tmp_path: Path) -> None:
