@@ -26,10 +26,6 @@ class Plan(measure.Plan):
 
     rounds: int
 
-    @property
-    def sessions(self) -> int:
-        return 200 if self.quick else 2000
-
 
 def opened(path: Path) -> Session:
     """Read a session without what was saved of it."""
@@ -54,10 +50,10 @@ def large(plan: Plan) -> Iterator[Row]:
 
 def blamed(plan: Plan) -> Iterator[Row]:
     """Blame a file of 2,000 lines that each of 2,000 sessions changed, a tenth of them after a change by hand."""
-    root = DATA.root / f"blame-{plan.sessions}"
+    root = DATA.root / f"blame-{plan.files}"
     file = root / "project" / "big.py"
     if not file.exists():
-        make_sessions(root, file, plan.sessions)
+        make_sessions(root, file, plan.files)
     os.environ["REREAD_CACHE"] = str(CACHE)
     shutil.rmtree(CACHE, ignore_errors=True)
     start = time.process_time()
@@ -67,7 +63,7 @@ def blamed(plan: Plan) -> Iterator[Row]:
     best = measure.best_cpu(times["blame"])
     wall = min(wall for _, wall in times["blame"])
     found = sum(line.session is not None for line in blame(file, root=root / "claude"))
-    work = f"`blame`, 2,000 lines, {found:,} of them by {plan.sessions:,} sessions"
+    work = f"`blame`, 2,000 lines, {found:,} of them by {plan.files:,} sessions"
     yield Row(work, f"{best:.2f} s CPU, {wall:.2f} s; the first time {first:.1f} s CPU", goal="≤ 1 s")
 
 

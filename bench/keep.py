@@ -12,25 +12,13 @@ from pathlib import Path
 from typing import Any
 
 import measure
-from measure import Row
+from measure import Plan, Row, size_of
 
 DATA = measure.data()
 KEPT = DATA.root / "kept"
 OURS = [sys.executable, "-m", "reread", "keep", "--quiet", "--to", str(KEPT)]
 SECRET = {"RESTIC_PASSWORD": "bench", "BORG_PASSPHRASE": "bench", "BORG_BASE_DIR": str(DATA.root / "borg-base")}
 REAL = os.environ.get("REREAD_REAL_CLIENT")
-
-
-class Plan(measure.Plan):
-    """The plan of a run."""
-
-    @property
-    def files(self) -> int:
-        return 200 if self.quick else 2000
-
-
-def size_of(folder: Path, pattern: str = "*") -> int:
-    return sum(path.stat().st_size for path in folder.rglob(pattern) if path.is_file())
 
 
 def peers(tree: Path) -> dict[str, tuple[Path, list[str], list[str]]]:

@@ -65,6 +65,16 @@ class Plan(argparse.Namespace):
     quick: bool
     only: list[str]
 
+    @property
+    def files(self) -> int:
+        """The number of files in the tree."""
+        return 200 if self.quick else 2000
+
+
+def size_of(folder: Path, pattern: str = "*") -> int:
+    """The bytes of the files below a folder."""
+    return sum(path.stat().st_size for path in folder.rglob(pattern) if path.is_file())
+
 
 def data() -> Data:
     """The data folder; the process's home becomes an empty folder in it, so that no real session is read."""

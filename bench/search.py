@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import measure
-from measure import Row
+from measure import Row, size_of
 
 DATA = measure.data()
 PEER = "0.46.1"
@@ -47,10 +47,6 @@ class Plan(measure.Plan):
 
     rounds: int
 
-    @property
-    def files(self) -> int:
-        return 200 if self.quick else 2000
-
 
 def agentsview() -> Path:
     """Return agentsview's program, installing it first if needed."""
@@ -82,10 +78,6 @@ def use(plan: Plan, *, built: bool) -> Path:
     else:
         measure.run([sys.executable, "-c", BUILD])
     return tree
-
-
-def size_of(folder: Path, pattern: str = "*") -> int:
-    return sum(path.stat().st_size for path in folder.rglob(pattern) if path.is_file())
 
 
 def build(plan: Plan) -> Iterator[Row]:

@@ -13,25 +13,13 @@ from pathlib import Path
 from typing import Any
 
 import measure
-from measure import Row
+from measure import Plan, Row, size_of
 
 DATA = measure.data()
 TABLES = ("records", "calls", "usage")
 ROUNDS = 3
 TASK_BYTES = 4 << 20
 """Enough tasks for two workers, also of a small tree."""
-
-
-class Plan(measure.Plan):
-    """The plan of a run."""
-
-    @property
-    def files(self) -> int:
-        return 200 if self.quick else 2000
-
-
-def size_of(folder: Path) -> int:
-    return sum(path.stat().st_size for path in folder.rglob("*.jsonl"))
 
 
 def bare(folder: Path, table: str) -> float:
@@ -130,7 +118,7 @@ def tables(plan: Plan) -> Iterator[Row]:
     """Read tables of a tree without Spark, with one worker and with two; and a folder with nothing to read."""
     tree, empty = DATA.tree(plan.files), DATA.root / "empty"
     empty.mkdir(exist_ok=True)
-    raw = size_of(tree) / 1e6
+    raw = size_of(tree, "*.jsonl") / 1e6
     queries = [(str(empty), "records", TASK_BYTES), *((str(tree), table, TASK_BYTES) for table in TABLES)]
     one, two = job(1, queries), job(2, queries)
     yield Row("a query that reads nothing", f"{one[0]['cpu']:.2f} s CPU, {one[0]['wall']:.2f} s")

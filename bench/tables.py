@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import measure
-from measure import Row
+from measure import Plan, Row, size_of
 
 DATA = measure.data()
 OUT = DATA.root / "tables"
@@ -29,18 +29,6 @@ OPTIONS = {
     "without a schema": "records = false, format = 'newline_delimited', columns = {'json': 'JSON'}",
 }
 """Ways to read transcripts with DuckDB alone: by columns that it guesses, or each line as one value."""
-
-
-class Plan(measure.Plan):
-    """The plan of a run."""
-
-    @property
-    def files(self) -> int:
-        return 200 if self.quick else 2000
-
-
-def size_of(folder: Path, pattern: str = "*") -> int:
-    return sum(path.stat().st_size for path in folder.rglob(pattern) if path.is_file())
 
 
 def write(plan: Plan) -> Iterator[Row]:

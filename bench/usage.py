@@ -35,10 +35,6 @@ class Plan(measure.Plan):
 
     rounds: int
 
-    @property
-    def files(self) -> int:
-        return 200 if self.quick else 2000
-
 
 def ccusage() -> list[str]:
     """Return the command of ccusage, installing it first if needed."""
