@@ -3,7 +3,7 @@
 import json
 import re
 import shlex
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ from prompt_cache import Client
 
 import reread
 from reread.accounting.prices import bundled_prices
+from reread.reports.advice_report import _when as when  # pyright: ignore[reportPrivateUsage]
 from reread.reports.session_facts import signature
 
 SERVERS = {"shop": ["find", "buy"], "idle": ["wait"]}
@@ -165,6 +166,22 @@ def test_what_a_record_says_is_loaded(tmp_path: Path, record: Any, loaded: dict[
     client.write(user("<command-name>/pdf</command-name>"))  # then it is used
     file.write_bytes(jsonl(*client.records))
     assert not any("pdf" in item.subject for item in reread.advise(root=tmp_path).items)
+
+
+@pytest.mark.parametrize(
+    ("hours", "told"),
+    [
+        ([9, 10, 11], "09:00 to 12:00"),
+        ([22, 23, 0], "22:00 to 01:00"),
+        ([9, 9, 17], "09:00 to 12:00"),
+        ([9, 9, 17, 3], "09:00 to 12:00"),
+        ([1, 9, 17], ""),
+        ([9, 9], ""),
+        ([], ""),
+    ],
+)
+def test_a_habit_has_a_time_of_the_day(hours: list[int], told: str) -> None:
+    assert when([datetime(2026, 11, 10, hour) for hour in hours]) == (f", mostly from {told}" if told else "")
 
 
 def test_the_command_line(tmp_path: Path) -> None:

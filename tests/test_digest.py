@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from command import run
-from making import answer, jsonl, reply, result, use
+from making import answer, jsonl, reply, result, told, use, user
 
 import reread
 from reread.render.digest_text import digest_html, digest_markdown
@@ -59,6 +59,15 @@ def test_its_cost_is_that_of_usage(made: Digest) -> None:
     assert made.cost_usd == pytest.approx(float(counted.totals.cost_usd or 0))
     costs = {row["project"]: float(row.usage.cost_usd or 0) for row in counted.rows}
     assert {one.project: pytest.approx(one.cost_usd) for one in made.projects} == costs
+
+
+def test_only_what_a_person_asked_is_a_prompt(tmp_path: Path) -> None:
+    said = ["Do it", "<command-name>/clear</command-name>", "<local-command-stdout>ok</local-command-stdout>", "More"]
+    file = tmp_path / "projects" / "-work" / "5e551017-0000-4000-8000-000000000001.jsonl"
+    file.parent.mkdir(parents=True)
+    file.write_bytes(jsonl(*told(*map(user, said), reply("Done."))))
+    (project,) = reread.digest(since="2000", root=tmp_path).projects
+    assert project.sessions[0].prompts == ["Do it", "More"]
 
 
 def test_only_what_was_done_in_the_period_counts(made: Digest) -> None:
