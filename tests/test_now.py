@@ -295,6 +295,15 @@ def test_a_watch_follows_what_is_written(machines: Any) -> None:
     assert shorter.context_tokens != then.context_tokens
 
 
+def test_all_folders_are_searched_unless_it_is_known_what_was_touched(machines: Any) -> None:
+    machine = machines()
+    machine.write(28)
+    watch = NowWatch(machine.config)
+    assert len(watch.update()) == 1
+    machine.transcript.with_name("other.jsonl").write_text(machine.transcript.read_text())
+    assert [len(watch.update(touched)) for touched in (set(), None, set())] == [1, 2, 2]
+
+
 @pytest.mark.parametrize("ages", [(1,), (1, 30), (1, 58, 62), (1, 300)])
 def test_an_hour_costs_what_the_last_one_did(tmp_path: Path, ages: tuple[int, ...]) -> None:
     """`ages` are those of responses in minutes; a session is not taken to go on as in its first five."""
