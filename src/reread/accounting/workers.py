@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -18,7 +17,7 @@ from reread.disk.cache import FileState
 from reread.disk.derived_cache import DerivedValue, ReadAt, encoded
 from reread.disk.states import one_moment
 from reread.disk.transcript_file import open_transcript
-from reread.storage.bucket import has_connected
+from reread.storage.byte_store import has_connected
 from reread.storage.read_at_file import ReadAtFile
 from reread.storage.safe_open import status_of
 
@@ -93,6 +92,8 @@ class _Worker:
     def stop(self) -> None:
         """Stop the process if it is still running."""
         self.pipe.close()
+        import signal  # loaded late: few workers are ended
+
         os.kill(self.process, signal.SIGKILL)
         os.waitpid(self.process, 0)
 

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
-from click.shell_completion import CompletionItem
 
 from reread.base.paths import SAMPLES
 from reread.cli._exit_codes import NOTHING_FOUND
@@ -22,6 +21,8 @@ from reread.cli._unmatched import exit_unmatched, unknown_projects
 from reread.errors import Misuse, NotFound, RereadError
 
 if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
     from reread.catalog.header import Header
     from reread.render.selection import Selection
     from reread.session.session import Session
@@ -33,6 +34,13 @@ ONLY = ("prompts", "answers", "text", "tools")
 """The values of --only; `render.selection` knows the same words."""
 MAX_COMPLETIONS = 50
 """How many session ids shell completion offers."""
+
+
+def _item(value: str, **about: Any) -> CompletionItem:
+    """Return what completion offers."""
+    from click.shell_completion import CompletionItem  # loaded late: only completion needs it
+
+    return CompletionItem(value, **about)
 
 
 class Name(click.ParamType):  # pyright: ignore[reportMissingTypeArgument]  # generic from click 8.3 on
@@ -70,11 +78,11 @@ class SessionName(Name):
         known = (header for header in _known_sessions(ctx) if self._prompts_only or not header.prompts_only)
         matching = (header for header in known if header.id.startswith(incomplete))
         ids = [
-            CompletionItem(header.id, help=safe(" ".join(header.title.split()))[:60])
+            _item(header.id, help=safe(" ".join(header.title.split()))[:60])
             for header in islice(matching, MAX_COMPLETIONS)
         ]
-        latest = [CompletionItem(LATEST, help="the newest session")] if LATEST.startswith(incomplete) else []
-        return [*latest, *ids, CompletionItem(incomplete, type="file")]
+        latest = [_item(LATEST, help="the newest session")] if LATEST.startswith(incomplete) else []
+        return [*latest, *ids, _item(incomplete, type="file")]
 
 
 SESSION = SessionName()
@@ -115,8 +123,8 @@ class ProjectName(Name):
 
         projects = dict.fromkeys(header.project for header in _known_sessions(ctx))
         names = dict.fromkeys(map(path_name, projects))
-        found = [CompletionItem(safe(name)) for name in names if name.startswith(incomplete)]
-        return [*found[:MAX_COMPLETIONS], CompletionItem(incomplete, type="dir")]
+        found = [_item(safe(name)) for name in names if name.startswith(incomplete)]
+        return [*found[:MAX_COMPLETIONS], _item(incomplete, type="dir")]
 
 
 PROJECT = ProjectName()
@@ -130,7 +138,7 @@ class ToolName(Name):
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
         from reread.tools import tool_names
 
-        return [CompletionItem(name) for name in tool_names() if name.lower().startswith(incomplete.lower())]
+        return [_item(name) for name in tool_names() if name.lower().startswith(incomplete.lower())]
 
 
 TOOL = ToolName()
@@ -146,7 +154,7 @@ class ModelPattern(Name):
 
         models = list(current_prices(None).table.models)
         families = dict.fromkeys(word for model in models for word in model.split("-")[1:] if word.isalpha())
-        return [CompletionItem(name) for name in (*families, *models) if name.startswith(incomplete)]
+        return [_item(name) for name in (*families, *models) if name.startswith(incomplete)]
 
 
 MODEL = ModelPattern()
@@ -183,7 +191,7 @@ class GroupNames(click.ParamType):  # pyright: ignore[reportMissingTypeArgument]
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
         groups: tuple[str, ...] = (*importlib.import_module(self._module).GROUPS, *self._more)
         before, comma, last = incomplete.rpartition(",")
-        return [CompletionItem(f"{before}{comma}{name}") for name in groups if name.startswith(last)]
+        return [_item(f"{before}{comma}{name}") for name in groups if name.startswith(last)]
 
 
 USAGE_GROUPS = GroupNames("reread.accounting.group_by", "cache")

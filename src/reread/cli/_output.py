@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import os
-import shutil
 import sys
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -16,8 +15,8 @@ import click
 ITEMS_PER_WRITE = 256
 NO_PAGER = "reread.no_pager"
 """The key in a context's `meta` that is set by --no-pager."""
-MIN_WIDTH = 40
-"""Tables are not made narrower than this."""
+MIN_WIDTH, USUAL_WIDTH = 40, 80
+"""Tables are not made narrower than the first; the second is the width of a terminal that does not tell its own."""
 
 
 class PrintableStream(TextIOWrapper):
@@ -133,9 +132,13 @@ def pages_output() -> bool:
 
 def terminal_width() -> int | None:
     """Return the width of the terminal, or of COLUMNS; None if the output goes elsewhere."""
-    if not sys.stdout.isatty() and not os.environ.get("COLUMNS", "").isdigit():
+    asked = os.environ.get("COLUMNS", "")
+    if not sys.stdout.isatty() and not asked.isdigit():
         return None
-    return max(MIN_WIDTH, shutil.get_terminal_size().columns)
+    columns = int(asked) if asked.isdecimal() and len(asked) < 10 else 0
+    with suppress(OSError):
+        columns = columns or os.get_terminal_size(sys.stdout.fileno()).columns
+    return max(MIN_WIDTH, columns or USUAL_WIDTH)  # as shutil does, which loads every compressor
 
 
 @contextmanager

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
 
 from reread.accounting.billing import charges_of
 from reread.accounting.prices import Prices, parse_model_id
 from reread.model.conversation import Agent, Compaction, Conversation, Message, Turn
-from reread.session.context_parts import Context, context_at, find_agent
+
+if TYPE_CHECKING:
+    from reread.session.context_parts import Context
 
 USUAL, LARGE = 200_000, 1_000_000
 """The windows of most models: a prompt beyond the usual one, or an automatic compaction, tells which it was."""
@@ -66,6 +68,8 @@ class ContextFills(list[ContextFill]):
 
         `agent` is the id of an agent, or how it begins; turns and requests are then the agent's.
         """
+        from reread.session.context_parts import context_at, find_agent  # loaded late: most views need no context
+
         thread = self._conversation if agent is None else find_agent(self._agents, agent)
         return context_at(thread, turn=turn, request=request, agent=thread.id if isinstance(thread, Agent) else None)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
-import shutil
+import stat
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
@@ -32,7 +32,7 @@ def write_atomic(path: Path, pieces: Iterable[bytes], *, sync: bool = False, mod
         if os.path.exists(target):
             if not os.access(target, os.W_OK):
                 raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
-            shutil.copymode(target, temporary)
+            temporary.chmod(stat.S_IMODE(target.stat().st_mode))
         temporary.replace(target)
     except BaseException:
         temporary.unlink(missing_ok=True)

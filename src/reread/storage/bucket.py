@@ -10,7 +10,6 @@ import errno
 import importlib
 import os
 import re
-import sys
 import time
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
@@ -239,11 +238,6 @@ class BucketStore:
             if is_missing:
                 raise FileNotFoundError(errno.ENOENT, "there is no such object", self.location(name)) from error
             raise StoreError(getattr(error, "errno", None) or errno.EIO, str(error), self.location(name)) from error
-
-
-def has_connected() -> bool:
-    """True if this process has threads of pyarrow's clients, which a forked process would lack."""
-    return "pyarrow._s3fs" in sys.modules
 
 
 def _pyarrow_fs() -> tuple[Any, type[Exception]]:

@@ -6,6 +6,7 @@ at once has the bytes of one of them.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple, Protocol
 
@@ -68,3 +69,8 @@ class ByteStore(Protocol):
     def close(self) -> None:
         """Let go of what is open."""
         ...
+
+
+def has_connected() -> bool:
+    """True if this process has threads of pyarrow's clients, which a forked process would lack."""
+    return "pyarrow._s3fs" in sys.modules
