@@ -147,7 +147,15 @@ def test_importing_the_library_loads_little() -> None:
         (f"check {SAMPLES}", {"rich", "tantivy", "reread.reports.secrets_report"}),
         (
             "--demo usage --json",
-            {"rich", "tantivy", "socket", "reread.session", "reread.model", "reread.records.decode"},
+            {
+                "rich",
+                "tantivy",
+                "socket",
+                "reread.storage.bucket",
+                "reread.session",
+                "reread.model",
+                "reread.records.decode",
+            },
         ),
     ],
 )
