@@ -96,7 +96,7 @@ def test_ten_hits_are_told_and_fixed_text_is_no_filter(tmp_path: Path) -> None:
     for n in range(12):
         write_session(tmp_path, f"{PAST[:-2]}{n:02}", user(f"say tool:bash in session {n}"))
     with closing(SearchProcesses()) as processes:
-        for query, options in (("session", {}), ("tool:bash", {"fixed": True}), ("tool:b.sh", {"regex": True})):
+        for query, options in (("session", {}), (":", {"fixed": True}), (":b.sh", {"regex": True})):
             text = answers.search_answer(query, roots=[tmp_path], processes=processes, **options)
             assert len(re.findall(r"^reread://session/", text, re.MULTILINE)) == 10, query
 

@@ -383,7 +383,7 @@ class _OpenSession:
                 when = message.timestamp
                 if when is not None and clock - when > HOUR:
                     break
-                cost = message.usage.cost_usd if when is not None and message.kind == "response" else None
+                cost = message.usage.cost_usd if message.kind == "response" else None
                 if when is not None and cost:
                     yield when.timestamp(), float(cost)
 
