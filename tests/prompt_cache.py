@@ -73,7 +73,7 @@ class Client:
             "tools": [{"name": name, "description": padding} for name in tools.split()],
             "system": [{"type": "text", "text": system.ljust(length)}],
         }
-        name = f"{tools} {system}"
+        name = f"{tools} {size} {system}"
         self.records.append({"type": "api-request-shape", "shapeHash": name, "shape": shape})
         for content, size, _ in self.messages:
             message = {"role": "user", "content": [{"type": "text", "text": content.ljust(size)}]}

@@ -197,6 +197,12 @@ def other_tools(client: Client) -> None:
     client.prompt()
 
 
+def other_description(client: Client) -> None:
+    client.shape = [("tools", 9_500), ("system", 6_000)]
+    client.cache.expires.clear()
+    client.prompt()
+
+
 def other_system(client: Client) -> None:
     client.shape = [("tools", 9_000), ("another system", 6_000)]
     client.prompt()
@@ -242,6 +248,7 @@ LATE = "message 5 of 5 changed"
         (switch_model_after, "model_changed", "requests", "model switched from opus-4-5 to sonnet-4-5"),
         (resume_with_other_memory, "resume", "requests", "resumed"),
         (other_tools, "tools_changed", "requests", "tools changed: +more"),
+        (other_description, "tools_changed", "requests", "tools changed: tools"),
         (other_system, "system_changed", "requests", "system prompt changed"),
         (other_message, "messages_changed", "requests", "message 2 of 5 changed"),
         (switch_model, "model_changed", "requests", "model switched from opus-4-5 to sonnet-4-5"),
@@ -263,6 +270,18 @@ def test_the_difference_of_two_requests_tells_the_cause(
     client.respond()
     (found,) = client.opened().cache_breaks
     assert (found.cause, found.evidence, found.detail) == (cause, evidence, detail)
+
+
+@pytest.mark.parametrize("noted", [(True, False), (False, True)])
+def test_one_request_alone_tells_no_cause(noted: tuple[bool, bool]) -> None:
+    client = Client()
+    client.prompt()
+    for is_noted, calls in zip(noted, ([20_000], []), strict=True):
+        if is_noted:
+            client.note_request()
+        client.respond(*calls, requestRef=None if is_noted else "another")
+        client.cache.expires.clear()
+    assert [(found.cause, found.evidence) for found in client.opened().cache_breaks] == [("unknown", "none")]
 
 
 def test_an_hour_that_was_paid_for_explains_nothing_before_it_is_over() -> None:
