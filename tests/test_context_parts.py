@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from command import run
-from making import read, reply, system, user
+from making import attachment, read, reply, system, user
 from requested import RequestedSession, conversation, text_of
 
 import reread
@@ -118,6 +118,14 @@ def test_an_estimate_begins_after_the_last_compaction(boundary: str, told_all: b
     found = read(*said, reply("done", id="m2", usage={"input_tokens": 2000})).context()
     prompt = next(part.bytes for part in found.parts if part.kind == "prompt")
     assert (prompt > len(old)) is told_all and found.estimate
+
+
+def test_an_estimate_counts_what_is_attached() -> None:
+    attached = [attachment(type, {"content": "x" * 400}) for type in ("hook_success", "todo_reminder", "skill_listing")]
+    said = [user("go"), *attached, attachment("prompt_snapshot", {"content": "x" * 400})]
+    parts = read(*said, reply("done", id="m1", usage={"input_tokens": 2000})).context().parts
+    found = {(part.kind, part.name) for part in parts if part.bytes > 400}
+    assert found == {("hook", ""), ("reminder", "todo_reminder"), ("skills", "")}
 
 
 def test_a_place_that_is_not_there_is_named() -> None:

@@ -58,8 +58,7 @@ def _pages(passages: Iterable[Passage], room: int) -> Iterator[list[str]]:
             page += needed
             size += _size(needed)
             heading = ""
-    if page:
-        yield page
+    yield page
 
 
 def _size(lines: Iterable[str]) -> int:
