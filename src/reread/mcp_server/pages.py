@@ -38,8 +38,8 @@ def answer(head: str, passages: Iterable[Passage], *, tokens: int = TOKENS, page
     for number, lines in enumerate(pages, 1):  # noqa: B007
         if number == page:
             break
-    if number < page and page > 1:
-        raise Misuse(f"No page {page}; this answer has {plural(max(number, 1), 'page')}.")
+    if number < page:
+        raise Misuse(f"No page {page}; this answer has {plural(number, 'page')}.")
     more = [f"There is more: ask again with page={page + 1}."] if next(pages, None) is not None else []
     return "\n".join([head, *([NOTE, "", *lines, ""] if lines else []), *more]).rstrip()
 
