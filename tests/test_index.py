@@ -46,6 +46,7 @@ from reread.index.documents import is_own_call
 from reread.index.find import DAMAGED, NEWEST, RELEVANCE, find
 from reread.index.hits import Hit
 from reread.index.search_process import Searcher, SearchRequest
+from reread.index.store import BrokenIndex, IndexReader
 from reread.index.update import refresh
 from reread.render.search_results import read_command
 from reread.storage.lock import lock
@@ -482,6 +483,19 @@ def test_a_broken_index_is_built_anew(root: Path, breakage: str) -> None:
     assert len(hits(root, "needle")) == 1
     write(root, user("needle"), name="b")
     assert len(hits(root, "needle")) == 2
+
+
+def test_a_byte_that_was_flipped_is_noticed(root: Path) -> None:
+    write(root, user("needle"))
+    assert len(hits(root, "needle")) == 1
+    IndexReader(index_folder())
+    file = max(index_folder().glob("*.store"), key=lambda path: path.stat().st_size)
+    data = bytearray(file.read_bytes())
+    data[len(data) // 2] ^= 1
+    replace_bytes(file, bytes(data))
+    with pytest.raises(BrokenIndex, match="is not as it was written"):
+        IndexReader(index_folder())
+    assert len(hits(root, "needle")) == 1
 
 
 def test_a_searcher_notices_damage_to_the_index_that_it_has_open(root: Path) -> None:

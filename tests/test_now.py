@@ -320,6 +320,18 @@ def test_an_hour_costs_what_the_last_one_did(tmp_path: Path, ages: tuple[int, ..
     assert one.cost_per_hour_usd == pytest.approx(hour * 60 / max(5, min(60, ages[-1])), rel=0.03, abs=0.006)
 
 
+def test_what_has_no_price_has_none_for_an_hour(tmp_path: Path) -> None:
+    client = Client()
+    client.model = "nobody-knows"
+    client.now = datetime.now(UTC) - timedelta(minutes=1)
+    client.respond(wait=0)
+    file = tmp_path / "projects" / "-work" / f"{SESSION}.jsonl"
+    file.parent.mkdir(parents=True)
+    file.write_bytes(jsonl(*client.records))
+    (one,) = reread.now(root=tmp_path)
+    assert (one.cost_usd, one.cost_per_hour_usd) == (None, None)
+
+
 def test_of_kept_sessions_there_are_the_newest_states(
     machines: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

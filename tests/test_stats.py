@@ -183,6 +183,15 @@ def test_failures_have_kinds(message: str, kind: str) -> None:
     assert failure_kind(reread.open(jsonl(*records)).calls[0]) == kind
 
 
+def test_calls_are_counted_by_their_state(tmp_path: Path) -> None:
+    denied = "The user doesn't want to proceed with this tool use. The tool use was rejected"
+    said = {"a": ("ok", False), "b": ("Exit code 1", True), "c": (denied, True), "d": (denied, True), "e": ("no", True)}
+    uses = [reply(*(use(id, command=id) for id in said), id="m1")]
+    ended = [answer(result(id, text, is_error=bad)) for id, (text, bad) in said.items()]
+    totals = stats(write(tmp_path, jsonl(*told(user("Go."), *uses, *ended)))).totals
+    assert (totals.calls, totals.failed, totals.denied, totals.interrupted) == (5, 2, 2, 0)
+
+
 def test_turns_add_to_the_context_and_compactions_take_away(tmp_path: Path) -> None:
     figures = {"trigger": "auto", "preTokens": 80_000, "postTokens": 12_000}
     sizes = [30_000, 50_000, 80_000]
