@@ -22,9 +22,10 @@ from reread.errors import Misuse, Unreadable, Unwritable
 from reread.session.session import threads_of
 from reread.storage import bucket_mirror as mirror
 from reread.storage import kept_bucket, kept_manifest
-from reread.storage.bucket import FOLDER_MARK, BucketStore
+from reread.storage.bucket import FOLDER_MARK, BucketStore, store_at
 from reread.storage.byte_store import ObjectState, StoreError
 from reread.storage.frames import FRAME_SIZE
+from reread.storage.services import BY_SCHEME
 
 REAL = Path(os.environ.get("REREAD_REAL_CLIENT", Path(__file__).parent / "real"))
 SAMPLES = Path(reread.__file__).parent / "samples"
@@ -134,7 +135,8 @@ def test_a_large_session_has_many_objects_and_one_body_of_it_fetches_little(
 def test_a_service_without_folders_gets_a_mark_for_each_machine(
     bucket: FolderBucket, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    use_folder(monkeypatch, bucket.top.parent, lists_folders=False)
+    monkeypatch.setitem(BY_SCHEME, "s3", BY_SCHEME["s3"]._replace(lists_folders=False))
+    store_at.cache_clear()
     reread.keep(first(bucket.sources), to=bucket.url)
     [mark] = [key for key in bucket.objects() if key.endswith(FOLDER_MARK)]
     assert mark == f"sessions/machines/laptop{FOLDER_MARK}"
