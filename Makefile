@@ -54,7 +54,7 @@ test-engines: $(VENV)/.tested-with
 	@command -v npm >/dev/null && npm install --silent --prefix build/azurite azurite || echo "No npm here: the tests with Azure will be skipped."
 	@command -v java >/dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && \
 	  apt-get update -qq && apt-get install -y -qq default-jre-headless; } || echo "No Java here: the tests with Spark will be skipped."
-	$(OTHER_PYTEST) tests_engines --timeout 600
+	$(OTHER_PYTEST) tests_engines --timeout 600 -o faulthandler_timeout=2000
 
 # Other programs go into an environment of their own for each target, so that none changes what `make test` runs with.
 comma := ,

@@ -1,8 +1,10 @@
 """The machines of a team for tests: their sessions, which overlap, and what each of them writes to a bucket."""
 
 import hashlib
+import json
 import random
 import re
+import zlib
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -11,6 +13,7 @@ import msgspec
 import pyarrow.parquet
 from making import answer, jsonl, reply, result, told, use, user
 
+import reread
 from reread.catalog.team_settings import TeamSettings
 from reread.dataset.figures import RowMask
 from reread.dataset.manifest import newest_manifest
@@ -82,6 +85,30 @@ def session(n: int, turns: int, *, year: int = 2026, words: bool = False) -> lis
     return told(*out)
 
 
+STRUCTURE = ("type", "subtype", "role", "timestamp", "name")
+SAMPLES = Path(reread.__file__).parent / "samples" / "projects"
+
+
+def planted(value: Any, name: str = "") -> Any:
+    """A value of JSON with a word in each of its texts, but for those that say what kind of record it is."""
+    if isinstance(value, dict):
+        return {planted(key) if "/" in key else key: planted(inner, key) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [planted(inner, name) for inner in value]
+    if not isinstance(value, str) or name in STRUCTURE:
+        return value
+    return f"{value} {WORDS[zlib.crc32(value.encode()) % len(WORDS)]}"
+
+
+def plant_samples(root: Path) -> None:
+    """Give a machine the samples, with words in every field that their records and the files beside them have."""
+    for path in (*SAMPLES.rglob("*.json"), *SAMPLES.rglob("*.jsonl")):
+        project, *below = path.relative_to(SAMPLES).parts
+        target = root.joinpath("projects", planted(project), *below)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(jsonl(*(planted(json.loads(line)) for line in path.read_bytes().splitlines())))
+
+
 class Machine:
     """One machine of the team, with the sessions that it has."""
 
@@ -93,11 +120,25 @@ class Machine:
         )
         project = self.root / "projects" / f"-home-{WORDS[n] if words else 'shop'}"
         project.mkdir(parents=True)
+        if words and n == 0:
+            plant_samples(self.root)
         for number in (3 * n, 3 * n + 1, 3 * n + 2, 3 * n + 3, 3 * n + 4):  # two of them are the next machine's, too
             year = 2031 if n == 4 and number == 3 * n + 2 else 2026  # a wrong clock
             # the copy that the next machine has was made before the session ended
             turns = 4 + number % 7 if number < 3 * n + 3 else 3
             (project / f"{uuid('s', number)}.jsonl").write_bytes(jsonl(*session(number, turns, year=year, words=words)))
+
+    @property
+    def variables(self) -> dict[str, str]:
+        """The environment in which `reread` runs on it."""
+        return {
+            "REREAD_MACHINE": self.name,
+            "REREAD_PERSON": self.settings.person or "",
+            "REREAD_TEAM": self.settings.name or "",
+            "REREAD_TEAM_KEY": KEY,
+            "REREAD_CACHE": f"{self.root}-cache",
+            "REREAD_HOME": f"{self.root}-home",
+        }
 
     def write(self, bucket: str | Path, *, figures: bool = True) -> None:
         """Write the tables of this machine."""

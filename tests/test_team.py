@@ -18,6 +18,7 @@ from making import jsonl, told
 from team_machines import KEY, WORDS, Machine, as_written_by_02, session, uuid, write_all
 
 import reread
+from reread.dataset import team_writers
 from reread.dataset.figures import FIGURES, KEEP, LEFT_OUT, RULES, RowMask
 from reread.dataset.manifest import TablesManifest, newest_manifest
 from reread.dataset.schema import BOOLEAN, FLOAT, INTEGER, PARTITIONS, TABLES
@@ -314,6 +315,39 @@ def test_a_forged_machine_changes_nothing_silently(tmp_path: Path) -> None:
         report = reread.team(bucket).usage(by="person", tz="UTC")
         assert "eve-9" in report.refused, change
         assert_equal(report.totals, wanted)
+
+
+def test_a_file_has_to_be_what_its_manifest_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    machines, bucket = [Machine(tmp_path, n) for n in range(5)], tmp_path / "bucket"
+    write_all(machines, bucket)
+    wanted = own_figures(machines)
+    path = min((bucket / "usage" / "machine=ann-0").rglob("*.parquet"))
+    data, manifest = path.read_bytes(), bucket / "_reread" / "ann-0" / "000000001.json"
+    said = json.loads(manifest.read_bytes())
+
+    def reason() -> str:
+        """Why a file is left out; everybody else is still counted."""
+        report = reread.team(bucket).usage(tz="UTC")
+        assert report.totals["responses"] > 0 and report.machines == 5 and report.refused.keys() <= {"ann-0"}
+        return " ".join(report.refused.get("ann-0", []))
+
+    path.write_bytes(data[:-8] + b"\0" + data[-7:])
+    assert "was changed after it was written" in reason()
+    path.write_bytes(data)
+    rows = [{**part, "rows": {"usage": part["rows"]["usage"] + 1}} for part in said["usage"]]
+    manifest.write_bytes(json.dumps(said | {"usage": rows}).encode())
+    assert "has other rows than its manifest says" in reason()
+    manifest.write_bytes(json.dumps(said).encode())
+    for name in ("LARGEST_FILE", "LARGEST_RAW", "MOST_ROWS", "MOST_GROUPS"):
+        with monkeypatch.context() as patch:
+            patch.setattr(team_writers, name, 0)
+            refused = reread.team(bucket).usage(tz="UTC").refused
+            assert "ann-0" in refused and all("is too large" in reasons[0] for reasons in refused.values())
+    path.unlink()
+    assert "is missing" in reason()
+    machines[0].write(bucket)
+    assert reason() == "", "the machine writes it again"
+    assert_equal(reread.team(bucket).usage(tz="UTC").totals, wanted)
 
 
 def test_rows_that_do_not_count_are_said(tmp_path: Path) -> None:

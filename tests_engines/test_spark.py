@@ -147,7 +147,7 @@ def test_filters_are_pushed_down_and_change_nothing(spark: Any, sources: Path) -
     old = datetime.datetime(2001, 1, 1).timestamp()
     for path in sources.rglob("*.jsonl"):
         os.utime(path, (old, old))
-    assert found.count() == 0, "a file that was not modified since is not opened"
+    assert found.count() == len(wanted), "a copy may have lost its time; its records have not"
 
 
 @pytest.mark.parametrize(
