@@ -370,7 +370,8 @@ def test_the_index_says_lower_bounds_and_home_folders_as_the_reader_does() -> No
     figures = schema.Figures(tokens=10, cost_usd=1.5, unconfirmed_responses=1)
     row = library_schema.LibraryRow(key="k", id="k", title="t", project="/home/sam/api", figures=figures)
     text = "".join(index_html({"k": row}))
-    assert text.count("<td>≥ $1.50</td>") == 2  # of the session, and of the project
+    assert text.count("<td>$1.50</td>") == 2  # of the session, and of the project
+    assert text.count("≥") == text.count('<th scope="col">≥ Cost</th>') == text.count("Costs are lower bounds:") == 1
     assert 'title="/home/sam/api">~/api</th>' in text
 
 

@@ -1,5 +1,6 @@
 """Phone, dark theme, print and accessibility."""
 
+import json
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -140,6 +141,9 @@ PAGES: list[tuple[str, str, Callable[[Any], None] | None]] = [
     ("#/stats?open=Bash&period=All+time", ".counted-calls a", None),
     ("#/settings", "#installation", None),
     ("#/nowhere", "main h1, main p", None),
+    ("#/?branch=nowhere", "main .chip.on", None),
+    ("#/usage?from=2020-01-01&to=2020-01-31", "main button:has-text('newest')", None),
+    ("#/s/00000000-0000-4000-8000-000000000000", "main p", None),
     (f"#/s/{DEMO['letters']}", ".versions .diff", open_everything),
     (f"#/s/{DEMO['letters']}?view=timeline", ".waterfall canvas", None),
     (f"#/s/{DEMO['letters']}?panel=files&show=README.md", ".blame", press("Blame")),
@@ -179,6 +183,64 @@ def test_an_accessibility_check_finds_nothing_on_any_page(
         assert axe(page) == [], "the list beside a session"
     page.goto(urljoin(demo, "/nowhere"))
     assert axe(page) == [], "the page of the server for an unknown address"
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_an_accessibility_check_finds_nothing_without_sessions_or_in_a_team(
+    tab: Tab, serve: Callable[..., str], axe: Any, tmp_path: Path, scheme: str
+) -> None:
+    pytest.importorskip("pyarrow")
+    from team_machines import Machine, write_all
+
+    bucket = tmp_path / "bucket"
+    write_all([Machine(tmp_path, n) for n in range(6)], bucket)
+    (tmp_path / "empty").mkdir()
+    page = tab(serve("serve", "--root", tmp_path / "empty", "--team", bucket), color_scheme=scheme)
+    for address, ready in {
+        "#/": "main code",
+        "#/usage": "main h1",
+        "#/stats": "main h1",
+        "#/team": "text=Fewer than three people",
+        "#/team?quarter=2026-Q1": "main table",
+    }.items():
+        page.evaluate("address => location.hash = address", address)
+        page.locator(ready).first.wait_for()
+        assert axe(page) == [], address
+
+
+def fold(page: Any) -> None:
+    page.locator(".project-row .fold").first.click()
+
+
+BACK: list[tuple[str, str, Callable[[Any], None] | None]] = [
+    ("#/?group=project&sort=cost", ".session-row", fold),
+    ("#/?q=jitter&order=newest", ".found-text", None),
+    ("#/usage?period=All+time&by=model", ".top-sessions a", None),
+    ("#/stats?period=All+time&by=file&open=none", "table.figures", None),
+    ("#/settings", "#installation", None),
+]
+"""Pages that one leaves and returns to, what each has when it is complete, and what is done on it."""
+STATE = """
+[location.hash, Math.round(scrollY), document.querySelectorAll(".project-row .fold[aria-expanded=false]").length]
+"""
+
+
+def test_back_restores_every_list_and_report(tab: Tab, demo: str) -> None:
+    page = tab(demo, viewport={"width": 1280, "height": 420})
+    for address, ready, act in BACK:
+        page.evaluate("address => location.hash = address", address)
+        page.locator(ready).first.wait_for()
+        if act is not None:
+            act(page)
+        page.evaluate("scrollTo(0, 120)")
+        until(page, "scrollY > 0 || document.documentElement.scrollHeight <= innerHeight")
+        left = page.evaluate(STATE)
+        other = "Statistics" if "/usage" in address else "Usage"
+        page.get_by_role("link", name=other, exact=True).first.click()
+        page.get_by_role("heading", name=other, exact=True).wait_for()
+        page.go_back()
+        page.locator(ready).first.wait_for()
+        until(page, f"JSON.stringify({STATE}) === '{json.dumps(left, separators=(',', ':'))}'")
 
 
 def test_on_a_phone_the_first_message_is_high_and_the_rest_of_the_head_one_step_away(tab: Tab, demo: str) -> None:

@@ -8,7 +8,7 @@ from committing import Rig
 from .conftest import playwright, serving
 
 
-def test_a_commit_leads_to_the_turns_behind_it_and_these_to_the_session(browser: Any, tmp_path: Path) -> None:
+def test_a_commit_leads_to_the_turns_behind_it_and_these_to_the_session(browser: Any, axe: Any, tmp_path: Path) -> None:
     rig = Rig(tmp_path)
     session = rig.session()
     rig.prompt(session, "Write the <b>first</b> part")
@@ -24,6 +24,9 @@ def test_a_commit_leads_to_the_turns_behind_it_and_these_to_the_session(browser:
         review = page.locator("main.review")
         playwright.expect(review).to_contain_text("3 added lines: 2 by sessions, 1 by hand or unknown")
         playwright.expect(review.locator("blockquote")).to_have_text("Write the <b>first</b> part")
+        for scheme in ("light", "dark"):
+            page.emulate_media(color_scheme=scheme)
+            assert axe(page) == [], scheme
         review.locator(".review-turns a").click()
         playwright.expect(page).to_have_url(f"{address}#/s/{rig.id(session)}?turn=1")
         page.close()

@@ -123,9 +123,9 @@ class SessionLibrary:
         if self._counter is not None:
             self._counter.close()
 
-    def listing(self) -> library_schema.Library:
-        """Return a row for every session, newest first."""
-        self.files(REFRESH_SECONDS)
+    def listing(self, age: float = REFRESH_SECONDS) -> library_schema.Library:
+        """Return a row for every session, newest first, as they were at most so many seconds ago."""
+        self.files(age)
         with self._lock:
             entries = list(self._entries.values())
         transcripts = {entry.header.id: entry.header for entry in entries if not entry.header.captured}
@@ -151,9 +151,14 @@ class SessionLibrary:
             self.refresh()
         return self._files
 
+    @property
+    def is_watched(self) -> bool:
+        """True if the system reports what changes, because a browser listens."""
+        return self._watching is not None
+
     def watched_files(self) -> FileSet:
         """Return all files of the sessions: as the watch knows them, if there is one."""
-        return self._files if self._watching is not None else self.files(REFRESH_SECONDS)
+        return self._files if self.is_watched else self.files(REFRESH_SECONDS)
 
     def owner(self, path: str) -> str | None:
         """Return the file of the session that a file belongs to; None if it is not known."""

@@ -16,7 +16,7 @@ from reread.index.matching import folded_pattern, lowered, wanted
 from reread.index.query import is_question_word, parse_query
 from reread.index.search_process import SearchProcesses, SearchRequest
 from reread.reader import library_schema
-from reread.server.library import SessionLibrary
+from reread.server.library import REFRESH_SECONDS, SessionLibrary
 
 SMALL = 4 << 20
 """Up to this many new bytes are indexed before a search, more in the background."""
@@ -25,6 +25,8 @@ MOST = 200
 MOST_TITLES = 8
 FRESH_SECONDS = 0.3
 """How long an answer may be old: while someone types, the folders are not searched for every letter."""
+WATCHED_SECONDS = 10.0
+"""The same while the folders are watched. To search them takes twice as long as to find the words."""
 
 
 class SearchService:
@@ -59,7 +61,8 @@ class SearchService:
         if not query.strip():
             raise Misuse("Missing query parameter q; set it to the words to find.")
         limit = min(count or COUNT, MOST)
-        files, keys = self._library.files(FRESH_SECONDS), self._library.keys()
+        age = WATCHED_SECONDS if self._library.is_watched else FRESH_SECONDS
+        files, keys = self._library.files(age), self._library.keys()
         found = self._processes.search(
             SearchRequest(query, start, limit, newest, files, keys, SMALL, facets=start == 0, typing=True)
         )
@@ -67,7 +70,7 @@ class SearchService:
             self._build()
         end = start + limit
         return library_schema.LibrarySearch(
-            titles=self._titles(query) if start == 0 else [],
+            titles=self._titles(query, age) if start == 0 else [],
             sessions=[_session(group) for group in group_by_session(found.hits).values()],
             total=found.total,
             with_all=found.with_all,
@@ -78,13 +81,13 @@ class SearchService:
             pending=found.pending,
         )
 
-    def _titles(self, query: str) -> list[library_schema.LibraryRow]:
+    def _titles(self, query: str, age: float) -> list[library_schema.LibraryRow]:
         """Return the sessions whose title, project or id has most of the words of a query, all of them first."""
         leaves = list(wanted(parse_query(query)))
         counting = [leaf for leaf in leaves if not is_question_word(leaf)] or leaves
         patterns = [folded_pattern(leaf, inside=True) for leaf in counting]
         found: list[tuple[int, library_schema.LibraryRow]] = []
-        for row in self._library.listing().sessions if patterns else ():
+        for row in self._library.listing(max(age, REFRESH_SECONDS)).sessions if patterns else ():
             name = lowered(f"{row.title}\n{row.project}\n{row.id}")
             count = sum(pattern.search(name) is not None for pattern in patterns)
             if 2 * count > len(patterns):

@@ -7,6 +7,8 @@ import type { Library, LibraryRow } from "./values";
 
 /** How long changed rows are gathered, in milliseconds: while sessions are counted, hundreds change in a second. */
 const GATHERED = 150;
+/** How long nothing is heard of rows that are being counted until the list is asked for again: what was counted between its answer and the start of the events was not heard of. */
+const SILENCE = 10_000;
 
 export class LibraryStore extends Store {
   library: Library | null = null;
@@ -16,6 +18,7 @@ export class LibraryStore extends Store {
   private request: Promise<void> | null = null;
   private readonly rows = new Map<string, Partial<LibraryRow>>();
   private timer = 0;
+  private silence = 0;
   private isWatched = false;
 
   constructor(private readonly source: Source) {
@@ -85,6 +88,8 @@ export class LibraryStore extends Store {
       const sessions = library.sessions.map((row) => ({ ...row, ...this.rows.get(row.key) }));
       this.library = { ...library, sessions, pending: library.pending && sessions.filter((row) => row.turns === null && !row.prompts_only).length };
       this.rows.clear();
+      clearTimeout(this.silence);
+      if (this.library.pending) this.silence = window.setTimeout(() => this.isWatched && this.reload(), SILENCE);
     }
     this.changed();
   }

@@ -231,7 +231,7 @@ function Folders({ setup }: { setup: Installation }) {
       <Setting name="reread’s own folder" note="Captured conversations, budgets, stars and notes.">
         <Paths paths={[store]} />
       </Setting>
-      <Setting name="Cache" note="What was counted and indexed. It can be deleted: it is made again.">
+      <Setting name="Cache" note="What was counted and indexed. It can be deleted; reread rebuilds it.">
         <Paths paths={[cache]} />
       </Setting>
       <Setting name="Version">{version}</Setting>

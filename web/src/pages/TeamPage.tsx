@@ -47,7 +47,7 @@ export function TeamPage({ route }: { route: ReportRoute }) {
   const [attempt, setAttempt] = useState(0);
   const { quarter, by } = route.choices;
   const loaded = useLastReady(useAsync(`${quarter} ${by} ${attempt}`, () => (team ? team({ quarter, by }) : Promise.reject(new Error("This server has no team; start it with `reread serve --team`.")))));
-  const choose = (changes: Record<string, string | null>) => location.replace(reportHref(route, changes));
+  const choose = (changes: Record<string, string | null>) => location.assign(reportHref(route, changes));
   const figures = loaded.state === "ready" ? loaded.value : null;
   return (
     <>
@@ -72,7 +72,7 @@ function Quarter({ figures, choose }: { figures: TeamFigures; choose(changes: Re
   if (usage.withheld) {
     return (
       <Empty title="Fewer than three people">
-        <p>The figures of this quarter are of too few people to be shown.</p>
+        <p>Too few people have figures in this quarter to show them.</p>
       </Empty>
     );
   }
@@ -98,7 +98,7 @@ function Quarter({ figures, choose }: { figures: TeamFigures; choose(changes: Re
           <h2>By group</h2>
           <ChipGroup label="Group" options={figures.groups} value={figures.by} onChoose={(name) => choose({ by: name })} />
         </div>
-        <TeamTable group={figures.by} report={usage} columns={USAGE} />
+        <TeamTable title={`By ${figures.by}`} group={figures.by} report={usage} columns={USAGE} />
       </section>
       <Table title="Sessions" group="week" report={figures.sessions} columns={SESSIONS} />
       <Table title="Written to the cache again" group="cause" report={figures.cache} columns={CACHE} />
@@ -118,22 +118,23 @@ function Quarter({ figures, choose }: { figures: TeamFigures; choose(changes: Re
 }
 
 interface TableProps {
+  title: string;
   group: string;
   report: TeamReport;
   columns: Column[];
 }
 
-const Table = ({ title, ...table }: TableProps & { title: string }) =>
+const Table = (table: TableProps) =>
   table.report.rows.length > 0 && (
     <section>
-      <h2>{title}</h2>
+      <h2>{table.title}</h2>
       <TeamTable {...table} />
     </section>
   );
 
-const TeamTable = ({ group, report: { rows, totals }, columns }: TableProps) => (
+const TeamTable = ({ title, group, report: { rows, totals }, columns }: TableProps) => (
   <FigureTable<Figures>
-    label={`Figures by ${group}`}
+    label={title}
     group={group}
     figures={["People", ...columns.map(([name]) => name)]}
     rows={rows}

@@ -63,7 +63,7 @@ export function sessionsHref(row: UsageRow, group: Group, range: Range, only: Re
 function filtersOf(row: UsageRow, group: Group, [from, to]: Range, only: ReportOnly): Filters | null {
   const value = row[group];
   if (value === null || value === undefined || value === "" || value === "(no call)" || (group === "agent_type" && value === "main")) return null;
-  const filters: Filters = { ...(from ? { from } : {}), to };
+  const filters: Filters = from ? { from, to } : {};
   for (const name of REPORT_FILTERS) if (only[name]) filters[name] = name === "model" ? groupName({ model: only.model ?? "" }, "model") : only[name];
   if (group !== "tool") filters[group === "agent_type" ? "agent" : group] = group === "model" ? groupName(row, group) : String(value);
   return filters;

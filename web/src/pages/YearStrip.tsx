@@ -32,7 +32,7 @@ export function YearStrip({ counts, from, to, onChoose }: Props) {
   const slot = width / days.length;
   const at = (event: PointerEvent) => Math.max(0, Math.min(days.length - 1, Math.floor((event.clientX - (figure.current?.getBoundingClientRect().left ?? 0)) / slot)));
   const [begin, end] = dragged ? [Math.min(...dragged), Math.max(...dragged)] : [-1, -1];
-  const isChosen = (day: string, index: number) => (dragged ? index >= begin && index <= end : (from || to) && day >= (from ?? "") && (!to || day <= to));
+  const isLeftOut = (day: string, index: number) => (dragged ? index < begin || index > end : (from !== undefined && day < from) || (to !== undefined && day > to));
   const label = dragged && begin !== end ? daysName(days[begin], days[end]) : pointed === null ? "" : dayTitle(days[pointed] ?? "", counts.get(days[pointed] ?? "") ?? 0);
   return (
     <figure
@@ -59,7 +59,7 @@ export function YearStrip({ counts, from, to, onChoose }: Props) {
         {days.map((day, index) => (
           <g key={day}>
             <rect
-              className={`shade-${shade(counts.get(day) ?? 0)}${isChosen(day, index) ? " chosen" : ""}`}
+              className={`shade-${shade(counts.get(day) ?? 0)}${isLeftOut(day, index) ? " left-out" : ""}`}
               x={index * slot}
               width={Math.max(1, slot - 0.6)}
               height={HEIGHT}

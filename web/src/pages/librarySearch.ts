@@ -1,4 +1,4 @@
-/** A search over all sessions as one types: one request at a time, and answers to what was typed before are dropped. */
+/** A search over all sessions as one types: few requests at a time, and answers to what was typed before are dropped. */
 
 import { Store } from "../kit/store";
 import { toError } from "../kit/toError";
@@ -11,6 +11,9 @@ const TYPING = 150;
 const CHANGES = 100;
 /** How soon to ask again while sessions are being indexed. */
 const INDEXING = 1500;
+
+/** How many requests run at a time: what was typed last need not wait for the answer to what was typed before. */
+const MOST_RUNNING = 2;
 
 export interface Question {
   query: string;
@@ -33,7 +36,8 @@ let lastAnswer: Answer = { key: "", value: null, error: null };
 export class LibrarySearcher extends Store {
   private answer = lastAnswer;
   private question: Question | null = null;
-  private running = false;
+  private asked = false;
+  private running = 0;
   private outdated = false;
   private timer = 0;
 
@@ -55,9 +59,10 @@ export class LibrarySearcher extends Store {
     return this.question !== null && keyOf(this.question) !== this.answer.key;
   }
 
-  /** Search, unless the query is empty. */
+  /** Search, unless the query is empty; what a page is opened with is not typed, so it is searched for at once. */
   ask(question: Question): void {
-    const first = this.question === null;
+    const first = !this.asked;
+    this.asked = true;
     this.question = question.query.trim() ? question : null;
     this.schedule(first ? 0 : TYPING);
     this.changed();
@@ -84,16 +89,16 @@ export class LibrarySearcher extends Store {
   }
 
   private async search(): Promise<void> {
-    this.outdated = this.running;
     const { question } = this;
-    if (this.running || !question) return;
-    this.running = true;
+    this.outdated = this.running >= MOST_RUNNING;
+    if (this.outdated || !question) return;
+    this.running += 1;
     const key = keyOf(question);
     const answer = await this.source.searchAll(question.query.trim(), question.order, question.count).then(
       (value): Answer => ({ key, value, error: null }),
       (error: unknown): Answer => ({ key, value: null, error: toError(error) }),
     );
-    this.running = false;
+    this.running -= 1;
     if (this.question && keyOf(this.question) === key) {
       this.answer = lastAnswer = answer;
       this.changed();

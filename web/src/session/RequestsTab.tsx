@@ -35,7 +35,7 @@ function AllRequests() {
   if (loaded.state === "loading") return <p className="muted loading">Loading…</p>;
   const requests = [...loaded.value.requests, ...more];
   if (!requests.length)
-    return <p className="note">No API request is noted in this session. Claude Code notes them from version 2.1.325 on.</p>;
+    return <p className="note">No API requests are recorded in this session. Claude Code records them since version 2.1.325.</p>;
   const loadMore = () =>
     load(requests.length).then(
       (next) => setMore([...more, ...next.requests]),

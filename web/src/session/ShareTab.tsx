@@ -14,7 +14,7 @@ import { PREVIEW, sharePreview } from "./SharePreview";
 
 const LEVELS: [level: string, title: string, note: string][] = [
   ["likely", "To decide", "These may be secrets. Replace or keep each of them."],
-  ["certain", "Secrets", "They have the format of a vendor, or are texts of your own."],
+  ["certain", "Secrets", "They have a vendor’s format, or are your own texts."],
   ["personal", "Personal details", "Names, folders, hosts, mail addresses and remotes get pseudonyms."],
 ];
 const FORMAT_NAMES: Record<string, string> = { html: "Page", markdown: "Markdown", json: "JSON", jsonl: "Session file" };
