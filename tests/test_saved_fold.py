@@ -25,6 +25,7 @@ from reread.session.session import Session, threads_of
 FOUND = [*SAMPLES.rglob("*.jsonl"), *(Path(__file__).parent / "real").rglob("*.jsonl")]
 FILES = sorted(path for path in FOUND if path.stat().st_size)
 COMPUTED = {
+    "_kept",
     "_limits",
     "_leads",
     "_turns",
