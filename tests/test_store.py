@@ -22,7 +22,7 @@ from reread.catalog import config
 from reread.catalog.headers import read_header
 from reread.catalog.store import Store, companions
 from reread.catalog.stored_conversation import StoredConversation
-from reread.catalog.stored_line import RunMarker, StoredLine, decode_line, line_type
+from reread.catalog.stored_line import LineType, RunMarker, StoredLine, decode_line, line_type
 from reread.disk.filenames import MAX_LENGTH, filename_for, id_from_filename
 from reread.errors import Unwritable
 from reread.recording.player import find_recording
@@ -204,6 +204,10 @@ class TestLines:
     def test_damaged_lines_never_raise(self, data: bytes) -> None:
         assert decode_line(data) is None or isinstance(decode_line(data), StoredLine | RunMarker)
         assert line_type(data) is None or json.loads(data) is not None
+
+    @pytest.mark.parametrize("value", [b'"x"', b'"\\ud800"', b"1" + b"0" * 400, b"1e999"])
+    def test_have_a_type_whatever_msgspec_thinks_of_their_values(self, value: bytes) -> None:
+        assert line_type(b'{"type":"system","subtype":"init","a":%b}' % value) == LineType("system")
 
     @pytest.mark.parametrize("conversation", [b"c", b"\\ud800"], ids=["fast", "lenient"])
     def test_that_are_not_utf8_are_damaged(self, conversation: bytes) -> None:

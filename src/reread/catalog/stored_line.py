@@ -125,7 +125,7 @@ def line_type(raw: bytes) -> LineType | None:
         value: dict[str, Any] = _strict.decode(text)
     except (ValueError, RecursionError):
         return None
-    return LineType(value.get("type"), value.get("subtype"))
+    return LineType(value.get("type"))
 
 
 class LineEncoder:
