@@ -5,8 +5,10 @@ import os
 import random
 import signal
 import sys
+import threading
 import time
 from collections import defaultdict
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -18,6 +20,7 @@ import reread
 from reread.archive.verify import KeptEntry
 from reread.errors import Unreadable, Unwritable
 from reread.storage import bucket_mirror as mirror
+from reread.storage.bucket import BucketStore
 
 
 @pytest.fixture(autouse=True)
@@ -128,6 +131,20 @@ def test_the_reader_serves_a_bucket(bucket: Bucket) -> None:
             server.communicate(timeout=150)
     assert "Make the time axis readable" in listing
     assert bucket.objects() == before
+
+
+def test_a_server_that_takes_its_time_is_waited_for(bucket: Bucket, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Slow(BaseHTTPRequestHandler):
+        def do_HEAD(self) -> None:
+            time.sleep(4)  # longer than pyarrow waits by itself
+            self.send_response(200)
+            self.end_headers()
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Slow) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{server.server_port}")
+        BucketStore("s3://slow-bucket/x").require()
+        server.shutdown()
 
 
 def test_what_is_wrong_is_said(bucket: Bucket, monkeypatch: pytest.MonkeyPatch) -> None:

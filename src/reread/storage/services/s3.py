@@ -8,7 +8,7 @@ import re
 from typing import Any
 
 from reread.errors import Misuse
-from reread.storage.services.service import ATTEMPTS, CONNECT_SECONDS, Service
+from reread.storage.services.service import ANSWER_SECONDS, ATTEMPTS, CONNECT_SECONDS, Service
 
 ENDPOINT = "AWS_ENDPOINT_URL"
 
@@ -27,7 +27,13 @@ def _connect(fs: Any, bucket: str) -> Any:
     else:
         options["region"] = fs.resolve_s3_region(bucket)
     retries = fs.AwsStandardS3RetryStrategy(max_attempts=ATTEMPTS)
-    return fs.S3FileSystem(**options, connect_timeout=CONNECT_SECONDS, retry_strategy=retries, background_writes=False)
+    return fs.S3FileSystem(
+        **options,
+        connect_timeout=CONNECT_SECONDS,
+        request_timeout=ANSWER_SECONDS,
+        retry_strategy=retries,
+        background_writes=False,
+    )
 
 
 S3 = Service(

@@ -7,6 +7,8 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 CONNECT_SECONDS = 5.0
+ANSWER_SECONDS = 60.0
+"""How long a server may say nothing before a request is given up."""
 ATTEMPTS = 3
 """How often a request is tried."""
 
