@@ -38,6 +38,7 @@ import reread
 from reread.model.compaction_linker import compaction_of
 from reread.model.fold import DEEPEST
 from reread.model.parts import CompactionPoint, message_parts
+from reread.records import dialects
 from reread.session.changes import change_of
 from reread.session.session import Session, threads_of
 
@@ -493,6 +494,16 @@ class TestAgents:
         assert session.calls[0].agent is agent
         assert (texts(agent), [call.id for call in agent.calls]) == (["look", "found"], ["n1"])
         assert fates(session)[2:] == ["agent", "agent"]
+
+    def test_linking_a_retold_agent_loads_no_plugins(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        asked = {"type": "user", "message": {"role": "user", "content": "look"}, "uuid": "p1"}
+        session = read(
+            user("go"),
+            reply(use("t1", "Task", prompt="look")),
+            progress("agent_progress", {"agentId": "ag", "message": asked}, parentToolUseID="t1"),
+        )
+        monkeypatch.setattr(dialects, "plugins", lambda: pytest.fail("a message without a session id was translated"))
+        assert session.calls[0].agent is session.agents["ag"]
 
     @pytest.mark.parametrize("odd", [{"version": 5}, {"slug": "\ud83d"}, {"isMeta": "no"}])
     def test_an_odd_progress_record_retells_its_agent_too(self, odd: Object) -> None:

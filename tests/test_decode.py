@@ -11,7 +11,7 @@ from limits import assert_linear, within
 from making import BOM, DEEP, SESSION, Object, encode, jsonl, printed, reply, state, told, use, user
 
 import reread
-from reread.records.decode import RECENT, SHORT, Decoder, Record, Records
+from reread.records.decode import Decoder, Record
 
 A, B = told(user("first"), reply("second", {"type": "text", "text": '}{"type":"user"}'}))
 LINE_A, LINE_B = encode(A), encode(B)
@@ -26,24 +26,6 @@ def decoded(*chunks: bytes) -> list[Record]:
 def types(data: bytes) -> list[str]:
     """Return the types of the records of these bytes."""
     return [record.type for record in decoded(data)]
-
-
-def test_short_records_are_read_once_while_others_are_few() -> None:
-    data = b"".join((LINE_A, b" " * SHORT, LINE_B * (RECENT + 1)))
-    reads: list[int] = []
-    records = Records(lambda offset, length: reads.append(offset) or data[offset : offset + length])
-    records.add(1, 0, len(LINE_A) + SHORT)
-    for n in range(RECENT + 1):
-        records.add(n + 2, len(LINE_A) + SHORT + n * len(LINE_B), len(LINE_B))
-    assert [records[n].raw.strip() for n in (0, 0, 1, 1, -1)] == [LINE_A, LINE_A, LINE_B, LINE_B, LINE_B]
-    assert len(reads) == 4
-    assert len({records[n].line for n in range(1, RECENT + 2)}) == RECENT + 1
-    reads.clear()
-    assert records[1].line == 2 and reads
-    records.keep()
-    assert len(list(records)) == RECENT + 2 and len(list(records)) == len(records)
-    reads.clear()
-    assert [record.line for record in records] == list(range(1, RECENT + 3)) and not reads
 
 
 class TestRecords:

@@ -84,7 +84,7 @@ class Bodies:
         """For each record, 0 if its results were not looked at yet, else PLAINLY_DONE or SUSPECT."""
         self._written = _Recent(lambda index: _written_results(self.native(index)))
         self._results = _Recent(lambda index: RecordResults.of(self.content(index)))
-        self._diffs = _Recent(lambda index: b'"bashEditDiff"' in self.records[index].body)
+        self._diffs = _Recent(lambda index: b'"bashEditDiff"' in self.records.body(index))
 
     def keep(self) -> None:
         """Keep everything that is decoded: for work on all records of a file that is not too large."""
@@ -116,7 +116,7 @@ class Bodies:
         if index >= len(endings):
             endings.extend(bytes(index + 1 - len(endings)))
         if not endings[index]:
-            endings[index] = PLAINLY_DONE if is_plainly_done(self.records[index].body) else SUSPECT
+            endings[index] = PLAINLY_DONE if is_plainly_done(self.records.body(index)) else SUSPECT
         return endings[index] == PLAINLY_DONE
 
     @property

@@ -29,8 +29,6 @@ LONG = 4096
 """Records of so many bytes are decoded only once on the slow path, as long as they are remembered."""
 REMEMBERED = 8 << 20
 """How many bytes of such records are remembered."""
-RECENT, SHORT = 32, 8192
-"""How many of the records asked for last stay decoded, if they have no more bytes than this."""
 NATIVE_TYPES = RECORD_TYPES - dialects.stream_json.TYPES
 
 _NOT_BLANK = re.compile(rb"[^ \t\r\n]")
@@ -132,13 +130,11 @@ class Records(Sequence[Record]):
         self._lines = array("I")
         self._offsets = array("Q")
         self._lengths = array("I")
-        self._kept: dict[int, Record] = {}
-        """The short records asked for last, with what was decoded of them; all records after `keep`."""
-        self._keeps_all = False
+        self._kept: dict[int, Record] | None = None
 
     def keep(self) -> None:
         """Keep each record that is asked for, with what was decoded of it: for work that asks for all several times."""
-        self._keeps_all = True
+        self._kept = {}
 
     def add(self, line: int, offset: int, length: int) -> None:
         """Append the position of one record."""
@@ -197,19 +193,15 @@ class Records(Sequence[Record]):
     def __getitem__(self, index: int | slice) -> Record | list[Record]:
         if isinstance(index, slice):
             return [self[n] for n in range(*index.indices(len(self)))]
-        record = self._kept.get(index)
-        if record is None:
-            record = self.in_source(index)
-            if self.origin is not None:
-                record.line, record.offset, record.state = self.origin(record.line, record.offset)
-            self._keep(index, record)
+        kept = self._kept
+        if kept is not None and index in kept:
+            return kept[index]
+        record = self.in_source(index)
+        if self.origin is not None:
+            record.line, record.offset, record.state = self.origin(record.line, record.offset)
+        if kept is not None:
+            kept[index] = record
         return record
-
-    def _keep(self, index: int, record: Record) -> None:
-        if self._keeps_all or (index >= 0 and len(record.body) <= SHORT):
-            if len(self._kept) >= RECENT and not self._keeps_all:
-                self._kept = {}
-            self._kept[index] = record
 
     def in_source(self, index: int) -> Record:
         """Return a record with its position in the source."""

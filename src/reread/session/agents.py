@@ -51,12 +51,13 @@ class AgentEvidence(msgspec.Struct, eq=False):
 class AgentCalls:
     """The calls of one conversation that can have started agents."""
 
-    def __init__(self, conversation: Conversation) -> None:
+    def __init__(self, conversation: Conversation, main: Conversation) -> None:
+        """An agent in the file of the main conversation is written as that is."""
         self.conversation = conversation
         self.evidence: list[AgentEvidence] = []
         self._unanswered: list[AgentEvidence] = []
         self._read = 0
-        records = conversation.records
+        records = (main if isinstance(conversation, Agent) and conversation.path is None else conversation).records
         self._is_foreign = len(records) > 0 and records[0].dialect not in CLAUDE_CODE
 
     def update(self) -> bool:
@@ -83,7 +84,7 @@ class AgentLinker:
     def link(self, main: Conversation, agents: Mapping[str, Agent]) -> None:
         """Link each agent to its call by the best evidence in the files; without evidence it stays unlinked."""
         conversations = [main, *agents.values()]
-        self._calls = {one: self._calls.get(one) or AgentCalls(one) for one in conversations}
+        self._calls = {one: self._calls.get(one) or AgentCalls(one, main) for one in conversations}
         changed = [calls.update() for calls in self._calls.values()]
         state = (tuple(conversations), [_signs(agent) for agent in agents.values()])
         if any(changed) or (*state, _call_count(conversations, agents)) != self._state:
