@@ -41,7 +41,7 @@ programs that run it.
 | `--tool`, `--file`, `--errors` | only sessions or calls with this tool, this file, an error |
 | `--by` | group by one or several of the words in the verb's help, joined by commas |
 | `-n` | at most so many rows |
-| `--json` | one JSON document on standard output, also if nothing is found; notices go to standard error |
+| `--json` | one JSON document on standard output, even if nothing is found; notices go to standard error |
 | `-o` | write to this file, whole or not at all |
 | `--dry-run`, `-y` | only say what would be done; do not ask |"""
 DOCS = Path(__file__).parent.parent / "docs"

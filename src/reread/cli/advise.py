@@ -37,7 +37,7 @@ def advise(
     no_cache: bool,
     **options: Any,
 ) -> None:
-    """Say what to do otherwise, from what was recorded.
+    """Say what to do differently, from what was recorded.
 
     No model is asked. It names MCP servers, tools and skills that are loaded and never used, with what they cost;
     commands that keep failing; calls that are denied again and again; and habits that make the cache expire. Each has

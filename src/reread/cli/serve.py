@@ -56,8 +56,8 @@ def serve(
 ) -> None:
     """Read sessions in the browser.
 
-    Only this machine can connect, unless you use --host, and only with the token in the printed address. The server is
-    read-only. Without arguments, serves all your sessions.
+    Only this machine can connect, unless you use --host, and only with the token in the printed address. The server
+    changes no session. Without arguments, serves all your sessions.
 
     With --team, serves the figures that a team has written to a bucket with `tables --to`, and the sessions that are
     kept there or below --root, not yours. With --sign-in, a reverse proxy signs people in: it has to set the header

@@ -41,7 +41,6 @@ SETTINGS = {
     "gpg.program": "false",
     "log.showSignature": "false",
     "log.mailmap": "false",
-    "mailmap.file": os.devnull,
     "i18n.logOutputEncoding": "UTF-8",
     "gc.auto": "0",
     "maintenance.auto": "false",

@@ -1,4 +1,4 @@
-"""Advice from what sessions recorded, without a model: what to leave out, allow, mend or do otherwise."""
+"""Advice from what sessions recorded, without a model: what to leave out, allow, mend or do differently."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class AdvicePlace(msgspec.Struct, frozen=True):
 
 
 class Advice(msgspec.Struct, frozen=True):
-    """One thing to do otherwise, with its evidence."""
+    """One thing to do differently, with its evidence."""
 
     kind: AdviceKind
     subject: str
@@ -105,7 +105,7 @@ def advise(
     cache: bool = True,
     progress: Progress | None = None,
 ) -> AdviceReport:
-    """Return what sessions suggest to do otherwise, each with its evidence; no model is asked.
+    """Return what sessions suggest to do differently, each with its evidence; no model is asked.
 
     MCP servers, tools and skills that are loaded and never used; commands that keep failing; denials that repeat; cache
     breaks by habit. What the memory files of these sessions mention is left out. Without sources, look at all sessions

@@ -71,7 +71,7 @@ def _where(places: Sequence[CallPlace], keys: Mapping[str, str]) -> dict[str, An
 
 
 def library_advice(library: SessionLibrary, query: Mapping[str, str]) -> dict[str, Any]:
-    """Return what the sessions suggest to do otherwise, with the keys of the sessions that it comes from."""
+    """Return what the sessions suggest to do differently, with the keys of the sessions that it comes from."""
     options: dict[str, Any] = {name: query[name] for name in ADVICE_OPTIONS if query.get(name)}
     sources = [*library.paths, *(library.roots or [])] if library.paths else []
     value = advice_value(advise(*sources, root=None if sources else library.roots, **options))

@@ -153,7 +153,7 @@ export interface FailureRow {
   last: CountedCall;
 }
 
-/** One thing to do otherwise, and where it comes from. */
+/** One thing to do differently, and where it comes from. */
 export interface Advice {
   kind: string;
   subject: string;

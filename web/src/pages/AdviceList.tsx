@@ -1,4 +1,4 @@
-/** What the sessions suggest to do otherwise, each with its evidence. */
+/** What the sessions suggest to do differently, each with its evidence. */
 
 import { useState } from "react";
 import { useSource } from "../contexts";
@@ -20,7 +20,7 @@ export function AdviceList({ only }: { only: StatsOnly }) {
       <h2 id="advice">Advice</h2>
       {loaded.state === "loading" && <p className="muted delayed">Looking…</p>}
       {loaded.state === "failed" && <p className="note error">{loaded.error.message}</p>}
-      {loaded.state === "ready" && !loaded.value.advice.length && <p className="muted">Nothing to do otherwise in {plural(loaded.value.sessions, "session")}.</p>}
+      {loaded.state === "ready" && !loaded.value.advice.length && <p className="muted">Nothing to do differently in {plural(loaded.value.sessions, "session")}.</p>}
       {loaded.state === "ready" && (
         <ul>
           {(all ? loaded.value.advice : loaded.value.advice.slice(0, FIRST)).map((advice) => (
