@@ -39,7 +39,7 @@ from reread.storage.user_paths import cache_folder
 duckdb: Any = require("duckdb")
 parquet: Any = require("pyarrow.parquet")
 
-FORMAT = 4
+FORMAT = 5
 """Changes when cubes would be made differently."""
 FOLDER = "team"
 LEFT_OUT = b"reread.left_out"
@@ -59,9 +59,36 @@ class Cube(NamedTuple):
     figures: tuple[str, ...]
     time: str
     """The column that tells the month of a row."""
-    valid: str
-    """A condition that the figures of a row `r` meet, unless they cannot be."""
+    limits: dict[str, int]
+    """The most that a figure of a row can be, by column."""
+    rows: str
+    """A query for the rows of all files, each with its place."""
+    steps: tuple[str, ...]
+    """What finds the rows that do not count, because another one does: the table `lost` has their places.
+
+    Each step reads few columns of the view `every`: to keep all columns of a row until it is known whether it counts
+    takes twice as long.
+    """
     query: str
+    """A query that sums the rows that count, which are in the view `counted`."""
+
+    @property
+    def valid(self) -> str:
+        """A condition that a row `r` meets unless its figures cannot be."""
+        bounds = (f'r."{name}" BETWEEN 0 AND {most}' for name, most in self.limits.items())
+        return " AND ".join(
+            f"({bound})" if name in _NEVER_NULL else f'(r."{name}" IS NULL OR {bound})'
+            for name, bound in zip(self.limits, bounds, strict=True)
+        )
+
+    @property
+    def all_valid(self) -> str:
+        """An aggregate that is true if all rows are valid: cheaper than to ask each of them."""
+        return " AND ".join(
+            f'coalesce(min("{name}") >= 0 AND max("{name}") <= {most}, true)'
+            + f' AND count("{name}") = count(*)' * (name in _NEVER_NULL)
+            for name, most in self.limits.items()
+        )
 
 
 def _hidden(kind: str, name: str | None = None) -> str:
@@ -75,16 +102,7 @@ _COUNTS = ("responses", *COUNT_NAMES, "unconfirmed_responses", "cache_rewritten_
 _DOLLARS = ("cost_usd", "reported_cost_usd", "cache_rewritten_usd")
 _USAGE_COLUMNS = ", ".join(f'"{name}"' for name in ("time", "cache_break_cause", *_COUNTS, *_DOLLARS))
 _TOKEN_LIST = ", ".join(f'"{name}"' for name in COUNT_NAMES)
-_FIGURES = ", ".join(f'"{name}"' for name in (*_COUNTS, *_DOLLARS))
-_VALID = " AND ".join(
-    [
-        *(f'(r."{name}" IS NULL OR r."{name}" BETWEEN 0 AND {MOST})' for name in _COUNTS),
-        *(f'(r."{name}" IS NULL OR r."{name}" BETWEEN 0 AND {MOST_USD})' for name in _DOLLARS),
-        "(r.responses BETWEEN 0 AND 1)",
-    ]
-)
-_VALID_CALL = f"(r.duration IS NULL OR r.duration BETWEEN 0 AND {MOST})"
-_VALID_SESSION = f"r.turns BETWEEN 0 AND {MOST} AND r.compactions BETWEEN 0 AND {MOST}"
+_NEVER_NULL = frozenset({"responses", "turns", "compactions"})
 
 USAGE = Cube(
     "usage",
@@ -92,45 +110,51 @@ USAGE = Cube(
     ("project", "model", "cause"),
     (*_COUNTS, *_DOLLARS, "unpriced", "reports", "breaks", "disputed"),
     "time",
-    _VALID,
+    {**dict.fromkeys(_COUNTS, MOST), **dict.fromkeys(_DOLLARS, MOST_USD), "responses": 1},
     f"""
-    WITH every AS (
-      SELECT machine, message_id AS mid, request_id AS rid, session AS ses, project, model, {_USAGE_COLUMNS}
+      SELECT place, machine, message_id AS mid, request_id AS rid, session AS ses, project, model, {_USAGE_COLUMNS}
       FROM "figures of usage"
       UNION ALL
-      SELECT machine, message_id, request_id, session, {_hidden("project")}, {_hidden("model")}, {_USAGE_COLUMNS}
+      SELECT place, machine, message_id, request_id, session, {_hidden("project")}, {_hidden("model")}, {_USAGE_COLUMNS}
       FROM "words of usage"
-    ),
-    keyed AS MATERIALIZED (
-      SELECT machine, project, model, cache_break_cause, day, {_FIGURES},
-        CASE WHEN rid IS NULL AND mid IS NOT NULL THEN hash(mid, ses) END AS bare,
-        CASE WHEN rid IS NOT NULL THEN hash(mid, ses) END AS named,
-        hash(
-          mid, coalesce(rid, ses),
-          CASE WHEN mid IS NULL THEN epoch_ms(r."time") END, CASE WHEN mid IS NULL THEN model END
-        ) AS k
-      FROM every r JOIN days d ON d.slot IS NOT DISTINCT FROM epoch_ms(r."time") // {SLOT_MS}
-      WHERE {_VALID}
-    ),
-    copied AS MATERIALIZED (
-      SELECT k FROM keyed GROUP BY k HAVING min(hash(machine)) <> max(hash(machine))
-    ),
-    shared AS (
+    """,
+    (
+        """
+    CREATE TEMP TABLE keyed AS SELECT place, hash(machine) AS writer, hash(
+      mid, coalesce(rid, ses), CASE WHEN mid IS NULL THEN epoch_ms("time") END, CASE WHEN mid IS NULL THEN model END
+    ) AS k FROM every
+    """,
+        """
+    CREATE TEMP TABLE copied AS
+    SELECT * FROM keyed SEMI JOIN (SELECT k FROM keyed GROUP BY k HAVING min(writer) <> max(writer)) USING (k)
+    """,
+        f"""
+    CREATE TEMP TABLE judged AS
+    WITH owners AS (
       SELECT k, arg_min(
-        machine, row(-responses, unconfirmed_responses, -output_tokens, -reported_cost_usd, machine)
-      ) AS owner,
-        count(DISTINCT hash({_TOKEN_LIST})) FILTER (unconfirmed_responses = 0) > 1 AS differs
-      FROM keyed SEMI JOIN copied USING (k) GROUP BY k
+        writer, row(-responses, unconfirmed_responses, -output_tokens, -reported_cost_usd, machine)
+      ) AS owner, count(DISTINCT hash({_TOKEN_LIST})) FILTER (unconfirmed_responses = 0) > 1 AS differs
+      FROM every JOIN copied USING (place) GROUP BY k
+    )
+    SELECT place, writer <> owner AS lost, differs FROM copied JOIN owners USING (k)
+    """,
+        """
+    CREATE TEMP TABLE bare AS SELECT place, hash(mid, ses) AS k FROM every WHERE rid IS NULL AND mid IS NOT NULL
+    """,
+        """
+    CREATE TEMP TABLE lost AS
+    SELECT place FROM judged WHERE lost
+    UNION
+    SELECT place FROM bare SEMI JOIN (SELECT hash(mid, ses) AS k FROM every WHERE rid IS NOT NULL) USING (k)
+    """,
     ),
-    stated AS (SELECT DISTINCT named AS bare FROM keyed WHERE named IN (SELECT bare FROM keyed WHERE bare IS NOT NULL))
+    f"""
     SELECT day, machine, project, model, cache_break_cause AS cause,
       {", ".join(f'sum("{name}")::BIGINT AS "{name}"' for name in _COUNTS)},
       {", ".join(f'sum("{name}") AS "{name}"' for name in _DOLLARS)},
       count(*) FILTER (cost_usd IS NULL AND responses > 0) AS unpriced, count(reported_cost_usd) AS reports,
-      count(cache_rewritten_tokens) AS breaks, count(*) FILTER (differs AND responses > 0) AS disputed
-    FROM keyed LEFT JOIN shared USING (k)
-    WHERE (owner IS NULL OR machine = owner)
-      AND (bare IS NULL OR bare NOT IN (SELECT bare FROM stated))
+      count(cache_rewritten_tokens) AS breaks, count(disputed.place) FILTER (responses > 0) AS disputed
+    FROM counted LEFT JOIN (SELECT place FROM judged WHERE differs) disputed USING (place)
     GROUP BY ALL
     """,
 )
@@ -141,30 +165,34 @@ CALLS = Cube(
     ("project", "model", "tool", "state", "failure"),
     ("calls", "seconds"),
     "started",
-    _VALID_CALL,
+    {"duration": MOST},
     f"""
-    WITH every AS (
-      SELECT machine, coalesce(id, uuid) AS own, session, path, line, "started", duration, name, state, failure, model
+      SELECT place, machine, coalesce(id, uuid) AS own, session, path, line, "started", duration, name, state, failure,
+        model
       FROM "figures of calls"
       UNION ALL
-      SELECT machine, coalesce(id, uuid), session, path, line, "started", duration,
+      SELECT place, machine, coalesce(id, uuid), session, path, line, "started", duration,
         {_hidden("tool", "name")}, state, failure, {_hidden("model")}
       FROM "words of calls"
+    """,
+    (
+        """
+    CREATE TEMP TABLE keyed AS SELECT place,
+      CASE WHEN own IS NULL THEN hash(machine, path, line) ELSE hash(own) END AS k FROM every
+    """,
+        """
+    CREATE TEMP TABLE copied AS
+    SELECT * FROM keyed SEMI JOIN (SELECT k FROM keyed GROUP BY k HAVING count(*) > 1) USING (k)
+    """,
+        """
+    CREATE TEMP TABLE lost AS SELECT place FROM (
+      SELECT place, row_number() OVER (PARTITION BY k ORDER BY state = 'running', machine, line) AS number
+      FROM every JOIN copied USING (place)
+    ) WHERE number > 1
+    """,
     ),
-    keyed AS MATERIALIZED (
-      SELECT machine, line, duration, name, state, failure, model, d.day, hash(session) AS ses,
-        CASE WHEN own IS NULL THEN hash(machine, path, line) ELSE hash(own) END AS k
-      FROM every r JOIN days d ON d.slot IS NOT DISTINCT FROM epoch_ms(r."started") // {SLOT_MS}
-      WHERE {_VALID_CALL}
-    ),
-    repeated AS MATERIALIZED (SELECT k FROM keyed GROUP BY k HAVING count(*) > 1),
-    counted AS (
-      SELECT * FROM keyed ANTI JOIN repeated USING (k)
-      UNION ALL
-      (SELECT * FROM keyed SEMI JOIN repeated USING (k)
-       QUALIFY row_number() OVER (PARTITION BY k ORDER BY state = 'running', machine, line) = 1)
-    ),
-    projects AS (
+    f"""
+    WITH projects AS (
       SELECT hash(session) AS ses, min(project) AS project FROM (
         SELECT session, project FROM "figures of sessions"
         UNION ALL SELECT session, {_hidden("project")} FROM "words of sessions"
@@ -172,7 +200,7 @@ CALLS = Cube(
     )
     SELECT day, machine, projects.project AS project, model, name AS tool, state, failure,
       count(*) AS calls, sum(duration) AS seconds
-    FROM counted LEFT JOIN projects USING (ses)
+    FROM (SELECT *, hash(session) AS ses FROM counted) LEFT JOIN projects USING (ses)
     GROUP BY ALL
     """,
 )
@@ -183,22 +211,26 @@ SESSIONS = Cube(
     ("project", "model"),
     ("sessions", "turns", "compactions"),
     "started",
-    _VALID_SESSION,
+    {"turns": MOST, "compactions": MOST},
     f"""
-    WITH every AS (
-      SELECT machine, session AS ses, "started", project, model, turns, compactions, records FROM "figures of sessions"
+      SELECT place, machine, session AS ses, "started", project, model, turns, compactions, records
+      FROM "figures of sessions"
       UNION ALL
-      SELECT machine, session, "started", {_hidden("project")}, {_hidden("model")}, turns, compactions, records
+      SELECT place, machine, session, "started", {_hidden("project")}, {_hidden("model")}, turns, compactions, records
       FROM "words of sessions"
-    )
+    """,
+    (
+        """
+    CREATE TEMP TABLE lost AS SELECT place FROM (
+      SELECT place, row_number() OVER (PARTITION BY coalesce(ses, machine) ORDER BY records DESC, machine) AS number
+      FROM every
+    ) WHERE number > 1
+    """,
+    ),
+    """
     SELECT day, machine, project, model,
       count(*) AS sessions, sum(turns)::BIGINT AS turns, sum(compactions)::BIGINT AS compactions
-    FROM (
-      SELECT r.*, d.day FROM every r JOIN days d ON d.slot IS NOT DISTINCT FROM epoch_ms(r."started") // {SLOT_MS}
-      WHERE {_VALID_SESSION}
-      QUALIFY row_number() OVER (PARTITION BY coalesce(ses, machine) ORDER BY records DESC, machine) = 1
-    )
-    GROUP BY ALL
+    FROM counted GROUP BY ALL
     """,
 )
 CUBES = {cube.table: cube for cube in (USAGE, CALLS, SESSIONS)}
@@ -232,7 +264,7 @@ class Cubes:
             (
                 FORMAT,
                 VERSION,
-                cube.query,
+                cube,
                 month,
                 str(self.zone),
                 self._state,
@@ -274,11 +306,34 @@ class Cubes:
         with self._opened(cube, files) as connection:
             connection.register("days", days)
             connection.register("hidden", self._hidden(connection, cube))
+            slot, within = f'epoch_ms(r."{cube.time}") // {SLOT_MS}', self._within(cube, days)
+            [(sound, near)] = connection.sql(
+                f"SELECT {cube.all_valid}, count(*) = count(*) FILTER ({within}) FROM ({cube.rows}) r"
+            ).fetchall()
+            counting = within if sound else f"{within} AND {cube.valid}"
+            connection.execute(f"CREATE TEMP VIEW every AS SELECT * FROM ({cube.rows}) r WHERE {counting}")
+            for step in cube.steps:
+                connection.execute(step)
+            connection.execute(
+                "CREATE TEMP VIEW counted AS SELECT r.*, d.day FROM every r ANTI JOIN lost USING (place) "
+                f"JOIN days d ON d.slot IS NOT DISTINCT FROM {slot}"
+            )
             labels = ", ".join(f"{_LABEL.format(name)} AS {name}" for name in cube.keys)
             kinds = {name: "DOUBLE" if name in (*_DOLLARS, "seconds") else "BIGINT" for name in cube.figures}
             sums = ", ".join(f"sum({name})::{kind} AS {name}" for name, kind in kinds.items())
             query = f"SELECT day, machine, {labels}, {sums} FROM ({cube.query}) GROUP BY ALL"
-            return MadeCube(connection.sql(query).to_arrow_table(), self._left_out(connection, cube, files))
+            left_out = [] if sound and near else self._left_out(connection, cube, files)
+            return MadeCube(connection.sql(query).to_arrow_table(), left_out)
+
+    def _within(self, cube: Cube, days: Any) -> str:
+        """Return a condition that the rows `r` of a month meet."""
+        slots = days["slot"].to_pylist()
+        time = f'epoch_ms(r."{cube.time}")'
+        return (
+            f"{time} IS NULL"
+            if slots[0] is None
+            else f"{time} BETWEEN {slots[0] * SLOT_MS} AND {(slots[-1] + 1) * SLOT_MS - 1}"
+        )
 
     def _left_out(self, connection: Any, cube: Cube, files: Sequence[TableFileRef]) -> list[tuple[str, str]]:
         """Return how many rows of each machine do not count, though their files do."""
@@ -332,14 +387,15 @@ class Cubes:
             groups.setdefault(self.writers.columns(file), []).append(self.writers.place.path(file.name))
         names = [column.name for column in columns]
         empty = ", ".join(f'NULL::{_TYPES[column.type]} AS "{column.name}"' for column in columns)
-        queries = [f"SELECT {empty} WHERE false"]
+        queries = [f"SELECT NULL::UBIGINT AS place, {empty} WHERE false"]
         for there, paths in groups.items():
             chosen = ", ".join(_bounded(column) if column.name in there else "NULL" for column in columns)
             listed = ", ".join(f"'{glob.escape(path).replace(chr(39), chr(39) * 2)}'" for path in paths)
             queries.append(
-                f"SELECT {chosen} FROM read_parquet([{listed}], hive_partitioning = true, hive_types_autocast = false)"
+                f"SELECT hash(filename, file_row_number), {chosen} FROM read_parquet([{listed}], "
+                "hive_partitioning = true, hive_types_autocast = false, filename = true, file_row_number = true)"
             )
-        return f"SELECT * FROM ({' UNION ALL '.join(queries)}) t({', '.join(map(_quoted, names))})"
+        return f"SELECT * FROM ({' UNION ALL '.join(queries)}) t(place, {', '.join(map(_quoted, names))})"
 
     def _scan_each(self, cube: Cube, files: Iterable[TableFileRef]) -> None:
         """Read files to the end, each by itself, and refuse those of which that fails."""
