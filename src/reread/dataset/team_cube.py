@@ -120,7 +120,7 @@ USAGE = Cube(
     """,
     (
         """
-    CREATE TEMP TABLE keyed AS SELECT place, hash(machine) AS writer, hash(
+    CREATE TEMP TABLE keyed AS SELECT place, hash(machine) AS writer, rid IS NULL AND mid IS NOT NULL AS bare, hash(
       mid, coalesce(rid, ses), CASE WHEN mid IS NULL THEN epoch_ms("time") END, CASE WHEN mid IS NULL THEN model END
     ) AS k FROM every
     """,
@@ -138,14 +138,14 @@ USAGE = Cube(
     )
     SELECT place, writer <> owner AS lost, differs FROM copied JOIN owners USING (k)
     """,
-        """
-    CREATE TEMP TABLE bare AS SELECT place, hash(mid, ses) AS k FROM every WHERE rid IS NULL AND mid IS NOT NULL
-    """,
+        "CREATE TEMP TABLE bare AS SELECT place, k FROM keyed WHERE bare",
         """
     CREATE TEMP TABLE lost AS
     SELECT place FROM judged WHERE lost
     UNION
-    SELECT place FROM bare SEMI JOIN (SELECT hash(mid, ses) AS k FROM every WHERE rid IS NOT NULL) USING (k)
+    SELECT place FROM bare SEMI JOIN (
+      SELECT hash(mid, ses, NULL::BIGINT, NULL::VARCHAR) AS k FROM every WHERE rid IS NOT NULL
+    ) USING (k)
     """,
     ),
     f"""
@@ -373,6 +373,7 @@ class Cubes:
         with duckdb.connect(":memory:", config=SETTINGS) as connection:
             connection.execute("SET allowed_paths = $1", [[place.path(file.name) for file in files]])
             connection.execute("SET enable_external_access = false")
+            connection.execute("SET parquet_metadata_cache = true")
             for table in (cube.table, *cube.others):
                 for kind, words in (("figures", False), ("words", True)):
                     own = [file for file in files if file.table == table and file.words is words]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from typing import IO, Any
 
@@ -35,6 +36,8 @@ MOST_ROWS = 1 << 24
 """Rows of a file; equal ones take no space."""
 MOST_GROUPS = 1 << 14
 CHUNK = 1 << 20
+CHECKS = 4
+"""How many files are hashed and checked at once."""
 MOST_TOKENS = 10**9
 """No response has more."""
 _FOLDERS = frozenset(column.name for column in PARTITIONS)
@@ -163,7 +166,11 @@ class Writers:
             if not 0 < size <= LARGEST_FILE:
                 self._faults[file.name] = "is too large" if size else "is missing"
         self._fetch([file for file in wanted if self._faults.get(file.name) is None])
-        return [file for file in wanted if self._is_fit(file)]
+        unread = [file for file in unknown if file.name not in self._faults]
+        with ThreadPoolExecutor(CHECKS) as pool:
+            faults = list(pool.map(self._fault, unread))
+        self._faults.update(zip((file.name for file in unread), faults, strict=True))
+        return [file for file in wanted if self._faults[file.name] is None]
 
     def _fetch(self, files: list[TableFileRef]) -> None:
         try:
@@ -175,13 +182,8 @@ class Writers:
                 except FileNotFoundError:
                     self._faults[file.name] = "is missing"
 
-    def _is_fit(self, file: TableFileRef) -> bool:
-        """True if a file is what its manifest says, and its columns are those of the table."""
-        if file.name not in self._faults:
-            self._faults[file.name] = self._fault(file)
-        return self._faults[file.name] is None
-
     def _fault(self, file: TableFileRef) -> str | None:
+        """Return why a file is not what its manifest says, or has other columns than the table; None if it is fit."""
         try:
             with self.place.open(file.name) as data:
                 if file.sha256 and _sha256(data) != file.sha256:
