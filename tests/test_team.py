@@ -278,6 +278,10 @@ def test_a_forged_machine_changes_nothing_silently(tmp_path: Path) -> None:
             copied.append_column("machine", pyarrow.array(["ben-1"] * copied.num_rows)),
             "column",
         ),
+        "a column that DuckDB adds": (
+            copied.append_column("file_row_number", pyarrow.array([0] * copied.num_rows)),
+            "column",
+        ),
         "a short file with long texts": (pyarrow.table(bomb), "rows of usage of other months"),
         "fewer columns": (copied.select(["message_id", "responses", "output_tokens"]), "rows of usage of other months"),
         "copies with more tokens": (more, None),

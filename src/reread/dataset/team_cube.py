@@ -67,7 +67,7 @@ class Cube(NamedTuple):
     """What finds the rows that do not count, because another one does: the table `lost` has their places.
 
     Each step reads few columns of the view `every`: to keep all columns of a row until it is known whether it counts
-    takes twice as long.
+    takes twice the memory.
     """
     query: str
     """A query that sums the rows that count, which are in the view `counted`."""

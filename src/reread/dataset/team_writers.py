@@ -41,6 +41,8 @@ CHECKS = 4
 MOST_TOKENS = 10**9
 """No response has more."""
 _FOLDERS = frozenset(column.name for column in PARTITIONS)
+_ADDED = _FOLDERS | {"filename", "file_row_number"}
+"""Columns that DuckDB adds to those of a file: one that has them would stand in for another."""
 ANY_MONTH = ""
 SPAN = 12
 """For so many months, the calls of a session are looked for in tables that do not name theirs."""
@@ -207,7 +209,8 @@ class Writers:
                     for name, one in found.items()
                     if name in wanted and (one.name, one.type) != (name, wanted[name])
                 ]
-                if others or found.keys() & _FOLDERS or len(found) < len(opened.schema_arrow):
+                others += sorted(found.keys() & _ADDED)
+                if others or len(found) < len(opened.schema_arrow):
                     return f"has a column {(others or [*found])[0]!r} of another type"
                 self._columns[file.name] = frozenset(found.keys() & wanted.keys()) | _FOLDERS
                 return "has figures that cannot be" if file.table == "usage" and not _is_possible(about) else None
