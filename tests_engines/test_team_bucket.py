@@ -4,8 +4,12 @@ import io
 import json
 import os
 import re
+import shutil
 import signal
+import subprocess
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from urllib.error import HTTPError
@@ -19,6 +23,7 @@ from bucket import Bucket, run, start
 from team_machines import KEY, WORDS, Machine, as_written_by_02, write_all
 
 import reread
+import reread.spark
 from reread.dataset.iceberg import commit_tables, open_catalog
 from reread.dataset.manifest import newest_manifests
 from reread.dataset.table_files import TableFiles, table_files
@@ -44,81 +49,146 @@ def assert_totals(found: dict[str, Any], wanted: dict[str, Any], way: str) -> No
         assert float(found[name] or 0) == pytest.approx(wanted[name] or 0, rel=1e-9), (way, name)
 
 
-@pytest.fixture
-def team(bucket: Bucket, tmp_path: Path) -> tuple[list[Machine], str]:
-    """Twenty machines that have written at once: one has a wrong clock, one was killed, one has the tables of 0.2."""
+def write(machine: Machine, bucket: str) -> subprocess.Popen[bytes]:
+    """Start `reread tables --to` on a machine."""
+    return start("tables", "--root", str(machine.root), "--to", bucket, **machine.variables)
+
+
+def wait_for(process: subprocess.Popen[bytes]) -> None:
+    out, errors = process.communicate(timeout=900)
+    assert process.returncode == 0, (out, errors)
+
+
+def own_totals(machines: list[Machine], **period: str) -> dict[str, Any]:
+    """What the machines' own files have, each response counted once."""
+    return figures(reread.usage(root=[machine.root for machine in machines], cache=False, **period).totals)
+
+
+@contextmanager
+def served(*options: str) -> Iterator[Callable[..., Any]]:
+    """Serve a team, and provide what asks the API in the name of a person."""
+    with start("serve", "--no-open", "--port", "0", "--sign-in", "X-User", *options, TZ="UTC") as process:
+        try:
+            assert process.stdout is not None
+            address = re.search(r"http://[^/]+/", process.stdout.readline().decode())
+            assert address is not None
+
+            def get(path: str, name: str = "ann") -> Any:
+                return json.load(urlopen(Request(f"{address[0]}api/{path}", headers={"X-User": name}), timeout=300))
+
+            yield get
+        finally:
+            os.killpg(process.pid, signal.SIGTERM)
+
+
+@pytest.mark.timeout(1800)
+def test_twenty_machines_at_once(bucket: Bucket, tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    """One has a wrong clock, one is killed and runs again, one has the tables of 0.2: no token and no word is wrong."""
     machines, out = [Machine(tmp_path, n, words=True) for n in range(MACHINES)], f"{bucket.url}/figures"
-    older = tmp_path / "older"
-    machines[OLDER].write(older, figures=False)
-    as_written_by_02(machines[OLDER], older)
-    for path in sorted(path for path in older.rglob("*") if path.is_file() and "lock" not in path.name):
-        bucket.put(f"sessions/figures/{path.relative_to(older)}", path.read_bytes())
-    killed = machines[KILLED]
-    variables = {
-        "REREAD_MACHINE": killed.name,
-        "REREAD_PERSON": killed.settings.person or "",
-        "REREAD_TEAM": killed.settings.name or "",
-        "REREAD_TEAM_KEY": KEY,
-        "REREAD_CACHE": str(tmp_path / "killed"),
-    }
-    process = start("tables", "--root", str(killed.root), "--to", out, **variables)
-    end = time.monotonic() + 120
-    while process.poll() is None and not bucket.keys(f"figures/usage/machine={killed.name}") and time.monotonic() < end:
+    sources = b"".join(path.read_bytes() for machine in machines for path in machine.root.rglob("*.json*"))
+    assert [word for word in WORDS if word.encode() not in sources] == [], "all words are planted"
+    put_tables_of_02(machines[OLDER], bucket, tmp_path / "older")
+    running = {machine: write(machine, out) for machine in machines[:OLDER]}
+    killed = running.pop(machines[KILLED])
+    end = time.monotonic() + 600
+    while not bucket.keys(f"figures/usage/machine={machines[KILLED].name}") and time.monotonic() < end:
+        assert killed.poll() is None, killed.communicate()
         time.sleep(0.01)
-    os.killpg(process.pid, signal.SIGKILL)
-    process.communicate()
-    write_all(machines[:OLDER], out)
-    return machines, out
+    os.killpg(killed.pid, signal.SIGKILL)
+    killed.communicate()
+    assert not bucket.keys(f"figures/_reread/{machines[KILLED].name}/"), "it was in the midst"
+    for process in (*running.values(), write(machines[KILLED], out)):
+        wait_for(process)
+
+    wanted = own_totals(machines)
+    assert wanted["responses"] > 300
+    assert_by_usage(out, wanted)
+    assert_by_the_page(out, machines)
+    assert_by_sql(out, bucket, wanted, tmp_path)
+    assert_by_iceberg(out, machines, wanted, tmp_path)
+    if shutil.which("java"):
+        assert_by_spark(request.getfixturevalue("spark"), machines, wanted, tmp_path)
+    assert [finding.text for finding in reread.team(out).verify()] == ["an earlier version wrote it"]
+
+    wait_for(write(machines[OLDER], out))
+    assert_by_usage(out, wanted)
+    assert reread.team(out).verify() == []
+    for key, data in bucket.objects("figures/").items():
+        text = readable(key, data)
+        assert [word for word in (*WORDS, KEY) if word.encode() in text] == [], key
 
 
-def test_totals_are_the_same_in_every_way(team: tuple[list[Machine], str], bucket: Bucket, tmp_path: Path) -> None:
-    import duckdb
+def put_tables_of_02(machine: Machine, bucket: Bucket, folder: Path) -> None:
+    machine.write(folder, figures=False)
+    as_written_by_02(machine, folder)
+    for path in sorted(path for path in folder.rglob("*") if path.is_file() and "lock" not in path.name):
+        bucket.put(f"sessions/figures/{path.relative_to(folder)}", path.read_bytes())
 
-    machines, out = team
-    wanted = figures(reread.usage(root=[machine.root for machine in machines], cache=False).totals)
-    assert wanted["responses"] > 200
+
+def assert_by_usage(out: str, wanted: dict[str, Any]) -> None:
     opened = reread.team(out)
     for by in ("week", "person", "project,model"):
         report = opened.usage(by=by, tz="UTC")
         assert report.refused == {} and all(row.people >= 3 for row in report.rows)
+        assert report.totals["disputed"] == 0
         assert_totals(report.totals, wanted, by)
-    table = reread.tables(out)["usage"].read_all()
-    assert_totals({name: sum(v or 0 for v in table[name].to_pylist()) for name in FIGURES}, wanted, "library")
+    said = json.loads(run("usage", "--team", out, "--json"))
+    assert_totals(said["totals"], wanted, "usage --team")
+
+
+def assert_by_the_page(out: str, machines: list[Machine]) -> None:
+    with served("--team", out) as get:
+        quarters = get("team")["quarters"]
+        assert "2031-Q" in quarters[0], "of the wrong clock"
+        counted = 0
+        for quarter in quarters:
+            page = get(f"team?quarter={quarter}")
+            usage = page["usage"]
+            if not usage["withheld"] and not usage["weeks_left_out"]:
+                span = {"since": page["since"], "until": page["until"], "tz": "UTC"}
+                assert_totals(usage["totals"], own_totals(machines, **span), quarter)
+                counted += 1
+        assert counted >= 4
+
+
+def assert_by_sql(out: str, bucket: Bucket, wanted: dict[str, Any], tmp_path: Path) -> None:
+    import duckdb
+
     assert_totals(reread.sql(f"select {TOTALS} from usage", tables=out)[0], wanted, "sql")
-    copied = copy(bucket, tmp_path / "copied")
-    raw = read_parquet(copied / "usage")
-    assert_totals(duckdb.sql(totals_query("raw")).to_arrow_table().to_pylist()[0], wanted, "parquet")
+    raw = read_parquet(copy(bucket, tmp_path / "copied") / "usage")
     assert raw.num_rows > wanted["responses"], "machines have copies"
-    address = f"sqlite:///{tmp_path}/catalog.db"
-    catalog = open_catalog(address, None)
+    assert_totals(duckdb.sql(totals_query("raw")).to_arrow_table().to_pylist()[0], wanted, "parquet")
+
+
+def assert_by_iceberg(out: str, machines: list[Machine], wanted: dict[str, Any], tmp_path: Path) -> None:
+    import duckdb
+
+    catalog = open_catalog(f"sqlite:///{tmp_path}/catalog.db", None)
     for machine in machines:
         commit_tables(table_files(out), machine.name, catalog)
     lake = catalog.load_table("reread.usage").scan().to_arrow()
-    assert lake.num_rows == raw.num_rows
+    assert lake.num_rows > wanted["responses"]
     assert_totals(duckdb.sql(totals_query("lake")).to_arrow_table().to_pylist()[0], wanted, "iceberg")
-    assert [finding.text for finding in opened.verify()] == ["an earlier version wrote it"]
 
 
-def test_spark_counts_the_same(spark: Any, team: tuple[list[Machine], str], bucket: Bucket, tmp_path: Path) -> None:
-    machines, _ = team
-    wanted = figures(reread.usage(root=[machine.root for machine in machines], cache=False).totals)
-    folder = copy(bucket, tmp_path / "copied") / "usage"
+def assert_by_spark(spark: Any, machines: list[Machine], wanted: dict[str, Any], tmp_path: Path) -> None:
+    folder = tmp_path / "copied" / "usage"
     spark.read.option("mergeSchema", True).parquet(str(folder)).createOrReplaceTempView("usage")
-    assert_totals(spark.sql(totals_query("usage")).collect()[0].asDict(), wanted, "spark")
+    assert_totals(spark.sql(totals_query("usage")).collect()[0].asDict(), wanted, "spark over the tables")
+    for machine in machines:
+        shutil.copytree(machine.root / "projects", tmp_path / "together" / "projects" / machine.name)
+    frame = reread.spark.count_usage(spark, str(tmp_path / "together"), task_bytes=100_000)
+    assert frame.rdd.getNumPartitions() > 1
+    frame.createOrReplaceTempView("counted")
+    assert_totals(spark.sql(f"select {TOTALS} from counted").collect()[0].asDict(), wanted, "spark over transcripts")
 
 
-def test_no_word_is_in_any_object(team: tuple[list[Machine], str], bucket: Bucket) -> None:
-    machines, _ = team
-    sources = b"".join(path.read_bytes() for machine in machines for path in machine.root.rglob("*.jsonl"))
-    assert [word for word in WORDS if word.encode() not in sources] == [], "all words are planted"
-    for key, data in bucket.objects("figures/").items():
-        if f"{machines[OLDER].name}/" in key:
-            continue  # it has not written since 0.2, which had words
-        text = key.encode() + data
-        if key.endswith(".parquet"):
-            table = pyarrow.parquet.read_table(io.BytesIO(data), partitioning=None)
-            text += repr(table.schema).encode() + repr(table.to_pylist()).encode()
-        assert [word for word in WORDS if word.encode() in text] == [], key
+def readable(key: str, data: bytes) -> bytes:
+    """What can be read of an object: its name, its bytes, and all values of a table, unpacked."""
+    if not key.endswith(".parquet"):
+        return key.encode() + data
+    table = pyarrow.parquet.read_table(io.BytesIO(data), partitioning=None)
+    return b"".join((key.encode(), data, repr(table.schema).encode(), repr(table.to_pylist()).encode()))
 
 
 def test_a_shared_session_opens_beside_the_figures(bucket: Bucket, tmp_path: Path) -> None:
@@ -129,25 +199,14 @@ def test_a_shared_session_opens_beside_the_figures(bucket: Bucket, tmp_path: Pat
     packed = [data for key, data in bucket.objects("shared").items() if key.endswith(".zst")]
     text = b"".join(unpack(data) for data in packed)
     assert b"[redacted-" in text and b"/home/sam" not in text and b"wJal" not in text
-    options = ("--no-open", "--port", "0", "--sign-in", "X-User")
-    with start("serve", "--team", f"{bucket.url}/figures", "--root", sessions, *options) as process:
-        try:
-            assert process.stdout is not None
-            address = re.search(r"http://[^/]+/", process.stdout.readline().decode())
-            assert address is not None
-
-            def get(path: str, name: str = "ann") -> Any:
-                return json.load(urlopen(Request(f"{address[0]}api/{path}", headers={"X-User": name}), timeout=120))
-
-            with pytest.raises(HTTPError, match="401"):
-                get("team", name="")
-            assert get("team?quarter=2026-Q1")["usage"]["totals"]["responses"] > 0
-            [listed] = get("library")["sessions"]
-            assert listed["id"].startswith("c3e8")
-            opened = get(f"sessions/{listed['key']}")
-            assert opened["title"] == "A panel for retries" and "user-" in opened["project"]
-        finally:
-            os.killpg(process.pid, signal.SIGTERM)
+    with served("--team", f"{bucket.url}/figures", "--root", sessions) as get:
+        with pytest.raises(HTTPError, match="401"):
+            get("team", name="")
+        assert get("team?quarter=2026-Q1")["usage"]["totals"]["responses"] > 0
+        [listed] = get("library")["sessions"]
+        assert listed["id"].startswith("c3e8")
+        opened = get(f"sessions/{listed['key']}")
+        assert opened["title"] == "A panel for retries" and "user-" in opened["project"]
 
 
 def copy(bucket: Bucket, folder: Path) -> Path:
