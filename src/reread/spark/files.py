@@ -10,12 +10,13 @@ import msgspec
 from reread.dataset.rows import record_rows
 from reread.dataset.schema import RECORDS, Row
 from reread.dataset.transcripts import TranscriptFile
+from reread.disk.cache import FileState
 from reread.disk.file_set import FileSet, find_files
 from reread.disk.layout import expand_path
 from reread.disk.sources import FileSource
-from reread.errors import Misuse, NotFound, naming_file
+from reread.errors import Misuse, NotFound, Unreadable, naming_file
 from reread.spark.ranges import head_origin, range_records
-from reread.storage.bucket_mirror import mirrored_folders
+from reread.storage.bucket_mirror import mirrored_folders, refresh_mirror
 from reread.storage.user_paths import mirrors_folder, named_url
 
 
@@ -44,7 +45,21 @@ class FilePart(msgspec.Struct, frozen=True):
             return Path(self.path)
         mirror = expand_path(self.url)
         mirrored_folders(mirror)
+        try:
+            is_whole = FileState.at(mirror / self.path).size >= self.end
+        except OSError:
+            is_whole = False
+        if not is_whole:  # the driver saw the bucket later than this worker
+            self.refresh()
         return mirror / self.path
+
+    def refresh(self) -> None:
+        """Bring what this machine knows of a bucket up to date, however short ago that was done."""
+        try:
+            if self.url:
+                refresh_mirror(expand_path(self.url), self.url)
+        except OSError as error:
+            raise Unreadable.at(error.filename or self.url, error) from error
 
     def rows(self, table: str, machine: str, *, text: bool, numbered: bool = True) -> Iterator[Row]:
         """Yield the rows of a table that this range has; only of `records`, a range may be less than the file.

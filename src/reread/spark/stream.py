@@ -15,7 +15,7 @@ from reread.disk.sources import FileSource
 from reread.errors import Misuse, RereadError, Unreadable
 from reread.spark.appended import APPENDED
 from reread.spark.files import FilePart, root_of
-from reread.spark.offsets import FileOffset, FolderProgress, Offset, new_ranges, proof_of
+from reread.spark.offsets import FileOffset, FolderProgress, Offset, new_ranges
 from reread.spark.query import TableQuery, byte_count, datasource, is_set
 from reread.spark.ranges import TASK_BYTES, split_ranges
 
@@ -88,15 +88,22 @@ class SessionStream(datasource.DataSourceStreamReader, limits.SupportsTriggerAva
 
     def _is_there(self, part: FilePart, after: FileOffset) -> bool:
         """True if a file still has what is to be read of it; if not, say so, or raise Unreadable if that is asked."""
-        try:
-            read = FileSource(part.local()).read
-            if proof_of(read, after.size) == after.proof:
-                return True
-            reason = "it was rewritten"
-        except RereadError as error:
-            reason = str(error)
+        reason = _loss(part, after)
+        if reason and part.url:  # or the driver saw the bucket later than this worker
+            part.refresh()
+            reason = _loss(part, after)
+        if not reason:
+            return True
         message = f"Bytes {part.start} to {part.end} of {part.path} were lost before they were read: {reason}"
         if self.fail_on_loss:
             raise Unreadable(f"{message}; set {FAIL} to false to go on without them.")
         print(f"reread: {message}", file=sys.stderr)
         return False
+
+
+def _loss(part: FilePart, after: FileOffset) -> str:
+    """Return why a file no longer has what is to be read of it; nothing if it has."""
+    try:
+        return "" if after.is_in(FileSource(part.local()).read) else "it was rewritten"
+    except RereadError as error:
+        return str(error)
