@@ -11,7 +11,8 @@ from making import answer, jsonl, reply, result, told, use, user
 
 import reread
 from reread.render.digest_text import digest_html, digest_markdown
-from reread.reports.digest_report import Digest, tests_run
+from reread.reports import digest_report
+from reread.reports.digest_report import Digest
 from reread.reports.digest_report import _runs_tests as runs_tests  # pyright: ignore[reportPrivateUsage]
 
 DENIED = "The user doesn't want to proceed with this tool use. The tool use was rejected"
@@ -45,7 +46,7 @@ def test_a_session_is_told_by_what_it_did(made: Digest) -> None:
 def test_a_run_of_tests_that_was_denied_is_none() -> None:
     said = {"a": ("ok", False), "b": ("Exit code 1", True), "c": (DENIED, True), "d": ("Exit code 2", True)}
     records = [record for id, (text, bad) in said.items() for record in _called(id, text, bad)]
-    (one,) = tests_run(reread.open(jsonl(*records)).calls)
+    (one,) = digest_report.tests_run(reread.open(jsonl(*records)).calls)
     assert (one.command, one.passed, one.failed, one.last_passed) == ("pytest -q", 1, 2, False)
 
 
