@@ -215,9 +215,12 @@ def fold(page: Any) -> None:
 BACK: list[tuple[str, str, Callable[[Any], None] | None]] = [
     ("#/?group=project&sort=cost", ".session-row", fold),
     ("#/?q=jitter&order=newest", ".found-text", None),
+    ("#/s/b90c6f28-57e1-4b3d-a6a2-e1f47d08c935", ".message", None),
     ("#/usage?period=All+time&by=model", ".top-sessions a", None),
+    ("#/s/b90c6f28-57e1-4b3d-a6a2-e1f47d08c935?panel=context", ".message", None),
     ("#/stats?period=All+time&by=file&open=none", "table.figures", None),
     ("#/settings", "#installation", None),
+    ("#/s/b90c6f28-57e1-4b3d-a6a2-e1f47d08c935?panel=files", ".message", None),
 ]
 """Pages that one leaves and returns to, what each has when it is complete, and what is done on it."""
 STATE = """
@@ -225,7 +228,7 @@ STATE = """
 """
 
 
-def test_back_restores_every_list_and_report(tab: Tab, demo: str) -> None:
+def test_back_restores_every_page(tab: Tab, demo: str) -> None:
     page = tab(demo, viewport={"width": 1280, "height": 420})
     for address, ready, act in BACK:
         page.evaluate("address => location.hash = address", address)

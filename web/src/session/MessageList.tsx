@@ -107,23 +107,30 @@ function usePosition({ heights, margin }: WindowedRows, store: ThreadStore, inde
   useEffect(() => void update());
   useEffect(() => {
     let timer = 0;
+    let scrolledAt = "";
     const save = () => {
+      clearTimeout(timer);
       timer = 0;
+      // The position belongs to the address at which the page was scrolled.
+      if (location.hash !== scrolledAt) return;
       const position = update();
       if (position && !store.jumps.underWay) savePosition(position);
     };
-    const saveNow = () => timer && save();
+    const saveNow = () => void (timer && save());
     const scrolled = () => {
-      const { hash } = location;
+      scrolledAt = location.hash;
       update();
       clearTimeout(timer);
-      // The position belongs to the address at which the page was scrolled.
-      timer = window.setTimeout(() => location.hash === hash && save(), 250);
+      timer = window.setTimeout(save, 250);
     };
-    const stop = listen({ scroll: scrolled, pagehide: saveNow }, { passive: true });
+    const stops = [
+      listen({ scroll: scrolled, pagehide: saveNow }, { passive: true }),
+      // Before a link is followed.
+      listen({ click: saveNow, keydown: saveNow }, { passive: true, capture: true }),
+    ];
     return () => {
-      clearTimeout(timer);
-      stop();
+      saveNow();
+      for (const stop of stops) stop();
     };
   }, [store, update]);
 }
