@@ -275,7 +275,7 @@ def test_a_service_is_connected_as_the_environment_says(
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
     options = service.connect(OptionsRecorder(), "box@acc.dfs.core.windows.net" if service is AZURE else "b")
-    shared = {"connect_timeout", "retry_strategy", "background_writes", "retry_time_limit"}
+    shared = {"connect_timeout", "request_timeout", "retry_strategy", "background_writes", "retry_time_limit"}
     assert {name: value for name, value in options.items() if name not in shared} == expected
     if service is S3:
         assert options["background_writes"] is False, "an object is put by who has its bytes"

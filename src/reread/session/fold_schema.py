@@ -62,7 +62,7 @@ PARTS = (
         "setups before setup ends ended sessions files states queued queued_after requeued last_of_type waiting "
         "session last",
     ),
-    FoldPart("conversation.bodies.records", "origin _lines _offsets _lengths", "read _kept _keeps_all"),
+    FoldPart("conversation.bodies.records", "origin _lines _offsets _lengths", "read _kept"),
 )
 
 
