@@ -525,8 +525,8 @@ JSON_INTRO = """`reread show -f json` and `reread export -f json` write one obje
 `reread tail --format json` prints a [ChangeValue](#changevalue) on each line. `reread show --schema` prints the JSON
 Schema of both. The JSON is encoded from the types that this page and the schema are made from.
 
-`version` is {version}. A new field does not change it; a field that is removed or means something else does. So ignore
-fields that you do not know. Every field is always there, unless its meaning says when it is absent, and `null` if it is
+`version` is {version}. A new field does not change it; a field that is removed or changes its meaning does. So ignore
+fields that you do not know. Every field is present, unless its meaning says when it is absent, and is `null` if it is
 unknown. `--turns`, `--branch`, `--only` and the other options of `show` choose what the lists hold.
 
 ```
