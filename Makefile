@@ -40,7 +40,7 @@ test-share: $(VENV)/.tested-with
 
 # The programs that read what is exported, and the real client with the plug-in: Harbor, datasets, TRL and more, 1 GB.
 test-formats: $(VENV)/.tested-with
-	$(call other,'.[lsp]' --requirement tests_formats/requirements.txt)
+	$(call other,'.[lsp$(comma)mcp]' --requirement tests_formats/requirements.txt)
 	@command -v nvim >/dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && \
 	  apt-get update -qq && apt-get install -y -qq neovim; } || echo "No Neovim here: its test will be skipped."
 	$(OTHER)/python -m pip install --quiet --disable-pip-version-check --no-deps 'harbor>=0.25; python_version >= "3.12"' trl  # without torch

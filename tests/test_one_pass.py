@@ -229,7 +229,8 @@ PASSES: tuple[Callable[[Path], object], ...] = (
 )
 
 
-@settings(max_examples=15)
+@pytest.mark.timeout(900)
+@settings(max_examples=8)
 @given(st.lists(st.tuples(st.sampled_from(CHANGES), st.sampled_from((*PASSES, None))), min_size=1, max_size=6))
 def test_what_is_derived_in_one_pass_equals_what_is_derived_alone(steps: list[Any]) -> None:
     before = os.environ["REREAD_CACHE"]

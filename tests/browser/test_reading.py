@@ -372,9 +372,9 @@ class TestPanel:
         page.go_back()
         expect(rows).to_have_count(11)
 
-    def test_a_session_of_an_older_client_says_that_no_request_is_noted(self, tab: Tab, demo: str) -> None:
+    def test_a_session_of_an_older_client_says_that_no_request_is_recorded(self, tab: Tab, demo: str) -> None:
         page = tab(f"{session_url(demo, 'letters')}?panel=requests")
-        expect(page.get_by_role("region", name="Requests")).to_contain_text("No API request is noted")
+        expect(page.get_by_role("region", name="Requests")).to_contain_text("No API requests are recorded")
 
 
 TOP_OF_SELECTED = "document.querySelector('.message.selected').getBoundingClientRect().top"

@@ -8,7 +8,7 @@ import type { Library, LibraryRow } from "./values";
 /** How long changed rows are gathered, in milliseconds: while sessions are counted, hundreds change in a second. */
 const GATHERED = 150;
 /** How long nothing is heard of rows that are being counted until the list is asked for again: what was counted between its answer and the start of the events was not heard of. */
-const SILENCE = 10_000;
+const SILENCE = 60_000;
 
 export class LibraryStore extends Store {
   library: Library | null = null;
