@@ -6,6 +6,7 @@ import io
 import itertools
 import json
 import os
+import shutil
 import time
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
@@ -33,7 +34,7 @@ from reread.reports.usage_report import figures
 from reread.server.library import SessionLibrary
 from reread.server.routes import make_app
 from reread.storage import bucket_mirror
-from reread.storage.user_paths import expand_path
+from reread.storage.user_paths import cache_folder, expand_path
 
 parquet = pytest.importorskip("pyarrow.parquet")
 pyarrow = pytest.importorskip("pyarrow")
@@ -529,6 +530,21 @@ def test_a_team_of_two_is_withheld(tmp_path: Path) -> None:
     report = reread.team(bucket).usage(by="person", tz="UTC")
     assert [row["person"] for row in report.rows] == ["ann", "ben"]
     assert_equal(report.totals, own_figures(machines))
+
+
+def test_sums_that_nobody_has_read_for_long_are_deleted(tmp_path: Path) -> None:
+    machines, bucket = [Machine(tmp_path, n) for n in range(3)], tmp_path / "bucket"
+    write_all(machines, bucket)
+    reread.team(bucket).usage(tz="UTC")
+    folder = cache_folder() / "team"
+    used, unused = list(folder.glob("*.parquet")), folder / "unused.parquet"
+    shutil.copyfile(used[0], unused)
+    for path in (*used, unused):
+        os.utime(path, (0, 0))
+    reread.team(bucket).usage(tz="UTC")
+    assert unused.exists(), "nothing was made"
+    reread.team(bucket).usage(tz="Asia/Tokyo")
+    assert used and all(path.exists() for path in used) and not unused.exists()
 
 
 def run(*words: str) -> tuple[int, str]:

@@ -12,8 +12,10 @@ from __future__ import annotations
 import calendar
 import glob
 import hashlib
+import os
+import time
 from collections.abc import Generator, Iterable, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime, tzinfo
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -42,6 +44,8 @@ parquet: Any = require("pyarrow.parquet")
 FORMAT = 5
 """Changes when cubes would be made differently."""
 FOLDER = "team"
+UNUSED_SECONDS = 30 * 86_400
+"""A stored cube that nobody has read for so long is deleted: each change of a month makes another one."""
 LEFT_OUT = b"reread.left_out"
 """The metadata of a kept cube that tell what was left out of it."""
 MOST = MOST_TOKENS
@@ -478,6 +482,8 @@ def _stored(path: Path) -> MadeCube | None:
     try:
         table = parquet.read_table(path, partitioning=None)
         left_out = msgspec.json.decode(table.schema.metadata[LEFT_OUT], type=list[tuple[str, str]])
+        with suppress(OSError):  # it is read whoever may write it
+            os.utime(path)
         return MadeCube(table.replace_schema_metadata(), left_out)
     except (OSError, ValueError, LookupError, TypeError, pyarrow.ArrowException, msgspec.MsgspecError):
         return None
@@ -490,5 +496,13 @@ def _store(path: Path, made: MadeCube) -> None:
     try:
         make_private_folder(path.parent)
         write_atomic(path, [sink.getvalue().to_pybytes()])
+        _remove_unused(path.parent)
     except OSError:  # no cache: it is made again the next time
         return
+
+
+def _remove_unused(folder: Path) -> None:
+    for path in folder.glob("*.parquet"):
+        with suppress(FileNotFoundError):  # another process removed it
+            if time.time() - path.lstat().st_mtime > UNUSED_SECONDS:
+                path.unlink()
