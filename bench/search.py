@@ -146,10 +146,14 @@ def day(plan: Plan) -> Iterator[Row]:
     said = ", ".join(f"{verb[0]} {cpu:.1f}" for verb, cpu in zip(verbs, alone, strict=True))
     yield Row(f"the first day over {raw / 1e6:.0f} MB, one verb after another", f"{sum(alone):.1f} s CPU: {said}")
     use(plan, built=False)
-    build = measure.run([sys.executable, "-m", "reread.index.build_process", "{}"]).cpu
-    again = [measure.run([*program, *verb]).cpu for verb in verbs[:-1]]
-    yield Row("all parts in one pass, as the reader does", f"{build:.1f} s CPU", goal=f"≤ {raw / 476e6 * 30:.1f} s")
-    yield Row("each of these verbs but the last after it", f"at most {max(again):.2f} s CPU")
+    build = measure.run([sys.executable, "-m", "reread.dataset.whole_pass", "{}"]).cpu
+    again = [measure.run([*program, *verb]).cpu for verb in verbs]
+    yield Row(
+        "all parts in one pass, as the reader and a first verb in a terminal do",
+        f"{build:.1f} s CPU",
+        goal=f"≤ {raw / 476e6 * 30:.1f} s",
+    )
+    yield Row("each of these verbs after it", f"at most {max(again):.2f} s CPU")
 
 
 def regex(plan: Plan) -> Iterator[Row]:

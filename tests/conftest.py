@@ -14,12 +14,13 @@ import pytest
 
 
 def pytest_configure() -> None:
-    """Leave other scanners out, and let child processes receive the signals that this process was started to ignore.
+    """Leave other scanners and work in the background out, and let child processes receive all signals.
 
-    A child inherits an ignored signal but not a handler, so a handler that does nothing replaces "ignore". Otherwise,
-    under `nohup` or after `&` in a script, tests that interrupt a child would wait forever.
+    A child inherits a signal that this process was started to ignore but not a handler, so a handler that does nothing
+    replaces "ignore". Otherwise, under `nohup` or after `&` in a script, tests that interrupt a child would wait
+    forever.
     """
-    os.environ["REREAD_KINGFISHER"] = "off"
+    os.environ["REREAD_KINGFISHER"] = os.environ["REREAD_BACKGROUND"] = "off"
     for name in ("SIGINT", "SIGQUIT", "SIGHUP"):
         number = getattr(signal, name, None)
         if number is not None and signal.getsignal(number) == signal.SIG_IGN:

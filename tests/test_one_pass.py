@@ -1,13 +1,14 @@
 """One pass over new bytes: what is derived at once equals what is derived alone, and nothing is read for one alone."""
 
 import os
+import shlex
 import signal
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable
-from contextlib import closing
+from contextlib import closing, suppress
 from importlib.util import find_spec
 from pathlib import Path
 from random import Random
@@ -15,6 +16,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from effort import one_in
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from indexes import index_folder
@@ -22,17 +24,20 @@ from making import SESSION, answer, jsonl, reply, result, told, use, user
 
 import reread
 from reread.accounting import workers
-from reread.dataset.local_tables import own_tables
+from reread.dataset.local_tables import own_place, own_tables
+from reread.dataset.manifest import newest_manifest
 from reread.dataset.tables import WrittenTables
+from reread.dataset.whole_pass import derive_all
 from reread.disk.cache import cache_folder
 from reread.disk.derived_cache import PROOF
 from reread.disk.file_set import find_files
+from reread.disk.machine import machine_id
 from reread.disk.sources import FileSource
-from reread.index.build_process import derive_all
 from reread.index.hit_locator import OpenedSession
 from reread.index.update import LEAST, refresh
 from reread.reports.facts_cache import facts_of
 from reread.reports.file_index import FileIndexReader
+from reread.session.pass_process import begin_pass, pass_is_due
 from reread.session.session_pass import SessionPass
 
 KILLS = int(os.environ.get("REREAD_KILLS", "4"))
@@ -354,3 +359,91 @@ def test_a_pass_that_is_killed_leaves_nothing_half(root: Path, monkeypatch: pyte
         patch.setattr(SessionPass, "_open", refuse)
         patch.setattr(OpenedSession, "__init__", refuse)
         assert everything(root) == expected  # and no verb opens a session again
+
+
+def in_terminal(*words: str) -> str:
+    """Run a verb in a terminal, and return what it printed there."""
+    leader, follower = pytest.importorskip("pty").openpty()
+    command = [sys.executable, "-m", "reread", *words]
+    with subprocess.Popen(command, stdin=follower, stdout=follower, stderr=follower) as process:
+        os.close(follower)
+        printed = b""
+        with suppress(OSError):  # Linux says so when the other end is closed
+            while piece := os.read(leader, 1 << 16):
+                printed += piece
+        process.wait(150)
+    os.close(leader)
+    return printed.decode()
+
+
+@pytest.fixture
+def at_home(root: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A machine with some sessions, on which nothing is derived yet."""
+    rewrite(root, 1)
+    add_session(root, 2)
+    add_agent(root, 3)
+    for name, value in {"CLAUDE_CONFIG_DIR": str(root), "HOME": str(root), "REREAD_BACKGROUND": "on"}.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("PAGER", "cat")
+    return root
+
+
+@one_in(3)
+@pytest.mark.parametrize("verb", ["ls", "search needle", "usage", "stats", f"blame {__file__}", "sql 'select 1'"])
+def test_the_first_verb_in_a_terminal_begins_a_pass_over_everything(
+    at_home: Path, monkeypatch: pytest.MonkeyPatch, verb: str
+) -> None:
+    pytest.importorskip("pyarrow")
+    expected = alone(at_home)
+    assert "in the background" in in_terminal(*shlex.split(verb))
+    begun = cache_folder() / "pass"
+    first = begun.stat().st_mtime_ns
+    place = own_place(find_files(None), text=False)
+    while newest_manifest(place, machine_id()) is None:  # rows are derived last
+        time.sleep(0.05)
+    assert "in the background" not in in_terminal("ls")
+    assert begun.stat().st_mtime_ns == first
+    with monkeypatch.context() as patch:
+        for opens in ((SessionPass, "_open"), (OpenedSession, "__init__"), (workers, "read")):
+            patch.setattr(*opens, refuse)
+        refresh(find_files([at_home]))
+        assert everything(at_home) == expected
+
+
+@pytest.mark.parametrize("words", ["--demo ls", "--root . ls", "show latest", "ls --no-such-option"])
+def test_no_other_verb_begins_one(at_home: Path, words: str) -> None:
+    in_terminal(*shlex.split(words))
+    assert not (cache_folder() / "pass").exists()
+
+
+@pytest.mark.parametrize("asked", [True, False])
+def test_nobody_begins_one_who_forbids_it_or_is_no_terminal(
+    at_home: Path, monkeypatch: pytest.MonkeyPatch, asked: bool
+) -> None:
+    if asked:
+        monkeypatch.setenv("REREAD_BACKGROUND", "off")
+        in_terminal("ls")
+    else:
+        subprocess.run([sys.executable, "-m", "reread", "ls"], check=True, capture_output=True)
+    assert not (cache_folder() / "pass").exists()
+
+
+@pytest.mark.parametrize(("age", "due"), [(None, True), (5, False), (3500, False), (3700, True), (-900, True)])
+def test_a_pass_is_due_after_an_hour(monkeypatch: pytest.MonkeyPatch, age: int | None, due: bool) -> None:
+    monkeypatch.setenv("REREAD_BACKGROUND", "on")
+    if age is not None:
+        begun = cache_folder() / "pass"
+        begun.parent.mkdir(parents=True)
+        begun.touch()
+        then = time.time() - age
+        os.utime(begun, (then, then))
+    assert pass_is_due() == due
+
+
+def test_a_link_in_place_of_the_time_of_a_pass_is_not_followed(at_home: Path, tmp_path: Path) -> None:
+    begun, other = cache_folder() / "pass", tmp_path / "other"
+    begun.parent.mkdir(parents=True)
+    begun.symlink_to(other)
+    with pytest.raises(OSError):
+        begin_pass()
+    assert "in the background" not in in_terminal("ls") and not other.exists()

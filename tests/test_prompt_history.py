@@ -12,10 +12,10 @@ from making import jsonl, reply, user
 
 import reread
 from reread import cli
+from reread.dataset import whole_pass
 from reread.disk import gone_sessions, layout
 from reread.disk.file_set import find_files
 from reread.errors import Misuse, NotFound, Unreadable
-from reread.index import build_process
 from reread.recording.resume_command import resumption
 from reread.records import dialects
 from reread.server.library import SessionLibrary
@@ -116,7 +116,7 @@ def test_a_process_of_its_own_indexes_them(root: Path, monkeypatch: pytest.Monke
     asked: list[int] = []
     monkeypatch.setattr("os.nice", asked.append)
     monkeypatch.setattr("sys.argv", ["build", json.dumps({"roots": [str(root)]})])
-    build_process.main()
+    whole_pass.main()
     reader = open_reader()
     assert reader is not None and str(gone_path(root)) in reader.cursors and asked == [10]
 

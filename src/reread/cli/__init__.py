@@ -17,8 +17,8 @@ import click
 from reread.base.stdio import flush_or_discard, open_standard_streams
 from reread.base.version import __version__
 from reread.cli._exit_codes import FAILED, INTERRUPTED, OK, UNDECIDED
-from reread.cli._options import root_options
-from reread.cli._output import guard_output
+from reread.cli._options import ROOTS, root_options
+from reread.cli._output import guard_output, print_notice
 from reread.errors import RereadError, Undecided
 
 OUTPUT_ERRORS = (errno.ENOSPC, errno.EFBIG, errno.EIO, errno.EDQUOT)
@@ -44,6 +44,8 @@ ALIASES = {
     "sessions": "ls",
 }
 """Words that run a verb and are not in the help."""
+PASSING = {"ls", "search", "usage", "stats", "advise", "blame", "sql", "tables"}
+"""Verbs over all sessions: in a terminal, the first of them has the rest derived that the others need."""
 HELP = "help"
 SYNONYMS = {
     "history": "ls",
@@ -125,7 +127,13 @@ class VerbGroup(click.Group):
 
     def invoke(self, ctx: click.Context) -> Any:
         with _closed_pipe_is_ok():
-            return super().invoke(ctx)
+            try:
+                answer = super().invoke(ctx)
+            except click.exceptions.Exit:  # the answer is that there is nothing
+                _begin_pass(ctx)
+                raise
+            _begin_pass(ctx)
+            return answer
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -209,6 +217,24 @@ def main() -> None:
     if "_duckdb" not in sys.modules:  # which reports what is left at the end as leaks
         gc.freeze()  # the system frees a large session faster than the interpreter does
     sys.exit(code if isinstance(code, int) else OK)
+
+
+def _begin_pass(ctx: click.Context) -> None:
+    """After a verb over all sessions, have everything derived in the background, if it was not done lately.
+
+    Where nobody reads the answer, as in a script, nothing is left running.
+    """
+    is_over_all = ctx.invoked_subcommand in PASSING and ctx.meta.get(ROOTS) == []
+    if not (is_over_all and sys.stdout.isatty() and sys.stderr.isatty()):
+        return
+    from reread.session.pass_process import VARIABLE, begin_pass, pass_is_due
+
+    with suppress(OSError):  # no cache: nothing can be prepared
+        if pass_is_due() and begin_pass():
+            print_notice(
+                "Now reading all sessions once in the background, so that search, stats and blame answer at once; "
+                f"{VARIABLE}=off prevents that."
+            )
 
 
 def _unknown_verb(name: str) -> str:

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 DEMO_KEY = "reread.demo"
 """The key in a context's `meta` that is set by --demo."""
+ROOTS = "reread.roots"
+"""The key of the folders that the verb reads; none if it reads those of this machine."""
 LATEST = "latest"
 ONLY = ("prompts", "answers", "text", "tools")
 """The values of --only; `render.selection` knows the same words."""
@@ -393,7 +395,8 @@ def _given(ctx: click.Context) -> set[str]:
 
 def merged_roots(ctx: click.Context, root: tuple[Path, ...]) -> list[Path]:
     """Return the folders of --demo and of --root before and after the verb."""
-    return [*_samples(ctx), *ctx.obj, *root]
+    roots = ctx.meta[ROOTS] = [*_samples(ctx), *ctx.obj, *root]
+    return roots
 
 
 def have_no_sessions(roots: Sequence[Path]) -> bool:

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 import threading
 from collections.abc import Sequence
 
-import msgspec
-
 from reread.errors import Misuse
-from reread.index.build_process import BuildJob
 from reread.index.hits import Hit, group_by_session
 from reread.index.matching import folded_pattern, lowered, wanted
 from reread.index.query import is_question_word, parse_query
 from reread.index.search_process import SearchProcesses, SearchRequest
 from reread.reader import library_schema
 from reread.server.library import REFRESH_SECONDS, SessionLibrary
+from reread.session.pass_process import PassJob, start_pass
 
 SMALL = 4 << 20
 """Up to this many new bytes are indexed before a search, more in the background."""
@@ -98,14 +95,8 @@ class SearchService:
         """Have another process index everything, unless one is at it."""
         if self._closed or (self._builder is not None and self._builder.poll() is None):
             return
-        job = BuildJob([str(root) for root in self._library.roots or ()], [str(path) for path in self._library.paths])
-        self._builder = subprocess.Popen(
-            [sys.executable, "-P", "-m", "reread.index.build_process", msgspec.json.encode(job).decode()],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            process_group=None if sys.platform == "win32" else 0,
-        )
+        roots, paths = self._library.roots or (), self._library.paths
+        self._builder = start_pass(PassJob([*map(str, roots)], [*map(str, paths)]))
         threading.Thread(target=self._builder.wait, daemon=True).start()
 
 

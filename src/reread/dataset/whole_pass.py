@@ -1,10 +1,15 @@
-"""A process that derives all that is kept of sessions: `python -m reread.index.build_process JOB`."""
+"""One pass over all that is new, in a process of its own: `python -m reread.dataset.whole_pass JOB`.
+
+It derives everything that is kept of sessions, the newest first: usage and documents for a search, places, facts and
+versions of files, then the rows of tables. If it is killed, the next pass or verb goes on where it was.
+"""
 
 from __future__ import annotations
 
 import os
 import sys
 from contextlib import suppress
+from importlib.util import find_spec
 from pathlib import Path
 
 import msgspec
@@ -12,17 +17,10 @@ import msgspec
 from reread.disk import layout
 from reread.disk.file_set import FileSet, find_files
 from reread.index.update import refresh
+from reread.session.pass_process import PassJob
 from reread.session.session_pass import PARTS, SessionPass
 
 WAIT_SECONDS = 60.0
-
-
-class BuildJob(msgspec.Struct, frozen=True):
-    """The sessions to read."""
-
-    roots: list[str] = []
-    """Folders; none for those of this machine."""
-    paths: list[str] = []
 
 
 def derive_all(files: FileSet, *, wait: float = WAIT_SECONDS) -> None:
@@ -35,12 +33,23 @@ def derive_all(files: FileSet, *, wait: float = WAIT_SECONDS) -> None:
                 sessions.fill(path)
 
 
+def derive_rows(roots: list[str]) -> None:
+    """Bring the tables up to date that `reread sql` queries, if what writes them is installed."""
+    if find_spec("pyarrow") is not None:
+        from reread.dataset.local_tables import own_tables
+
+        with own_tables(roots or None):
+            pass
+
+
 def main() -> None:
     """Read the sessions of the job in the first argument, at low priority."""
     with suppress(AttributeError, OSError):
         os.nice(10)
-    job = msgspec.json.decode(sys.argv[1], type=BuildJob)
+    job = msgspec.json.decode(sys.argv[1], type=PassJob)
     derive_all(find_files(job.roots or None, map(Path, job.paths), prompts=True))
+    if not job.paths:
+        derive_rows(job.roots)
 
 
 if __name__ == "__main__":

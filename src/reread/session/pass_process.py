@@ -1,0 +1,66 @@
+"""Start the process that derives everything kept of sessions; what it does is on a higher floor, so it is named."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import msgspec
+
+from reread.storage.safe_open import make_own_folder, open_own
+from reread.storage.user_paths import cache_folder
+
+MODULE = "reread.dataset.whole_pass"
+BEGUN = "pass"
+"""The file in the cache folder whose time says when a pass was begun last."""
+PAUSE_SECONDS = 3600.0
+"""How long a pass that was begun is enough: what is new since then is little."""
+VARIABLE = "REREAD_BACKGROUND"
+"""The variable that prevents passes nobody asked for: `off`."""
+
+
+class PassJob(msgspec.Struct, frozen=True):
+    """The sessions to read."""
+
+    roots: list[str] = []
+    """Folders; none for those of this machine."""
+    paths: list[str] = []
+
+
+def start_pass(job: PassJob) -> subprocess.Popen[bytes]:
+    """Start a pass in a process that outlives this one, and that no key pressed in its terminal reaches."""
+    return subprocess.Popen(
+        [sys.executable, "-P", "-m", MODULE, msgspec.json.encode(job).decode()],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+
+
+def pass_is_due() -> bool:
+    """True if no pass over this machine's sessions was begun for a while, and nobody forbids one."""
+    if os.environ.get(VARIABLE, "").lower() in ("off", "0", "no", "false"):
+        return False
+    try:
+        age = time.time() - os.stat(cache_folder() / BEGUN).st_mtime  # noqa: PTH116
+    except OSError:
+        return True
+    return not 0 <= age < PAUSE_SECONDS
+
+
+def begin_pass() -> bool:
+    """Start a pass over this machine's sessions, and return True if it is the first; raise OSError if it cannot be."""
+    folder = Path(cache_folder())
+    make_own_folder(folder)
+    is_first = not os.path.lexists(folder / BEGUN)
+    descriptor = open_own(folder / BEGUN, os.O_WRONLY | os.O_CREAT)
+    try:
+        os.utime(descriptor if os.utime in os.supports_fd else folder / BEGUN)
+    finally:
+        os.close(descriptor)
+    start_pass(PassJob())
+    return is_first
