@@ -1,21 +1,28 @@
-"""Archives, buckets and tables that version 0.2.0 wrote are read, verified, continued, pruned and restored.
+"""Everything that version 0.2.0 wrote is read and continued: archives, buckets, tables, usage, and its own folder.
 
 `fixtures/v0.2` was written by that version: two sessions, of which one grew, and one was rewritten and then deleted.
-Its `cache.sqlite` has the usage of the first one, whose file is gone.
+Its `cache.sqlite` has the usage of the first one, whose file is gone. `home` has stars, notes, a captured conversation
+and decisions about the secrets of a third session; `review.json` and `shared.md` are of that session, too.
 """
 
+import json
 import shutil
 import sqlite3
+import sys
 from pathlib import Path
 
 import pytest
+from command import run
 from folder_bucket import use_folder
 
 import reread
 from reread.archive.verify import KeptEntry, KeptProblem
+from reread.catalog.annotations import Annotation, Annotations
+from reread.redaction.decisions import DecisionStore
 
 FIXTURES = Path(__file__).parent / "fixtures" / "v0.2"
 GROWN, REWRITTEN = "11111111-1111-4111-8111-111111111111", "22222222-2222-4222-8222-222222222222"
+WITH_SECRETS = "33333333-3333-4333-8333-333333333333"
 PROJECT = Path("projects") / "-home-sam-harbor"
 
 
@@ -114,6 +121,64 @@ def test_usage_of_sessions_that_are_gone_is_still_known(tmp_path: Path, monkeypa
     (tmp_path / "claude" / PROJECT / f"{GROWN}.jsonl").unlink()
     assert reread.usage(keep_deleted=True).totals.output_tokens == 125
     assert reread.usage().totals.output_tokens == 0
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of version 0.2 with what people wrote, and the sessions that it is about."""
+    for name, folder in {"REREAD_HOME": "home", "CLAUDE_CONFIG_DIR": "claude"}.items():
+        shutil.copytree(FIXTURES / folder, tmp_path / folder)
+        monkeypatch.setenv(name, str(tmp_path / folder))
+    reread.Archive(_copied(tmp_path)).restore(to=tmp_path / "claude")
+    return tmp_path / "home"
+
+
+def test_stars_and_notes_are_shown_and_changed(home: Path) -> None:
+    found = {header.id: (header.starred, header.note) for header in reread.sessions()}
+    assert (found[GROWN], found[REWRITTEN]) == ((True, "said in 0.2"), (False, "only a note"))
+    assert Annotations().change(GROWN, note="said in 0.3", was="said in 0.2")
+    Annotations().change(REWRITTEN, starred=True)
+    assert Annotations(home).all() == {
+        GROWN: Annotation(starred=True, note="said in 0.3"),
+        REWRITTEN: Annotation(starred=True, note="only a note"),
+    }
+
+
+def test_decisions_hold_and_change_and_what_was_shared_is_undone(home: Path, tmp_path: Path) -> None:
+    def shared(*options: str) -> str:
+        done = run("share", WITH_SECRETS, *options, "-o", str(tmp_path / "x.md"), home=tmp_path / "claude")
+        assert done.returncode == 0, done.stderr
+        return (tmp_path / "x.md").read_text()
+
+    text = shared()
+    assert ("hunter2" in text, "kQ8vT2" in text) == (False, True)
+    store = DecisionStore()
+    store.decide_everywhere([store.id_of("kQ8vT2mZx0bL9sRw4Yp1")], "replace")
+    assert "kQ8vT2" not in shared()
+    back = run("share", "--undo", str(FIXTURES / "shared.md"), "-o", str(tmp_path / "back.md"))
+    assert back.returncode == 0 and "hunter2-blue-harbor-77" in (tmp_path / "back.md").read_text(), back.stderr
+    (home / "share" / "decisions.json").unlink()
+    review = json.loads((FIXTURES / "review.json").read_text())
+    for finding, decision in zip(review["findings"], ("keep", "replace"), strict=True):
+        finding["decision"] = decision
+    (tmp_path / "review.json").write_text(json.dumps(review))
+    text = shared("--review", str(tmp_path / "review.json"))
+    assert ("hunter2" in text, "kQ8vT2" in text) == (True, False)
+
+
+def test_a_captured_conversation_is_read_and_continued(home: Path) -> None:
+    path = home / "conversations" / "default" / "default" / "talk.jsonl"
+    written = path.read_bytes()
+    line = '{"type":"assistant","message":{"id":"m","content":[{"type":"text","text":"two"}]}}'
+    with reread.capture([sys.executable, "-c", f"print({line!r})"], conversation="talk") as capture:
+        assert len(list(capture)) == 1
+    assert path.read_bytes().startswith(written)
+    talk = reread.open("talk")
+    assert (talk.title, [message.text for message in talk.messages if message.role == "assistant"]) == (
+        "Said in 0.2",
+        ["answer 1", "two"],
+    )
+    assert run("replay", "talk", "--instant").stdout.splitlines()[-1] == line
 
 
 def _copied(tmp_path: Path) -> Path:

@@ -118,12 +118,28 @@ class DecisionFile(msgspec.Struct):
     findings: list[SensitiveText] = []
 
 
+class _DecidedFinding(msgspec.Struct):
+    """As much of a finding as a decision needs: version 0.2 names the rest differently."""
+
+    id: str
+    kind: str = ""
+    name: str = ""
+    decision: str | None = None
+
+
+class _Decided(msgspec.Struct):
+    """As much of a review file as is read."""
+
+    groups: list[ReviewGroup] = []
+    findings: list[_DecidedFinding] = []
+
+
 def read_review(path: Path) -> dict[str, str]:
     """Return the decisions in a review file by id; nothing if there is no file."""
     if not os.path.exists(path):
         return {}
     try:
-        review = msgspec.json.decode(read_settings(path), type=DecisionFile)
+        review = msgspec.json.decode(read_settings(path), type=_Decided)
     except (OSError, *jsontext.DECODE_ERRORS) as error:
         raise Unreadable(f"Cannot read the review {path}: {error}; delete it to begin anew.", path=str(path)) from error
     for decided in (*review.groups, *review.findings):
