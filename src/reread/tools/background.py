@@ -141,7 +141,7 @@ def draw_shell(call: ToolCall) -> Iterator[Node]:
     """Draw the command, its status, and what it printed."""
     args, output = call.input(BashOutputInput), _shell_output(call)
     if output is None:
-        yield from facts(shell=as_text(args.bash_id), filter=as_text(args.filter))
+        yield from facts(shell=args.bash_id, filter=args.filter)
         yield from _draw.plain_result(call)
         return
     yield from _draw.terminal(output.command, "in")
@@ -151,7 +151,7 @@ def draw_shell(call: ToolCall) -> Iterator[Node]:
     yield from _draw.terminal(output.stderr, "err")
     yield from facts(
         shell=first_nonblank(output.shellId, args.bash_id),
-        time=as_text(output.timestamp),
+        time=output.timestamp,
         filter=first_nonblank(args.filter, output.filterPattern),
         max_wait=duration_text(args.wait_up_to),
     )
@@ -268,7 +268,7 @@ def draw_monitor(call: ToolCall) -> Iterator[Node]:
     else:
         yield from _draw.unfinished_note(call)
         yield Note(text=f"watching in the background as {as_text(output.taskId)} {_limit(args, output)}")
-    yield from facts(description=as_text(args.description))
+    yield from facts(description=args.description)
 
 
 def _limit(args: MonitorInput, output: MonitorResult) -> str:

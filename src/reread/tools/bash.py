@@ -9,11 +9,11 @@ from msgspec import Struct
 
 from reread.base.coerce import as_dict
 from reread.base.format import as_number, duration_ms_text, size_text
-from reread.base.text import as_text, one_line
+from reread.base.text import as_text
 from reread.tools import _draw, generic
 from reread.tools._images import image_node, with_dimensions
 from reread.tools._result_text import unwrap
-from reread.tools._values import first_nonblank
+from reread.tools._values import first_nonblank, titled
 from reread.tools.nodes import Data, Node, Note, Terminal, facts
 from reread.tools.outcome import DONE, FAILED
 from reread.tools.tool import Tool
@@ -58,12 +58,6 @@ class BashResult(Struct, frozen=True, kw_only=True):
     structuredContent: Any = None
     staleReadFileStateHint: str | None = None
     ghRateLimitHint: str | None = None
-
-
-def title(call: ToolCall) -> str:
-    """Return the description of the command, or the command itself."""
-    args = call.input(BashInput)
-    return f"{call.name} {one_line(first_nonblank(args.description, args.command))}".strip()
 
 
 def draw(call: ToolCall) -> Iterator[Node]:
@@ -143,4 +137,13 @@ def _git(value: Any) -> str:
     return ", ".join(map(as_text, as_dict(value).values())) or as_text(value)
 
 
-TOOLS = [Tool(("Bash", "PowerShell"), title, draw, category="run", input=BashInput, result=BashResult)]
+TOOLS = [
+    Tool(
+        ("Bash", "PowerShell"),
+        titled("description", "command"),
+        draw,
+        category="run",
+        input=BashInput,
+        result=BashResult,
+    )
+]

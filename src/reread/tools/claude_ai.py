@@ -199,12 +199,12 @@ def draw_artifact(call: ToolCall) -> Iterator[Node]:
         *((path, None) for path in as_list(args.file_paths)),
     )
     yield from facts(
-        action=as_text(args.action),
-        title=as_text(args.title),
-        prompt=as_text(args.prompt),
+        action=args.action,
+        title=args.title,
+        prompt=args.prompt,
         icon=first_nonblank(args.icon, args.favicon),
-        scope=as_text(args.scope),
-        asset=as_text(args.asset_id),
+        scope=args.scope,
+        asset=args.asset_id,
     )
     if output is None or call.outcome.state != DONE:
         yield from _draw.links((args.url, args.title))
@@ -225,12 +225,12 @@ def _published(args: ArtifactInput, output: ArtifactResult) -> Iterator[Node]:
     for warning in as_list(output.warnings):
         yield from _draw.note(warning, "warning")
     yield from facts(
-        version=as_text(output.version),
+        version=output.version,
         updated="yes" if output.updated is True else "",
-        id=as_text(output.artifact_id),
-        audience=as_text(output.audience),
-        live=as_text(output.liveSubscription),
-        contract=as_text(output.contract),
+        id=output.artifact_id,
+        audience=output.audience,
+        live=output.liveSubscription,
+        contract=output.contract,
         publishes_left=number_text(output.publishesRemaining),
     )
 
@@ -262,12 +262,7 @@ def project_title(call: ToolCall) -> str:
 def draw_project(call: ToolCall) -> Iterator[Node]:
     """Draw the document, or what was found."""
     args, output = call.input(ProjectsInput), typed_result(call, ProjectsResult)
-    yield from facts(
-        method=as_text(args.method),
-        document=as_text(args.path),
-        query=as_text(args.query),
-        file=as_text(args.local_path),
-    )
+    yield from facts(method=args.method, document=args.path, query=args.query, file=args.local_path)
     yield from _draw.prose_or_code(args.content)
     if output is None or call.outcome.state != DONE:
         yield from _draw.plain_result(call)
@@ -286,13 +281,13 @@ def _project(output: ProjectsResult) -> Iterator[Node]:
     yield from _draw.file_list(*map(_document_entry, documents))
     yield from _draw.file_list((output.local_file, "downloaded"), (output.local_path, "uploaded"))
     yield from facts(
-        project=as_text(output.name),
-        document=as_text(output.path),
-        kind=as_text(output.file_kind),
-        id=as_text(output.doc_uuid),
+        project=output.name,
+        document=output.path,
+        kind=output.file_kind,
+        id=output.doc_uuid,
         size=size_text(output.size_bytes),
-        created=as_text(output.created_at),
-        updated=as_text(output.updated_at),
+        created=output.created_at,
+        updated=output.updated_at,
         replaced="yes" if output.replaced is True else "",
         deleted="yes" if output.deleted is True else "",
     )
@@ -326,9 +321,7 @@ def design_title(call: ToolCall) -> str:
 def draw_design(call: ToolCall) -> Iterator[Node]:
     """Draw the request to the design service, and its answer."""
     args, output = call.input(ClaudeDesignInput), typed_result(call, ClaudeDesignResult)
-    yield from facts(
-        operation=first_nonblank(args.operation, args.method), project=as_text(args.projectId), file=as_text(args.path)
-    )
+    yield from facts(operation=first_nonblank(args.operation, args.method), project=args.projectId, file=args.path)
     if args.arguments:
         yield from _draw.section("arguments", [Data(value=args.arguments)], open=True)
     if output is None or call.outcome.state != DONE:
@@ -346,9 +339,9 @@ def _design(output: ClaudeDesignResult) -> Iterator[Node]:
         yield from _draw.draw_content(output.content)
     yield from _draw.file_list(*((path, None) for path in as_list(output.paths)))
     yield from facts(
-        name=as_text(output.name),
+        name=output.name,
         type=first_nonblank(output.type, output.contentType),
-        project=as_text(output.projectId),
+        project=output.projectId,
         can_edit=yes_no(output.canEdit),
     )
     if output.truncated is True:

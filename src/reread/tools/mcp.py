@@ -13,7 +13,7 @@ from reread.records import blocks as b
 from reread.records.blocks import to_struct
 from reread.tools import _draw, generic
 from reread.tools._images import image_node
-from reread.tools._values import comma_separated, first_nonblank, list_of, parse_json, typed_result
+from reread.tools._values import comma_separated, first_nonblank, list_of, parse_json, titled, typed_result
 from reread.tools.nodes import Code, Data, Node, Picture, Prose, Table, facts
 from reread.tools.outcome import DONE
 from reread.tools.tool import Tool
@@ -169,12 +169,6 @@ def draw_list(call: ToolCall) -> Iterator[Node]:
         yield from _draw.draw_content(call.content)
 
 
-def read_title(call: ToolCall) -> str:
-    """Return the resource."""
-    args = call.input(McpResourceInput)
-    return _title(call, first_nonblank(args.uri, args.server), "")
-
-
 def draw_read(call: ToolCall) -> Iterator[Node]:
     """Draw the content of the resource."""
     output = typed_result(call, McpResourceResult) or McpResourceResult()
@@ -197,11 +191,6 @@ def draw_wait(call: ToolCall) -> Iterator[Node]:
     if call.arguments:
         yield Data(value=call.raw_input)
     yield from _draw.plain_result(call)
-
-
-def refresh_title(call: ToolCall) -> str:
-    """Return the server."""
-    return _title(call, call.input(McpResourceInput).server, "")
 
 
 def draw_refresh(call: ToolCall) -> Iterator[Node]:
@@ -273,7 +262,7 @@ TOOLS = [
     ),
     Tool(
         ("ReadMcpResourceTool", "ReadMcpResource"),
-        read_title,
+        titled("uri", "server"),
         draw_read,
         category="read",
         input=McpResourceInput,
@@ -281,7 +270,7 @@ TOOLS = [
     ),
     Tool(
         ("ReadMcpResourceDirTool", "ReadMcpResourceDir"),
-        read_title,
+        titled("uri", "server"),
         draw_list,
         category="search",
         input=McpResourceInput,
@@ -290,7 +279,7 @@ TOOLS = [
     Tool(("WaitForMcpServers",), wait_title, draw_wait, input=WaitForMcpServersInput),
     Tool(
         ("RefreshMcpTools",),
-        refresh_title,
+        titled("server"),
         draw_refresh,
         input=McpResourceInput,
         result=RefreshMcpToolsResult | list[RefreshedServer],

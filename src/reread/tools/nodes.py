@@ -6,6 +6,8 @@ from typing import Any
 
 import msgspec
 
+from reread.base.text import as_text
+
 
 class Node(msgspec.Struct, frozen=True, kw_only=True, tag_field="node"):
     """The base of all nodes."""
@@ -175,6 +177,6 @@ class Section(Node, frozen=True, kw_only=True, tag="section"):
 
 
 def facts(**items: object) -> list[Node]:
-    """Return a node of named values, without the empty ones; underscores in names become spaces."""
-    known = {name.replace("_", " "): str(value) for name, value in items.items() if value not in (None, "")}
-    return [Facts(items=[Fact(name=name, value=value) for name, value in known.items()])] if known else []
+    """Return a node of named values as text, without the empty ones; underscores in names become spaces."""
+    known = [Fact(name=name.replace("_", " "), value=text) for name, value in items.items() if (text := as_text(value))]
+    return [Facts(items=known)] if known else []

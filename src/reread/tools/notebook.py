@@ -63,7 +63,7 @@ def draw(call: ToolCall) -> Iterator[Node]:
         cell=_cell(args, output),
         position=_after(args, output),
         type=first_nonblank(output.cell_type, args.cell_type),
-        language=as_text(output.language),
+        language=output.language,
     )
     shown = list(_source(args, output))
     yield from shown

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from reread.base.text import as_text, one_line
 from reread.tools import _draw
-from reread.tools._values import first_nonblank, list_of, typed_result
+from reread.tools._values import first_nonblank, list_of, titled, typed_result
 from reread.tools.nodes import Node, Note, Table
 from reread.tools.outcome import DONE
 from reread.tools.tool import Tool
@@ -54,11 +54,6 @@ class ExitPlanModeResult(Struct, frozen=True, kw_only=True):
     requestId: str | None = None
 
 
-def enter_title(call: ToolCall) -> str:
-    """Return the reason."""
-    return f"{call.name} {one_line(call.input(EnterPlanModeInput).reason)}".strip()
-
-
 def draw_enter(call: ToolCall) -> Iterator[Node]:
     """Draw the reason and the result."""
     output = typed_result(call, EnterPlanModeResult) or EnterPlanModeResult()
@@ -101,7 +96,7 @@ def _decision(call: ToolCall, output: ExitPlanModeResult | None) -> Iterator[Nod
 TOOLS = [
     Tool(
         ("EnterPlanMode",),
-        enter_title,
+        titled("reason"),
         draw_enter,
         category="plan",
         input=EnterPlanModeInput,

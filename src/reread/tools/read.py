@@ -249,8 +249,8 @@ def _parts(read: FileRead) -> Iterator[Node]:
     yield from facts(
         pages=plural(file.count, "page"),
         size=size_text(file.originalSize),
-        first_page=as_text(as_number(output.firstPage)),
-        folder=as_text(file.outputDir),
+        first_page=as_number(output.firstPage),
+        folder=file.outputDir,
     )
     for page in map(as_dict, [output.firstPage, *as_list(output.pages)]):
         data = first_nonblank(page.get("base64"), page.get("data"))

@@ -10,7 +10,7 @@ from msgspec import Struct
 from reread.base.format import as_number, duration_text, number_text, utc_text
 from reread.base.text import as_text, one_line, plural
 from reread.tools import _draw, generic
-from reread.tools._values import first_nonblank, join_parts, list_of, parse_json, typed_result, yes_no
+from reread.tools._values import first_nonblank, join_parts, list_of, parse_json, titled, typed_result, yes_no
 from reread.tools.nodes import Data, Node, Note, Table, facts
 from reread.tools.outcome import DONE
 from reread.tools.tool import NoInput, Tool
@@ -109,19 +109,14 @@ def draw_create(call: ToolCall) -> Iterator[Node]:
     yield from _draw.prose(args.prompt)
     result = job or CronJob()
     yield from facts(
-        job=as_text(result.id),
-        schedule=as_text(result.humanSchedule),
-        cron=as_text(args.cron),
+        job=result.id,
+        schedule=result.humanSchedule,
+        cron=args.cron,
         repeats=yes_no(args.recurring if result.recurring is None else result.recurring),
         outlives_the_session=yes_no(args.durable if result.durable is None else result.durable),
         next=utc_text(result.nextFireAt),
     )
     yield from generic.outcome_note(call) if job else _draw.plain_result(call)
-
-
-def delete_title(call: ToolCall) -> str:
-    """Return the job."""
-    return f"{call.name} {one_line(call.input(CronDeleteInput).id)}".strip()
 
 
 def draw_delete(call: ToolCall) -> Iterator[Node]:
@@ -196,12 +191,7 @@ def trigger_title(call: ToolCall) -> str:
 def draw_trigger(call: ToolCall) -> Iterator[Node]:
     """Draw the request to the service, and its answer."""
     args, output = call.input(RemoteTriggerInput), typed_result(call, RemoteTriggerResult)
-    yield from facts(
-        action=as_text(args.action),
-        trigger=as_text(args.trigger_id),
-        session=as_text(args.session_id),
-        cursor=as_text(args.cursor),
-    )
+    yield from facts(action=args.action, trigger=args.trigger_id, session=args.session_id, cursor=args.cursor)
     if args.body:
         yield from _draw.section("body", [Data(value=args.body)], open=True)
     if output is None or call.outcome.state != DONE:
@@ -216,12 +206,12 @@ def _trigger_result(output: RemoteTriggerResult) -> Iterator[Node]:
         yield Note(text=f"the service returned {number_text(output.status)}", level="error")
     value = parse_json(as_text(output.json))
     yield from [Data(value=value)] if value is not None else _draw.prose_or_code(output.json)
-    yield from facts(status=as_text(output.status))
+    yield from facts(status=output.status)
 
 
 TOOLS = [
     Tool(("CronCreate",), create_title, draw_create, input=CronCreateInput, result=CronJob),
-    Tool(("CronDelete",), delete_title, draw_delete, input=CronDeleteInput, result=CronDeleteResult),
+    Tool(("CronDelete",), titled("id"), draw_delete, input=CronDeleteInput, result=CronDeleteResult),
     Tool(("CronList",), list_title, draw_list, input=NoInput, result=CronListResult),
     Tool(("ScheduleWakeup",), wake_title, draw_wake, input=ScheduleWakeupInput, result=ScheduleWakeupResult),
     Tool(("RemoteTrigger",), trigger_title, draw_trigger, input=RemoteTriggerInput, result=RemoteTriggerResult),

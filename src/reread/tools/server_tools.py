@@ -10,7 +10,7 @@ from reread.base.coerce import as_list
 from reread.base.text import as_text, one_line, path_line, plural
 from reread.records import blocks as b
 from reread.tools import _diff, _draw
-from reread.tools._values import as_type, comma_separated, first_nonblank, join_parts, list_of
+from reread.tools._values import as_type, comma_separated, first_nonblank, join_parts, list_of, titled
 from reread.tools.nodes import Code, Hunk, Node, Note, Prose, facts
 from reread.tools.tool import Tool
 from reread.tools.tool_call import ToolCall
@@ -66,17 +66,12 @@ def search_title(call: ToolCall) -> str:
 
 def draw_search(call: ToolCall) -> Iterator[Node]:
     """Draw the query and the pages as links."""
-    yield from facts(query=as_text(call.input(ServerSearchInput).query))
+    yield from facts(query=call.input(ServerSearchInput).query)
     hits = list_of(call.content, b.WebSearchPage)
     yield from _draw.links(*((hit.url, hit.title) for hit in hits))
     ages = {first_nonblank(hit.title, hit.url): as_text(hit.page_age) for hit in hits if first_nonblank(hit.page_age)}
     yield from _draw.section("page ages", facts(**ages))
     yield from _outcome(call, drawn=isinstance(call.content, list))
-
-
-def fetch_title(call: ToolCall) -> str:
-    """Return the URL."""
-    return f"{call.name} {one_line(call.input(ServerFetchInput).url)}".strip()
 
 
 def draw_fetch(call: ToolCall) -> Iterator[Node]:
@@ -135,10 +130,7 @@ def draw_edit(call: ToolCall) -> Iterator[Node]:
     """Draw what was viewed or changed."""
     args, result = call.input(TextEditorInput), as_type(call.content, b.TextEditorResult)
     yield from facts(
-        command=as_text(args.command),
-        file=as_text(args.path),
-        lines=comma_separated(args.view_range),
-        after_line=as_text(args.insert_line),
+        command=args.command, file=args.path, lines=comma_separated(args.view_range), after_line=args.insert_line
     )
     if first_nonblank(args.file_text):
         yield _diff.code_node(as_text(args.file_text), as_text(args.path))
@@ -182,11 +174,6 @@ def _found(call: ToolCall) -> list[str]:
     return [as_text(block.tool_name) for block in blocks if isinstance(block, b.ToolReference)]
 
 
-def advice_title(call: ToolCall) -> str:
-    """Return the name of the tool."""
-    return call.name
-
-
 def draw_advice(call: ToolCall) -> Iterator[Node]:
     """Draw the advice."""
     advice = as_type(call.content, b.AdvisorResult)
@@ -216,7 +203,7 @@ def _outcome(call: ToolCall, *, drawn: bool) -> Iterator[Node]:
 
 TOOLS = [
     Tool(("web_search",), search_title, draw_search, category="web", input=ServerSearchInput),
-    Tool(("web_fetch",), fetch_title, draw_fetch, category="web", input=ServerFetchInput),
+    Tool(("web_fetch",), titled("url"), draw_fetch, category="web", input=ServerFetchInput),
     Tool(("code_execution", "bash_code_execution"), code_title, draw_code, category="run", input=CodeExecutionInput),
     Tool(("text_editor_code_execution",), edit_title, draw_edit, category="edit", input=TextEditorInput),
     Tool(
@@ -226,5 +213,5 @@ TOOLS = [
         category="search",
         input=ServerToolSearchInput,
     ),
-    Tool(("advisor",), advice_title, draw_advice),
+    Tool(("advisor",), titled(), draw_advice),
 ]

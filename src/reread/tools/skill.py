@@ -77,11 +77,11 @@ def draw(call: ToolCall) -> Iterator[Node]:
     args, output = call.input(SkillInput), typed_result(call, SkillResult) or SkillResult()
     yield from facts(
         name=first_nonblank(output.commandName, args.skill, args.command),
-        arguments=as_text(args.args),
+        arguments=args.args,
         allowed_tools=comma_separated(output.allowedTools),
-        model=as_text(output.model),
-        status=as_text(output.status),
-        agent=as_text(output.agentId),
+        model=output.model,
+        status=output.status,
+        agent=output.agentId,
     )
     if first_nonblank(output.result):
         yield from _draw.outcome_message(call)
@@ -111,9 +111,7 @@ def draw_propose(call: ToolCall) -> Iterator[Node]:
 
 def _proposal(proposal: SkillProposal) -> Iterator[Node]:
     yield from _draw.prose(proposal.description)
-    yield from facts(
-        kind=as_text(proposal.kind), target=as_text(proposal.target), evidence=comma_separated(proposal.evidence)
-    )
+    yield from facts(kind=proposal.kind, target=proposal.target, evidence=comma_separated(proposal.evidence))
     if first_nonblank(proposal.skillMd):
         yield Code(text=as_text(proposal.skillMd), language="markdown")
     for edit in list_of(proposal.edits, SkillReplacement):

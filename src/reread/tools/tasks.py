@@ -106,7 +106,7 @@ def draw_create(call: ToolCall) -> Iterator[Node]:
     if text:
         yield Checklist(items=[ChecklistItem(text=text, changed=True)])
     yield from _draw.prose(first_nonblank(task.description if task else None, args.description))
-    yield from facts(active_form=as_text(args.activeForm))
+    yield from facts(active_form=args.activeForm)
     yield from _metadata(args.metadata)
     yield from generic.outcome_note(call)
 
@@ -176,10 +176,7 @@ def draw_get(call: ToolCall) -> Iterator[Node]:
     yield Checklist(items=[_item(task)])
     yield from _draw.prose(task.description)
     yield from facts(
-        status=_status(task.status),
-        owner=as_text(task.owner),
-        blocks=_hashes(task.blocks),
-        blocked_by=_hashes(task.blockedBy),
+        status=_status(task.status), owner=task.owner, blocks=_hashes(task.blocks), blocked_by=_hashes(task.blockedBy)
     )
     yield from generic.outcome_note(call)
 

@@ -10,7 +10,16 @@ from msgspec import Struct
 from reread.base.format import number_text
 from reread.base.text import as_text, one_line, plural
 from reread.tools import _draw, generic
-from reread.tools._values import as_type, comma_separated, first_nonblank, join_parts, list_of, typed_result, yes_no
+from reread.tools._values import (
+    as_type,
+    comma_separated,
+    first_nonblank,
+    join_parts,
+    list_of,
+    titled,
+    typed_result,
+    yes_no,
+)
 from reread.tools.nodes import Data, Node, facts
 from reread.tools.tool import NoInput, Tool
 from reread.tools.tool_call import ToolCall
@@ -122,11 +131,11 @@ def draw_message(call: ToolCall) -> Iterator[Node]:
     yield from facts(
         **{"from": as_text(routing.sender)},
         to=first_nonblank(args.to, args.recipient, routing.target),
-        summary=as_text(args.summary),
+        summary=args.summary,
         kind="" if args.type in (None, "message") else as_text(args.type).replace("_", " "),
         recipients=comma_separated(output.recipients),
         resumes=first_nonblank(output.resumedAgentId, output.revivedAgentId),
-        message=as_text(output.msg_id),
+        message=output.msg_id,
         request=first_nonblank(args.request_id, output.request_id),
         approved=yes_no(args.approve),
     )
@@ -149,18 +158,13 @@ def draw_team(call: ToolCall) -> Iterator[Node]:
     args, output = call.input(TeamInput), typed_result(call, TeamResult) or TeamResult()
     yield from _draw.prose(args.description)
     yield from facts(
-        operation=as_text(args.operation),
+        operation=args.operation,
         team=first_nonblank(args.team_name, output.team_name),
-        lead=as_text(output.lead_agent_id),
-        type=as_text(args.agent_type),
+        lead=output.lead_agent_id,
+        type=args.agent_type,
     )
     yield from _draw.file_list((output.team_file_path, "team"))
     yield from _draw.plain_result(call, output.message)
-
-
-def agents_title(call: ToolCall) -> str:
-    """Return the name of the tool."""
-    return call.name
 
 
 def draw_agents(call: ToolCall) -> Iterator[Node]:
@@ -192,18 +196,18 @@ def draw_notifications(call: ToolCall) -> Iterator[Node]:
     yield from generic.outcome_note(call)
     for item in list_of(output.notifications, Notification):
         yield from _draw.section(first_nonblank(item.origin, item.notification_id, "?"), _notification(item), open=True)
-    yield from facts(remaining=number_text(output.remaining), read_at=as_text(output.read_at))
+    yield from facts(remaining=number_text(output.remaining), read_at=output.read_at)
 
 
 def _notification(item: Notification) -> Iterator[Node]:
     yield from _draw.prose_or_code(item.content)
-    yield from facts(queued=as_text(item.queued_at), arrived=as_text(item.arrived_at), id=as_text(item.notification_id))
+    yield from facts(queued=item.queued_at, arrived=item.arrived_at, id=item.notification_id)
 
 
 TOOLS = [
     Tool(("SendMessage",), message_title, draw_message, input=SendMessageInput, result=SendMessageResult),
     Tool(("TeamCreate", "TeamDelete", "Teammate"), team_title, draw_team, input=TeamInput, result=TeamResult),
-    Tool(("ListAgents", "ListPeers"), agents_title, draw_agents, input=NoInput, result=ListAgentsResult),
+    Tool(("ListAgents", "ListPeers"), titled(), draw_agents, input=NoInput, result=ListAgentsResult),
     Tool(
         ("ReadNotifications",), notifications_title, draw_notifications, input=NoInput, result=ReadNotificationsResult
     ),

@@ -45,7 +45,7 @@ def draw(call: ToolCall) -> Iterator[Node]:
     """Draw the tools that were found."""
     args, output, found = call.input(ToolSearchInput), call.output(ToolSearchResult) or ToolSearchResult(), _found(call)
     yield from facts(
-        query=as_text(args.query),
+        query=args.query,
         max_results=number_text(args.max_results),
         found=", ".join(found),
         out_of=plural(output.total_deferred_tools, "tool"),

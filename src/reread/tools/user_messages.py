@@ -10,7 +10,7 @@ from reread.base.coerce import as_dict, as_list
 from reread.base.format import size_text
 from reread.base.text import as_text, one_line, path_line, plural
 from reread.tools import _draw, generic
-from reread.tools._values import first_nonblank, join_parts, list_of, typed_result
+from reread.tools._values import first_nonblank, join_parts, list_of, titled, typed_result
 from reread.tools.nodes import Data, Node, Note, facts
 from reread.tools.tool import NoInput, Tool
 from reread.tools.tool_call import ToolCall
@@ -135,9 +135,7 @@ def draw_file(call: ToolCall) -> Iterator[Node]:
     result = output or SendUserFileResult()
     yield from _draw.prose(first_nonblank(args.caption, result.caption))
     yield from _attachments(result.attachments, args.files)
-    yield from facts(
-        status=as_text(args.status), shown_as=first_nonblank(args.display, result.display), sent=as_text(result.sentAt)
-    )
+    yield from facts(status=args.status, shown_as=first_nonblank(args.display, result.display), sent=result.sentAt)
     yield from generic.outcome_note(call) if output else _draw.plain_result(call)
 
 
@@ -152,18 +150,13 @@ def _file_entry(file: SentFile) -> tuple[str, str]:
     return first_nonblank(file.path, file.file_path, file.name), note
 
 
-def message_title(call: ToolCall) -> str:
-    """Return the beginning of the message."""
-    return f"{call.name} {one_line(call.input(SendUserMessageInput).message)}".strip()
-
-
 def draw_message(call: ToolCall) -> Iterator[Node]:
     """Draw the message and its files."""
     args, output = call.input(SendUserMessageInput), typed_result(call, SendUserMessageResult)
     result = output or SendUserMessageResult()
     yield from _draw.prose(first_nonblank(args.message, result.message))
     yield from _attachments(result.attachments, args.attachments)
-    yield from facts(status=as_text(args.status), sent=as_text(result.sentAt))
+    yield from facts(status=args.status, sent=result.sentAt)
     yield from generic.outcome_note(call) if output else _draw.plain_result(call)
 
 
@@ -179,9 +172,7 @@ def draw_push(call: ToolCall) -> Iterator[Node]:
     reason = as_text(output.disabledReason)
     yield from _draw.note(DISABLED_REASONS.get(reason, reason), "warning")
     yield from facts(
-        sent_to=", ".join(target for target, sent in targets if sent is True),
-        sent=as_text(output.sentAt),
-        status=as_text(args.status),
+        sent_to=", ".join(target for target, sent in targets if sent is True), sent=output.sentAt, status=args.status
     )
 
 
@@ -196,12 +187,7 @@ def draw_feedback(call: ToolCall) -> Iterator[Node]:
     args, output = call.input(SendFeedbackInput), typed_result(call, MessageResult) or MessageResult()
     yield from _draw.prose(args.title)
     yield from _draw.prose(args.details)
-    yield from facts(
-        kind=as_text(args.type),
-        area=as_text(args.area),
-        failure=as_text(args.failure_mode),
-        task=as_text(args.task_category),
-    )
+    yield from facts(kind=args.type, area=args.area, failure=args.failure_mode, task=args.task_category)
     yield from _draw.plain_result(call, output.message)
 
 
@@ -224,15 +210,10 @@ def role_title(call: ToolCall) -> str:
 def draw_role(call: ToolCall) -> Iterator[Node]:
     """Draw the role that the user picked."""
     output = call.output(RolePickerResult) or RolePickerResult()
-    yield from facts(role=as_text(output.role))
+    yield from facts(role=output.role)
     if output.dismissed is True:
         yield Note(text="dismissed by the user")
     yield from _draw.plain_result(call)
-
-
-def chrome_title(call: ToolCall) -> str:
-    """Return the reason."""
-    return f"{call.name} {one_line(call.input(OfferChromeSetupInput).reason)}".strip()
 
 
 def draw_chrome(call: ToolCall) -> Iterator[Node]:
@@ -247,14 +228,18 @@ TOOLS = [
     Tool(("SendUserFile",), file_title, draw_file, input=SendUserFileInput, result=SendUserFileResult),
     Tool(
         ("SendUserMessage", "Brief"),
-        message_title,
+        titled("message"),
         draw_message,
         input=SendUserMessageInput,
         result=SendUserMessageResult,
     ),
-    Tool(("PushNotification",), message_title, draw_push, input=SendUserMessageInput, result=PushNotificationResult),
+    Tool(
+        ("PushNotification",), titled("message"), draw_push, input=SendUserMessageInput, result=PushNotificationResult
+    ),
     Tool(("SendFeedback",), feedback_title, draw_feedback, input=SendFeedbackInput, result=MessageResult),
     Tool(("ShareOnboardingGuide",), generic.title, draw_guide, result=MessageResult),
     Tool(("ShowOnboardingRolePicker",), role_title, draw_role, input=NoInput, result=RolePickerResult),
-    Tool(("OfferChromeSetup",), chrome_title, draw_chrome, input=OfferChromeSetupInput, result=OfferChromeSetupResult),
+    Tool(
+        ("OfferChromeSetup",), titled("reason"), draw_chrome, input=OfferChromeSetupInput, result=OfferChromeSetupResult
+    ),
 ]

@@ -144,7 +144,7 @@ def draw_fetch(call: ToolCall) -> Iterator[Node]:
     yield from _draw.links((first_nonblank(args.url, output.url if output else None), None))
     if output and first_nonblank(output.url) and first_nonblank(args.url) and as_text(output.url) != as_text(args.url):
         yield from _draw.links((output.url, "redirected to"))
-    yield from facts(prompt=as_text(args.prompt), offset=number_text(args.offset))
+    yield from facts(prompt=args.prompt, offset=number_text(args.offset))
     if output is None or not first_nonblank(output.result):
         yield from _draw.plain_result(call)
     else:

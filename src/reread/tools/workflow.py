@@ -11,7 +11,7 @@ from msgspec import Struct
 from reread.base.format import as_number
 from reread.base.text import as_text, one_line, plural
 from reread.tools import _draw, generic
-from reread.tools._values import first_nonblank, list_of, typed_result
+from reread.tools._values import first_nonblank, list_of, titled, typed_result
 from reread.tools.nodes import Code, Data, Node, Section, facts
 from reread.tools.tool import Tool
 from reread.tools.tool_call import ToolCall
@@ -123,10 +123,10 @@ def draw_workflow(call: ToolCall) -> Iterator[Node]:
     )
     yield from facts(
         workflow=first_nonblank(result.workflowName, args.name),
-        run=as_text(result.runId),
-        task=as_text(result.taskId),
+        run=result.runId,
+        task=result.taskId,
         type=as_text(result.taskType).replace("_", " "),
-        resumes=as_text(args.resumeFromRunId),
+        resumes=args.resumeFromRunId,
     )
 
 
@@ -141,7 +141,7 @@ def draw_findings(call: ToolCall) -> Iterator[Node]:
     if not found:
         yield from generic.draw(call)
         return
-    yield from facts(effort=as_text(call.input(ReviewFindings).level))
+    yield from facts(effort=call.input(ReviewFindings).level)
     for finding in found:
         yield Section(title=_finding_title(finding), nodes=list(_finding(finding)))
     yield from generic.outcome_note(call)
@@ -163,9 +163,7 @@ def _finding(finding: ReviewFinding) -> Iterator[Node]:
     yield from _draw.prose(finding.summary)
     yield from _draw.prose(finding.failure_scenario)
     yield from facts(
-        category=as_text(finding.category),
-        verdict=as_text(finding.verdict),
-        outcome=as_text(finding.outcome).replace("_", " "),
+        category=finding.category, verdict=finding.verdict, outcome=as_text(finding.outcome).replace("_", " ")
     )
 
 
@@ -180,17 +178,11 @@ def draw_output(call: ToolCall) -> Iterator[Node]:
     yield from _draw.plain_result(call)
 
 
-def handback_title(call: ToolCall) -> str:
-    """Return the beginning of the report."""
-    args = call.input(SubagentHandbackInput)
-    return f"{call.name} {one_line(first_nonblank(args.summary, args.message))}".strip()
-
-
 def draw_handback(call: ToolCall) -> Iterator[Node]:
     """Draw the report."""
     args = call.input(SubagentHandbackInput)
     yield from _draw.prose(args.message)
-    yield from facts(summary=as_text(args.summary))
+    yield from facts(summary=args.summary)
     yield from _draw.plain_result(call)
 
 
@@ -210,11 +202,6 @@ def draw_goal(call: ToolCall) -> Iterator[Node]:
     yield from _draw.plain_result(call)
 
 
-def end_title(call: ToolCall) -> str:
-    """Return the reason."""
-    return f"{call.name} {one_line(call.input(EndConversationInput).reason)}".strip()
-
-
 def draw_end(call: ToolCall) -> Iterator[Node]:
     """Draw the reason."""
     yield from _draw.prose(call.input(EndConversationInput).reason)
@@ -225,7 +212,7 @@ TOOLS = [
     Tool(("Workflow",), workflow_title, draw_workflow, category="agent", input=WorkflowInput, result=WorkflowResult),
     Tool(("ReportFindings",), findings_title, draw_findings, input=ReviewFindings, result=ReviewFindings),
     Tool(("StructuredOutput",), output_title, draw_output),
-    Tool(("SubagentHandback",), handback_title, draw_handback, input=SubagentHandbackInput),
+    Tool(("SubagentHandback",), titled("summary", "message"), draw_handback, input=SubagentHandbackInput),
     Tool(("ProposeGoal",), goal_title, draw_goal, input=ProposeGoalInput, result=ProposeGoalResult),
-    Tool(("EndConversation",), end_title, draw_end, input=EndConversationInput),
+    Tool(("EndConversation",), titled("reason"), draw_end, input=EndConversationInput),
 ]

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from reread.base.format import number_text
-from reread.base.text import as_text, one_line
+from reread.base.text import one_line
 from reread.tools import _draw
 from reread.tools._values import first_nonblank, typed_result
 from reread.tools.nodes import Node, facts
@@ -62,11 +62,11 @@ def draw(call: ToolCall) -> Iterator[Node]:
     enter, exit = call.input(EnterWorktreeInput), call.input(ExitWorktreeInput)
     yield from facts(
         action=first_nonblank(exit.action, output.action),
-        name=as_text(enter.name),
+        name=enter.name,
         worktree=first_nonblank(output.worktreePath, enter.path),
-        branch=as_text(output.worktreeBranch),
+        branch=output.worktreeBranch,
         returned_to=first_nonblank(output.restoredCwd, output.originalCwd),
-        tmux=as_text(output.tmuxSessionName),
+        tmux=output.tmuxSessionName,
         files_discarded=number_text(output.discardedFiles),
         commits_discarded=number_text(output.discardedCommits),
     )
