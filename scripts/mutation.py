@@ -51,7 +51,10 @@ ELSEWHERE = ("dataset/iceberg.py", "redaction/kingfisher.py")
 MOST = 40.0
 """Seconds of tests that a mutant has to survive, as `map` measured them, which makes them several times as slow."""
 HANGING = 60
-"""Seconds after which the tests of a mutant hang: then, too, they notice. It is ten times as long for a new start."""
+"""Seconds after which the tests of a mutant hang, if nothing else runs: then, too, they notice, and it is said. It is
+ten times as long for a new start."""
+PATIENCE = "30"
+"""How many seconds a test of a mutant waits for something to happen."""
 ANY = "*"
 """Instead of a function: the test may run any."""
 ASKED, ASKED_SECONDS = 200, 4.0
@@ -269,9 +272,8 @@ def _is_string(node: ast.AST) -> bool:
 
 
 def mutants_of(place: str) -> list[Mutant]:
-    """Every mutant of a package or a module below `src/reread`."""
-    path = SOURCE / place
-    files = [path] if path.is_file() else sorted(path.rglob("*.py"))
+    """Every mutant of the packages and modules below `src/reread` that a pattern names."""
+    files = sorted(file for path in SOURCE.glob(place) for file in ([path] if path.is_file() else path.rglob("*.py")))
     if not files:
         sys.exit(f"No package or module {place!r} below {SOURCE}.")
     names = [name for file in files if (name := str(file.relative_to(SOURCE))) not in ELSEWHERE]
@@ -498,10 +500,10 @@ class Trial:
                 tests = self._tests.of_function(name_of(code))
                 if not tests:
                     return "UNTESTED"
-                return "killed" if self._is_noticed(functions, code, tests) else "SURVIVED"
+                return self._outcome_of(functions, code, tests)
         return self._try_anew(mutant)
 
-    def _is_noticed(self, functions: list[FunctionType], code: CodeType, items: list[pytest.Item]) -> bool:
+    def _outcome_of(self, functions: list[FunctionType], code: CodeType, items: list[pytest.Item]) -> str:
         self._count += 1
         temporary = self._folder / f"temporary{self._count}"
 
@@ -511,9 +513,9 @@ class Trial:
                 function.__code__ = code
             return int(not all(map(passes, items, [*items[1:], None])))
 
-        outcome = in_child(work, HANGING)
+        outcome = in_child(work, HANGING * min(max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1)), 4.0))
         shutil.rmtree(temporary, ignore_errors=True)
-        return outcome != 0
+        return {0: "SURVIVED", None: "hangs"}.get(outcome, "killed")
 
     def _try_anew(self, mutant: Mutant) -> str:
         tests = [item.nodeid for item in self._tests.of_file(mutant.file)]
@@ -611,13 +613,14 @@ def try_mutants(items: list[pytest.Item], places: list[str], *, sample: int, see
             for mutant in chosen:
                 outcome = trial.outcome(mutant)
                 counts[outcome] += 1
-                if outcome in ("SURVIVED", "UNTESTED"):
+                if outcome in ("SURVIVED", "UNTESTED", "hangs"):
                     say(f"{outcome:>8}  {mutant}")
         survived = counts["SURVIVED"] + counts["UNTESTED"]
         alive += survived
-        judged = counts["killed"] + survived
+        killed = counts["killed"] + counts["hangs"]
+        judged = killed + survived
         say(
-            f"{place}: {counts['killed'] / max(judged, 1):.0%} of {judged} killed; {len(found)} mutants in all,"
+            f"{place}: {killed / max(judged, 1):.0%}, {killed} of {judged} killed; {len(found)} mutants in all,"
             f" {len(known)} known to be the same program; {time.monotonic() - start:.0f} s"
         )
     return not alive
@@ -663,7 +666,7 @@ def main() -> int:
     verbs = parser.add_subparsers(dest="verb", required=True)
     verbs.add_parser("map").add_argument("tests", nargs="*", help="only these test files; the others stay as they are")
     trying = verbs.add_parser("try")
-    trying.add_argument("places", nargs="+", help="packages or modules below src/reread")
+    trying.add_argument("places", nargs="+", help="packages or modules below src/reread, or patterns of them")
     trying.add_argument("--sample", type=int, default=60, help="how many of each; 0 for all")
     trying.add_argument("--seed", type=int, default=1)
     trying.add_argument("--only", action="append", default=[], metavar="TEXT", help="only changes that contain this")
@@ -680,6 +683,7 @@ def main() -> int:
         else:
             outcome.append(try_mutants(items, chosen.places, sample=chosen.sample, seed=chosen.seed, only=chosen.only))
 
+    os.environ.setdefault("REREAD_PATIENCE", PATIENCE)
     with_tests(work, chosen.tests)
     return 0 if all(outcome) else 1
 

@@ -4,6 +4,7 @@ They are for what would take minutes or grow without end. How fast something is,
 """
 
 import asyncio
+import os
 import subprocess
 import time
 from collections.abc import Callable, Coroutine, Generator, Sequence
@@ -14,7 +15,7 @@ from typing import Any, TypeVar
 from reread.base.gc_pause import gc_paused
 
 T = TypeVar("T")
-PATIENCE = 120.0
+PATIENCE = float(os.environ.get("REREAD_PATIENCE", "120"))
 """How many seconds a test waits for what takes a moment on a machine that is not busy."""
 
 

@@ -1,6 +1,5 @@
 """Figures of a team: no words leave a machine, each response counts once, few people are merged, junk hides nobody."""
 
-import asyncio
 import hashlib
 import io
 import itertools
@@ -14,6 +13,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from asking import ask
 from command import run as run_reread
 from making import jsonl, told
 from team_machines import KEY, WORDS, Machine, as_written_by_02, session, uuid, write_all
@@ -642,25 +642,10 @@ def test_the_server_has_a_page_for_the_team(tmp_path: Path) -> None:
     write_all(machines, bucket)
     library = SessionLibrary([bucket])
     served, plain = make_app(library, reread.team(bucket)), make_app(library)
-    value = json.loads(get(served, "/api/team", "quarter=2026-Q1&by=model")[1])
+    value = ask(served, "/api/team", "quarter=2026-Q1&by=model").value
     assert value["quarters"][-1] == "2026-Q1" and (value["since"], value["until"]) == ("2026-01-05", "2026-04-05")
     for name in ("weeks", "usage", "tools", "failures"):
         assert value[name]["rows"] and all(row["people"] >= LEAST for row in value[name]["rows"])
-    assert get(served, "/api/team", "by=session")[0] == get(served, "/api/team", "quarter=1066-Q4")[0] == 400
-    assert b"data-team" in get(served, "/")[1]
-    assert get(plain, "/api/team")[0] == 404 and b"data-team" not in get(plain, "/")[1]
-
-
-def get(app: Any, path: str, query: str = "") -> tuple[int, bytes]:
-    """Return the status and the body of a response."""
-    sent: list[Any] = []
-
-    async def receive() -> Any:
-        return {"type": "http.request", "body": b""}
-
-    async def send(message: Any) -> None:
-        sent.append(message)
-
-    scope = {"type": "http", "method": "GET", "path": path, "query_string": query.encode(), "headers": []}
-    asyncio.run(app({**scope, "root_path": ""}, receive, send))
-    return sent[0]["status"], b"".join(message.get("body", b"") for message in sent)
+    assert all(ask(served, "/api/team", query).status == 400 for query in ("by=session", "quarter=1066-Q4"))
+    assert b"data-team" in ask(served, "/").body
+    assert ask(plain, "/api/team").status == 404 and b"data-team" not in ask(plain, "/").body

@@ -1,0 +1,35 @@
+"""Ask the server's application without a network."""
+
+import asyncio
+import json
+from typing import Any, NamedTuple
+
+
+class Answer(NamedTuple):
+    """The response to a request."""
+
+    status: int
+    headers: dict[str, str]
+    body: bytes
+
+    @property
+    def value(self) -> Any:
+        """The JSON of it."""
+        return json.loads(self.body)
+
+
+def ask(app: Any, path: str, query: str = "", *, send: Any = None) -> Answer:
+    """Return the answer to a request for a path; what is sent is JSON."""
+    sent: list[Any] = []
+
+    async def receive() -> Any:
+        return {"type": "http.request", "body": b"" if send is None else json.dumps(send).encode()}
+
+    async def collect(message: Any) -> None:
+        sent.append(message)
+
+    method = "GET" if send is None else "POST"
+    scope = {"type": "http", "method": method, "path": path, "query_string": query.encode(), "headers": []}
+    asyncio.run(app({**scope, "root_path": ""}, receive, collect))
+    headers = {name.decode(): value.decode() for name, value in sent[0]["headers"]}
+    return Answer(sent[0]["status"], headers, b"".join(message.get("body", b"") for message in sent))

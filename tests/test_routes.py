@@ -1,0 +1,325 @@
+"""The routes of the server: each parameter arrives where it belongs, and each answer is what the library returns."""
+
+import json
+from collections.abc import Callable, Generator, Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from asking import ask
+from requested import conversation
+
+import reread
+from reread.base import jsontext
+from reread.catalog.config import config_value
+from reread.cli._options import SAMPLES
+from reread.disk.layout import default_store
+from reread.reader import session_search
+from reread.reader.file_view import file_blame, file_diff, version_body
+from reread.reader.request_view import list_requests, request_body, request_context
+from reread.reader.session_search import ItemFilter, filter_items, search_session
+from reread.reader.session_view import SessionView
+from reread.reports.cost_parts import cost_parts
+from reread.reports.now_report import LiveSession
+from reread.server import library_stats, routes
+from reread.server.library import SessionLibrary
+from reread.server.library_usage import library_cost_parts, library_usage
+from reread.server.routes import make_app
+from reread.server.running import RunningSessions
+
+KEY, AGENT = "d2a94e17-0c58-4f6b-8a1d-7be3905f26c4", "ac605ed2d8f598271"
+BASE = f"/api/sessions/{KEY}"
+
+
+@pytest.fixture(scope="module")
+def library() -> Iterator[SessionLibrary]:
+    """The samples, which no test changes."""
+    found = SessionLibrary([SAMPLES], count=False)
+    yield found
+    found.close()
+
+
+@pytest.fixture(scope="module")
+def app(library: SessionLibrary) -> Any:
+    return make_app(library)
+
+
+def done(value: Any) -> Any:
+    """What a handler returns, once all of its steps are taken."""
+    while isinstance(value, Generator):
+        try:
+            while True:
+                next(value)
+        except StopIteration as end:
+            value = end.value
+    return done(value()) if callable(value) else value
+
+
+View = Callable[[SessionView], Any]
+QUERIES: dict[str, dict[str, View]] = {
+    "": {
+        "": lambda view: view.counted_overview(),
+        f"agent={AGENT}": lambda view: view.counted_overview(AGENT),
+        "branch=0": lambda view: view.counted_overview(None, 0),
+    },
+    "/items": {
+        "": lambda view: view.page(0, 50),
+        "start=3&count=2": lambda view: view.page(3, 2),
+        f"agent={AGENT}&count=1": lambda view: view.page(0, 1, agent=AGENT),
+        "branch=0&start=20&whole=true": lambda view: view.page(20, 50, branch=0, whole=True),
+    },
+    "/outline": {
+        "": lambda view: view.outline(0, 500),
+        "start=2&count=3": lambda view: view.outline(2, 3),
+        "branch=0": lambda view: view.outline(0, 500, branch=0),
+        f"agent={AGENT}": lambda view: view.outline(0, 500, agent=AGENT),
+    },
+    "/calls/1": {
+        "": lambda view: view.call(1),
+        f"agent={AGENT}&whole=1": lambda view: view.call(1, agent=AGENT, whole=True),
+    },
+    "/lines": {
+        "line=5": lambda view: view.lines(line=5),
+        f"line=5&agent={AGENT}": lambda view: view.lines(line=5, agent=AGENT),
+    },
+    "/place": {
+        "turn=3": lambda view: view.place(turn=3),
+        "turn=7&branch=0": lambda view: view.place(turn=7, branch=0),
+        "line=5": lambda view: view.place(line=5),
+        f"turn=1&agent={AGENT}": lambda view: view.place(turn=1, agent=AGENT),
+    },
+    "/search": {
+        "q=dead": lambda view: search_session(view, "dead", ItemFilter()),
+        "q=dead&start=9": lambda view: search_session(view, "dead", ItemFilter(), start=9),
+        "q=dead&kinds=prompt": lambda view: search_session(view, "dead", ItemFilter(frozenset({"prompt"}))),
+        "q=dead&branch=0": lambda view: search_session(view, "dead", ItemFilter(), branch=0),
+        f"q=dead&agent={AGENT}": lambda view: search_session(view, "dead", ItemFilter(), agent=AGENT),
+    },
+    "/filter": {
+        "": lambda view: filter_items(view, ItemFilter(), count=10_000),
+        "kinds=prompt,,text": lambda view: filter_items(view, ItemFilter(frozenset({"prompt", "text"})), count=10_000),
+        "tools=Bash&start=9&count=2": lambda view: filter_items(
+            view, ItemFilter(tools=frozenset({"Bash"})), start=9, count=2
+        ),
+        "errors=1": lambda view: filter_items(view, ItemFilter(errors=True), count=10_000),
+        "branch=0": lambda view: filter_items(view, ItemFilter(), count=10_000, branch=0),
+    },
+    "/usage": {
+        "branch=0": lambda view: view.usage(None, 0),
+        f"agent={AGENT}": lambda view: view.usage(AGENT),
+    },
+    "/waterfall": {
+        "": lambda view: view.waterfall(),
+        "branch=0": lambda view: view.waterfall(None, 0),
+        f"agent={AGENT}": lambda view: view.waterfall(AGENT),
+    },
+    "/context": {
+        "": lambda view: request_context(view.thread(), turn=None, request=None, agent=None),
+        "turn=3": lambda view: request_context(view.thread(), turn=3, request=None, agent=None),
+        f"agent={AGENT}": lambda view: request_context(view.thread(AGENT), turn=None, request=None, agent=AGENT),
+    },
+    "/files/1/0": {
+        "": lambda view: version_body(view.session, 1, 0, whole=False),
+        "whole=1": lambda view: version_body(view.session, 1, 0, whole=True),
+    },
+    "/files/1/diff": {"": lambda view: file_diff(view.session, 1)},
+    "/files/1/blame": {"": lambda view: file_blame(view.session, 1)},
+}
+
+
+def assert_answers(app: Any, base: str, view: SessionView, queries: dict[str, dict[str, View]]) -> None:
+    for path, wanted in queries.items():
+        for query, make in wanted.items():
+            expected = json.loads(jsontext.dumps(done(make(view))))
+            assert ask(app, f"{base}{path}", query).value == expected, (path, query)
+
+
+def test_the_answers_about_a_session_are_those_of_its_view(
+    library: SessionLibrary, app: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(session_search, "SECONDS", 600.0)
+    view = SessionView(reread.open(library.find(KEY)), KEY, base_url=BASE)
+    assert_answers(app, BASE, view, QUERIES)
+    for path, queries in QUERIES.items():
+        answers = {ask(app, f"{BASE}{path}", query).body for query in queries}
+        assert len(answers) == len(queries) or path == "/files/1/0", f"{path}: its queries tell nothing apart"
+    for query, words in (("turn=2", {"turn": 2}), ("turn=7&branch=0", {"turn": 7, "branch": 0})):
+        assert ask(app, f"{BASE}/markdown", query).body.decode() == view.markdown(**words)
+    assert ask(app, f"{BASE}/search").status == 400
+
+
+def test_requests_are_listed_and_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "s.jsonl"
+    path.write_bytes(conversation(4).data)
+    library = SessionLibrary(paths=[path], count=False)
+    app, view = make_app(library), SessionView(reread.open(path), "s", base_url="/api/sessions/s")
+    thread = view.thread()
+    queries: dict[str, dict[str, View]] = {
+        "/requests": {
+            "": lambda _: list_requests(thread, 0, 500),
+            "start=2&count=3": lambda _: list_requests(thread, 2, 3),
+        },
+        "/requests/3": {
+            "": lambda _: request_body(thread, 3, changes=False, whole=False),
+            "changes=1": lambda _: request_body(thread, 3, changes=True, whole=False),
+        },
+        "/context": {"request=2": lambda _: request_context(thread, turn=None, request=2, agent=None)},
+    }
+    assert_answers(app, "/api/sessions/s", view, queries)
+    bounds = {
+        "MAX_ITEMS": ("items", "items"),
+        "MAX_TURNS": ("outline", "turns"),
+        "MAX_MATCHES": ("filter", "indices"),
+        "MAX_REQUESTS": ("requests", "requests"),
+    }
+    for name, (route, field) in bounds.items():
+        monkeypatch.setattr(routes, name, 3)
+        counts = [len(ask(app, f"/api/sessions/s/{route}", query).value[field]) for query in ("", "count=9", "count=2")]
+        assert counts == [3, 3, 2], name
+
+
+def test_a_star_and_a_note_are_kept_and_a_note_that_changed_meanwhile_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("REREAD_HOME", str(tmp_path))
+    library = SessionLibrary([SAMPLES], count=False)
+    app, address = make_app(library), f"{BASE}/annotation"
+    before = ask(app, address).value
+    assert before == {"starred": library.annotation(KEY).starred, "note": library.annotation(KEY).note}
+    assert ask(app, address, send={"starred": True, "note": "mine"}).value == {
+        "starred": True,
+        "note": "mine",
+        "saved": True,
+    }
+    assert ask(app, address, send={"note": "theirs", "was": "nothing"}).value == {
+        "starred": True,
+        "note": "mine",
+        "saved": False,
+    }
+    assert ask(app, address).value == {"starred": True, "note": "mine"}
+    [row] = [row for row in ask(app, "/api/library").value["sessions"] if row["key"] == KEY]
+    assert (row["starred"], row["note"]) == (True, "mine")
+    for wrong in ({"starred": "yes"}, {"note": 1}, {"other": "x"}, {"note": None}):
+        assert ask(app, address, send=wrong).status == 400, wrong
+    assert ask(app, "/api/sessions/none/annotation").status == 404
+
+
+def test_budgets_are_set_and_removed_in_the_settings(app: Any, library: SessionLibrary) -> None:
+    assert ask(app, "/api/settings").value == {"day": None, "week": None, "month": None}
+    assert ask(app, "/api/settings", send={"day": 5, "month": 70.5}).value == {"day": 5, "week": None, "month": 70.5}
+    assert ask(app, "/api/settings", send={"day": None, "week": 9}).value == {"day": None, "week": 9, "month": 70.5}
+    assert config_value(default_store(), "budgets") == {"week": 9, "month": 70.5}
+    for wrong in ({"year": 1}, {"day": -1}, {"day": "5"}, {"day": True}):
+        assert ask(app, "/api/settings", send=wrong).status == 400, wrong
+    states = ask(app, "/api/budgets", "tz=UTC").value
+    assert {state["per"]: state["amount_usd"] for state in states} == {"week": 9, "month": 70.5}
+    assert ask(app, "/api/budgets", "tz=Nowhere").status == 400
+
+
+def test_the_installation_says_what_it_reads_and_where_it_writes(
+    app: Any, library: SessionLibrary, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    setup = ask(app, "/api/setup").value
+    rows = library.listing().sessions
+    assert (setup["roots"], setup["store"]) == ([str(SAMPLES)], str(default_store()))
+    assert (setup["version"], setup["price_file"]) == (reread.__version__, None)
+    assert (setup["kept"], setup["only_kept"]) == (sum(row.kept for row in rows), sum(row.gone for row in rows))
+    assert setup["kept"] >= 1
+
+
+def test_the_calls_behind_a_figure_are_listed_newest_first(
+    app: Any, library: SessionLibrary, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    report = reread.stats(root=SAMPLES, by="tool")
+    wanted = [place for place in report.calls if place.group == ("Bash",)]
+    found = library_stats.library_calls(library, {"by": "tool", "group": "Bash"})
+    assert found["total"] == len(wanted) == len(found["calls"]) > 9
+    times = [call["time_ms"] for call in found["calls"]]
+    assert times == sorted(times, reverse=True) and len(set(times)) > 9
+    assert {call["key"] for call in found["calls"]} == {Path(place.path).stem for place in wanted}
+    monkeypatch.setattr(library_stats, "MOST_CALLS", 2)
+    assert library_stats.library_calls(library, {"by": "tool", "group": "Bash"}) == {
+        "calls": found["calls"][:2],
+        "total": found["total"],
+    }
+    assert library_stats.library_calls(library, {"by": "failure"})["total"] == sum(
+        place.group == (None,) for place in reread.stats(root=SAMPLES, by="failure").calls
+    )
+    assert ask(app, "/api/stats/calls", "by=tool,state").status == 400
+
+
+def test_reports_count_the_sessions_of_the_library() -> None:
+    named = [next(SAMPLES.glob(f"projects/*/{KEY[:8]}*.jsonl"))]
+    for library, given in (
+        (SessionLibrary([SAMPLES], count=False), {"root": SAMPLES}),
+        (SessionLibrary(paths=named, count=False), {}),
+    ):
+        paths, known = library.paths, library.rows_by_session()
+        whole = [row["session"] for row in reread.usage(*paths, by="session", **given).rows]
+        rows = library_usage(library, {"by": "session", "listed": "1"})["rows"]
+        assert [(row["session"], row["listed"]) for row in rows] == [(id, known.get(id)) for id in whole]
+        assert [row["session"] for row in library_usage(library, {"by": "session", "count": "1"})["rows"]] == whole[:1]
+        cost = cost_parts(*paths, **given).output_usd
+        assert library_cost_parts(library, {})["output_usd"] == pytest.approx(cost) and cost > 0
+        advice = library_stats.library_advice(library, {})["advice"]
+        keys = {place["key"] for item in advice for place in item["places"]}
+        assert keys <= {row.key for row in known.values()}
+        assert library_stats.library_stats(library, {})["totals"]["calls"] == reread.stats(*paths, **given).totals.calls
+    for count in ("x", "-1", "9" * 13):
+        with pytest.raises(reread.Misuse, match="whole number"):
+            library_usage(library, {"count": count})
+
+
+def test_a_row_says_what_a_session_does_now() -> None:
+    running = RunningSessions({"/a/s.jsonl": "k"}.get, [], enabled=False)
+    since = datetime(2026, 11, 15, tzinfo=UTC)
+    first = LiveSession(
+        session="s", path="/a/s.jsonl", state="working", since=since, title="T `x`", project="/home/shop"
+    )
+    row = running._row(first)
+    assert (row.id, row.key, row.title, row.project) == ("s", "k", "T x", "shop")
+    assert (row.state, row.since) == ("working", since)
+    other = running._row(LiveSession(session="s2", path=None, state="idle", since=None, git_branch="b"))
+    assert (other.key, other.title, other.git_branch) == (None, "s2", "b")
+    assert running.now().sessions == []
+
+
+def test_what_is_shared_is_what_was_chosen_and_decided(app: Any) -> None:
+    def change(**body: Any) -> Any:
+        return ask(app, f"{BASE}/share", send=body)
+
+    first = ask(app, f"{BASE}/share").value
+    assert first["choices"] == {"turns": "", "thinking": True, "agents": True, "images": False}
+    for form, media, suffix in (
+        ("html", "text/html; charset=utf-8", "html"),
+        ("markdown", "text/markdown; charset=utf-8", "md"),
+        ("json", "application/json", "json"),
+        ("jsonl", "application/x-ndjson", "jsonl"),
+    ):
+        headers = ask(app, f"{BASE}/share/document", f"form={form}").headers
+        assert headers["content-type"] == media
+        assert headers["content-disposition"] == f'attachment; filename="{KEY}-shared.{suffix}"'
+    assert change(action="text", text="harbor").status == 200
+    [own] = [one for one in ask(app, f"{BASE}/share").value["findings"] if one["kind"] == "text"]
+    assert change(action="decide", ids=[first["findings"][0]["id"]], decision="keep").status == 200
+    chosen = {"turns": "2-3", "thinking": False, "agents": False}
+    after = change(action="choose", choices=chosen).value
+    assert after["choices"] == {**chosen, "images": False}
+    decided = {one["id"]: one["decision"] for one in after["findings"]}
+    assert decided[first["findings"][0]["id"]] == "keep" and own["id"] in decided
+    assert sum(one["count"] for one in after["findings"]) < sum(one["count"] for one in first["findings"])
+    document = ask(app, f"{BASE}/share/document", "form=markdown")
+    assert b"harbor" not in document.body and document.body.count(b"**You**") == 2
+    for wrong in (
+        {"action": "other"},
+        {"action": "choose", "choices": {"turns": 3}},
+        {"action": "choose", "choices": {"turns": "99-100"}},
+        {"action": "decide", "ids": [first["findings"][0]["id"]], "decision": "burn"},
+    ):
+        assert change(**wrong).status == 400, wrong
+    assert ask(app, f"{BASE}/share").value["choices"] == {**chosen, "images": False}
+    shown = ask(app, f"{BASE}/share/document", "preview=1&form=json")
+    assert shown.headers["content-type"].startswith("text/html") and "content-disposition" not in shown.headers
+    assert shown.headers["x-frame-options"] == "SAMEORIGIN" and "sandbox" in shown.headers["content-security-policy"]
+    assert ask(app, f"{BASE}/share/document", "form=docx").status == 400
