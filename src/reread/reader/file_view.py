@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
+from reread.base.struct_types import copied
 from reread.errors import NotFound
 from reread.history.blame_lines import LineBlame, LineOrigin
 from reread.history.line_trace import TracedVersion, line_numbers, trace_lines
@@ -52,17 +53,11 @@ def _file(history: FileHistory, session: Session) -> ChangedFile:
 
 
 def _version(version: FileVersion) -> ChangedVersion:
-    return ChangedVersion(
-        action=version.action,
-        turn=version.turn,
+    return copied(
+        ChangedVersion,
+        version,
         call=version.call.id if version.call is not None and version.agent is None else None,
-        agent=version.agent,
-        line=version.line,
-        time=version.time,
-        added=version.added,
-        removed=version.removed,
         known="bytes" if version.exact else "text" if version.whole else "partial",
-        other=version.other,
     )
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from reread.attribution.review_values import NOTE, TRAILER, Review
 from reread.attribution.reviewing import find_review
+from reread.base.struct_types import copied
 from reread.base.text import one_line
 from reread.errors import Misuse
 from reread.git.notes import CommitNote, NotedLines, read_notes, remove_notes, write_notes
@@ -65,15 +66,7 @@ def notes_of(review: Review, redacted: Review | None = None) -> dict[str, Commit
     notes: dict[str, CommitNote] = {}
     for commit in review.commits:
         lines = [
-            NotedLines(
-                path=file.path,
-                first=one.first,
-                last=one.last,
-                session=one.session,
-                turn=one.turn,
-                guess=one.guess,
-                prompt=said.get((one.session, one.turn)),
-            )
+            copied(NotedLines, one, path=file.path, prompt=said.get((one.session, one.turn)))
             for file in commit.files
             for one in file.lines
             if one.session is not None and one.evidence not in (NOTE, TRAILER)

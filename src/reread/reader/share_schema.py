@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from reread.base.struct_types import copied
 from reread.reader.schema import Value
 from reread.redaction.findings import SensitiveText
 
@@ -30,19 +31,7 @@ class ShareFinding(Value, frozen=True):
     def of(cls, found: SensitiveText) -> ShareFinding:
         """Return the value of a finding, with its first place."""
         first = found.places[0]
-        return cls(
-            id=found.id,
-            level=found.level,
-            kind=found.kind,
-            mask=found.mask,
-            replacement=found.replacement,
-            count=found.count,
-            file=first.file,
-            line=first.line,
-            context=first.context,
-            decision=found.decision,
-            name=found.name,
-        )
+        return copied(cls, found, file=first.file, line=first.line, context=first.context)
 
 
 class ShareChoices(Value, frozen=True):

@@ -9,6 +9,7 @@ import msgspec
 from msgspec import UNSET
 
 from reread.base import jsontext
+from reread.base.struct_types import copied
 from reread.model.conversation import Agent, Branch, Call, Compaction, Conversation, Message, Turn
 from reread.model.ledger import MALFORMED, STATE, UNKNOWN
 from reread.model.parts import TOOLS, NoticeDetails, QueuedPrompt, block_kind, message_parts
@@ -18,6 +19,7 @@ from reread.records.blocks import Block
 from reread.render.agents import agents_below
 from reread.render.format import agent_of, shown_path
 from reread.render.json_values import (
+    VERSION,
     AgentValue,
     BranchValue,
     CallValue,
@@ -77,26 +79,13 @@ def _streamed(values: Iterable[T]) -> list[T]:
 
 def _session_value(session: Session, selection: Selection) -> SessionValue:
     turns = selected_turns(session.conversation, selection) if selection.is_excerpt else None
-    return SessionValue(
-        id=session.id,
-        ids=session.ids,
-        title=session.title,
-        project=session.project,
-        project_guessed=session.project_guessed,
+    return copied(
+        SessionValue,
+        session,
+        version=VERSION,
         path=shown_path(session),
-        started=session.started,
-        ended=session.ended,
         dialects=list(session.dialects),
-        versions=session.versions,
-        models=session.models,
-        git_branches=session.git_branches,
-        entrypoints=session.entrypoints,
-        slugs=session.slugs,
-        permission_modes=session.permission_modes,
-        pr_links=session.pr_links,
-        results=session.results,
         usage=session.usage if is_usage_known(session.records) else None,
-        problems=session.problems,
         **_conversation(session.conversation, selection, turns),
         agents={
             agent.id: _agent_value(agent, selection, chosen) for agent, chosen in _agents(session, selection, turns)
@@ -120,15 +109,11 @@ def _agents(
 
 
 def _agent_value(agent: Agent, selection: Selection, turns: Sequence[Turn] | None) -> AgentValue:
-    return AgentValue(
-        id=agent.id,
-        type=agent.type,
-        prompt=agent.prompt,
+    return copied(
+        AgentValue,
+        agent,
         call=agent.call.id if agent.call is not None else None,
         parent=agent.parent.id if agent.parent is not None else None,
-        path=agent.path,
-        warmup=agent.warmup,
-        usage=agent.usage,
         **_conversation(agent, selection, turns),
     )
 
@@ -140,20 +125,17 @@ def _conversation(conversation: Conversation, selection: Selection, turns: Seque
     shown = [call for call in calls if selection.shows_call(call)] if selection.shows(TOOLS) else ()
     git = GitOperationsByTurn(conversation)
     chosen = conversation.turns if turns is None else turns
-    fields: dict[str, Any] = {
+    whole = turns is None
+    return {
         "messages": _streamed(value for m in messages if (value := _selected_value(m, selection)) is not None),
         "calls": _streamed(call_value(call, full=selection.full) for call in shown),
         "turns": _streamed(turn_value(turn, git.of_turn(turn.messages)) for turn in chosen),
+        "branches": _streamed(_branch_values(conversation)) if whole else UNSET,
+        "compactions": _streamed(map(compaction_value, conversation.compactions)) if whole else UNSET,
+        "cache_breaks": _streamed(CacheBreaks(conversation)) if whole else UNSET,
+        "state": _streamed(_state_values(conversation)) if whole else UNSET,
+        "ledger": _streamed(conversation.ledger) if whole else UNSET,
     }
-    if turns is None:
-        fields |= {
-            "branches": _streamed(_branch_values(conversation)),
-            "compactions": _streamed(map(compaction_value, conversation.compactions)),
-            "cache_breaks": _streamed(CacheBreaks(conversation)),
-            "state": _streamed(_state_values(conversation)),
-            "ledger": _streamed(conversation.ledger),
-        }
-    return fields
 
 
 def _state_values(conversation: Conversation) -> Iterator[StateValue]:
@@ -177,21 +159,11 @@ def message_value(message: Message, blocks: Sequence[Block] | None = None) -> Me
     """A message, with all its blocks or the given ones."""
     facts, marks, native = message.api_facts, message.conversation.marks, message.conversation.bodies.native
     parts = list(message_parts(message))
-    return MessageValue(
-        id=message.id,
-        role=message.role,
-        kind=message.kind,
-        author=message.author,
-        timestamp=message.timestamp,
-        model=message.model,
-        stop_reason=message.stop_reason,
-        text=message.text,
+    return copied(
+        MessageValue,
+        message,
         blocks=[_block_value(block) for block in (message.blocks if blocks is None else blocks)],
         calls=[call.id for call in message.calls],
-        usage=message.usage,
-        uuids=message.uuids,
-        line=message.line,
-        branch=message.branch,
         flags=sorted(message.flags),
         request_id=facts.request_id,
         stop_sequence=facts.stop_sequence,
@@ -205,8 +177,7 @@ def message_value(message: Message, blocks: Sequence[Block] | None = None) -> Me
 
 
 def _queued_value(part: QueuedPrompt) -> QueuedValue:
-    blocks = [_block_value(block) for block in part.blocks]
-    return QueuedValue(text=part.text, author=part.author, taken=part.taken, blocks=blocks)
+    return copied(QueuedValue, part, blocks=[_block_value(block) for block in part.blocks])
 
 
 def _block_value(block: Block) -> ContentBlock:
@@ -221,35 +192,28 @@ def _block_value(block: Block) -> ContentBlock:
 def call_value(call: Call, *, full: bool = False) -> CallValue:
     """A call with its result."""
     outcome = call.outcome
-    return CallValue(
-        id=call.id,
-        name=call.name,
-        title=call.title,
+    return copied(
+        CallValue,
+        call,
         state=outcome.state,
         exit_code=outcome.exit_code,
-        error=call.error,
-        input=call.input,
         result=_block_value(call.result) if call.result is not None else None,
-        data=call.data,
-        duration=call.duration,
         nodes=call.draw(full=full),
         attached=[payload_of(call.conversation.bodies.native(index)) for index in call.attached],
         fields={name: value for name, value in call.recorded.items() if name != "result" and value},
         agent=call.agent.id if call.agent is not None else None,
-        absent_agent=call.absent_agent,
         message=call.message.id,
-        line=call.line,
     )
 
 
 def turn_value(turn: Turn, git: GitOperations) -> TurnValue:
     """A turn: its prompt, its messages and calls by id, and what it did with git."""
-    return TurnValue(
-        index=turn.index,
+    return copied(
+        TurnValue,
+        turn,
         prompt=message_value(turn.prompt) if turn.prompt is not None else None,
         messages=[message.id for message in turn.messages],
         calls=[call.id for call in turn.calls],
-        usage=turn.usage,
         results=list(_results(turn)),
         commits=list(map(_commit_value, git.commits)),
         pull_requests=list(map(_pull_request_value, git.pull_requests)),
@@ -257,19 +221,13 @@ def turn_value(turn: Turn, git: GitOperations) -> TurnValue:
 
 
 def _commit_value(commit: Commit) -> CommitValue:
-    call = commit.call
-    return CommitValue(sha=commit.sha, subject=commit.subject, branch=commit.branch, call=call.id, agent=agent_of(call))
+    return copied(CommitValue, commit, call=commit.call.id, agent=agent_of(commit.call))
 
 
 def _pull_request_value(pull: PullRequest) -> PullRequestValue:
-    return PullRequestValue(
-        number=pull.number,
-        url=pull.url,
-        repository=pull.repository,
-        action=pull.action,
-        call=pull.call.id if pull.call is not None else None,
-        agent=agent_of(pull.call) if pull.call is not None else None,
-    )
+    call = pull.call
+    shown = {"call": call.id, "agent": agent_of(call)} if call is not None else {"call": None, "agent": None}
+    return copied(PullRequestValue, pull, **shown)
 
 
 def _results(turn: Turn) -> Iterator[TurnResult]:
@@ -289,10 +247,9 @@ def _branch_values(conversation: Conversation) -> Iterator[BranchValue]:
 def branch_value(branch: Branch, own: Sequence[Message]) -> BranchValue:
     """A branch: the message after which it leaves its parent, and by id the messages that no parent shares."""
     fork = branch.conversation.message_at(branch.fork) if branch.parent is not None else None
-    return BranchValue(
-        id=branch.id,
-        active=branch.active,
-        parent=branch.parent,
+    return copied(
+        BranchValue,
+        branch,
         fork=fork.id if fork is not None else None,
         leaf=own[-1].uuids[-1] if own and own[-1].uuids else None,
         messages=[message.id for message in own],
@@ -302,13 +259,9 @@ def branch_value(branch: Branch, own: Sequence[Message]) -> BranchValue:
 
 def compaction_value(compaction: Compaction) -> CompactionValue:
     """A compaction with the figures that the client recorded."""
-    return CompactionValue(
-        line=compaction.line,
-        trigger=compaction.trigger,
-        micro=compaction.micro,
-        pre_tokens=compaction.pre_tokens,
-        post_tokens=compaction.post_tokens,
-        preserved=compaction.preserved,
+    return copied(
+        CompactionValue,
+        compaction,
         boundary=compaction.boundary.id if compaction.boundary is not None else None,
         summary=compaction.summary.id if compaction.summary is not None else None,
     )
@@ -316,10 +269,9 @@ def compaction_value(compaction: Compaction) -> CompactionValue:
 
 def change_value(change: Change) -> ChangeValue:
     """Return the change that one record made, with the current state of the message or call."""
-    return ChangeValue(
-        kind=change.kind,
-        line=change.line,
-        fate=change.fate,
+    return copied(
+        ChangeValue,
+        change,
         type=change.record.type if change.record is not None else None,
         message=message_value(change.message) if change.message is not None else None,
         call=call_value(change.call) if change.call is not None else None,

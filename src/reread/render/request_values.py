@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from reread.base.choices import RequestProof
+from reread.base.struct_types import copied
 from reread.model.conversation import Request
 from reread.render.json_values import described_schema
 from reread.session.context_parts import Context, ContextPart
@@ -61,21 +62,12 @@ def request_value(request: Request) -> RequestValue:
     """Return a request as JSON."""
     turn, response, agent = request.turn, request.response, request.agent
     marks = [CacheMarkValue(path=mark.path or [], value=mark.value or {}) for mark in request.cache_marks]
-    return RequestValue(
-        number=request.number,
-        id=request.id,
-        timestamp=request.timestamp,
+    return copied(
+        RequestValue,
+        request,
         turn=turn.index if turn is not None else None,
         response=response.id if response is not None else None,
         agent=agent.id if agent is not None else None,
-        query_source=request.query_source,
-        verified=request.verified,
-        proof=request.proof,
-        missing=request.missing,
-        params=request.params,
-        system=request.system,
-        tools=request.tools,
-        messages=request.messages,
         cache_marks=marks,
     )
 

@@ -6,6 +6,7 @@ import subprocess
 import threading
 from collections.abc import Sequence
 
+from reread.base.struct_types import copied
 from reread.errors import Misuse
 from reread.index.hits import Hit, group_by_session
 from reread.index.matching import folded_pattern, lowered, wanted
@@ -66,16 +67,12 @@ class SearchService:
         if found.is_behind:
             self._build()
         end = start + limit
-        return library_schema.LibrarySearch(
+        return copied(
+            library_schema.LibrarySearch,
+            found,
             titles=self._titles(query, age) if start == 0 else [],
             sessions=[_session(group) for group in group_by_session(found.hits).values()],
-            total=found.total,
-            with_all=found.with_all,
-            with_some=found.with_some,
-            facets=found.facets,
             next=end if len(found.hits) == limit else None,
-            note=found.note,
-            pending=found.pending,
         )
 
     def _titles(self, query: str, age: float) -> list[library_schema.LibraryRow]:
@@ -102,25 +99,5 @@ class SearchService:
 
 def _session(hits: Sequence[Hit]) -> library_schema.FoundSession:
     first = hits[0]
-    texts = [
-        library_schema.FoundText(
-            link=hit.link,
-            kind=hit.kind,
-            turn=hit.turn,
-            agent=hit.agent,
-            call=hit.call,
-            tool=hit.tool,
-            file=hit.file,
-            time=hit.time,
-            before=hit.before,
-            match=hit.match,
-            after=hit.after,
-            marks=hit.marks,
-            stage=hit.stage,
-            copies=hit.copies,
-        )
-        for hit in hits
-    ]
-    return library_schema.FoundSession(
-        key=first.key, id=first.session, title=first.title, project=first.project, hits=texts
-    )
+    texts = [copied(library_schema.FoundText, hit) for hit in hits]
+    return copied(library_schema.FoundSession, first, id=first.session, hits=texts)
