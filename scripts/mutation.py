@@ -662,6 +662,7 @@ def say(text: str) -> None:
 
 def main() -> int:
     """Run what the command line asks for."""
+    os.environ.setdefault("REREAD_TESTS", "every")  # `make test` leaves slow tests out
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     verbs = parser.add_subparsers(dest="verb", required=True)
     verbs.add_parser("map").add_argument("tests", nargs="*", help="only these test files; the others stay as they are")

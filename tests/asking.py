@@ -1,8 +1,9 @@
 """Ask the server's application without a network."""
 
-import asyncio
 import json
 from typing import Any, NamedTuple
+
+from limits import run_async
 
 
 class Answer(NamedTuple):
@@ -30,6 +31,6 @@ def ask(app: Any, path: str, query: str = "", *, send: Any = None) -> Answer:
 
     method = "GET" if send is None else "POST"
     scope = {"type": "http", "method": method, "path": path, "query_string": query.encode(), "headers": []}
-    asyncio.run(app({**scope, "root_path": ""}, receive, collect))
+    run_async(app({**scope, "root_path": ""}, receive, collect))
     headers = {name.decode(): value.decode() for name, value in sent[0]["headers"]}
     return Answer(sent[0]["status"], headers, b"".join(message.get("body", b"") for message in sent))

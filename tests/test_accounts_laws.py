@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+from effort import one_in
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -15,6 +16,8 @@ from reread.accounting.group_by import UsageReport, group_entries
 from reread.accounting.prices import bundled_prices
 from reread.accounting.responses import resolve
 from reread.accounting.scan import Scanner
+
+pytestmark = one_in(2)
 
 SESSIONS = ("a", "b", "c")
 MODELS = ("claude-opus-5-5", "claude-haiku-5-5", "claude-unknown", "<synthetic>", None)

@@ -15,7 +15,7 @@ import anyio
 import making
 import pytest
 from command import forked
-from effort import examples
+from effort import examples, one_in
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from limits import PATIENCE, run_apart
@@ -29,6 +29,8 @@ from reread.catalog.writer import ConversationWriter
 from reread.errors import Unwritable
 from reread.recording import recorder
 from reread.recording.recorder import Recorder
+
+pytestmark = one_in(3)
 
 POSIX = pytest.mark.skipif(os.name != "posix", reason="POSIX signals and terminals")
 INIT = b'{"type":"system","subtype":"init","session_id":"s-1","claude_code_version":"2.1.325"}\n'

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
+from effort import one_in
 from making import answer, attachment, jsonl, reply, result, state, system, use, user
 
 import reread
@@ -12,6 +13,8 @@ from reread.index.find import find
 from reread.records.types import ATTACHMENTS, RECORDS, SYSTEMS
 from reread.reports.check_report import check_report, drift_report
 from reread.session.checked_file import input_deviations, result_deviations
+
+pytestmark = one_in(2)
 
 STATES = {
     "ended-by-model": {},

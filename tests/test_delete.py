@@ -27,6 +27,8 @@ from reread.cli import reread as command
 from reread.errors import Ambiguous, Misuse, NotFound, Unwritable
 from reread.handover import prompt_lines, trash
 
+pytestmark = one_in(4)
+
 OTHER = "0ther017-0000-4000-8000-000000000002".replace("0ther", "07be2")
 WORD = "quixotically"
 """What only the session says."""

@@ -8,9 +8,13 @@ import pytest
 from effort import left_out, one_in, sampled
 
 
-def item(name: str, *marks: pytest.MarkDecorator) -> Any:
+def item(name: str, *marks: pytest.MarkDecorator, of_file: bool = False) -> Any:
+    file = name.partition("::")[0]
+    node = SimpleNamespace(nodeid=file if of_file else name)
     return SimpleNamespace(
-        nodeid=name, path=Path(name.partition("::")[0]), iter_markers=lambda _: [m.mark for m in marks]
+        nodeid=name,
+        path=Path(file),
+        iter_markers_with_node=lambda _: [(node, one.mark) for one in marks],
     )
 
 
@@ -30,3 +34,8 @@ def test_one_in_so_many_is_kept(names: list[str], marks: list[pytest.MarkDecorat
     left = {one.nodeid for one in left_out(items)}
     assert len(items) - len(left) == kept
     assert left == {one.nodeid for one in left_out(items[::-1])}
+
+
+def test_of_a_file_that_is_marked_one_test_in_so_many_is_kept() -> None:
+    items = [item(f"tests/a.py::test_{n}[{m}]", one_in(4), of_file=True) for n in range(4) for m in range(4)]
+    assert len(left_out(items)) == 12

@@ -14,6 +14,8 @@ from reread.cli import VERBS, main
 from reread.cli._exit_codes import BY_VERB, EVERY_VERB
 from reread.cli._unmatched import suggestion
 
+pytestmark = one_in(2)
+
 PAGE = (Path(__file__).parent.parent / "docs/commands.md").read_text()
 SECRET = '{"type":"user","uuid":"u","message":{"role":"user","content":"password=' + 'hunter2hunter2"}}\n'
 Run = Callable[..., tuple[int, str, str]]

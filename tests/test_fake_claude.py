@@ -14,12 +14,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from effort import one_in
 from limits import child_process
 
 from reread.catalog.store import Store
 from reread.fake_claude import client
 from reread.fake_claude.client import Pipes, run_fake_claude
 from reread.fake_claude.matcher import FakeClaudeSettings
+
+pytestmark = one_in(2)
 
 HERE = Path(__file__).parent
 STORE = HERE / "recordings"

@@ -25,6 +25,8 @@ from poison import poisoned_lines
 
 from reread import cli
 
+pytestmark = one_in(3)
+
 pty = pytest.importorskip("pty", reason="needs a pseudo-terminal")
 
 REAL = Path(__file__).parent / "real"

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
+from effort import one_in
 from folder_bucket import use_folder
 from session_home import ID, Machine, line, write
 
@@ -25,6 +26,8 @@ from reread.handover import placement
 from reread.handover.cut import with_slug
 from reread.handover.running import running
 from reread.storage.kept_file import generation_path
+
+pytestmark = one_in(3)
 
 
 @pytest.fixture

@@ -22,6 +22,8 @@ import reread
 from reread.render.selection import Selection
 from reread.render.terminal import TerminalView
 
+pytestmark = one_in(3)
+
 HARD = Path(__file__).parent / "fixtures" / "hard"
 SEEDS = HARD.parent / "seeds"
 FIXTURES = sorted(path.name for path in HARD.iterdir())
@@ -341,6 +343,7 @@ def places(value: object) -> list[tuple[Any, Any]]:
     return [place for key, item in items for place in [(value, key), *places(item)]]
 
 
+@one_in(0)
 @given(data=st.data())
 @settings(max_examples=examples(60))
 def test_any_value_may_be_anywhere(data: st.DataObject) -> None:

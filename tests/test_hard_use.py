@@ -28,6 +28,8 @@ from reread.reports.check_report import check_report
 from reread.session.follow import follow
 from reread.storage.atomic import write_atomic
 
+pytestmark = one_in(4)
+
 REREAD = str(Path(sys.executable).with_name("reread"))
 POSIX = pytest.mark.skipif(os.name != "posix", reason="pipes, devices and links as POSIX has them")
 FULL = pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs a device that is always full")

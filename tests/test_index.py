@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 from damage import replace_bytes
-from effort import examples
+from effort import examples, one_in
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from indexes import index_folder, open_reader
@@ -50,6 +50,8 @@ from reread.index.store import BrokenIndex, IndexReader
 from reread.index.update import refresh
 from reread.render.search_results import read_command
 from reread.storage.lock import lock
+
+pytestmark = one_in(3)
 
 KILLS = int(os.environ.get("REREAD_KILLS", "6"))
 """How many times the writer is killed; 500 in a long run."""

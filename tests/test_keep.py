@@ -15,7 +15,7 @@ import msgspec
 import pytest
 from batches import some
 from click.testing import CliRunner, Result
-from effort import sampled
+from effort import one_in, sampled
 
 import reread
 from reread import Archive
@@ -37,6 +37,8 @@ from reread.storage import frames
 from reread.storage.kept_copy import KeptFolder
 from reread.storage.kept_file import generation_path, kept_path
 from reread.storage.safe_open import open_regular
+
+pytestmark = one_in(3)
 
 REAL = Path(__file__).parent / "real"
 LARGER = os.environ.get("REREAD_REAL_CLIENT")

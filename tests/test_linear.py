@@ -22,6 +22,8 @@ from reread.render.selection import Selection
 from reread.render.terminal import TerminalView, make_console
 from reread.session.session import threads_of
 
+pytestmark = one_in(2)
+
 ENOUGH = 0.4
 """Seconds of CPU above which a measurement means something."""
 SCALE = int(os.environ.get("REREAD_LINEAR", "1"))

@@ -14,6 +14,7 @@ from pathlib import Path
 import cmarkgfm
 import pytest
 from cmarkgfm.cmark import Options
+from effort import one_in
 from markdown_it import MarkdownIt
 
 from reread.render.highlight import rendered_markdown
@@ -21,6 +22,8 @@ from reread.render.markdown_tables import table_parser
 from reread.render.markdown_text import LANGUAGES, code, fenced, folded, guarded, inline
 from reread.render.sanitize import safe
 from reread.render.terminal import make_console
+
+pytestmark = one_in(2)
 
 SPECIFICATION = Path(__file__).parent.parent / "web/node_modules/commonmark-spec/spec.txt"
 EXAMPLE = re.compile(r"^`{32} example\n(.*?)^\.\n", re.MULTILINE | re.DOTALL)

@@ -35,6 +35,8 @@ from reread.mcp_server.pages import BYTES_PER_TOKEN, MOST_TOKENS, NOTE, Passage,
 from reread.mcp_server.server import make_server
 from reread.render.search_results import GUESSES, result_count
 
+pytestmark = one_in(4)
+
 OWN = re.compile(
     r"|reread://session/[\w%.~-]+(/turn/\d+)?( · [\w:.,+%() -]+)*( \(continued\))?"
     r"|[\d,]+ [a-z]+.*\.|No [a-z].*\.|About it:|With some of the words:|What limits this answer:"

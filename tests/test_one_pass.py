@@ -40,6 +40,8 @@ from reread.reports.file_index import FileIndexReader
 from reread.session.pass_process import begin_pass, pass_is_due
 from reread.session.session_pass import SessionPass
 
+pytestmark = one_in(4)
+
 KILLS = int(os.environ.get("REREAD_KILLS", "4"))
 
 
@@ -337,6 +339,7 @@ test.PASSES[int(sys.argv[2])](root)
 """
 
 
+@one_in(0)
 def test_a_pass_that_is_killed_leaves_nothing_half(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     chance = Random(1)
     rewrite(root, 1)

@@ -15,10 +15,12 @@ from typing import Any
 
 import pytest
 from batches import part
-from effort import sampled
+from effort import one_in, sampled
 from modules import imported_modules
 
 from reread.redaction import vendors
+
+pytestmark = one_in(2)
 
 SIZE, LARGER = 2_000, (2_000, 8_000)
 """Characters of the text that each pattern is tried on, and of those that a suspicious one is measured with."""

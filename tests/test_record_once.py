@@ -23,6 +23,8 @@ from reread.catalog.store import Store
 from reread.errors import NotFound
 from reread.fake_claude.record_once import find_claude, recording_place
 
+pytestmark = one_in(4)
+
 ROOT = Path(__file__).parent.parent
 FAKE = [sys.executable, "-P", "-m", "reread.fake_claude"]
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import making
 import pytest
 from batches import some
-from effort import SAMPLE, sampled
+from effort import SAMPLE, one_in, sampled
 from hypothesis import given
 from hypothesis import strategies as st
 from making import jsonl, reply, result, told, use, user
@@ -21,6 +21,8 @@ from reread.base.times import LONGEST_WAIT, parse_duration, parse_position
 from reread.catalog.store import Store
 from reread.recording import player
 from reread.recording.player import INSTANT, PlaybackStep, playback_schedule
+
+pytestmark = one_in(3)
 
 START = datetime(2026, 11, 15, 10, tzinfo=UTC)
 DATA = Path(os.environ.get("REREAD_REAL_CLIENT", "/nowhere")) / "data"

@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 from command import run
+from effort import one_in
 from requested import RequestedSession, conversation, hash_of, in_blocks, text_of, unmarked
 
 import reread
@@ -26,6 +27,8 @@ from reread.render.request_listing import (
 )
 from reread.render.request_values import request_value
 from reread.tools.nodes import Note
+
+pytestmark = one_in(3)
 
 HELLO = {"role": "user", "content": "Hello"}
 

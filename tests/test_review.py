@@ -12,7 +12,7 @@ import msgspec
 import pytest
 from click.testing import CliRunner, Result
 from committing import Rig, work
-from effort import SAMPLE, sampled
+from effort import SAMPLE, one_in, sampled
 from exported import check_agent_trace
 from making import jsonl, user
 
@@ -33,6 +33,8 @@ from reread.git.repository import _seconds as seconds  # pyright: ignore[reportP
 from reread.server.library import SessionLibrary
 from reread.server.library_review import library_review
 from reread.types import Review
+
+pytestmark = one_in(6)
 
 TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
 KEY_LINES = [hashlib.sha512(bytes([n])).hexdigest()[:64] for n in range(90)]

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
+from effort import one_in
 from indexes import open_reader
 from limits import PATIENCE
 from making import answer, jsonl, reply, result, told, use, user
@@ -21,6 +22,8 @@ from reread.index.hits import JSON_FIELDS
 from reread.server import library_search
 from reread.server.library import SessionLibrary
 from reread.server.library_search import SearchService
+
+pytestmark = one_in(3)
 
 
 def run(*words: str) -> Any:

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from damage import replace_bytes
+from effort import one_in
 from indexes import index_folder
 from limits import within
 from making import SESSION, jsonl, told, user
@@ -21,6 +22,8 @@ from reread.errors import Misuse, Unreadable
 from reread.index.find import DAMAGED
 from reread.server.library import SessionLibrary
 from reread.server.library_search import SearchService
+
+pytestmark = one_in(4)
 
 CUT = 100
 """To how many bytes files are cut."""

@@ -44,6 +44,8 @@ from reread.server.routes import SESSION_ROUTES, make_app
 from reread.server.run import Server, bind, host_names, is_loopback, serve
 from reread.session.session import Session
 
+pytestmark = one_in(2)
+
 PNG = b"\x89PNG\r\n\x1a\n" + b"\0" * 40
 IMAGES = {
     "image/png": PNG,

@@ -14,6 +14,7 @@ from pathlib import Path
 import planted
 import pytest
 from command import run
+from effort import one_in
 from limits import PATIENCE
 
 import reread
@@ -23,6 +24,8 @@ from reread.redaction.decisions import DecisionStore, read_review
 from reread.redaction.output_scan import finished_texts
 from reread.redaction.removal_manifest import undo
 from reread.server.sharing import ShareReviews
+
+pytestmark = one_in(3)
 
 FORMATS = ("html", "markdown", "json", "jsonl")
 

@@ -16,6 +16,8 @@ import reread
 from reread.cli._options import SAMPLES
 from reread.reports.usage_report import FIGURES, report_value
 
+pytestmark = one_in(3)
+
 
 @pytest.fixture
 def run(tmp_path: Path) -> Any:
