@@ -362,10 +362,10 @@ def attempt(work: Callable[[Case], Any], case: Case) -> Any:
 
 
 def copied(tree: Path, program: Program) -> Case:
-    """A tree of its own for a program, so that none finds what another left there; captures are ours alone."""
+    """A tree of its own for a program, so that none finds what another left; what only reread reads is left out."""
     copy = ROOT / "out" / f"{program.name}-tree"
     shutil.rmtree(copy, ignore_errors=True)
-    shutil.copytree(tree, copy, ignore=shutil.ignore_patterns("conversations"))
+    shutil.copytree(tree, copy, ignore=shutil.ignore_patterns("conversations", "*.zst", "*.map"))
     return case_of(copy, program.name)
 
 

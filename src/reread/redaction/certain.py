@@ -82,9 +82,7 @@ def _broken_keywords(text: str) -> Iterator[int]:
     beginnings = keyword_beginnings()
     for found in _LONG_WORD_LINE.finditer(text):
         end = found.start()
-        above = text[max(0, end - LONGEST_BROKEN_KEYWORD) : end]
-        if above.endswith(beginnings):
-            yield from (end - len(part) for part in beginnings if above.endswith(part))
+        yield from (at for at in range(max(0, end - LONGEST_BROKEN_KEYWORD), end) if text[at:end] in beginnings)
 
 
 def _may_be_broken(text: str, at: int) -> bool:

@@ -284,10 +284,10 @@ def inner_keyword_regex() -> re.Pattern[str]:
 
 
 @cache
-def keyword_beginnings() -> tuple[str, ...]:
+def keyword_beginnings() -> frozenset[str]:
     """Return what a line may end with if a keyword is broken after it."""
     keywords = [keyword for keyword in rules_by_keyword() if len(keyword) <= LONGEST_BROKEN_KEYWORD]
-    return tuple(sorted({keyword[:n] for keyword in keywords for n in range(2, len(keyword))}))
+    return frozenset(keyword[:n] for keyword in keywords for n in range(2, len(keyword)))
 
 
 @cache
