@@ -4,20 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
+from functools import cached_property
 from typing import Any, Generic, NamedTuple, TypeVar, cast
 
 from reread.base.coerce import as_dict, as_list, as_str
 from reread.base.times import parse_timestamp
 from reread.model.content import content_blocks
+from reread.model.record_kinds import payload_of
 from reread.records.blocks import Block, ResultBlock, Text, ToolResult
-from reread.records.decode import Records
+from reread.records.decode import Record, Records
 from reread.records.dialects.history import paste_files, pasted_text
 from reread.records.lines import ReadAt
 from reread.tools.outcome import is_plainly_done
 from reread.tools.spilled import ReadSpilled
+from reread.tools.unshown_fields import ShownText, leftover
 
 CACHED = 16
 """How many bodies stay decoded: drawing one call asks for each of its records several times."""
+CACHED_STATES = 64
+"""How many records of session state stay decoded: until the next of their type comes."""
 ALL = 1 << 62
 
 
@@ -64,6 +69,31 @@ class RecordResults(NamedTuple):
 NO_RESULTS = RecordResults({}, {}, 0)
 
 
+class RecordedState:
+    """A record of session state."""
+
+    def __init__(self, record: Record) -> None:
+        native = record.native
+        subtype = as_str(native.get("subtype")) if record.type == "system" else None
+        self.name: str = subtype or record.type
+        self.fields: dict[str, Any] = payload_of(native)
+        self._text = record.raw.decode("utf-8", "replace") if record.fault is not None else None
+
+    @cached_property
+    def values(self) -> dict[str, Any]:
+        """Its values by path; a record that cannot be read is one text."""
+        return leftover(self.fields, ShownText()) if self._text is None else {"text": self._text}
+
+    def changes(self, before: RecordedState | None) -> dict[str, Any]:
+        """Return the values that the record before it does not have."""
+        if before is None:
+            return self.values
+        if self._text is None and self.fields == before.fields:
+            return {}
+        known = before.values
+        return {path: value for path, value in self.values.items() if path not in known or known[path] != value}
+
+
 class Bodies:
     """Records by index, with their native objects and content blocks, and what others say of them."""
 
@@ -85,11 +115,12 @@ class Bodies:
         self._written = _Recent(lambda index: _written_results(self.native(index)))
         self._results = _Recent(lambda index: RecordResults.of(self.content(index)))
         self._diffs = _Recent(lambda index: b'"bashEditDiff"' in self.records.body(index))
+        self._states = _Recent(lambda index: RecordedState(self.records[index]), CACHED_STATES)
 
     def keep(self) -> None:
         """Keep everything that is decoded: for work on all records of a file that is not too large."""
         self.records.keep()
-        for recent in (self._natives, self._contents, self._written, self._results, self._diffs):
+        for recent in (self._natives, self._contents, self._written, self._results, self._diffs, self._states):
             recent.most = ALL
 
     def native(self, index: int) -> dict[str, Any]:
@@ -105,6 +136,10 @@ class Bodies:
         texts = (self.read_spilled(name) for name in paste_files(native))
         pasted = [Text(text=pasted_text(text)) for text in texts if text is not None]
         return (*content_blocks(native), *pasted)
+
+    def state(self, index: int) -> RecordedState:
+        """Return a record of session state; each is asked for again to tell what the next of its type changed."""
+        return self._states[index]
 
     def result(self, index: int, id: str) -> ResultBlock | None:
         """Return the result for a call that a record holds."""
@@ -159,10 +194,10 @@ def written_blocks(native: dict[str, Any]) -> list[Any]:
 class _Recent(Generic[T]):
     """The values made of the records asked for last."""
 
-    def __init__(self, make: Callable[[int], T]) -> None:
+    def __init__(self, make: Callable[[int], T], most: int = CACHED) -> None:
         self._make = make
         self._made: dict[int, T] = {}
-        self.most = CACHED
+        self.most = most
 
     def __getitem__(self, index: int) -> T:
         made = self._made

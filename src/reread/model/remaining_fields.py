@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from reread.base.coerce import as_dict, as_str
+from reread.base.coerce import as_dict
 from reread.model.bodies import written_blocks
 from reread.model.call import USE_FIELDS
 from reread.model.conversation import Conversation, Message
 from reread.model.parts import CompactionPoint, MessageCall, MessagePart, NoticeDetails, part_texts
-from reread.model.record_kinds import CALL_BLOCKS, own_fields, payload_of
+from reread.model.record_kinds import CALL_BLOCKS, own_fields
 from reread.tools.unshown_fields import ShownText, leftover
 
 MESSAGE_FIELDS = ("id", "role", "type", "content")
@@ -50,28 +50,13 @@ def state_after(message: Message) -> dict[str, Any]:
 def state_fields(conversation: Conversation, records: Iterable[int]) -> dict[str, Any]:
     """Return what records of session state say, by type, line and path: of each only what the one before does not."""
     found: dict[str, Any] = {}
+    bodies, before = conversation.bodies, conversation.marks.before
     for index in records:
-        before = conversation.marks.before.get(index)
-        known = _state(conversation, before) if before is not None else {}
-        own = _state(conversation, index)
-        changed = {name: value for name, value in own.items() if name not in known or known[name] != value}
-        line, name = conversation.records.line(index), _state_name(conversation, index)
-        found |= {f"line {line}, {name}.{path}": value for path, value in changed.items()}
+        state = bodies.state(index)
+        changed = state.changes(bodies.state(before[index]) if index in before else None)
+        line = conversation.records.line(index)
+        found |= {f"line {line}, {state.name}.{path}": value for path, value in changed.items()}
     return found
-
-
-def _state(conversation: Conversation, index: int) -> dict[str, Any]:
-    """Return the values of a record of session state by path; a record that cannot be read is one text."""
-    record = conversation.records[index]
-    if record.fault is not None:
-        return {"text": record.raw.decode("utf-8", "replace")}
-    return leftover(payload_of(record.native), ShownText())
-
-
-def _state_name(conversation: Conversation, index: int) -> str:
-    record = conversation.records[index]
-    subtype = as_str(record.native.get("subtype")) if record.type == "system" else None
-    return subtype or record.type
 
 
 def _texts(part: MessagePart) -> Iterable[str]:

@@ -58,7 +58,9 @@ class ShownText:
 
     def __init__(self, texts: Iterable[str] = (), nodes: Iterable[Node] = ()) -> None:
         self._texts: list[str] = []
-        self._joined: str | None = ""
+        self._joined = ""
+        self._joins = 0
+        """How many of the texts have been joined."""
         self._known_lines: set[str] = set()
         self._split = 0
         """How many of the texts have been split into lines."""
@@ -73,7 +75,6 @@ class ShownText:
     def add(self, text: str) -> None:
         """Add a text that is shown."""
         self._texts.append(text)
-        self._joined = None
 
     def _add_node(self, node: object) -> None:
         stack: list[object] = [node]
@@ -99,9 +100,9 @@ class ShownText:
         bare = text.strip()
         if not bare or self._has(bare):
             return ""
-        lines = text.split("\n")
-        if len(lines) == 1 and ("<" not in text or ("</" not in text and not _pieces(_NUMBERS.sub("", text)))):
+        if "\n" not in text and ("<" not in text or ("</" not in text and not _pieces(_NUMBERS.sub("", text)))):
             return text
+        lines = text.split("\n")
         searches = SEARCHES
         missing: list[str] = []
         known = self._lines
@@ -123,17 +124,18 @@ class ShownText:
 
     @property
     def _lines(self) -> set[str]:
-        for text in self._texts[self._split :]:
-            lines = text.split("\n")
+        if self._split < len(self._texts):
+            lines = [line for text in self._texts[self._split :] for line in text.split("\n")]
             self._known_lines.update(map(str.strip, lines))
             self._known_lines.update([line[1:].strip() for line in lines])  # in a diff, without its `+` or `-`
-        self._split = len(self._texts)
+            self._split = len(self._texts)
         return self._known_lines
 
     @property
     def _all(self) -> str:
-        if self._joined is None:
-            self._joined = "\n".join(self._texts)
+        if self._joins < len(self._texts):
+            self._joined = "\n".join([self._joined, *self._texts[self._joins :]])
+            self._joins = len(self._texts)
         return self._joined
 
 
@@ -162,7 +164,7 @@ def leftover(recorded: Mapping[str, Any], shown: ShownText) -> dict[str, Any]:
         elif len(path) > LONGEST_PATH:
             left[path] = jsontext.dumps(item).decode()
         else:
-            stack += reversed(_items(path, item))
+            stack += _items(path, item)
     return left
 
 
@@ -189,19 +191,21 @@ def missed_fields(left: Mapping[str, Any], title: str = "") -> list[str]:
 
 
 def _items(path: str, value: Any) -> list[tuple[str, Any]]:
+    """Return the values in a value by path, the last first, without signatures and the bytes of images."""
     if isinstance(value, msgspec.Struct):
         value = msgspec.structs.asdict(value)
     if isinstance(value, dict):
-        pairs = cast(dict[str, Any], value).items()
-        return [(f"{path}.{name}" if path else name, item) for name, item in pairs if not _is_bytes(name, item)]
+        start = f"{path}." if path else ""
+        pairs = reversed(cast(dict[str, Any], value).items())
+        return [
+            (start + name, item)
+            for name, item in pairs
+            if item is not None and (name not in NOT_TEXT or not isinstance(item, str))
+        ]
     if isinstance(value, list):
-        return [(f"{path}[{n}]", item) for n, item in enumerate(cast(list[Any], value))]
-    return [(path, str(value))] if value is not None else []
-
-
-def _is_bytes(name: str, value: object) -> bool:
-    """True for a signature and for the bytes of an image."""
-    return name in NOT_TEXT and isinstance(value, str)
+        items = cast(list[Any], value)
+        return [(f"{path}[{n}]", items[n]) for n in range(len(items) - 1, -1, -1)]
+    return [(path, str(value))]
 
 
 def leftover_nodes(left: Mapping[str, Any], title: str = OTHER_FIELDS) -> list[Node]:
