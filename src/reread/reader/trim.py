@@ -8,6 +8,7 @@ from typing import Any, cast
 import msgspec
 
 from reread.base import jsontext
+from reread.base.coerce import OBJECT
 from reread.reader.schema import CutNode
 from reread.tools import nodes
 from reread.tools.nodes import Node
@@ -18,6 +19,7 @@ DEPTH = 40
 """How deep a JSON value is sent as it is; deeper values are sent as text."""
 TAIL_LINES, TAIL_CHARS = 12, 4000
 """How many of the last lines of an output that is cut, and how many of their characters, are sent."""
+CONTAINERS: Any = (dict, list)
 HUNK_LINE = 20
 """The weight of a line of a diff, in addition to its characters."""
 
@@ -57,6 +59,8 @@ class Trimmer:
         return msgspec.structs.replace(node, **{field: short})
 
     def _data(self, node: nodes.Data, path: tuple[int, ...]) -> Node:
+        if self._whole and not _is_deep(node.value):
+            return node
         budget = _Budget(1 << 62 if self._whole else CHARS)
         value = budget.spend(node.value, DEPTH)
         if budget.left < 0:
@@ -136,6 +140,17 @@ def _extent(value: str | list[Any]) -> tuple[int, int]:
         return value.count("\n") + 1, len(value)
     lines = sum(len(item.lines) if isinstance(item, nodes.Hunk) else 1 for item in value)
     return lines, sum(map(_size, value))
+
+
+def _is_deep(value: Any) -> bool:
+    """True if a JSON value is nested deeper than it is sent."""
+    level = [value] if isinstance(value, CONTAINERS) else []
+    for _ in range(DEPTH):
+        inside = [one.values() if isinstance(one, OBJECT) else one for one in level]
+        level = [item for items in inside for item in items if isinstance(item, CONTAINERS)]
+        if not level:
+            return False
+    return True
 
 
 class _Budget:
