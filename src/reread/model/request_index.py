@@ -150,12 +150,13 @@ class RequestIndex:
         """Look for the messages with these hashes, in the records before one, then everywhere."""
         self._read_parts()
         missing = {hash for hash in hashes if hash not in self._parts and hash not in self._runs}
+        start = 0
         if missing and self._whole < len(self._records) and self._scanned <= len(self._records):
-            self._scan_back(missing, before)
+            start = self._scan_back(missing, before)
         if missing and self._whole < len(self._records):
             self._whole = len(self._records)
-            for rows in self._forward():
-                self._hash_run(rows)
+            for run in self._forward(start):
+                self._runs |= _hashed(run)
 
     def home(self, hash: str) -> RequestIndex | None:
         """Return the index of the thread that has a message, or a system prompt with tools; None if none has it."""
@@ -262,25 +263,31 @@ class RequestIndex:
             row = _Row(as_str(value.get("type")) or "", fields)
         return row.message if row.type in ROWS else None
 
-    def _scan_back(self, missing: set[str], before: int) -> None:
-        """Hash the runs before a record, the last one first, until nothing is missing."""
+    def _scan_back(self, missing: set[str], before: int) -> int:
+        """Hash the runs before a record, the last one first, until nothing is missing; return where that one starts.
+
+        It may go on after the record.
+        """
         run: list[tuple[int, _RowMessage]] = []
+        last: int | None = None
         for record in range(before - 1, -1, -1):
             self._scanned += 1
             row = self._row(record)
             if row is None:
                 continue
             if run and not _continues(row, run[-1][1]):
-                missing.difference_update(self._hash_run(run[::-1]))
+                self._add_earlier(run, missing)
+                last = run[-1][0] if last is None else last
                 run = []
             if not missing:
-                return
+                break
             run.append((record, row))
-        missing.difference_update(self._hash_run(run[::-1]))
+        self._add_earlier(run, missing)
+        return last if last is not None else run[-1][0] if run else 0
 
-    def _forward(self) -> Iterator[list[tuple[int, _RowMessage]]]:
+    def _forward(self, start: int) -> Iterator[list[tuple[int, _RowMessage]]]:
         run: list[tuple[int, _RowMessage]] = []
-        for record in range(len(self._records)):
+        for record in range(start, len(self._records)):
             row = self._row(record)
             if row is None:
                 continue
@@ -290,29 +297,35 @@ class RequestIndex:
             run.append((record, row))
         yield run
 
-    def _hash_run(self, run: Sequence[tuple[int, _RowMessage]]) -> Iterable[str]:
-        """Hash a run after each of its rows, and return the hashes."""
-        from hashlib import sha256  # loaded late: it loads OpenSSL
+    def _add_earlier(self, run: list[tuple[int, _RowMessage]], missing: set[str]) -> None:
+        """Add a run, given with its last row first; of two alike, the later one stays."""
+        found = _hashed(run[::-1])
+        missing.difference_update(found)
+        self._runs |= {hash: rows for hash, rows in found.items() if hash not in self._runs}
 
-        found: dict[str, RowRun] = {}
-        rows: list[int] = []
-        content = sha256(b'{"content":[')
-        separator = b""
-        for record, row in run:
-            if row.role is None or row.content is None:
-                break
-            try:
-                for block in _blocks(row.content):
-                    content.update(separator + canonical(block, marks=False))
-                    separator = b","
-            except ValueError:
-                break
-            rows.append(record)
-            whole = content.copy()
-            whole.update(b'],"role":' + canonical(row.role) + b"}")
-            found[whole.hexdigest()] = RowRun(rows, len(rows))
-        self._runs |= found
-        return found
+
+def _hashed(run: Sequence[tuple[int, _RowMessage]]) -> dict[str, RowRun]:
+    """Hash a run after each of its rows."""
+    from hashlib import sha256  # loaded late: it loads OpenSSL
+
+    found: dict[str, RowRun] = {}
+    rows: list[int] = []
+    content = sha256(b'{"content":[')
+    separator = b""
+    for record, row in run:
+        if row.role is None or row.content is None:
+            break
+        try:
+            for block in _blocks(row.content):
+                content.update(separator + canonical(block, marks=False))
+                separator = b","
+        except ValueError:
+            break
+        rows.append(record)
+        whole = content.copy()
+        whole.update(b'],"role":' + canonical(row.role) + b"}")
+        found[whole.hexdigest()] = RowRun(rows, len(rows))
+    return found
 
 
 def _continues(before: _RowMessage, row: _RowMessage) -> bool:
