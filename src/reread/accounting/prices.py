@@ -221,6 +221,7 @@ def _to_rates(price: Price | Tier, factor: Decimal, search: int) -> Rates:
     )
 
 
+@lru_cache(1024)
 def parse_model_id(model_id: str) -> ModelName:
     """Strip provider, region, date and context size from a model id; the result need not be in any table."""
     last = model_id.strip().lower().rsplit("/", 1)[-1]

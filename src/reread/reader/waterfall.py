@@ -27,6 +27,13 @@ class MessageSpans(NamedTuple):
     """When the model was last given something, this message included."""
 
 
+class TurnSpans(NamedTuple):
+    """A turn, if it has a time, and its spans."""
+
+    turn: schema.WaterfallTurn | None
+    spans: list[schema.WaterfallSpan]
+
+
 class Spans:
     """The spans of the messages of a conversation; those that branches share are made once."""
 
@@ -34,6 +41,7 @@ class Spans:
         self._agent_title = agent_title
         self._times = CallTimes()
         self._known: dict[tuple[int, int, int, int | None], MessageSpans] = {}
+        self._turns: dict[tuple[int, int, int], TurnSpans] = {}
 
     def note_times(self, messages: Iterable[Message]) -> None:
         """Read the times of messages and their calls, while their records are in memory."""
@@ -46,6 +54,14 @@ class Spans:
         if key not in self._known:
             self._known[key] = self._new(message, turn, item, given)
         return self._known[key]
+
+    def of_turn(self, timeline: Timeline, turn: int) -> TurnSpans:
+        """Return the spans of a turn, which depend on its messages, and so on the last one, and on its first item."""
+        _, end = timeline.turn_messages(turn)
+        key = (turn, timeline.turn_item(turn), timeline.messages[end - 1].index)
+        if key not in self._turns:
+            self._turns[key] = _turn_spans(timeline, turn, self)
+        return self._turns[key]
 
     def _new(self, message: Message, turn: int, item: int, given: int | None) -> MessageSpans:
         span, given = response_times(message, given, self._times)
@@ -68,33 +84,34 @@ def waterfall(timeline: Timeline, known: Spans) -> Steps[schema.Waterfall]:
     turns: list[schema.WaterfallTurn] = []
     spans: list[schema.WaterfallSpan] = []
     for turn in range(1, timeline.turns + 1):
-        begin, end = timeline.turn_messages(turn)
-        messages = timeline.messages[begin:end]
-        prompt = next((message for message in messages[:TURN_HEAD] if message.kind in TURN_STARTERS), None)
-        start = first_time([prompt, *messages])
-        if start is not None:
-            found = _turn_spans(timeline, turn, start, known)
-            last = without_context_after(messages)[-1]
-            ends = [timestamp_ms(last.stamp) or start, *(span.end for span in found if span.kind != "agent")]
-            item = timeline.turn_item(turn)
-            turns.append(schema.WaterfallTurn(index=turn, item=item, start=start, end=max(start, *ends)))
-            spans += found
+        found = known.of_turn(timeline, turn)
+        turns += [found.turn] if found.turn is not None else []
+        spans += found.spans
         yield
     return schema.Waterfall(turns=turns, spans=spans)
 
 
-def _turn_spans(timeline: Timeline, turn: int, start: int, known: Spans) -> list[schema.WaterfallSpan]:
+def _turn_spans(timeline: Timeline, turn: int, known: Spans) -> TurnSpans:
+    begin, end = timeline.turn_messages(turn)
+    messages = timeline.messages[begin:end]
+    prompt = next((message for message in messages[:TURN_HEAD] if message.kind in TURN_STARTERS), None)
+    start = first_time([prompt, *messages])
+    if start is None:
+        return TurnSpans(None, [])
     model: list[schema.WaterfallSpan] = []
     calls: list[schema.WaterfallSpan] = []
     given: int | None = start
-    for at in range(*timeline.turn_messages(turn)):
-        message = timeline.messages[at]
+    for at, message in enumerate(messages, begin):
         item = timeline.item_at(at) if message.kind == "response" else 0
         found = known.of(message, turn, item, given)
         model += found.model
         calls += found.calls
         given = found.given
-    return model + calls
+    spans = model + calls
+    last = without_context_after(messages)[-1]
+    ends = [timestamp_ms(last.stamp) or start, *(span.end for span in spans if span.kind != "agent")]
+    item = timeline.turn_item(turn)
+    return TurnSpans(schema.WaterfallTurn(index=turn, item=item, start=start, end=max(start, *ends)), spans)
 
 
 def _call_span(call: Call, turn: int, item: int, times: CallTimes) -> Iterator[schema.WaterfallSpan]:

@@ -89,16 +89,22 @@ class ContextGauge:
         self._conversation = conversation
         self._sizes: list[int | None] = []
         """Tokens by message; None for anything but a response."""
+        self._known: dict[tuple[Prices, int, int, int], ContextFill] = {}
+        """The fills of turns, most of which branches share."""
+        self._compactions: dict[int, ContextDrop] | None = None
 
     def measure(self) -> Iterator[None]:
         """Measure the new messages, one at each step."""
         messages, sizes = self._conversation.messages, self._sizes
+        if len(sizes) < len(messages):
+            self._forget()
         while len(sizes) < len(messages):
             sizes.append(context_size(messages[len(sizes)]))
             yield
 
     def remeasure(self, messages: Iterable[Message]) -> None:
         """Measure changed messages again."""
+        self._forget()
         for message in messages:
             if message.index < len(self._sizes):
                 self._sizes[message.index] = context_size(message)
@@ -106,9 +112,20 @@ class ContextGauge:
     def fills(self, turns: Iterable[Turn], prices: Prices) -> list[ContextFill]:
         """Return the context at the end of each turn."""
         stated = _stated_windows(self._conversation)
-        dropped = self._dropped()
-        largest = USUAL if self._compacted_as_usual(dropped.values()) else None
-        return [self._fill(turn, dropped, largest, stated, prices) for turn in turns]
+        if self._compactions is None:
+            self._compactions = self._dropped()
+        largest = USUAL if self._compacted_as_usual(self._compactions.values()) else None
+        out: list[ContextFill] = []
+        for turn in turns:
+            key = (prices, turn.index, len(turn.messages), turn.messages[-1].index)
+            if key not in self._known:
+                self._known[key] = self._fill(turn, self._compactions, largest, stated, prices)
+            out.append(self._known[key])
+        return out
+
+    def _forget(self) -> None:
+        self._known.clear()
+        self._compactions = None
 
     def _compacted_as_usual(self, dropped: Iterable[ContextDrop]) -> bool:
         """True if the client compacted by itself because a usual window was full."""
