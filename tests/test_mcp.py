@@ -160,7 +160,7 @@ def test_a_transcript_that_instructs_stays_quoted(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("header", list(reread.sessions(root=SAMPLES)), ids=lambda header: header.id[:8])
 def test_samples_are_quoted_and_their_citations_can_be_read(header: reread.Header) -> None:
-    text = answers.turns_answer(header.id, turns="1-", tokens=MOST_TOKENS, roots=[SAMPLES])
+    text = answers.turns_answer(header.id, turns="1-", max_tokens=MOST_TOKENS, roots=[SAMPLES])
     assert_quoted(text)
     cited = re.findall(r"^reread://session/(\S+)/turn/(\d+)", text, re.MULTILINE)
     assert cited
@@ -334,7 +334,7 @@ def test_library_command_line_and_agents_get_the_same_answer(query: str, options
     value = json.loads(printed.stdout)
     assert [(hit["session"], hit["turn"], hit["kind"], hit["line"]) for hit in value["hits"]] == wanted
     assert [value[name] for name in COUNTS] == [getattr(library, name) for name in COUNTS]
-    told = answers.search_answer(query, roots=[SAMPLES], limit=15, tokens=20_000, **options)
+    told = answers.search_answer(query, roots=[SAMPLES], limit=15, max_tokens=20_000, **options)
     cited = re.findall(r"^reread://session/([^/ ]+)(?:/turn/(\d+))? · (\w+) · line (\d+)", told, re.MULTILINE)
     assert [(id, int(turn) if turn else None, kind, int(line)) for id, turn, kind, line in cited] == wanted
     assert told.startswith(result_count(library, len(wanted)) if wanted else "No matches.")

@@ -7,8 +7,10 @@ from collections.abc import Callable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import closing, nullcontext, suppress
 from pathlib import Path
-from typing import cast
+from typing import Annotated, cast
 from urllib.parse import unquote
+
+from pydantic import Field
 
 from reread.base.choices import UsageGrouping
 from reread.base.format import date_text, size_text
@@ -24,7 +26,7 @@ from reread.index.find import search_filters
 from reread.index.hits import Hit
 from reread.index.ranking import ALL
 from reread.index.search_process import SearchProcesses, SearchRequest
-from reread.mcp_server.pages import TOKENS, Passage, answer, quoted, word
+from reread.mcp_server.pages import MOST_TOKENS, TOKENS, Passage, answer, quoted, word
 from reread.render.file_listing import diff_lines
 from reread.render.markdown import sequence_markdown
 from reread.render.search_results import GUESSES, result_count
@@ -43,6 +45,13 @@ WIDTH = 120
 SCHEME = "reread://session/"
 Roots = Sequence[str | Path] | None
 
+Project = Annotated[str | None, Field(description="Only this project: its name or folder.")]
+Since = Annotated[str | None, Field(description="Only from this time on: 7d, tuesday, last week, 2026-11, 2026-11-01.")]
+Until = Annotated[str | None, Field(description="Only before this time; a day, week or month is included.")]
+Limit = Annotated[int, Field(description=f"How many to show, at most {MOST}.")]
+Tokens = Annotated[int, Field(description=f"How long the answer may be, at most {MOST_TOKENS} tokens.")]
+Page = Annotated[int, Field(description="Which page of a long answer, from 1.")]
+
 
 def citation(session: str, turn: int | None = None) -> str:
     """Return the address of a session or of one of its turns."""
@@ -50,29 +59,38 @@ def citation(session: str, turn: int | None = None) -> str:
 
 
 def search_answer(
-    query: str,
+    query: Annotated[
+        str,
+        Field(
+            description='Words, "exact phrases", prefixes (handl*), AND, OR, -not, parentheses, and fields: '
+            "tool:bash file:src/app.py is:error before:tuesday."
+        ),
+    ],
     *,
-    project: str | None = None,
-    since: str | None = None,
-    until: str | None = None,
-    kinds: str | None = None,
-    tool: str | None = None,
-    file: str | None = None,
-    model: str | None = None,
-    branch: str | None = None,
-    errors: bool = False,
-    newest: bool = False,
-    regex: bool = False,
-    fixed: bool = False,
-    strict: bool = False,
-    limit: int = 10,
-    tokens: int = TOKENS,
-    page: int = 1,
+    project: Project = None,
+    since: Since = None,
+    until: Until = None,
+    kinds: Annotated[
+        str | None,
+        Field(description="Only these kinds: prompts, text, thinking, inputs, results, notices, titles, requests."),
+    ] = None,
+    tool: Annotated[str | None, Field(description="Only calls of this tool.")] = None,
+    file: Annotated[str | None, Field(description="Only calls about this file, or a part of its path.")] = None,
+    errors: Annotated[bool, Field(description="Only what failed.")] = False,
+    newest: Annotated[bool, Field(description="The newest matches first instead of the best.")] = False,
+    model: Annotated[str | None, Field(description="Only what this model or family (opus) wrote.")] = None,
+    branch: Annotated[str | None, Field(description="Only what was said on this git branch.")] = None,
+    regex: Annotated[bool, Field(description="The query is a regular expression.")] = False,
+    fixed: Annotated[bool, Field(description="Find the query as it stands, with its signs and capitals.")] = False,
+    strict: Annotated[bool, Field(description="Only texts that have all words; nothing is guessed.")] = False,
+    limit: Limit = 10,
+    max_tokens: Tokens = TOKENS,
+    page: Page = 1,
     roots: Roots = None,
     without: AbstractSet[str] = frozenset(),
     processes: SearchProcesses | None = None,
 ) -> str:
-    """Return the texts of all sessions that match a query, found in a child process."""
+    """Find where something was said in past sessions: prompts, answers, thinking, commands, output, files."""
     filters = search_filters(
         query,
         project=project,
@@ -100,7 +118,7 @@ def search_answer(
     counted = result_count(found, len(hits))
     shown = f"{counted}. Read one with `read` and its session and turn."
     noted = [Passage("What limits this answer:", quoted(found.note))] if found.note else []
-    return answer(shown, [*noted, *_found(hits, says_guesses=bool(found.with_all))], tokens=tokens, page=page)
+    return answer(shown, [*noted, *_found(hits, says_guesses=bool(found.with_all))], tokens=max_tokens, page=page)
 
 
 def _found(hits: Sequence[Hit], *, says_guesses: bool) -> Iterator[Passage]:
@@ -125,22 +143,22 @@ def _hit(hit: Hit) -> Passage:
 
 def sessions_answer(
     *,
-    project: str | None = None,
-    since: str | None = None,
-    until: str | None = None,
-    limit: int = 20,
-    tokens: int = TOKENS,
-    page: int = 1,
+    project: Project = None,
+    since: Since = None,
+    until: Until = None,
+    limit: Limit = 20,
+    max_tokens: Tokens = TOKENS,
+    page: Page = 1,
     roots: Roots = None,
     without: AbstractSet[str] = frozenset(),
 ) -> str:
-    """Return the newest sessions, without those that are left out."""
+    """List past sessions, newest first: title, project, git branch, model, time and size."""
     found = _others(project, since, until, roots, without)
     shown = list(itertools.islice(found, _limited(limit)))
     if not shown:
         return "No sessions. Name another project or period, or none."
     head = f"{plural(len(shown), 'session')}, newest first{'; there are more' if next(found, None) else ''}."
-    return answer(head, map(_listed, shown), tokens=tokens, page=page)
+    return answer(head, map(_listed, shown), tokens=max_tokens, page=page)
 
 
 def _others(
@@ -159,19 +177,25 @@ def _listed(header: Header) -> Passage:
 
 
 def turns_answer(
-    session: str = LATEST,
+    session: Annotated[
+        str, Field(description="A session's id, its beginning, its reread:// address, or latest.")
+    ] = LATEST,
     *,
-    turns: str | None = None,
-    branch: int | None = None,
-    only: str | None = None,
-    thinking: bool = False,
-    full: bool = False,
-    tokens: int = TOKENS,
-    page: int = 1,
+    turns: Annotated[
+        str | None, Field(description="Which turns: 3, 3-9, 3-, or -5 for the last five (the default).")
+    ] = None,
+    branch: Annotated[int | None, Field(description="An abandoned branch, by its number in a hit.")] = None,
+    only: Annotated[
+        str | None, Field(description="prompts, answers (with the final answers), text (with all answers) or tools.")
+    ] = None,
+    thinking: Annotated[bool, Field(description="With the model's thinking.")] = False,
+    full: Annotated[bool, Field(description="With long output in full.")] = False,
+    max_tokens: Tokens = TOKENS,
+    page: Page = 1,
     roots: Roots = None,
     without: AbstractSet[str] = frozenset(),
 ) -> str:
-    """Return turns of a session as Markdown; by default the last five."""
+    """Read turns of a past session as Markdown: prompts, answers, calls of tools and what came of them."""
     opened = _open(session, roots, without)
     if only is not None and only not in ONLY:
         raise Misuse(f"Cannot show only {only!r}; use {', '.join(ONLY)}.")
@@ -182,7 +206,7 @@ def turns_answer(
     head = f"{citation(opened.id)} · {plural(len(opened.turns), 'turn')}, {len(chosen)} asked for."
     about = Passage("About it:", quoted(one_line(f"{opened.title} · {opened.project}", 300)))
     passages = _turns(opened, turn_sequence(opened.conversation, chosen, wanted), wanted)
-    return answer(head, itertools.chain([about], passages), tokens=tokens, page=page)
+    return answer(head, itertools.chain([about], passages), tokens=max_tokens, page=page)
 
 
 def _turns(session: Session, items: Iterator[SequenceItem], selection: Selection) -> Iterator[Passage]:
@@ -222,16 +246,16 @@ def _open(session: str, roots: Roots, without: AbstractSet[str]) -> Session:
 
 
 def file_answer(
-    path: str,
+    path: Annotated[str, Field(description="A file's path, or the end of it.")],
     *,
-    diffs: bool = False,
-    limit: int = 20,
-    tokens: int = TOKENS,
-    page: int = 1,
+    diffs: Annotated[bool, Field(description="With what each change did, as a diff.")] = False,
+    limit: Limit = 20,
+    max_tokens: Tokens = TOKENS,
+    page: Page = 1,
     roots: Roots = None,
     without: AbstractSet[str] = frozenset(),
 ) -> str:
-    """Return how sessions changed a file, the latest change first."""
+    """See how past sessions changed a file: when, in which session and turn, and by how much."""
     test = names_file(path)
     with closing(FileIndexReader()) as reader:
         found = list(reader.read(layout.session_paths(roots)).sessions_of(test))
@@ -244,7 +268,7 @@ def file_answer(
     changes = list(itertools.islice(_changes(headers, test), most))
     head = f"{plural(len(headers), 'session')} changed it; the latest {plural(len(changes), 'change')}, newest first."
     passages = (_change(header, version, diffs=diffs) for header, version in changes)
-    return answer(head, passages, tokens=tokens, page=page)
+    return answer(head, passages, tokens=max_tokens, page=page)
 
 
 def _header(path: str) -> Header | None:
@@ -279,20 +303,22 @@ def _change(header: Header, version: FileVersion, *, diffs: bool) -> Passage:
 
 def usage_answer(
     *,
-    by: str = "day",
-    since: str | None = None,
-    until: str | None = None,
-    project: str | None = None,
-    model: str | None = None,
-    tokens: int = TOKENS,
-    page: int = 1,
+    by: Annotated[
+        str, Field(description="day, week, month, session, project, repository, model, branch, agent; or several.")
+    ] = "day",
+    since: Since = None,
+    until: Until = None,
+    project: Project = None,
+    model: Annotated[str | None, Field(description="Only this model or family (opus).")] = None,
+    max_tokens: Tokens = TOKENS,
+    page: Page = 1,
     roots: Roots = None,
 ) -> str:
-    """Return the tokens and cost of all sessions."""
+    """Count the tokens and cost of sessions, each response once."""
     report = usage(by=cast(UsageGrouping, by), since=since, until=until, project=project, model=model, root=roots)
     head = f"{plural(len(report.rows), 'row')}."
     lines = (line for _, text in usage_lines(report, width=WIDTH) for line in quoted(text))
-    return answer(head, [Passage("Tokens and cost:", lines)], tokens=tokens, page=page)
+    return answer(head, [Passage("Tokens and cost:", lines)], tokens=max_tokens, page=page)
 
 
 def _limited(limit: int) -> int:
