@@ -8,6 +8,8 @@ from __future__ import annotations
 import binascii
 import re
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from operator import methodcaller
 from typing import Any, NamedTuple, cast
 
 from reread.base import jsontext
@@ -257,28 +259,8 @@ def foreign_dialect(file: CheckedFile) -> Iterator[Spot]:
             yield sighting.line, f"written as {name}: {sighting}"
 
 
-def unknown_type(file: CheckedFile) -> Iterator[Spot]:
-    yield from file.sightings(TYPE)
-
-
-def unknown_subtype(file: CheckedFile) -> Iterator[Spot]:
-    yield from file.sightings(SUBTYPE)
-
-
-def unknown_block(file: CheckedFile) -> Iterator[Spot]:
-    yield from file.sightings(BLOCK)
-
-
-def unknown_tool(file: CheckedFile) -> Iterator[Spot]:
-    yield from file.sightings(TOOL)
-
-
-def unknown_field(file: CheckedFile) -> Iterator[Spot]:
-    yield from file.sightings(FIELD)
-
-
-def changed_type(file: CheckedFile) -> Iterator[Spot]:
-    yield from file.sightings(CHANGED)
+sightings = partial(methodcaller, "sightings")
+"""The rule that tells of all sightings of one kind."""
 
 
 # fmt: off
@@ -310,12 +292,12 @@ RULES = (
     Rule("repeated-record", INFO, "A record says again what an earlier one says.", file=repeated_record),
     Rule("session-change", INFO, "The session id changes inside the file.", file=session_change),
     Rule("foreign-dialect", INFO, "Records are not as the client keeps them on disk.", file=foreign_dialect),
-    Rule("unknown-type", INFO, "Records have a type that is not known.", file=unknown_type),
-    Rule("unknown-subtype", INFO, "Records or their payloads have an unknown subtype.", file=unknown_subtype),
-    Rule("unknown-block", INFO, "Messages have a content block that is not known.", file=unknown_block),
-    Rule("unknown-tool", INFO, "Calls name a tool that is not known.", file=unknown_tool),
-    Rule("unknown-field", INFO, "Records have a field that is not known.", file=unknown_field),
-    Rule("changed-type", INFO, "Parts of records or tools have a value of another type.", file=changed_type),
+    Rule("unknown-type", INFO, "Records have a type that is not known.", file=sightings(TYPE)),
+    Rule("unknown-subtype", INFO, "Records or their payloads have an unknown subtype.", file=sightings(SUBTYPE)),
+    Rule("unknown-block", INFO, "Messages have a content block that is not known.", file=sightings(BLOCK)),
+    Rule("unknown-tool", INFO, "Calls name a tool that is not known.", file=sightings(TOOL)),
+    Rule("unknown-field", INFO, "Records have a field that is not known.", file=sightings(FIELD)),
+    Rule("changed-type", INFO, "Parts of records or tools have a value of another type.", file=sightings(CHANGED)),
     Rule("lone-surrogate", INFO, "A record holds half of a surrogate pair.", record=lone_surrogate),
     Rule("loose-json", INFO, "A record is JSON that only lenient readers read.", record=loose_json),
     Rule("byte-order-mark", INFO, "A line begins with a byte order mark.", line=byte_order_mark),
