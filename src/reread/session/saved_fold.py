@@ -238,11 +238,12 @@ def read_fold(path: Path, read: ReadAt) -> SavedFold | None:
         if not is_same or read(max(0, head.size - len(head.proof)), len(head.proof)) != head.proof:
             return None
         ends = list(accumulate(head.sections, initial=start))
-        starts, objects, states, uuids = (bytes(data[first:end]) for first, end in pairwise(ends))
+        starts, objects, states, uuids = (data[first:end] for first, end in pairwise(ends))
         if ends[-1] != len(data) or zlib.crc32(uuids) != head.checksum:
             return None
         os.utime(target)
-        return SavedFold(head, unpack(starts), _decode_objects(unpack(objects)), unpack(states), uuids)
+        decoded = _decode_objects(unpack(bytes(objects)))
+        return SavedFold(head, unpack(bytes(starts)), decoded, unpack(bytes(states)), bytes(uuids))
     except (OSError, struct.error, ValueError, RecursionError):  # damaged, or not a fold
         return None
 
@@ -276,7 +277,8 @@ def _fill(saved: SavedFold, fold: Fold) -> None:
         return found[0] if keys is None else dict(zip(keys, found, strict=True)) if keys else found
 
     states: States = msgspec.msgpack.Decoder(ext_hook=resolve).decode(saved.states)
-    uuids = cache(lambda: _decode_uuids(unpack(saved.uuids)))
+    packed = saved.uuids  # the rest of what was saved can leave the memory
+    uuids = cache(lambda: _decode_uuids(unpack(packed)))
     for number, ((*parts, compactions), one) in enumerate(zip(states, folds, strict=True)):
         for state, (part, known) in zip(parts, saved_attributes(one), strict=True):
             for name, value in state.items():
