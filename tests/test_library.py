@@ -1,18 +1,21 @@
 """The server's list of sessions: what a refresh keeps, and which events it publishes."""
 
+import math
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, cast
 
 import pytest
-from limits import PATIENCE
+from limits import PATIENCE, wait_until
 from making import SESSION, jsonl, told, user
 
 from reread.disk.cache import FileState
 from reread.reader.row_counts import RowCounts
 from reread.server import library as module
 from reread.server.count_cache import CountCache
+from reread.server.counter_process import CounterProcess
 from reread.server.library import SessionLibrary
 from reread.server.library_usage import library_usage
 
@@ -140,6 +143,57 @@ def test_what_an_agent_writes_changes_the_row_of_its_session(
     library.refresh()
     assert events.take() == [("row", "one"), ("grown", None)]
     assert library.key_of(main) == "one"
+
+
+def test_nothing_is_made_for_nobody(
+    write: Callable[..., Path], library: SessionLibrary, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = write("p/one.jsonl", "first")
+    library.refresh()
+    published: list[str] = []
+    monkeypatch.setattr(library.bus, "publish", lambda event, value: published.append(event))
+    path.write_bytes(path.read_bytes() * 2)
+    library.refresh()
+    assert published == []
+
+
+def test_what_is_on_the_screen_is_counted_first_and_then_the_newest(write: Callable[..., Path], tmp_path: Path) -> None:
+    requests: list[list[tuple[Path, Any]]] = []
+    library = SessionLibrary([tmp_path], count=False)
+    library._counter = cast(Any, Counter(requests))
+    for name, day in (("old", 12), ("older", 11), ("newest", 14), ("new", 13)):
+        write(f"p/{name}.jsonl").write_bytes(jsonl(*told(user(name, timestamp=f"2026-11-{day}T10:00:00Z"))))
+    library.refresh()
+    assert [path.stem for path, _ in requests[-1]] == ["newest", "new", "old", "older"]
+    library.count_first(["older", "unknown"])
+    assert [path.stem for path, _ in requests[-1]] == ["older", "newest", "new", "old"]
+
+
+def test_sessions_are_counted_once_and_the_latest_request_goes_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    counted: list[str] = []
+    may_go_on, began = threading.Event(), threading.Event()
+
+    def count(self: CounterProcess, path: Path) -> RowCounts:
+        began.set()
+        assert may_go_on.wait(PATIENCE)
+        return RowCounts(turns=1)
+
+    def files(*names: str, size: int = 1) -> list[tuple[Path, tuple[FileState, ...]]]:
+        return [(Path(name), (FileState(1, 1, size, 1),)) for name in names]
+
+    monkeypatch.setattr(CounterProcess, "_count_in_child", count)
+    counter = CounterProcess(lambda path, _: counted.append(path.name))
+    counter.request(files("a", "b"))
+    assert began.wait(PATIENCE)
+    counter.request(files("c"))
+    may_go_on.set()
+    wait_until(lambda: counted == ["a", "c"])
+    counter.request(files("a", "c", "d"))
+    wait_until(lambda: counted == ["a", "c", "d"])
+    counter._recount_times[Path("a")] = math.inf
+    counter.request(files("a", "c", size=2))
+    wait_until(lambda: counted == ["a", "c", "d", "c"])
+    counter.close()
 
 
 def test_counts_are_of_all_files_of_a_session(write: Callable[..., Path], tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """From commits to the turns that wrote their lines, on a repository whose every line is known."""
 
 import hashlib
+import io
 import json
 import os
 import subprocess
@@ -19,7 +20,9 @@ from making import jsonl, user
 import reread
 from reread import cli
 from reread.attribution.commit_lines import LineSource
+from reread.attribution.commit_lines import _closing as closing_lines  # pyright: ignore[reportPrivateUsage]
 from reread.attribution.commit_lines import _fill_gaps as fill_gaps  # pyright: ignore[reportPrivateUsage]
+from reread.attribution.reviewing import MOST_BETWEEN
 from reread.attribution.session_trail import read_trails, session_trail
 from reread.base import jsontext
 from reread.base.text import short_session
@@ -182,6 +185,25 @@ def test_a_line_that_says_nothing_is_of_the_turn_around_it(
 
 
 @pytest.mark.parametrize(
+    ("lines", "added", "known", "last", "count"),
+    [
+        ("call( ) ), more", (0, 1, 2, 3), "R---", 0, 2),
+        ("call( ) ), more", (0, 1, 2, 3), "R---", 1, 1),
+        ("call( ) _ ),", (0, 1, 2, 3), "R---", 0, 1),
+        ("call( ) ), }", (0, 1, 3), "R--", 0, 1),
+        ("more call( ) ),", (1, 2, 3), "R-R", 0, 1),
+        ("call( )", (0,), "R", 0, 0),
+    ],
+)
+def test_a_formatter_closes_a_line_with_lines_of_brackets(
+    lines: str, added: tuple[int, ...], known: str, last: int, count: int
+) -> None:
+    found = [LineSource("a", 1, "reformatted") if letter == "R" else None for letter in known]
+    texts = [b"" if line == "_" else line.encode() for line in lines.split()]
+    assert closing_lines(added, found, last, texts) == count
+
+
+@pytest.mark.parametrize(
     ("text", "time"), [("17", 17), ("9" * 12, 1 << 35), ("", 0), ("-5", 0), ("x", 0), ("9" * 5000, 0), ("٣", 0)]
 )
 def test_a_commit_may_state_any_time(text: str, time: int) -> None:
@@ -206,6 +228,16 @@ def test_turns_of_several_sessions_are_in_the_order_of_time(rig: Rig) -> None:
     assert [(turn.session[:8], turn.turn) for turn in reviewed(rig).turns] == [
         *(("00000000", 1), ("00000000", 2), ("00000001", 1))
     ]
+
+
+def test_some_of_the_turns_between_two_that_wrote_lines_are_shown(rig: Rig) -> None:
+    session = rig.session()
+    for number in range(1, MOST_BETWEEN + 5):
+        rig.prompt(session, f"Question {number}")
+        if number in (2, MOST_BETWEEN + 4):
+            rig.write(session, f"{number}.py", 0, 0, [f"value_{number} = {number}"])
+    rig.commit(session, "Two files")
+    assert [turn.turn for turn in reviewed(rig).turns] == [*range(2, 53), 54]
 
 
 def test_lines_of_a_work_tree_that_is_gone_are_certain(rig: Rig) -> None:
@@ -941,6 +973,12 @@ def test_what_git_prints_is_never_cut_silently(rig: Rig, monkeypatch: pytest.Mon
     monkeypatch.setattr(git_command, "LONGEST_OUTPUT", 20)
     with pytest.raises(reread.Unreadable, match="prints more"):
         git_output(rig.repository / ".git", "log")
+
+
+def test_little_is_kept_of_what_git_complains_about() -> None:
+    kept: list[bytes] = []
+    git_command._collect(io.BytesIO(b"x" * 4096 * 20), kept)
+    assert b"".join(kept) == b"x" * 4096 * 16
 
 
 def test_a_repository_that_keeps_git_waiting_is_given_up(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -747,7 +747,7 @@ def test_a_port_in_use_is_an_error_or_skipped(monkeypatch: pytest.MonkeyPatch) -
         monkeypatch.setattr("reread.server.run.PORT", port)
         with bind("127.0.0.1", None) as other:
             assert other.getsockname()[1] != port
-    with pytest.raises(reread.Misuse, match=r"Cannot listen on 203\.0\.113\.1"):
+    with pytest.raises(reread.Misuse, match=r"Cannot listen on 203\.0\.113\.1: "):
         bind("203.0.113.1", None)
 
 
@@ -960,13 +960,15 @@ def test_what_a_client_sends_causes_no_failure(
 
 def test_a_server_with_open_streams_stops_quickly(live: tuple[Site, Path]) -> None:
     _, path = live
-    with running(SessionLibrary([path.parent.parent.parent], count=False)) as site, ExitStack() as streams:
+    library = SessionLibrary([path.parent.parent.parent], count=False)
+    with running(library) as site, ExitStack() as streams:
         for address in (f"/api/sessions/{path.stem}/events", "/api/events"):
             streams.enter_context(site.events(address))
         time.sleep(0.3)
         began = time.monotonic()
         site.end()
     assert time.monotonic() - began < PATIENCE / 2
+    assert library._stop.is_set()
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="sends a signal")

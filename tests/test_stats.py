@@ -471,6 +471,7 @@ def test_failures_say_where_and_since_when_and_answers_hold_until_a_file_changes
         assert (
             row["first_ms"] < row["last_ms"] == row["last"]["time_ms"] and row["last"]["key"] in library.keys().values()
         )
+        assert all(row["last"]["time_ms"] == row["last_ms"] for row in value["rows"])
         path = max(root.glob("projects/*/*.jsonl"), key=lambda path: path.stat().st_size)
         path.write_bytes(path.read_bytes() + b"{}\n")
         library.refresh()

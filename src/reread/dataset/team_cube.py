@@ -375,7 +375,9 @@ class Cubes:
         """Provide a connection that has the rows of some files as views, and can read nothing else."""
         place = self.writers.place
         with duckdb.connect(":memory:", config=SETTINGS) as connection:
-            connection.execute("SET allowed_paths = $1", [[place.path(file.name) for file in files]])
+            paths = [place.path(file.name) for file in files]
+            # DuckDB asks whether it may read a pattern, and then whether it may read what that finds.
+            connection.execute("SET allowed_paths = $1", [[*paths, *map(glob.escape, paths)]])
             connection.execute("SET enable_external_access = false")
             connection.execute("SET parquet_metadata_cache = true")
             for table in (cube.table, *cube.others):
