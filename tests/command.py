@@ -16,12 +16,20 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NoReturn
 
+from click.testing import CliRunner, Result
+
 from reread.__main__ import main
+from reread.cli import reread
 
 REREAD = [str(Path(sys.executable).with_name("reread"))]
 LIMIT_SECONDS = 150
 STARTING = ("PYTHON", "LC_", "LANG")
 """What Python reads when it starts: a call that sets one is not forked."""
+
+
+def cli(*words: object, input: str | None = None) -> Result:
+    """Run `reread` in this process. An exception that is no exit is raised."""
+    return CliRunner().invoke(reread, [str(word) for word in words], input=input, catch_exceptions=False)
 
 
 def run(

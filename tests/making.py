@@ -114,6 +114,14 @@ def jsonl(*records: Any) -> bytes:
     return b"".join(json.dumps(record).encode() + b"\n" for record in records)
 
 
+def write(root: Path, *records: Object, name: str = "a", project: str = "p") -> Path:
+    """Write records as the transcript of a project below a folder for sessions."""
+    path = root / f"projects/{project}/{name}.jsonl"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(jsonl(*told(*records)))
+    return path
+
+
 def read(*records: Object) -> reread.Session:
     """Open a session with these records."""
     return reread.open(jsonl(*told(*records)))

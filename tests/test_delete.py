@@ -16,14 +16,13 @@ from typing import Any
 
 import msgspec
 import pytest
-from click.testing import CliRunner, Result
+from command import cli
 from effort import one_in
 from session_home import ID, Machine, line, write
 
 import reread
 from reread.archive.archive import Archive
 from reread.catalog.annotations import Annotations
-from reread.cli import reread as command
 from reread.errors import Ambiguous, Misuse, NotFound, Unwritable
 from reread.handover import prompt_lines, trash
 
@@ -110,13 +109,6 @@ def saying(folder: Path, word: str = WORD) -> list[str]:
     return [
         str(path) for path in folder.rglob("*") if path.is_file() and any(form in path.read_bytes() for form in forms)
     ]
-
-
-def cli(*words: str) -> Result:
-    result = CliRunner().invoke(command, list(words))
-    if result.exception is not None and not isinstance(result.exception, SystemExit):
-        raise result.exception
-    return result
 
 
 def use_everything() -> None:

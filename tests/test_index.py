@@ -36,6 +36,7 @@ from making import (
     told,
     use,
     user,
+    write,
 )
 
 import reread
@@ -61,13 +62,6 @@ KILLS = int(os.environ.get("REREAD_KILLS", "6"))
 def root(tmp_path: Path) -> Path:
     (tmp_path / "root/projects/p").mkdir(parents=True)
     return tmp_path / "root"
-
-
-def write(root: Path, *records: Any, name: str = "a", project: str = "p") -> Path:
-    path = root / f"projects/{project}/{name}.jsonl"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(jsonl(*told(*records)))
-    return path
 
 
 def hits(root: Path, query: str, **options: Any) -> list[Hit]:

@@ -14,7 +14,8 @@ import making
 import msgspec
 import pytest
 from batches import some
-from click.testing import CliRunner, Result
+from click.testing import CliRunner
+from command import cli
 from effort import one_in, sampled
 
 import reread
@@ -83,13 +84,6 @@ def append(path: Path, data: bytes) -> None:
 
 def files_in(folder: Path) -> dict[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
-
-
-def cli(*words: str, input: str | None = None) -> Result:
-    result = CliRunner().invoke(command, list(words), input=input)
-    if result.exception is not None and not isinstance(result.exception, SystemExit):
-        raise result.exception
-    return result
 
 
 def test_all_that_belongs_to_sessions_is_kept_and_restored(claude: Path, tmp_path: Path) -> None:

@@ -18,14 +18,13 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from click.testing import CliRunner, Result
+from command import cli
 
 import reread
 from reread import Archive
 from reread.archive import sync_state
 from reread.archive.prune import PruneOutcome
 from reread.archive.verify import KeptEntry, KeptProblem
-from reread.cli import reread as command
 from reread.storage import kept_file as kept_module
 from reread.storage.kept_file import KeptFile, generations, kept_path
 from reread.storage.lock import lock
@@ -95,13 +94,6 @@ def flip(path: str | Path, at: int | None = None) -> None:
     data = bytearray(Path(path).read_bytes())
     data[len(data) // 2 if at is None else at] ^= 1
     Path(path).write_bytes(data)
-
-
-def cli(*words: str, input: str | None = None) -> Result:
-    result = CliRunner().invoke(command, list(words), input=input)
-    if result.exception is not None and not isinstance(result.exception, SystemExit):
-        raise result.exception
-    return result
 
 
 def test_a_generation_goes_if_a_newer_one_has_every_record(archive: Archive, root: Path) -> None:

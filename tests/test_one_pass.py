@@ -20,7 +20,7 @@ from effort import one_in
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from indexes import index_folder
-from making import SESSION, answer, jsonl, reply, result, told, use, user
+from making import SESSION, answer, jsonl, reply, result, told, use, user, write
 
 import reread
 from reread.accounting import workers
@@ -49,12 +49,6 @@ KILLS = int(os.environ.get("REREAD_KILLS", "4"))
 def root(tmp_path: Path) -> Path:
     (tmp_path / "projects/p").mkdir(parents=True)
     return tmp_path
-
-
-def write(root: Path, *records: Any) -> Path:
-    path = root / "projects/p/a.jsonl"
-    path.write_bytes(jsonl(*told(*records)))
-    return path
 
 
 def usage_row(number: int) -> bytes:

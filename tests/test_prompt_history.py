@@ -6,12 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
+from command import cli as run
 from indexes import open_reader
 from making import jsonl, reply, user
 
 import reread
-from reread import cli
 from reread.dataset import whole_pass
 from reread.disk import gone_sessions, layout
 from reread.disk.file_set import find_files
@@ -37,10 +36,6 @@ LINES = [
     prompt("an old prompt about tapirs", None),
     prompt("and again the okapi", timestamp=1790812960000),
 ]
-
-
-def run(*words: str) -> Result:
-    return CliRunner().invoke(cli.reread, words)
 
 
 @pytest.fixture

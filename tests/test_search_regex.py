@@ -4,12 +4,11 @@ import json
 import re
 import signal
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from making import jsonl, reply, told, user
+from making import reply, user, write
 
 import reread
 from reread.index.regex import required_literals
@@ -19,12 +18,6 @@ from reread.index.regex import required_literals
 def root(tmp_path: Path) -> Path:
     (tmp_path / "projects/p").mkdir(parents=True)
     return tmp_path
-
-
-def write(root: Path, *records: Any) -> Path:
-    path = root / "projects/p/a.jsonl"
-    path.write_bytes(jsonl(*told(*records)))
-    return path
 
 
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no timers that send signals")

@@ -3,20 +3,15 @@
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
+from command import cli as run
 from making import jsonl, reply, told, user
 
 import reread
-from reread import cli
 from reread.errors import NotFound
 from reread.server.library import SessionLibrary
 
 FIRST, SECOND, THIRD = (f"{letter * 8}-1111-4111-8111-111111111111" for letter in "abc")
 IDS = [id for whole in (FIRST, SECOND, THIRD) for id in (whole, whole[:8])]
-
-
-def run(*words: str) -> Result:
-    return CliRunner().invoke(cli.reread, words)
 
 
 @pytest.fixture
