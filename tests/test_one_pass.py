@@ -35,9 +35,12 @@ from reread.disk.machine import machine_id
 from reread.disk.sources import FileSource
 from reread.index.hit_locator import OpenedSession
 from reread.index.update import LEAST, refresh
+from reread.records.decode import Decoder
 from reread.reports.facts_cache import facts_of
 from reread.reports.file_index import FileIndexReader
+from reread.session import loader
 from reread.session.pass_process import begin_pass, pass_is_due
+from reread.session.saved_fold import fold_path
 from reread.session.session_pass import SessionPass
 
 pytestmark = one_in(4)
@@ -295,9 +298,21 @@ def test_the_newest_sessions_are_read_first_and_those_that_are_known_not_at_all(
     assert opened == ["s4", "s2", "s3"]
 
 
+def test_a_large_session_opens_at_once_after_a_pass(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = write(root, user("needle"), reply("found"))
+    monkeypatch.setattr(loader, "SMALLEST", 1)
+    messages = [message.text for message in reread.open(path).messages]
+    assert not fold_path(path).exists()
+    assert list(facts_of([path])) and fold_path(path).exists()
+    monkeypatch.setattr(Decoder, "feed", refuse)
+    session = reread.open(path)
+    assert [message.text for message in session.messages] == messages
+
+
 COUNTER = """
 import sys
 from pathlib import Path
+from reread.records.decode import Decoder
 from reread.reports.facts_cache import facts_of
 from reread.session import session_pass
 session_pass.SAVED_BYTES = 1

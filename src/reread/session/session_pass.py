@@ -3,6 +3,7 @@
 A search needs the places of texts, `stats` facts, `blame` the versions of files. Whoever has to open a session for one
 of them leaves the others in the catalogue, too. Each part is saved with the state of the files that it was made of, so
 a pass that is killed leaves whole parts, and the next one goes on there. Parts are on higher floors, so they are named.
+The fold of a large session is saved, too, so that it opens at once from then on.
 """
 
 from __future__ import annotations
@@ -148,6 +149,7 @@ class SessionPass:
                     with suppress(RereadError, OSError), naming_file(path):
                         part.derive(session, states[name])
         threads = threads_of(session)
+        threads.save_fold()
         self._unsaved += sum(loader.size for loader in (threads.loader, *threads.agent_loaders.values()))
         if self._unsaved >= SAVED_BYTES:
             self.save()
