@@ -3,7 +3,7 @@
 import math
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, cast
 
@@ -157,6 +157,44 @@ def test_nothing_is_made_for_nobody(
     assert published == []
 
 
+def test_only_the_row_whose_note_changed_is_published(
+    write: Callable[..., Path], library: SessionLibrary, events: Events
+) -> None:
+    for name in ("one", "two"):
+        path = write(f"p/{name}.jsonl", "first")
+        path.write_bytes(path.read_bytes().replace(SESSION.encode(), name.encode()))
+    library.refresh()
+    events.take()
+    library.annotate("two", {"note": "mine"})
+    assert events.take() == [("row", "two")]
+
+
+def test_the_watch_reads_what_was_touched_and_ends_when_nobody_listens(
+    write: Callable[..., Path], library: SessionLibrary, events: Events, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = str(write("p/one.jsonl", "first").parent)
+    library.refresh()
+    asked: list[object] = []
+
+    def ticks(*_: object, **__: object) -> Iterator[set[str]]:
+        yield from (set(), {"x.txt"}, {"a.jsonl", "x.txt"}, {folder})
+        library.bus.listeners.clear()
+        yield {"b.jsonl"}
+
+    monkeypatch.setattr(module, "folder_ticks", ticks)
+    monkeypatch.setattr(module, "PAUSE_SECONDS", 0)
+    monkeypatch.setattr(library, "refresh", lambda touched=(): asked.append({*touched}))
+    library._watch()
+    assert asked == [set(), {"a.jsonl"}, {folder}, set()] and not library.is_watched
+    asked.clear()
+    library._swept = time.monotonic()
+    library._refresh_unreported()
+    for entry in library._entries.values():
+        entry.live = False
+    library._refresh_unreported()
+    assert asked == [{f"{folder}/one.jsonl"}], "only what is being written"
+
+
 def test_what_is_on_the_screen_is_counted_first_and_then_the_newest(write: Callable[..., Path], tmp_path: Path) -> None:
     requests: list[list[tuple[Path, Any]]] = []
     library = SessionLibrary([tmp_path], count=False)
@@ -220,6 +258,7 @@ def test_the_counts_of_a_captured_conversation_depend_on_its_transcript(
     path.write_bytes(jsonl(captured))
     library.refresh()
     assert [len(states) for _, states in requests[-1]] == [2, 2]
+    assert {id: row.captured for id, row in library.rows_by_session().items()} == {SESSION: False, "c1": True}
 
 
 class Counter:

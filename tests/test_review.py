@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 
 import msgspec
@@ -22,7 +23,7 @@ from reread.attribution.commit_lines import LineSource
 from reread.attribution.commit_lines import _closing as closing_lines  # pyright: ignore[reportPrivateUsage]
 from reread.attribution.commit_lines import _fill_gaps as fill_gaps  # pyright: ignore[reportPrivateUsage]
 from reread.attribution.reviewing import MOST_BETWEEN
-from reread.attribution.session_trail import read_trails, session_trail
+from reread.attribution.session_trail import TrailsPart, read_trails, session_trail
 from reread.base import jsontext
 from reread.base.text import short_session
 from reread.errors import Misuse, NotFound, Undecided
@@ -233,6 +234,16 @@ def test_some_of_the_turns_between_two_that_wrote_lines_are_shown(rig: Rig) -> N
             rig.write(session, f"{number}.py", 0, 0, [f"value_{number} = {number}"])
     rig.commit(session, "Two files")
     assert [turn.turn for turn in reviewed(rig).turns] == [*range(2, 53), 54]
+
+
+def test_a_trail_is_current_until_a_file_of_its_session_changes(rig: Rig) -> None:
+    rig.prompt(rig.session(), "Write it")
+    rig.finish()
+    [path] = rig.projects.glob("*.jsonl")
+    with closing(TrailsPart()) as part:
+        assert not part.is_current(path, part.state(path))
+        read_trails([str(path)])
+        assert part.is_current(path, part.state(path)) is True and not part.is_current(path, b"another")
 
 
 def test_lines_of_a_work_tree_that_is_gone_are_certain(rig: Rig) -> None:

@@ -304,6 +304,13 @@ def test_long_work_lets_other_requests_use_the_session(live: tuple[Site, Path]) 
     session.close()
 
 
+def test_what_kept_a_file_from_being_read_is_said(tmp_path: Path) -> None:
+    session = OpenSession("k", tmp_path / "none.jsonl")
+    with pytest.raises(reread.RereadError) as raised, session.locked_view():
+        pass
+    assert session.failed and raised.value is session._error
+
+
 def test_checking_a_file_does_not_block_other_requests(
     live: tuple[Site, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -891,6 +898,19 @@ def test_connections_that_are_being_answered_are_kept_when_there_are_too_many(
         with suppress(ConnectionError):
             assert refused.recv(1) == b""
         assert len(streams) == 3
+
+
+def test_a_connection_is_closed_at_the_time_that_was_set_last() -> None:
+    connection, first, second = LimitedProtocol.__new__(LimitedProtocol), Mock(), Mock()
+    connection._timer, connection.loop, connection.transport = None, Mock(), Mock()
+    assert connection.expires == 0.0
+    connection.loop.call_later.side_effect = [first, second]
+    connection._expire_after(3.0)
+    connection._expire_after(4.0)
+    assert first.cancel.called and not second.cancel.called and connection.expires is second.when()
+    assert [call.args[0] for call in connection.loop.call_later.call_args_list] == [3.0, 4.0]
+    connection._cancel()
+    assert second.cancel.called and connection._timer is None
 
 
 @pytest.mark.parametrize("sent", [b"", b"GET / HT", b"GET / HTTP/1.1\r\nhost: x\r\n"])
