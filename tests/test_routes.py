@@ -1,11 +1,18 @@
 """The routes of the server: each parameter arrives where it belongs, and each answer is what the library returns."""
 
+import io
 import json
+import logging
+import os
+import signal
+import sys
 from collections.abc import Callable, Generator, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
+import msgspec
 import pytest
 from asking import ask
 from requested import conversation
@@ -17,16 +24,22 @@ from reread.cli._options import SAMPLES
 from reread.disk.layout import default_store
 from reread.reader import session_search
 from reread.reader.file_view import file_blame, file_diff, version_body
+from reread.reader.library_schema import LibraryNow
 from reread.reader.request_view import list_requests, request_body, request_context
+from reread.reader.row_counts import RowCounts, count_session
 from reread.reader.session_search import ItemFilter, filter_items, search_session
 from reread.reader.session_view import SessionView
 from reread.reports.cost_parts import cost_parts
 from reread.reports.now_report import LiveSession
-from reread.server import library_stats, routes
+from reread.server import library_stats, routes, static_files
+from reread.server import running as running_module
+from reread.server.browser_launch import ShutdownRequested, ending_signals, raise_ended
+from reread.server.counter_process import main as count_in_child
 from reread.server.library import SessionLibrary
 from reread.server.library_usage import library_cost_parts, library_usage
 from reread.server.routes import make_app
-from reread.server.running import RunningSessions
+from reread.server.run import Server
+from reread.server.running import NOTHING, RunningSessions
 
 KEY, AGENT = "d2a94e17-0c58-4f6b-8a1d-7be3905f26c4", "ac605ed2d8f598271"
 BASE = f"/api/sessions/{KEY}"
@@ -327,3 +340,63 @@ def test_what_is_shared_is_what_was_chosen_and_decided(app: Any) -> None:
     assert shown.headers["content-type"].startswith("text/html") and "content-disposition" not in shown.headers
     assert shown.headers["x-frame-options"] == "SAMEORIGIN" and "sandbox" in shown.headers["content-security-policy"]
     assert ask(app, f"{BASE}/share/document", "form=docx").status == 400
+
+
+def test_browsers_are_told_what_runs_when_that_changes(monkeypatch: pytest.MonkeyPatch) -> None:
+    running = RunningSessions({}.get, [], enabled=True)
+    one = LibraryNow(summary="1 running", waiting=0, sessions=[])
+    looks, told = iter([NOTHING, one, one, NOTHING, one]), list[object]()
+
+    def look(_: object) -> LibraryNow:
+        running._now = next(looks)
+        if len(told) == 2:
+            running.bus.listeners.clear()
+        return running._now
+
+    listener = Mock(send=lambda event, value: told.append((event, value)))
+    running.bus.listeners.add(listener)
+    monkeypatch.setattr(running, "_look", look)
+    monkeypatch.setattr(running_module, "ticks_of", lambda *_: iter([set()] * 9))
+    running._publish_while_heard()
+    assert told == [("now", one), ("now", NOTHING)] and next(looks, None) is None
+
+
+def test_the_child_counts_what_it_is_told_and_says_when_it_cannot(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    path = next(SAMPLES.glob(f"projects/*/{KEY[:8]}*.jsonl"))
+    lines = b"".join(msgspec.json.encode(bytes(one)) + b"\n" for one in (path, tmp_path / "none.jsonl", path))
+    given, said, nice = io.TextIOWrapper(io.BytesIO(lines)), io.TextIOWrapper(io.BytesIO()), list[int]()
+    monkeypatch.setattr(os, "nice", nice.append)
+    monkeypatch.setattr(sys, "stdin", given)
+    monkeypatch.setattr(sys, "stdout", said)
+    count_in_child()
+    counted = [msgspec.json.decode(line, type=RowCounts | None) for line in said.buffer.getvalue().splitlines()]  # type: ignore[attr-defined]
+    assert counted == [count_session(reread.open(path)), None, counted[0]] and nice == [10]
+
+
+def test_the_end_of_a_server_is_asked_for_by_signals(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = signal.getsignal(signal.SIGTERM)
+    with ending_signals(raise_ended, before), pytest.raises(ShutdownRequested) as ended:  # type: ignore[arg-type]
+        assert signal.getsignal(signal.SIGTERM) is raise_ended
+        raise_ended(signal.SIGTERM, None)
+    assert ended.value.args == (143,) and signal.getsignal(signal.SIGTERM) == before
+    with ending_signals(raise_ended, raise_ended):
+        assert signal.getsignal(signal.SIGTERM) == before, "it is not the one to be replaced"
+    log = logging.getLogger("uvicorn.error")
+    monkeypatch.setattr(log, "disabled", False)
+    server = Server(make_app(SessionLibrary([SAMPLES], count=False)), Mock())
+    assert not server.timed_out
+    server._abandon_requests()
+    assert server.timed_out and log.disabled
+
+
+def test_a_page_that_is_not_built_says_so(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(static_files, "STATIC", tmp_path)
+    (tmp_path / "assets").mkdir()
+    for name in ("assets/app-0123abcd.js", "assets/plain.css", "other.js", "assets/x.exe"):
+        (tmp_path / name).write_text("x")
+    app = make_app(SessionLibrary([SAMPLES], count=False))
+    assert (ask(app, "/").status, ask(app, "/other.js").status, ask(app, "/assets/x.exe").status) == (503, 404, 404)
+    kept = [ask(app, f"/assets/{name}").headers["cache-control"] for name in ("app-0123abcd.js", "plain.css")]
+    assert kept == ["max-age=31536000, immutable", "no-cache"]
