@@ -73,10 +73,11 @@ def test_the_table_has_notes(run: Any, tmp_path: Path) -> None:
         "costUSD": 1.5,
         "message": {"id": "m", "model": "mystery\x1b[31m", "usage": {"output_tokens": 5}},
     }
-    (tmp_path / "a.jsonl").write_text(json.dumps(line) + "\n")
+    nameless = {"type": "assistant", "message": {"id": "n", "usage": {"output_tokens": 5}}}
+    (tmp_path / "a.jsonl").write_text(f"{json.dumps(line)}\n{json.dumps(nameless)}\n")
     shown = run("usage", str(tmp_path / "a.jsonl")).stdout
-    assert "No price for mystery\\x1b[31m: tokens are counted, cost is not." in shown
-    assert "Lower bound: 1 of 1 responses" in shown
+    assert "No price for mystery\\x1b[31m, an unknown model: tokens are counted, cost is not." in shown
+    assert "Lower bound: 2 of 2 responses" in shown
     assert "The client reported $1.50" in shown
     assert "\x1b" not in shown
 

@@ -2,7 +2,8 @@ import { describe, expect, test } from "vitest";
 import { clickedSort, groupKey, isEmptySession, listRows, matchesWords, parseSort, type Group, type ListRow } from "../src/pages/groupSessions";
 import { choicesOf, daysName, passes, sessionsByDay } from "../src/pages/libraryFilters";
 import { sumFigures } from "../src/pages/SessionRow";
-import { axisTicks, durationTicks, lastDays, periodsBetween } from "../src/pages/columns";
+import { moneyTick } from "../src/kit/format";
+import { axisTicks, durationTicks, lastDays, periodsBetween, wholeTicks } from "../src/pages/columns";
 import { chartOf } from "../src/pages/usageChart";
 import type { Figures, LibraryRow } from "../src/data/values";
 
@@ -146,6 +147,24 @@ test.each([0, 0.003, 0.85, 1, 7, 42, 999_999])("the ticks of an axis up to %d", 
   expect(ticks.at(-1)).toBeGreaterThanOrEqual(highest);
   expect(ticks.length).toBeLessThanOrEqual(6);
 });
+
+test.each([
+  [0.0051, ["$0.000", "$0.002", "$0.004", "$0.006"]],
+  [0.00004, ["$0.00000", "$0.00001", "$0.00002", "$0.00003", "$0.00004"]],
+  [0.05, ["$0.00", "$0.01", "$0.02", "$0.03", "$0.04", "$0.05"]],
+  [0.85, ["$0.00", "$0.20", "$0.40", "$0.60", "$0.80", "$1.00"]],
+  [2400, ["$0", "$500", "$1,000", "$1,500", "$2,000", "$2,500"]],
+])("the ticks of an axis of up to %d dollars are distinct and true", (highest, names) => {
+  const ticks = axisTicks(highest);
+  expect(ticks.map((tick) => moneyTick(tick, ticks[1] ?? 1))).toEqual(names);
+});
+
+test.each([
+  [0, [0, 1]],
+  [1, [0, 1]],
+  [2, [0, 1, 2]],
+  [7, [0, 2, 4, 6, 8]],
+])("the ticks of an axis of whole numbers up to %d", (highest, ticks) => expect(wholeTicks(highest)).toEqual(ticks));
 
 describe("the ticks of an axis of seconds", () => {
   test.each([

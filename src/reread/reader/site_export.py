@@ -200,7 +200,7 @@ def index_html(rows: dict[str, LibraryRow]) -> Iterator[str]:
     )
     for project, group in by_project.items():
         sums = "".join(f"<td>{text}</td>" for text in _figures([row for _, row in group]))
-        name = f'<th scope="rowgroup" colspan="3" title="{_text(project)}">{_text(home_text(project))}</th>'
+        name = f'<th scope="rowgroup" title="{_text(project)}">{_text(home_text(project))}</th><td></td><td></td>'
         yield f'<tbody>\n<tr class="project">{name}{sums}<td></td></tr>\n'
         yield from (_index_row(key, row) for key, row in group)
         yield "</tbody>\n"

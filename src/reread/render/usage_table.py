@@ -7,7 +7,7 @@ import io
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from reread.accounting.billing import Usage
+from reread.accounting.billing import UNKNOWN, Usage
 from reread.accounting.group_by import BLOCK, TIME_KEYS, CostComparison, UsageReport, best_cost
 from reread.accounting.prices import Price, Prices, Tier, model_text, price_on
 from reread.base.format import LARGEST, money_text, tokens_text
@@ -158,7 +158,7 @@ def usage_notes(report: UsageReport) -> Iterator[Styled]:
 def lower_bound_notes(totals: Usage) -> Iterator[Styled]:
     """Yield why the cost may be higher."""
     if totals.unpriced_models:
-        names = ", ".join(totals.unpriced_models)
+        names = ", ".join("an unknown model" if name == UNKNOWN else name for name in totals.unpriced_models)
         yield LOUD, safe_line(f"No price for {names}: tokens are counted, cost is not.")
     if totals.lower_bound:
         has = "has" if totals.unconfirmed_responses == 1 else "have"

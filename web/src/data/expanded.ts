@@ -1,10 +1,26 @@
 import { Store } from "../kit/store";
 
+export interface ExpandedState {
+  toggled: string[];
+  thinking: boolean;
+  all: boolean;
+}
+
 /** What is expanded. Keys are stored if they differ from their default, since all thinking can be expanded at once. */
 export class Expanded extends Store {
   private readonly toggled = new Set<string>();
   thinking = false;
   all = false;
+
+  get state(): ExpandedState {
+    return { toggled: [...this.toggled], thinking: this.thinking, all: this.all };
+  }
+
+  restore({ toggled, thinking, all }: ExpandedState): void {
+    for (const key of toggled) this.toggled.add(key);
+    this.thinking = thinking;
+    this.all = all;
+  }
 
   has(key: string, byDefault = false): boolean {
     return this.toggled.has(key) !== (byDefault || this.all);

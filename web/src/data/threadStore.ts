@@ -113,8 +113,6 @@ export class ThreadStore extends Store {
   errorAt: number | null = null;
   /** The last request that failed. */
   error: Error | null = null;
-  /** The part of the timeline that was shown last, and whether waits had their true length. */
-  waterfall: { from: number; to: number; true: boolean } | null = null;
   /** A message to show above the list. */
   notice: string | null = null;
   /** Changes whenever the session does; 0 if unknown. */

@@ -38,12 +38,15 @@ export const TokensAndCost = ({ figures }: { figures: Figures }) => (
 export const isLowerBound = (figures: Bounds): boolean =>
   figures.unconfirmed_responses > 0 || figures.unpriced_models.length > 0;
 
+/** The name of a model that a response does not name. */
+const UNKNOWN = "unknown";
+
 /** What the figures leave out. */
 export function caveats(figures: Bounds): string[] {
   const { unconfirmed_responses: open, unpriced_models: unpriced } = figures;
   return [
     ...(open ? [`Lower bound: ${plural(open, "response has", "responses have")} no final token count`] : []),
-    ...(unpriced.length ? [`No price for ${unpriced.map(visible).join(", ")}: tokens are counted, cost is not`] : []),
+    ...(unpriced.length ? [`No price for ${unpriced.map((name) => (name === UNKNOWN ? "an unknown model" : visible(name))).join(", ")}: tokens are counted, cost is not`] : []),
   ];
 }
 

@@ -35,6 +35,12 @@ export function money(usd: number, lowerBound = false): string {
   return `${lowerBound ? "≥ " : ""}$${amount}`;
 }
 
+/** A tick of an axis of dollars, with the decimals that a step has. */
+export const moneyTick = (usd: number, step: number): string => {
+  const decimals = step >= 1 ? 0 : Math.max(2, Math.ceil(-Math.log10(step) - 1e-9));
+  return `$${usd.toLocaleString("en-US", { minimumFractionDigits: decimals, maximumFractionDigits: decimals })}`;
+};
+
 export const exactMoney = (usd: number): string => `$${usd.toFixed(6).replace(/0{1,4}$/, "")}`;
 
 /** 50 ms, 1.2 s, 45 s, 12 min 30 s, 27 h 46 min. */

@@ -1,8 +1,8 @@
 /** What the sessions suggest to do differently, each with its evidence. */
 
-import { useState } from "react";
 import { useSource } from "../contexts";
 import { exact, folder, money, plural } from "../kit/format";
+import { useKept } from "../kit/kept";
 import { PlainText } from "../kit/PlainText";
 import { useCount } from "../kit/useAsync";
 import { sessionHref } from "../route";
@@ -13,7 +13,7 @@ const FIRST = 5;
 
 export function AdviceList({ only }: { only: StatsOnly }) {
   const source = useSource();
-  const [all, setAll] = useState(false);
+  const [all, setAll] = useKept("all advice", false);
   const loaded = useCount(JSON.stringify(only), () => source.advice(only));
   return (
     <section className="advice" aria-labelledby="advice">

@@ -18,6 +18,8 @@ export interface ValueFormat {
   exact(value: number): string;
   /** The ticks of the axis; round numbers if it does not say. */
   ticks?(highest: number): number[];
+  /** A tick of an axis of such steps; short if it does not say. */
+  tick?(value: number, step: number): string;
 }
 
 interface Props {
@@ -35,8 +37,7 @@ export function ColumnChart({ chart, label, format, line = null, onChoose }: Pro
   const width = useWidth(container);
   const [pointed, setPointed] = useState<number | null>(null);
   const ticks = (format.ticks ?? axisTicks)(chart.columns.reduce((most, column) => Math.max(most, total(column)), line ?? 0));
-  const tickNames = ticks.map((tick) => format.short(tick));
-  const noCents = tickNames.every((name) => name.endsWith(".00"));
+  const step = ticks[1] ?? 1;
   const top = ticks.at(-1) ?? 1;
   const slot = (width - LEFT - RIGHT) / Math.max(1, chart.columns.length);
   const y = (value: number) => HEIGHT - BOTTOM - (value / top) * (HEIGHT - BOTTOM - 8);
@@ -46,11 +47,11 @@ export function ColumnChart({ chart, label, format, line = null, onChoose }: Pro
   return (
     <figure className="chart" ref={container}>
       <svg width={width} height={HEIGHT} role="img" aria-label={`${label} over time. The table below has the figures.`}>
-        {ticks.map((tick, at) => (
+        {ticks.map((tick) => (
           <g key={tick} className="grid">
             <line x1={LEFT} x2={width} y1={y(tick)} y2={y(tick)} />
             <text x={LEFT - 8} y={y(tick) + 4} textAnchor="end">
-              {noCents ? tickNames[at]?.slice(0, -3) : tickNames[at]}
+              {format.tick?.(tick, step) ?? format.short(tick)}
             </text>
           </g>
         ))}

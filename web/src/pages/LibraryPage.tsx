@@ -5,6 +5,8 @@ import { useLibraryStore, useSource } from "../contexts";
 import { listHref, type Filters, type ListRoute } from "../route";
 import { caveats } from "../kit/Figure";
 import { exact, exactMoney, money, plural, tokens } from "../kit/format";
+import { saveScroll, useKeptScroll } from "../kit/keepScroll";
+import { useKept } from "../kit/kept";
 import { SearchField } from "../kit/SearchField";
 import { useSelector, useVersion } from "../kit/store";
 import { Bar } from "../shell/Bar";
@@ -16,7 +18,7 @@ import { FilterBar } from "./FilterBar";
 import { GROUPS, isEmptySession, listRows, matchesWords, parseSort, type Group } from "./groupSessions";
 import { passes, sessionsByDay } from "./libraryFilters";
 import { LibrarySearcher } from "./librarySearch";
-import { listState, saveListState, useKeptScroll } from "./listState";
+import { listState, saveListState } from "./listState";
 import { NowPanel, useRunning } from "./NowPanel";
 import { firstResult, SearchResults, STEPS } from "./SearchResults";
 import { SessionList } from "./SessionList";
@@ -56,7 +58,8 @@ export function LibraryPage({ route }: { route: ListRoute }) {
   /** Another list, which Back undoes; what is folded stays so. */
   const choose = (changes: Partial<ListRoute>) => {
     location.assign(listHref({ ...route, filter, order, ...changes }));
-    saveListState({ toggled: [...toggled], top: scrollY });
+    saveListState({ toggled: [...toggled] });
+    saveScroll(scrollY);
   };
   const narrow = (changes: Filters) => choose({ only: Object.fromEntries(Object.entries({ ...route.only, ...changes }).filter(([, value]) => value)) });
   const toggle = (key: string) => setToggled((before) => new Set(before.has(key) ? [...before].filter((one) => one !== key) : [...before, key]));
@@ -80,8 +83,8 @@ export function LibraryPage({ route }: { route: ListRoute }) {
     setCount(STEPS[0]);
     setAllSessions(false);
   };
-  const [showEmpty, setShowEmpty] = useState(false);
-  const [showPrompts, setShowPrompts] = useState(false);
+  const [showEmpty, setShowEmpty] = useKept("without a prompt", false);
+  const [showPrompts, setShowPrompts] = useKept("prompts only", false);
   const all = useMemo(() => library?.sessions ?? [], [library]);
   const filtered = useMemo(() => all.filter((row) => passes(row, route.only)), [all, route.only]);
   const listed = useMemo(

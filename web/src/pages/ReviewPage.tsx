@@ -3,11 +3,14 @@
 import { useState } from "react";
 import { useSource } from "../contexts";
 import { exact, money, plural } from "../kit/format";
+import { useKeptScroll } from "../kit/keepScroll";
+import { useKept } from "../kit/kept";
 import { PlainText } from "../kit/PlainText";
 import { useAsync } from "../kit/useAsync";
-import { sessionHref, type ReviewRoute } from "../route";
+import { parseRoute, sessionHref, useHash, type ReviewRoute } from "../route";
 import { Bar } from "../shell/Bar";
 import { LoadError, Loading } from "../shell/PageStates";
+import { useLibraryRows } from "./listState";
 import type { Review, ReviewCommit, ReviewFile, ReviewLines, ReviewPart, ReviewTurn } from "../data/values";
 
 const SHORT_SHA = 9;
@@ -24,6 +27,7 @@ const EVIDENCE: Record<string, string> = {
 
 export function ReviewPage({ route }: { route: ReviewRoute }) {
   const source = useSource();
+  useKeptScroll();
   const [tries, setTries] = useState(0);
   const loaded = useAsync(`${route.session} ${route.commit} ${tries}`, () => source.review(route.session, route.commit));
   return (
@@ -63,7 +67,15 @@ function Found({ review, route }: { review: Review; route: ReviewRoute }) {
 
 type Place = { session: string; turn: number | null };
 const keyOf = ({ session, turn }: Place): string => `${session} ${turn}`;
-const nameOf = ({ session, turn }: Place): string => `${session.replace(/^session_/, "").slice(0, SHORT_ID)}${turn === null ? "" : ` turn ${turn}`}`;
+
+/** A turn of this session, or of another by its title; of one that is elsewhere only the id is known. */
+function useName({ session, turn }: Place): string {
+  const route = parseRoute(useHash());
+  const rows = useLibraryRows();
+  if (turn !== null && route.page === "review" && route.session === session) return `turn ${turn}`;
+  const title = rows.find(({ key, id }) => key === session || id === session)?.title ?? session.replace(/^session_/, "").slice(0, SHORT_ID);
+  return turn === null ? title : `${title}, turn ${turn}`;
+}
 
 /** A turn whose session is on this machine; a prompt alone may be of a git note. */
 const isHere = (turn: ReviewTurn | undefined): boolean => turn !== undefined && turn.prompt !== null && !turn.noted;
@@ -100,13 +112,19 @@ function Commit({ commit, turns }: { commit: ReviewCommit; turns: Map<string, Re
 }
 
 function TurnLink({ part, known }: { part: Pick<ReviewPart, "session" | "turn">; known: boolean }) {
-  if (!known) return <span>{nameOf(part)} (not on this machine)</span>;
-  return <a href={sessionHref({ session: part.session }, part.turn === null ? {} : { turn: part.turn })}>{nameOf(part)}</a>;
+  const name = useName(part);
+  if (!known) return <span>{name} (not on this machine)</span>;
+  return (
+    <a href={sessionHref({ session: part.session }, part.turn === null ? {} : { turn: part.turn })}>
+      <PlainText text={name} />
+    </a>
+  );
 }
 
 function File({ file }: { file: ReviewFile }) {
+  const [open, setOpen] = useKept(`open ${file.path}`, false);
   return (
-    <details>
+    <details open={open} onToggle={(event) => setOpen(event.currentTarget.open)}>
       <summary>
         <PlainText as="bdi" text={file.path} />
       </summary>

@@ -4,6 +4,7 @@ import { useState, type ReactNode } from "react";
 import { useSource } from "../contexts";
 import { ChipGroup } from "../kit/ChipGroup";
 import { capitalized, folder, model, money, plural, timeZone } from "../kit/format";
+import { useKeptScroll } from "../kit/keepScroll";
 import { DENSITIES, settings, WEEK_STARTS } from "../kit/settings";
 import { saveTimeZone } from "../kit/storage";
 import { useVersion } from "../kit/store";
@@ -15,7 +16,6 @@ import type { BudgetState } from "../data/source";
 import type { ReaderSettings, Installation } from "../data/values";
 import { BudgetField } from "./BudgetField";
 import { periodName } from "./ColumnChart";
-import { useKeptScroll } from "./listState";
 import { NotifyButton, notifyState } from "./NowPanel";
 
 const THEMES = ["system", "light", "dark"] as const;

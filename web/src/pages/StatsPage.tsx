@@ -5,6 +5,7 @@ import { useSource } from "../contexts";
 import { ChipGroup } from "../kit/ChipGroup";
 import { Caveats, isLowerBound } from "../kit/Figure";
 import { duration, exact, money, plural, share, tokens } from "../kit/format";
+import { useKeptScroll } from "../kit/keepScroll";
 import { useCount } from "../kit/useAsync";
 import { reportHref, type ReportRoute } from "../route";
 import { Bar } from "../shell/Bar";
@@ -12,8 +13,7 @@ import { Empty, LoadError, Loading } from "../shell/PageStates";
 import type { StatsReport, StatsRow } from "../data/source";
 import { AdviceList } from "./AdviceList";
 import { ColumnChart, type ValueFormat } from "./ColumnChart";
-import { columnsOf, durationTicks, lastDays, periodOf, PERIODS, type Unit } from "./columns";
-import { useKeptScroll } from "./listState";
+import { columnsOf, durationTicks, lastDays, periodOf, PERIODS, wholeTicks, type Unit } from "./columns";
 import { Failures } from "./Failures";
 import { onlyOf, REPORT_FILTERS, ReportFilters, useGroups } from "./reportParts";
 import { StatsTable, type StatsOnly } from "./StatsTable";
@@ -43,7 +43,7 @@ interface Plot {
 }
 
 const number = (row: StatsRow, name: string): number => Number(row[name] ?? 0);
-const counts = (noun: string): ValueFormat => ({ short: exact, exact: (value) => plural(value, noun) });
+const counts = (noun: string): ValueFormat => ({ short: exact, exact: (value) => plural(value, noun), ticks: wholeTicks });
 
 const PLOTS: Plot[] = [
   {

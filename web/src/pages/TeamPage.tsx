@@ -4,6 +4,7 @@ import { useState } from "react";
 import { useSource } from "../contexts";
 import { ChipGroup } from "../kit/ChipGroup";
 import { duration, exact, model, money, plural, tokens } from "../kit/format";
+import { useKeptScroll } from "../kit/keepScroll";
 import { PlainText } from "../kit/PlainText";
 import { useAsync, useLastReady } from "../kit/useAsync";
 import { Bar } from "../shell/Bar";
@@ -11,7 +12,6 @@ import { Empty, LoadError, Loading } from "../shell/PageStates";
 import { reportHref, type ReportRoute } from "../route";
 import type { TeamFigures, TeamReport } from "../data/source";
 import { FigureTable } from "./FigureTable";
-import { useKeptScroll } from "./listState";
 import { Total } from "./Total";
 
 type Figures = Record<string, string | number | boolean | null>;

@@ -4,7 +4,9 @@ import { useMemo, useState, type ReactNode } from "react";
 import { useSource } from "../contexts";
 import { ChipGroup } from "../kit/ChipGroup";
 import { Caveats } from "../kit/Figure";
-import { capitalized, exact, exactMoney, money, plural, tokens } from "../kit/format";
+import { capitalized, exact, exactMoney, money, moneyTick, plural, tokens } from "../kit/format";
+import { useKeptScroll } from "../kit/keepScroll";
+import { useKept } from "../kit/kept";
 import { useAsync, useCount, useLastReady } from "../kit/useAsync";
 import { Bar } from "../shell/Bar";
 import { LoadError, Loading } from "../shell/PageStates";
@@ -15,7 +17,6 @@ import { BudgetField } from "./BudgetField";
 import { ColumnChart, periodName, total, type ValueFormat } from "./ColumnChart";
 import { daysOf, fittingUnit, lastDays, periodOf, PERIODS, UNITS, type Chart, type Column, type Range, type Unit } from "./columns";
 import { Heatmap } from "./Heatmap";
-import { useKeptScroll } from "./listState";
 import { budgetOf, Change, Forecast, NoUsage, onlyOf, ReportFilters, useGroups, type ReportOnly } from "./reportParts";
 import { TopSessions } from "./TopSessions";
 import { Total } from "./Total";
@@ -26,7 +27,7 @@ import { WhyItCost } from "./WhyItCost";
 
 const MEASURES: Measure[] = ["cost", "tokens"];
 const FORMATS: Record<Measure, ValueFormat> = {
-  cost: { short: money, exact: money },
+  cost: { short: money, exact: money, tick: moneyTick },
   tokens: { short: tokens, exact: (value) => `${exact(value)} tokens` },
 };
 const GROUP_NAMES: Record<Group, string> = { model: "model", project: "project", agent_type: "agent type", tool: "tool", machine: "machine", person: "person" };
@@ -154,8 +155,8 @@ function Report({ report, view, wanted, waiting, route, choose }: ReportProps) {
   const [changed, setChanged] = useState<ReaderSettings | null>(null);
   const settings = changed ?? (stored.state === "ready" ? stored.value : null);
   const groups = useGroups(GROUPS, wanted.group);
-  const [periods, setPeriods] = useState(false);
-  const [allGroups, setAllGroups] = useState(false);
+  const [periods, setPeriods] = useKept("periods", false);
+  const [allGroups, setAllGroups] = useKept("all groups", false);
   if (!report.rows.length && !waiting) {
     return <NoUsage only={only} choose={choose} />;
   }

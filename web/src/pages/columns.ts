@@ -119,5 +119,8 @@ export function axisTicks(highest: number): number[] {
   if (highest <= 0) return [0, 1];
   const power = 10 ** Math.floor(Math.log10(highest));
   const step = [0.2, 0.5, 1, 2].map((part) => part * power).find((step) => highest / step <= 5) ?? power * 2;
-  return Array.from({ length: Math.ceil(highest / step) + 1 }, (_, at) => at * step);
+  return Array.from({ length: Math.ceil(highest / step - 1e-9) + 1 }, (_, at) => at * step);
 }
+
+/** The ticks of an axis of whole numbers. */
+export const wholeTicks = (highest: number): number[] => axisTicks(highest).filter(Number.isInteger);

@@ -1,10 +1,10 @@
 /** Details of a session: its file, format, branches, usage by model, and warnings about the file. */
 
-import { useState } from "react";
 import { useThreadStore } from "../contexts";
 import { Cost, Count } from "../kit/Figure";
 import { FigureHead } from "../kit/FigureHead";
 import { exact, plural } from "../kit/format";
+import { useKept } from "../kit/kept";
 import { PlainText } from "../kit/PlainText";
 import { NodeList } from "../nodes/NodeList";
 import { useAsync } from "../kit/useAsync";
@@ -79,7 +79,7 @@ export function About({ usage }: { usage: UsageSummary | null }) {
 
 function ProblemRow({ problem }: { problem: Finding }) {
   const { source } = useThreadStore();
-  const [raw, setRaw] = useState(false);
+  const [raw, setRaw] = useKept(`raw ${problem.line}`, false);
   return (
     <li>
       <span className={`note ${problem.level}`}>{problem.level}</span>{" "}

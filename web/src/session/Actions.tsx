@@ -1,15 +1,15 @@
 /** Actions on messages and calls: link, copy, show the recorded lines. */
 
-import { useState } from "react";
 import { useThreadStore } from "../contexts";
 import { useCopy } from "../kit/CopyTextButton";
+import { useKept } from "../kit/kept";
 import { sessionHref } from "../route";
 import type { Target } from "../data/source";
 import { RawView } from "./RawView";
 
 export function CallActions({ target }: { target: Target }) {
   const { can } = useThreadStore().source;
-  const [raw, setRaw] = useState(false);
+  const [raw, setRaw] = useKept(`raw ${target.call}`, false);
   if (!can.link && !can.raw) return null;
   return (
     <>

@@ -1,9 +1,9 @@
 /** What filled the context of a request, and what came and went since the one before it. */
 
-import { useState } from "react";
 import { useThreadStore } from "../contexts";
 import { DisclosureButton } from "../kit/DisclosureButton";
 import { capitalized, exact, size, tokens } from "../kit/format";
+import { useKept } from "../kit/kept";
 import { PlainText } from "../kit/PlainText";
 import { useAsync, useLastReady } from "../kit/useAsync";
 import type { Context, ContextFill, ContextPart, RequestContext } from "../data/values";
@@ -182,7 +182,7 @@ interface KindProps {
 
 /** A kind of part with the sum of its parts, which are listed on request if they have names. */
 function Kind({ kind, parts, share, shareOf }: KindProps) {
-  const [open, setOpen] = useState(false);
+  const [open, setOpen] = useKept(`open ${kind}`, false);
   const label = LABELS[kind] ?? kind;
   const named = parts.some((part) => nameOf(part));
   const all: ContextPart = {
@@ -231,7 +231,7 @@ function Row({ part, share, children }: { part: ContextPart; share: number; chil
 }
 
 function Changes({ title, sign, parts }: { title: string; sign: string; parts: ContextPart[] }) {
-  const [all, setAll] = useState(false);
+  const [all, setAll] = useKept(`all ${title}`, false);
   if (!parts.length) return null;
   const sorted = parts.toSorted((a, b) => b.bytes - a.bytes);
   return (

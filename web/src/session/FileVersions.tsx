@@ -1,8 +1,9 @@
 /** The versions of a file, one after the other, with a slider. */
 
-import { useId, useState } from "react";
+import { useId } from "react";
 import { useThreadStore } from "../contexts";
 import { capitalized, when } from "../kit/format";
+import { useKept } from "../kit/kept";
 import { PlainText } from "../kit/PlainText";
 import { useAsync } from "../kit/useAsync";
 import { NodeList } from "../nodes/NodeList";
@@ -27,8 +28,8 @@ const KNOWN: Record<string, [name: string, meaning: string]> = {
 
 export function FileVersions({ file, index }: { file: ChangedFile; index: number }) {
   const { source, thread } = useThreadStore();
-  const [number, setNumber] = useState(file.versions.length - 1);
-  const [whole, setWhole] = useState(false);
+  const [number, setNumber] = useKept(`version ${file.path}`, file.versions.length - 1);
+  const [whole, setWhole] = useKept(`whole ${file.path}`, false);
   const slider = useId();
   const place = Math.min(number, file.versions.length - 1);
   const version = file.versions[place];

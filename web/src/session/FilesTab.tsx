@@ -1,9 +1,10 @@
 /** The files that the session changed: a tree with sums, and for each what changed in all, its versions, and who wrote each line. */
 
-import { useEffect, useMemo, useRef, useState } from "react";
+import { useEffect, useMemo, useRef } from "react";
 import { useThreadStore } from "../contexts";
 import { ChipGroup } from "../kit/ChipGroup";
 import { capitalized, plural } from "../kit/format";
+import { useKept } from "../kit/kept";
 import { PlainText, visible } from "../kit/PlainText";
 import { useAsync } from "../kit/useAsync";
 import { fileRows, type FileRow } from "../nodes/fileTree";
@@ -90,13 +91,13 @@ function Tree({ files, rows }: { files: ChangedFile[]; rows: FileRow[] }) {
 }
 
 function FileSection({ file, index, chosen }: { file: ChangedFile; index: number; chosen: boolean }) {
-  const [open, setOpen] = useState(chosen || (index < FIRST_OPEN && file.added + file.removed <= MOST_LINES));
-  const [mode, setMode] = useState<(typeof MODES)[number]>("changes");
+  const [open, setOpen] = useKept(`open ${file.path}`, chosen || (index < FIRST_OPEN && file.added + file.removed <= MOST_LINES));
+  const [mode, setMode] = useKept<(typeof MODES)[number]>(`shown ${file.path}`, "changes");
   const element = useRef<HTMLElement>(null);
   useEffect(() => {
     if (!chosen) return;
     setOpen(true);
-    element.current?.scrollIntoView({ block: "start" });
+    if (element.current) scrollToTop(element.current);
   }, [chosen]);
   return (
     <section ref={element} className="file-section">
@@ -118,6 +119,13 @@ function FileSection({ file, index, chosen }: { file: ChangedFile; index: number
       )}
     </section>
   );
+}
+
+/** Scroll the panel, and nothing else, to a part of it. */
+function scrollToTop(part: HTMLElement): void {
+  const panel = part.closest(".side-panel");
+  const head = panel?.querySelector(".panel-head");
+  if (panel && head) panel.scrollTop += part.getBoundingClientRect().top - head.getBoundingClientRect().bottom;
 }
 
 function facts(file: ChangedFile): string {

@@ -1,9 +1,10 @@
 /** An agent's conversation inside the one that started it. */
 
-import { useEffect, useState } from "react";
+import { useEffect } from "react";
 import { useMessage, useThreadStore } from "../contexts";
 import { Cost, Count } from "../kit/Figure";
 import { duration, plural } from "../kit/format";
+import { useKept } from "../kit/kept";
 import { PlainText } from "../kit/PlainText";
 import { useVersion } from "../kit/store";
 import { useAsync } from "../kit/useAsync";
@@ -115,7 +116,7 @@ function AgentThread({ agent }: { agent: AgentInfo }) {
 function AgentItems({ store }: { store: ThreadStore }) {
   const Message = useMessage();
   useVersion(store);
-  const [shown, setShown] = useState(FIRST);
+  const [shown, setShown] = useKept(`messages of ${store.thread.agent}`, FIRST);
   useEffect(() => store.request(0, shown - 1));
   const count = Math.min(shown, store.total);
   return (

@@ -1,9 +1,10 @@
 /** A message of the reader: the message with its actions, its recorded fields and lines, and the figures of its turn. */
 
-import { memo, useState } from "react";
+import { memo } from "react";
 import { useThreadStore } from "../contexts";
 import type { Filter } from "../data/source";
 import type { TimelineItem } from "../data/values";
+import { useKept } from "../kit/kept";
 import { useSelector } from "../kit/store";
 import { Message } from "../parts/Message";
 import { MessageActions } from "./MessageActions";
@@ -19,8 +20,8 @@ interface Props {
 
 export const MessageRow = memo(function MessageRow({ item, filter = null }: Props) {
   const { position } = useThreadStore();
-  const [raw, setRaw] = useState(false);
-  const [fields, setFields] = useState(false);
+  const [raw, setRaw] = useKept(`raw ${item.key}`, false);
+  const [fields, setFields] = useKept(`fields ${item.key}`, false);
   const selected = useSelector(position, ({ selected }) => selected === item.key);
   return (
     <Message

@@ -3,6 +3,7 @@
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { useEffect, useMemo, useRef, useState } from "react";
 import { useThreadStore } from "../contexts";
+import { useKept } from "../kit/kept";
 import { useSelector, useVersion } from "../kit/store";
 import { ForkIcon } from "../kit/ForkIcon";
 import { VirtualRows } from "../kit/VirtualRows";
@@ -23,13 +24,15 @@ const OTHER_AGENTS = 200;
 /** Stands for the agents that belong to no turn. */
 const OTHERS = 0;
 
+const NONE: ReadonlySet<number> = new Set();
+
 export function Outline({ onTurn }: { onTurn(turn: OutlineTurn): void }) {
   const store = useThreadStore();
   useVersion(store);
   const turn = useSettled(useSelector(store.position, (position) => position.turn));
   const { overview } = store;
   const placed = useMemo(() => placeAgents(overview), [overview]);
-  const [unfolded, setUnfolded] = useState<ReadonlySet<number>>(new Set());
+  const [unfolded, setUnfolded] = useKept<ReadonlySet<number>>("unfolded turns", NONE);
   const unfold = (turn: number) => setUnfolded(new Set([...unfolded, turn]));
   const container = useRef<HTMLDivElement>(null);
   const list = useVirtualizer({

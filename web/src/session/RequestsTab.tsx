@@ -1,11 +1,10 @@
 /** The API requests that the client noted: a list, or one of them with what it changed and all that it had. */
 
-import { useState } from "react";
 import { useThreadStore } from "../contexts";
 import { Count } from "../kit/Figure";
 import { capitalized, exact, fullTime, model, timeOfDay } from "../kit/format";
+import { useKept } from "../kit/kept";
 import { PlainText } from "../kit/PlainText";
-import { toError } from "../kit/toError";
 import { useAsync, useLastReady } from "../kit/useAsync";
 import { CutsContext } from "../nodes/nodeProps";
 import { NodeList } from "../nodes/NodeList";
@@ -27,20 +26,19 @@ export function RequestsTab({ chosen }: { chosen: string }) {
 
 function AllRequests() {
   const { source, thread, total } = useThreadStore();
-  const [more, setMore] = useState<RequestInfo[]>([]);
-  const [failed, setFailed] = useState<string | null>(null);
+  const [pages, setPages] = useKept("pages of requests", 1);
   const load = (start: number): Promise<RequestList> => source.requests?.(thread, start) ?? Promise.reject(new Error("Not known here."));
-  const loaded = useAsync("requests", () => load(0), Math.floor(total / STEP));
+  const loadPages = async (): Promise<RequestList> => {
+    let all = await load(0);
+    for (let page = 1; page < pages; page += 1) all = { ...all, requests: [...all.requests, ...(await load(all.requests.length)).requests] };
+    return all;
+  };
+  const loaded = useLastReady(useAsync(`requests ${pages}`, loadPages, Math.floor(total / STEP)));
   if (loaded.state === "failed") return <p className="note error">{loaded.error.message}</p>;
   if (loaded.state === "loading") return <p className="muted loading">Loading…</p>;
-  const requests = [...loaded.value.requests, ...more];
+  const { requests } = loaded.value;
   if (!requests.length)
     return <p className="note">No API requests are recorded in this session. Claude Code records them since version 2.1.325.</p>;
-  const loadMore = () =>
-    load(requests.length).then(
-      (next) => setMore([...more, ...next.requests]),
-      (error: unknown) => setFailed(toError(error).message),
-    );
   return (
     <>
       <table className="requests">
@@ -61,9 +59,8 @@ function AllRequests() {
           ))}
         </tbody>
       </table>
-      {failed && <p className="note error">{failed}</p>}
       {requests.length < loaded.value.total && (
-        <button type="button" className="show-more" onClick={() => void loadMore()}>
+        <button type="button" className="show-more" onClick={() => setPages(pages + 1)}>
           Show more of {exact(loaded.value.total)}
         </button>
       )}
@@ -111,8 +108,8 @@ function RequestRow({ request, before }: { request: RequestInfo; before: Request
 
 function OneRequest({ number }: { number: number }) {
   const { source, thread } = useThreadStore();
-  const [changes, setChanges] = useState(number > 1);
-  const [whole, setWhole] = useState(false);
+  const [changes, setChanges] = useKept(`changes of request ${number}`, number > 1);
+  const [whole, setWhole] = useKept(`whole request ${number}`, false);
   const load = () => source.request?.(thread, number, changes, whole) ?? Promise.reject(new Error("Not known here."));
   const loaded = useLastReady(useAsync(`${number} ${changes} ${whole}`, load));
   if (loaded.state === "failed") return <p className="note error">{loaded.error.message}</p>;

@@ -2,6 +2,7 @@
 
 import { useEffect, useMemo, useRef, useState } from "react";
 import { MessageContext, useSource } from "../contexts";
+import { kept } from "../kit/kept";
 import { visible } from "../kit/PlainText";
 import { setPageTitle } from "../kit/tabTitle";
 import { toError } from "../kit/toError";
@@ -10,6 +11,7 @@ import { Bar } from "../shell/Bar";
 import { LoadError, Loading } from "../shell/PageStates";
 import { NotFound } from "../data/source";
 import { ThreadProvider } from "./ThreadProvider";
+import type { ExpandedState } from "../data/expanded";
 import { ThreadStore } from "../data/threadStore";
 import type { OpeningProgress, TimelineUpdate } from "../data/values";
 import { MessageRow } from "./MessageRow";
@@ -18,6 +20,9 @@ import { SessionView } from "./SessionView";
 
 /** The overview of a growing session is loaded at most this often, in milliseconds. */
 const REFRESH = 2000;
+
+/** The name under which Back finds what was expanded. */
+const EXPANDED = "expanded";
 
 export function SessionPage({ route, hash }: { route: SessionRoute; hash: string }) {
   const source = useSource();
@@ -33,6 +38,7 @@ export function SessionPage({ route, hash }: { route: SessionRoute; hash: string
     let timer = 0;
     let opened: TimelineUpdate | null = null;
     let early: TimelineUpdate | null = null;
+    let stopKeeping = () => {};
     const changedAgents = new Set<string>();
     const refresh = (agents: string[]) => {
       for (const id of agents) changedAgents.add(id);
@@ -52,6 +58,9 @@ export function SessionPage({ route, hash }: { route: SessionRoute; hash: string
       (store) => {
         if (!current) return;
         latest.current = store;
+        const expanded = kept.get(EXPANDED) as ExpandedState | undefined;
+        if (expanded) store.expanded.restore(expanded);
+        stopKeeping = store.expanded.subscribe(() => kept.set(EXPANDED, store.expanded.state));
         if (opened) catchUp(store, opened);
         if (early) store.update(early);
         setStore(store);
@@ -81,6 +90,7 @@ export function SessionPage({ route, hash }: { route: SessionRoute; hash: string
     return () => {
       current = false;
       clearTimeout(timer);
+      stopKeeping();
       stop();
     };
   }, [source, thread, attempt]);

@@ -4,6 +4,7 @@ import { useEffect, useLayoutEffect, useRef, useState } from "react";
 import { PanelContext, useThreadStore } from "../contexts";
 import { isEmpty, NO_FILTER } from "../search/filter";
 import { itemTexts } from "../search/itemTexts";
+import { useKept } from "../kit/kept";
 import { DENSITIES, settings, type Density } from "../kit/settings";
 import { nextFrame } from "../kit/nextFrame";
 import { useVersion } from "../kit/store";
@@ -50,7 +51,7 @@ export function SessionView({ route, hash }: { route: SessionRoute; hash: string
   useVersion(store);
   const [drawer, setDrawer] = useState(false);
   const [replay, setReplay] = useState<Replay | null>(null);
-  const [filter, setFilter] = useState(NO_FILTER);
+  const [filter, setFilter] = useKept("filter", NO_FILTER);
   const [query, setQuery] = useState(route.query);
   const [hit, setHit] = useState(takeFollowed);
   const search = useSearch(store, query);

@@ -6,6 +6,7 @@ import type { ShareChoices, ShareFinding, ShareReview } from "../data/values";
 import { ChipGroup } from "../kit/ChipGroup";
 import { DisclosureButton } from "../kit/DisclosureButton";
 import { plural } from "../kit/format";
+import { useKept } from "../kit/kept";
 import { PlainText } from "../kit/PlainText";
 import { toError } from "../kit/toError";
 import { kindName } from "./findingKinds";
@@ -22,7 +23,7 @@ const FORMAT_NAMES: Record<string, string> = { html: "Page", markdown: "Markdown
 export function ShareTab({ session, chosen }: { session: string; chosen: string }) {
   const [review, setReview] = useState<ShareReview | null>(null);
   const [error, setError] = useState<string | null>(null);
-  const [form, setForm] = useState<string>(FORMATS[0]);
+  const [form, setForm] = useKept<string>("share as", FORMATS[0]);
   const take = (answer: Promise<ShareReview>) =>
     answer.then(
       (next) => {
@@ -151,8 +152,8 @@ function alike(findings: ShareFinding[]): ShareFinding[][] {
 
 /** Findings that get one answer; the only one is shown at once, several on request. */
 function Group({ session, findings, change }: FindingsProps) {
-  const [open, setOpen] = useState(false);
   const [first] = findings;
+  const [open, setOpen] = useKept(`values ${first?.id}`, false);
   if (!first) return null;
   const places = findings.reduce((sum, { count }) => sum + count, 0);
   const name = first.kind.split("-").includes(first.name) ? "" : first.name;

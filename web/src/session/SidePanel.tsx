@@ -1,9 +1,11 @@
 /** The panel beside the messages: files, context, requests, facts about the session, and sharing, each a tab. */
 
-import { useEffect, useRef, useState } from "react";
+import { useEffect, useLayoutEffect, useRef, type RefObject } from "react";
 import { useThreadStore } from "../contexts";
 import type { Source, ThreadRef } from "../data/source";
 import type { UsageSummary } from "../data/values";
+import { keepScroll } from "../kit/keepScroll";
+import { useKept } from "../kit/kept";
 import { PANEL_TABS, type Panel, type PanelTab } from "../route";
 import { About } from "./About";
 import { ContextTab } from "./ContextTab";
@@ -29,8 +31,9 @@ export function panelTabs(source: Source, thread: ThreadRef): PanelTab[] {
 export function SidePanel({ panel, usage }: { panel: Panel; usage: UsageSummary | null }) {
   const { source, thread } = useThreadStore();
   const show = usePanel();
-  const [wide, setWide] = useState(false);
+  const [wide, setWide] = useKept("wide panel", false);
   const element = useRef<HTMLElement>(null);
+  useKeptScroll(element, panel);
   useEffect(() => element.current?.focus({ preventScroll: true }), []);
   return (
     <aside ref={element} className={wide ? "side-panel wide" : "side-panel"} aria-label="Details" tabIndex={-1}>
@@ -49,7 +52,9 @@ export function SidePanel({ panel, usage }: { panel: Panel; usage: UsageSummary 
           ✕
         </button>
       </header>
-      <Tab key={panel.tab} panel={panel} usage={usage} />
+      <div className="panel-body">
+        <Tab key={panel.tab} panel={panel} usage={usage} />
+      </div>
     </aside>
   );
 }
@@ -61,4 +66,25 @@ function Tab({ panel: { tab, chosen }, usage }: { panel: Panel; usage: UsageSumm
   if (tab === "context") return <ContextTab chosen={chosen} fills={usage?.context ?? []} />;
   if (tab === "requests") return <RequestsTab chosen={chosen} />;
   return tab === "about" ? <About usage={usage} /> : <ShareTab session={thread.session} chosen={chosen} />;
+}
+
+type Saved = { panel?: { place: string; top: number } } | null;
+
+/** Keep the scroll position of what is shown in the panel, and return to it; another tab begins at its top. */
+function useKeptScroll(panel: RefObject<HTMLElement | null>, { tab, chosen }: Panel): void {
+  const place = `${tab} ${chosen}`;
+  const view = tab === "requests" && chosen ? "request" : tab;
+  useLayoutEffect(() => void panel.current?.scrollTo(0, 0), [view]);
+  useLayoutEffect(() => {
+    const element = panel.current;
+    if (!element?.lastElementChild) return;
+    const saved = () => {
+      const kept = (history.state as Saved)?.panel;
+      return kept?.place === place ? kept.top : null;
+    };
+    const save = (top: number) => {
+      if (top !== (saved() ?? 0)) history.replaceState({ ...(history.state as object | null), panel: { place, top } }, "");
+    };
+    return keepScroll({ element, content: element.lastElementChild, saved, save });
+  }, [place]);
 }

@@ -4,6 +4,8 @@ import { useEffect, useLayoutEffect, useMemo, useRef, useState, type KeyboardEve
 import { useThreadStore } from "../contexts";
 import { ChipGroup } from "../kit/ChipGroup";
 import { duration, inProject, model, plural } from "../kit/format";
+import { useKeptScroll } from "../kit/keepScroll";
+import { useKept } from "../kit/kept";
 import { visible } from "../kit/PlainText";
 import { useVersion } from "../kit/store";
 import { toError } from "../kit/toError";
@@ -31,6 +33,7 @@ const WAITS = ["Short waits", "True length"] as const;
 const isTouch = (): boolean => matchMedia("(pointer: coarse)").matches;
 
 export function WaterfallView() {
+  useKeptScroll();
   const store = useThreadStore();
   useVersion(store);
   const { source, thread } = store;
@@ -45,11 +48,12 @@ function Chart({ value }: { value: Waterfall }) {
   const store = useThreadStore();
   const layout = useMemo(() => layOut(value), [value]);
   const { rows } = layout;
-  const [waits, setWaits] = useState<(typeof WAITS)[number]>(store.waterfall?.true ? WAITS[1] : WAITS[0]);
+  const [waits, setWaits] = useKept<(typeof WAITS)[number]>("waits", WAITS[0]);
   const scale = useMemo(() => new Scale(rows, waits === WAITS[0]), [rows, waits]);
-  const whole: View = { from: 0, to: scale.length };
-  const [view, setView] = useState<View>(store.waterfall ?? whole);
-  const [current, setCurrent] = useState<Bar | null>(null);
+  const whole = useMemo<View>(() => ({ from: 0, to: scale.length }), [scale]);
+  const [view, setView] = useKept("part of the timeline", whole);
+  const [[row, at], keepChosen] = useKept("bar", [-1, -1]);
+  const [current, setCurrent] = useState<Bar | null>(rows[row]?.bars[at] ?? null);
   const canvas = useRef<HTMLCanvasElement>(null);
   const version = useRedraw(canvas);
   const titles = useVersion(store);
@@ -58,10 +62,6 @@ function Chart({ value }: { value: Waterfall }) {
     if (canvas.current) drawWaterfall(canvas.current, rows, scale, view, current, title);
   }, [rows, scale, view, current, version, titles]);
   useEffect(() => store.requestTurns(0, TITLED), [store]);
-  // Back returns to the same part of it.
-  useEffect(() => {
-    store.waterfall = { ...view, true: waits === WAITS[1] };
-  }, [store, view, waits]);
 
   const show = (from: number, length: number) => {
     const kept = Math.min(scale.length, Math.max(SHORTEST, length));
@@ -85,6 +85,7 @@ function Chart({ value }: { value: Waterfall }) {
   const choose = (bar: Bar | undefined) => {
     if (!bar) return;
     setCurrent(bar);
+    keepChosen([bar.row, rows[bar.row]?.bars.indexOf(bar) ?? -1]);
     const [start, end] = [scale.at(bar.start), scale.at(bar.end)];
     if (end < view.from || start > view.to) show((start + end) / 2 - (view.to - view.from) / 2, view.to - view.from);
   };

@@ -39,7 +39,9 @@ export function SessionsPane({ current }: { current: string }) {
   const at = sessions.findIndex(({ key }) => key === current);
   const ready = library !== null;
   useEffect(() => {
-    if (ready && at >= 0) list.scrollToIndex(at, { align: "auto" });
+    const { scrollTop: top = 0, clientHeight: height = 0 } = scroller.current ?? {};
+    const isShown = at * ROW >= top && (at + 1) * ROW <= top + height;
+    if (ready && at >= 0 && !isShown) list.scrollToIndex(at, { align: "center" });
   }, [current, ready]);
   return (
     <aside className="sessions-pane" aria-label="Sessions">
