@@ -3,6 +3,7 @@
 import { timeZone } from "../kit/format";
 import { Store } from "../kit/store";
 import { NotFound, type Fault, type Filter, type SessionUsage, type Source, type ThreadRef } from "./source";
+import { inSlot } from "./streamSlots";
 import type { LibraryNow, TimelineUpdate } from "./values";
 
 type Handlers = Record<string, (value: never) => void>;
@@ -130,11 +131,16 @@ class RunningSessions extends Store {
 
 const running = new RunningSessions();
 
-/** Listen to a stream of events until the returned function is called; it is opened again if the server was gone. */
-function listen(address: string, handlers: Handlers): () => void {
+/** Listen to a stream of events until the returned function is called, as long as this tab may; `reopened` is called if some may have been missed. */
+function listen(address: string, handlers: Handlers, reopened?: () => void): () => void {
+  const state = { wasOpen: false };
+  return inSlot(() => listenNow(address, handlers, state, reopened));
+}
+
+/** The same, at once; the stream is opened again if the server was gone. */
+function listenNow(address: string, handlers: Handlers, state: { wasOpen: boolean }, reopened?: () => void): () => void {
   let events = open(address, handlers);
   let timer = 0;
-  let wasOpen = false;
   const check = () => {
     if (events.readyState === EventSource.CLOSED) {
       events = open(address, handlers);
@@ -150,8 +156,9 @@ function listen(address: string, handlers: Handlers): () => void {
       timer = 0;
       connection.set(null);
       if (event instanceof MessageEvent) return; // an event of the session that is called so, too
-      if (wasOpen) running.set(null); // the server says what runs, unless it is nothing
-      wasOpen = true;
+      if (state.wasOpen) running.set(null); // the server says what runs, unless it is nothing
+      if (state.wasOpen) reopened?.();
+      state.wasOpen = true;
     };
     events.onerror = () => {
       timer ||= window.setTimeout(check, GRACE);
@@ -229,5 +236,6 @@ export const httpSource: Source = {
       opening: (value) => events.opening?.(value),
       now: running.set,
     }),
-  watchLibrary: (events) => listen("api/events", { row: events.row, library: events.changed, grown: events.grown, now: running.set }),
+  watchLibrary: (events) =>
+    listen("api/events", { row: events.row, library: events.changed, grown: events.grown, now: running.set }, events.changed),
 };

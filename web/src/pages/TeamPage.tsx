@@ -3,7 +3,7 @@
 import { useState } from "react";
 import { useSource } from "../contexts";
 import { ChipGroup } from "../kit/ChipGroup";
-import { duration, exact, model, money, plural, tokens } from "../kit/format";
+import { capitalized, duration, exact, model, money, plural, tokens } from "../kit/format";
 import { useKeptScroll } from "../kit/keepScroll";
 import { PlainText } from "../kit/PlainText";
 import { useAsync, useLastReady } from "../kit/useAsync";
@@ -11,6 +11,7 @@ import { Bar } from "../shell/Bar";
 import { Empty, LoadError, Loading } from "../shell/PageStates";
 import { reportHref, type ReportRoute } from "../route";
 import type { TeamFigures, TeamReport } from "../data/source";
+import { periodName } from "./ColumnChart";
 import { FigureTable } from "./FigureTable";
 import { Total } from "./Total";
 
@@ -52,11 +53,11 @@ export function TeamPage({ route }: { route: ReportRoute }) {
   return (
     <>
       <Bar page="team" />
-      <main className="usage">
+      <main className="usage team">
         <div className="usage-head">
           <h1>Team</h1>
           <div className="choices">
-            {figures && <ChipGroup label="Quarter" options={figures.quarters} value={figures.quarter} onChoose={(name) => choose({ quarter: name })} />}
+            {figures && <ChipGroup label="Quarter" options={figures.quarters} value={figures.quarter} name={(name) => name.split("-").reverse().join(" ")} onChoose={(name) => choose({ quarter: name })} />}
           </div>
         </div>
         {loaded.state === "failed" && <LoadError error={loaded.error} onRetry={() => setAttempt(attempt + 1)} />}
@@ -96,7 +97,7 @@ function Quarter({ figures, choose }: { figures: TeamFigures; choose(changes: Re
       <section>
         <div className="usage-head">
           <h2>By group</h2>
-          <ChipGroup label="Group" options={figures.groups} value={figures.by} onChoose={(name) => choose({ by: name })} />
+          <ChipGroup label="Group" options={figures.groups} value={figures.by} name={capitalized} onChoose={(name) => choose({ by: name })} />
         </div>
         <TeamTable title={`By ${figures.by}`} group={figures.by} report={usage} columns={USAGE} />
       </section>
@@ -148,8 +149,13 @@ const TeamTable = ({ title, group, report: { rows, totals }, columns }: TablePro
   />
 );
 
+const NAMES: Record<string, (value: string) => string> = {
+  model,
+  week: (value) => value.split(" to ").map(periodName).join(" – "),
+};
+
 function nameOf(row: Figures, group: string): string {
   const value = row[group] ?? null;
-  const name = value === null ? "–" : group === "model" ? model(String(value)) : String(value).replaceAll("_", " ");
+  const name = value === null ? "–" : (NAMES[group]?.(String(value)) ?? String(value).replaceAll("_", " "));
   return row.partial ? `${name} +` : name;
 }
