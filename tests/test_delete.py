@@ -154,6 +154,22 @@ def test_everything_comes_back_with_its_times_modes_and_lines(machine: Machine, 
         reread.undo_delete()
 
 
+@pytest.mark.parametrize(("answer", "code"), [("n\n", 1), ("\n", 1), ("y\n", 0)])
+def test_a_person_is_asked_and_no_deletes_nothing(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch, answer: str, code: int
+) -> None:
+    monkeypatch.setattr("click.testing._NamedTextIOWrapper.isatty", lambda _: True)
+    asked = CliRunner().invoke(command, ["delete", ID], input=answer)
+    assert (asked.exit_code, "Nothing was deleted." in asked.stderr) == (code, bool(code))
+    assert [one.session for one in reread.trash()] == ([] if code else [ID])
+    offered = CliRunner().invoke(
+        command,
+        prog_name="reread",
+        env={"_REREAD_COMPLETE": "bash_complete", "COMP_WORDS": "reread delete --undo ", "COMP_CWORD": "3"},
+    )
+    assert offered.output.split() == ([] if code else [f"plain,{ID}"])
+
+
 def test_notes_about_it_stay_until_nothing_is_left_of_it(machine: Machine) -> None:
     notes = Annotations()
     for act in (lambda: reread.delete(ID, now=True), lambda: reread.delete(ID, kept=True)):

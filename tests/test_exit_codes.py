@@ -86,12 +86,30 @@ def test_what_matches_nothing_exits_with_1_and_says_so(verb: str, run: Run) -> N
     assert not Path("x.md").exists()
 
 
+OF_PROJECTS = ("usage", "digest", *(verb for verb, words in NOTHING.items() if "--project" in words))
+
+
+@pytest.mark.parametrize("verb", OF_PROJECTS)
+def test_a_project_without_sessions_is_named_by_every_verb(verb: str, run: Run) -> None:
+    code, _, err = run("--demo", verb, "--project", "harbr", *NOTHING.get(verb, [])[2:])
+    assert (code, err) == (1, "reread: No sessions of harbr; did you mean harbor?\n")
+
+
 @pytest.mark.parametrize("verb", ["ls", "search", "files", "usage", "stats", "blame"])
 def test_json_is_valid_all_the_same(verb: str, run: Run) -> None:
     code, out, _ = run("--demo", verb, *NOTHING[verb], "--json")
     assert code == 1
     value = json.loads(out)
     assert verb == "blame" or not (value if isinstance(value, list) else value.get("hits") or value.get("rows"))
+
+
+def test_json_is_the_json_format(run: Run) -> None:
+    assert run("--demo", "show", "--json") == run("--demo", "show", "-f", "json")
+    assert run("--demo", "show", "--json", "-f", "markdown")[0] == run("--demo", "usage", "--person", "")[0] == 2
+    assert run("--demo", "show", "-f", "md") == run("--demo", "show", "-f", "markdown")
+    for name in ("x.html", "x.json", "x.md"):
+        run("--demo", "digest", "--since", "2026-11-09", "-o", name)
+    assert [Path(f"x.{suffix}").read_text()[0] for suffix in ("html", "json", "md")] == ["<", "{", "#"]
 
 
 def test_a_session_that_has_no_such_call_is_printed_and_exits_with_1(run: Run) -> None:

@@ -60,6 +60,12 @@ def lines_of(review: Review, number: int = -1) -> list[tuple[int, int, str | Non
     return [(one.first, one.last, one.session and one.session[:8], one.turn, one.evidence) for one in found]
 
 
+def test_branches_are_completed(rig: Rig) -> None:
+    words = ["reread", "review", "--repo", str(rig.repository), "HEAD..ma"]
+    request = {"_REREAD_COMPLETE": "bash_complete", "COMP_WORDS": " ".join(words), "COMP_CWORD": "4"}
+    assert CliRunner().invoke(cli.reread, prog_name="reread", env=request).output.split() == ["plain,HEAD..main"]
+
+
 @sampled
 @pytest.mark.parametrize("seed", [7] if SAMPLE else [7, 8, 9, 12])
 def test_nearly_all_lines_are_on_the_right_turn_and_no_wrong_one_is_called_certain(tmp_path: Path, seed: int) -> None:
@@ -451,7 +457,7 @@ def planted(rig: Rig, secret: str) -> None:
     rig.finish()
 
 
-@pytest.mark.parametrize("form", ["md", "html", "json", None])
+@pytest.mark.parametrize("form", ["markdown", "html", "json", None])
 def test_a_planted_secret_is_in_no_review(rig: Rig, form: str | None, tmp_path: Path) -> None:
     planted(rig, TOKEN)
     words = ["--root", rig.claude, "review", f"{rig.first}..HEAD", "--repo", rig.repository]
@@ -550,7 +556,7 @@ def test_nothing_in_a_prompt_or_a_name_acts(rig: Rig) -> None:
     words = ["--root", rig.claude, "review", f"{rig.first}..HEAD", "--repo", rig.repository]
     page = run(*words, "-f", "html").output
     assert "<script" not in page and "<b>" not in page and "<img" not in page and "&lt;script&gt;" in page
-    markdown = run(*words, "-f", "md").output
+    markdown = run(*words, "-f", "markdown").output
     assert " <script" not in markdown and "\n# head" not in markdown and "\x1b" not in markdown + run(*words).output
 
 
@@ -937,7 +943,7 @@ def test_names_of_all_kinds_links_modules_and_binary_files_are_followed_or_left_
         assert sum(lines.count for lines in files[name].lines if lines.session) == 4
     assert files["no-end"].lines[0].count == 2
     rig.finish()
-    for form in ("md", "html", "json"):
+    for form in ("markdown", "html", "json"):
         done = run("--root", rig.claude, "review", f"{rig.first}..HEAD", "--repo", rig.repository, "-f", form)
         assert done.exit_code == 0, done.output
 

@@ -270,7 +270,8 @@ def test_installing_adds_one_setting_and_only_if_told_to(tmp_path: Path) -> None
     settings = tmp_path / "settings.json"
     before = {"model": "opus", "hooks": {"Stop": []}, "ünknown": [1, {"x": None}]}
     settings.write_text(json.dumps(before))
-    assert "add it with --yes" in run("statusline", "--install", home=tmp_path).stdout
+    nobody = run("statusline", "--install", home=tmp_path)
+    assert nobody.returncode == 2 and "add it with --yes" in nobody.stderr
     assert run("statusline", "--install", stdin=b"n\n", home=tmp_path).returncode == 1
     assert json.loads(settings.read_text()) == before
     done = run("statusline", "--install", "--yes", "--format", "{cost} · it's", home=tmp_path)

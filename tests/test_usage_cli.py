@@ -294,7 +294,7 @@ class TestTable:
         )
         assert "(no day)" in run("usage", str(tmp_path / "a.jsonl")).stdout
 
-    def test_groups_models_and_tools_are_completed(self, run: Any) -> None:
+    def test_values_are_completed(self, run: Any) -> None:
         def offered(*words: str) -> list[str]:
             request = {"_REREAD_COMPLETE": "bash_complete", "COMP_CWORD": str(len(words) - 1)}
             return run(COMP_WORDS=" ".join(words), **request).stdout.split()
@@ -303,3 +303,13 @@ class TestTable:
         assert {"plain,opus", "plain,sonnet"} <= set(offered("reread", "usage", "--model", ""))
         assert offered("reread", "ls", "--tool", "webf") == ["plain,WebFetch"]
         assert "plain,harbor" in offered("reread", "--demo", "show", "--project", "ha")
+        assert offered("reread", "digest", "--since", "t") == ["plain,today", "plain,tuesday", "plain,thursday"]
+        assert offered("reread", "stats", "--tz", "europe/berl") == ["plain,Europe/Berlin"]
+        assert offered("reread", "search", "--in", "text,no") == ["plain,text,notices"]
+        assert offered("reread", "blame", "src") == offered("reread", "show", "--file", "src") == ["file,src"]
+        assert offered("reread", "--demo", "resume", "8c1f", "--at", "") == ["plain,1", "plain,2"]
+        assert offered("reread", "budget", "set", "20/w") == ["plain,20/week"]
+        assert offered("reread", "budget", "set", "20") == [f"plain,20/{unit}" for unit in ("day", "week", "month")]
+        assert offered("reread", "budget", "remove", "") == ["plain,day", "plain,week", "plain,month"]
+        assert offered("reread", "budget", "set", "") == offered("reread", "review", "--repo", "/none", "") == []
+        assert offered("reread", "delete", "--undo", "") == []

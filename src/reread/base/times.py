@@ -37,6 +37,8 @@ _MONTHS = (
     *("january", "february", "march", "april", "may", "june", "july"),
     *("august", "september", "october", "november", "december"),
 )
+SINGLE_WORDS = (*_DAYS, "7d", "30d", *_WEEKDAYS, *_MONTHS)
+"""Times that are one word."""
 _ISO_YEAR, _ISO_MONTH = re.compile(r"\d{4}"), re.compile(r"(\d{4})[-/](\d{1,2})")
 _ISO_WEEK = re.compile(r"(\d{4})-?w(\d{2})", re.IGNORECASE)
 _DAY_OF_YEAR = re.compile(r"(\d{1,2})-(\d{1,2})")

@@ -36,11 +36,11 @@ BY_VERB: dict[str, dict[int | str, str]] = {
     "advise": {1: "no session fits the options"},
     "keep": {1: "a file could not be kept, or is damaged; or you said no"},
     "capture": {"other": "that of the command, or 128 plus the signal that ended it; 74 if not all could be recorded"},
-    "resume": {1: _NO_PROJECT, "other": "that of Claude Code"},
+    "resume": {1: f"{_NO_PROJECT}, or you said no", "other": "that of Claude Code"},
     "replay": {"other": "with `--as-claude`, that of the recorded run, or 3 if the recording does not fit"},
     "export": {1: f"{_NO_PROJECT}, {_NO_CALLS}, or a page of several could not be written", 3: _UNDECIDED},
     "share": {1: f"{_NO_PROJECT}, or {_NO_CALLS}", 3: _UNDECIDED},
-    "delete": {1: "no session fits the options, or the trash is empty"},
+    "delete": {1: "no session fits the options, the trash is empty, or you said no"},
     "secrets": {1: "there are secrets"},
 }
 """Other codes by verb, and their meaning."""

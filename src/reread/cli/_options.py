@@ -45,10 +45,21 @@ def _item(value: str, **about: Any) -> CompletionItem:
     return CompletionItem(value, **about)
 
 
+def offered(value: str, text: str = "") -> CompletionItem:
+    """Return what completion offers, with the beginning of a text about it; both may be anyone's."""
+    from reread.render.sanitize import safe
+
+    return _item(safe(value), help=safe(" ".join(text.split()))[:60] or None)
+
+
 class Name(click.ParamType):  # pyright: ignore[reportMissingTypeArgument]  # generic from click 8.3 on
     """The type of what names something, and so is not empty."""
 
     name = "name"
+
+    def __init__(self, name: str | None = None) -> None:
+        """With `name`, say in errors what is named."""
+        self.name = name or self.name
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
         if value == "":
@@ -61,6 +72,9 @@ class FileName(Name):
 
     name = "file"
 
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        return [_item(incomplete, type="file")]
+
 
 FILE = FileName()
 
@@ -72,17 +86,13 @@ class SessionName(Name):
 
     def __init__(self, *, prompts_only: bool = True) -> None:
         """Without `prompts_only`, complete only sessions of which more than the prompts is left."""
+        super().__init__()
         self._prompts_only = prompts_only
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        from reread.render.sanitize import safe
-
         known = (header for header in _known_sessions(ctx) if self._prompts_only or not header.prompts_only)
         matching = (header for header in known if header.id.startswith(incomplete))
-        ids = [
-            _item(header.id, help=safe(" ".join(header.title.split()))[:60])
-            for header in islice(matching, MAX_COMPLETIONS)
-        ]
+        ids = [offered(header.id, header.title) for header in islice(matching, MAX_COMPLETIONS)]
         latest = [_item(LATEST, help="the newest session")] if LATEST.startswith(incomplete) else []
         return [*latest, *ids, _item(incomplete, type="file")]
 
@@ -97,10 +107,28 @@ def _known_sessions(ctx: click.Context) -> Iterator[Header]:
     """
     from reread.catalog.headers import sessions
 
-    group_params = ctx.parent.params if ctx.parent is not None else {}
-    roots = [*_samples(ctx), *group_params.get("root", ()), *ctx.params.get("root", ())]
     with suppress(RereadError, OSError):
-        yield from sessions(root=roots or None)
+        yield from sessions(root=_typed_roots(ctx))
+
+
+def _typed_roots(ctx: click.Context) -> list[Path] | None:
+    """Return the folders that a line names which is being typed."""
+    group_params = ctx.parent.params if ctx.parent is not None else {}
+    return [*_samples(ctx), *group_params.get("root", ()), *ctx.params.get("root", ())] or None
+
+
+class TurnNumber(click.IntRange):
+    """The type of a turn; the shell completes the turns of the session, with their prompts."""
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        from reread.session.session import open  # noqa: A004
+
+        with suppress(RereadError, OSError):
+            turns = open(ctx.params.get("name") or LATEST, root=_typed_roots(ctx)).turns
+            prompts = {str(turn.index): turn.prompt.text if turn.prompt is not None else "" for turn in turns}
+            found = {number: text for number, text in prompts.items() if number.startswith(incomplete)}
+            return [offered(number, text) for number, text in found.items()]
+        return []
 
 
 def session_argument(command: Callable[..., Any], type: SessionName = SESSION) -> Callable[..., Any]:
@@ -121,11 +149,10 @@ class ProjectName(Name):
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
         from reread.base.paths import path_name
-        from reread.render.sanitize import safe
 
         projects = dict.fromkeys(header.project for header in _known_sessions(ctx))
         names = dict.fromkeys(map(path_name, projects))
-        found = [_item(safe(name)) for name in names if name.startswith(incomplete)]
+        found = [offered(name) for name in names if name.startswith(incomplete)]
         return [*found[:MAX_COMPLETIONS], _item(incomplete, type="dir")]
 
 
@@ -162,6 +189,29 @@ class ModelPattern(Name):
 MODEL = ModelPattern()
 
 
+class When(click.ParamType):  # pyright: ignore[reportMissingTypeArgument]  # generic from click 8.3 on
+    """The type of a time; the shell completes single words that mean one."""
+
+    name = "time"
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        from reread.base.times import SINGLE_WORDS
+
+        return [_item(word) for word in SINGLE_WORDS if word.startswith(incomplete.lower())]
+
+
+class TimeZone(click.ParamType):  # pyright: ignore[reportMissingTypeArgument]  # generic from click 8.3 on
+    """The type of the --tz option; the shell completes names of zones."""
+
+    name = "zone"
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        from zoneinfo import available_timezones
+
+        zones = ("local", *sorted(available_timezones()))
+        return [_item(name) for name in zones if name.lower().startswith(incomplete.lower())]
+
+
 class Dollars(click.ParamType):  # pyright: ignore[reportMissingTypeArgument]  # generic from click 8.3 on
     """The type of an amount of money."""
 
@@ -180,20 +230,35 @@ class Dollars(click.ParamType):  # pyright: ignore[reportMissingTypeArgument]  #
 DOLLARS = Dollars()
 
 
-class GroupNames(click.ParamType):  # pyright: ignore[reportMissingTypeArgument]  # generic from click 8.3 on
-    """The type of the --by option: groups with commas; the shell completes the last one."""
+class Words(click.ParamType):  # pyright: ignore[reportMissingTypeArgument]  # generic from click 8.3 on
+    """The type of words with commas between them; the shell completes the last one."""
+
+    name = "words"
+
+    def __init__(self, *known: str) -> None:
+        self._known = known
+
+    def known(self) -> Iterable[str]:
+        """Return the words to offer."""
+        return self._known
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        before, comma, last = incomplete.rpartition(",")
+        return [_item(f"{before}{comma}{name}") for name in self.known() if name.startswith(last)]
+
+
+class GroupNames(Words):
+    """The type of the --by option."""
 
     name = "groups"
 
     def __init__(self, module: str, *more: str) -> None:
         """Complete the groups that a module lists in `GROUPS`, and some more."""
+        super().__init__(*more)
         self._module = module
-        self._more = more
 
-    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        groups: tuple[str, ...] = (*importlib.import_module(self._module).GROUPS, *self._more)
-        before, comma, last = incomplete.rpartition(",")
-        return [_item(f"{before}{comma}{name}") for name in groups if name.startswith(last)]
+    def known(self) -> Iterable[str]:
+        return (*importlib.import_module(self._module).GROUPS, *self._known)
 
 
 USAGE_GROUPS = GroupNames("reread.accounting.group_by", "cache")
@@ -233,27 +298,25 @@ def owner_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add --person and --machine, for reports on sessions of several machines."""
     for name in ("machine", "person"):
         help = f"Include only sessions of this {name}, by name or pattern (ann-*). Repeatable."
-        command = click.option(f"--{name}", multiple=True, metavar="NAME", help=help)(command)
+        command = click.option(f"--{name}", multiple=True, metavar="NAME", type=Name(name), help=help)(command)
     return command
 
 
-def since_option(command: Callable[..., Any]) -> Callable[..., Any]:
+def since_option(command: Callable[..., Any], default: str | None = None) -> Callable[..., Any]:
+    help = "Ignore everything before this time: 7d, tuesday, last week, 2026-11, 2026-11-15."
     return click.option(
-        "--since",
-        metavar="WHEN",
-        help="Ignore everything before this time: 7d, tuesday, last week, 2026-11, 2026-11-15.",
+        "--since", metavar="WHEN", type=When(), default=default, show_default=default is not None, help=help
     )(command)
 
 
 def until_option(command: Callable[..., Any]) -> Callable[..., Any]:
-    return click.option(
-        "--until", metavar="WHEN", help="Ignore everything after this time; a day, week or month is included."
-    )(command)
+    help = "Ignore everything after this time; a day, week or month is included."
+    return click.option("--until", metavar="WHEN", type=When(), help=help)(command)
 
 
 def tz_option(command: Callable[..., Any]) -> Callable[..., Any]:
     help = "Time zone of days, weeks and months: local (default), UTC, +02:00, Europe/Berlin."
-    return click.option("--tz", metavar="ZONE", help=help)(command)
+    return click.option("--tz", metavar="ZONE", type=TimeZone(), help=help)(command)
 
 
 def full_option(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -303,10 +366,34 @@ def limit_option(command: Callable[..., Any]) -> Callable[..., Any]:
     return click.option("-n", "--limit", type=click.IntRange(1), metavar="N", help=help)(command)
 
 
+FORMATS_BY_SUFFIX = {
+    ".html": "html",
+    ".htm": "html",
+    ".json": "json",
+    ".jsonl": "jsonl",
+    ".md": "markdown",
+    ".markdown": "markdown",
+    ".txt": "markdown",
+}
+"""The default format by the suffix of the output."""
+
+
+class Format(click.Choice):  # pyright: ignore[reportMissingTypeArgument]  # generic from click 8.2 on
+    """The type of the --format option; `md` is short for `markdown`."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        value = "markdown" if value == "md" else value
+        return super().convert(value, param, ctx)  # pyright: ignore[reportUnknownVariableType]
+
+
 def format_option(*formats: str, default: str | None = None, help: str) -> Callable[..., Any]:
-    return click.option(
-        "-f", "--format", "form", type=click.Choice(formats), default=default, show_default=True, help=help
-    )
+    return click.option("-f", "--format", "form", type=Format(formats), default=default, show_default=True, help=help)
+
+
+def format_of(output: str, *formats: str) -> str | None:
+    """Return the format that the suffix of an output stands for, if it is one of these."""
+    found = FORMATS_BY_SUFFIX.get(Path(output).suffix.lower())
+    return found if found in formats else None
 
 
 def selection_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -430,9 +517,15 @@ def end_report(
         print_notice(notice)
 
 
+def unmatched_projects(roots: Sequence[Path], projects: Iterable[str]) -> list[str]:
+    """Return a sentence for each of some projects that has no session."""
+    from reread.catalog.headers import sessions
+
+    return list(unknown_projects(projects, {header.project for header in sessions(root=roots or None)}))
+
+
 def find_session(ctx: click.Context, name: str, root: tuple[Path, ...], project: tuple[str, ...]) -> str | Path:
     """Return the name of a session, or the path of the newest one of some projects."""
-    from reread.catalog.headers import sessions
     from reread.catalog.resolve import latest_session
 
     if project and name != LATEST:
@@ -443,8 +536,7 @@ def find_session(ctx: click.Context, name: str, root: tuple[Path, ...], project:
     try:
         return latest_session(project=project, root=roots or None)
     except NotFound:
-        known = {header.project for header in sessions(root=roots or None)}
-        exit_unmatched(ctx, unknown_projects(project, known), no_sessions_text(roots, ctx.info_name or "show"))
+        exit_unmatched(ctx, unmatched_projects(roots, project), no_sessions_text(roots, ctx.info_name or "show"))
 
 
 def open_session(ctx: click.Context, name: str, root: tuple[Path, ...], project: tuple[str, ...] = ()) -> Session:

@@ -15,6 +15,7 @@ from reread.cli._options import (
     owner_options,
     project_option,
     since_option,
+    unmatched_projects,
     until_option,
 )
 from reread.cli._output import print_json, print_lines, print_notice, progress, terminal_width
@@ -62,6 +63,7 @@ def advise(
     elif report.items:
         print_lines([line] for line in advice_lines(report, width=terminal_width()))
     filters = any(options.values()) if not report.sessions else None
-    end_report(ctx, roots, of_all=not sessions, filters=filters, notices=[], text="No session fits these options.")
+    notices = unmatched_projects(roots, options["project"]) if filters else []
+    end_report(ctx, roots, of_all=not sessions, filters=filters, notices=notices, text="No session fits these options.")
     if report.sessions and not report.items and not as_json:
         print_notice("No advice: nothing is loaded in vain, fails, is denied or expires often enough.")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from reread.cli._options import listing_options, merged_roots
+from reread.cli._options import FILE, listing_options, merged_roots
 from reread.cli._output import print_json, print_lines, print_notice, progress, terminal_width
 from reread.cli._unmatched import exit_unmatched
 
@@ -17,8 +17,10 @@ _LINES = re.compile(r"(.+):(\d{1,9}(?:-\d{0,9})?)", re.DOTALL | re.ASCII)
 
 
 @click.command()
-@click.argument("path", metavar="PATH[:LINES]")
-@click.option("--as", "recorded_as", metavar="PATH", help="The path of the file in sessions, or the end of it.")
+@click.argument("path", type=FILE, metavar="PATH[:LINES]")
+@click.option(
+    "--as", "recorded_as", type=FILE, metavar="PATH", help="The path of the file in sessions, or the end of it."
+)
 @listing_options
 @click.pass_context
 def blame(ctx: click.Context, path: str, recorded_as: str | None, as_json: bool, root: tuple[Path, ...]) -> None:

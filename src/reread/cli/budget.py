@@ -3,21 +3,38 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from reread.cli._exit_codes import NOTHING_FOUND
-from reread.cli._options import MODEL, PROJECT, json_option, merged_roots, root_options, tz_option
+from reread.cli._options import MODEL, PROJECT, json_option, merged_roots, offered, root_options, tz_option
 from reread.cli._output import echo_lines, print_json, print_notice
 from reread.errors import Misuse
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 NONE_SET = "No budgets are set. Set one with `reread budget set 20/day`."
 UNITS = ("day", "week", "month")
 
 
+class BudgetName(click.ParamType):  # pyright: ignore[reportMissingTypeArgument]  # generic from click 8.3 on
+    """The type of a budget: its period, and before it the amount if it is to be set."""
+
+    name = "budget"
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        amount, slash, period = incomplete.rpartition("/")
+        if ctx.params.get("action") == "set" and not slash:
+            amount, slash, period = incomplete, "/", ""
+        units = [unit for unit in UNITS if unit.startswith(period)]
+        return [offered(f"{amount}{slash}{unit}") for unit in units if slash != "/" or amount]
+
+
 @click.command()
 @click.argument("action", type=click.Choice(["show", "set", "remove"]), default="show", metavar="[set|remove]")
-@click.argument("what", required=False, metavar="[AMOUNT/PERIOD|PERIOD]")
+@click.argument("what", required=False, type=BudgetName(), metavar="[AMOUNT/PERIOD|PERIOD]")
 @click.option("--project", type=PROJECT, metavar="DIR|NAME", help="Only for what this project costs.")
 @click.option("--model", type=MODEL, metavar="MODEL", help="Only for what this model or family costs.")
 @click.option("--team", metavar="NAME", help="For what this team costs, by the figures in its bucket.")

@@ -12,7 +12,7 @@ import click
 
 from reread.base.format import size_text
 from reread.base.text import plural
-from reread.cli._options import SAMPLES, SESSION, json_option, merged_roots, refuse_with, root_options
+from reread.cli._options import SAMPLES, SessionName, json_option, merged_roots, offered, refuse_with, root_options
 from reread.cli._output import print_json, print_notice
 from reread.cli._unmatched import exit_unmatched, unknown_projects
 from reread.cli.ls import filter_options, matching
@@ -20,12 +20,25 @@ from reread.disk.moved_files import SESSION_UUID
 from reread.errors import Misuse, RereadError
 
 if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
     from reread.catalog.header import Header
     from reread.handover.deletion import Deletion
 
 
+class DeletedOrNot(SessionName):
+    """The type of a session to delete; the shell completes what is in the trash if it is to be restored."""
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        if not ctx.params.get("undo"):
+            return super().shell_complete(ctx, param, incomplete)
+        from reread.handover.trash import trash
+
+        return [offered(one.session, one.title) for one in trash() if one.session.startswith(incomplete)]
+
+
 @click.command()
-@click.argument("names", nargs=-1, type=SESSION, metavar="[SESSION]...")
+@click.argument("names", nargs=-1, type=DeletedOrNot(), metavar="[SESSION]...")
 @filter_options
 @click.option("--kept", is_flag=True, help="Also delete what archives and captured conversations have of them.")
 @click.option("--now", is_flag=True, help="Delete them for good, not into the trash; also what is in the trash.")
@@ -88,8 +101,8 @@ def delete(
     remove = partial(deletion.delete, *chosen, kept=kept, now=now, skip_kept=not names, root=roots or None)
     if dry_run:
         return _say(remove(dry_run=True, on_error=_tell), "", as_json=as_json)
-    if not yes:
-        _ask(remove(dry_run=True), now=now)
+    if not (yes or _asks(remove(dry_run=True), now=now)):
+        exit_unmatched(ctx, [], "Nothing was deleted.")
     done = remove(on_error=_tell)
     return _say(done, "Deleted for good:" if now else "Deleted", as_json=as_json)
 
@@ -110,13 +123,12 @@ def _refuse_divided(known: Sequence[Header], chosen: set[str]) -> None:
             )
 
 
-def _ask(found: Sequence[Deletion], *, now: bool) -> None:
+def _asks(found: Sequence[Deletion], *, now: bool) -> bool:
     """Ask whether to delete; raise Misuse if nobody can answer."""
     _list(found)
     if not sys.stdin.isatty():
         raise Misuse("Nothing was deleted; look at what would be, then use --yes.")
-    if not click.confirm("Delete for good?" if now else "Delete?", err=True):
-        raise click.Abort
+    return click.confirm("Delete for good?" if now else "Delete?", err=True)
 
 
 def _list(found: Sequence[Deletion]) -> None:

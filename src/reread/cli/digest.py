@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,13 +13,16 @@ from click.core import ParameterSource
 from reread.cli._exit_codes import NOTHING_FOUND
 from reread.cli._notices import shell_words
 from reread.cli._options import (
+    format_of,
     format_option,
     json_option,
     merged_roots,
     project_option,
     refuse_with,
     root_options,
+    since_option,
     tz_option,
+    unmatched_projects,
     until_option,
 )
 from reread.cli._output import print_json, print_notice, progress
@@ -26,21 +30,17 @@ from reread.cli._paths import STDOUT, output_option
 from reread.cli._team import team_of, team_option
 from reread.errors import Misuse
 
+FORMATS = ("markdown", "html", "json")
+
 
 @click.command()
-@click.option(
-    "--since",
-    default="yesterday",
-    show_default=True,
-    metavar="WHEN",
-    help="Report what was done from this time on.",
-)
+@partial(since_option, default="yesterday")
 @team_option("Report on the last whole week of")
 @click.option("--exec", "command", metavar="CMD", help="Run a command with the digest as its input, such as a webhook.")
 @until_option
 @tz_option
 @project_option
-@format_option("md", "html", "json", default="md", help="Print in this format.")
+@format_option(*FORMATS, help="Write this format (default: by the suffix of the output; markdown).")
 @output_option()
 @click.option("--redact", is_flag=True, help="Replace secrets and personal details, as `reread share` does.")
 @json_option
@@ -54,7 +54,7 @@ def digest(
     until: str | None,
     tz: str | None,
     project: tuple[str, ...],
-    form: str,
+    form: str | None,
     output: str,
     redact: bool,
     as_json: bool,
@@ -73,16 +73,16 @@ def digest(
     reread digest
     reread digest --since today --project .
     reread digest --since yesterday --until yesterday
-    reread digest --since "last week" -f html -o week.html
+    reread digest --since "last week" -o week.html
     reread digest --redact -f json
     reread digest --team s3://team/figures
     reread digest --team s3://team/figures -f json --exec 'curl -sS --json @- "$WEBHOOK"'
     """
-    if as_json and form == "html":
-        raise Misuse("Cannot print both JSON and HTML; use --json or -f html.")
+    if as_json and form not in (None, "json"):
+        raise Misuse(f"Cannot use --json with -f {form}: both are formats.")
+    form = "json" if as_json else form or format_of(output, *FORMATS) or "markdown"
     if command is not None:
         refuse_with(ctx, "--exec", ("--output",), "the command gets the digest")
-    form = "json" if as_json else form
     if bucket is not None:
         refuse_with(ctx, "--team", ("--until", "--project", "--redact", "--root", "--demo"), "it is a week of all")
         made, found, unread = _of_team(ctx, bucket, since, tz, form)
@@ -100,6 +100,8 @@ def digest(
             )
     for reason in unread:
         print_notice(f"{reason} Not included.")
+    for notice in unmatched_projects(merged_roots(ctx, root), project) if project and not found else ():
+        print_notice(notice)
     from reread.base import jsontext
 
     data = made.encode("utf-8", "replace") if isinstance(made, str) else jsontext.dumps(made)
@@ -123,7 +125,7 @@ def _of_sessions(form: str, **options: Any) -> tuple[Any, bool, Sequence[str]]:
     from reread.reports.digest_report import digest_value
 
     made = report_on(**options)
-    show = {"json": digest_value, "html": digest_html, "md": digest_markdown}[form]
+    show = {"json": digest_value, "html": digest_html, "markdown": digest_markdown}[form]
     return show(made), bool(made.projects), made.unread
 
 
@@ -133,7 +135,7 @@ def _of_team(ctx: click.Context, bucket: str, since: str, tz: str | None, form: 
     from reread.render.team_table import team_digest_markdown, team_digest_value
 
     if form == "html":
-        raise Misuse("Cannot write the digest of a team as HTML; use md or json.")
+        raise Misuse("Cannot write the digest of a team as HTML; use markdown or json.")
     opened = team_of(ctx, bucket, ())
     week = None
     if ctx.get_parameter_source("since") == ParameterSource.COMMANDLINE:

@@ -12,6 +12,7 @@ import click
 
 from reread.cli._exit_codes import NOTHING_FOUND
 from reread.cli._options import (
+    FORMATS_BY_SUFFIX,
     LATEST,
     SESSION,
     format_option,
@@ -39,17 +40,6 @@ if TYPE_CHECKING:
     from reread.reader.redacted_export import Redaction
     from reread.render.selection import Selection
     from reread.session.session import Session
-
-FORMATS_BY_SUFFIX = {
-    ".html": "html",
-    ".htm": "html",
-    ".json": "json",
-    ".jsonl": "jsonl",
-    ".md": "markdown",
-    ".markdown": "markdown",
-    ".txt": "markdown",
-}
-"""The default format by the suffix of the output."""
 
 
 @click.command()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from reread.cli._options import SESSION, json_option, merged_roots, refuse_with, root_options
+from reread.cli._options import FILE, SESSION, json_option, merged_roots, refuse_with, root_options
 from reread.cli._output import print_json, print_notice, write_bytes
 from reread.cli._paths import STDOUT, output_option
 from reread.errors import NotFound, Unwritable
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("path")
+@click.argument("path", type=FILE)
 @click.option(
     "--at",
     default="latest",

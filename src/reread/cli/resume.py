@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from reread.base.format import size_text
+from reread.cli._exit_codes import NOTHING_FOUND
 from reread.cli._options import (
     SAMPLES,
+    TurnNumber,
     check_pretty_options,
     find_session,
     json_option,
@@ -36,11 +38,13 @@ CAPTURE_OPTIONS = ("--title", "--pretty", "--text", "--full", "--fsync", "--pty"
 @click.command()
 @resumable_argument
 @click.argument("prompt", nargs=-1, type=click.UNPROCESSED)
-@click.option("--at", type=click.IntRange(min=1), metavar="TURN", help="Make a new session that ends after this turn.")
+@click.option("--at", type=TurnNumber(min=1), metavar="TURN", help="Make a new session that ends after this turn.")
 @click.option("--branch", type=click.IntRange(min=0), metavar="N", help="The turn is one of this branch.")
 @click.option("--in", "into", type=PathName(path_type=Path), metavar="DIR", help="Continue it in this folder.")
 @click.option("--generation", type=click.IntRange(min=1), metavar="N", help="Take an earlier state of a kept session.")
-@click.option("--print", "only_print", is_flag=True, help="Print what would be written and run, and do neither.")
+@click.option(
+    "--print", "--dry-run", "only_print", is_flag=True, help="Print what would be written and run, and do neither."
+)
 @click.option("--no-start", is_flag=True, help="Put the session where Claude Code looks for it, and print the command.")
 @json_option
 @click.option("--no-capture", is_flag=True, help="Run Claude Code without recording what it prints.")
@@ -117,8 +121,9 @@ def resume(
     if found.cwd is None or not os.path.isdir(found.cwd):
         where = f"No such folder: {found.cwd}, where the session ran" if found.cwd else "The session names no folder"
         raise Misuse(f"{where}; name another with --in, or run `reread resume --print` for the command.")
-    if not found.trusted and not yes:
-        _ask(found)
+    if not (found.trusted or yes or _asks(found)):
+        print_notice("Nothing was run.")
+        ctx.exit(NOTHING_FOUND)
     if no_capture:
         ctx.exit(_run(found.command, found.cwd))
     store = chosen_store(ctx, root) if not found.files else _own_store()
@@ -150,7 +155,7 @@ def _say_what_was_written(found: Continuation) -> None:
             print_notice(f"the session ran in {found.ran_in}; use --in to continue it there")
 
 
-def _ask(found: Continuation) -> None:
+def _asks(found: Continuation) -> bool:
     """Ask whether to run a command in a folder that a file from elsewhere names; raise Misuse if nobody can answer."""
     from reread.base.shell_words import quote_command
     from reread.render.sanitize import safe
@@ -159,8 +164,7 @@ def _ask(found: Continuation) -> None:
     click.echo(safe(f"{said}\n  {quote_command(found.command, found.cwd)}"), err=True)
     if not sys.stdin.isatty():
         raise Misuse("Nothing was run; check the folder, then use --yes.")
-    if not click.confirm("Run it?", err=True):
-        raise click.Abort
+    return click.confirm("Run it?", err=True)
 
 
 def _own_store() -> Store:

@@ -3,28 +3,41 @@
 from __future__ import annotations
 
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from reread.cli._exit_codes import NOTHING_FOUND
-from reread.cli._options import Name, format_option, listing_options, merged_roots
+from reread.cli._options import Name, format_of, format_option, listing_options, merged_roots, offered
 from reread.cli._output import print_json, print_lines, print_notice, progress
 from reread.cli._paths import STDOUT, PathName, output_option
 from reread.cli._redaction import ask_about, review_of, settle, text_decision_options
-from reread.errors import Misuse
+from reread.errors import Misuse, RereadError
 
 if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
     from reread.attribution.review_values import Review
 
-FORMATS_BY_SUFFIX = {".md": "md", ".markdown": "md", ".html": "html", ".htm": "html", ".json": "json"}
+
+FORMATS = ("markdown", "html", "json")
 
 
 class Revision(Name):
     """The type of a range of commits or a branch."""
 
     name = "range"
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        from reread.git.repository import Repository
+
+        before, dots, last = incomplete.rpartition("..")
+        with suppress(RereadError, OSError):
+            branches = Repository(ctx.params.get("repo") or Path()).branches()
+            return [offered(f"{before}{dots}{name}") for name in ("HEAD", *branches) if name.startswith(last)]
+        return []
 
 
 @click.command()
@@ -38,7 +51,7 @@ class Revision(Name):
 @click.option(
     "--repo", type=PathName(path_type=Path), metavar="DIR", help="The repository (default: the one of this folder)."
 )
-@format_option("md", "html", "json", help="Write this format (default: by the suffix of the output; a listing).")
+@format_option(*FORMATS, help="Write this format (default: by the suffix of the output; a listing).")
 @output_option()
 @click.option("--no-redact", is_flag=True, help="Leave secrets and personal details as they are.")
 @text_decision_options
@@ -71,7 +84,7 @@ def review(
 
     \b
     reread review main..HEAD
-    reread review feature/login -f md -o review.md
+    reread review feature/login -o review.md
     reread review --pr 42 -o review.html
     reread review HEAD~3..HEAD --json
     reread review HEAD~3..HEAD --no-redact
@@ -85,7 +98,7 @@ def review(
 
     if schema:
         return print_json(msgspec.json.schema(Review))
-    form = "json" if as_json else form or FORMATS_BY_SUFFIX.get(Path(output).suffix.lower() if output != STDOUT else "")
+    form = "json" if as_json else form or format_of(output, *FORMATS)
     if form is None and output != STDOUT:
         raise Misuse(f"Cannot tell the format from {output!r}; name one with -f.")
     with progress("reading", None) as step:

@@ -12,7 +12,9 @@ from reread.cli._options import (
     FILE,
     MODEL,
     SAMPLES,
+    SESSION,
     TOOL,
+    Words,
     have_no_sessions,
     listing_options,
     merged_roots,
@@ -37,7 +39,13 @@ KIND_WORDS = ("prompts", "text", "thinking", "inputs", "results", "notices", "ti
 
 @click.command()
 @click.argument("query", nargs=-1, required=True)
-@click.option("--in", "kinds", metavar="KIND,...", help=f"Search only these kinds: {', '.join(KIND_WORDS)}.")
+@click.option(
+    "--in",
+    "kinds",
+    type=Words(*KIND_WORDS),
+    metavar="KIND,...",
+    help=f"Search only these kinds: {', '.join(KIND_WORDS)}.",
+)
 @click.option(
     "--tool", "tools", type=TOOL, multiple=True, metavar="NAME", help="Search only calls of this tool. Repeatable."
 )
@@ -65,6 +73,7 @@ KIND_WORDS = ("prompts", "text", "thinking", "inputs", "results", "notices", "ti
 @click.option(
     "--without",
     multiple=True,
+    type=SESSION,
     metavar="SESSION",
     help="Leave out this session, by its id or the beginning of it. Repeatable.",
 )

@@ -10,6 +10,7 @@ import click
 
 from reread.cli._exit_codes import NOTHING_FOUND
 from reread.cli._options import (
+    FORMATS_BY_SUFFIX,
     LATEST,
     SELECTION_OPTIONS,
     format_option,
@@ -31,7 +32,6 @@ from reread.cli._redaction import (
     summary_of,
 )
 from reread.cli._unmatched import lacks_calls
-from reread.cli.export import FORMATS_BY_SUFFIX
 from reread.errors import Misuse, Unreadable, Unwritable
 
 UNDECIDED = 3

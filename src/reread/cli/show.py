@@ -13,10 +13,9 @@ from reread.cli._exit_codes import NOTHING_FOUND
 from reread.cli._options import (
     SELECTION_OPTIONS,
     format_option,
+    listing_options,
     open_session,
-    pager_option,
     refuse_with,
-    root_options,
     selection_from,
     selection_options,
     session_argument,
@@ -34,9 +33,8 @@ if TYPE_CHECKING:
 @selection_options
 @click.option("--request", metavar="N|latest", help="Print an API request as it was sent; AGENT:N for one of an agent.")
 @click.option("--raw", is_flag=True, help="Print the bytes of the file unchanged.")
-@click.option("--schema", is_flag=True, help="Print the JSON Schema of --format json and exit.")
-@pager_option
-@root_options
+@click.option("--schema", is_flag=True, help="Print the JSON Schema of --json and exit.")
+@listing_options
 @click.pass_context
 def show(
     ctx: click.Context,
@@ -46,6 +44,7 @@ def show(
     request: str | None,
     raw: bool,
     schema: bool,
+    as_json: bool,
     root: tuple[Path, ...],
     **options: Any,
 ) -> None:
@@ -59,10 +58,12 @@ def show(
     reread show latest --tool edit --file src/app.py
     reread show latest --format markdown > session.md
     reread show latest --request 4 --full
-    reread show latest --format json | jq '.turns[].prompt.text'
+    reread show latest --json | jq '.turns[].prompt.text'
     """
+    refuse_with(ctx, "--json", ("--format",), "both are formats")
+    form = "json" if as_json else form
     if schema:
-        refuse_with(ctx, "--schema", ("--raw", "--format", *SELECTION_OPTIONS), "it reads no session")
+        refuse_with(ctx, "--schema", ("--raw", "--format", "--json", *SELECTION_OPTIONS), "it reads no session")
         from reread.render.json_values import session_schema
         from reread.render.request_values import request_schema
 
@@ -73,7 +74,7 @@ def show(
         refuse_with(ctx, "--request", ("--raw", *others), "it prints one request")
         _show_request(ctx, open_session(ctx, name, root, project), request, form, full=options["full"])
         return
-    refuse_with(ctx, "--raw", ("--format", *SELECTION_OPTIONS), "it prints the whole file as it is")
+    refuse_with(ctx, "--raw", ("--format", "--json", *SELECTION_OPTIONS), "it prints the whole file as it is")
     selection = selection_from(ctx, options)
     session = open_session(ctx, name, root, project)
     is_empty = lacks_calls(session, selection)
@@ -115,7 +116,7 @@ def _show_request(ctx: click.Context, session: Session, name: str, form: str, *,
     if form == "json":
         print_json(request_value(found))
     elif form == "markdown":
-        raise Misuse("Cannot print a request as Markdown; use -f json.")
+        raise Misuse("Cannot print a request as Markdown; use --json.")
     else:
         print_lines(request_lines(found, len(found.conversation.requests), full=full))
 

@@ -6,6 +6,7 @@ import click
 
 from reread.cli._exit_codes import NOTHING_FOUND
 from reread.cli._options import refuse_without
+from reread.errors import Misuse
 
 
 @click.command()
@@ -23,7 +24,7 @@ def statusline(ctx: click.Context, template: str | None, install: bool, yes: boo
     warm, and the rate limits. Fields for --format: {cost} {today} {left} {context} {cache} {limits} {model} {project}.
 
     What today costs is counted in the background, at most once a minute. On anything but such JSON, and after
-    0.8 seconds, it prints an empty line. It always exits with 0, except with --install if you say no.
+    0.8 seconds, it prints an empty line. Without --install, it always exits with 0.
 
     \b
     reread statusline --install
@@ -53,8 +54,7 @@ def _install(ctx: click.Context, template: str | None, yes: bool) -> None:
     try:
         agreed = yes or click.confirm("Add it?" if before is None else "Replace it?", err=True)
     except click.Abort:  # nobody is there to answer
-        click.echo("Nothing was changed; add it with --yes.")
-        return
+        raise Misuse("Nothing was changed; add it with --yes.") from None
     if not agreed:
         ctx.exit(NOTHING_FOUND)
     set_status_line(path, setting)

@@ -130,6 +130,11 @@ class Repository:
             return None
         return full.removeprefix("refs/heads/") if full.startswith("refs/heads/") else None
 
+    def branches(self) -> list[str]:
+        """Return the short names of all branches, also of those that were fetched."""
+        names = git_output(self.git, "for-each-ref", "--format=%(refname:short)", "refs/heads", "refs/remotes")
+        return names.decode("utf-8", "replace").split()
+
     def fork_point(self, head: str) -> str:
         """Return the commit at which a branch left the default branch."""
         for base in DEFAULT_BRANCHES:
