@@ -144,7 +144,7 @@ def test_everything_comes_back_with_its_times_modes_and_lines(machine: Machine, 
     assert state(machine.config) == before
     (done,) = reread.delete("5e55", kept=kept)
     assert (planned.files, planned.lines, planned.kept) == (done.files, done.lines, not kept)
-    assert [one.session for one in reread.trash()] == [ID]
+    assert [(one.session, one.size) for one in reread.trash()] == [(ID, done.size)] and planned.size == done.size
     assert saying(machine.config) == [] and bool(saying(machine.folder / "reread" / "trash"))
     (back,) = reread.undo_delete()
     assert back.session == ID and state(machine.config) == before and reread.trash() == []

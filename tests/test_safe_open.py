@@ -114,6 +114,8 @@ def test_settings_that_are_pipes_are_as_good_as_none(folder: Path) -> None:
     assert read_config(folder / "store") == {}
     with pytest.raises(NotRegular):
         add_workspace(folder / "store", "new")
+    with pytest.raises(NotRegular, match="not a regular file; move it away"):
+        read_settings(folder / "store" / "config.json")
     assert layout.agent_meta(folder / "claude" / "projects" / "-p" / SESSION / "subagents" / "agent-b.jsonl") == {}
 
 

@@ -62,7 +62,13 @@ _SESSION = Column("session", STRING, "The id of the session that the file belong
 _LINE = Column("line", INTEGER, "The line of the transcript, from 1.")
 _UUID = Column("uuid", STRING, "The uuid of the record on that line.")
 _AGENT = Column("agent", STRING, "The id of the agent whose thread it is; null in the main thread.")
-_AGENT_TYPE = Column("agent_type", STRING, "The type of that agent, such as `Explore`; null if nothing says.")
+_AGENT_TYPE = Column(
+    "agent_type",
+    STRING,
+    "The type of that agent, such as `Explore`; null if neither the file nor its metadata says. "
+    "`usage` also has it from the call that started the agent.",
+)
+_CALLED_AGENT_TYPE = Column("agent_type", STRING, "The type of that agent, such as `Explore`; null if nothing says.")
 _TURN = Column("turn", INTEGER, "The turn of its thread, from 1; null on an abandoned branch.")
 _BRANCH = Column("branch", INTEGER, "The branch of its thread, from 0.")
 _DROPPED = Column("dropped", BOOLEAN, "True if only an earlier state of the file has it: `line` is that in this state.")
@@ -185,7 +191,7 @@ USAGE = _table(
     Column("project", STRING, "The folder it worked in."),
     Column("git_branch", STRING, "The git branch."),
     _AGENT,
-    _AGENT_TYPE,
+    _CALLED_AGENT_TYPE,
     Column("message_id", STRING, "The API's id of the message: `id` of `messages`."),
     Column("request_id", STRING, "The API's id of the request, if a row states one."),
     Column("time", TIME, "When it was written."),

@@ -111,7 +111,9 @@ class _Found(NamedTuple):
         files = [*self.files, *map(Path, self.indexes), *(self.kept if kept else ())]
         lines = [DeletedLine(found.path, line.number, len(line.raw)) for found, own in self.lines for line in own]
         objects = self.objects if kept else []
-        size = sum(os.lstat(file).st_size for file in files) + sum(one.size for one in (*lines, *objects))
+        size = sum(os.lstat(file).st_size for file in files if not file.is_symlink()) + sum(
+            one.size for one in (*lines, *objects)
+        )
         names = (*map(str, files), *(typed_path(Path(one.path)) for one in objects))
         left = bool(self.kept or self.objects) and not kept
         names += _trashed(self.key) if now else ()

@@ -92,8 +92,8 @@ class TrashEntry(msgspec.Struct):
 
     @property
     def size(self) -> int:
-        """Bytes of its files."""
-        return sum(file.size for file in self.files)
+        """Bytes of its files and lines."""
+        return sum(file.size for file in self.files) + sum(size for one in self.lines for _, _, size in one.places)
 
     def is_archived(self, file: TrashedFile) -> bool:
         """True if a file lies in one of the archives."""

@@ -121,8 +121,11 @@ def _read_bounded(file: OpenFile, largest: int, path: str | Path) -> bytes:
 
 def read_settings(path: str | Path, largest: int = LARGEST_SETTINGS) -> bytes:
     """Return the content of a small file; raise OSError if it is larger."""
-    with open_regular(path) as file:
-        return _read_bounded(file, largest, path)
+    try:
+        with open_regular(path) as file:
+            return _read_bounded(file, largest, path)
+    except NotRegular as error:  # nobody can pass settings as standard input
+        raise NotRegular(error.errno, "it is not a regular file; move it away", str(path)) from None
 
 
 def make_own_folder(folder: Path) -> None:
