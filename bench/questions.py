@@ -21,7 +21,7 @@ import regress
 import search
 from measure import Row
 
-from reread.cli._options import SAMPLES
+from reread.base.paths import SAMPLES
 
 DATA = measure.data()
 TITLES = ("ai-title", "custom-title", "summary")

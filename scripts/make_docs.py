@@ -40,9 +40,9 @@ programs that run it.
 | `--since`, `--until` | only what happened then: `7d`, `yesterday`, `tuesday`, `2026-11-09`, `2026-11-09T14:30` |
 | `--tool`, `--file`, `--errors` | only sessions or calls with this tool, this file, an error |
 | `--by` | group by one or several of the words in the verb's help, joined by commas |
-| `-n` | at most so many rows |
+| `-n` | at most so many rows; in `tail`, the last so many turns |
 | `--json` | one JSON document on standard output, even if nothing is found; notices go to standard error |
-| `-o` | write to this file, whole or not at all |
+| `-o` | write to this file or folder; a file is written whole or not at all |
 | `--dry-run`, `-y` | only say what would be done; do not ask |"""
 DOCS = Path(__file__).parent.parent / "docs"
 

@@ -9,8 +9,8 @@ from click.testing import CliRunner
 from effort import one_in
 
 import reread
+from reread.base.paths import SAMPLES
 from reread.cli import reread as command
-from reread.cli._options import SAMPLES
 from reread.errors import Misuse, NotFound
 from reread.recording.adoption import adopt
 from reread.recording.resume_command import resumption

@@ -10,7 +10,7 @@ from command import run
 from making import jsonl, reply, text, thinking, use, user
 
 import reread
-from reread.cli._options import SAMPLES
+from reread.base.paths import SAMPLES
 from reread.reader.session_view import SessionView
 from reread.render.json import session_json
 from reread.render.markdown import session_markdown

@@ -8,8 +8,8 @@ from command import run
 from effort import one_in
 
 import reread
+from reread.base.paths import SAMPLES
 from reread.cli import ALIASES, SYNONYMS, VERBS
-from reread.cli._options import SAMPLES
 from reread.model.conversation import Call
 from reread.render.selection import Selection, matches_tool, selected_turns
 

@@ -19,9 +19,10 @@ from effort import one_in
 from limits import child_process
 
 import reread
+from reread.base.paths import SAMPLES
 from reread.cli import VERBS
 from reread.cli import reread as group
-from reread.cli._options import MAX_COMPLETIONS, SAMPLES
+from reread.cli._option_types import MAX_COMPLETIONS
 from reread.cli._output import ITEMS_PER_WRITE, print_json
 from reread.server.library import SessionLibrary
 from reread.server.library_usage import library_usage
@@ -120,7 +121,6 @@ OWN_HELP = {
     ("--limit", "ls"),
     ("--sort", "usage"),
     *((option, "search") for option in ("--tool", "--errors", "--file", "--model", "--limit")),
-    ("--schema", "show"),
     ("--tool", "stats"),
     ("--file", "ls"),
     ("--file", "files"),
@@ -138,9 +138,10 @@ OWN_HELP = {
     *((option, "budget") for option in ("--project", "--model")),
     *((option, "delete") for option in ("--tool", "--errors", "--file", "--dry-run", "--undo")),
     *((option, "resume") for option in ("--in", "--branch", "--at", "--generation")),
-    *((option, "context") for option in ("--request", "--schema", "--agent")),
-    *((option, "digest") for option in ("--since", "--output")),
-    *((option, "review") for option in ("--format", "--output", "--pr", "--schema")),
+    *((option, "context") for option in ("--request", "--agent")),
+    ("--schema", "check"),
+    *((option, "digest") for option in ("--format", "--output")),
+    *((option, "review") for option in ("--format", "--output", "--pr")),
     *((option, "statusline") for option in ("--format", "--install")),
 }
 """Options whose help differs from that of other verbs: captures write to --root, export has a default format, `ls` and
@@ -154,7 +155,8 @@ OWN_TYPES = {
     *((option, "delete") for option in ("--file", "--undo")),
     *((option, "resume") for option in ("--in", "--branch", "--at")),
     *((option, "context") for option in ("--request", "--agent")),
-    ("--output", "digest"),
+    ("--schema", "check"),
+    *((option, "digest") for option in ("--format", "--output")),
     ("--output", "review"),
     ("--format", "statusline"),
 }

@@ -17,7 +17,7 @@ import pytest
 from making import answer, jsonl, reply, result, system, thinking, told, use, user
 
 import reread
-from reread.cli._options import SAMPLES
+from reread.base.paths import SAMPLES
 from reread.dataset.arrow import BATCH_BYTES, arrow_schema, batches
 from reread.dataset.freshness import transcript_states
 from reread.dataset.rows import month_of

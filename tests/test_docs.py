@@ -19,10 +19,10 @@ from effort import one_in
 from limits import run_apart
 
 import reread
+from reread.base.paths import SAMPLES
 from reread.catalog import annotations
 from reread.cli import VERBS
 from reread.cli import reread as group
-from reread.cli._options import SAMPLES
 from reread.dataset import schema
 from reread.git import notes
 from reread.handover import trash

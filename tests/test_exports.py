@@ -11,7 +11,7 @@ from making import answer, jsonl, read, reply, result, system, thinking, told, u
 from poison import poisoned
 
 import reread
-from reread.cli._options import SAMPLES
+from reread.base.paths import SAMPLES
 from reread.errors import Misuse
 
 REAL = Path(__file__).parent / "real"

@@ -7,7 +7,7 @@ import pytest
 
 import reread
 from reread.base.gc_pause import gc_paused
-from reread.cli._options import SAMPLES
+from reread.base.paths import SAMPLES
 
 
 def test_collection_is_off_inside_and_on_again_after_an_error() -> None:

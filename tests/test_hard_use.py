@@ -18,9 +18,9 @@ from making import jsonl, reply, text, user
 
 import reread
 from reread.accounting.collect import Inputs
+from reread.base.paths import SAMPLES
 from reread.catalog.store import Store
 from reread.catalog.stored_conversation import StoredConversation
-from reread.cli._options import SAMPLES
 from reread.disk import layout
 from reread.errors import Misuse
 from reread.recording.resume_command import resumption

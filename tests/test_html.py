@@ -23,7 +23,7 @@ from test_real_client import TRANSCRIPTS, name
 
 import reread
 from reread.base import jsontext
-from reread.cli._options import SAMPLES
+from reread.base.paths import SAMPLES
 from reread.errors import Unwritable
 from reread.model.parts import TEXT, TOOLS
 from reread.reader import html_export, library_schema, page_assets, schema

@@ -16,7 +16,7 @@ from effort import one_in
 
 import reread
 from reread.base.joined_text import without_escapes
-from reread.cli._options import SAMPLES
+from reread.base.paths import SAMPLES
 from reread.disk import layout
 from reread.disk.file_set import find_files
 from reread.disk.layout import session_file

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 from command import run
 
+from reread.base.paths import SAMPLES
 from reread.base.times import parse_time
 from reread.catalog.header import Header
 from reread.catalog.headers import read_header
 from reread.catalog.store import Store
-from reread.cli._options import SAMPLES
 from reread.render.listings import header_lines, short_ids
 
 

@@ -25,8 +25,8 @@ from mcp_types.version import LATEST_HANDSHAKE_VERSION, LATEST_MODERN_VERSION
 from poison import POISON
 
 import reread
+from reread.base.paths import SAMPLES
 from reread.cli import reread as main
-from reread.cli._options import SAMPLES
 from reread.errors import Misuse, NotFound
 from reread.index.search_process import SearchProcesses
 from reread.mcp_server import answers

@@ -5,8 +5,8 @@ from pathlib import Path
 import click
 import pytest
 
+from reread.base.paths import SAMPLES
 from reread.cli import VERBS, reread
-from reread.cli._options import SAMPLES
 from reread.cli._paths import PathName
 from reread.errors import Misuse, Unwritable
 

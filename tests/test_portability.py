@@ -15,8 +15,7 @@ from batches import each
 from test_real_client import TRANSCRIPTS, name
 
 import reread
-from reread.base.paths import program_name
-from reread.cli._options import SAMPLES
+from reread.base.paths import SAMPLES, program_name
 from reread.disk import layout
 
 HARBOR = next(SAMPLES.glob("projects/*/d2a94e17*.jsonl"))

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 import reread
 from reread.base import jsontext
 from reread.base.claude_argv import Invocation, find_invocation
+from reread.base.paths import SAMPLES
 from reread.catalog.stored_line import ERR, IN, OUT
-from reread.cli._options import SAMPLES
 from reread.fake_claude.control_protocol import difference, reply_to
 from reread.fake_claude.script import RecordedTurn, Recording, frame_of, prompt_text, recorded_turns
 from reread.fake_claude.script_sources import read_recordings

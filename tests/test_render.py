@@ -18,7 +18,7 @@ from limits import within
 from making import jsonl, printed, reply, use, user
 
 import reread
-from reread.cli._options import SAMPLES
+from reread.base.paths import SAMPLES
 from reread.reader.export_formats import FORMATS, export
 from reread.render import terminal_images
 from reread.render.format import more_fields

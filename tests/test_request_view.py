@@ -7,7 +7,7 @@ from prompt_cache import Client
 from requested import RequestedSession, conversation, in_blocks
 
 import reread
-from reread.cli._options import SAMPLES
+from reread.base.paths import SAMPLES
 from reread.errors import NotFound
 from reread.reader.file_view import file_blame, file_diff, list_changed_files
 from reread.reader.request_view import list_requests, request_body, request_context

@@ -14,9 +14,9 @@ from command import REREAD
 from effort import one_in
 from limits import child_process
 
+from reread.base.paths import SAMPLES
 from reread.base.shell_words import quote_command
 from reread.catalog.store import Store
-from reread.cli._options import SAMPLES
 from reread.recording.resume_command import resumption
 
 pytestmark = [pytest.mark.skipif(os.name != "posix", reason="a script stands for claude"), one_in(4)]

@@ -13,7 +13,7 @@ from effort import one_in
 from making import answer, event, jsonl, printed, reply, result, system, told, use, user
 
 import reread
-from reread.cli._options import SAMPLES
+from reread.base.paths import SAMPLES
 from reread.disk.sources import FileSource
 from reread.session import loader as loading
 from reread.session import saved_fold

@@ -15,8 +15,8 @@ from limits import PATIENCE
 from making import answer, jsonl, reply, result, told, use, user
 from test_server import running
 
+from reread.base.paths import SAMPLES
 from reread.cli import reread
-from reread.cli._options import SAMPLES
 from reread.errors import Misuse
 from reread.index.hits import JSON_FIELDS
 from reread.server import library_search

@@ -15,7 +15,7 @@ import pytest
 from effort import one_in
 
 from reread.base.joined_text import without_escapes
-from reread.cli._options import SAMPLES
+from reread.base.paths import SAMPLES
 from reread.disk import layout
 from reread.disk.file_set import find_files
 from reread.index.documents import is_own_call

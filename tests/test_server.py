@@ -29,8 +29,8 @@ from limits import PATIENCE, child_process, wait_until
 from making import image, jsonl, printed, reply, result, text, told, use, user
 
 import reread
+from reread.base.paths import SAMPLES
 from reread.catalog.store import Store
-from reread.cli._options import SAMPLES
 from reread.disk.cache import FileState
 from reread.reader.row_counts import count_session
 from reread.reader.session_view import SessionView

@@ -17,7 +17,7 @@ from making import jsonl, reply, use, user
 
 import reread
 from reread.base import jsontext
-from reread.cli._options import SAMPLES
+from reread.base.paths import SAMPLES
 from reread.render.json import change_value, session_json
 from reread.render.json_values import STRUCTS, session_schema
 from reread.render.selection import Selection

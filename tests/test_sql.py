@@ -24,7 +24,7 @@ from limits import PATIENCE
 from making import jsonl, reply, use, user
 
 import reread
-from reread.cli._options import SAMPLES
+from reread.base.paths import SAMPLES
 from reread.cli._sql_prompt import completions
 from reread.dataset.local_tables import own_tables
 from reread.dataset.manifest import newest_manifest

@@ -17,7 +17,7 @@ from making import answer, jsonl, read, reply, result, state, system, told, use,
 
 import reread
 from reread.accounting.billing import Usage
-from reread.cli._options import SAMPLES
+from reread.base.paths import SAMPLES
 from reread.errors import Misuse
 from reread.reader.session_view import SessionView
 from reread.render.markdown import session_markdown

@@ -21,7 +21,7 @@ from effort import one_in
 from making import answer, jsonl, reply, result, told, use, user
 
 import reread
-from reread.cli._options import SAMPLES
+from reread.base.paths import SAMPLES
 from reread.dataset.manifest import TablesManifest, newest_manifest, write_manifest
 from reread.dataset.parquet import PartsWriter, parquet, pyarrow
 from reread.dataset.schema import TABLES

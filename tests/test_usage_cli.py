@@ -13,7 +13,7 @@ from command import forked
 from effort import one_in
 
 import reread
-from reread.cli._options import SAMPLES
+from reread.base.paths import SAMPLES
 from reread.reports.usage_report import FIGURES, report_value
 
 pytestmark = one_in(3)
@@ -307,7 +307,7 @@ class TestTable:
         assert offered("reread", "stats", "--tz", "europe/berl") == ["plain,Europe/Berlin"]
         assert offered("reread", "search", "--in", "text,no") == ["plain,text,notices"]
         assert offered("reread", "blame", "src") == offered("reread", "show", "--file", "src") == ["file,src"]
-        assert offered("reread", "--demo", "resume", "8c1f", "--at", "") == ["plain,1", "plain,2"]
+        assert offered("reread", "--demo", "resume", "8c1f", "--at", "") == [f"plain,{n}" for n in range(1, 6)]
         assert offered("reread", "budget", "set", "20/w") == ["plain,20/week"]
         assert offered("reread", "budget", "set", "20") == [f"plain,20/{unit}" for unit in ("day", "week", "month")]
         assert offered("reread", "budget", "remove", "") == ["plain,day", "plain,week", "plain,month"]

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import reread
-from reread.cli._options import SAMPLES
+from reread.base.paths import SAMPLES
 
 HOME = Path(__file__).parent.parent
 LARGER = os.environ.get("REREAD_REAL_CLIENT")

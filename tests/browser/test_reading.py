@@ -15,7 +15,7 @@ from requested import conversation
 
 import reread
 from browser.conftest import DEMO, NOTE_CLICKS, is_where_it_was_clicked, until
-from reread.cli._options import SAMPLES
+from reread.base.paths import SAMPLES
 
 Tab = Callable[..., Any]
 CLICK_ALL = "selector => document.querySelectorAll(selector).forEach(button => button.click())"

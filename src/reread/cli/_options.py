@@ -2,133 +2,40 @@
 
 from __future__ import annotations
 
-import importlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import suppress
-from itertools import islice
-from math import inf
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
 
-from reread.base.paths import SAMPLES
 from reread.cli._exit_codes import NOTHING_FOUND
+from reread.cli._option_types import (
+    DEMO_KEY,
+    FILE,
+    LATEST,
+    PROJECT,
+    SESSION,
+    TOOL,
+    Name,
+    SessionName,
+    TimeZone,
+    When,
+    samples,
+)
 from reread.cli._output import NO_PAGER, print_notice
 from reread.cli._paths import FolderName
 from reread.cli._unmatched import exit_unmatched, unknown_projects
-from reread.errors import Misuse, NotFound, RereadError
+from reread.errors import Misuse, NotFound
 
 if TYPE_CHECKING:
-    from click.shell_completion import CompletionItem
-
-    from reread.catalog.header import Header
     from reread.render.selection import Selection
     from reread.session.session import Session
 
-DEMO_KEY = "reread.demo"
-"""The key in a context's `meta` that is set by --demo."""
 ROOTS = "reread.roots"
 """The key of the folders that the verb reads; none if it reads those of this machine."""
-LATEST = "latest"
 ONLY = ("prompts", "answers", "text", "tools")
 """The values of --only; `render.selection` knows the same words."""
-MAX_COMPLETIONS = 50
-"""How many session ids shell completion offers."""
-
-
-def _item(value: str, **about: Any) -> CompletionItem:
-    """Return what completion offers."""
-    from click.shell_completion import CompletionItem  # loaded late: only completion needs it
-
-    return CompletionItem(value, **about)
-
-
-def offered(value: str, text: str = "") -> CompletionItem:
-    """Return what completion offers, with the beginning of a text about it; both may be anyone's."""
-    from reread.render.sanitize import safe
-
-    return _item(safe(value), help=safe(" ".join(text.split()))[:60] or None)
-
-
-class Name(click.ParamType):  # pyright: ignore[reportMissingTypeArgument]  # generic from click 8.3 on
-    """The type of what names something, and so is not empty."""
-
-    name = "name"
-
-    def __init__(self, name: str | None = None) -> None:
-        """With `name`, say in errors what is named."""
-        self.name = name or self.name
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        if value == "":
-            self.fail(f"Empty {self.name} name; is a variable not set?", param, ctx)
-        return str(value)
-
-
-class FileName(Name):
-    """The type of the --file option, which may also be the end of a path, or a pattern."""
-
-    name = "file"
-
-    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        return [_item(incomplete, type="file")]
-
-
-FILE = FileName()
-
-
-class SessionName(Name):
-    """The type of a SESSION argument; the shell completes ids."""
-
-    name = "session"
-
-    def __init__(self, *, prompts_only: bool = True) -> None:
-        """Without `prompts_only`, complete only sessions of which more than the prompts is left."""
-        super().__init__()
-        self._prompts_only = prompts_only
-
-    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        known = (header for header in _known_sessions(ctx) if self._prompts_only or not header.prompts_only)
-        matching = (header for header in known if header.id.startswith(incomplete))
-        ids = [offered(header.id, header.title) for header in islice(matching, MAX_COMPLETIONS)]
-        latest = [_item(LATEST, help="the newest session")] if LATEST.startswith(incomplete) else []
-        return [*latest, *ids, _item(incomplete, type="file")]
-
-
-SESSION = SessionName()
-
-
-def _known_sessions(ctx: click.Context) -> Iterator[Header]:
-    """Yield the sessions below the folders that the words before the completed one name; none if they are wrong.
-
-    An error would be printed into the line that is being typed; the finished command reports it.
-    """
-    from reread.catalog.headers import sessions
-
-    with suppress(RereadError, OSError):
-        yield from sessions(root=_typed_roots(ctx))
-
-
-def _typed_roots(ctx: click.Context) -> list[Path] | None:
-    """Return the folders that a line names which is being typed."""
-    group_params = ctx.parent.params if ctx.parent is not None else {}
-    return [*_samples(ctx), *group_params.get("root", ()), *ctx.params.get("root", ())] or None
-
-
-class TurnNumber(click.IntRange):
-    """The type of a turn; the shell completes the turns of the session, with their prompts."""
-
-    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        from reread.session.session import open  # noqa: A004
-
-        with suppress(RereadError, OSError):
-            turns = open(ctx.params.get("name") or LATEST, root=_typed_roots(ctx)).turns
-            prompts = {str(turn.index): turn.prompt.text if turn.prompt is not None else "" for turn in turns}
-            found = {number: text for number, text in prompts.items() if number.startswith(incomplete)}
-            return [offered(number, text) for number, text in found.items()]
-        return []
 
 
 def session_argument(command: Callable[..., Any], type: SessionName = SESSION) -> Callable[..., Any]:
@@ -140,129 +47,6 @@ def session_argument(command: Callable[..., Any], type: SessionName = SESSION) -
 def resumable_argument(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the session to continue; the shell completes only those that can be continued."""
     return session_argument(command, SessionName(prompts_only=False))
-
-
-class ProjectName(Name):
-    """The type of the --project option; the shell completes names of projects."""
-
-    name = "project"
-
-    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        from reread.base.paths import path_name
-
-        projects = dict.fromkeys(header.project for header in _known_sessions(ctx))
-        names = dict.fromkeys(map(path_name, projects))
-        found = [offered(name) for name in names if name.startswith(incomplete)]
-        return [*found[:MAX_COMPLETIONS], _item(incomplete, type="dir")]
-
-
-PROJECT = ProjectName()
-
-
-class ToolName(Name):
-    """The type of the --tool option; the shell completes the tools that reread knows."""
-
-    name = "tool"
-
-    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        from reread.tools import tool_names
-
-        return [_item(name) for name in tool_names() if name.lower().startswith(incomplete.lower())]
-
-
-TOOL = ToolName()
-
-
-class ModelPattern(Name):
-    """The type of the --model option; the shell completes models that have a price."""
-
-    name = "model"
-
-    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        from reread.accounting.prices import current_prices
-
-        models = list(current_prices(None).table.models)
-        families = dict.fromkeys(word for model in models for word in model.split("-")[1:] if word.isalpha())
-        return [_item(name) for name in (*families, *models) if name.startswith(incomplete)]
-
-
-MODEL = ModelPattern()
-
-
-class When(click.ParamType):  # pyright: ignore[reportMissingTypeArgument]  # generic from click 8.3 on
-    """The type of a time; the shell completes single words that mean one."""
-
-    name = "time"
-
-    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        from reread.base.times import SINGLE_WORDS
-
-        return [_item(word) for word in SINGLE_WORDS if word.startswith(incomplete.lower())]
-
-
-class TimeZone(click.ParamType):  # pyright: ignore[reportMissingTypeArgument]  # generic from click 8.3 on
-    """The type of the --tz option; the shell completes names of zones."""
-
-    name = "zone"
-
-    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        from zoneinfo import available_timezones
-
-        zones = ("local", *sorted(available_timezones()))
-        return [_item(name) for name in zones if name.lower().startswith(incomplete.lower())]
-
-
-class Dollars(click.ParamType):  # pyright: ignore[reportMissingTypeArgument]  # generic from click 8.3 on
-    """The type of an amount of money."""
-
-    name = "dollars"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        try:
-            amount = float(value)
-        except ValueError:
-            amount = -1.0
-        if not 0 <= amount < inf:
-            self.fail(f"Invalid cost {value}; use a number of dollars, such as 0.50.", param, ctx)
-        return amount
-
-
-DOLLARS = Dollars()
-
-
-class Words(click.ParamType):  # pyright: ignore[reportMissingTypeArgument]  # generic from click 8.3 on
-    """The type of words with commas between them; the shell completes the last one."""
-
-    name = "words"
-
-    def __init__(self, *known: str) -> None:
-        self._known = known
-
-    def known(self) -> Iterable[str]:
-        """Return the words to offer."""
-        return self._known
-
-    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        before, comma, last = incomplete.rpartition(",")
-        return [_item(f"{before}{comma}{name}") for name in self.known() if name.startswith(last)]
-
-
-class GroupNames(Words):
-    """The type of the --by option."""
-
-    name = "groups"
-
-    def __init__(self, module: str, *more: str) -> None:
-        """Complete the groups that a module lists in `GROUPS`, and some more."""
-        super().__init__(*more)
-        self._module = module
-
-    def known(self) -> Iterable[str]:
-        return (*importlib.import_module(self._module).GROUPS, *self._known)
-
-
-USAGE_GROUPS = GroupNames("reread.accounting.group_by", "cache")
-STATS_GROUPS = GroupNames("reread.reports.stats_report")
 
 
 def root_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -282,10 +66,6 @@ def root_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 def _set_demo(ctx: click.Context, param: click.Parameter, value: bool) -> None:
     ctx.meta[DEMO_KEY] = value or ctx.meta.get(DEMO_KEY, False)
-
-
-def _samples(ctx: click.Context) -> list[Path]:
-    return [SAMPLES] if ctx.meta.get(DEMO_KEY) else []
 
 
 def project_option(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -482,7 +262,7 @@ def _given(ctx: click.Context) -> set[str]:
 
 def merged_roots(ctx: click.Context, root: tuple[Path, ...]) -> list[Path]:
     """Return the folders of --demo and of --root before and after the verb."""
-    roots = ctx.meta[ROOTS] = [*_samples(ctx), *ctx.obj, *root]
+    roots = ctx.meta[ROOTS] = [*samples(ctx), *ctx.obj, *root]
     return roots
 
 

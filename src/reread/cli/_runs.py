@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from reread.base.paths import SAMPLES
 from reread.base.stdio import discard_output
-from reread.cli._options import SAMPLES, merged_roots, pretty_options
+from reread.cli._options import merged_roots, pretty_options
 from reread.cli._output import print_notice
 from reread.cli._paths import FolderName
 from reread.errors import Misuse
@@ -28,7 +29,9 @@ NOT_RECORDED = 74
 STDIN = "-"
 
 
-def capture_options(command: Callable[..., Any]) -> Callable[..., Any]:
+def capture_options(
+    command: Callable[..., Any], root_help: str = "Store conversations in this folder (default: your own store)."
+) -> Callable[..., Any]:
     """Add the options that `capture` and `resume` share."""
     for option in reversed(
         [
@@ -45,7 +48,7 @@ def capture_options(command: Callable[..., Any]) -> Callable[..., Any]:
                 multiple=True,
                 type=FolderName(),
                 metavar="DIR",
-                help="Store conversations in this folder (default: your own store).",
+                help=root_help,
             ),
         ]
     ):

@@ -25,7 +25,7 @@ def adopt(paths: tuple[Path, ...], to: Path | None, as_json: bool) -> None:
 
     Every verb can then show, search and count them. Reads rollouts of the Codex CLI, one or a whole folder, and
     trajectories in the ATIF format, which Harbor and others write for dozens of agents: one in a file, a list of them,
-    or one a line. Each becomes a session, with its agents, below reread's own folder.
+    or one per line. Each becomes a session, with its agents, below reread's own folder.
 
     \b
     reread adopt ~/.codex

@@ -7,8 +7,8 @@ from typing import Any
 
 import click
 
+from reread.cli._option_types import SESSION
 from reread.cli._options import (
-    SESSION,
     end_report,
     listing_options,
     merged_roots,

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import click
 
-from reread.cli._options import FILE, listing_options, merged_roots
+from reread.cli._option_types import FILE
+from reread.cli._options import listing_options, merged_roots
 from reread.cli._output import print_json, print_lines, print_notice, progress, terminal_width
 from reread.cli._unmatched import exit_unmatched
 
@@ -27,7 +28,7 @@ def blame(ctx: click.Context, path: str, recorded_as: str | None, as_json: bool,
     """Show which session, turn and prompt wrote each line of a file.
 
     PATH is a file on this machine; add lines to see only those. All sessions and their agents are searched; the first
-    run reads all of them. Lines that no session wrote have no session, and a bar means the same as above. `--as` finds
+    run reads all of them. Lines that no session wrote name none, and a bar means the same as above. `--as` finds
     the sessions of a file that was written in another folder or on another machine.
 
     \b

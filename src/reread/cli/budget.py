@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import click
 
 from reread.cli._exit_codes import NOTHING_FOUND
-from reread.cli._options import MODEL, PROJECT, json_option, merged_roots, offered, root_options, tz_option
+from reread.cli._option_types import MODEL, PROJECT, offered
+from reread.cli._options import json_option, merged_roots, root_options, tz_option
 from reread.cli._output import echo_lines, print_json, print_notice
 from reread.errors import Misuse
 
@@ -58,7 +59,7 @@ def budget(
     """Set budgets, and show what is spent and left of them.
 
     A budget is an amount of dollars for a day, a week (from Monday) or a month, for everything or for a project or
-    model. The forecast is what the period comes to at the rate since it began. `usage`, `now`, `statusline` and the
+    model. The forecast assumes the same rate until the end of the period. `usage`, `now`, `statusline` and the
     reader show budgets, too; one for a team is shown by `digest --team` and `serve --team`. Exits with 1 if a budget is
     overspent, or if there is none to remove.
 

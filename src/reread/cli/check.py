@@ -6,7 +6,8 @@ from pathlib import Path
 
 import click
 
-from reread.cli._options import SESSION, json_option, merged_roots, pager_option, refuse_with, root_options
+from reread.cli._option_types import SESSION
+from reread.cli._options import json_option, merged_roots, pager_option, refuse_with, root_options
 from reread.cli._output import print_json, print_lines, progress
 from reread.errors import Misuse
 

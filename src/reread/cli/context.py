@@ -6,7 +6,8 @@ from pathlib import Path
 
 import click
 
-from reread.cli._options import LATEST, SESSION, listing_options, merged_roots, refuse_with
+from reread.cli._option_types import LATEST, SESSION
+from reread.cli._options import listing_options, merged_roots, refuse_with
 from reread.cli._output import print_json, print_lines, terminal_width
 from reread.cli._unmatched import exit_unmatched
 
@@ -29,10 +30,10 @@ def context(
 ) -> None:
     """Show what fills the context of a request.
 
-    That is the system prompt, each tool, MCP servers, skills, memory, prompts, answers, results and so on. By default
-    of the last request of the newest session; with a turn, of the last request of that turn. Bytes are exact, and
-    tokens are scaled so that their sum is what the API reported. Then what came in and went out since the request
-    before. Claude Code notes its requests from 2.1.325 on; for older sessions the parts are an estimate.
+    Lists the system prompt, each tool, MCP servers, skills, memory, prompts, answers, results and so on: by default for
+    the last request of the newest session, with a turn for the last request of that turn. Then lists what was added and
+    removed since the request before. Bytes are exact, and tokens are scaled so that they add up to what the API
+    reported. Claude Code records its requests from 2.1.325 on; for older sessions the parts are estimated.
 
     \b
     reread context

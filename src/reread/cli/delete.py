@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from reread.base.format import size_text
+from reread.base.paths import SAMPLES
 from reread.base.text import plural
-from reread.cli._options import SAMPLES, SessionName, json_option, merged_roots, offered, refuse_with, root_options
+from reread.cli._option_types import SessionName, offered
+from reread.cli._options import json_option, merged_roots, refuse_with, root_options
 from reread.cli._output import print_json, print_notice
 from reread.cli._unmatched import exit_unmatched, unknown_projects
 from reread.cli.ls import filter_options, matching
@@ -64,7 +66,7 @@ def delete(
 
     Transcript, agents, results, copies of files, todos, tasks, plans, logs, and the lines in the history of prompts
     go to a trash of reread's own; `reread ls --trash` lists it, and --undo restores them. What reread derived from
-    them is forgotten. Names, or options as in `reread ls`, say which. A session that is running is refused.
+    them is forgotten. Choose sessions by name, or with the options of `reread ls`. A running session is not deleted.
 
     \b
     reread delete 8c1f --dry-run

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import click
 
-from reread.cli._options import SESSION, listing_options, merged_roots
+from reread.cli._option_types import SESSION
+from reread.cli._options import listing_options, merged_roots
 from reread.cli._output import print_json, print_lines, print_notice, terminal_width
 from reread.cli._unmatched import exit_unmatched
 

@@ -66,8 +66,8 @@ def digest(
     passed and failed, its failed calls and its cost. All of it is recorded; no model is asked. Exits with 1 if no
     session did anything.
 
-    With --team, it is the last whole week of a team, or the week of --since, in figures. --exec runs CMD in a shell and
-    gives it the digest on standard input, in the format that -f names; it exits with the code of the command.
+    With --team, reports on the last whole week of a team, or the week of --since, in figures. --exec runs CMD in a
+    shell, gives it the digest on standard input, and exits with its code.
 
     \b
     reread digest

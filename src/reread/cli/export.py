@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from reread.cli._exit_codes import NOTHING_FOUND
+from reread.cli._option_types import LATEST, SESSION
 from reread.cli._options import (
     FORMATS_BY_SUFFIX,
-    LATEST,
-    SESSION,
     format_option,
     merged_roots,
     open_session,

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from reread.cli._options import FILE, SESSION, json_option, merged_roots, refuse_with, root_options
+from reread.cli._option_types import FILE, SESSION
+from reread.cli._options import json_option, merged_roots, refuse_with, root_options
 from reread.cli._output import print_json, print_notice, write_bytes
 from reread.cli._paths import STDOUT, output_option
 from reread.errors import NotFound, Unwritable

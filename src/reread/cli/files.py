@@ -6,7 +6,8 @@ from pathlib import Path
 
 import click
 
-from reread.cli._options import FILE, listing_options, open_session, session_argument
+from reread.cli._option_types import FILE
+from reread.cli._options import listing_options, open_session, session_argument
 from reread.cli._output import print_json, print_lines, print_notice, terminal_width
 from reread.cli._unmatched import exit_unmatched, unknown_files
 from reread.errors import NotFound

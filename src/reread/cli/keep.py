@@ -10,15 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from reread.cli._options import (
-    SAMPLES,
-    SESSION,
-    json_option,
-    merged_roots,
-    refuse_with,
-    refuse_without,
-    root_options,
-)
+from reread.base.paths import SAMPLES
+from reread.cli._option_types import SESSION
+from reread.cli._options import json_option, merged_roots, refuse_with, refuse_without, root_options
 from reread.cli._output import print_json, print_notice, progress
 from reread.cli._paths import FolderName, PathName
 from reread.errors import Misuse
@@ -37,7 +31,7 @@ MOST_NAMED = 10
 @click.command()
 @click.argument("sessions", nargs=-1, type=SESSION, metavar="[SESSION|DIR]...")
 @click.option("--to", type=FolderName(), metavar="DIR", help="The folder or bucket to keep sessions in.")
-@click.option("--dry-run", is_flag=True, help="Show what would be kept, and what is at stake; write nothing.")
+@click.option("--dry-run", is_flag=True, help="Show what would be kept, and what is deleted soon; write nothing.")
 @click.option("--verify", is_flag=True, help="Read everything that is kept, and report every damaged byte.")
 @click.option("--restore", is_flag=True, help="Write kept sessions back, below the folder of -o.")
 @click.option("-o", "--output", type=PathName(path_type=Path), metavar="DIR", help="The folder for --restore.")
@@ -47,9 +41,9 @@ MOST_NAMED = 10
 @click.option(
     "--prune",
     is_flag=True,
-    help="Delete earlier states that newer ones contain, or all of the sessions named; asks.",
+    help="Delete earlier states that newer ones contain, or everything kept of the named sessions; asks.",
 )
-@click.option("--forget", type=FolderName(), metavar="DIR", help="Leave an archive out of what is read.")
+@click.option("--forget", type=FolderName(), metavar="DIR", help="No longer read what is kept there; deletes nothing.")
 @click.option("--install", is_flag=True, help="Set up a timer that keeps sessions every hour; asks.")
 @click.option("--uninstall", is_flag=True, help="Remove that timer; asks.")
 @click.option("-y", "--yes", is_flag=True, help="Do not ask.")
@@ -79,7 +73,7 @@ def keep(
 
     \b
     reread keep                                 keep everything that changed
-    reread keep --dry-run                       show what would be kept, and what is at stake
+    reread keep --dry-run                       show what would be kept, and what is deleted soon
     reread keep --to ~/backup                   keep it in another folder
     reread keep --to s3://team/sessions         keep it in a bucket
     reread keep latest                          keep one session

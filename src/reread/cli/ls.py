@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from reread.cli._option_types import FILE
 from reread.cli._options import (
-    FILE,
     listing_options,
     merged_roots,
     no_sessions_text,
@@ -111,7 +111,7 @@ def ls(
     """List sessions by project, newest first.
 
     --since and --until list the sessions that were active in that time. ★ marks those that you starred in the reader.
-    Every other verb takes these ids.
+    Other verbs take these ids, or the beginning of one.
 
     \b
     reread ls --project . --since 7d

@@ -38,9 +38,9 @@ def note(
 ) -> None:
     """Show or write git notes that say which session wrote the lines of commits.
 
-    Notes are in `refs/notes/reread` of the repository, and have ids of sessions, turns and lines, no text, unless you
-    ask for prompts. `reread blame` and `reread review` use notes of others for lines that no session on this machine
-    explains. Nothing is written unless you say --write, and nothing is pushed: git does that.
+    Notes are stored in `refs/notes/reread` of the repository. They contain session ids, turns and line numbers, and no
+    text unless you use --with-prompts. `reread blame` and `reread review` use the notes of others for lines that no
+    session on this machine explains. Nothing is written without --write, and nothing is pushed: use git for that.
 
     \b
     reread note

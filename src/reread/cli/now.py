@@ -23,7 +23,7 @@ Line = list[tuple[str, str]]
 
 
 @click.command()
-@click.option("--once", is_flag=True, help="Print what runs now and exit; so it does if the output is no terminal.")
+@click.option("--once", is_flag=True, help="Print the list once and exit (default if the output is not a terminal).")
 @click.option("--notify", is_flag=True, help="Notify the desktop when a session waits, is done or died.")
 @click.option("--exec", "command", metavar="CMD", help="Run a command whenever the state of a session changes.")
 @json_option
@@ -32,16 +32,16 @@ Line = list[tuple[str, str]]
 def now(
     ctx: click.Context, once: bool, notify: bool, command: str | None, as_json: bool, root: tuple[Path, ...]
 ) -> None:
-    """Show which sessions run, which wait for you, and what they cost.
+    """Show which sessions are running, which wait for you, and what they cost.
 
     On a terminal, the list stays up to date until Ctrl-C. A session works, waits for a permission or an answer, is idle
-    (it waits for the next prompt), has ended in the last ten minutes, or died in the last day. What Claude Code itself
-    does not say is inferred from the transcript, and marked. Of a bucket, it shows the newest states of all machines.
+    (it waits for the next prompt), ended in the last ten minutes, or died in the last day. States that Claude Code does
+    not report are inferred from the transcript, and marked. For a bucket, shows the newest states of all machines.
 
     Exits with 0 if a session waits, and with 1 if none does.
 
-    --exec runs CMD in a shell. The values are in its environment, and nowhere else: REREAD_STATE, REREAD_WAITING_FOR,
-    REREAD_SESSION, REREAD_TITLE, REREAD_PROJECT, REREAD_CALL, REREAD_COST_USD.
+    --exec runs CMD in a shell, with these environment variables: REREAD_STATE, REREAD_WAITING_FOR, REREAD_SESSION,
+    REREAD_TITLE, REREAD_PROJECT, REREAD_CALL, REREAD_COST_USD.
 
     \b
     reread now

@@ -8,15 +8,8 @@ from pathlib import Path
 import click
 from click.core import ParameterSource
 
-from reread.cli._options import (
-    LATEST,
-    SESSION,
-    check_pretty_options,
-    merged_roots,
-    pretty_options,
-    refuse_with,
-    root_options,
-)
+from reread.cli._option_types import LATEST, SESSION
+from reread.cli._options import check_pretty_options, merged_roots, pretty_options, refuse_with, root_options
 from reread.cli._output import write_bytes
 
 AS_CLAUDE = "--as-claude"

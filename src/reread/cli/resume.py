@@ -5,16 +5,17 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from reread.base.format import size_text
+from reread.base.paths import SAMPLES
 from reread.cli._exit_codes import NOTHING_FOUND
+from reread.cli._option_types import TurnNumber
 from reread.cli._options import (
-    SAMPLES,
-    TurnNumber,
     check_pretty_options,
     find_session,
     json_option,
@@ -50,7 +51,7 @@ CAPTURE_OPTIONS = ("--title", "--pretty", "--text", "--full", "--fsync", "--pty"
 @click.option("--no-capture", is_flag=True, help="Run Claude Code without recording what it prints.")
 @click.option("-y", "--yes", is_flag=True, help="Do not ask, even if the session is not from your own folders.")
 @click.option("--title", metavar="TEXT", help="Give the conversation a title.")
-@capture_options
+@partial(capture_options, root_help="Look for the session in this folder, bucket or store of conversations.")
 @click.pass_context
 def resume(
     ctx: click.Context,

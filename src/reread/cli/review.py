@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 import click
 
 from reread.cli._exit_codes import NOTHING_FOUND
-from reread.cli._options import Name, format_of, format_option, listing_options, merged_roots, offered
+from reread.cli._option_types import Name, offered
+from reread.cli._options import format_of, format_option, listing_options, merged_roots
 from reread.cli._output import print_json, print_lines, print_notice, progress
 from reread.cli._paths import STDOUT, PathName, output_option
 from reread.cli._redaction import ask_about, review_of, settle, text_decision_options
@@ -76,8 +77,8 @@ def review(
     """Show the prompts behind commits: which turns wrote their lines.
 
     For each commit of a range, a branch or a pull request: the turns that wrote its lines, and how that is known; then
-    all prompts in order, with what was undone, the tests that ran, and the cost. A guess says that it is one, and lines
-    that no session explains are said to be by hand. The first run reads all sessions.
+    all prompts in order, with what was undone, the tests that ran, and the cost. Guesses are marked, and lines that no
+    session explains count as written by hand. The first run reads all sessions.
 
     Secrets and personal details are replaced, as `reread share` does. If something is left to decide, nothing is
     written, and the exit code is 3. Nothing that a repository configures is run.

@@ -8,13 +8,9 @@ from typing import TYPE_CHECKING, Any, cast
 
 import click
 
+from reread.base.paths import SAMPLES
+from reread.cli._option_types import FILE, MODEL, SESSION, TOOL, CommaList
 from reread.cli._options import (
-    FILE,
-    MODEL,
-    SAMPLES,
-    SESSION,
-    TOOL,
-    Words,
     have_no_sessions,
     listing_options,
     merged_roots,
@@ -42,7 +38,7 @@ KIND_WORDS = ("prompts", "text", "thinking", "inputs", "results", "notices", "ti
 @click.option(
     "--in",
     "kinds",
-    type=Words(*KIND_WORDS),
+    type=CommaList(*KIND_WORDS),
     metavar="KIND,...",
     help=f"Search only these kinds: {', '.join(KIND_WORDS)}.",
 )
@@ -57,7 +53,7 @@ KIND_WORDS = ("prompts", "text", "thinking", "inputs", "results", "notices", "ti
     metavar="PATH",
     help="Search only calls about this file, or a part of its path. Repeatable.",
 )
-@click.option("--errors", is_flag=True, help="Search only what failed.")
+@click.option("--errors", is_flag=True, help="Search only errors and failed calls.")
 @click.option(
     "--model",
     "models",
@@ -78,8 +74,8 @@ KIND_WORDS = ("prompts", "text", "thinking", "inputs", "results", "notices", "ti
     help="Leave out this session, by its id or the beginning of it. Repeatable.",
 )
 @click.option("--regex", is_flag=True, help="The query is a regular expression.")
-@click.option("-F", "--fixed", is_flag=True, help="Find the query as it stands, with its signs and capitals.")
-@click.option("--strict", is_flag=True, help="Find only texts that have all words.")
+@click.option("-F", "--fixed", is_flag=True, help="Find exactly these characters, punctuation and case included.")
+@click.option("--strict", is_flag=True, help="Find only texts that contain all words.")
 @click.option("--newest", is_flag=True, help="Show the newest matches first instead of the best.")
 @click.option(
     "-n",
@@ -117,12 +113,12 @@ def search(
 ) -> None:
     """Search everything that was said in all sessions.
 
-    Sessions that have all words near each other come first, then those that have some. A word that no text has is
-    taken for the nearest one. Words match in any order, and also as parts of identifiers and paths. "Quotes" and
-    --fixed find characters as they stand, handl* finds a beginning, and -word excludes. With AND, OR, parentheses or
-    --strict, only texts match that have all words. Fields narrow the search: tool:bash file:src/app.py project:shop
-    in:thinking is:error model:opus branch:main before:tuesday after:2026-11-01 on:last-week. Fields alone list
-    sessions.
+    Sessions that have all words near each other come first, then those that have some. A word that occurs
+    nowhere is replaced by the most similar one that does. Words match in any order, and also as parts of identifiers
+    and paths. "Quotes" and --fixed find the exact characters, handl* finds a beginning, and -word excludes. With AND,
+    OR, parentheses or --strict, nothing is guessed: a text has to contain all words, except where OR offers a choice.
+    Fields narrow the search: tool:bash file:src/app.py project:shop in:thinking is:error model:opus branch:main
+    before:tuesday after:2026-11-01 on:last-week. Fields alone list sessions.
 
     \b
     reread search where did i fix the login timeout

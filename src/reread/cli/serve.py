@@ -7,7 +7,9 @@ from pathlib import Path
 
 import click
 
-from reread.cli._options import SAMPLES, SESSION, merged_roots, refuse_with, refuse_without, root_options
+from reread.base.paths import SAMPLES
+from reread.cli._option_types import SESSION
+from reread.cli._options import merged_roots, refuse_with, refuse_without, root_options
 from reread.cli._team import team_option
 from reread.errors import Misuse
 
@@ -36,9 +38,7 @@ from reread.errors import Misuse
     metavar="HEADER",
     help="Let in whom a reverse proxy on this machine names in this header, without the token.",
 )
-@click.option(
-    "--proxy", multiple=True, metavar="ADDRESS", help="Believe that header from this address only. Repeatable."
-)
+@click.option("--proxy", multiple=True, metavar="ADDRESS", help="Trust that header only from this address. Repeatable.")
 @click.option("--no-open", is_flag=True, help="Do not open the browser.")
 @root_options
 @click.pass_context
@@ -61,7 +61,7 @@ def serve(
 
     With --team, serves the figures that a team has written to a bucket with `tables --to`, and the sessions that are
     kept there or below --root, not yours. With --sign-in, a reverse proxy signs people in: it has to set the header
-    itself, and to remove one that a client sent.
+    itself, and to remove any that a client sent.
 
     \b
     reread serve

@@ -9,9 +9,9 @@ from typing import Any
 import click
 
 from reread.cli._exit_codes import NOTHING_FOUND
+from reread.cli._option_types import LATEST
 from reread.cli._options import (
     FORMATS_BY_SUFFIX,
-    LATEST,
     SELECTION_OPTIONS,
     format_option,
     open_session,

@@ -7,9 +7,8 @@ from typing import Any
 
 import click
 
+from reread.cli._option_types import SESSION, STATS_GROUPS
 from reread.cli._options import (
-    SESSION,
-    STATS_GROUPS,
     end_report,
     limit_option,
     listing_options,
@@ -77,7 +76,7 @@ def stats(
     agent, agent_type, thread (main or subagents), model, session, project, person, machine and team (of the machine
     that wrote a file), day, week, month, weekday and hour. A call's cost is its share of the response that made it; a
     retry is a call that follows a failed one of the same tool in the same turn. With --team, the groups are tool,
-    failure, state, project, model, week, person, machine and team; fewer than three people are merged.
+    failure, state, project, model, week, person, machine and team; groups of fewer than three people are merged.
 
     \b
     reread stats --since 30d

@@ -11,9 +11,12 @@ from reread.errors import Misuse
 
 @click.command()
 @click.option(
-    "--format", "template", metavar="TEXT", help="Print this text; a part between ' · ' without a value is left out."
+    "--format",
+    "template",
+    metavar="TEXT",
+    help="Print this text; parts between ' · ' whose fields have no value are left out.",
 )
-@click.option("--install", is_flag=True, help="Show the setting to add to Claude Code's settings, and add it; asks.")
+@click.option("--install", is_flag=True, help="Show the setting for Claude Code, and add it to its settings; asks.")
 @click.option("-y", "--yes", is_flag=True, help="Do not ask.")
 @click.pass_context
 def statusline(ctx: click.Context, template: str | None, install: bool, yes: bool) -> None:
@@ -23,8 +26,8 @@ def statusline(ctx: click.Context, template: str | None, install: bool, yes: boo
     cost, what is left of the tightest budget that counts this session, how full the context is, until when the cache is
     warm, and the rate limits. Fields for --format: {cost} {today} {left} {context} {cache} {limits} {model} {project}.
 
-    What today costs is counted in the background, at most once a minute. On anything but such JSON, and after
-    0.8 seconds, it prints an empty line. Without --install, it always exits with 0.
+    What today costs is counted in the background, at most once a minute. If its input is not such JSON,
+    or after 0.8 seconds, it prints an empty line. Without --install, it always exits with 0.
 
     \b
     reread statusline --install

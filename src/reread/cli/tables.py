@@ -34,7 +34,7 @@ BEFORE_TEXT = 33
     metavar="BUCKET",
     help="Write figures without words for a team to this bucket or folder, or update them.",
 )
-@click.option("--verify", is_flag=True, help="Report what in that bucket is not as its machine wrote it.")
+@click.option("--verify", is_flag=True, help="Report what in the bucket of --to differs from what its machine wrote.")
 @click.option(
     "--iceberg", metavar="CATALOG", help="Commit what changed to this Iceberg catalogue: its name or address."
 )

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from reread.cli._options import full_option, open_session, refuse_with, root_options, session_argument
+from reread.cli._options import Format, full_option, open_session, refuse_with, root_options, session_argument
 from reread.cli._output import echo_json
 
 
@@ -16,7 +16,7 @@ from reread.cli._output import echo_json
 @click.option(
     "--format",  # without -f, which means something else in `tail`
     "form",
-    type=click.Choice(["terminal", "json"]),
+    type=Format(["terminal", "json"]),
     default="terminal",
     show_default=True,
     help="Print in this format.",

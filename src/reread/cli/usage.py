@@ -10,11 +10,8 @@ from click.core import ParameterSource
 
 from reread.base.text import split_names
 from reread.cli._exit_codes import NOTHING_FOUND
+from reread.cli._option_types import DOLLARS, MODEL, SESSION, USAGE_GROUPS
 from reread.cli._options import (
-    DOLLARS,
-    MODEL,
-    SESSION,
-    USAGE_GROUPS,
     end_report,
     limit_option,
     listing_options,
@@ -113,8 +110,8 @@ def usage(
     repository (projects with their worktrees and subfolders), model, branch (of git), agent, agent_type, thread (main
     or subagents), block (5 hours), person, machine and team (of the machine that wrote a file). If the client reported
     a cost, both that and the computed cost are shown. `--by cache` shows what had to be written to the cache again, by
-    cause. With --team, the groups are week, person, machine, team, project and model; fewer than three people are
-    merged.
+    cause. With --team, the groups are week, person, machine, team, project and model; groups of fewer than three
+    people are merged.
 
     \b
     reread usage --since 30d

@@ -50,7 +50,7 @@ class Hit(msgspec.Struct, frozen=True, kw_only=True):
     call: str | None = None
     """The id of the call, of an input or a result."""
     kind: str
-    """prompt, text, thinking, input, result, notice or title."""
+    """prompt, text, thinking, input, result, notice, title or request."""
     tool: str | None = None
     time: datetime | None = None
     before: str
@@ -71,7 +71,7 @@ class Hit(msgspec.Struct, frozen=True, kw_only=True):
     stage: str = ALL
     """How many of the words the session has near each other: all, most or any."""
     score: float = 0.0
-    """How good the session matches, compared to others of the same search."""
+    """How well the session matches, compared to others of the same search."""
     copies: int = 0
     """How many other sessions have the same text, such as forks."""
 

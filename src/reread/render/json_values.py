@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import inspect
 import itertools
+import re
 import textwrap
 from datetime import datetime
 from typing import Annotated, Any, Literal, TypeAlias
@@ -388,7 +389,7 @@ def session_schema() -> dict[str, Any]:
     definitions["Node"] = {"title": "Node", "description": Node.__doc__, "anyOf": members}
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": f"A session as `reread show -f json` prints it, version {VERSION}",
+        "title": f"A session as `reread show --json` prints it, version {VERSION}",
         **references[0],
         "$defs": dict(sorted({**definitions, "ContentBlock": CONTENT_BLOCK}.items())),
     }
@@ -407,7 +408,7 @@ def _describe(definition: dict[str, Any], struct: type[Struct]) -> None:
     """Say what each field means and which ones are always there; inherited fields come last."""
     own, properties = struct.__annotations__, definition["properties"]
     for name, text in field_docs(struct).items():
-        properties[name] = {"description": text, **properties[name]}
+        properties[name] = {"description": re.sub(r"\bNone\b", "null", text), **properties[name]}
     definition["properties"] = dict(sorted(properties.items(), key=lambda item: item[0] not in own))
     optional = {field.name for field in msgspec.structs.fields(struct) if field.default is UNSET}
     definition["required"] = [name for name in properties if name not in optional]
