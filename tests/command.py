@@ -32,6 +32,12 @@ def cli(*words: object, input: str | None = None) -> Result:
     return CliRunner().invoke(reread, [str(word) for word in words], input=input, catch_exceptions=False)
 
 
+def offered(*words: str) -> list[str]:
+    """Return what the shell offers for the last of these words."""
+    request = {"_REREAD_COMPLETE": "bash_complete", "COMP_WORDS": " ".join(words), "COMP_CWORD": str(len(words) - 1)}
+    return CliRunner().invoke(reread, prog_name="reread", env=request).output.split()
+
+
 def run(
     *words: str, stdin: bytes | None = None, home: Path | None = None, env: Mapping[str, str] | None = None
 ) -> subprocess.CompletedProcess[str]:

@@ -16,7 +16,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from command import cli
+from command import cli, offered
 from effort import one_in
 from session_home import ID, Machine, line, write
 
@@ -159,15 +159,10 @@ def test_a_person_is_asked_and_no_deletes_nothing(
     machine: Machine, monkeypatch: pytest.MonkeyPatch, answer: str, code: int
 ) -> None:
     monkeypatch.setattr("click.testing._NamedTextIOWrapper.isatty", lambda _: True)
-    asked = CliRunner().invoke(command, ["delete", ID], input=answer)
+    asked = cli("delete", ID, input=answer)
     assert (asked.exit_code, "Nothing was deleted." in asked.stderr) == (code, bool(code))
     assert [one.session for one in reread.trash()] == ([] if code else [ID])
-    offered = CliRunner().invoke(
-        command,
-        prog_name="reread",
-        env={"_REREAD_COMPLETE": "bash_complete", "COMP_WORDS": "reread delete --undo ", "COMP_CWORD": "3"},
-    )
-    assert offered.output.split() == ([] if code else [f"plain,{ID}"])
+    assert offered("reread", "delete", "--undo", "") == ([] if code else [f"plain,{ID}"])
 
 
 def test_notes_about_it_stay_until_nothing_is_left_of_it(machine: Machine) -> None:

@@ -13,6 +13,7 @@ from pathlib import Path
 import msgspec
 import pytest
 from command import cli as run
+from command import offered
 from committing import Rig, work
 from effort import SAMPLE, one_in, sampled
 from exported import check_agent_trace
@@ -61,9 +62,7 @@ def lines_of(review: Review, number: int = -1) -> list[tuple[int, int, str | Non
 
 
 def test_branches_are_completed(rig: Rig) -> None:
-    words = ["reread", "review", "--repo", str(rig.repository), "HEAD..ma"]
-    request = {"_REREAD_COMPLETE": "bash_complete", "COMP_WORDS": " ".join(words), "COMP_CWORD": "4"}
-    assert CliRunner().invoke(cli.reread, prog_name="reread", env=request).output.split() == ["plain,HEAD..main"]
+    assert offered("reread", "review", "--repo", str(rig.repository), "HEAD..ma") == ["plain,HEAD..main"]
 
 
 @sampled

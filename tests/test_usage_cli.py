@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from command import forked
+from command import forked, offered
 from effort import one_in
 
 import reread
@@ -294,11 +294,7 @@ class TestTable:
         )
         assert "(no day)" in run("usage", str(tmp_path / "a.jsonl")).stdout
 
-    def test_values_are_completed(self, run: Any) -> None:
-        def offered(*words: str) -> list[str]:
-            request = {"_REREAD_COMPLETE": "bash_complete", "COMP_CWORD": str(len(words) - 1)}
-            return run(COMP_WORDS=" ".join(words), **request).stdout.split()
-
+    def test_values_are_completed(self) -> None:
         assert "plain,day,model" in offered("reread", "usage", "--by", "day,mo")
         assert {"plain,opus", "plain,sonnet"} <= set(offered("reread", "usage", "--model", ""))
         assert offered("reread", "ls", "--tool", "webf") == ["plain,WebFetch"]
