@@ -87,7 +87,9 @@ def test_only_the_page_itself_needs_no_token() -> None:
 
 
 def test_a_wrong_token_is_told_even_if_the_page_needs_none() -> None:
-    assert request(HOST, token="sesame", query_string=b"token=guess")[0] == 401
+    for query in (b"token=guess", b"token="):
+        assert request(HOST, token="sesame", query_string=query)[0] == 401
+    assert request(HOST, token="sesame", query_string=b"token=sesame&a=")[1]["location"] == "/?a="
 
 
 def test_the_token_becomes_a_cookie_that_no_script_and_no_other_site_can_use() -> None:

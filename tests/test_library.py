@@ -239,7 +239,11 @@ def test_counts_are_of_all_files_of_a_session(write: Callable[..., Path], tmp_pa
     states = (FileState.at(main), FileState.at(agent))
     counts = CountCache()
     counts.put(main, states, RowCounts(agents=1))
+    counts.put(agent, states[1:], RowCounts(agents=2))
+    counts.forget([])
     assert counts.get(main, states) == RowCounts(agents=1)
+    counts.forget([agent])
+    assert counts.get(agent, states[1:]) is None and counts.get(main, states) == RowCounts(agents=1)
     write("p/one/subagents/agent-a.jsonl", "look", "again")
     assert counts.get(main, (FileState.at(main), FileState.at(agent))) is None
     counts.close()

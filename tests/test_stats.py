@@ -475,6 +475,9 @@ def test_failures_say_where_and_since_when_and_answers_hold_until_a_file_changes
         path = max(root.glob("projects/*/*.jsonl"), key=lambda path: path.stat().st_size)
         path.write_bytes(path.read_bytes() + b"{}\n")
         library.refresh()
+        facts = set(cache._facts)
+        cache._forget_changes()
+        assert facts - set(cache._facts) == {str(path)} and len(facts) > 1, "the others are not read again"
         cache.answer(counted, {})
         assert len(made) == 2, "a file changed"
         assert library_advice(library, {})["sessions"] == stats(root=root).sessions

@@ -212,7 +212,8 @@ def test_the_chain_tells_who_wrote_what(tmp_path: Path) -> None:
     with min(machines[0].root.rglob("*.jsonl")).open("ab") as file:
         file.write(b'{"type":"summary","summary":"more"}\n')
     machines[0].write(bucket)
-    assert reread.team(bucket).verify() == []
+    read: list[int] = []
+    assert reread.team(bucket).verify(progress=read.append) == [] and read == [1, 1, 1]
     entries = [json.loads(path.read_bytes()) for path in sorted((bucket / "_reread" / "ann-0").glob("*.entry"))]
     first = (bucket / "_reread" / "ann-0" / "000000001.entry").read_bytes()
     assert entries[1]["previous"] == hashlib.sha256(first).hexdigest()
@@ -764,6 +765,12 @@ def test_the_command_line_writes_checks_and_reports(tmp_path: Path, monkeypatch:
     assert run("budget", "set", "5/month", "--team", "shop")[0] == 0
     [budget] = reread.team(bucket).budgets(now=datetime(2026, 11, 30, tzinfo=UTC), tz="UTC")
     assert budget.left_usd == pytest.approx(5 - budget.spent_usd) and budget.spent_usd > 1 and reread.budgets() == []
+    assert budget.forecast_usd == pytest.approx(budget.spent_usd * 30 / 29) and not budget.lower_bound
+    [early] = reread.team(bucket).budgets(now=datetime(2026, 11, 1, 1, tzinfo=UTC), tz="UTC")
+    assert early.forecast_usd is None and (early.start.day, early.end.month) == (1, 12)
+    digest = reread.team(bucket).digest(now=datetime(2026, 11, 18, tzinfo=UTC), tz="UTC")
+    spans = [(one.since, one.until) for one in (digest, digest.usage, digest.before)]
+    assert spans == [("2026-11-09", "2026-11-15")] * 2 + [("2026-11-02", "2026-11-08")]
     code, said = run("digest", "--team", bucket, "--since", "2026-11-12", "--tz", "UTC")
     assert code == 0 and "from 2026-11-09 to 2026-11-15" in said and "| harbor |" in said
     kept = tmp_path / "kept.json"
