@@ -9,6 +9,7 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
+from types import SimpleNamespace
 
 import msgspec
 import pytest
@@ -23,8 +24,15 @@ import reread
 from reread.attribution.commit_lines import LineSource
 from reread.attribution.commit_lines import _closing as closing_lines  # pyright: ignore[reportPrivateUsage]
 from reread.attribution.commit_lines import _fill_gaps as fill_gaps  # pyright: ignore[reportPrivateUsage]
-from reread.attribution.reviewing import MOST_BETWEEN
-from reread.attribution.session_trail import TrailsPart, read_trails, session_trail
+from reread.attribution.reviewing import MOST_BETWEEN, _Reviewer  # pyright: ignore[reportPrivateUsage]
+from reread.attribution.session_trail import (
+    SessionTrail,
+    TrailCommit,
+    TrailsPart,
+    TrailTurn,
+    read_trails,
+    session_trail,
+)
 from reread.base import jsontext
 from reread.base.text import short_session
 from reread.errors import Misuse, NotFound, Undecided
@@ -324,6 +332,61 @@ def test_a_rebased_commit_is_known_by_its_subject_and_time(rig: Rig) -> None:
     assert [commit.subject for commit in review.commits] == ["First of three", "Second", "Add by hand", "Third"]
     assert lines_of(review) == [(2, 2, "00000000", 1, "blame")]
     assert review.commits[-1].turns[0].evidence == ["rewritten", "lines"]
+
+
+SHA = "abcdef0" + "1" * 33
+
+
+@pytest.mark.parametrize(
+    ("sha", "subject", "time", "evidence"),
+    [
+        (SHA, None, 0, "recorded"),
+        (SHA[:7], "Other", 0, "recorded"),
+        ("abcdef0222", "Add it", 99_000, "rewritten"),
+        ("1" * 40, "Add it", 99_000, "rewritten"),
+        ("1" * 40, "Add it", 219_000, "rewritten"),
+        ("1" * 40, "Add it", 98_999, None),
+        ("1" * 40, "Add it", 219_001, None),
+        ("1" * 40, "Other", 100_000, None),
+        ("1" * 40, None, 100_000, None),
+    ],
+)
+def test_a_commit_that_a_session_made_is_known_by_its_sha_or_its_subject_and_time(
+    sha: str, subject: str | None, time: int, evidence: str | None
+) -> None:
+    commits = [
+        GitCommit(sha=one, parents=[], authored=100, committed=900, author="", message=message)
+        for one, message in (("2" * 40, ""), (SHA, "Add it\n"))
+    ]
+    trail = SessionTrail(b"", "s", "/p", [], [], [TrailCommit(sha, 3, subject, None, time)], [])
+    found = _Reviewer._find_recorded(SimpleNamespace(_commits=commits, _trails={"s.jsonl": trail}))  # type: ignore[arg-type]
+    assert found == ({SHA: [("s.jsonl", 3, evidence)]} if evidence else {})
+
+
+@pytest.mark.parametrize(
+    ("project", "branches", "spans", "turn"),
+    [
+        ("/p", [], [(99_000, 99_500)], 1),
+        ("/p", ["b"], [(100_999, 100_999)], 1),
+        ("/p", ["other"], [(99_000, 99_500)], None),
+        ("/q", [], [(99_000, 99_500)], None),
+        ("/p", [], [(101_000, 102_000)], None),
+        ("/p", [], [(0, 99_500)], None),
+        ("/p", [], [(1, 100_000 - 600_000)], 1),
+        ("/p", [], [(1, 100_000 - 600_001)], None),
+        ("/p", [], [(98_000, 98_500), (99_000, 99_500), (97_000, 99_900)], 2),
+    ],
+)
+def test_a_commit_is_of_the_latest_turn_that_was_at_work(
+    project: str, branches: list[str], spans: list[tuple[int, int]], turn: int | None
+) -> None:
+    turns = [
+        TrailTurn(number, "", start, end, 0.0, None, [], [], 0, [], b"") for number, (start, end) in enumerate(spans, 1)
+    ]
+    traces = SimpleNamespace(relative=lambda path: "x" if path == "/p/x" else None)
+    reviewer = SimpleNamespace(_trails={"s": SessionTrail(b"", "s", project, branches, turns, [], [])}, _traces=traces)
+    commit = GitCommit(sha=SHA, parents=[], authored=100, committed=900, author="", message="")
+    assert _Reviewer._by_time(reviewer, commit, "b") == ([("s", turn)] if turn else [])  # type: ignore[arg-type]
 
 
 def test_a_commit_without_any_line_of_a_session_is_linked_by_time_as_a_guess(rig: Rig) -> None:
