@@ -19,6 +19,12 @@ def without_escapes(text: str) -> str:
     return _ESCAPE.sub("", text) if "\x1b" in text else text
 
 
+def without_line_numbers(text: str) -> str:
+    """Return a text without the numbers at the beginning of its lines."""
+    found = _LINE_NUMBER.match(text)
+    return _NEXT_NUMBER.sub("\n", text[found.end() :] if found else text)
+
+
 def joined_text(texts: Iterable[str]) -> str:
     """Join texts as lines of one; what repeats lines of an earlier text is left out.
 
@@ -27,8 +33,8 @@ def joined_text(texts: Iterable[str]) -> str:
     kept = ""
     for text in dict.fromkeys(texts):
         plain = without_escapes(text)
-        if found := _LINE_NUMBER.match(plain):
-            plain = _NEXT_NUMBER.sub("\n", plain[found.end() :])
+        if _LINE_NUMBER.match(plain):
+            plain = without_line_numbers(plain)
         if not kept:
             kept = plain
         elif len(plain) < LONG:

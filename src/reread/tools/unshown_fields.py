@@ -9,6 +9,7 @@ from typing import Any, cast
 import msgspec
 
 from reread.base import jsontext
+from reread.base.joined_text import without_line_numbers
 from reread.tools.nodes import Data, Node, Section
 
 NOT_TEXT = frozenset({"signature", "base64", "data", "image_data"})
@@ -37,7 +38,6 @@ FEW = 32
 LONGEST_PATH = 500
 """Characters of a path; what is below a longer one is left as JSON, since each of its values would repeat the path."""
 
-_NUMBERS = re.compile(r"^ *\d+(?:→|\t)", re.MULTILINE)
 _TAG = re.compile(r"</?[a-z][\w-]*(\s[^<>]*)?>")
 _WORD = re.compile(r"\w+")
 _ATTRIBUTE = re.compile(r'"([^"]*)"')
@@ -100,14 +100,16 @@ class ShownText:
         bare = text.strip()
         if not bare or self._has(bare):
             return ""
-        if "\n" not in text and ("<" not in text or ("</" not in text and not _pieces(_NUMBERS.sub("", text)))):
+        if "\n" not in text and ("<" not in text or ("</" not in text and not _pieces(without_line_numbers(text)))):
             return text
+        plain = without_line_numbers(text) if "→" in text or "\t" in text else text
+        if plain is not text and plain.strip() in self._all:  # then all of its lines are shown
+            return ""
         lines = text.split("\n")
         searches = SEARCHES
         missing: list[str] = []
         known = self._lines
-        unnumbered = _NUMBERS.sub("", text).split("\n") if "→" in text or "\t" in text else lines
-        for line, bare in zip(lines, map(str.strip, unnumbered), strict=True):
+        for line, bare in zip(lines, map(str.strip, plain.split("\n")), strict=True):
             if not bare or bare in known or line.strip() in known:  # then all of its pieces are shown
                 continue
             unknown = [piece for piece in _pieces(bare) if piece not in known] if "<" in bare else [bare]
