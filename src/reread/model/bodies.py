@@ -171,6 +171,11 @@ class Bodies:
         """True if a record may say what a command changed."""
         return self._diffs[index]
 
+    def stamp(self, index: int) -> str | None:
+        """Return the timestamp of a record as written; if it is not decoded, only its envelope is."""
+        native = self._natives.peek(index)
+        return self.records[index].envelope.timestamp if native is None else as_str(native.get("timestamp"))
+
     def time(self, index: int) -> datetime | None:
         """Return the timestamp of a record."""
         return parse_timestamp(as_str(self.native(index).get("timestamp")))
@@ -206,6 +211,10 @@ class _Recent(Generic[T]):
             del made[next(iter(made))]
         made[index] = found  # the last one is the most recent
         return found
+
+    def peek(self, index: int) -> T | None:
+        """Return the value of a record if it is there."""
+        return self._made.get(index)
 
 
 def _written_results(native: dict[str, Any]) -> dict[str, Any]:

@@ -483,7 +483,7 @@ def _time_before(message: Message) -> datetime | None:
         return None
     written = [*before.records, *(call.answer for call in before.calls)]
     last = max((index for index in written if 0 <= index < first), default=-1)
-    return parse_timestamp(conversation.records[last].envelope.timestamp) if last >= 0 else None
+    return parse_timestamp(conversation.bodies.stamp(last)) if last >= 0 else None
 
 
 def _item_kind(message: Message) -> str:

@@ -309,7 +309,7 @@ class ThreadView:
         prompt = next((m for m in messages[start : start + TURN_HEAD] if m.kind in TURN_STARTERS), messages[start])
         last = without_context_after(messages[start:end])[-1]
         ends = [last.records[-1], *(call.answer for call in last.calls[-1:] if call.answer >= 0)]
-        stamps = [parse_timestamp(self.conversation.records[index].envelope.timestamp) for index in ends]
+        stamps = [parse_timestamp(self.conversation.bodies.stamp(index)) for index in ends]
         return seconds_between(prompt.timestamp, max((stamp for stamp in stamps if stamp is not None), default=None))
 
     def turn_model(self, timeline: Timeline, turn: int) -> str | None:

@@ -259,7 +259,7 @@ class CacheBreaks:
         ends = [index for index in (parent, before.records[-1] if before is not None else -1) if index >= 0]
         if parent < 0 or records[parent].type == "assistant":
             return timestamp_ms(message.stamp)
-        times = (timestamp_ms(records[index].envelope.timestamp) for index in ends)
+        times = (timestamp_ms(self._conversation.bodies.stamp(index)) for index in ends)
         return max((time for time in times if time is not None), default=None)
 
     def _life(self, before: Message) -> int:

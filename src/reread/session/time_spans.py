@@ -40,7 +40,7 @@ class CallTimes:
         """Return when a record was written."""
         key = (conversation, index)
         if key not in self._known:
-            self._known[key] = timestamp_ms(conversation.records[index].envelope.timestamp)
+            self._known[key] = timestamp_ms(conversation.bodies.stamp(index))
         return self._known[key]
 
 

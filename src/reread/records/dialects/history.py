@@ -47,6 +47,8 @@ def translate(value: dict[str, Any]) -> dict[str, Any]:
 
 def paste_files(native: dict[str, Any]) -> list[str]:
     """Return the names of the files with longer texts that were pasted into a translated prompt."""
+    if PASTED not in native:
+        return []
     hashes = [as_dict(item).get("contentHash") for item in as_dict(native.get(PASTED)).values()]
     return [f"{name}.txt" for name in hashes if isinstance(name, str) and _HASH.fullmatch(name)][:MOST_FILES]
 
