@@ -1,5 +1,5 @@
 """Writes docs/reference.md from the docstrings, docs/commands.md from the help, docs/json.md from the schema of
-`show -f json`, the tools in docs/format.md and the columns in docs/tables.md."""
+`show --json`, the tools in docs/format.md and the columns in docs/tables.md."""
 
 from __future__ import annotations
 
@@ -521,7 +521,7 @@ def session_page() -> str:
     return "\n".join(lines).rstrip() + "\n"
 
 
-JSON_INTRO = """`reread show -f json` and `reread export -f json` write one object, a [SessionValue](#sessionvalue).
+JSON_INTRO = """`reread show --json` and `reread export -f json` write one object, a [SessionValue](#sessionvalue).
 `reread tail --format json` prints a [ChangeValue](#changevalue) on each line. `reread show --schema` prints the JSON
 Schema of both. The JSON is encoded from the types that this page and the schema are made from.
 
@@ -530,8 +530,8 @@ fields that you do not know. Every field is present, unless its meaning says whe
 unknown. `--turns`, `--branch`, `--only` and the other options of `show` choose what the lists hold.
 
 ```
-reread show latest -f json | jq '.turns[].prompt.text'
-reread show latest -f json | jq '.calls[] | select(.state == "failed") | .title'
+reread show latest --json | jq '.turns[].prompt.text'
+reread show latest --json | jq '.calls[] | select(.state == "failed") | .title'
 ```"""
 
 
