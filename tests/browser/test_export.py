@@ -110,6 +110,7 @@ def test_a_hostile_session_is_harmless_here_too(offline: Callable[..., Any], tmp
     assert_harmless(page)
 
 
+RIGHT_ENDS = "cells => cells.map(cell => Math.round(cell.getBoundingClientRect().right))"
 NAMES = (
     "javascript:alert(1)",
     '"><script>alert(1)</script>',
@@ -169,6 +170,10 @@ def test_the_list_of_a_site_is_filtered_and_has_dates_as_the_reader_does(
     assert axe(page) == []
     page.keyboard.press("Escape")
     expect(page.locator("tbody a:visible")).to_have_count(4)
+    for width in (1280, 768):
+        page.set_viewport_size({"width": width, "height": 800})
+        ends = page.locator("thead th:nth-child(6), tbody td:nth-child(6)").evaluate_all(RIGHT_ENDS)
+        assert len(set(ends)) == 1, "costs and their sums are one column"
     page.locator("tbody a").first.click()
     page.locator(".message").first.wait_for()
 
