@@ -463,6 +463,11 @@ class TestUsage:
     def test_another_period_is_compared_and_an_empty_one_offers_the_newest(self, tab: Tab, demo: str) -> None:
         page = tab(f"{demo}#/usage?from=2026-11-05&to=2026-11-12")
         expect(page.locator(".change")).to_contain_text("on 28 Oct – 4 Nov")
+        cost, mean = (
+            float(page.locator(".usage-totals > *", has_text=name).locator("strong").inner_text().lstrip("≥ $"))
+            for name in ("at list prices", "per day on average")
+        )
+        assert abs(cost / 8 - mean) < 0.01
         page.get_by_label("From").fill("2025-01-01")
         page.get_by_label("To").fill("2025-01-31")
         page.get_by_role("button", name=re.compile("Show .*the newest with usage")).click()

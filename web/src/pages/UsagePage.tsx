@@ -171,7 +171,7 @@ function Report({ report, view, wanted, waiting, route, choose }: ReportProps) {
   const ranked = sumByGroup(report.rows, group).sort((a, b) => measureOf(b, measure) - measureOf(a, measure));
   return (
     <>
-      <Totals usage={report.usage} peak={measure === "cost" ? peakOf(chart) : null} unit={unit}>
+      <Totals usage={report.usage} peak={measure === "cost" ? peakOf(chart) : null} periods={chart.columns.length} unit={unit}>
         <Change range={range} only={only} cost={number(report.usage, "cost_usd")} />
         <Forecast only={only} budgets={budgets.state === "ready" ? budgets.value : []} />
       </Totals>
@@ -246,7 +246,7 @@ function peakOf({ columns }: Chart): Column | null {
 }
 
 /** The totals of the range, and once what is unknown about them. */
-function Totals({ usage, peak, unit, children }: { usage: UsageReport["totals"]; peak: Column | null; unit: Unit; children: ReactNode }) {
+function Totals({ usage, peak, periods, unit, children }: { usage: UsageReport["totals"]; peak: Column | null; periods: number; unit: Unit; children: ReactNode }) {
   const cost = number(usage, "cost_usd");
   const read = number(usage, "cache_read_tokens");
   const input = tokensOf(usage) - number(usage, "output_tokens");
@@ -264,6 +264,7 @@ function Totals({ usage, peak, unit, children }: { usage: UsageReport["totals"];
             title={`${exact(read)} of ${exact(input)} tokens of input`}
           />
         )}
+        {peak && <Total value={money(cost / periods, usage.lower_bound)} name={`per ${unit} on average`} />}
         {peak && <Total value={money(total(peak))} name={`on the highest ${unit}, ${periodName(peak.period)}`} />}
       </p>
       <Caveats figures={usage} />
