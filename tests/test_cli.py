@@ -154,9 +154,8 @@ OWN_TYPES = {
     *((option, "budget") for option in ("--project", "--model", "--team")),
     *((option, "delete") for option in ("--file", "--undo")),
     *((option, "resume") for option in ("--in", "--branch", "--at")),
-    *((option, "context") for option in ("--request", "--agent")),
-    ("--schema", "check"),
-    *((option, "digest") for option in ("--format", "--output")),
+    ("--agent", "context"),
+    ("--output", "digest"),
     ("--output", "review"),
     ("--format", "statusline"),
 }

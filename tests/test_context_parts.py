@@ -192,3 +192,9 @@ def test_the_verb_prints_bars_and_json(path: Path) -> None:
     assert set(schema["$defs"]["Context"]["required"]) == set(value)
     assert reread.context(path, request=2).bytes == value["bytes"]
     assert run("context", str(path), "--request", "99").returncode == 1
+    assert run("context", str(path), "--request", "latest").stdout == run("context", str(path)).stdout
+    assert [run("context", str(path), *words).returncode for words in (["--request", "x"], ["--request", "a:1"])] == [
+        2,
+        2,
+    ]
+    assert run("context", str(path), "--request", "a:1", "--agent", "b").returncode == 2

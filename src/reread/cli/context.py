@@ -10,11 +10,14 @@ from reread.cli._option_types import LATEST, SESSION
 from reread.cli._options import listing_options, merged_roots, refuse_with
 from reread.cli._output import print_json, print_lines, terminal_width
 from reread.cli._unmatched import exit_unmatched
+from reread.errors import Misuse
 
 
 @click.command()
 @click.argument("name", type=SESSION, required=False, default=LATEST, metavar="[SESSION[:TURN]]")
-@click.option("--request", type=click.IntRange(1), metavar="N", help="Show this request instead of the last one.")
+@click.option(
+    "--request", metavar="N|latest", help="Show this request instead of the last one; AGENT:N for one of an agent."
+)
 @click.option("--agent", metavar="ID", help="Show a request of this agent; turns are the agent's.")
 @click.option("--schema", is_flag=True, help="Print the JSON Schema of --json and exit.")
 @listing_options
@@ -22,7 +25,7 @@ from reread.cli._unmatched import exit_unmatched
 def context(
     ctx: click.Context,
     name: str,
-    request: int | None,
+    request: str | None,
     agent: str | None,
     schema: bool,
     as_json: bool,
@@ -44,13 +47,17 @@ def context(
     from reread.render.request_listing import context_lines
     from reread.render.request_values import context_schema
     from reread.reports.request_report import context as find
+    from reread.reports.request_report import split_request
     from reread.session.context_parts import NoSuchRequest
 
     if schema:
         refuse_with(ctx, "--schema", ("--json", "--request", "--agent"), "it reads no session")
         return print_json(context_schema())
+    named, number = split_request(request) if request is not None else (None, None)
+    if named and agent:
+        raise Misuse(f"Cannot use --agent with --request {request}: both name an agent.")
     try:
-        found = find(name, request=request, agent=agent, root=merged_roots(ctx, root) or None)
+        found = find(name, request=number, agent=named or agent, root=merged_roots(ctx, root) or None)
     except NoSuchRequest as error:
         exit_unmatched(ctx, (), str(error))
     if as_json:

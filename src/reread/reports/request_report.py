@@ -30,16 +30,21 @@ def parse_request(text: str) -> tuple[str, str] | None:
     return (inner[1], f"{inner[2]}:{number}") if inner is not None else (session or LATEST, number)
 
 
-def find_request(session: Session, name: str) -> Request:
-    """Return the request that a name stands for: 4, latest, or AGENT:4 for one of an agent."""
+def split_request(name: str) -> tuple[str | None, int | None]:
+    """Split 4, latest, AGENT:4 or AGENT:latest into the agent and the number; None for the main thread and the last."""
     found = _NAME.fullmatch(name)
     if found is None:
         raise Misuse(f"{name!r} is no request; use a number, latest, or AGENT:NUMBER.")
-    requests = (find_agent(session.agents, found[1]) if found[1] else session.conversation).requests
-    number = len(requests) if found[2] == LATEST else int(found[2])
-    if not 0 < number <= len(requests):
-        raise NoSuchRequest(no_request_text(len(requests), found[2]))
-    return requests[number - 1]
+    return found[1], None if found[2] == LATEST else int(found[2])
+
+
+def find_request(session: Session, name: str) -> Request:
+    """Return the request that a name stands for: 4, latest, or AGENT:4 for one of an agent."""
+    agent, number = split_request(name)
+    requests = (find_agent(session.agents, agent) if agent else session.conversation).requests
+    if not 0 < (len(requests) if number is None else number) <= len(requests):
+        raise NoSuchRequest(no_request_text(len(requests), LATEST if number is None else number))
+    return requests[(number or len(requests)) - 1]
 
 
 def context(
