@@ -121,7 +121,7 @@ def test_an_object_is_changed_under_a_lock_and_only_if_it_changes(
             change_object(path, lambda value: value.update(b=2))
         assert path.read_bytes() == odd
     (tmp_path / "folder.json").mkdir()
-    with pytest.raises(Unreadable, match="it is a folder"):
+    with pytest.raises(Unreadable, match="not a regular file"):
         read_object(tmp_path / "folder.json")
 
 
