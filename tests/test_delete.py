@@ -303,6 +303,7 @@ def test_the_lock_of_a_killed_client_is_taken_over_and_one_that_is_held_is_not(
     assert history.read_bytes() == b"".join(HISTORY) and lock.is_dir()
     old = time.time() - prompt_lines.STALE_SECONDS - 1
     os.utime(lock, (old, old))
+    monkeypatch.setattr(prompt_lines, "WAIT_SECONDS", 0.0)
     reread.delete(ID)  # finishes what was begun
     assert WORD.encode() not in history.read_bytes() and not lock.exists()
     assert [one.session for one in reread.undo_delete()] == [ID]

@@ -271,6 +271,7 @@ def _client_lock(history: Path) -> Generator[Path]:
             with suppress(OSError):
                 if time.time() - lock.stat().st_mtime > STALE_SECONDS:
                     lock.rmdir()
+                    continue
             if time.monotonic() >= deadline:
                 raise OSError(0, "another program holds the lock beside it; try again", str(history)) from None
             time.sleep(0.02)
