@@ -1,5 +1,6 @@
 """Ask the server's application without a network."""
 
+import asyncio
 import json
 from typing import Any, NamedTuple
 
@@ -23,8 +24,12 @@ def ask(app: Any, path: str, query: str = "", *, send: Any = None) -> Answer:
     """Return the answer to a request for a path; what is sent is JSON."""
     sent: list[Any] = []
 
+    requests = [{"type": "http.request", "body": b"" if send is None else json.dumps(send).encode()}]
+
     async def receive() -> Any:
-        return {"type": "http.request", "body": b"" if send is None else json.dumps(send).encode()}
+        if not requests:  # the client stays
+            await asyncio.Event().wait()
+        return requests.pop()
 
     async def collect(message: Any) -> None:
         sent.append(message)

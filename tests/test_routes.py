@@ -19,8 +19,8 @@ from requested import conversation
 
 import reread
 from reread.base import jsontext
+from reread.base.paths import SAMPLES
 from reread.catalog.config import config_value
-from reread.cli._options import SAMPLES
 from reread.disk.layout import default_store
 from reread.reader import session_search
 from reread.reader.file_view import file_blame, file_diff, version_body
