@@ -192,6 +192,17 @@ def test_requests_are_listed_and_shown(tmp_path: Path, monkeypatch: pytest.Monke
         assert counts == [3, 3, 2], name
 
 
+def test_an_open_session_whose_file_is_gone_can_still_be_exported(tmp_path: Path) -> None:
+    path = tmp_path / "s.jsonl"
+    path.write_bytes(conversation(2).data)
+    app = make_app(SessionLibrary(paths=[path], count=False))
+    assert ask(app, "/api/sessions/s").status == 200
+    path.unlink()
+    answer = ask(app, "/api/sessions/s/export")
+    assert answer.status == 200 and answer.body.startswith(b"<!doctype html>")
+    assert answer.headers["content-disposition"] == 'attachment; filename="s.html"'
+
+
 def test_a_star_and_a_note_are_kept_and_a_note_that_changed_meanwhile_stays(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

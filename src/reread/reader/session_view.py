@@ -219,7 +219,8 @@ class SessionView:
             return lambda: summary
         if not is_usage_known(self.session.records):
             return lambda: _summary({}, context)
-        source = self.session.path or self.session
+        path = self.session.path
+        source = path if path is not None and file_exists(path) else self.session  # it may be deleted while it is open
         return lambda: _usage_summary(source, agent, context)
 
     def markdown(
