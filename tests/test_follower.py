@@ -16,6 +16,7 @@ import reread
 from reread.render.json import session_json
 from reread.session.follow import AllFollower
 from reread.session.follower import Follower, ticks
+from reread.session.loader import Loader
 
 
 class Watcher:
@@ -107,6 +108,25 @@ def test_half_a_line_is_not_told_until_it_is_whole(tmp_path: Path, watch: Any) -
     assert watcher.changes == []
     append(path, line(2)[30:])
     watcher.heard(2)
+
+
+def test_the_rest_of_a_torn_line_is_never_a_line_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "s.jsonl"
+    path.write_bytes(line(1) + line(2)[:30])
+    session, can_continue = reread.open(path), Loader.can_continue
+    assert session.records[-1].type == "malformed"
+    follower = Follower(session)
+
+    def then_written(loader: Loader) -> bool:
+        able = can_continue(loader)
+        append(path, line(2)[30:])
+        return able
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Loader, "can_continue", then_written)
+        assert not list(follower.changes(set()))
+    told = [change.message for change in follower.changes(set())]
+    assert [message.text for message in told if message is not None] == ["word 2"]
 
 
 def test_a_tail_that_was_torn_when_the_session_was_opened_is_told_when_whole(tmp_path: Path, watch: Any) -> None:

@@ -160,6 +160,8 @@ class Loader:
     def load_lines(self, progress: Progress | None = None) -> range:
         """Read the whole lines that are new, and return the indexes of their records."""
         first = len(self.conversation.records)
+        if self._flushed:  # the rest of that line may have been written since `can_continue` was asked
+            return range(first, first)
         push, feed, read = self._fold.push, self._decoder.feed, self.source.read
         with gc_paused():
             while data := read(self._read, CHUNK):
