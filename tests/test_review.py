@@ -13,7 +13,7 @@ from types import SimpleNamespace
 
 import msgspec
 import pytest
-from command import cli as run
+from click.testing import CliRunner, Result
 from command import offered
 from committing import Rig, work
 from effort import SAMPLE, one_in, sampled
@@ -21,6 +21,7 @@ from exported import check_agent_trace
 from making import jsonl, user
 
 import reread
+from reread import cli
 from reread.attribution.commit_lines import LineSource
 from reread.attribution.commit_lines import _closing as closing_lines  # pyright: ignore[reportPrivateUsage]
 from reread.attribution.commit_lines import _fill_gaps as fill_gaps  # pyright: ignore[reportPrivateUsage]
@@ -51,6 +52,11 @@ pytestmark = one_in(6)
 TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
 KEY_LINES = [hashlib.sha512(bytes([n])).hexdigest()[:64] for n in range(90)]
 LIKELY = "db_password = Zx81-quokka-lantern"
+
+
+def run(*words: object) -> Result:
+    """Run `reread`; what it refuses is in the result."""
+    return CliRunner().invoke(cli.reread, list(map(str, words)))
 
 
 @pytest.fixture

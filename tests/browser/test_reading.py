@@ -186,8 +186,7 @@ class TestSession:
         call.locator(".disclosure").first.click()
         call.get_by_role("button", name="Side by side").click()
         expect(call.locator(".side-by-side .half.removed").first).to_be_visible()
-        page.reload()
-        call.locator(".disclosure").first.click()
+        page.reload()  # the call stays open
         expect(call.locator(".side-by-side .half.removed").first).to_be_visible()
         call.get_by_role("button", name="Inline").click()
         expect(call.locator(".diff .added").first).to_be_visible()
