@@ -1,5 +1,6 @@
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
+import { kept } from "./kit/kept";
 import { applyTheme } from "./kit/theme";
 import { App } from "./shell/App";
 import type { Source } from "./data/source";
@@ -7,6 +8,7 @@ import "./styles/index.css";
 
 export function start(source: Source): void {
   applyTheme();
+  kept.start();
   history.scrollRestoration = "manual";
   const root = document.getElementById("root");
   if (root) {

@@ -1,5 +1,6 @@
 /** Choices on a page that its address does not name, kept with the entry of the browser's history: Back and a reload restore them. */
 
+import { useState } from "react";
 import { listen } from "./listen";
 import { Store, useSelector } from "./store";
 
@@ -12,14 +13,18 @@ const saved = (): Values | undefined => (history.state as { kept?: Values } | nu
 const pageOf = (hash: string): string => hash.split("?", 1)[0] ?? "";
 
 class Kept extends Store {
-  private values = saved() ?? {};
+  /** False in the components for other pages: their history belongs to them, and a server has none. */
+  started = false;
+  private values: Values = {};
   /** The address of the entry that has the values. */
-  private hash = location.hash;
+  private hash = "";
   private timer = 0;
   private written = 0;
 
-  constructor() {
-    super();
+  start(): void {
+    this.started = true;
+    this.values = saved() ?? {};
+    this.hash = location.hash;
     listen({ popstate: () => this.follow(), hashchange: () => this.follow() });
     // Before a link is followed.
     const flush = () => void (this.timer && this.write());
@@ -31,6 +36,7 @@ class Kept extends Store {
   }
 
   set(name: string, value: unknown): void {
+    if (!this.started) return;
     this.values = { ...this.values, [name]: value };
     this.hash = location.hash;
     if (!this.timer) this.timer = window.setTimeout(() => this.write(), Math.max(0, this.written + PAUSE - Date.now()));
@@ -63,6 +69,7 @@ export const kept = new Kept();
 
 /** A state that Back restores. */
 export function useKept<T>(name: string, initial: T): [T, (value: T) => void] {
+  const own = useState(initial);
   const value = useSelector(kept, (all) => all.get(name)) as T | undefined;
-  return [value === undefined ? initial : value, (next) => kept.set(name, next)];
+  return !kept.started ? own : [value === undefined ? initial : value, (next) => kept.set(name, next)];
 }
