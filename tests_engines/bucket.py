@@ -44,6 +44,6 @@ def start(*arguments: str, **variables: str) -> subprocess.Popen[bytes]:
 def run(*arguments: str, code: int = 0, **variables: str) -> str:
     """Run `reread` and return what it printed; fail unless it ends with this code."""
     with start(*arguments, **variables) as process:
-        out, errors = process.communicate(timeout=120)
+        out, errors = process.communicate(timeout=300)
     assert process.returncode == code, (arguments, out.decode(), errors.decode())
     return out.decode() + errors.decode()
