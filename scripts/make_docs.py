@@ -8,6 +8,7 @@ import importlib
 import inspect
 import itertools
 import re
+import sys
 import textwrap
 from collections.abc import Iterator
 from pathlib import Path
@@ -58,12 +59,13 @@ CHOICES = sorted(name for name, thing in vars(choices).items() if get_origin(thi
 ORDER = {
     "Reading": ("open", "Session", "sessions", "Header"),
     "Searching": ("search", "types.Hits", "types.Hit"),
-    "The model": MODEL,
+    "The model": (*MODEL, "types.ApiFacts", "plugins.Outcome"),
     "Files": (
         "files",
         "types.FileHistory",
         "types.FileVersion",
         "types.FileText",
+        "plugins.Hunk",
         "file",
         "types.FileAt",
         "diff",
@@ -87,6 +89,7 @@ ORDER = {
         "types.Requests",
         "types.Request",
         "types.RequestChange",
+        "records.types.CacheMark",
         "context",
         "types.Context",
         "types.ContextPart",
@@ -226,7 +229,7 @@ ORDER = {
 """The public names by what they are for, and the types that they give."""
 INTERNAL = {
     "Message": "bodies partial prints seen usage_records usage_rows",
-    "Call": "answer bodies for_tool linked_agents place result_place set_agents set_result tool_call use",
+    "Call": "answer bodies deny for_tool linked_agents place result_place set_agents set_result tool_call use",
     "Agent": "call_id depth from_progress name_call set_lines set_meta stats",
     "Conversation": "bodies inline_agents is_on link_agents marks messages_by_id owner request_parts set_agents "
     "tool_call tree usage_rows",
@@ -239,9 +242,25 @@ INTERNAL = {
     "Metadata": "note note_state",
     "Ledger": "add change code explain_agent explain_attached explain_call explain_message explain_record "
     "explain_repeat",
-    "Records": "add",
+    "Records": "add origin",
 }
 """Members that only other modules of the package use, by class."""
+
+
+ALIASES = """\
+| in signatures | stands for |
+|---|---|
+| `TimeLike` | `str \\| datetime \\| date`: a time, a day, or a text such as `7d`, `yesterday` or `2026-11-09T14:30` |
+| `Source` | `str \\| os.PathLike[str]`: a session or a folder; for `usage` also bytes, a binary file or a Session |
+| `Position` | `float \\| datetime`: seconds since the start of a recording, or a time |
+| `Progress` | `Callable[[int], None]`: called with the number of bytes (by `search`, `usage` and archives), files or \
+sessions read since the last call; by `open`, with the number of bytes read so far |
+| `Waiting` | `Callable[[], None]`: called once if another process is writing |
+| `TypedResult` | `Struct \\| list[Struct] \\| None`: structs of `reread.tool_types` |
+| `Content` | a string, a block or a list of blocks, as written |
+| `Raw` | `msgspec.Raw`: JSON that is not decoded |
+"""
+"""The names in signatures that are no classes."""
 
 
 def is_internal(thing: type, member: str) -> bool:
@@ -258,6 +277,7 @@ def reference() -> str:
         "that are only returned, for annotations and `isinstance`. Records are described in [the format](format.md),",
         "nodes in [extending](extending.md). `from reread import *` leaves out `open`, to keep Python's own.",
         "",
+        ALIASES,
     ]
     for title, names in ORDER.items():
         lines += [f"## {title}", ""]
@@ -298,7 +318,8 @@ def _entry(name: str, thing: Any) -> Iterator[str]:
 def _class(thing: type) -> Iterator[str]:
     yield _doc(thing)
     above = thing.__bases__[0].__name__
-    rows = [row for row in _members(thing) if not is_internal(thing, row[0].partition("(")[0])]
+    stated = {row[0].partition("(")[0]: row for row in _members(thing)}  # a class states again what differs in it
+    rows = [row for name, row in stated.items() if not is_internal(thing, name)]
     if rows:
         yield ""
         if above in PUBLIC:
@@ -319,11 +340,23 @@ def _members(thing: type) -> Iterator[tuple[str, str, str]]:
     for node, after in itertools.pairwise([*tree.body, ast.Pass()]):
         if isinstance(node, ast.FunctionDef) and node.name == "__init__":
             yield from _attributes(node)
-        elif isinstance(node, ast.FunctionDef) and not node.name.startswith("_"):
-            shown = node.name if _is_property(node) else f"{node.name}({_arguments(node)})"
+        elif isinstance(node, ast.FunctionDef) and (node.name == "__call__" or not node.name.startswith("_")):
+            name = node.name.removeprefix("__call__")
+            shown = name if _is_property(node) else f"{name}({_arguments(node, thing)})"
             yield shown, _type(node.returns), ast.get_docstring(node) or ""
         elif isinstance(node, ast.AnnAssign) and not ast.unparse(node.target).startswith("_"):
-            yield ast.unparse(node.target), _type(node.annotation), _stated(after)
+            name = ast.unparse(node.target)
+            tag = getattr(node.value, "value", None) if name == "type" else None
+            yield name, _spelled(node.annotation, thing), _stated(after) or (f"`{tag}`" if tag else "")
+
+
+def _spelled(annotation: ast.expr, thing: type) -> str:
+    """Return the type of a field, without the names that only its module has."""
+    kind = re.sub(r"\bNeeded\[(\w+)\]", r"\1", re.sub(r"\bName\b", "str", _type(annotation)))
+    alias = getattr(sys.modules[thing.__module__], kind, None)
+    if get_origin(alias) is Literal and kind not in CHOICES:
+        return str(alias).removeprefix("typing.")
+    return kind
 
 
 def _with_arguments(kind: str, thing: type) -> str:
@@ -353,9 +386,13 @@ def _given(value: ast.expr | None, taken: dict[str, ast.expr | None]) -> ast.exp
     return value.func if isinstance(value, ast.Call) else None
 
 
+_INNER_MODULES = re.compile(r"\b(?:restoring|tools|update)\.(?=[A-Z])")
+"""Modules that signatures name, and that a reader need not know."""
+
+
 def _type(annotation: ast.expr | None) -> str:
     assert annotation is not None, "annotate every public attribute, so that the reference can show its type"
-    return ast.unparse(annotation)
+    return _INNER_MODULES.sub("", ast.unparse(annotation))
 
 
 def _stated(node: ast.stmt | None) -> str:
@@ -368,7 +405,12 @@ def _is_property(node: ast.FunctionDef) -> bool:
     return any("property" in ast.unparse(decorator) for decorator in node.decorator_list)
 
 
-def _arguments(node: ast.FunctionDef) -> str:
+def _arguments(node: ast.FunctionDef, thing: type) -> str:
+    """As they are written, but for the defaults, which are values and not their names."""
+    defaults = [*node.args.defaults, *filter(None, node.args.kw_defaults)]
+    for default in defaults:
+        if isinstance(default, ast.Name):
+            default.id = repr(getattr(sys.modules[thing.__module__], default.id))
     return ast.unparse(node.args).removeprefix("self").removeprefix("cls").removeprefix(", ")
 
 
@@ -391,6 +433,7 @@ def _signature(thing: Any) -> str:
         default = parameter.default
         shown = getattr(default, "__qualname__", None) or repr(default)
         given.append(str(parameter.replace(default=parameter.empty)).replace("'", "") + _default(parameter, shown))
+    given = [_INNER_MODULES.sub("", part) for part in given]
     returns = f" -> {signature.return_annotation}"
     line = f"{thing.__name__}({', '.join(given)}){returns}"
     if len(line) <= 100:

@@ -154,6 +154,9 @@ def test_a_budget_that_was_set_meanwhile_is_neither_lost_nor_removed(monkeypatch
 def test_usage_fails_over_a_limit(root: Path) -> None:
     cost = float(reread.usage(root=root).totals.cost_usd or 0)
     assert run("usage", "--root", str(root), "--fail-over", str(cost + 1)).returncode == 0
+    unused = run("usage", "--root", str(root), "--since", "2031-01-01", "--fail-over", "1")
+    assert unused.returncode == 0 and "No response fits" in unused.stderr
+    assert run("usage", "--root", str(root), "--model", "opsu", "--fail-over", "1").returncode == 1
     done = run("usage", "--root", str(root), "--fail-over", str(cost - 1), "--json")
     assert done.returncode == 1
     assert "costs more than" in done.stderr and json.loads(done.stdout)["totals"]["cost_usd"] == cost

@@ -2,13 +2,16 @@
 
 import ast
 import builtins
+import collections.abc
 import inspect
 import re
 import runpy
 import subprocess
 import sys
 import textwrap
+import typing
 from collections.abc import Iterator
+from operator import itemgetter
 from pathlib import Path
 from typing import get_args
 
@@ -91,6 +94,21 @@ def test_every_public_name_and_every_field_is_in_the_reference() -> None:
         stated = {field for field in fields - above if not field.startswith("_")}
         missing = {field for field in stated if f"| `{field}` |" not in sections[name]}
         assert not missing, name
+
+
+OF_OTHERS = {*dir(builtins), *vars(typing), *vars(collections.abc)}
+OF_OTHERS |= {"AbstractContextManager", "Decimal", "Event", "Path", "PathLike", "RecordBatchReader", "Struct"}
+
+
+def test_the_reference_states_each_member_once_and_explains_each_type() -> None:
+    page = (Path(__file__).parent.parent / "docs" / "reference.md").read_text()
+    sections = dict(re.findall(r"^### (\S+)\n(.*?)(?=^##|\Z)", page, re.MULTILINE | re.DOTALL))
+    explained = {name.rpartition(".")[2] for name in sections} | {*re.findall(r"^\| `([A-Z]\w+)` \|", page, re.M)}
+    for name, section in sections.items():
+        rows = re.findall(r"^\| `(\w+).*?` \| `(.*?)` \|", section, re.M)
+        assert len({*map(itemgetter(0), rows)}) == len(rows), name
+        kinds = " ".join([*map(itemgetter(1), rows), *re.findall(r"```python(.*?)```", section, re.S)])
+        assert {*re.findall(r"\b[A-Z]\w+", re.sub(r"'.*?'", "", kinds))} <= explained | OF_OTHERS, name
 
 
 def test_every_public_name_has_a_docstring() -> None:

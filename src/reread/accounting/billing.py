@@ -29,7 +29,7 @@ class Usage(msgspec.Struct, frozen=True):
     responses: int = 0
     """Number of responses of the API."""
     input_tokens: int = 0
-    """Input that no cache was used for."""
+    """Input that was neither written to the cache nor read from it."""
     output_tokens: int = 0
     """Output, thinking included."""
     cache_write_5m_tokens: int = 0

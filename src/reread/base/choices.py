@@ -38,7 +38,7 @@ CacheGrouping = Literal[
     "weekday",
     "hour",
 ]
-"""What cache breaks can be grouped by."""
+"""The groups of cache breaks."""
 
 CallState = Literal["running", "done", "failed", "denied", "interrupted"]
 """How a call ended."""

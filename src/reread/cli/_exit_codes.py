@@ -30,7 +30,10 @@ BY_VERB: dict[str, dict[int | str, str]] = {
     "review": {1: "there are no commits in the range", 3: _UNDECIDED},
     "note": {1: "there are no notes about these commits", 3: _UNDECIDED},
     "check": {1: "there are errors"},
-    "usage": {1: "no response fits the options, or it costs more than `--fail-over`"},
+    "usage": {
+        1: "no response fits the options (with `--fail-over`: no such project or model), "
+        "or it costs more than `--fail-over`"
+    },
     "stats": {1: "no call or turn fits the options"},
     "tables": {1: "with `--verify`, something is not as its machine wrote it"},
     "advise": {1: "no session fits the options"},

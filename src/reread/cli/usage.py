@@ -181,8 +181,11 @@ def usage(
         _print_budgets()
     unknown = unknown_projects(options["project"], report.known.get("project", ()))
     notices = [*unknown, *unknown_models(options["model"], report.known.get("model", ()))]
-    filters = unmatched if found_nothing else None
+    in_limit = unmatched and fail_over is not None and not notices  # nothing was used, which is no failure
+    filters = unmatched and not in_limit if found_nothing else None
     end_report(ctx, roots, of_all=not sessions, filters=filters, notices=notices, text=NO_RESPONSES)
+    if in_limit:
+        print_notice(NO_RESPONSES)
     _exit_over(ctx, report.totals.cost_usd, fail_over)
 
 

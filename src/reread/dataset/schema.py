@@ -197,7 +197,7 @@ USAGE = _table(
     Column("time", TIME, "When it was written."),
     Column("model", STRING, "The model that answered."),
     Column("responses", INTEGER, "1; 0 for what is billed or reported apart."),
-    Column("input_tokens", INTEGER, "Input that no cache was used for."),
+    Column("input_tokens", INTEGER, "Input that was neither written to the cache nor read from it."),
     Column("output_tokens", INTEGER, "Output, thinking included."),
     Column("cache_write_5m_tokens", INTEGER, "Input that was written to the cache for five minutes."),
     Column("cache_write_1h_tokens", INTEGER, "Input that was written to the cache for an hour."),

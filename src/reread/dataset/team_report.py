@@ -26,7 +26,7 @@ class TeamRow(msgspec.Struct, frozen=True):
     group: dict[str, str | None]
     figures: dict[str, float]
     people: int
-    """How many people they are of."""
+    """How many people the figures are about."""
     partial: bool = False
     """True if in some weeks the group had too few people: that part is in the row of the others."""
 
@@ -47,11 +47,11 @@ class TeamReport(msgspec.Struct, frozen=True):
     until: str | None
     """The last day of the last week."""
     withheld: bool = False
-    """True if all of it is of too few people: then there are no figures."""
+    """True if too few people are in it: then there are no figures."""
     weeks_left_out: int = 0
     """How many of the weeks have too few people, by themselves or with those that were asked for."""
     refused: dict[str, list[str]] = {}
-    """What of a machine is left out, and why."""
+    """What is left out of a machine, and why."""
 
 
 class Writer(msgspec.Struct, frozen=True):
@@ -69,7 +69,7 @@ class Writer(msgspec.Struct, frozen=True):
     words: bool
     """True if its tables have words: they are those of `reread tables -o`."""
     refused: tuple[str, ...] = ()
-    """What of it is left out, and why."""
+    """What is left out of it, and why."""
 
 
 class TeamDigest(msgspec.Struct, frozen=True):

@@ -60,6 +60,7 @@ class TrashEntry(msgspec.Struct):
     lines: list[RemovedLines] = []
     """Its lines in histories."""
     state: str = DELETING
+    """deleting, deleted or restoring."""
     batch: str = ""
     """The same for all that were deleted at once."""
     for_good: bool = False
@@ -73,7 +74,7 @@ class TrashEntry(msgspec.Struct):
     configs: list[str] = []
     """The folders of Claude Code's that it was looked for in."""
     is_last: bool = False
-    """True if nothing is left of it then, and it went for good: so do its star and notes."""
+    """True if nothing else is left of it and it was deleted for good; its star and notes then go, too."""
     folders: dict[str, int] = {}
     """The modes of its folders."""
     folder: str = ""

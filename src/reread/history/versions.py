@@ -29,6 +29,7 @@ class FileVersion(msgspec.Struct, eq=False, kw_only=True):
 
     history: FileHistory
     index: int
+    """Its position among the versions of the file, from 0."""
     action: str
     """create, edit, write, shell, rename, delete; outside or rewind if no call made it."""
     turn: int | None = None

@@ -29,6 +29,7 @@ class CallContent(msgspec.Struct, eq=False):
 
     bodies: Bodies
     index: int
+    """Its position in the conversation, from 0."""
     id: str
     name: str
     use: int

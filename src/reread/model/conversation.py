@@ -133,6 +133,7 @@ class Turn(msgspec.Struct, eq=False):
     """A prompt and everything up to the next prompt."""
 
     index: int
+    """Its number on its branch, from 1."""
     prompt: Message | None
     """The prompt that a person typed; None if the file does not say (a stream leaves it out)."""
     messages: list[Message]

@@ -47,6 +47,7 @@ class MessageContent(msgspec.Struct, eq=False):
 
     bodies: Bodies
     index: int
+    """Its position in the conversation, from 0."""
     id: str
     """The API's id for responses, the uuid otherwise."""
     role: str

@@ -90,7 +90,7 @@ class PromptText(msgspec.Struct, frozen=True):
 
     kind: str
     text: str
-    """The rest to read: the typed text, the command line, the output."""
+    """The text without them: the typed text, the command line, the output."""
     command: PromptCommand | None = None
     asides: tuple[Aside, ...] = ()
     fields: dict[str, str] = {}

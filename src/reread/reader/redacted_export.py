@@ -171,7 +171,7 @@ class Redaction:
         return report
 
     def cleaned(self, document: bytes) -> bytes:
-        """Return a finished document without what its records did not have: fields side by side may be a secret."""
+        """Return a finished document without secrets that only appear in it where fields stand side by side."""
         document = clean_document(document, self._redactor.scanner(), self._redactor.replacement, known=_own_texts())
         self._require_clean([document])
         return document
@@ -182,7 +182,7 @@ class Redaction:
             raise Undecided(f"The finished document still contains {left}; nothing was written. Please report this.")
 
     def clean_texts(self, texts: Sequence[str]) -> list[str]:
-        """Return texts with everything replaced that is to be, as it is in the session."""
+        """Return texts in which everything is replaced that is replaced in the session."""
         scanner = self._redactor.scanner()
         return [clean_text(text, scanner, self._redactor.replacement) for text in texts]
 
@@ -208,7 +208,7 @@ class Redaction:
         _require_decisions(self.findings if findings is None else findings)
 
     def left_in(self, documents: Sequence[bytes]) -> list[str]:
-        """Return the kinds of what finished documents contain that is to be replaced or decided about."""
+        """Return the kinds of whatever finished documents contain that should be replaced or decided about."""
         return sorted({span.kind for span in self._find_left(documents)})
 
     def replace_left(self, documents: Sequence[bytes]) -> list[str]:

@@ -103,7 +103,7 @@ class Lines(Sequence[Line]):
         self._read = read
 
     def count_within(self, size: int) -> int:
-        """Return how many lines the first `size` bytes contain to their end."""
+        """Return how many whole lines the first `size` bytes contain."""
         return len(self) if self._end() <= size else max(0, bisect_right(self._starts(), size) - 1)
 
     def __len__(self) -> int:

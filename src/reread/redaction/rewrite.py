@@ -30,10 +30,11 @@ Report = Callable[[Span, int, str], None]
 
 
 class DropCounts(msgspec.Struct):
-    """The lines that could not be read, and were left out."""
+    """The parts of a session that could not be read, and were left out."""
 
     lines: int = 0
     texts: int = 0
+    """Texts that are not JSON and may contain a secret."""
 
 
 class FileRedaction:

@@ -45,7 +45,7 @@ EXPECTED_FAILURES = frozenset({"grep", "rg", "egrep", "fgrep", "diff", "cmp", "t
 
 
 class AdvicePlace(msgspec.Struct, frozen=True):
-    """A session that an advice comes from, and where in it."""
+    """A session that a piece of advice comes from, and where in it."""
 
     session: str
     title: str

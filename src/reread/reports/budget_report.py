@@ -46,12 +46,12 @@ class Budget(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def scope(self) -> tuple[str, str | None, str | None, str | None]:
-        """The scope of it: there is one budget for each."""
+        """Its period, project, model and team: there is one budget for each combination."""
         return self.per, self.project, self.model, self.team
 
 
 class BudgetState(Budget, frozen=True, kw_only=True):
-    """A budget, and how much of it is spent in the period that is now."""
+    """A budget, and how much of it is spent in the current period."""
 
     start: datetime
     end: datetime

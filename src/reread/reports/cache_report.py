@@ -79,7 +79,7 @@ _KEYS: dict[str, Key] = {
     "thread": lambda _, found: SUBAGENTS if found.agent else MAIN,
 }
 GROUPS = (*_KEYS, *TIME_KEYS)
-"""What cache breaks can be grouped by."""
+"""The groups of cache breaks."""
 
 
 def cache_breaks(

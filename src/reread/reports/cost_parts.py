@@ -37,7 +37,7 @@ class CostParts(msgspec.Struct, frozen=True):
 
     output_usd: float
     input_usd: float
-    """Input that no cache was used for."""
+    """Input that was neither written to the cache nor read from it."""
     cache_read_usd: float
     cache_first_usd: float
     """Input that was written to the cache for the first time."""

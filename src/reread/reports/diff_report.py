@@ -41,8 +41,9 @@ class FileDifference(msgspec.Struct, frozen=True, kw_only=True):
     added: int
     removed: int
     left: list[int] = []
+    """How many lines the first side added and removed, if two sessions or branches are compared."""
     right: list[int] = []
-    """The lines that each side added and removed, if two sessions or branches are compared."""
+    """How many lines the second side added and removed."""
 
 
 class DiffSide(msgspec.Struct, frozen=True, kw_only=True):

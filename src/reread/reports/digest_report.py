@@ -46,8 +46,9 @@ class DigestFile(msgspec.Struct, frozen=True):
 
     path: str
     added: int
-    """Lines added, and removed."""
+    """Lines added."""
     removed: int
+    """Lines removed."""
 
 
 class DigestCommit(msgspec.Struct, frozen=True):
@@ -83,8 +84,9 @@ class DigestSession(msgspec.Struct, frozen=True, kw_only=True):
     project: str
     git_branch: str | None
     started: datetime | None
+    """The time of its first prompt or response in the period."""
     ended: datetime | None
-    """Its first and last prompt or response in the period."""
+    """The time of the last one."""
     prompts: list[str]
     """The prompts, shortened."""
     files: list[DigestFile]

@@ -60,7 +60,7 @@ class LiveSession(msgspec.Struct, frozen=True, kw_only=True):
     state: str
     """working, waiting, idle, ended or died."""
     since: datetime | None
-    """Since when."""
+    """When it entered that state."""
     waiting_for: str | None = None
     """permission, answer, or the client's own words."""
     call: str | None = None
@@ -76,8 +76,9 @@ class LiveSession(msgspec.Struct, frozen=True, kw_only=True):
     turn: int | None = None
     """The number of the last turn."""
     context_tokens: int | None = None
+    """Tokens in the context."""
     context_window: int | None = None
-    """Tokens in the context, and how many it can hold."""
+    """How many tokens the context can hold."""
     cost_usd: float | None = None
     """Dollars so far; None if it has no price."""
     cost_per_hour_usd: float | None = None

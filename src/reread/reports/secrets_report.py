@@ -74,7 +74,7 @@ def secrets(
     *sources: str | os.PathLike[str] | Session,
     personal: bool = False,
     root: str | Path | Sequence[str | Path] | None = None,
-    progress: Progress = lambda _: None,
+    progress: Progress | None = None,
 ) -> SecretsReport:
     """Return the secrets in sessions, by file and line, masked.
 
@@ -93,7 +93,7 @@ def secrets_report(
     *,
     root: str | Path | Sequence[str | Path] | None = None,
     personal: bool = False,
-    progress: Progress = lambda _: None,
+    progress: Progress | None = None,
 ) -> SecretsReport:
     """Scan sessions, files and folders, the agents' files and spilled results beside them included."""
     users, hosts = own_names()
@@ -114,7 +114,8 @@ def secrets_report(
         )
         if found:
             report.files += [FileSecrets(file, secrets) for file, secrets in found.items()]
-        progress(1)
+        if progress is not None:
+            progress(1)
     report.totals = {level: report.totals.get(level, 0) for level in LEVELS if level != PERSONAL or personal}
     return report
 

@@ -18,6 +18,7 @@ class Change(msgspec.Struct, frozen=True):
     """The change that one record made; of kind `rewritten`, the first line from which the file differs."""
 
     kind: str
+    """record or rewritten."""
     line: int
     fate: Fate | None = None
     record: Record | None = None

@@ -33,7 +33,7 @@ class TurnResult(msgspec.Struct, frozen=True):
     duration_ms: float | None = None
     """Milliseconds that the turn took."""
     duration_api_ms: float | None = None
-    """Milliseconds that the API took of these; requests at the same time count each."""
+    """Milliseconds of these in which the API worked; requests that ran in parallel are added up."""
     num_turns: int | None = None
     """Requests to the model, in the client's count."""
     denials: tuple[str, ...] = ()

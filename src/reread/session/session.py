@@ -144,7 +144,7 @@ class Session:
 
     @property
     def requests(self) -> Requests[Request]:
-        """The main thread's API requests, each rebuilt when asked for; agents have their own. None in older files."""
+        """The main thread's API requests, rebuilt when asked for; agents have their own. Empty for older clients."""
         return self.conversation.requests
 
     @property

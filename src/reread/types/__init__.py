@@ -71,6 +71,7 @@ from reread.index.find import Hits as Hits
 from reread.index.hits import Hit as Hit
 from reread.model.conversation import Request as Request
 from reread.model.ledger import Ledger as Ledger
+from reread.model.message import ApiFacts as ApiFacts
 from reread.model.metadata import Metadata as Metadata
 from reread.model.prompt_text import Aside as Aside
 from reread.model.prompt_text import PromptCommand as PromptCommand
