@@ -310,6 +310,56 @@ def test_the_lock_of_a_killed_client_is_taken_over_and_one_that_is_held_is_not(
     assert history.read_bytes() == b"".join(HISTORY)
 
 
+REMOVING = """
+import sys
+from pathlib import Path
+from reread.handover import prompt_lines
+
+def asleep(path, target):
+    print("about to replace", flush=True)
+    sys.stdin.readline()
+    return replace(path, target)
+
+replace, history, session, sleeps = Path.replace, Path(sys.argv[1]), sys.argv[2], sys.argv[3:]
+if sleeps:
+    Path.replace = asleep
+prompt_lines.remove_lines(prompt_lines.find_lines(history, session)[0], session)
+"""
+
+
+def test_a_process_that_slept_and_lost_the_lock_undoes_nothing(tmp_path: Path) -> None:
+    history = tmp_path / "history.jsonl"
+    history.write_bytes(b"".join(HISTORY))
+    start = [sys.executable, "-c", REMOVING, str(history)]
+    slow = subprocess.Popen([*start, ID, "sleeps"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    assert slow.stdout is not None and slow.stdout.readline() == "about to replace\n"
+    old = time.time() - prompt_lines.STALE_SECONDS - 1
+    os.utime(f"{history}.lock", (old, old))
+    other = subprocess.Popen([*start, OTHER])
+    with suppress(subprocess.TimeoutExpired):  # it waits for the one that sleeps
+        other.wait(2)
+    slow.communicate("\n", timeout=60)
+    assert (slow.returncode, other.wait(60)) == (0, 0)
+    assert history.read_bytes() == b"not json\n" and os.listdir(tmp_path) == ["history.jsonl"]
+
+
+def test_a_lock_that_another_process_took_over_meanwhile_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    history, held, rename = tmp_path / "history.jsonl", tmp_path / "history.jsonl.lock", Path.rename
+    held.mkdir()
+    os.utime(held, (0, 0))
+
+    def after_another(path: Path, target: Path) -> Path:
+        if path == held:
+            os.utime(held)
+        return rename(path, target)
+
+    monkeypatch.setattr(Path, "rename", after_another)
+    monkeypatch.setattr(prompt_lines, "WAIT_SECONDS", 0.05)
+    with pytest.raises(OSError, match="holds the lock"):
+        prompt_lines.rewrite(history, lambda _: None)
+    assert os.listdir(tmp_path) == [held.name]
+
+
 def test_a_line_without_the_lock_is_carried_over(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
     history, replace = machine.config / "history.jsonl", Path.replace
     late = [prompt("x", "before it is replaced", 5), prompt("x", "while it is", 6)]

@@ -262,4 +262,4 @@ def tidy_up(folder: Path) -> None:
     for left in folder.glob(f"{TEMPORARY}*"):
         with suppress(OSError):
             if time.time() - left.lstat().st_mtime > UNFINISHED_SECONDS:
-                left.unlink()
+                (left.rmdir if left.is_dir() else left.unlink)()

@@ -5,6 +5,9 @@ The client appends whole lines, under a lock that is a folder beside the file (p
 not touched for ten, and does not write without it. It is held here while the file is replaced, and never longer than
 that takes. A client that knows no lock may append to the file that is being replaced: so the new file gets what the
 old one has got meanwhile, looked for once more after it was replaced.
+
+A process that sleeps for ten seconds loses the lock to another one, and does not know. So whoever replaces the file
+has a lock on the file itself, too, which the system releases when the process ends: no replacement undoes another.
 """
 
 from __future__ import annotations
@@ -24,6 +27,7 @@ from reread.errors import Misuse
 from reread.handover.placement import tidy_up
 from reread.storage.atomic import write_all
 from reread.storage.kept_copy import TEMPORARY
+from reread.storage.lock import lock
 from reread.storage.read_at_file import open_no_link
 from reread.storage.safe_open import open_descriptor
 
@@ -213,12 +217,15 @@ def _when(line: PromptLine) -> float:
 def rewrite(history: Path, change: Callable[[bytes], bytes | None]) -> bool:
     """Replace a file that others append to; False if there is nothing to change."""
     tidy_up(history.parent)
-    temporary = history.with_name(TEMPORARY + os.urandom(6).hex())
-    with _client_lock(history) as lock:
+    temporary = _temporary(history)
+    with _client_lock(history) as held:
         for _ in range(MOST_TRIES):
-            os.utime(lock)
-            descriptor = open_no_link(history)
+            held.mkdir(exist_ok=True)
+            os.utime(held)
+            descriptor = open_no_link(history, os.O_RDWR)
             try:
+                if not lock(descriptor, wait=WAIT_SECONDS):
+                    raise OSError(0, "another process is changing it; try again", str(history))
                 with os.fdopen(descriptor, "rb", closefd=False) as file:
                     data = file.read()
                 new = change(data)
@@ -238,6 +245,10 @@ def rewrite(history: Path, change: Callable[[bytes], bytes | None]) -> bool:
                 os.close(descriptor)
                 temporary.unlink(missing_ok=True)
     raise OSError(0, "another program keeps writing to it; try again", str(history))
+
+
+def _temporary(path: Path) -> Path:
+    return path.with_name(TEMPORARY + os.urandom(6).hex())
 
 
 def _write(path: Path, data: bytes, mode: int) -> None:
@@ -261,22 +272,36 @@ def _append(path: Path, data: bytes) -> None:
 @contextmanager
 def _client_lock(history: Path) -> Generator[Path]:
     """Hold the lock with which clients append, and yield it; raise OSError if another program does not let go of it."""
-    lock = history.with_name(history.name + LOCK_SUFFIX)
+    held = history.with_name(history.name + LOCK_SUFFIX)
     deadline = time.monotonic() + WAIT_SECONDS
     while True:
         try:
-            lock.mkdir()
+            held.mkdir()
             break
         except FileExistsError:
             with suppress(OSError):
-                if time.time() - lock.stat().st_mtime > STALE_SECONDS:
-                    lock.rmdir()
+                if _is_stale(held):
+                    _remove_stale(held)
                     continue
             if time.monotonic() >= deadline:
                 raise OSError(0, "another program holds the lock beside it; try again", str(history)) from None
             time.sleep(0.02)
     try:
-        yield lock
+        yield held
     finally:
         with suppress(OSError):
-            lock.rmdir()
+            held.rmdir()
+
+
+def _is_stale(held: Path) -> bool:
+    return time.time() - held.stat().st_mtime > STALE_SECONDS
+
+
+def _remove_stale(held: Path) -> None:
+    """Remove a stale lock, but not the one that another process has just made in its place."""
+    moved = _temporary(held)
+    held.rename(moved)
+    if _is_stale(moved):
+        moved.rmdir()
+    else:
+        moved.rename(held)
