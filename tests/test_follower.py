@@ -116,6 +116,7 @@ def test_the_rest_of_a_torn_line_is_never_a_line_of_its_own(tmp_path: Path, monk
     session, can_continue = reread.open(path), Loader.can_continue
     assert session.records[-1].type == "malformed"
     follower = Follower(session)
+    assert not list(follower.finish())
 
     def then_written(loader: Loader) -> bool:
         able = can_continue(loader)

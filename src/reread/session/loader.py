@@ -155,7 +155,7 @@ class Loader:
         before = self._decoder.size
         for record in self._decoder.flush():
             self._fold.push(record)
-        self._flushed = self._decoder.size != before
+        self._flushed = self._flushed or self._decoder.size != before
 
     def load_lines(self, progress: Progress | None = None) -> range:
         """Read the whole lines that are new, and return the indexes of their records."""
