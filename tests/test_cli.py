@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import threading
@@ -501,6 +502,30 @@ class TestCompletion:
             (tmp_path / "projects" / "p" / f"s{n:03}.jsonl").write_text('{"type":"summary","summary":"A title"}\n')
         output = self.completions("reread", *(str(tmp_path) if word == "DIR" else word for word in words))
         assert output.count("A title") == MAX_COMPLETIONS
+
+    @pytest.mark.skipif(shutil.which("bash") is None, reason="no bash")
+    @pytest.mark.parametrize(
+        ("words", "expected"),
+        [(("show", "d2"), ["d2x"]), (("show", ""), ["latest", "d2x"]), (("ls", "--project", ""), ["app"])],
+        ids=lambda words: " ".join(words),
+    )
+    def test_bash_offers_what_is_known_and_nothing_that_it_would_run(
+        self, words: tuple[str, ...], expected: list[str], tmp_path: Path
+    ) -> None:
+        project = tmp_path / "projects" / "p"
+        project.mkdir(parents=True)
+        for name, folder in (("d2x", "app"), ("d2$(touch run)", "$(touch run)"), ("d2`touch run`", "a;touch run")):
+            (project / f"{name}.jsonl").write_text(
+                json.dumps({"type": "user", "uuid": "u", "cwd": f"/{folder}"}) + "\n"
+            )
+        script = """
+            eval "$(reread completion bash)"; compopt() { :; }
+            COMP_WORDS=(reread "$@"); COMP_CWORD=$#; _reread_completion reread; printf '%s\\n' "${COMPREPLY[@]}"
+        """
+        path = f"{Path(REREAD[0]).parent}{os.pathsep}{os.environ['PATH']}"
+        environment = {**os.environ, "PATH": path, "CLAUDE_CONFIG_DIR": str(tmp_path)}
+        done = subprocess.run(["bash", "-c", script, "bash", *words], env=environment, capture_output=True, check=True)
+        assert done.stdout.decode().splitlines() == expected
 
     @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
     def test_every_shell_has_a_script(self, shell: str) -> None:

@@ -340,7 +340,7 @@ def test_a_process_that_slept_and_lost_the_lock_undoes_nothing(tmp_path: Path) -
         other.wait(2)
     slow.communicate("\n", timeout=60)
     assert (slow.returncode, other.wait(60)) == (0, 0)
-    assert history.read_bytes() == b"not json\n" and os.listdir(tmp_path) == ["history.jsonl"]
+    assert history.read_bytes() == b"not json\n" and list(tmp_path.iterdir()) == [history]
 
 
 def test_a_lock_that_another_process_took_over_meanwhile_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -357,7 +357,7 @@ def test_a_lock_that_another_process_took_over_meanwhile_stays(tmp_path: Path, m
     monkeypatch.setattr(prompt_lines, "WAIT_SECONDS", 0.05)
     with pytest.raises(OSError, match="holds the lock"):
         prompt_lines.rewrite(history, lambda _: None)
-    assert os.listdir(tmp_path) == [held.name]
+    assert list(tmp_path.iterdir()) == [held]
 
 
 def test_a_line_without_the_lock_is_carried_over(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:

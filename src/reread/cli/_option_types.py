@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterable, Iterator
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from itertools import islice
 from math import inf
@@ -25,6 +26,8 @@ DEMO_KEY = "reread.demo"
 LATEST = "latest"
 MAX_COMPLETIONS = 50
 """How many session ids shell completion offers."""
+_OF_THE_SHELL = re.compile(r"[$`\\;&|<>(){}\[\]*?!#'\"\n]")
+"""What means something to a shell: bash puts words into the line as they are, and runs that when it is entered."""
 
 
 def samples(ctx: click.Context) -> list[Path]:
@@ -39,11 +42,15 @@ def _item(value: str, **about: Any) -> CompletionItem:
     return CompletionItem(value, **about)
 
 
-def offered(value: str, text: str = "") -> CompletionItem:
-    """Return what completion offers, with the beginning of a text about it; both may be anyone's."""
+def offered(texts: Mapping[str, str]) -> list[CompletionItem]:
+    """Return what completion offers of words that may be anyone's, each with the beginning of a text about it.
+
+    Words with which somebody could have the shell run something are left out.
+    """
     from reread.render.sanitize import safe
 
-    return _item(safe(value), help=safe(" ".join(text.split()))[:60] or None)
+    plain = ((word, text) for word, text in texts.items() if not _OF_THE_SHELL.search(word))
+    return [_item(safe(word), help=safe(" ".join(text.split()))[:60] or None) for word, text in plain]
 
 
 class Name(click.ParamType):  # pyright: ignore[reportMissingTypeArgument]  # generic from click 8.3 on
@@ -86,9 +93,9 @@ class SessionName(Name):
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
         known = (header for header in _known_sessions(ctx) if self._prompts_only or not header.prompts_only)
         matching = (header for header in known if header.id.startswith(incomplete))
-        ids = [offered(header.id, header.title) for header in islice(matching, MAX_COMPLETIONS)]
+        ids = offered({header.id: header.title for header in islice(matching, MAX_COMPLETIONS)})
         latest = [_item(LATEST, help="the newest session")] if LATEST.startswith(incomplete) else []
-        return [*latest, *ids, _item(incomplete, type="file")]
+        return [_item(incomplete, type="file"), *latest, *ids]  # bash forgets what comes before a file
 
 
 SESSION = SessionName()
@@ -121,8 +128,7 @@ class TurnNumber(click.IntRange):
         with suppress(RereadError, OSError):
             turns = open(name, root=_typed_roots(ctx)).turns
             prompts = {str(turn.index): turn.prompt.text if turn.prompt is not None else "" for turn in turns}
-            found = {number: text for number, text in prompts.items() if number.startswith(incomplete)}
-            return [offered(number, text) for number, text in found.items()]
+            return offered({number: text for number, text in prompts.items() if number.startswith(incomplete)})
         return []
 
 
@@ -135,9 +141,8 @@ class ProjectName(Name):
         from reread.base.paths import path_name
 
         projects = dict.fromkeys(header.project for header in _known_sessions(ctx))
-        names = dict.fromkeys(map(path_name, projects))
-        found = [offered(name) for name in names if name.startswith(incomplete)]
-        return [*found[:MAX_COMPLETIONS], _item(incomplete, type="dir")]
+        found = offered({name: "" for name in map(path_name, projects) if name.startswith(incomplete)})
+        return [_item(incomplete, type="dir"), *found[:MAX_COMPLETIONS]]
 
 
 PROJECT = ProjectName()

@@ -30,7 +30,7 @@ class BudgetName(click.ParamType):  # pyright: ignore[reportMissingTypeArgument]
         if ctx.params.get("action") == "set" and not slash:
             amount, slash, period = incomplete, "/", ""
         units = [unit for unit in UNITS if unit.startswith(period)]
-        return [offered(f"{amount}{slash}{unit}") for unit in units if slash != "/" or amount]
+        return offered({f"{amount}{slash}{unit}": "" for unit in units if slash != "/" or amount})
 
 
 @click.command()

@@ -36,7 +36,7 @@ class DeletedOrNot(SessionName):
             return super().shell_complete(ctx, param, incomplete)
         from reread.handover.trash import trash
 
-        return [offered(one.session, one.title) for one in trash() if one.session.startswith(incomplete)]
+        return offered({one.session: one.title for one in trash() if one.session.startswith(incomplete)})
 
 
 @click.command()

@@ -37,7 +37,7 @@ class Revision(Name):
         before, dots, last = incomplete.rpartition("..")
         with suppress(RereadError, OSError):
             branches = Repository(ctx.params.get("repo") or Path()).branches()
-            return [offered(f"{before}{dots}{name}") for name in ("HEAD", *branches) if name.startswith(last)]
+            return offered({f"{before}{dots}{name}": "" for name in ("HEAD", *branches) if name.startswith(last)})
         return []
 
 
