@@ -107,6 +107,7 @@ def test_json_is_the_json_format(run: Run) -> None:
     assert run("--demo", "show", "--json") == run("--demo", "show", "-f", "json")
     assert run("--demo", "show", "--json", "-f", "markdown")[0] == run("--demo", "usage", "--person", "")[0] == 2
     assert run("--demo", "show", "-f", "md") == run("--demo", "show", "-f", "markdown")
+    assert "'md' is not one of" in run("tail", "--format", "md")[2]
     for name in ("x.html", "x.json", "x.md"):
         run("--demo", "digest", "--since", "2026-11-09", "-o", name)
     assert [Path(f"x.{suffix}").read_text()[0] for suffix in ("html", "json", "md")] == ["<", "{", "#"]

@@ -162,7 +162,8 @@ class Format(click.Choice):  # pyright: ignore[reportMissingTypeArgument]  # gen
     """The type of the --format option; `md` is short for `markdown`."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        value = "markdown" if value == "md" else value
+        if value == "md" and "markdown" in self.choices:  # pyright: ignore[reportUnknownMemberType]
+            value = "markdown"
         return super().convert(value, param, ctx)  # pyright: ignore[reportUnknownVariableType]
 
 
