@@ -24,6 +24,7 @@ from making import SESSION, answer, jsonl, reply, result, told, use, user, write
 
 import reread
 from reread.accounting import workers
+from reread.dataset import whole_pass
 from reread.dataset.local_tables import own_place, own_tables
 from reread.dataset.manifest import newest_manifest
 from reread.dataset.tables import WrittenTables
@@ -34,12 +35,13 @@ from reread.disk.file_set import find_files
 from reread.disk.machine import machine_id
 from reread.disk.sources import FileSource
 from reread.index.hit_locator import OpenedSession
+from reread.index.store import open_reader
 from reread.index.update import LEAST, refresh
 from reread.records.decode import Decoder
 from reread.reports.facts_cache import facts_of
 from reread.reports.file_index import FileIndexReader
 from reread.session import loader
-from reread.session.pass_process import begin_pass, pass_is_due
+from reread.session.pass_process import begin_pass, only_pass, pass_is_due
 from reread.session.saved_fold import fold_path
 from reread.session.session_pass import SessionPass
 
@@ -450,6 +452,18 @@ def test_a_pass_is_due_after_an_hour(monkeypatch: pytest.MonkeyPatch, age: int |
         then = time.time() - age
         os.utime(begun, (then, then))
     assert pass_is_due() == due
+
+
+def test_a_pass_that_takes_long_is_not_begun_again(at_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "nice", lambda _: None, raising=False)
+    monkeypatch.setattr(sys, "argv", ["pass", "{}"])
+    with only_pass() as is_only:
+        assert is_only
+        whole_pass.main()
+        assert open_reader() is None
+    whole_pass.main()
+    reader = open_reader()
+    assert reader is not None and len(reader.cursors) == 3
 
 
 def test_a_link_in_place_of_the_time_of_a_pass_is_not_followed(at_home: Path, tmp_path: Path) -> None:

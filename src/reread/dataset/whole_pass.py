@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -17,7 +17,7 @@ import msgspec
 from reread.disk import layout
 from reread.disk.file_set import FileSet, find_files
 from reread.index.update import refresh
-from reread.session.pass_process import PassJob
+from reread.session.pass_process import PassJob, only_pass
 from reread.session.session_pass import PARTS, SessionPass
 
 WAIT_SECONDS = 60.0
@@ -47,9 +47,12 @@ def main() -> None:
     with suppress(AttributeError, OSError):
         os.nice(10)
     job = msgspec.json.decode(sys.argv[1], type=PassJob)
-    derive_all(find_files(job.roots or None, map(Path, job.paths), prompts=True))
-    if not job.paths:
-        derive_rows(job.roots)
+    with only_pass() if job == PassJob() else nullcontext(True) as is_only:
+        if not is_only:
+            return
+        derive_all(find_files(job.roots or None, map(Path, job.paths), prompts=True))
+        if not job.paths:
+            derive_rows(job.roots)
 
 
 if __name__ == "__main__":

@@ -6,16 +6,20 @@ import os
 import subprocess
 import sys
 import time
-from pathlib import Path
+from collections.abc import Generator
+from contextlib import contextmanager
 
 import msgspec
 
+from reread.storage.lock import lock
 from reread.storage.safe_open import make_own_folder, open_own
 from reread.storage.user_paths import cache_folder
 
 MODULE = "reread.dataset.whole_pass"
 BEGUN = "pass"
 """The file in the cache folder whose time says when a pass was begun last."""
+LOCK = "pass.lock"
+"""The file that the pass over this machine's sessions has a lock on."""
 PAUSE_SECONDS = 3600.0
 """How long a pass that was begun is enough: what is new since then is little."""
 VARIABLE = "REREAD_BACKGROUND"
@@ -38,6 +42,7 @@ def start_pass(job: PassJob) -> subprocess.Popen[bytes]:
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
         start_new_session=True,
+        creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),  # the same, on Windows
     )
 
 
@@ -54,13 +59,26 @@ def pass_is_due() -> bool:
 
 def begin_pass() -> bool:
     """Start a pass over this machine's sessions, and return True if it is the first; raise OSError if it cannot be."""
-    folder = Path(cache_folder())
-    make_own_folder(folder)
-    is_first = not os.path.lexists(folder / BEGUN)
-    descriptor = open_own(folder / BEGUN, os.O_WRONLY | os.O_CREAT)
-    try:
-        os.utime(descriptor if os.utime in os.supports_fd else folder / BEGUN)
-    finally:
-        os.close(descriptor)
+    begun = cache_folder() / BEGUN
+    is_first = not os.path.lexists(begun)
+    with _opened(BEGUN) as descriptor:
+        os.utime(descriptor if os.utime in os.supports_fd else begun)
     start_pass(PassJob())
     return is_first
+
+
+@contextmanager
+def only_pass() -> Generator[bool]:
+    """Be the only pass over this machine's sessions; False if another is still running an hour after it was begun."""
+    with _opened(LOCK) as descriptor:
+        yield lock(descriptor)
+
+
+@contextmanager
+def _opened(name: str) -> Generator[int]:
+    make_own_folder(cache_folder())
+    descriptor = open_own(cache_folder() / name, os.O_RDWR | os.O_CREAT)
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
