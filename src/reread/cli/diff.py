@@ -26,15 +26,16 @@ def diff(ctx: click.Context, first: str, second: str | None, stat: bool, as_json
     With one session, print its changes to files; with a turn, those of that turn. With two turns of a session, print
     what changed from the end of the one to the end of the other; turn 0 is before the first. With two sessions or
     branches, show turns, calls, cost and answers side by side, and how the files that they left differ. With two API
-    requests, show what the second one added, dropped and edited; with one, since the request before it.
+    requests (reqN), show what the second one added, dropped and edited; with one, since the request before it. Claude
+    Code records its requests from 2.1.325 on.
 
     \b
     reread diff latest
     reread diff 8c1f:2
     reread diff 8c1f:0 8c1f:2 --stat
     reread diff d2a9@0 d2a9@1
-    reread diff 8c1f:req4 8c1f:req5
-    reread diff d2a9:ac60:req1 d2a9:ac60:req2
+    reread diff latest:req4 latest:req5
+    reread diff d2a9:ac60:req2
     reread diff 8c1f b90c --json
     """
     from reread.render.diff_table import difference_lines

@@ -40,7 +40,13 @@ UNDECIDED = 3
 @click.command()
 @session_argument
 @format_option("html", "markdown", "json", "jsonl", help="Write this format (default: by the suffix of the output).")
-@click.option("-o", "--output", type=PathName(written=True, path_type=Path), metavar="FILE", help="Write to this file.")
+@click.option(
+    "-o",
+    "--output",
+    type=PathName(written=True, path_type=Path),
+    metavar="FILE",
+    help="Write to this file (default: ID-shared.html in this folder).",
+)
 @click.option("--to", type=FolderName(), metavar="DIR", help="Put it into this folder or bucket, where others open it.")
 @decision_options
 @click.option(

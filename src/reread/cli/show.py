@@ -50,6 +50,8 @@ def show(
 ) -> None:
     """Read a session in the terminal, by default the newest.
 
+    --request prints what was sent to the API: Claude Code records its requests from 2.1.325 on.
+
     \b
     reread show
     reread show --project harbor --only answers
@@ -57,7 +59,7 @@ def show(
     reread show latest --errors
     reread show latest --tool edit --file src/app.py
     reread show latest --format markdown > session.md
-    reread show latest --request 4 --full
+    reread show latest --request latest --full
     reread show latest --json | jq '.turns[].prompt.text'
     """
     refuse_with(ctx, "--json", ("--format",), "both are formats")

@@ -160,7 +160,8 @@ def find_agent(agents: Mapping[str, Agent], name: str) -> Agent:
 def no_request_text(count: int, number: int | str) -> str:
     """Return what to say if a request is not there."""
     if not count:
-        return "No API requests are noted in this session: Claude Code does so from 2.1.325 on."
+        noted = "Claude Code does so from 2.1.325 on, and the samples of --demo have none"
+        return f"No API requests are noted in this session: {noted}."
     return f"No request {number}; this session has {plural(count, 'request')}."
 
 
