@@ -9,7 +9,7 @@ from starlette.responses import PlainTextResponse
 from starlette.types import Message, Receive, Scope, Send
 
 from reread.errors import Misuse
-from reread.server.guard import Guard, SignIn
+from reread.server.guard import HEADERS, Guard, SignIn, new_token
 from reread.server.run import serve
 
 HOST, OTHER_HOST = ("host", "127.0.0.1:7373"), ("host", "evil.example")
@@ -27,7 +27,7 @@ def request(
     query_string: bytes = b"",
     page: Any = page,
     method: str = "GET",
-    peer: str = "127.0.0.1",
+    peer: str | None = "127.0.0.1",
     **options: Any,
 ) -> tuple[int, Headers]:
     """Send a request to a guarded page; return the status and the headers of the response."""
@@ -41,7 +41,7 @@ def request(
 
     raw = [(name.encode(), value.encode()) for name, value in headers]
     scope = {"type": "http", "method": method, "path": path, "query_string": query_string, "headers": raw}
-    scope["client"] = (peer, 999)
+    scope["client"] = None if peer is None else (peer, 999)
     run_async(Guard(page, **{"port": 7373, **options})(scope, receive, send))
     return sent[0]["status"], Headers(raw=sent[0]["headers"])
 
@@ -160,8 +160,106 @@ def test_a_proxy_signs_people_in() -> None:
         ("127.0.0.1", [("x-forwarded-user", " ")], own),
         ("127.0.0.1", [("x-forwarded-user", "a" * 201)], own),
         ("127.0.0.1", [("x-user", "ann")], own),
+        ("proxy", [ann], own),
         ("", [ann], own),
     ):
         assert ask(peer, *headers, sign_in=sign_in) == 401, (peer, headers)
+    for name in ("a", "a" * 200, f" {'a' * 200} "):
+        assert ask("127.0.0.1", ("x-forwarded-user", name), sign_in=own) == 200, name
+    signed = {"path": "/api/settings", "token": "sesame", "sign_in": own}
+    assert request(HOST, ann, query_string=b"token=guess", **signed)[0] == 401, "a wrong token is told"
+    assert request(HOST, ann, query_string=b"token=sesame", **signed)[0] == 303
+    assert request(HOST, ann, peer=None, **signed)[0] == 401
     with pytest.raises(Misuse, match="--proxy"):
         serve(host="0.0.0.0", sign_in=own)
+
+
+def test_what_is_no_request_is_passed_on_unchecked() -> None:
+    passed: list[Any] = []
+
+    async def app(*given: Any) -> None:
+        passed.append(given)
+
+    run_async(Guard(app, port=7373, token="sesame")({"type": "lifespan"}, 1, 2))  # type: ignore[arg-type]
+    assert passed == [({"type": "lifespan"}, 1, 2)]
+
+
+def test_a_token_cannot_be_guessed() -> None:
+    assert len({new_token() for _ in range(50)}) == 50 and {len(new_token()) for _ in range(9)} == {32}
+
+
+VISIT = (("sec-fetch-mode", "navigate"), ("sec-fetch-dest", "document"))
+
+
+@pytest.mark.parametrize(
+    ("site", "more", "path", "status"),
+    [
+        (None, (), "/api/library", 200),
+        ("none", (), "/api/library", 200),
+        ("same-origin", (), "/api/library", 200),
+        ("cross-site", (), "/api/library", 403),
+        ("same-site", (), "/", 403),
+        ("cross-site", VISIT, "/", 200),
+        ("cross-site", VISIT, "/api/library", 403),
+        ("cross-site", VISIT[:1], "/", 403),
+        ("cross-site", VISIT[1:], "/", 403),
+    ],
+)
+def test_another_site_may_only_lead_to_the_page(
+    site: str | None, more: tuple[tuple[str, str], ...], path: str, status: int
+) -> None:
+    sent = () if site is None else (("sec-fetch-site", site),)
+    assert request(HOST, *sent, *more, path=path)[0] == status
+
+
+@pytest.mark.parametrize(
+    ("headers", "query", "path", "status"),
+    [
+        ([], b"", "/api/library", 401),
+        ([("authorization", "Bearer sesame")], b"", "/api/library", 200),
+        ([("authorization", "sesame")], b"", "/api/library", 200),
+        ([("authorization", "Bearer guess")], b"", "/api/library", 401),
+        ([("authorization", "Bearer \xe9")], b"", "/api/library", 401),
+        ([("authorization", "")], b"", "/api/library", 401),
+        ([("cookie", "reread_7373=sesame; a=b")], b"", "/api/library", 200),
+        ([("cookie", "a=b")], b"", "/api/library", 401),
+        ([("cookie", "reread_7373=sesame")], b"token=guess", "/api/library", 401),
+        ([("authorization", "Bearer sesame")], b"token=guess", "/api/library", 401),
+        ([("authorization", "Bearer guess"), ("cookie", "reread_7373=sesame")], b"", "/api/library", 200),
+        ([], b"token=guess", "/", 401),
+        ([], b"token=guess", "/assets/x.js", 401),
+        ([], b"a=token", "/assets/x.js", 200),
+        ([], b"token=guess&token=sesame", "/", 401),
+    ],
+)
+def test_the_token_is_a_bearer_a_cookie_or_in_the_address(
+    headers: list[tuple[str, str]], query: bytes, path: str, status: int
+) -> None:
+    assert request(HOST, *headers, path=path, query_string=query, token="sesame")[0] == status
+
+
+def test_a_token_alone_leaves_no_query_behind() -> None:
+    status, headers = request(HOST, token="sesame", path="/x", query_string=b"token=sesame")
+    assert (status, headers["location"]) == (303, "/x")
+
+
+@pytest.mark.parametrize("method", ["PUT", "DELETE", "OPTIONS", "POST"])
+def test_other_methods_are_refused_with_those_that_are_allowed(method: str) -> None:
+    status, headers = request(HOST, method=method)
+    assert (status, headers["allow"]) == (405, "GET, HEAD")
+    assert request(HOST, method="HEAD")[0] == 200
+
+
+def test_hosts_are_compared_without_case_and_each_answer_has_the_headers() -> None:
+    for host in ("LOCALHOST:7373", "[::1]:7373", "Reader.Example:7373"):
+        status, headers = request(("host", host), ("origin", f"http://{host.lower()}"), hosts=["reader.EXAMPLE"])
+        assert status == 200 and {name: headers[name] for name in HEADERS} == HEADERS
+    assert request(("host", "LOCALHOST"), port=80)[0] == 200
+    assert request(("host", "localhost:81"), port=81)[0] == 200 and request(("host", "localhost"), port=81)[0] == 403
+    status, headers = request(OTHER_HOST)
+    assert status == 403 and {name: headers[name] for name in HEADERS} == HEADERS
+
+
+def test_a_long_address_is_not_printed_whole(caplog: pytest.LogCaptureFixture) -> None:
+    assert request(HOST, path=f"/{'a' * 300}", page=broken)[0] == 500
+    assert f"GET '/{'a' * 199}' failed" in caplog.records[0].getMessage()

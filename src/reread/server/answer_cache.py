@@ -59,7 +59,7 @@ class AnswerCache:
     def _forget_changes(self) -> None:
         """Forget all answers if a file changed, and the facts of the session it belongs to."""
         states = self._library.watched_files().states
-        if states is self._states or states == self._states:
+        if states == self._states:
             return
         changed = {path for path in states.keys() | self._states.keys() if states.get(path) != self._states.get(path)}
         owners = {self._library.owner(path) for path in changed}

@@ -55,8 +55,8 @@ class LibraryEntry(msgspec.Struct):
     states: tuple[FileState, ...]
     """The states of the session's file and those of its agents: they differ when one of them has changed."""
     header: Header
-    counts: RowCounts | None = None
-    live: bool = False
+    counts: RowCounts | None
+    live: bool
     machine: str | None = None
     person: str | None = None
 
@@ -238,7 +238,7 @@ class SessionLibrary:
             before, old = self._entries.keys(), self._files
             files = self._files.restated(touched) if touched else None
             if files is None:
-                files = find_files(self._roots or None, self._paths, prompts=True)
+                files = find_files(self.roots, self._paths, prompts=True)
                 self._swept = time.monotonic()
             entries, changed = self._read_entries(files)
             with self._lock:
@@ -400,7 +400,7 @@ class SessionLibrary:
     def _watched(self) -> list[str]:
         """Return the folders and files in which sessions are written, as far as they exist now."""
         named = [str(path.absolute()) for path in self._paths if os.path.exists(path)]
-        below = layout.session_folders(self._roots or None) if self._roots or not self._paths else ()
+        below = layout.session_folders(self.roots) if self._roots or not self._paths else ()
         return [*named, *(str(folder.absolute()) for folder in below)]
 
 
