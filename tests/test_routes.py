@@ -1,20 +1,25 @@
 """The routes of the server: each parameter arrives where it belongs, and each answer is what the library returns."""
 
+import asyncio
 import io
 import json
 import logging
 import os
+import re
 import signal
 import sys
+import threading
+from base64 import b64encode
 from collections.abc import Callable, Generator, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
-from unittest.mock import Mock
+from unittest.mock import Mock, call
 
 import msgspec
 import pytest
 from asking import ask
+from limits import run_async, wait_until
 from requested import conversation
 
 import reread
@@ -40,6 +45,7 @@ from reread.server.library_usage import library_cost_parts, library_usage
 from reread.server.routes import make_app
 from reread.server.run import Server
 from reread.server.running import NOTHING, RunningSessions
+from reread.server.sharing import ShareReviews
 
 KEY, AGENT = "d2a94e17-0c58-4f6b-8a1d-7be3905f26c4", "ac605ed2d8f598271"
 BASE = f"/api/sessions/{KEY}"
@@ -411,3 +417,290 @@ def test_a_page_that_is_not_built_says_so(monkeypatch: pytest.MonkeyPatch, tmp_p
     assert (ask(app, "/").status, ask(app, "/other.js").status, ask(app, "/assets/x.exe").status) == (503, 404, 404)
     kept = [ask(app, f"/assets/{name}").headers["cache-control"] for name in ("app-0123abcd.js", "plain.css")]
     assert kept == ["max-age=31536000, immutable", "no-cache"]
+
+
+# What a handler is given
+
+
+def asked(app: Any, handler: Mock, path: str, query: str = "") -> Any:
+    """Ask, and return how the handler was called."""
+    handler.reset_mock()
+    assert ask(app, path, query).status == 200, (path, query)
+    [(args, options)] = handler.call_args_list
+    return args, options
+
+
+def test_each_parameter_of_a_session_arrives(app: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    nobody = {"agent": None, "branch": None}
+    for name, path, given, options in (
+        ("lines", "/lines", {"message": "m", "call": "c", "line": 5, "whole": True}, {"agent": None}),
+        ("lines", "/lines", {}, {"message": None, "call": None, "line": None, "whole": False, "agent": None}),
+        (
+            "place",
+            "/place",
+            {"message": "m", "call": "c", "line": 5, "turn": 3, **nobody, "branch": 0},
+            {"agent": None},
+        ),
+        ("place", "/place", {}, {"message": None, "call": None, "line": None, "turn": None, **nobody}),
+        ("markdown", "/markdown", {"message": "m", "turn": 4, "agent": "a", "branch": 1}, {}),
+    ):
+        method = Mock(return_value="")
+        monkeypatch.setattr(SessionView, name, method)
+        query = "&".join(
+            f"{key}={int(value) if value is True else value}" for key, value in given.items() if value is not None
+        )
+        assert asked(app, method, f"{BASE}{path}", query) == ((), {**given, **options})
+    for name, path, args, options in (
+        ("file_diff", "/files/7/diff", (7,), {}),
+        ("file_blame", "/files/8/blame", (8,), {}),
+        ("version_body", "/files/7/8", (7, 8), {"whole": False}),
+        ("request_body", "/requests/9", (9,), {"changes": False, "whole": False}),
+    ):
+        function = Mock(return_value={})
+        monkeypatch.setattr(routes, name, function)
+        (_, *rest), given_options = asked(app, function, f"{BASE}{path}")
+        assert (tuple(rest), given_options) == (args, options)
+        if "whole" in options:
+            assert asked(app, function, f"{BASE}{path}", "whole=true")[1]["whole"] is True
+    for query, filter in (
+        ("kinds=a,b", ItemFilter(frozenset("ab"))),
+        ("tools=a,,b", ItemFilter(tools=frozenset("ab"))),
+        ("errors=1", ItemFilter(errors=True)),
+        ("stopped=true", ItemFilter(stopped=True)),
+        ("errors=yes&stopped=0", ItemFilter()),
+    ):
+        for name, path in (("filter_items", "/filter"), ("search_session", "/search")):
+            function = Mock(return_value={})
+            monkeypatch.setattr(routes, name, function)
+            args, options = asked(app, function, f"{BASE}{path}", f"q=x&start=4&{query}")
+            assert args[1:] == ((filter,) if name == "filter_items" else ("x", filter))
+            count = {"count": 10_000} if name == "filter_items" else {}
+            assert options == {"start": 4, **count, **nobody}
+
+
+@pytest.mark.parametrize(
+    ("query", "slow", "brief"), [("brief=1", True, True), ("brief=1", False, False), ("", True, False)]
+)
+def test_a_page_that_would_wait_gets_a_brief_overview(
+    app: Any, monkeypatch: pytest.MonkeyPatch, query: str, slow: bool, brief: bool
+) -> None:
+    monkeypatch.setattr(SessionView, "takes_a_while_to_count", slow)
+    monkeypatch.setattr(SessionView, "overview", lambda view, *thread: {"brief": thread})
+    monkeypatch.setattr(SessionView, "counted_overview", lambda view, *thread: {"counted": thread})
+    assert ask(app, BASE, f"{query}&agent=a&branch=2").value == {"brief" if brief else "counted": ["a", 2]}
+
+
+def test_an_export_leaves_out_what_is_not_wanted(app: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    chosen: list[Any] = []
+    monkeypatch.setattr(routes, "session_html", lambda session, selection: chosen.append(selection) or iter([b"page"]))
+    for query in ("", "no_thinking=1", "no_images=1"):
+        answer = ask(app, f"{BASE}/export", query)
+        assert (answer.body, answer.headers["content-type"]) == (b"page", "text/html; charset=utf-8")
+        assert answer.headers["content-disposition"] == f'attachment; filename="{KEY}.html"'
+    assert [(one.thinking, one.images) for one in chosen] == [(True, True), (False, True), (True, False)]
+
+
+PICTURES = {
+    b"\x89PNG\r\n\x1a\n..": "image/png",
+    b"\xff\xd8\xff..": "image/jpeg",
+    b"GIF87a": "image/gif",
+    b"GIF89a": "image/gif",
+    b"RIFF0123WEBP": "image/webp",
+    b"RIFF0123WAVE": None,
+    b"RIFX0123WEBP": None,
+    b"<script>": None,
+    b"": None,
+}
+
+
+@pytest.mark.parametrize(("data", "media"), PICTURES.items())
+def test_a_picture_has_the_type_of_its_bytes(
+    app: Any, monkeypatch: pytest.MonkeyPatch, data: bytes, media: str | None
+) -> None:
+    picture = Mock(return_value=Mock(data=b64encode(data).decode() or None))
+    monkeypatch.setattr(SessionView, "picture", picture)
+    answer = ask(app, f"{BASE}/pictures/call/3/4", "agent=a")
+    assert picture.call_args_list == [call("call", 3, 4, agent="a")]
+    assert answer.status == (404 if media is None else 200)
+    if media is not None:
+        assert (answer.body, answer.headers["content-type"]) == (data, media)
+        assert answer.headers["cache-control"] == "private, max-age=3600"
+    picture.return_value.data = "%%%"
+    assert ask(app, f"{BASE}/pictures/other/3/4").status == 404 and picture.call_args.args == ("message", 3, 4)
+
+
+@pytest.mark.parametrize(
+    ("query", "status"),
+    [("start=" + "9" * 12, 200), ("start=" + "9" * 13, 400), ("start=-1", 400), ("start=", 200), ("start=x", 400)],
+)
+def test_a_number_has_at_most_twelve_digits(app: Any, query: str, status: int) -> None:
+    assert ask(app, f"{BASE}/items", query).status == status
+    assert ask(app, f"{BASE}/calls/{'9' * 13}").status == 404
+    assert routes.NumberConvertor().to_string(12) == "12"
+
+
+def test_each_parameter_about_all_sessions_arrives(library: SessionLibrary, monkeypatch: pytest.MonkeyPatch) -> None:
+    reports = {
+        "library_usage": "/api/usage",
+        "library_cost_parts": "/api/usage/cost",
+        "library_stats": "/api/stats",
+        "library_calls": "/api/stats/calls",
+        "library_failures": "/api/stats/failures",
+        "library_advice": "/api/advice",
+    }
+    for name in reports:
+        monkeypatch.setattr(routes, name, lambda library, query, name=name: {name: query, "all": len(library.keys())})
+    monkeypatch.setattr(routes, "library_review", lambda library, key, query: {key: query})
+    asked_for: list[Any] = []
+    monkeypatch.setattr(routes, "budgets", lambda **options: asked_for.append(options) or ["b"])
+    monkeypatch.setattr(routes, "budget_value", str.upper)
+    monkeypatch.setattr(library, "count_first", asked_for.append)
+    app = make_app(library)
+    library.refresh()
+    for name, path in reports.items():
+        answer = ask(app, path, "a=1")
+        assert answer.value == {name: {"a": "1"}, "all": len(library.keys())}
+        assert answer.headers["content-type"] == "application/json"
+    assert ask(app, f"{BASE}/review", "commit=c").value == {KEY: {"commit": "c"}}
+    for query, tz in (("", None), ("tz=", None), ("tz=UTC", "UTC")):
+        assert ask(app, "/api/budgets", query).value == ["B"]
+        assert asked_for.pop() == {"root": [SAMPLES], "tz": tz}
+    assert ask(app, "/api/library/shown", "keys=a,b").value == {} and asked_for == [{"a", "b"}]
+    searched = Mock(return_value={})
+    monkeypatch.setattr(app.state.library_search, "search", searched)
+    for query in ("", "q=x&start=2&count=3&order=newest", "q=x&order=best"):
+        ask(app, "/api/search", query)
+    assert searched.call_args_list == [
+        call("", start=0, count=None, newest=False),
+        call("x", start=2, count=3, newest=True),
+        call("x", start=0, count=None, newest=False),
+    ]
+    monkeypatch.setattr(library.running, "now", lambda: {"now": 1})
+    assert ask(app, "/api/now").value == {"now": 1}
+    assert (app.state.library, app.state.open_sessions._find) == (library, library.find)
+    assert app.state.open_sessions._pause_counting == library.pause_counting
+    team = ask(app, "/api/team")
+    assert team.status == 404 and "serve --team" in team.value["error"]
+
+
+def test_what_is_undecided_is_a_conflict_and_what_is_no_json_is_refused(
+    app: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    document = Mock(side_effect=reread.Undecided("decide first"))
+    monkeypatch.setattr(ShareReviews, "document", document)
+    answer = ask(app, f"{BASE}/share/document")
+    assert (answer.status, answer.value) == (409, {"error": "decide first"}) and document.call_args.args == (
+        KEY,
+        "html",
+    )
+    monkeypatch.setattr(json, "dumps", lambda _: "{")
+    answer = ask(app, "/api/settings", send={})
+    assert (answer.status, json.loads(answer.body)) == (400, {"error": "Invalid request; send JSON."})
+    for path, form in (
+        ("/api/x", "application/json"),
+        ("/x", "text/html; charset=utf-8"),
+        ("/apix", "text/html; charset=utf-8"),
+    ):
+        answer = ask(app, path)
+        assert (answer.status, answer.headers["content-type"]) == (404, form)
+    sheets = [f'href="/assets/{path.name}"'.encode() for path in routes.STATIC.glob("assets/*.css")]
+    assert sheets and all(sheet in answer.body for sheet in sheets)
+
+
+# Events
+
+
+class Stream:
+    """Reads the events of a stream until it ends."""
+
+    def __init__(self) -> None:
+        self.events: list[tuple[str, Any]] = []
+        self.on: dict[str, Callable[[], Any]] = {}
+        """What to do once an event has come."""
+
+    def read(self, app: Any, path: str) -> list[tuple[str, Any]]:
+        """Return the events of a path."""
+        run_async(
+            app(
+                {"type": "http", "method": "GET", "path": path, "query_string": b"", "headers": []},
+                self._receive,
+                self._send,
+            )
+        )
+        return self.events
+
+    async def _receive(self) -> Any:
+        await asyncio.Event().wait()
+
+    async def _send(self, message: Any) -> None:
+        if message["type"] == "http.response.start":
+            assert (b"content-type", b"text/event-stream; charset=utf-8") in message["headers"]
+        for name, data in re.findall(rb"event: (.*)\ndata: (.*)\n\n", message.get("body", b"")):
+            self.events.append((name.decode(), json.loads(data)))
+            self.on.pop(name.decode(), lambda: None)()
+
+
+@pytest.fixture
+def own(tmp_path: Path) -> Iterator[SessionLibrary]:
+    """A library with one session, `s`."""
+    path = tmp_path / "s.jsonl"
+    path.write_bytes(conversation(2).data)
+    found = SessionLibrary(paths=[path], count=False)
+    yield found
+    found.close()
+
+
+@pytest.mark.parametrize("runs", [False, True])
+def test_a_browser_is_told_what_runs_and_then_what_changes(
+    own: SessionLibrary, monkeypatch: pytest.MonkeyPatch, runs: bool
+) -> None:
+    app, stream = make_app(own), Stream()
+    prepared = Mock()
+    monkeypatch.setattr(app.state.library_search, "prepare", prepared)
+    now = LibraryNow(
+        summary="one",
+        waiting=0,
+        sessions=[own.running._row(LiveSession(session="x", path=None, state="idle", since=None))],
+    )
+    monkeypatch.setattr(own.running, "now", lambda: now if runs else NOTHING)
+    heard: list[int] = []
+
+    def listen() -> None:
+        heard.append(len(own.running.bus.listeners))
+        own.running.bus.publish("now", {"again": True})
+        own.bus.publish("row", {"key": "s"})
+
+    def begin() -> None:
+        wait_until(lambda: bool(own.bus.listeners))
+        listen()
+
+    threading.Thread(target=begin).start()
+    stream.on["row"] = own.bus.close
+    events = stream.read(app, "/api/events")
+    first = [("now", json.loads(jsontext.dumps(now)))] if runs else []
+    assert events == [*first, ("now", {"again": True}), ("row", {"key": "s"})]
+    assert heard == [1] and not own.running.bus.listeners and not own.bus.listeners and prepared.call_count == 1
+
+
+def test_a_stream_of_a_session_has_its_progress_its_state_and_its_changes(
+    own: SessionLibrary, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    app, stream, pauses = make_app(own), Stream(), list[float]()
+    session = app.state.open_sessions.get("s")
+    wait_until(lambda: session.is_loaded)
+    session._loaded.clear()
+
+    async def sleep(seconds: float) -> None:
+        pauses.append(seconds)
+        if len(pauses) == 2:
+            session._loaded.set()
+
+    monkeypatch.setattr(routes, "asyncio", Mock(sleep=sleep))
+    stream.on["open"] = lambda: session.bus.publish("update", {})
+    stream.on["update"] = session.bus.close
+    events = stream.read(app, "/api/sessions/s/events")
+    assert [name for name, _ in events] == ["opening", "opening", "open", "update"] and pauses == [0.1, 0.1]
+    assert events[0][1]["read"] == events[0][1]["size"] > 0 and events[2][1]["turns"] == 2
+    monkeypatch.setattr(session, "listen", Mock(side_effect=reread.Unreadable("gone")))
+    assert Stream().read(app, "/api/sessions/s/events") == []
+    assert ask(app, "/api/sessions/none/events").status == 404
