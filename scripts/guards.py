@@ -185,6 +185,13 @@ GUARDS = [
         ":",
         "tests/test_saved_fold.py -k 'not restored_is and not counted'",
     ),
+    Guard("cli/_option_types.py", " if not _OF_THE_SHELL.search(word)", "", "tests/test_cli.py -k bash_offers"),
+    Guard(
+        "handover/prompt_lines.py",
+        "if not lock(descriptor",
+        "if False and not lock(descriptor",
+        "tests/test_delete.py -k undoes",
+    ),
     Guard("reader/export_formats.py", "stat_file(session.path).st_mode & 0o666", "0o666", REGULAR),
     Guard("reader/site_export.py", "is_session_key(", "bool(", REGULAR),
     Guard("recording/resume_command.py", "if _PLAIN_ID.fullmatch(id)", "if id", RESUME),

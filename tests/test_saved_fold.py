@@ -219,8 +219,12 @@ def test_folds_stay_within_a_budget_and_are_forgotten(tmp_path: Path, monkeypatc
         os.utime(fold_path(path), (number, number))
     monkeypatch.setattr(saved_fold, "BUDGET", 2 * fold_path(paths[0]).stat().st_size + 99)
     fold_path(paths[2]).chmod(0o644)
+    killed, writing = (fold_path(paths[0]).with_name(f".reread-{name}") for name in ("killed", "writing"))
+    killed.touch()
+    os.utime(killed, (0, 0))
+    writing.touch()
     assert loaded(paths[2]).save()
-    assert [fold_path(path).exists() for path in paths] == [False, True, True]
+    assert [path.exists() for path in (*map(fold_path, paths), killed, writing)] == [False, True, True, False, True]
     if sys.platform != "win32":
         assert stat.S_IMODE(fold_path(paths[2]).stat().st_mode) == 0o600
     forget_folds([str(paths[2])])

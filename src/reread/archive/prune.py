@@ -23,8 +23,9 @@ from reread.archive.restore import KeptVersion
 from reread.archive.sync_state import FOLDER, read_rows, write_rows
 from reread.archive.verify import copy_problems
 from reread.base.text import plural
+from reread.storage.atomic import TEMPORARY
 from reread.storage.frames import parse_map, read_frames
-from reread.storage.kept_copy import TEMPORARY, KeptCopy, examine
+from reread.storage.kept_copy import KeptCopy, examine
 from reread.storage.kept_file import MAP_SUFFIX, generation_path, opened, read_map_file
 
 Origins = Mapping[str, set[str]]

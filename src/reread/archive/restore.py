@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import secrets
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
@@ -11,9 +10,9 @@ from pathlib import Path
 import msgspec
 
 from reread.errors import Misuse, Unwritable
-from reread.storage.atomic import name_unless_taken, write_all
+from reread.storage.atomic import name_unless_taken, temporary_beside, write_all
 from reread.storage.frames import BadFrame, read_frames
-from reread.storage.kept_copy import TEMPORARY, examine
+from reread.storage.kept_copy import examine
 from reread.storage.kept_file import opened
 from reread.storage.read_at_file import open_no_link
 from reread.storage.safe_open import make_private_folder
@@ -62,7 +61,7 @@ def _restore_one(version: KeptVersion, target: Path, progress: Callable[[int], N
     if copy.damage or copy.doubt:
         return RestoredFile(str(target), 0, version.generation, copy.damage or copy.doubt)
     make_private_folder(target.parent)
-    temporary = target.with_name(TEMPORARY + secrets.token_hex(6))
+    temporary = temporary_beside(target)
     try:
         with opened(version.path) as (read, status):
             out = open_no_link(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL)

@@ -11,7 +11,8 @@ from typing import Literal
 import msgspec
 
 from reread.archive.sync_state import FOLDER, read_rows, state_files
-from reread.storage.kept_copy import TEMPORARY, KeptCopy, examine
+from reread.storage.atomic import TEMPORARY
+from reread.storage.kept_copy import KeptCopy, examine
 from reread.storage.kept_file import MAP_SUFFIX, SUFFIX, generation_path, parse_kept_name
 
 Level = Literal["error", "info"]

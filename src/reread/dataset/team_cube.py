@@ -34,7 +34,7 @@ from reread.dataset.schema import BOOLEAN, FLOAT, INTEGER, STRING, TABLES, TIME,
 from reread.dataset.sql import SETTINGS
 from reread.dataset.team_writers import MOST_TOKENS, TableFileRef, Writers
 from reread.errors import Unreadable
-from reread.storage.atomic import write_atomic
+from reread.storage.atomic import remove_unfinished, write_atomic
 from reread.storage.safe_open import make_private_folder
 from reread.storage.user_paths import cache_folder
 
@@ -504,6 +504,7 @@ def _store(path: Path, made: MadeCube) -> None:
 
 
 def _remove_unused(folder: Path) -> None:
+    remove_unfinished(folder)
     for path in folder.glob("*.parquet"):
         with suppress(FileNotFoundError):  # another process removed it
             if time.time() - path.lstat().st_mtime > UNUSED_SECONDS:

@@ -25,7 +25,7 @@ from reread.disk.join_plan import CHUNK, OWN, JoinedPiece, JoinPlan, grown_plan,
 from reread.disk.states import REMEMBERED, EarlierState
 from reread.records.decode import RecordOrigin
 from reread.records.lines import ReadAt
-from reread.storage.atomic import write_atomic
+from reread.storage.atomic import remove_unfinished, write_atomic
 from reread.storage.kept_file import stat_file
 from reread.storage.pooled_file import PooledFile
 from reread.storage.read_at_file import ReadAtFile
@@ -258,6 +258,7 @@ def _save(saved: SavedPlan) -> None:
         make_own_folder(target.parent)
         write_atomic(target, [msgspec.msgpack.encode(saved)])
         target.chmod(0o600)
+        remove_unfinished(target.parent)
         others = list(target.parent.glob(f"*{SUFFIX}"))
         if len(others) > MOST_SAVED:
             for other in sorted(others, key=lambda one: one.stat().st_mtime)[:-MOST_SAVED]:

@@ -24,8 +24,7 @@ from reread.base.format import size_text
 from reread.disk import layout
 from reread.errors import Misuse, Unwritable
 from reread.handover.running import running
-from reread.storage.atomic import name_unless_taken, write_all
-from reread.storage.kept_copy import TEMPORARY
+from reread.storage.atomic import name_unless_taken, remove_unfinished, temporary_beside, write_all
 from reread.storage.lock import lock
 from reread.storage.read_at_file import open_no_link
 from reread.storage.safe_open import make_private_folder, open_descriptor, own_reader
@@ -36,8 +35,6 @@ LONGEST_NAME = 200
 """Characters of a path that the name of a project's folder has; a hash stands for the rest."""
 OF_THE_END = (TODOS, TASKS, PLANS)
 """Folders of which the files are rewritten as a session goes on: what is there is left, if it is another."""
-UNFINISHED_SECONDS = 600.0
-"""An unfinished file that is older was left by a process that was killed."""
 WRITTEN = ("new", "grown")
 """The outcomes of files that are written."""
 _OTHER = re.compile(r"[^A-Za-z0-9]")
@@ -227,8 +224,8 @@ def put(
     It gets the mode and time of modification, if they are given.
     """
     make_private_folder(target.parent)
-    tidy_up(target.parent)
-    temporary = target.with_name(TEMPORARY + os.urandom(6).hex())
+    remove_unfinished(target.parent)
+    temporary = temporary_beside(target)
     try:
         out = open_no_link(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
         try:
@@ -255,11 +252,3 @@ def _continues(temporary: Path, target: Path) -> bool:
     """True if a file begins with what is there."""
     with own_reader(temporary) as file:
         return _compare(iter(lambda: file.read(1 << 20), b""), target)[0] in ("grown", "same")
-
-
-def tidy_up(folder: Path) -> None:
-    """Delete what killed processes left unfinished in a folder."""
-    for left in folder.glob(f"{TEMPORARY}*"):
-        with suppress(OSError):
-            if time.time() - left.lstat().st_mtime > UNFINISHED_SECONDS:
-                (left.rmdir if left.is_dir() else left.unlink)()

@@ -24,9 +24,7 @@ import msgspec
 
 from reread.base import jsontext
 from reread.errors import Misuse
-from reread.handover.placement import tidy_up
-from reread.storage.atomic import write_all
-from reread.storage.kept_copy import TEMPORARY
+from reread.storage.atomic import remove_unfinished, temporary_beside, write_all
 from reread.storage.lock import lock
 from reread.storage.read_at_file import open_no_link
 from reread.storage.safe_open import open_descriptor
@@ -216,8 +214,8 @@ def _when(line: PromptLine) -> float:
 
 def rewrite(history: Path, change: Callable[[bytes], bytes | None]) -> bool:
     """Replace a file that others append to; False if there is nothing to change."""
-    tidy_up(history.parent)
-    temporary = _temporary(history)
+    remove_unfinished(history.parent)
+    temporary = temporary_beside(history)
     with _client_lock(history) as held:
         for _ in range(MOST_TRIES):
             held.mkdir(exist_ok=True)
@@ -245,10 +243,6 @@ def rewrite(history: Path, change: Callable[[bytes], bytes | None]) -> bool:
                 os.close(descriptor)
                 temporary.unlink(missing_ok=True)
     raise OSError(0, "another program keeps writing to it; try again", str(history))
-
-
-def _temporary(path: Path) -> Path:
-    return path.with_name(TEMPORARY + os.urandom(6).hex())
 
 
 def _write(path: Path, data: bytes, mode: int) -> None:
@@ -299,7 +293,7 @@ def _is_stale(held: Path) -> bool:
 
 def _remove_stale(held: Path) -> None:
     """Remove a stale lock, but not the one that another process has just made in its place."""
-    moved = _temporary(held)
+    moved = temporary_beside(held)
     held.rename(moved)
     if _is_stale(moved):
         moved.rmdir()

@@ -27,7 +27,7 @@ from reread.model.fold import Fold
 from reread.model.metadata import UniqueList
 from reread.session.fold_columns import ConversationObjects, pack_objects, unpack_objects
 from reread.session.fold_schema import code_format, saved_attributes
-from reread.storage.atomic import write_atomic
+from reread.storage.atomic import remove_unfinished, write_atomic
 from reread.storage.frames import LARGEST_FRAME, pack, unpack
 from reread.storage.safe_open import make_own_folder, read_own
 
@@ -201,7 +201,8 @@ def _compactions(fold: Fold, refer: Refer) -> list[Any]:
 
 
 def _evict(folder: Path) -> None:
-    """Delete folds until all together are within the budget: those not used for longest first."""
+    """Delete folds until all together are within the budget, those not used for longest first, and unfinished ones."""
+    remove_unfinished(folder)
     stats = [(path.stat(), path) for path in folder.glob(f"*{SUFFIX}")]
     total = 0
     for stat, path in sorted(stats, key=lambda pair: pair[0].st_mtime, reverse=True):

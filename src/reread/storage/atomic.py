@@ -5,11 +5,29 @@ from __future__ import annotations
 import errno
 import os
 import stat
+import time
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
+TEMPORARY = ".reread-"
+"""How the names of files begin that are not finished."""
+UNFINISHED_SECONDS = 600.0
+"""An unfinished file that is older was left by a process that was killed."""
 _BINARY = getattr(os, "O_BINARY", 0)
+
+
+def temporary_beside(path: Path) -> Path:
+    """Return a new name beside a file, for what is not finished."""
+    return path.with_name(TEMPORARY + os.urandom(6).hex())
+
+
+def remove_unfinished(folder: Path) -> None:
+    """Delete what killed processes left unfinished in a folder."""
+    for left in folder.glob(f"{TEMPORARY}*"):
+        with suppress(OSError):
+            if time.time() - left.lstat().st_mtime > UNFINISHED_SECONDS:
+                (left.rmdir if left.is_dir() else left.unlink)()
 
 
 def write_atomic(path: Path, pieces: Iterable[bytes], *, sync: bool = False, mode: int = 0o600) -> None:
@@ -22,7 +40,7 @@ def write_atomic(path: Path, pieces: Iterable[bytes], *, sync: bool = False, mod
         with target.open("wb") as file:
             file.writelines(pieces)
         return
-    temporary = target.with_name(f".reread-{os.urandom(6).hex()}")
+    temporary = temporary_beside(target)
     try:
         with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _BINARY, mode), "wb") as file:
             file.writelines(pieces)
@@ -41,7 +59,7 @@ def write_atomic(path: Path, pieces: Iterable[bytes], *, sync: bool = False, mod
 
 def write_new(path: Path, pieces: Iterable[bytes], *, sync: bool = False, mode: int = 0o600) -> None:
     """Write a file unless there is one: if several processes do at once, the first one's counts."""
-    temporary = path.with_name(f".reread-{os.urandom(6).hex()}")
+    temporary = temporary_beside(path)
     write_atomic(temporary, pieces, sync=sync, mode=mode)
     try:
         with suppress(FileExistsError):

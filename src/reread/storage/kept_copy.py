@@ -16,7 +16,7 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from reread.storage.atomic import name_unless_taken, write_all
+from reread.storage.atomic import TEMPORARY, name_unless_taken, write_all
 from reread.storage.frames import (
     FRAME_SIZE,
     BadFrame,
@@ -35,8 +35,6 @@ from reread.storage.read_at_file import open_no_link
 
 QUICK_LEVEL, QUIET_LEVEL = 3, 9
 """Compression levels of bytes that were just written, and of a file that nobody has written to for a day."""
-TEMPORARY = ".reread-"
-"""Prefix of files that are being written."""
 
 
 class KeptCopy(NamedTuple):
