@@ -237,7 +237,7 @@ INTERNAL = {
     "Requests": "parts",
     "Record": "envelope",
     "FileHistory": "last",
-    "FileVersion": "load load_before step",
+    "FileVersion": "load load_before load_hunks step",
     "ChangeStream": "start",
     "Stats": "add_call add_response add_turn",
     "Metadata": "note note_state",
@@ -249,6 +249,17 @@ INTERNAL = {
 
 
 ALIASES = """\
+| argument | means in every function |
+|---|---|
+| `root` | folders, archives or buckets to look for sessions in, one or several, instead of those of this machine |
+| `project` | only sessions of these folders and those in them, or of projects with these names |
+| `since`, `until` | only what happened then; a day, week or month given as `until` is included |
+| `tz` | the time zone of days and weeks: None or `local`, `UTC`, `+02:00`, `Europe/Berlin` or a `tzinfo` |
+| `model` | only what this model or family (`opus`) wrote |
+| `person`, `machine` | only their sessions, by name or pattern (`ann-*`) |
+| `cache` | False to read all files again, and store nothing |
+| `dry_run` | write nothing, and return what would be done |
+
 | in signatures | stands for |
 |---|---|
 | `TimeLike` | `str \\| datetime \\| date`: a time, a day, or a text such as `7d`, `yesterday` or `2026-11-09T14:30` |

@@ -383,7 +383,7 @@ def keep(
     """Copy sessions, compressed and exact, into a folder or bucket where Claude Code does not delete them.
 
     Without sources, all sessions of Claude Code are kept, or those below `root`. A source is a session or a folder.
-    Only what changed since the last time is read. `to` is a folder or the address of a
-    bucket such as `s3://BUCKET/FOLDER`; by default, a folder of reread's own.
+    Only what changed since the last time is read. `to` is a folder or the address of a bucket such as
+    `s3://BUCKET/FOLDER`; by default, a folder of reread's own.
     """
     return Archive(to).keep(*sources, root=root, dry_run=dry_run, progress=progress)

@@ -49,7 +49,7 @@ class TeamReport(msgspec.Struct, frozen=True):
     withheld: bool = False
     """True if too few people are in it: then there are no figures."""
     weeks_left_out: int = 0
-    """How many of the weeks have too few people, by themselves or with those that were asked for."""
+    """How many weeks are left out, because too few people were active in them."""
     refused: dict[str, list[str]] = {}
     """What is left out of a machine, and why."""
 

@@ -133,10 +133,10 @@ def delete(
 
     They go to reread's own trash, from which `undo_delete` restores them; with `now`, they are deleted for good, also
     from the trash. `kept` deletes what archives and captures have of them, too, and with `now` what this machine keeps
-    in a bucket, if that is the root. If one of them is running, or may not be deleted, none is.
-    What reread derived from them is forgotten. With `dry_run`, nothing changes. With `skip_kept`, those of which only
-    kept copies are left are left out, unless `kept` deletes them. `on_error` is called if so, or if what an earlier run
-    began cannot be finished.
+    in a bucket, if that is the root. If one of them is running, or may not be deleted, none is. What reread derived
+    from them is forgotten. With `dry_run`, nothing changes. With `skip_kept`, sessions of which there are only kept
+    copies are skipped, unless `kept` deletes them. `on_error` is called if so, or if what an earlier run began cannot
+    be finished.
     """
     if not sessions:
         raise Misuse("No session to delete; name some.")

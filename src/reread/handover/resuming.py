@@ -70,8 +70,9 @@ def resume(
     one that is to be continued in another folder, is copied byte for byte into the project of `into`, by default
     the working directory. With `at`, a new session is made that ends after that turn of the active branch, or of
     `branch`; the session itself stays as it is. What is newer there, or running, is never replaced. `generation`
-    chooses an earlier state of a kept session. With `dry_run`, nothing is written. A deletion of the session that was
-    interrupted is given up; `on_error` is called if so, or if another cannot be finished.
+    chooses an earlier state of a kept session. `prompt` goes into the command. With `dry_run`, nothing is written. A
+    deletion of the session that was interrupted is given up; `on_error` is called if so, or if another cannot be
+    finished.
     """
     if branch is not None and at is None:
         raise Misuse("Cannot use a branch without a turn: name both, as in --at 4 --branch 2.")

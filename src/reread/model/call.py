@@ -100,7 +100,7 @@ class CallContent(msgspec.Struct, eq=False):
 
     @property
     def recorded(self) -> dict[str, Any]:
-        """Everything that its records say of it and nothing else, by where it stands; blocks as written."""
+        """Everything that its records say about it and nothing else, by where it stands; blocks as written."""
         use = written_blocks(self.bodies.native(self.use))
         found: dict[str, Any] = {"use": _other(use[self.place] if self.place < len(use) else None, USE_FIELDS)}
         if self.answer < 0:

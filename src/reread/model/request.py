@@ -101,7 +101,7 @@ class RequestContent:
         return [home.message(hash) if home else None for home, hash in zip(homes, hashes, strict=True)]
 
     def rows(self, number: int) -> Sequence[int]:
-        """Return the records that one of its messages was made of, by index; none if it stands in no row."""
+        """Return the records that a message, counted from 0, was made of, by index; none if no record has it."""
         hash = self.message_hashes[number]
         self._index.find([hash], self.record)
         return self._index.rows(hash)

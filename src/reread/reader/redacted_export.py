@@ -295,7 +295,7 @@ def redact(
     images: bool = False,
     agents: bool = True,
 ) -> Redaction:
-    """Find what must not be shared of a session; decide about it, and export the session without it.
+    """Find what must not be shared in a session; decide about it, and export the session without it.
 
     Secrets in a vendor's format are replaced, personal details get pseudonyms, and likely secrets have to be decided
     about. Pictures are left out unless `images` is set, and agents' files unless `agents` is.

@@ -67,6 +67,8 @@ def review(
 
     Secrets and personal details in its texts are replaced; Undecided is raised as long as somebody has to decide about
     a likely one, unless `replace_likely` replaces them all. `redact=False` leaves the texts as they are.
+    `repository` is a folder of the repository, by default the working directory, and `pr` the number of a pull request.
+    Of more than `most` commits, the newest are reviewed.
     """
     sessions: list[str] = []
     found = find_review(which, pr=pr, repository=repository, root=root, most=most, progress=progress, sessions=sessions)

@@ -40,9 +40,9 @@ def adopt(
 ) -> list[AdoptedSession]:
     """Write trajectories, and rollouts of the Codex CLI, as sessions below a folder, by default reread's own.
 
-    A file has one trajectory, a list of them, one a line, or a rollout; a folder has rollouts. Raises Misuse if one of
-    them is none; then nothing is written. Rollouts in a folder that cannot be read are added to `unread`. What was
-    adopted before is written anew.
+    A file has one trajectory, a list of them, one per line, or a rollout; a folder has rollouts. Raises Misuse, and
+    writes nothing, if one of the files has none of these. Rollouts in a folder that cannot be read are added to
+    `unread`. What was adopted before is written again.
     """
     unread = unread if unread is not None else []
     named = [paths] if isinstance(paths, str | Path) else paths

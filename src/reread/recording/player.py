@@ -77,8 +77,8 @@ def replay(
     """Yield the printed lines, each when its time has come; a `speed` of infinity does not wait.
 
     `start` and `stop` choose a part: seconds into the recording, or points in time. `run` is the number of one run,
-    from 1. Raises Misuse if no line lies in that part. A session that was never captured is replayed as the lines that
-    Claude Code would have printed.
+    from 1. A pause is at most `max_gap` seconds of the recording; `sleep` is what waits. Raises Misuse if no line lies
+    in that part. A session that was never captured is replayed as the lines that Claude Code would have printed.
     """
     if not speed > 0:
         raise Misuse("--speed must be greater than 0.")

@@ -48,8 +48,10 @@ def capture(
 ) -> Capture:
     """Run a command, or read a binary stream, and record every line.
 
-    Iterate over the capture for records, with `for` or `async for`. If the conversation exists, another run is added
-    to it.
+    Iterate over the capture for records, with `for` or `async for`. If the `conversation` exists, another run is added
+    to it; by default it is a new one. It is stored for `workspace` and `agent`, with a `title`, in the store `root`.
+    The command runs in `cwd`, with the environment `env`. `fsync` says when lines are forced onto the disk: never,
+    after each result, or after each line.
     """
     return Capture(
         source,

@@ -105,7 +105,7 @@ def advise(
     cache: bool = True,
     progress: Progress | None = None,
 ) -> AdviceReport:
-    """Return what sessions suggest to do differently, each with its evidence; no model is asked.
+    """Return what could be done differently, each with its evidence from sessions; no model is asked.
 
     MCP servers, tools and skills that are loaded and never used; commands that keep failing; denials that repeat; cache
     breaks by habit. What the memory files of these sessions mention is left out. Without sources, look at all sessions

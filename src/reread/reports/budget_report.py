@@ -142,6 +142,7 @@ def budgets(
     """Return the budgets that are set, each with what is spent and left of it, and a forecast; not those for a team.
 
     A day, week or month is that of the time zone `tz`, by default the local one; weeks begin on Monday.
+    `now` is another time to report on.
     """
     zone, clock = parse_time_zone(tz), now or datetime.now(UTC)
     return [_state(budget, root, zone, clock) for budget in stored_budgets() if budget.team is None]

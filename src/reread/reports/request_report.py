@@ -58,7 +58,8 @@ def context(
     """Return what filled the context of a request: the last one of a session, of a turn, or one by its number.
 
     A source is what `reread.open` takes, or a text `SESSION:TURN`. Bytes are exact; tokens are scaled so that their sum
-    is what the API reported. For a session whose client noted no requests, the parts are an estimate.
+    is what the API reported. For a session whose client noted no requests, the parts are an estimate. `agent` is the id
+    of an agent, or how it begins; turns and requests are then the agent's.
     """
     session, place = open_place(source, root)
     return session.context(turn=place.turn if turn is None else turn, request=request, agent=agent)

@@ -209,11 +209,10 @@ def stats(
 ) -> StatsReport:
     """Return what sessions did: their calls, failures, time, context, changed lines and cost, by group and in total.
 
-    Without sources, report on all sessions of this machine, or those below `root`. A source is a session by name, or
-    a folder. `by` is tool, failure (the kind), state, file, skill, mcp_server, agent, agent_type, thread (main or
+    Without sources, report on all sessions of this machine, or those below `root`. A source is a session or a
+    folder. `by` is tool, failure (the kind), state, file, skill, mcp_server, agent, agent_type, thread (main or
     subagents), model, session, project, person, machine, team (of the machine that wrote a file), day, week, month,
-    weekday or hour, or several of them. `person` and `machine` count only their sessions, by name or pattern (`ann-*`);
-    `tool` and `state` only such calls. With `limit`, there are at most so
+    weekday or hour, or several of them. `tool` and `state` count only such calls. With `limit`, there are at most so
     many rows: the first ones, or the newest if they are in the order of time. What a fork copied from another session
     is counted once.
     """

@@ -63,10 +63,10 @@ def usage(
     agents are counted, too), a folder, a file with a stream, bytes or a binary file. `by` is day, week, month, weekday,
     hour (of the day), session, project, repository (projects with their worktrees and subfolders), model, branch,
     agent, agent_type, thread (main or subagents), block (five hours), person, machine, team (of the machine that wrote
-    a file), or several of them. `person` and `machine` count only their files, by name or pattern (`ann-*`). `sort` is
-    group, cost, tokens or responses; rows that cost less than `min_cost` dollars
+    a file), or several of them. `sort` is group, cost, tokens or responses; rows that cost less than `min_cost` dollars
     are left out. With `limit`, there are at most so many rows: the first ones, or the newest if they are in the order
-    of time.
+    of time. `prices` is a JSON file with prices that override the bundled ones. With `keep_deleted`, transcripts that
+    were counted before and have been deleted still count.
     """
     zone = parse_time_zone(tz)
     table = prices if isinstance(prices, Prices) else current_prices(prices)

@@ -28,7 +28,7 @@ class Finding(msgspec.Struct, frozen=True):
     line: int
     """From 1; 0 if it is about the file as a whole."""
     text: str
-    """The fault, as a sentence."""
+    """The fault, in words."""
 
 
 class Rule(NamedTuple):

@@ -35,6 +35,7 @@ def follow(
     A session that is followed stays up to date: after a change it holds what loading the file would give. A path
     without a file is waited for. With `fresh`, records that are there already are changes, too. If a file was rewritten
     or replaced, a `rewritten` change names the first line that differs, and the records from there come again.
+    `heartbeat` is the time in milliseconds after which `stop` is looked at.
     """
     halt, stream = stop or threading.Event(), ChangeStream()
     if source is None:
