@@ -10,7 +10,6 @@ import time
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any
-from zoneinfo import ZoneInfo
 
 import msgspec
 import pytest
@@ -23,23 +22,11 @@ from team_machines import KEY, WORDS, Machine, as_written_by_02, session, uuid, 
 import reread
 from reread.dataset import team_writers
 from reread.dataset.figures import FIGURES, KEEP, LEFT_OUT, RULES, RowMask
-from reread.dataset.manifest import TablePart, TablesManifest, newest_manifest
+from reread.dataset.manifest import newest_manifest
 from reread.dataset.schema import BOOLEAN, FLOAT, INTEGER, PARTITIONS, TABLES
-from reread.dataset.small_groups import LEAST, are_enough, join_periods, merge_groups
+from reread.dataset.small_groups import LEAST
 from reread.dataset.table_files import TableFiles
-from reread.dataset.team_cube import CALLS, USAGE, Cubes
-from reread.dataset.team_tables import (  # pyright: ignore[reportPrivateUsage]
-    _is_near,
-    _is_within,
-    _last_day,
-    _MachineRow,
-    _period_name,
-    _protected,
-    _weeks,
-    _whole_quarters,
-)
-from reread.dataset.team_writers import MOST_TOKENS, Writers, _is_possible, _months
-from reread.errors import Misuse, NotFound
+from reread.errors import Misuse
 from reread.reports.cost_parts import cost_parts
 from reread.reports.usage_report import FIGURES as COUNTED
 from reread.reports.usage_report import figures
@@ -424,249 +411,6 @@ def _rehash(bucket: Path, manifest: Any, name: str, data: bytes) -> None:
     path.write_bytes(msgspec.json.encode(value))
 
 
-def test_few_people_are_merged() -> None:
-    def cells(groups: dict[str, str], alone: str = "") -> dict[str | None, str]:
-        given = {(name,): dict.fromkeys(people, (1.0,)) for name, people in groups.items()}
-        merged = merge_groups(0, given, frozenset(alone))
-        assert sum(cell.figures[0] for cell in merged) == sum(map(len, groups.values()))
-        return {cell.group[0] if cell.group else None: "".join(sorted(cell.people)) for cell in merged}
-
-    assert cells({"a": "xyz", "b": "uvw"}) == {"a": "xyz", "b": "uvw"}
-    assert cells({"a": "xyz", "b": "u", "c": "vw"}) == {"a": "xyz", None: "uvw"}
-    assert cells({"a": "wxyz", "b": "uvw", "c": "u"}) == {"a": "wxyz", None: "uvw"}, "the total less what is shown"
-    assert cells({"a": "xyz", "b": "u"}) == {None: "uxyz"}
-    assert cells({"a": "x", "b": "u", "c": "vwz"}, alone="xu") == {"a": "x", "b": "u", "c": "vwz"}
-    assert cells({"a": "xy", "b": "uvw"}, alone="x") == {None: "uvwxy"}, "of two, one who agreed gives away the other"
-    weeks = {"2026-01-05": "x", "2026-01-12": "yz", "2026-01-19": "xyz", "2026-01-26": "x"}
-    assert join_periods(weeks, ()) == [("2026-01-05", "2026-01-12"), ("2026-01-19", "2026-01-26")]
-    assert join_periods({"2026-01-05": "xy"}, ()) == []
-    quarters = {"2026-01-05": "xyz", "2026-03-30": "x", "2026-04-06": "xyz", "2026-07-06": "x", "2026-10-05": "xyz"}
-    assert join_periods(quarters, (), bounded=True) == [("2026-01-05", "2026-03-30"), ("2026-04-06",), ("2026-10-05",)]
-    assert join_periods(quarters, ())[-1] == ("2026-07-06", "2026-10-05"), "nothing is left out of a whole"
-
-
-def test_who_agrees_on_each_machine_is_shown_alone_and_names_tell_whose_one_is(tmp_path: Path) -> None:
-    writers = Writers(TableFiles(tmp_path))
-    agreed = {"ann": (True, False), "bob": (False, True), "cid": (True, True)}
-    for person, answers in agreed.items():
-        for n, answer in enumerate(answers):
-            writers.manifests[f"{person}-{n}"] = TablesManifest(f"{person}-{n}", person=person, shown_alone=answer)
-    assert writers.shown_alone == {"cid"}
-    names = {"ann": True, "ann-1": True, "ann.lan": True, "annie": False, "bob": False}
-    writers.manifests = {name: TablesManifest(name, person="ann") for name in names}
-    assert {one.machine: one.named_for_person for one in writers.listed()} == names
-
-
-FIRST, LAST_DAY = date(2026, 11, 2), date(2026, 11, 15)
-
-
-@pytest.mark.parametrize(
-    ("week", "within"),
-    [("2026-10-26", False), ("2026-11-02", True), ("2026-11-09", True), ("2026-11-16", False), (None, False)],
-)
-def test_a_week_is_within_a_period(week: str | None, within: bool) -> None:
-    assert _is_within(week, (FIRST, LAST_DAY)) is within
-    assert _is_within(week, (None, LAST_DAY)) is (week is not None and week <= "2026-11-09")
-    assert _is_within(week, (FIRST, None)) is (week is not None and week >= "2026-11-02")
-    assert _is_within(week, (None, None))
-
-
-@pytest.mark.parametrize(
-    ("month", "first", "last", "near"),
-    [
-        ("2026-10", date(2026, 11, 1), None, True),
-        ("2026-10", date(2026, 11, 2), None, False),
-        ("2026-12", None, date(2026, 11, 30), True),
-        ("2026-12", None, date(2026, 11, 29), False),
-        ("2026-11", FIRST, LAST_DAY, True),
-        (None, None, None, True),
-        (None, FIRST, None, False),
-        (None, None, LAST_DAY, False),
-    ],
-)
-def test_months_are_read_that_a_time_zone_may_have_in_a_period(
-    month: str | None, first: date | None, last: date | None, near: bool
-) -> None:
-    assert _is_near(month, first, last) is near
-
-
-def test_periods_have_names() -> None:
-    assert _period_name(("2026-11-02",)) == "2026-11-02" and _period_name((None,)) is None
-    assert _period_name(("2026-11-02", "2026-11-09")) == "2026-11-02 to 2026-11-15"
-    assert (_last_day("2026-11-09"), _last_day("9999-12-31"), _last_day("x")) == ("2026-11-15", "9999-12-31", "x")
-
-
-@pytest.mark.parametrize(
-    ("since", "until", "zone", "weeks"),
-    [
-        ("2026-11-04", "2026-11-10", UTC, (date(2026, 11, 2), date(2026, 11, 15))),
-        ("2026-11-02", "2026-11-08", UTC, (date(2026, 11, 2), date(2026, 11, 8))),
-        ("2026-11-09", None, ZoneInfo("America/Los_Angeles"), (date(2026, 11, 9), None)),
-        (None, "2026-11-09", ZoneInfo("Asia/Tokyo"), (None, date(2026, 11, 15))),
-        (None, "9999-12-19", UTC, (None, date(9999, 12, 19))),
-        (None, "9999-12-20", UTC, (None, None)),
-        (None, None, UTC, (None, None)),
-    ],
-)
-def test_a_period_has_whole_weeks(since: str | None, until: str | None, zone: Any, weeks: Any) -> None:
-    assert _weeks(since, until, zone) == weeks
-
-
-def test_what_is_joined_is_decided_by_whole_quarters() -> None:
-    begin, end = date(2026, 10, 5), date(2027, 1, 3)
-    for first, last, wanted in (
-        (FIRST, LAST_DAY, (begin, end)),
-        (None, LAST_DAY, (None, end)),
-        (FIRST, None, (begin, None)),
-        (None, None, (None, None)),
-        (date(2026, 9, 28), date(2026, 10, 4), (date(2026, 7, 6), date(2026, 10, 4))),
-        (begin, date(2026, 10, 11), (begin, end)),
-        (date(1, 1, 1), date(9999, 12, 31), (date(1, 1, 1), None)),
-    ):
-        assert _whole_quarters(first, last) == wanted, (first, last)
-
-
-def test_a_report_has_each_group_its_people_and_the_others_last() -> None:
-    weeks = ("2026-11-02", "2026-11-09", "2026-11-16", None)
-    rows = [
-        _MachineRow(weeks[week], f"{person}-{machine}", person, (weeks[week], group), (1.0, cost))
-        for week, machine, group, people, cost in (
-            (0, 0, "b", "xyz", 2.0),
-            (0, 1, "b", "x", 4.0),
-            (1, 0, "b", "xyz", 8.0),
-            (1, 0, "a", "xyzuvw", 16.0),
-            (1, 0, "c", "uvw", 32.0),
-            (2, 0, "a", "xyz", 64.0),
-        )
-        for person in people
-    ]
-    labels, names = {"a": "shop", weeks[1] or "": "no project"}, ("n", "usd")
-
-    def report(by: tuple[str, ...], rows: list[_MachineRow], first: int, last: date) -> Any:
-        span = (date.fromisoformat(weeks[first] or ""), last)
-        found = _protected(rows, span, by, names, frozenset(), {"eve": ["junk"]}, labels)
-        assert found.refused == {"eve": ["junk"]}
-        shown = [(*row.group.values(), row["n"], row["usd"], row.people, row.partial) for row in found.rows]
-        return shown, found.totals, (found.people, found.machines, found.since, found.until, found.weeks_left_out)
-
-    by = ("week", "project")
-    assert report(by, rows, 0, LAST_DAY) == (
-        [
-            ("2026-11-02", "b", 4.0, 10.0, 3, False),
-            ("2026-11-09", "shop", 6.0, 96.0, 6, False),
-            ("2026-11-09", "b", 3.0, 24.0, 3, False),
-            ("2026-11-09", "c", 3.0, 96.0, 3, False),
-        ],
-        {"n": 16.0, "usd": 226.0},
-        (6, 7, "2026-11-02", "2026-11-15", 0),
-    )
-    few = [row for row in rows if row.person in "xy" or row.period != weeks[1]]
-    shown, totals, about = report(by, few, 0, LAST_DAY)
-    assert shown == [
-        ("2026-11-02", "b", 4.0, 10.0, 3, False),
-    ] and about == (3, 4, "2026-11-02", "2026-11-08", 1), (
-        "the week of two is joined with the next, which is asked for not"
-    )
-    assert totals == {"n": 4.0, "usd": 10.0}
-    shown, _, about = report(by, few, 0, date(2026, 11, 22))
-    assert shown[1:] == [("2026-11-09 to 2026-11-22", "(others)", 7.0, 240.0, 3, False)] and about[2:] == (
-        "2026-11-02",
-        "2026-11-22",
-        0,
-    )
-    alone = [
-        msgspec.structs.replace(row, group=row.group[1:]) for row in rows if row.group[1] != "c" or row.person == "u"
-    ]
-    shown, _, _ = report(("project",), alone, 0, date(2026, 11, 22))
-    assert [row[0] for row in shown] == ["shop", "b", "(others)"] and [row[-1] for row in shown] == [False, True, False]
-    assert report((), [msgspec.structs.replace(row, group=()) for row in rows], 0, LAST_DAY)[0] == []
-    empty = _protected(rows[:1], (None, None), by, names, frozenset(), {}, {})
-    assert (empty.withheld, empty.totals, empty.weeks_left_out, empty.since) == (True, {}, 1, None)
-
-
-def test_months_have_slots_of_days_in_a_time_zone(tmp_path: Path) -> None:
-    cubes = Cubes(Writers(TableFiles(tmp_path)), ZoneInfo("Asia/Tokyo"))
-    days = cubes._days("2024-02")
-    assert days.num_rows == 29 * 96 and [days["day"][n].as_py() for n in (0, 59, 60, -1)] == [
-        "2024-02-01",
-        "2024-02-01",
-        "2024-02-02",
-        "2024-03-01",
-    ]
-    first, end = (int(datetime(2024, month, 1, tzinfo=UTC).timestamp() * 1000) for month in (2, 3))
-    assert cubes._within(CALLS, days) == f'epoch_ms(r."started") BETWEEN {first} AND {end - 1}'
-    assert cubes._within(USAGE, cubes._days(None)) == 'epoch_ms(r."time") IS NULL'
-    assert [cubes._days(month) for month in ("2026-13", "0000-01", "xxxx-01")] == [None] * 3
-
-
-def test_a_part_tells_the_months_of_its_rows() -> None:
-    part = TablePart("1", "2026-11", {}, call_months=["2026-12"])
-    later = [None, "2026-11", "2026-12", *(f"2027-{month:02}" for month in range(1, 11))]
-    for one, table, words, months in (
-        (part, "usage", False, ["2026-11"]),
-        (part, "calls", False, ["2026-12"]),
-        (TablePart("1", "2026-11", {}), "calls", False, ["2026-11"]),
-        (TablePart("1", None, {}), "calls", True, [None]),
-        (part, "calls", True, later),
-        (TablePart("1", "9999-11", {}), "calls", True, [None, "9999-11", "9999-12"]),
-    ):
-        assert list(_months(one, table, words=words)) == months, (one, table, words)
-
-
-def test_figures_of_single_responses_have_bounds() -> None:
-    def is_possible(rows: dict[str, list[Any]], **options: Any) -> bool:
-        sink = io.BytesIO()
-        parquet.write_table(pyarrow.table(rows), sink, row_group_size=1, **options)
-        return _is_possible(parquet.ParquetFile(sink).metadata)
-
-    assert is_possible({"output_tokens": [0, MOST_TOKENS], "line": [-1, MOST_TOKENS + 1], "cost_usd": [None, 0.5]})
-    for wrong in (
-        {"line": [1, 1], "output_tokens": [0, MOST_TOKENS + 1]},
-        {"cost_usd": [0, -0.5]},
-        {"responses": [-1]},
-    ):
-        assert not is_possible(wrong) and is_possible(wrong, write_statistics=False)
-
-
-def test_too_many_machines_are_refused_and_manifests_are_read_when_they_change(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def write(machine: str, **more: Any) -> None:
-        path = tmp_path / "_reread" / machine / "000000001.json"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps({"machine": machine, "sequence": 1, "person": "ann", **more}))
-
-    writers = Writers(TableFiles(tmp_path))
-    with pytest.raises(NotFound, match="No tables"):
-        writers.refresh()
-    monkeypatch.setattr(team_writers, "MOST_MACHINES", 2)
-    for machine in ("a-1", "b-2", "c-3"):
-        write(machine, usage=[{"id": f"{1:016x}", "month": "2026-11", "rows": {"usage": 7}}])
-    writers.refresh()
-    writers.refresh()
-    assert writers.manifests.keys() == {"a-1", "b-2"} and writers.changes == 1
-    assert writers.refused == {"c-3": ["there are more than 2 machines"]}
-    write("c-3", person="<b>")
-    os.utime(tmp_path / "_reread" / "c-3" / "000000001.json", (0, 0))
-    monkeypatch.setattr(team_writers, "MOST_MACHINES", 9)
-    writers.refresh()
-    assert writers.changes == 2 and writers.manifests.keys() == {"a-1", "b-2"} and writers.refused.keys() == {"c-3"}
-    listed = [
-        (one.machine, one.person, one.team, one.responses, one.named_for_person, one.words) for one in writers.listed()
-    ]
-    assert listed == [
-        ("a-1", "ann", None, 7, False, False),
-        ("b-2", "ann", None, 7, False, False),
-        ("c-3", *[None] * 2, 0, *[False] * 2),
-    ]
-    assert writers.listed()[2].written == datetime.fromtimestamp(0, UTC)
-    files = list(writers.files("usage", month="2026-11"))
-    assert [(file.machine, file.rows, file.months, file.words) for file in files] == [
-        (name, 7, ("2026-11",), False) for name in ("a-1", "b-2")
-    ]
-    assert [*writers.files("usage", month="2026-10")] == [*writers.files("calls")] == []
-
-
 def test_two_periods_never_differ_by_one_person(tmp_path: Path) -> None:
     machines, bucket = [Machine(tmp_path, n) for n in range(9)], tmp_path / "bucket"
     write_all(machines, bucket)
@@ -688,21 +432,6 @@ def test_two_periods_never_differ_by_one_person(tmp_path: Path) -> None:
     for one, other in itertools.combinations(seen.values(), 2):
         people = [owners[week] for week in one ^ other]
         assert not people or len(set[str]().union(*people)) >= LEAST, (one ^ other, people)
-
-
-def test_no_figure_is_of_too_few_people(tmp_path: Path) -> None:
-    """Whatever is shown, and whatever is left of a total, is of three people or of those who agreed."""
-    people = "uvwxyz"
-    for alone in ("", "u", "uv"):
-        for size in range(1, 4):
-            for owners in itertools.combinations_with_replacement(["u", "vw", "vwx", "uvwxyz", "yz", "uxy"], size):
-                groups = {(str(n),): dict.fromkeys(own, (1.0,)) for n, own in enumerate(owners)}
-                if not are_enough(set("".join(owners)), alone):
-                    continue
-                cells = merge_groups(0, groups, alone)
-                assert all(are_enough(cell.people, alone) for cell in cells), (owners, alone)
-                assert sum(cell.figures[0] for cell in cells) == sum(len(own) for own in owners)
-    assert not are_enough(people[:2], "") and are_enough(people[:3], "") and are_enough("u", "u")
 
 
 def test_a_team_of_two_is_withheld(tmp_path: Path) -> None:

@@ -30,7 +30,7 @@ from reread.base.text import plural
 from reread.catalog.team_settings import TeamSettings
 from reread.dataset.arrow import pyarrow
 from reread.dataset.figures import FIGURES, RowMask
-from reread.dataset.schema import BOOLEAN, FLOAT, INTEGER, STRING, TABLES, TIME, VERSION, Column
+from reread.dataset.schema import BOOLEAN, FLOAT, INTEGER, STRING, TIME, VERSION, Column
 from reread.dataset.sql import SETTINGS
 from reread.dataset.team_writers import MOST_TOKENS, TableFileRef, Writers
 from reread.errors import Unreadable
@@ -79,10 +79,9 @@ class Cube(NamedTuple):
     @property
     def valid(self) -> str:
         """A condition that a row `r` meets unless its figures cannot be."""
-        bounds = (f'r."{name}" BETWEEN 0 AND {most}' for name, most in self.limits.items())
         return " AND ".join(
-            f"({bound})" if name in _NEVER_NULL else f'(r."{name}" IS NULL OR {bound})'
-            for name, bound in zip(self.limits, bounds, strict=True)
+            f'(r."{name}" BETWEEN 0 AND {most}' + f' OR r."{name}" IS NULL' * (name not in _NEVER_NULL) + ")"
+            for name, most in self.limits.items()
         )
 
     @property
@@ -381,14 +380,14 @@ class Cubes:
             connection.execute("SET enable_external_access = false")
             connection.execute("SET parquet_metadata_cache = true")
             for table in (cube.table, *cube.others):
-                for kind, words in (("figures", False), ("words", True)):
-                    own = [file for file in files if file.table == table and file.words is words]
-                    connection.execute(f'CREATE VIEW "{kind} of {table}" AS {self._rows(table, own, words=words)}')
+                for kind in ("figures", "words"):
+                    own = [file for file in files if file.table == table and _kind(file) == kind]
+                    connection.execute(f'CREATE VIEW "{kind} of {table}" AS {self._rows(table, own)}')
             yield connection
 
-    def _rows(self, table: str, files: Sequence[TableFileRef], *, words: bool) -> str:
-        """Return a query for the rows of files: earlier versions have fewer columns."""
-        columns = (TABLES[table] if words else FIGURES[table]).selected(text=False)
+    def _rows(self, table: str, files: Sequence[TableFileRef]) -> str:
+        """Return a query for the rows of files: earlier versions have fewer columns, and those with words more."""
+        columns = FIGURES[table].columns
         groups: dict[frozenset[str], list[str]] = {}
         for file in files:
             groups.setdefault(self.writers.columns(file), []).append(self.writers.place.path(file.name))
@@ -409,7 +408,7 @@ class Cubes:
         for file in files:
             try:
                 with self._opened(cube, [file]) as connection:
-                    view = f'"{"words" if file.words else "figures"} of {file.table}"'
+                    view = f'"{_kind(file)} of {file.table}"'
                     connection.sql(f"SELECT bit_xor(hash(COLUMNS(*))) FROM {view}").fetchall()
             except duckdb.Error as error:
                 self.writers.condemn(file, f"cannot be read ({str(error)[:200]})")
@@ -418,7 +417,7 @@ class Cubes:
         """Return what the words in the tables of earlier versions are replaced by."""
         found: dict[tuple[str, str], str] = {}
         for table in (cube.table, *cube.others):
-            columns = {column.name for column in TABLES[table].columns}
+            columns = FIGURES[table].names(text=False)
             for name, kind in (("project", "project"), ("model", "model"), ("name", "tool")):
                 if name in columns:
                     rows = connection.sql(
@@ -459,6 +458,10 @@ class _Slot(NamedTuple):
 
 _TYPES = {STRING: "VARCHAR", INTEGER: "BIGINT", FLOAT: "DOUBLE", BOOLEAN: "BOOLEAN", TIME: "TIMESTAMPTZ"}
 LONGEST = 300
+
+
+def _kind(file: TableFileRef) -> str:
+    return "words" if file.words else "figures"
 
 
 def _quoted(name: str) -> str:

@@ -149,9 +149,9 @@ class Team:
                 continue
             start, end = parse_span(UNITS[budget.per], now=clock, zone=zone)
             end = end or clock
-            first, last = start.date(), (end - timedelta(seconds=1)).date()
+            first, last = start.date(), (end - timedelta.resolution).date()
             with self._lock:
-                rows = self._rows(USAGE, ("cost_usd", "unpriced"), (TEAM,), first, last, zone, weekly=False)
+                rows = self._rows(USAGE, ("cost_usd", "unpriced"), (TEAM,), first, last, zone)
                 alone = self._writers.shown_alone
             own = [row for row in rows if row.group == (budget.team,)]
             if not are_enough({row.person for row in own}, alone):
@@ -178,9 +178,9 @@ class Team:
         zone, clock = parse_time_zone(tz), now or datetime.now(UTC)
         day = week or clock.astimezone(zone).date() - timedelta(days=7)
         first = day - timedelta(days=day.weekday())
-        days = [(first + timedelta(days=number)).isoformat() for number in (-7, -1, 0, 6)]
-        before: TeamPeriod = {"since": days[0], "until": days[1], "tz": zone}
-        span: TeamPeriod = {"since": days[2], "until": days[3], "tz": zone}
+        earlier, since, until = ((first + timedelta(days=number)).isoformat() for number in (-7, 0, 6))
+        before: TeamPeriod = {"since": earlier, "until": earlier, "tz": zone}
+        span: TeamPeriod = {"since": since, "until": since, "tz": zone}
         tables = {
             "By project": self.usage(by="project", **span),
             "By model": self.usage(by="model", **span),
@@ -188,8 +188,8 @@ class Team:
             "Written to the cache again": self.cache_breaks(by="cause", **span),
             "Failures": self.stats(by="failure", **span),
         }
-        totals, earlier = self.usage(by=(), **span), self.usage(by=(), **before)
-        return TeamDigest(days[2], days[3], totals, earlier, tables, self.budgets(tz=zone, now=clock))
+        totals, compared = self.usage(by=(), **span), self.usage(by=(), **before)
+        return TeamDigest(since, until, totals, compared, tables, self.budgets(tz=zone, now=clock))
 
     def _report(
         self,
@@ -230,9 +230,8 @@ class Team:
         zone: tzinfo | None,
         *,
         where: str = "true",
-        weekly: bool = True,
     ) -> list[_MachineRow]:
-        """Return the figures of each machine in each week or day and group."""
+        """Return the figures of each machine in each week and group."""
         from reread.dataset.team_cube import duckdb
 
         self._writers.refresh()
@@ -241,8 +240,8 @@ class Team:
         table = cubes.read(cube, months)
         if table is None:
             return []
-        period = "date_trunc('week', day::DATE)::DATE::VARCHAR" if weekly else "day"
-        named = "".join(f"{period if name == WEEK else _quoted(name)}, " for name in groups)
+        week = "date_trunc('week', day::DATE)::DATE::VARCHAR"
+        named = "".join(f"{week if name == WEEK else _quoted(name)}, " for name in groups)
         sums = ", ".join(_SUMS.get(name, f"sum({_quoted(name)})") for name in figures)
         bounds = " AND ".join(
             [f"day >= '{first}'"] * (first is not None) + [f"day <= '{last}'"] * (last is not None) + [f"({where})"]
@@ -251,7 +250,7 @@ class Team:
             connection.register("cube", table)
             connection.register("owners", self._owners())
             found = connection.sql(
-                f"SELECT {period} AS period, machine, person, {named}{sums} "
+                f"SELECT {week} AS period, machine, person, {named}{sums} "
                 f"FROM cube JOIN owners USING (machine) WHERE {bounds} GROUP BY ALL"
             ).fetchall()
         end = 3 + len(groups)
@@ -283,7 +282,7 @@ class Team:
 
 
 class _MachineRow(msgspec.Struct, frozen=True):
-    """The figures of a machine in a group and a week or day."""
+    """The figures of a machine in a group and a week."""
 
     period: str | None
     machine: str
@@ -326,11 +325,11 @@ def _protected(
     made = (len({row.person for row in rows}), len({row.machine for row in rows}), since, until)
     if not periods:
         return TeamReport(by, [], {}, *made, bool(left_out), left_out, refused)
-    at = by.index(WEEK) if WEEK in by else -1
+    at = by.index(WEEK) if WEEK in by else None
     groups: list[dict[Group, dict[str, Sums]]] = [{} for _ in periods]
     for row in rows:
         number = place[row.period]
-        group = row.group if at < 0 else (*row.group[:at], _period_name(periods[number]), *row.group[at + 1 :])
+        group = row.group if at is None else (*row.group[:at], _period_name(periods[number]), *row.group[at + 1 :])
         mine = groups[number].setdefault(group, {})
         mine[row.person] = _plus(mine.get(row.person), row.figures)
     cells = [cell for number, found in enumerate(groups) for cell in merge_groups(number, found, shown_alone)]
@@ -363,7 +362,7 @@ def _merged_groups(groups: Sequence[Mapping[Group, Any]], cells: Iterable[Cell])
     return {group for number, found in enumerate(groups) for group in found if (number, group) not in shown}
 
 
-def _others(by: tuple[str, ...], at: int, period: tuple[str | None, ...]) -> Group:
+def _others(by: tuple[str, ...], at: int | None, period: tuple[str | None, ...]) -> Group:
     return tuple(_period_name(period) if number == at else OTHERS for number in range(len(by)))
 
 

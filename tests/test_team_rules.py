@@ -1,0 +1,1109 @@
+"""The rules of a team's figures, by small tables with known rows: what counts, where, whose it is, what is refused."""
+
+import hashlib
+import io
+import itertools
+import json
+import os
+import shutil
+import time
+from collections.abc import Mapping
+from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import msgspec
+import pytest
+from team_machines import KEY
+
+import reread
+from reread.catalog.team_settings import TeamSettings
+from reread.dataset import team_cube, team_tables, team_writers
+from reread.dataset.figures import FIGURES, RowMask
+from reread.dataset.manifest import TablePart, TablesManifest
+from reread.dataset.schema import TABLES
+from reread.dataset.small_groups import are_enough, join_periods, merge_groups
+from reread.dataset.table_files import TableFiles
+from reread.dataset.team_report import TeamReport, TeamRow
+from reread.dataset.team_tables import (  # pyright: ignore[reportPrivateUsage]
+    _is_near,
+    _is_within,
+    _last_day,
+    _MachineRow,
+    _period_name,
+    _protected,
+    _weeks,
+    _whole_quarters,
+)
+from reread.errors import Misuse, NotFound, Unreadable
+from reread.reports.budget_report import Budget, set_budget
+from reread.storage.user_paths import cache_folder
+
+pyarrow = pytest.importorskip("pyarrow")
+parquet = pytest.importorskip("pyarrow.parquet")
+duckdb = pytest.importorskip("duckdb")
+
+from reread.dataset.arrow import arrow_schema  # noqa: E402
+from reread.dataset.team_cube import CALLS, SESSIONS, USAGE, Cubes  # noqa: E402
+from reread.dataset.team_writers import MOST_TOKENS, TableFileRef, Writers, _is_possible, _months  # noqa: E402
+
+MONTH = "2026-11"
+OPUS = "claude-opus-5-5"
+Rows = list[dict[str, Any]]
+Months = Mapping[str | None, Mapping[str, Rows]]
+"""Rows by month and table."""
+
+
+def at(day: int, month: int = 11, hour: int = 12) -> datetime:
+    return datetime(2026, month, day, hour, tzinfo=UTC)
+
+
+def used(id: str, day: int = 10, **more: Any) -> dict[str, Any]:
+    """A row of `usage`."""
+    names = {"message_id": id, "request_id": f"r{id}", "session": "s1", "project": "p", "model": OPUS}
+    figures = {"responses": 1, "input_tokens": 1, "output_tokens": 2, "cost_usd": 0.5, "unconfirmed_responses": 0}
+    return {**names, **figures, "time": at(day), **more}
+
+
+def called(id: str | None, day: int = 10, **more: Any) -> dict[str, Any]:
+    """A row of `calls`."""
+    about = {"id": id, "session": "s1", "path": "a/b", "line": 1, "name": "Bash", "state": "done", "model": OPUS}
+    return {**about, "duration": 2.5, "started": at(day), **more}
+
+
+def begun(id: str | None, day: int = 10, **more: Any) -> dict[str, Any]:
+    """A row of `sessions`."""
+    about = {"session": id, "started": at(day), "project": "p", "model": OPUS}
+    return {**about, "turns": 3, "compactions": 1, "records": 9, **more}
+
+
+def write_tables(
+    bucket: Path, machine: str, months: Months, *, without: tuple[str, ...] = (), statistics: bool = True, **about: Any
+) -> list[Path]:
+    """Write tables and a manifest as a machine does, with words if it names no person, and return the files."""
+    about = {"person": machine.partition("-")[0], "team": "shop", "shown_alone": True} | about
+    made: dict[bool, list[TablePart]] = {False: [], True: []}
+    files: list[Path] = []
+    for number, (month, tables) in enumerate(months.items()):
+        for is_usage, parts in made.items():
+            own = {table: rows for table, rows in tables.items() if (table == "usage") is is_usage}
+            began = {row["started"] and f"{row['started']:%Y-%m}" for row in own.get("calls", [])}
+            part = TablePart(
+                f"{2 * number + is_usage:016x}",
+                month,
+                {table: len(rows) for table, rows in own.items()},
+                call_months=sorted(began, key=str),
+                sha256={},
+            )
+            for table, name in part.files(machine).items():
+                path = bucket / name
+                path.parent.mkdir(parents=True, exist_ok=True)
+                schema = arrow_schema((FIGURES if about["person"] else TABLES)[table])
+                fields = [field for field in list(schema)[2:] if field.name not in without]
+                data = pyarrow.Table.from_pylist(own[table], schema=pyarrow.schema(fields))
+                parquet.write_table(data, path, write_statistics=statistics)
+                part.sha256[table] = hashlib.sha256(path.read_bytes()).hexdigest()
+                files.append(path)
+            if own:
+                parts.append(part)
+    manifest = TablesManifest(machine, 1, parts=made[False], usage=made[True], **about)
+    write_manifest(bucket, machine, msgspec.to_builtins(manifest))
+    return files
+
+
+def write_manifest(bucket: Path, machine: str, value: dict[str, Any]) -> Path:
+    path = bucket / "_reread" / machine / "000000001.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps({"machine": machine, "sequence": 1, **value}))
+    return path
+
+
+@pytest.fixture
+def bucket(tmp_path: Path) -> Path:
+    """A folder with a name that a pattern or a query could take for something else."""
+    return tmp_path / "the team's [bucket]"
+
+
+def opened(bucket: Path, zone: Any = UTC, key: str | None = KEY) -> Cubes:
+    writers = Writers(TableFiles(bucket))
+    writers.refresh()
+    return Cubes(writers, zone, key)
+
+
+def rows_of(cubes: Cubes, cube: Any, *months: str | None) -> Rows:
+    """The rows of a cube, without figures that are null or zero."""
+    table = cubes.read(cube, months or [MONTH])
+    found = [{name: value for name, value in row.items() if value not in (None, 0)} for row in table.to_pylist()]
+    return sorted(found, key=lambda row: [*map(str, row.values())])
+
+
+def test_a_cube_sums_by_day_machine_and_keys(bucket: Path) -> None:
+    cause = {"cache_break_cause": "rewind", "cache_rewritten_tokens": 5000, "cache_rewritten_usd": 0.25}
+    write_tables(
+        bucket,
+        "ann-1",
+        {
+            MONTH: {
+                "usage": [
+                    used("1"),
+                    used("2", web_searches=4, cache_read_tokens=5, cache_write_5m_tokens=6, cache_write_1h_tokens=7),
+                    used("3", day=11, cost_usd=None, reported_cost_usd=0.125, unconfirmed_responses=1),
+                    used("4", day=11, **cause),
+                    used("5", day=11, responses=0, cost_usd=None),
+                ],
+                "calls": [
+                    called("1"),
+                    called("2", duration=None),
+                    called("3", state="failed", failure="timeout", session="s2"),
+                    called(None, line=2, name="<b>", model="x" * 101),
+                ],
+                "sessions": [begun("s1"), begun("s1", records=10, turns=7), begun("s2", project=None)],
+            }
+        },
+    )
+    cubes = opened(bucket)
+    day, other = {"day": "2026-11-10", "machine": "ann-1"}, {"day": "2026-11-11", "machine": "ann-1"}
+    opus = {"project": "p", "model": OPUS}
+    first = {"responses": 2, "input_tokens": 2, "output_tokens": 4, "cost_usd": 1.0, "web_searches": 4}
+    cached = {"cache_read_tokens": 5, "cache_write_5m_tokens": 6, "cache_write_1h_tokens": 7}
+    unpriced = {"responses": 1, "input_tokens": 2, "output_tokens": 4, "unconfirmed_responses": 1, "unpriced": 1}
+    broken = {"cause": "rewind", "responses": 1, "input_tokens": 1, "output_tokens": 2, "cost_usd": 0.5, "breaks": 1}
+    again = {"cache_rewritten_tokens": 5000, "cache_rewritten_usd": 0.25}
+    assert rows_of(cubes, USAGE) == [
+        {**day, **opus, **first, **cached},
+        {**other, **opus, **unpriced, "reported_cost_usd": 0.125, "reports": 1},
+        {**other, **opus, **broken, **again},
+    ]
+    types = {field.name: str(field.type) for field in cubes.read(USAGE, [MONTH]).schema}
+    assert {name for name, kind in types.items() if kind == "double"} == {
+        "cost_usd",
+        "reported_cost_usd",
+        "cache_rewritten_usd",
+    }
+    assert {types[name] for name in USAGE.figures} == {"double", "int64"}
+    bash = {**day, **opus, "tool": "Bash"}
+    assert rows_of(cubes, CALLS) == [
+        {**day, "model": OPUS, "tool": "Bash", "state": "failed", "failure": "timeout", "calls": 1, "seconds": 2.5},
+        {**bash, "state": "done", "calls": 2, "seconds": 2.5},
+        {**day, "project": "p", "model": "other", "tool": "<b>", "state": "done", "calls": 1, "seconds": 2.5},
+    ]
+    assert rows_of(cubes, SESSIONS) == [
+        {**day, "model": OPUS, "sessions": 1, "turns": 3, "compactions": 1},
+        {**day, **opus, "sessions": 1, "turns": 7, "compactions": 1},
+    ]
+    assert cubes.writers.refused == {}
+
+
+@pytest.mark.parametrize(
+    ("ann", "ben", "owners", "disputed"),
+    [
+        ({}, {}, ["ann-1"], 0),
+        ({}, {"output_tokens": 9}, ["ben-1"], 1),
+        ({"unconfirmed_responses": 1, "output_tokens": 9}, {}, ["ben-1"], 0),
+        ({}, {"unconfirmed_responses": 1}, ["ann-1"], 0),
+        ({"responses": 0}, {}, ["ben-1"], 0),
+        ({"request_id": None}, {}, ["ben-1"], 0),
+        ({"request_id": None, "session": "s2"}, {}, ["ann-1", "ben-1"], 0),
+        ({"request_id": "other"}, {}, ["ann-1", "ben-1"], 0),
+        ({"message_id": None, "request_id": None}, {"message_id": None, "request_id": None}, ["ann-1"], 0),
+        ({"message_id": None, "request_id": None}, {"message_id": None, "request_id": None, "model": "m"}, None, 0),
+    ],
+)
+def test_of_copies_of_a_response_one_counts(
+    bucket: Path, ann: Any, ben: Any, owners: list[str] | None, disputed: int
+) -> None:
+    for machine, more in (("ann-1", ann), ("ben-1", ben)):
+        write_tables(bucket, machine, {MONTH: {"usage": [{**used("1"), **more}]}})
+    found = rows_of(opened(bucket), USAGE)
+    assert [row["machine"] for row in found] == (owners or ["ann-1", "ben-1"])
+    assert sum(row.get("disputed", 0) for row in found) == disputed
+
+
+def test_of_copies_of_a_call_or_session_one_counts(bucket: Path) -> None:
+    calls = {"ann-1": called("1", state="running", line=1), "ben-1": called("1", line=5), "cat-1": called("1", line=2)}
+    records = {"ann-1": 4, "ben-1": 6, "cat-1": 6}
+    for machine in calls:
+        rows = [calls[machine], called(None, uuid="u"), called(None)]
+        write_tables(bucket, machine, {MONTH: {"calls": rows, "sessions": [begun("s1", records=records[machine])]}})
+    cubes = opened(bucket)
+    # what has no id of its own is told by its place on its machine
+    assert {row["machine"]: row["calls"] for row in rows_of(cubes, CALLS)} == {"ann-1": 2, "ben-1": 2, "cat-1": 1}
+    assert [row["machine"] for row in rows_of(cubes, SESSIONS)] == ["ben-1"]
+
+
+BILLION, MILLION = 1_000_000_000, 1_000_000
+BOUNDS: list[tuple[str, str, Any, bool]] = [
+    ("usage", "responses", 0, True),
+    ("usage", "responses", 2, False),
+    ("usage", "responses", -1, False),
+    ("usage", "responses", None, False),
+    ("usage", "input_tokens", None, True),
+    ("usage", "input_tokens", BILLION, True),
+    ("usage", "input_tokens", BILLION + 1, False),
+    ("usage", "cache_rewritten_tokens", -1, False),
+    ("usage", "cost_usd", float(MILLION), True),
+    ("usage", "cost_usd", MILLION + 0.5, False),
+    ("usage", "reported_cost_usd", -0.5, False),
+    ("calls", "duration", None, True),
+    ("calls", "duration", float(BILLION), True),
+    ("calls", "duration", BILLION + 0.5, False),
+    ("sessions", "turns", None, False),
+    ("sessions", "turns", BILLION, True),
+    ("sessions", "compactions", None, False),
+    ("sessions", "compactions", BILLION + 1, False),
+]
+
+
+def test_rows_with_figures_that_cannot_be_are_left_out_and_said(bucket: Path) -> None:
+    makers = {"usage": used, "calls": called, "sessions": begun}
+    for n, (table, name, value, _) in enumerate(BOUNDS):
+        row = makers[table](f"x{n}", **{name: value})
+        write_tables(bucket, f"m-{n}", {MONTH: {table: [row]}}, statistics=False)
+    for cube in (USAGE, CALLS, SESSIONS):
+        cubes = opened(bucket)
+        counted = {row["machine"] for row in rows_of(cubes, cube)}
+        own = {f"m-{n}": fits for n, (table, _, _, fits) in enumerate(BOUNDS) if table == cube.table}
+        assert counted == {machine for machine, fits in own.items() if fits}
+        said = [f"1 row of {cube.table} with figures that cannot be"]
+        assert cubes.writers.refused == {machine: said for machine, fits in own.items() if not fits}
+
+
+@pytest.mark.parametrize(
+    ("cube", "row"),
+    [(USAGE, used("2", responses=None)), (SESSIONS, begun("2", turns=None)), (SESSIONS, begun("2", compactions=None))],
+)
+def test_a_count_that_is_missing_is_noticed_among_others_that_fit(bucket: Path, cube: Any, row: Any) -> None:
+    good = {"usage": used("1"), "sessions": begun("1")}[cube.table]
+    write_tables(bucket, "ann-1", {MONTH: {cube.table: [good, row]}})
+    cubes = opened(bucket)
+    assert [row.get("responses", row.get("sessions")) for row in rows_of(cubes, cube)] == [1]
+    assert cubes.writers.refused == {"ann-1": [f"1 row of {cube.table} with figures that cannot be"]}
+
+
+def test_rows_count_in_the_months_that_their_files_tell(bucket: Path) -> None:
+    write_tables(
+        bucket,
+        "ann-1",
+        {
+            "2026-10": {"usage": [used("1", time=at(31, 10, 23)), used("2", time=at(1))], "calls": []},
+            MONTH: {"usage": [used("3", time=at(1, hour=0)), used("4", time=at(1, 12, 0)), used("5", time=None)]},
+            "2026-12": {"calls": [called(str(day), started=at(day, 12)) for day in (1, 31)]},
+        },
+    )
+    resumed = [called("a", started=at(30, 9)), called("b", started=at(2)), called("c", started=None)]
+    write_tables(bucket, "ben-1", {"2026-09": {"calls": resumed}, None: {"usage": [used("6", time=None), used("7")]}})
+    cubes = opened(bucket)
+    assert cubes.months(USAGE) == [None, "2026-10", MONTH]
+    assert cubes.months(CALLS) == [None, "2026-09", "2026-10", MONTH, "2026-12"]
+    days = {month: [row.get("day") for row in rows_of(cubes, USAGE, month)] for month in cubes.months(USAGE)}
+    assert days == {None: [None], "2026-10": ["2026-10-31"], MONTH: ["2026-11-01"]}
+    said = {month: f"{count} of usage of other months" for month, count in ((None, "1 row"), (MONTH, "2 rows"))}
+    assert cubes.writers.refused == {"ben-1": [said[None]], "ann-1": ["1 row of usage of other months", said[MONTH]]}
+    cubes.writers.refused.clear()
+    calls = {month: [row.get("day") for row in rows_of(cubes, CALLS, month)] for month in cubes.months(CALLS)}
+    assert calls == {
+        None: [None],
+        "2026-09": ["2026-09-30"],
+        "2026-10": [],
+        MONTH: ["2026-11-02"],
+        "2026-12": ["2026-12-01", "2026-12-31"],
+    }
+    assert cubes.writers.refused == {}
+    tokyo = opened(bucket, ZoneInfo("Asia/Tokyo"))
+    assert [row["day"] for row in rows_of(tokyo, USAGE, "2026-10")] == ["2026-11-01"]
+    assert tokyo.read(USAGE, []) is None
+
+
+def test_a_month_that_there_is_not_is_refused(bucket: Path) -> None:
+    write_tables(bucket, "ann-1", {MONTH: {"usage": [used("1")]}})
+    write_tables(bucket, "eve-1", {"2026-13": {"usage": [used("2")]}})
+    cubes = opened(bucket)
+    assert [row["machine"] for row in rows_of(cubes, USAGE, "2026-13", MONTH)] == ["ann-1"]
+    assert cubes.read(USAGE, ["2026-13"]) is None
+    name = f"usage/machine=eve-1/month=2026-13/{1:016x}.parquet"
+    assert cubes.writers.refused == {"eve-1": [f"{name} is of no month that there is"]}
+    assert reread.team(bucket).quarters() == ["2026-Q4"]
+
+
+@pytest.mark.parametrize("key", [KEY, None])
+def test_words_of_earlier_versions_are_hidden_as_the_team_hides_them(bucket: Path, key: str | None) -> None:
+    hide = RowMask(TeamSettings(name="-", person="-", key=key or "-"))
+    named = {"project": "/home/gus/shop", "model": "my-model"}
+    tables = {
+        "usage": [used("1", **named)],
+        "calls": [called("1", name="mcp__harbor__book", model="my-model"), called("2", model=None)],
+        "sessions": [begun("s1", **named, title="secret")],
+    }
+    without = ("cache_break_cause", "cache_rewritten_tokens", "cache_rewritten_usd", "agent_type")
+    write_tables(bucket, "gus-1", {MONTH: tables}, person=None, team=None, without=without)
+    cubes = opened(bucket, key=key)
+    shown = {"project": hide.project("shop"), "model": hide.hide("model", "my-model")}
+    assert [row.items() >= shown.items() for row in rows_of(cubes, USAGE) + rows_of(cubes, SESSIONS)] == [True] * 2
+    calls = [(row["project"], row["tool"], row.get("model")) for row in rows_of(cubes, CALLS)]
+    assert calls == [
+        (shown["project"], "Bash", None),
+        (shown["project"], hide.hide("tool", "mcp__harbor__book"), shown["model"]),
+    ] or calls == [
+        (shown["project"], hide.hide("tool", "mcp__harbor__book"), shown["model"]),
+        (shown["project"], "Bash", None),
+    ]
+    assert cubes.writers.refused == {} and cubes.writers.people == {"gus-1": "(unknown)"}
+
+
+def test_the_query_for_what_words_are_replaced_by() -> None:
+    for words, kind, column in ((("project",), "project", "project"), (("tool", "name"), "tool", "name")):
+        where = f"""hidden.kind = '{kind}' AND hidden.value = "{column}\""""
+        assert team_cube._hidden(*words) == f"(SELECT shown FROM hidden WHERE {where})"
+
+
+def test_texts_that_no_machine_has_reason_to_write_are_not_read(bucket: Path) -> None:
+    write_tables(bucket, "ann-1", {MONTH: {"usage": [used("1", session="s" * 300), used("2", session="s" * 301)]}})
+    cubes = opened(bucket)
+    files = cubes.writers.fetch(cubes.writers.files("usage"))
+    with cubes._opened(USAGE, files) as connection:
+        found = connection.sql('SELECT session, agent, epoch_ms("time") FROM "figures of usage" ORDER BY 1').fetchall()
+        moment = int(at(10).timestamp() * 1000)
+        assert found == [("other", None, moment), ("s" * 300, None, moment)]
+        assert connection.sql('SELECT * FROM "words of usage"').fetchall() == []
+        with pytest.raises(duckdb.Error, match="Permission Error"):
+            connection.sql(f"SELECT * FROM read_text('{__file__}')").fetchall()
+
+
+def refuse(*_: object, **__: object) -> Any:
+    raise AssertionError("it is known")
+
+
+def test_a_cube_is_made_once_and_kept(bucket: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_tables(bucket, "ann-1", {MONTH: {"usage": [used("1"), used("2", responses=2)]}})
+    first = opened(bucket)
+    rows = rows_of(first, USAGE)
+    [path] = (cache_folder() / "team").iterdir()
+    if os.name == "posix":
+        assert path.parent.stat().st_mode & 0o777 == 0o700
+    os.utime(path, (0, 0))
+    said = {"ann-1": ["1 row of usage with figures that cannot be"]}
+    with monkeypatch.context() as patch:
+        patch.setattr(Cubes, "_make", refuse)
+        later = opened(bucket)
+        assert rows_of(later, USAGE) == rows and later.writers.refused == said
+        assert later.read(USAGE, [MONTH]).schema.metadata is None
+        assert path.stat().st_mtime > 0, "it is in use"
+        path.write_bytes(b"damaged")
+        assert rows_of(later, USAGE) == rows == rows_of(first, USAGE), "what is in the memory is not read again"
+    assert rows_of(opened(bucket), USAGE) == rows and path.stat().st_size > 100
+    for other in (opened(bucket, ZoneInfo("Asia/Tokyo")), opened(bucket, key="another key")):
+        with monkeypatch.context() as patch:
+            patch.setattr(Cubes, "_make", refuse)
+            with pytest.raises(AssertionError, match="known"):
+                rows_of(other, USAGE)
+
+
+def test_cubes_that_were_not_read_for_a_month_are_deleted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("old.parquet", "new.parquet", "old.txt"):
+        (tmp_path / name).touch()
+        os.utime(tmp_path / name, (999, 999) if "old" in name else (1000, 1000))
+    monkeypatch.setattr(time, "time", lambda: 1000 + 30 * 24 * 3600)
+    team_cube._remove_unused(tmp_path)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["new.parquet", "old.txt"]
+
+
+def damage(path: Path) -> None:
+    """Change the first pages of a file, and leave its footer whole."""
+    data = path.read_bytes()
+    path.write_bytes(data[:40] + bytes(byte ^ 0x5A for byte in data[40:400]) + data[400:])
+
+
+@pytest.mark.parametrize("person", ["eve", None])
+def test_a_file_that_is_damaged_inside_is_left_out(bucket: Path, person: str | None) -> None:
+    write_tables(bucket, "ann-1", {MONTH: {"usage": [used("1")], "calls": [called("1")]}})
+    [broken, _] = write_tables(bucket, "eve-1", {MONTH: {"calls": [called("2")], "usage": [used("2")]}}, person=person)
+    damage(broken)
+    value = json.loads((bucket / "_reread/eve-1/000000001.json").read_bytes())
+    value["parts"][0]["sha256"] = {}
+    write_manifest(bucket, "eve-1", value)
+    cubes = opened(bucket)
+    assert [row["machine"] for row in rows_of(cubes, CALLS)] == ["ann-1"]
+    [reason] = cubes.writers.refused["eve-1"]
+    assert reason.startswith(f"{broken.relative_to(bucket)} cannot be read (") and len(reason) < 400
+    assert cubes.writers.refused.keys() == {"eve-1"}
+    assert [row["machine"] for row in rows_of(cubes, USAGE)] == ["ann-1", "eve-1"]
+
+
+def test_figures_that_cannot_be_counted_are_an_error(bucket: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_tables(bucket, "ann-1", {MONTH: {"usage": [used("1")]}})
+
+    def fail(*_: object) -> Any:
+        raise duckdb.Error("no memory" * 100)
+
+    monkeypatch.setattr(Cubes, "_query", fail)
+    with pytest.raises(Unreadable, match=r"Cannot count the figures in .*: no memory") as error:
+        opened(bucket).read(USAGE, [MONTH])
+    assert len(str(error.value)) < 400
+
+
+def test_a_file_that_comes_later_counts_then(bucket: Path) -> None:
+    for machine in ("ann-1", "eve-1"):
+        [path] = write_tables(bucket, machine, {MONTH: {"usage": [used(machine)]}})
+    data = path.read_bytes()
+    name = str(path.relative_to(bucket))
+    for change, reason in (
+        (lambda: path.write_bytes(data + b"x"), "was changed after it was written"),
+        (lambda: path.write_bytes(b""), "is missing"),
+        (path.unlink, "is missing"),
+    ):
+        change()
+        cubes = opened(bucket)
+        assert [row["machine"] for row in rows_of(cubes, USAGE)] == ["ann-1"]
+        assert cubes.writers.refused == {"eve-1": [f"{name} {reason}"]}
+    path.write_bytes(data)
+    assert [row["machine"] for row in rows_of(opened(bucket), USAGE)] == ["ann-1", "eve-1"]
+
+
+# Which files fit
+
+
+def fault_of(bucket: Path, data: Any, **about: Any) -> str | None:
+    """Say why a file of `usage` cannot be used."""
+    name = f"usage/machine=ann-1/month={MONTH}/{1:016x}.parquet"
+    path = bucket / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    parquet.write_table(data, path)
+    given = {"machine": "ann-1", "table": "usage", "months": (MONTH,), "name": name, "rows": data.num_rows}
+    writers = Writers(TableFiles(bucket))
+    file = TableFileRef(**{**given, "sha256": "", "words": False, **about})
+    fit = writers.fetch([file])
+    assert [file.name for file in fit] == ([] if writers._faults[name] else [name])
+    if not writers._faults[name]:
+        known = (TABLES if file.words else FIGURES)[file.table].names(text=True)
+        assert writers.columns(file) == {"machine", "month", *data.column_names} & {*known}
+    return writers._faults[name]
+
+
+def test_a_file_has_the_columns_of_its_table(bucket: Path) -> None:
+    ids, numbers = pyarrow.array(["a"]), pyarrow.array([1])
+    good = {"message_id": ids, "output_tokens": numbers, "unknown": ids}
+    for more, about, fault in (
+        ({}, {}, None),
+        ({}, {"rows": 2}, "has other rows than its manifest says"),
+        ({}, {"sha256": "0" * 64}, "was changed after it was written"),
+        ({"person": ids}, {}, None),
+        ({"git_branch": ids}, {"words": True}, None),
+        ({"person": numbers}, {}, "has a column 'person' of another type"),
+        ({"git_branch": numbers}, {"words": True}, "has a column 'git_branch' of another type"),
+        ({"output_tokens": ids}, {}, "has a column 'output_tokens' of another type"),
+        ({"Session": ids}, {}, "has a column 'Session' of another type"),
+        ({"Unknown": ids}, {}, "has a column 'message_id' of another type"),
+        ({"machine": ids}, {}, "has a column 'machine' of another type"),
+        ({"filename": ids, "month": ids}, {}, "has a column 'filename' of another type"),
+        ({"output_tokens": pyarrow.array([-1])}, {}, "has figures that cannot be"),
+        ({"output_tokens": pyarrow.array([-1])}, {"table": "sessions"}, None),
+    ):
+        assert fault_of(bucket, pyarrow.table(good | more), **about) == fault, (more, about)
+    whole = pyarrow.table(good)
+    digest = hashlib.sha256(next(bucket.rglob("*.parquet")).read_bytes()).hexdigest()
+    assert "was changed" in (fault_of(bucket, whole, sha256=digest) or "")
+    digest = hashlib.sha256(next(bucket.rglob("*.parquet")).read_bytes()).hexdigest()
+    assert fault_of(bucket, whole, sha256=digest) is None
+
+
+@pytest.mark.parametrize(
+    ("rows", "groups", "size", "fits"),
+    [
+        (1 << 24, 1, 1, True),
+        ((1 << 24) + 1, 1, 1, False),
+        (1, 1 << 14, 1, True),
+        (1, (1 << 14) + 1, 1, False),
+        (1, 2, 1 << 31, True),
+        (1, 2, (1 << 31) + 1, False),
+    ],
+)
+def test_a_file_has_a_largest_size_unpacked(
+    bucket: Path, monkeypatch: pytest.MonkeyPatch, rows: int, groups: int, size: int, fits: bool
+) -> None:
+    table = pyarrow.table({"session": ["a"]})
+    group = SimpleNamespace(total_byte_size=size, num_columns=0, column=None)
+    about = SimpleNamespace(num_rows=rows, num_row_groups=groups, row_group=lambda _: group)
+    opened = SimpleNamespace(metadata=about, schema_arrow=table.schema)
+    monkeypatch.setattr(team_writers.parquet, "ParquetFile", lambda _: opened)
+    assert fault_of(bucket, table, rows=rows) == (None if fits else "is too large")
+
+
+def test_a_file_has_a_largest_size(bucket: Path) -> None:
+    name = f"usage/machine=ann-1/month={MONTH}/{1:016x}.parquet"
+    (bucket / name).parent.mkdir(parents=True)
+    for size, fault in ((1, "cannot be read"), (1 << 30, "cannot be read"), ((1 << 30) + 1, "is too large")):
+        with (bucket / name).open("wb") as file:
+            file.truncate(size)
+        writers = Writers(TableFiles(bucket))
+        assert writers.fetch([TableFileRef("ann-1", "usage", (MONTH,), name, 1, "", False)]) == []
+        assert (writers._faults[name] or "").startswith(fault), size
+
+
+def test_files_that_are_gone_while_they_are_fetched_keep_no_other_back(
+    bucket: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for machine in ("ann-1", "ben-1", "cat-1"):
+        write_tables(bucket, machine, {MONTH: {"usage": [used(machine)]}})
+    writers = opened(bucket).writers
+    fetched: list[list[str]] = []
+
+    def fetch(names: Any) -> None:
+        fetched.append([name.split("/")[1] for name in names])
+        if "machine=ben-1" in fetched[-1]:
+            raise FileNotFoundError
+
+    monkeypatch.setattr(writers.place, "fetch", fetch)
+    files = list(writers.files("usage"))
+    assert [file.machine for file in writers.fetch(files)] == ["ann-1", "cat-1"]
+    names = ["machine=ann-1", "machine=ben-1", "machine=cat-1"]
+    assert fetched[:4] == [names, *([name] for name in names)]
+    assert writers.reason(files[1]) == f"{files[1].name} is missing"
+    fetched.clear()
+    assert [file.machine for file in writers.fetch(files)] == ["ann-1", "cat-1"]
+    assert fetched == [["machine=ann-1", "machine=cat-1"]], "what is missing is not asked for again"
+
+
+# The machines
+
+
+def test_manifests_are_found_and_checked(bucket: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for machine, about in {
+        "ann-1": {"person": "ann", "team": "shop"},
+        "ben-1": {"person": "ben", "team": "No Team"},
+        "cat-1": {"person": "Nobody!"},
+        "dan-1": {},
+    }.items():
+        write_manifest(bucket, machine, about)
+    (bucket / "_reread" / "eve-1").mkdir()
+    (bucket / "_reread" / "eve-1" / "000000001.json").write_text("{")
+    for name in ("fay-1/000000001.entry", "not a machine/000000001.json", "gus-1/more/000000001.json", "lock.json"):
+        path = bucket / "_reread" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("{}")
+    (bucket / "_reread" / "ivy-1").mkdir()
+    (bucket / "_reread" / "ivy-1" / "another.json").write_text("{}")
+    writers = Writers(TableFiles(bucket))
+    writers.refresh()
+    assert writers.manifests.keys() == {"ann-1", "dan-1"}
+    assert writers.people == {"ann-1": "ann", "dan-1": "(unknown)"} and writers.shown_alone == frozenset()
+    wrong = ["its manifest names no person or team that could be one"]
+    assert writers.refused.keys() == {"ben-1", "cat-1", "eve-1"}
+    assert writers.refused["ben-1"] == writers.refused["cat-1"] == wrong
+    assert writers.refused["eve-1"][0].startswith("its manifest cannot be read (")
+    assert all(one.written and abs(datetime.now(UTC) - one.written) < timedelta(hours=1) for one in writers.listed())
+    assert [(one.machine, one.person, one.team, one.words, one.refused) for one in writers.listed()] == [
+        ("ann-1", "ann", "shop", False, ()),
+        ("ben-1", None, None, False, tuple(wrong)),
+        ("cat-1", None, None, False, tuple(wrong)),
+        ("dan-1", None, None, True, ()),
+        ("eve-1", None, None, False, tuple(writers.refused["eve-1"])),
+    ]
+    writers.refuse("zoe-1", "a")
+    writers.refuse("zoe-1", "a")
+    writers.refuse("zoe-1", "b")
+    assert writers.refused["zoe-1"] == ["a", "b"] and writers.listed()[-1].written is None
+    writers.refresh()
+    assert writers.changes == 1 and "zoe-1" in writers.refused, "nothing is new"
+    shutil.rmtree(bucket / "_reread" / "dan-1")
+    writers.refresh()
+    assert writers.changes == 2 and writers.manifests.keys() == {"ann-1"} and "zoe-1" not in writers.refused
+    writers.manifests.clear()
+    writers.refresh()
+    assert writers.manifests.keys() == {"ann-1"}
+    shutil.rmtree(bucket / "_reread")
+    with pytest.raises(NotFound, match=r"No tables in .*bucket"):
+        writers.refresh()
+
+
+def test_the_newest_manifest_of_a_machine_tells_when_it_wrote(bucket: Path) -> None:
+    for number, modified in ((1, 5), (2, 7), (3, 6)):
+        path = write_manifest(bucket, "ann-1", {"person": "ann", "sequence": number})
+        path = path.rename(path.with_name(f"{number:09}.json"))
+        os.utime(path, (modified, modified))
+    found = reread.team(bucket)
+    assert [writer.written for writer in found.writers()] == [datetime.fromtimestamp(7, UTC)]
+
+
+def test_more_than_ten_thousand_machines_are_refused(bucket: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(team_writers, "newest_manifest", lambda _, machine: TablesManifest(machine, person="ann"))
+    writers = Writers(TableFiles(bucket))
+    states = [SimpleNamespace(name=f"_reread/m-{n:05}/000000001.json", modified=1) for n in range(10_001)]
+    monkeypatch.setattr(writers.place.store, "list", lambda _: states)
+    writers.refresh()
+    assert len(writers.manifests) == 10_000
+    assert writers.refused == {"m-10000": ["there are more than 10,000 machines"]}
+
+
+def test_files_of_a_month_are_those_whose_first_table_may_have_rows_of_it(bucket: Path) -> None:
+    late = {"calls": [called("1", started=at(2, 12))], "sessions": [begun("s1")]}
+    write_tables(bucket, "ann-1", {MONTH: late, "2026-09": {"sessions": [begun("s2", started=at(1, 9))]}})
+    write_tables(bucket, "gus-1", {MONTH: late}, person=None, team=None)
+    writers = opened(bucket).writers
+
+    def files(*tables: str, **options: Any) -> list[tuple[str, str, bool, int]]:
+        found = list(writers.files(*tables, **options))
+        assert all(len(file.sha256) == 64 for file in found)
+        return sorted((file.machine, file.table, file.words, file.rows) for file in found)
+
+    both = [("ann-1", "calls", False, 1), ("ann-1", "sessions", False, 1)]
+    words = [("gus-1", "calls", True, 1), ("gus-1", "sessions", True, 1)]
+    assert files("calls", "sessions", month="2026-12") == both + words
+    assert files("calls", "sessions", month=MONTH) == words, "earlier versions do not tell when calls began"
+    assert files("sessions", month=MONTH) == [both[1], words[1]]
+    assert files("sessions") == [both[1], both[1], words[1]] and files("usage") == []
+
+
+def test_few_people_are_merged() -> None:
+    def cells(groups: dict[str, str], alone: str = "") -> dict[str | None, str]:
+        given = {(name,): dict.fromkeys(people, (1.0,)) for name, people in groups.items()}
+        merged = merge_groups(0, given, frozenset(alone))
+        assert sum(cell.figures[0] for cell in merged) == sum(map(len, groups.values()))
+        return {cell.group[0] if cell.group else None: "".join(sorted(cell.people)) for cell in merged}
+
+    assert cells({"a": "xyz", "b": "uvw"}) == {"a": "xyz", "b": "uvw"}
+    assert cells({"a": "xyz", "b": "u", "c": "vw"}) == {"a": "xyz", None: "uvw"}
+    assert cells({"a": "wxyz", "b": "uvw", "c": "u"}) == {"a": "wxyz", None: "uvw"}, "the total less what is shown"
+    assert cells({"a": "xyz", "b": "u"}) == {None: "uxyz"}
+    assert cells({"a": "x", "b": "u", "c": "vwz"}, alone="xu") == {"a": "x", "b": "u", "c": "vwz"}
+    assert cells({"a": "xy", "b": "uvw"}, alone="x") == {None: "uvwxy"}, "of two, one who agreed gives away the other"
+    weeks = {"2026-01-05": "x", "2026-01-12": "yz", "2026-01-19": "xyz", "2026-01-26": "x"}
+    assert join_periods(weeks, ()) == [("2026-01-05", "2026-01-12"), ("2026-01-19", "2026-01-26")]
+    assert join_periods({"2026-01-05": "xy"}, ()) == []
+    quarters = {"2026-01-05": "xyz", "2026-03-30": "x", "2026-04-06": "xyz", "2026-07-06": "x", "2026-10-05": "xyz"}
+    assert join_periods(quarters, (), bounded=True) == [("2026-01-05", "2026-03-30"), ("2026-04-06",), ("2026-10-05",)]
+    assert join_periods(quarters, ())[-1] == ("2026-07-06", "2026-10-05"), "nothing is left out of a whole"
+
+
+def test_who_agrees_on_each_machine_is_shown_alone_and_names_tell_whose_one_is(tmp_path: Path) -> None:
+    writers = Writers(TableFiles(tmp_path))
+    agreed = {"ann": (True, False), "bob": (False, True), "cid": (True, True)}
+    for person, answers in agreed.items():
+        for n, answer in enumerate(answers):
+            writers.manifests[f"{person}-{n}"] = TablesManifest(f"{person}-{n}", person=person, shown_alone=answer)
+    assert writers.shown_alone == {"cid"}
+    names = {"ann": True, "ann-1": True, "ann.lan": True, "annie": False, "bob": False}
+    writers.manifests = {name: TablesManifest(name, person="ann") for name in names}
+    assert {one.machine: one.named_for_person for one in writers.listed()} == names
+
+
+FIRST, LAST_DAY = date(2026, 11, 2), date(2026, 11, 15)
+
+
+@pytest.mark.parametrize(
+    ("week", "within"),
+    [("2026-10-26", False), ("2026-11-02", True), ("2026-11-09", True), ("2026-11-16", False), (None, False)],
+)
+def test_a_week_is_within_a_period(week: str | None, within: bool) -> None:
+    assert _is_within(week, (FIRST, LAST_DAY)) is within
+    assert _is_within(week, (None, LAST_DAY)) is (week is not None and week <= "2026-11-09")
+    assert _is_within(week, (FIRST, None)) is (week is not None and week >= "2026-11-02")
+    assert _is_within(week, (None, None))
+
+
+@pytest.mark.parametrize(
+    ("month", "first", "last", "near"),
+    [
+        ("2026-10", date(2026, 11, 1), None, True),
+        ("2026-10", date(2026, 11, 2), None, False),
+        ("2026-12", None, date(2026, 11, 30), True),
+        ("2026-12", None, date(2026, 11, 29), False),
+        ("2026-11", FIRST, LAST_DAY, True),
+        (None, None, None, True),
+        (None, FIRST, None, False),
+        (None, None, LAST_DAY, False),
+    ],
+)
+def test_months_are_read_that_a_time_zone_may_have_in_a_period(
+    month: str | None, first: date | None, last: date | None, near: bool
+) -> None:
+    assert _is_near(month, first, last) is near
+
+
+def test_periods_have_names() -> None:
+    assert _period_name(("2026-11-02",)) == "2026-11-02" and _period_name((None,)) is None
+    assert _period_name(("2026-11-02", "2026-11-09")) == "2026-11-02 to 2026-11-15"
+    assert (_last_day("2026-11-09"), _last_day("9999-12-31"), _last_day("x")) == ("2026-11-15", "9999-12-31", "x")
+
+
+@pytest.mark.parametrize(
+    ("since", "until", "zone", "weeks"),
+    [
+        ("2026-11-04", "2026-11-10", UTC, (date(2026, 11, 2), date(2026, 11, 15))),
+        ("2026-11-02", "2026-11-08", UTC, (date(2026, 11, 2), date(2026, 11, 8))),
+        ("2026-11-09", None, ZoneInfo("America/Los_Angeles"), (date(2026, 11, 9), None)),
+        (None, "2026-11-09", ZoneInfo("Asia/Tokyo"), (None, date(2026, 11, 15))),
+        (None, "9999-12-19", UTC, (None, date(9999, 12, 19))),
+        (None, "9999-12-20", UTC, (None, None)),
+        (None, None, UTC, (None, None)),
+    ],
+)
+def test_a_period_has_whole_weeks(since: str | None, until: str | None, zone: Any, weeks: Any) -> None:
+    assert _weeks(since, until, zone) == weeks
+
+
+def test_what_is_joined_is_decided_by_whole_quarters() -> None:
+    begin, end = date(2026, 10, 5), date(2027, 1, 3)
+    for first, last, wanted in (
+        (FIRST, LAST_DAY, (begin, end)),
+        (None, LAST_DAY, (None, end)),
+        (FIRST, None, (begin, None)),
+        (None, None, (None, None)),
+        (date(2026, 9, 28), date(2026, 10, 4), (date(2026, 7, 6), date(2026, 10, 4))),
+        (begin, date(2026, 10, 11), (begin, end)),
+        (date(2029, 1, 1), date(2029, 1, 7), (date(2029, 1, 1), date(2029, 4, 1))),
+        (date(1, 1, 1), date(9999, 12, 31), (date(1, 1, 1), None)),
+    ):
+        assert _whole_quarters(first, last) == wanted, (first, last)
+
+
+def test_a_report_has_each_group_its_people_and_the_others_last() -> None:
+    weeks = ("2026-11-02", "2026-11-09", "2026-11-16", None)
+    rows = [
+        _MachineRow(weeks[week], f"{person}-{machine}", person, (weeks[week], group), (1.0, cost))
+        for week, machine, group, people, cost in (
+            (0, 0, "b", "xyz", 2.0),
+            (0, 1, "b", "x", 4.0),
+            (1, 0, "b", "xyz", 8.0),
+            (1, 0, "a", "xyzuvw", 16.0),
+            (1, 0, "c", "uvw", 32.0),
+            (2, 0, "a", "xyz", 64.0),
+        )
+        for person in people
+    ]
+    labels, names = {"a": "shop", weeks[1] or "": "no project"}, ("n", "usd")
+
+    def report(by: tuple[str, ...], rows: list[_MachineRow], first: int, last: date) -> Any:
+        span = (date.fromisoformat(weeks[first] or ""), last)
+        found = _protected(rows, span, by, names, frozenset(), {"eve": ["junk"]}, labels)
+        assert found.refused == {"eve": ["junk"]}
+        shown = [(*row.group.values(), row["n"], row["usd"], row.people, row.partial) for row in found.rows]
+        return shown, found.totals, (found.people, found.machines, found.since, found.until, found.weeks_left_out)
+
+    by = ("week", "project")
+    assert report(by, rows, 0, LAST_DAY) == (
+        [
+            ("2026-11-02", "b", 4.0, 10.0, 3, False),
+            ("2026-11-09", "shop", 6.0, 96.0, 6, False),
+            ("2026-11-09", "b", 3.0, 24.0, 3, False),
+            ("2026-11-09", "c", 3.0, 96.0, 3, False),
+        ],
+        {"n": 16.0, "usd": 226.0},
+        (6, 7, "2026-11-02", "2026-11-15", 0),
+    )
+    few = [row for row in rows if row.person in "xy" or row.period != weeks[1]]
+    shown, totals, about = report(by, few, 0, LAST_DAY)
+    assert shown == [
+        ("2026-11-02", "b", 4.0, 10.0, 3, False),
+    ] and about == (3, 4, "2026-11-02", "2026-11-08", 1), (
+        "the week of two is joined with the next, which is asked for not"
+    )
+    assert totals == {"n": 4.0, "usd": 10.0}
+    shown, _, about = report(by, few, 0, date(2026, 11, 22))
+    assert shown[1:] == [("2026-11-09 to 2026-11-22", "(others)", 7.0, 240.0, 3, False)] and about[2:] == (
+        "2026-11-02",
+        "2026-11-22",
+        0,
+    )
+    alone = [
+        msgspec.structs.replace(row, group=row.group[1:]) for row in rows if row.group[1] != "c" or row.person == "u"
+    ]
+    shown, _, _ = report(("project",), alone, 0, date(2026, 11, 22))
+    assert [row[0] for row in shown] == ["shop", "b", "(others)"] and [row[-1] for row in shown] == [False, True, False]
+    assert report((), [msgspec.structs.replace(row, group=()) for row in rows], 0, LAST_DAY)[0] == []
+    empty = _protected(rows[:1], (None, None), by, names, frozenset(), {}, {})
+    assert (empty.withheld, empty.totals, empty.weeks_left_out, empty.since) == (True, {}, 1, None)
+
+
+@pytest.mark.parametrize("by", [("week",), ("week", "project"), ("project", "week"), ("team", "week", "project")])
+def test_weeks_that_are_joined_have_one_name_wherever_it_stands(by: tuple[str, ...]) -> None:
+    values = (("2026-11-02", "a", "xy", 1.0), ("2026-11-09", "a", "z", 2.0), ("2026-11-09", None, "xyz", 4.0))
+    rows = [
+        _MachineRow(
+            week, person, person, tuple({"week": week, "project": project, "team": "t"}[name] for name in by), (cost,)
+        )
+        for week, project, people, cost in values
+        for person in people
+    ]
+    found = _protected(rows, (None, None), by, ("usd",), frozenset(), {}, {"b": "other"})
+    joined = {"week": "2026-11-02 to 2026-11-15", "team": "t"}
+    groups = [(None, 12.0), ("a", 4.0)] if "project" in by else [(None, 16.0)]
+    assert [(row.group, row["usd"], row.people, row.partial) for row in found.rows] == [
+        ({name: {**joined, "project": project}[name] for name in by}, cost, 3, False) for project, cost in groups
+    ]
+    assert (found.by, found.totals, found.withheld) == (by, {"usd": 16.0}, False)
+
+
+def test_months_have_slots_of_days_in_a_time_zone(tmp_path: Path) -> None:
+    cubes = Cubes(Writers(TableFiles(tmp_path)), ZoneInfo("Asia/Tokyo"))
+    days = cubes._days("2024-02")
+    assert days.num_rows == 29 * 96 and [days["day"][n].as_py() for n in (0, 59, 60, -1)] == [
+        "2024-02-01",
+        "2024-02-01",
+        "2024-02-02",
+        "2024-03-01",
+    ]
+    first, end = (int(datetime(2024, month, 1, tzinfo=UTC).timestamp() * 1000) for month in (2, 3))
+    assert cubes._within(CALLS, days) == f'epoch_ms(r."started") BETWEEN {first} AND {end - 1}'
+    assert cubes._within(USAGE, cubes._days(None)) == 'epoch_ms(r."time") IS NULL'
+    assert [cubes._days(month) for month in ("2026-13", "0000-01", "xxxx-01")] == [None] * 3
+
+
+def test_a_part_tells_the_months_of_its_rows() -> None:
+    part = TablePart("1", "2026-11", {}, call_months=["2026-12"])
+    later = [None, "2026-11", "2026-12", *(f"2027-{month:02}" for month in range(1, 11))]
+    for one, table, words, months in (
+        (part, "usage", False, ["2026-11"]),
+        (part, "calls", False, ["2026-12"]),
+        (TablePart("1", "2026-11", {}), "calls", False, ["2026-11"]),
+        (TablePart("1", None, {}), "calls", True, [None]),
+        (part, "calls", True, later),
+        (TablePart("1", "9999-11", {}), "calls", True, [None, "9999-11", "9999-12"]),
+    ):
+        assert list(_months(one, table, words=words)) == months, (one, table, words)
+
+
+def test_figures_of_single_responses_have_bounds() -> None:
+    def is_possible(rows: dict[str, list[Any]], **options: Any) -> bool:
+        sink = io.BytesIO()
+        parquet.write_table(pyarrow.table(rows), sink, row_group_size=1, **options)
+        return _is_possible(parquet.ParquetFile(sink).metadata)
+
+    assert is_possible({"output_tokens": [0, MOST_TOKENS], "line": [-1, MOST_TOKENS + 1], "cost_usd": [None, 0.5]})
+    for wrong in (
+        {"line": [1, 1], "output_tokens": [0, MOST_TOKENS + 1]},
+        {"cost_usd": [0, -0.5]},
+        {"responses": [-1]},
+    ):
+        assert not is_possible(wrong) and is_possible(wrong, write_statistics=False)
+
+
+def test_too_many_machines_are_refused_and_manifests_are_read_when_they_change(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def write(machine: str, **more: Any) -> None:
+        path = tmp_path / "_reread" / machine / "000000001.json"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps({"machine": machine, "sequence": 1, "person": "ann", **more}))
+
+    writers = Writers(TableFiles(tmp_path))
+    with pytest.raises(NotFound, match="No tables"):
+        writers.refresh()
+    monkeypatch.setattr(team_writers, "MOST_MACHINES", 2)
+    for machine in ("a-1", "b-2", "c-3"):
+        write(machine, usage=[{"id": f"{1:016x}", "month": "2026-11", "rows": {"usage": 7}}])
+    writers.refresh()
+    writers.refresh()
+    assert writers.manifests.keys() == {"a-1", "b-2"} and writers.changes == 1
+    assert writers.refused == {"c-3": ["there are more than 2 machines"]}
+    write("c-3", person="<b>")
+    os.utime(tmp_path / "_reread" / "c-3" / "000000001.json", (0, 0))
+    monkeypatch.setattr(team_writers, "MOST_MACHINES", 9)
+    writers.refresh()
+    assert writers.changes == 2 and writers.manifests.keys() == {"a-1", "b-2"} and writers.refused.keys() == {"c-3"}
+    listed = [
+        (one.machine, one.person, one.team, one.responses, one.named_for_person, one.words) for one in writers.listed()
+    ]
+    assert listed == [
+        ("a-1", "ann", None, 7, False, False),
+        ("b-2", "ann", None, 7, False, False),
+        ("c-3", *[None] * 2, 0, *[False] * 2),
+    ]
+    assert writers.listed()[2].written == datetime.fromtimestamp(0, UTC)
+    files = list(writers.files("usage", month="2026-11"))
+    assert [(file.machine, file.rows, file.months, file.words) for file in files] == [
+        (name, 7, ("2026-11",), False) for name in ("a-1", "b-2")
+    ]
+    assert [*writers.files("usage", month="2026-10")] == [*writers.files("calls")] == []
+
+
+def test_no_figure_is_of_too_few_people(tmp_path: Path) -> None:
+    """Whatever is shown, and whatever is left of a total, is of three people or of those who agreed."""
+    people = "uvwxyz"
+    for alone in ("", "u", "uv"):
+        for size in range(1, 4):
+            for owners in itertools.combinations_with_replacement(["u", "vw", "vwx", "uvwxyz", "yz", "uxy"], size):
+                groups = {(str(n),): dict.fromkeys(own, (1.0,)) for n, own in enumerate(owners)}
+                if not are_enough(set("".join(owners)), alone):
+                    continue
+                cells = merge_groups(0, groups, alone)
+                assert all(are_enough(cell.people, alone) for cell in cells), (owners, alone)
+                assert sum(cell.figures[0] for cell in cells) == sum(len(own) for own in owners)
+    assert not are_enough(people[:2], "") and are_enough(people[:3], "") and are_enough("u", "u")
+
+
+# Reports
+
+
+def test_reports_have_their_figures_by_group(bucket: Path) -> None:
+    again = {"cache_break_cause": "rewind", "cache_rewritten_tokens": 3000, "cache_rewritten_usd": 0.75}
+    write_tables(
+        bucket,
+        "ann-1",
+        {
+            MONTH: {
+                "usage": [used("1", 2), used("2", 9, cost_usd=None, **again)],
+                "calls": [
+                    called("1", 3),
+                    called("2", 3, state="failed", failure="timeout"),
+                    called("3", 3, state="denied", duration=None),
+                    called("4", 3, state="interrupted", name="Edit", duration=None),
+                ],
+                "sessions": [begun("s1", 3)],
+            }
+        },
+    )
+    write_tables(bucket, "ben-1", {MONTH: {"usage": [used("3", 3, project=None)]}}, team=None)
+    found = reread.team(bucket)
+
+    def rows(report: TeamReport) -> dict[Any, dict[str, float]]:
+        assert not report.withheld and report.weeks_left_out == 0 and report.refused == {}
+        keys = [tuple(row[name] for name in report.by) for row in report.rows]
+        return {
+            key[0] if len(key) == 1 else key: {name: value for name, value in row.figures.items() if value}
+            for key, row in zip(keys, report.rows, strict=True)
+        }
+
+    one = {"responses": 1, "input_tokens": 1, "output_tokens": 2, "cost_usd": 0.5}
+    unpriced = {"responses": 1, "input_tokens": 1, "output_tokens": 2, "unpriced": 1}
+    two = {"responses": 2, "input_tokens": 2, "output_tokens": 4, "cost_usd": 1.0}
+    both = {"responses": 2, "input_tokens": 2, "output_tokens": 4, "cost_usd": 0.5, "unpriced": 1}
+    assert rows(found.usage(tz="UTC")) == {"2026-11-02": two, "2026-11-09": unpriced}
+    by_project = found.usage(by="project,week", tz="UTC")
+    assert rows(by_project) == {
+        (None, "2026-11-02"): one,
+        ("p", "2026-11-02"): one,
+        ("p", "2026-11-09"): unpriced,
+    }
+    assert (by_project.since, by_project.until, by_project.people, by_project.machines) == (
+        "2026-11-02",
+        "2026-11-15",
+        2,
+        2,
+    )
+    assert rows(found.usage(by=["person", "person"], tz="UTC")) == {"ann": both, "ben": one}
+    assert rows(found.usage(by="team", tz="UTC")) == {None: one, "shop": both}
+    assert rows(found.usage(by="machine", since="2026-11-11", tz="UTC")) == {"ann-1": unpriced}
+    assert rows(found.usage(by="model", until="2026-11-08", tz="UTC")) == {OPUS: two}
+    assert rows(found.cache_breaks(tz="UTC")) == {
+        "rewind": {"breaks": 1, "cache_rewritten_tokens": 3000, "cache_rewritten_usd": 0.75}
+    }
+    assert rows(found.stats(tz="UTC")) == {
+        "Bash": {"calls": 3, "failed": 1, "denied": 1, "seconds": 5.0},
+        "Edit": {"calls": 1, "interrupted": 1},
+    }
+    assert rows(found.stats(by="failure", tz="UTC"))["timeout"] == {"calls": 1, "failed": 1, "seconds": 2.5}
+    assert rows(found.stats(by="state,project", tz="UTC"))["denied", "p"] == {"calls": 1, "denied": 1}
+    assert rows(found.sessions(tz="UTC")) == {"2026-11-02": {"sessions": 1, "turns": 3, "compactions": 1}}
+    nothing = found.usage(since="2030-01-01", tz="UTC")
+    assert (nothing.rows, nothing.totals, nothing.withheld, nothing.since) == ([], {}, False, None)
+    for report, known in ((found.usage, "project, model"), (found.cache_breaks, "cause, project, model")):
+        text = f"Cannot group a team by 'tool'; use week, person, machine, team, {known}, or several"
+        with pytest.raises(Misuse, match=text):
+            report(by=("week", "tool"))
+    assert [finding.machine for finding in found.verify()] == ["ann-1", "ben-1"], "nobody wrote a chain"
+
+
+def test_a_report_is_made_once_until_a_machine_writes(bucket: Path) -> None:
+    write_tables(bucket, "ann-1", {MONTH: {"usage": [used("1")]}})
+    found = reread.team(bucket)
+    assert found.quarters() == ["2026-Q4"] and [writer.machine for writer in found.writers()] == ["ann-1"]
+    week, person, calls = found.usage(tz="UTC"), found.usage(by="person", tz="UTC"), found.stats(tz="UTC")
+    assert week is found.usage(tz="UTC") and person is found.usage(by="person", tz="UTC")
+    assert calls is found.stats(tz="UTC") and len(found._reports) == 3
+    write_tables(bucket, "ben-1", {MONTH: {"usage": [used("2")]}, "2025-01": {"usage": [used("3", time=None)]}})
+    assert found.usage(tz="UTC").totals["responses"] == 2 and len(found._reports) == 1
+    assert found.quarters() == ["2026-Q4", "2025-Q1"] and len(found.writers()) == 2
+
+
+def test_the_names_of_projects_are_those_that_this_machine_knows(bucket: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    hashed = RowMask(TeamSettings(name="-", person="-", key=KEY)).project("harbor")
+    write_tables(bucket, "ann-1", {MONTH: {"usage": [used("1", project=hashed), used("2", project="x")]}})
+    for key, names in ((None, [hashed, "x"]), (KEY, ["harbor", "x"])):
+        settings = TeamSettings(key=key, projects=("harbor", "lantern"))
+        monkeypatch.setattr(team_tables, "team_settings", lambda settings=settings: settings)
+        report = reread.team(bucket).usage(by="project", tz="UTC")
+        assert sorted(str(row["project"]) for row in report.rows) == sorted(names)
+
+
+def test_a_team_needs_what_reads_tables(bucket: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    needed: list[str] = []
+    monkeypatch.setattr(team_tables, "require", needed.append)
+    assert isinstance(reread.team(bucket), team_tables.Team) and needed == ["pyarrow", "duckdb"]
+
+
+def test_budgets_of_teams_count_the_days_of_their_period(bucket: Path) -> None:
+    days = [used(str(n), time=moment) for n, moment in enumerate((at(31, 10), at(1, hour=0), at(30, hour=23)))]
+    write_tables(bucket, "ann-1", {"2026-10": {"usage": days[:1]}, MONTH: {"usage": days[1:]}})
+    more = {"2026-12": {"usage": [used("8", time=at(1, 12, 0))]}, MONTH: {"usage": [used("9", cost_usd=None)]}}
+    write_tables(bucket, "ben-1", more)
+    write_tables(bucket, "cat-1", {MONTH: {"usage": [used("7")]}}, team=None)
+    write_tables(bucket, "dan-1", {MONTH: {"usage": [used("6")]}}, team="lab", shown_alone=False)
+    for amount, per, team in ((5.0, "month", "shop"), (2.0, "week", "lab"), (3.0, "month", None), (1.0, "day", "shop")):
+        set_budget(Budget(amount_usd=amount, per=per, team=team))
+    found = reread.team(bucket)
+
+    def figures(now: datetime) -> list[Any]:
+        return [
+            (one.team, one.per, one.spent_usd, one.left_usd, one.forecast_usd, one.lower_bound)
+            for one in found.budgets(now=now, tz="UTC")
+        ]
+
+    assert figures(at(4, hour=0)) == [("shop", "month", 1.0, 4.0, 10.0, True)], (
+        "a team of one is left out, a budget of none, and a day without figures"
+    )
+    assert figures(at(3, hour=23))[0][4] is None, "a tenth of the time is over"
+    assert figures(at(30)) == [
+        ("shop", "month", 1.0, 4.0, 1.0 / (29.5 / 30), True),
+        ("shop", "day", 0.5, 0.5, 1.0, False),
+    ]
+    [budget] = found.budgets(now=at(20), tz="UTC")
+    assert (budget.start, budget.end) == (at(1, hour=0), at(1, 12, 0))
+    assert len(reread.team(bucket).budgets(now=at(20), tz="UTC")) == 1
+    now = datetime.now(UTC)
+    write_tables(bucket, "eve-1", {f"{now:%Y-%m}": {"usage": [used("5", time=now)]}}, team="new")
+    set_budget(Budget(amount_usd=1.0, per="month", team="new"))
+    assert [one.spent_usd for one in found.budgets(tz="UTC") if one.team == "new"] == [0.5]
+
+
+def test_a_digest_is_of_one_week_and_compares_it_with_the_one_before(bucket: Path) -> None:
+    again = {"cache_break_cause": "rewind", "cache_rewritten_tokens": 3000}
+    usage = [used(str(n), day, output_tokens=10**n, **again) for n, day in enumerate((1, 2, 8, 9, 15, 16))]
+    calls = [called(str(day), day, state="failed", failure="timeout") for day in (1, 2, 9, 15, 15, 16)]
+    write_tables(bucket, "ann-1", {MONTH: {"usage": usage, "calls": calls}})
+    found = reread.team(bucket)
+    for options in (
+        {"week": date(2026, 11, 9)},
+        {"week": date(2026, 11, 15), "now": at(3)},
+        {"now": at(16, hour=0)},
+        {"now": at(22, hour=23)},
+    ):
+        digest = found.digest(tz="UTC", **options)
+        assert (digest.since, digest.until, digest.budgets) == ("2026-11-09", "2026-11-15", []), options
+        assert (digest.usage.since, digest.usage.until) == (digest.since, digest.until)
+        assert (digest.usage.totals["output_tokens"], digest.before.totals["output_tokens"]) == (11_000, 110)
+        assert digest.usage.by == digest.before.by == ()
+        about = {
+            title: (report.by, next(iter(report.totals.values())), [[*row.group.values()] for row in report.rows])
+            for title, report in digest.tables.items()
+        }
+        assert about == {
+            "By project": (("project",), 2, [["p"]]),
+            "By model": (("model",), 2, [[OPUS]]),
+            "By team": (("team",), 2, [["shop"]]),
+            "Written to the cache again": (("cause",), 2, [["rewind"]]),
+            "Failures": (("failure",), 2, [["timeout"]]),
+        }
+    assert found.digest(tz="UTC").usage.rows == []
+    tokyo = found.digest(now=at(15, hour=23), tz="Asia/Tokyo")
+    assert tokyo.since == "2026-11-09", "there it is Monday"
+
+
+def test_a_row_has_groups_and_figures_alike() -> None:
+    row = TeamRow({"person": "ann"}, {"cost_usd": 1.5}, 1)
+    assert (row["person"], row["cost_usd"], row.partial) == ("ann", 1.5, False)
+    with pytest.raises(KeyError):
+        row["team"]
+    report = TeamReport((), [], {}, 0, 0, None, None)
+    assert (report.withheld, report.weeks_left_out, report.refused) == (False, 0, {})
