@@ -5,6 +5,7 @@ import json
 from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, get_args
 
 import msgspec
@@ -14,13 +15,15 @@ from command import run
 from effort import one_in
 from hypothesis import given
 from hypothesis import strategies as st
-from making import SESSION, jsonl, read, reply, state, system, user
+from making import SESSION, jsonl, read, reply, state, system, thinking, user
 from prompt_cache import Client, PromptCache
 
 import reread
+from reread.accounting.billing import Charge
 from reread.accounting.prices import bundled_prices
 from reread.base.choices import CacheBreakCause
-from reread.session.cache_breaks import LEAST_TOKENS
+from reread.session import cache_breaks
+from reread.session.cache_breaks import LEAST_TOKENS, CacheBreak, CacheBreaks
 from reread.session.cache_breaks import _is_before as is_before  # pyright: ignore[reportPrivateUsage]
 
 
@@ -441,6 +444,262 @@ def test_records_without_a_time_say_nothing_of_idle_time() -> None:
     for record in client.records[:-2]:
         del record["timestamp"]
     assert [(found.cause, found.gap_seconds) for found in client.opened().cache_breaks] == [("unknown", None)]
+
+
+def wrote(cached: int, read_tokens: int, written: int, *, cleared: Any = None) -> list[CacheBreak]:
+    """The breaks after a response that cached so much, of one that read and wrote so much."""
+    now = reply("b", id="m2", usage={"cache_read_input_tokens": read_tokens, "cache_creation_input_tokens": written})
+    now["message"]["context_management"] = {"applied_edits": cleared}
+    return list(read(user("go"), reply("a", id="m1", usage={"cache_creation_input_tokens": cached}), now).cache_breaks)
+
+
+def edit(tokens: Any, type: str = "clear_tool_uses") -> dict[str, Any]:
+    return {"type": type, "cleared_input_tokens": tokens}
+
+
+@pytest.mark.parametrize(
+    ("cached", "read_tokens", "written", "cleared", "tokens"),
+    [
+        (40_000, 38_000, 2_000, [], 2_000),
+        (40_020, 38_020, 2_000, [], None),  # less than a twentieth of what was cached
+        (10_000, 8_001, 9_000, [], None),
+        (10_000, 8_000, 9_000, [], 2_000),
+        (10_000, 8_000, 1_999, [], None),
+        (10_000, 0, 3_000, [], 3_000),
+        (10_000, 0, 90_000, [], 10_000),
+        (20_000, 5_000, 9_000, [edit(12_000)], 3_000),
+        (20_000, 5_000, 9_000, [edit(13_000)], 2_000),
+        (20_000, 5_000, 9_000, [edit(13_001)], None),
+        (20_000, 5_000, 9_000, [edit(6_000), edit(6_000, "clear_thinking")], 3_000),
+        (20_000, 5_000, 9_000, [edit(6_000), edit(12_000)], 3_000),
+        (20_000, 5_000, 9_000, [edit(-5_000), 7, edit("x", "y")], 9_000),
+    ],
+)
+def test_a_break_has_lost_enough(
+    cached: int, read_tokens: int, written: int, cleared: list[Any], tokens: int | None
+) -> None:
+    found = wrote(cached, read_tokens, written, cleared=cleared)
+    assert [one.tokens for one in found] == ([] if tokens is None else [tokens])
+    assert all(one.read_tokens == read_tokens and one.line == 3 for one in found)
+
+
+def test_responses_without_a_prompt_are_none_that_cached() -> None:
+    full, empty, now = {"cache_creation_input_tokens": 9_000}, {}, {"cache_creation_input_tokens": 8_000}
+    replies = [reply("a", id=f"m{n}", usage=usage) for n, usage in enumerate((full, empty, now))]
+    (found,) = read(user("go"), *replies).cache_breaks
+    assert (found.message, found.cached_tokens, found.tokens, found.turn) == ("m2", 9_000, 8_000, 1)
+
+
+def test_a_break_on_an_abandoned_branch_has_no_turn() -> None:
+    usages = [{"cache_creation_input_tokens": 9_000}] * 2
+    left = [reply("a", id=f"m{n}", usage=usage) for n, usage in enumerate(usages)]
+    session = read(user("go"), *left, user("anew", parentUuid="u1"), reply("b", id="m9"))
+    assert [(found.message, found.turn) for found in session.cache_breaks] == [("m1", None)]
+
+
+HOUR, MINUTES = {"ephemeral_1h_input_tokens": 5_000}, {"ephemeral_5m_input_tokens": 5_000}
+
+
+@pytest.mark.parametrize(
+    ("written", "more", "reads", "seconds"),
+    [
+        (HOUR, {}, 0, 3600),
+        (HOUR, {}, 19, 3600),
+        (HOUR, {}, 20, 300),  # too far back
+        (MINUTES, {}, 0, 300),
+        (HOUR | MINUTES, {}, 0, 300),
+        (MINUTES, {"promptCacheRequested": "1h"}, 0, 3600),
+        (HOUR, {"promptCacheRequested": "5m"}, 0, 300),
+        (HOUR, {"promptCacheRequested": "2h"}, 0, 3600),
+    ],
+)
+def test_a_cache_lives_as_long_as_was_asked_or_paid_for(
+    written: dict[str, int], more: dict[str, str], reads: int, seconds: int
+) -> None:
+    usage = {"cache_creation_input_tokens": sum(written.values()), "cache_creation": written}
+    later = [reply("b", id=f"m{n}", usage={"cache_read_input_tokens": 5_000}) for n in range(reads)]
+    session = read(user("go"), reply("a", id="m", usage=usage, **more), *later)
+    assert CacheBreaks(session.conversation)._life(session.messages[-1]) == seconds
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "between", "said"),
+    [
+        ({"version": "1"}, {"version": "2"}, "", "resumed with client 2"),
+        ({}, {"version": "2"}, "", ""),
+        ({"version": "1"}, {}, "", ""),
+        ({"version": "1"}, {"version": "1"}, "", ""),
+        ({"sessionId": "a"}, {"sessionId": "b"}, "", "forked"),
+        ({"forkedFrom": {"sessionId": "a"}}, {}, "", "forked"),
+        ({"forkedFrom": {"sessionId": "a"}}, {"forkedFrom": {"sessionId": "a"}}, "", ""),
+        ({}, {}, "cost-state", "resumed"),
+        ({}, {}, "last-prompt", ""),
+    ],
+)
+def test_records_tell_that_a_session_was_taken_up_again(
+    old: dict[str, Any], new: dict[str, Any], between: str, said: str
+) -> None:
+    records = [user("go"), reply("a", id="m1", **old), *([state(between)] if between else []), user("on")]
+    session = read(state("cost-state"), *records, reply("b", id="m2", **new), state("cost-state"))
+    first, last = (message for message in session.messages if message.kind == "response")
+    assert CacheBreaks(session.conversation)._resumed(first, last) == said
+
+
+def thought_of(*, first: bool = False, second: bool = False, asks: bool = True, turns: int = 1, **last: Any) -> Any:
+    """The breaks of a response after a turn of two responses that may have thoughts: 10,000 and 15,000 were cached."""
+    record: list[Any] = []
+    for turn in range(turns):
+        blocks = ([thinking("hm")] * bool(has) + ["a"] for has in (first, second))
+        usages = (
+            {"cache_creation_input_tokens": 10_000},
+            {
+                "cache_read_input_tokens": 10_000,
+                "cache_creation_input_tokens": 5_000,
+            },
+        )
+        record.append(user("go"))
+        for n, (said, usage) in enumerate(zip(blocks, usages, strict=True)):
+            record.append(reply(*said, id=f"m{turn}{n}", usage=usage))
+    now = reply("b", id="last", usage={"cache_creation_input_tokens": 5_000, **last.pop("usage", {})})
+    now["message"] |= last
+    found = read(*record, *([user("on")] if asks else []), now).cache_breaks
+    return [one.cause for one in found if one.message == "last"]
+
+
+def read_again(tokens: int) -> dict[str, Any]:
+    return {"usage": {"cache_read_input_tokens": tokens}}
+
+
+@pytest.mark.parametrize(
+    ("made", "causes"),
+    [
+        ({"first": True, **read_again(10_000)}, []),
+        ({"second": True, **read_again(10_000)}, []),
+        ({**read_again(10_000)}, ["unknown"]),
+        ({"first": True, **read_again(8_001)}, []),
+        ({"first": True, **read_again(8_000)}, ["unknown"]),
+        ({"first": True, "asks": False, **read_again(10_000)}, ["unknown"]),
+        ({"first": True, **read_again(10_000), **diagnosed("system_changed")}, ["system_changed"]),
+        ({"first": True, "turns": 2, **read_again(10_000), **diagnosed("system_changed")}, []),
+    ],
+)
+def test_thoughts_that_the_api_leaves_out_are_not_lost(made: dict[str, Any], causes: list[str]) -> None:
+    assert thought_of(**made) == causes
+
+
+def test_the_api_says_why_on_any_record_of_a_response() -> None:
+    records = [reply(text, id="m2", usage={"cache_creation_input_tokens": 9_000}) for text in "abc"]
+    records[1]["message"] |= diagnosed("tools_changed")
+    records[2]["message"] |= diagnosed("system_changed")
+    (found,) = read(
+        user("go"), reply("a", id="m1", usage={"cache_creation_input_tokens": 9_000}), *records
+    ).cache_breaks
+    assert (found.cause, found.evidence) == ("tools_changed", "server")
+
+
+@pytest.mark.parametrize(
+    ("subtypes", "cause", "detail"),
+    [
+        ([("compact", None)], "compaction", "compacted"),
+        ([("microcompact", "auto")], "context_edited", "old results cleared"),
+        ([("microcompact", "auto"), ("compact", "manual")], "compaction", "compacted (manual)"),
+    ],
+)
+def test_compactions_between_two_responses_are_the_cause(subtypes: list[Any], cause: str, detail: str) -> None:
+    marks = [system(f"{kind}_boundary", **{f"{kind}Metadata": {"trigger": by} if by else {}}) for kind, by in subtypes]
+    usages = [{"cache_creation_input_tokens": tokens} for tokens in (20_000, 9_000)]
+    before, after = (reply("a", id=f"m{n}", usage=usage) for n, usage in enumerate(usages))
+    (found,) = read(user("go"), *marks[:0], before, *marks, after).cache_breaks
+    assert (found.cause, found.detail) == (cause, detail)
+    elsewhere = read(user("go"), *marks, before, after, *marks).cache_breaks
+    assert [one.cause for one in elsewhere] == ["unknown"]
+
+
+def asked(**fields: Any) -> Any:
+    """A request as far as it is compared."""
+    given = {"model": "m", "shape_hash": "s", "system": ["sys"], "tools": [{"name": "a"}], "message_hashes": ["1", "2"]}
+    return SimpleNamespace(**{**given, **fields})
+
+
+@pytest.mark.parametrize(
+    ("new", "cause"),
+    [
+        ({}, None),
+        ({"message_hashes": ["1", "2", "3"]}, None),
+        ({"message_hashes": ["1"]}, None),
+        ({"message_hashes": ["1", "?"]}, None),
+        ({"model": "other"}, ("model_changed", "", "", 0)),
+        ({"shape_hash": "t"}, None),
+        ({"tools": []}, None),
+        (
+            {"shape_hash": "t", "tools": [], "system": ["x"]},
+            ("tools_changed", "tools changed: −a", "", 0),
+        ),
+        ({"shape_hash": "t", "tools": [], "system": []}, None),
+        ({"shape_hash": "t", "system": ["x"]}, ("system_changed", "system prompt changed", "system", 0)),
+        ({"shape_hash": "t", "system": ["sys", "x"]}, ("system_changed", "system prompt changed", "system", 1)),
+        ({"message_hashes": ["1", "x", "3"]}, ("messages_changed", "message 2 of 2 changed", "messages", 1)),
+        ({"message_hashes": ["x"]}, ("messages_changed", "message 1 of 2 changed", "messages", 0)),
+    ],
+)
+def test_the_first_difference_of_two_requests_counts(new: dict[str, Any], cause: Any) -> None:
+    assert cache_breaks._change(asked(), asked(**new)) == cause
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "text"),
+    [
+        ("a b", "a b c", "+c"),
+        ("a b c", "a", "−b, −c"),
+        ("a", "b", "+b, −a"),
+        ("", "a b c", "+a, +b, +c"),
+        ("", "a b c d e", "+a, +b, +c and 2 more"),
+        ("a b", "b a", "their order"),
+        ("a b", "a:x b", "a"),
+        ("a b c d", "a:x b:x c:x d:x", "a, b, c and 1 more"),
+        ("a", "a:x b", "+b"),
+    ],
+)
+def test_tools_that_came_went_or_changed_are_named(old: str, new: str, text: str) -> None:
+    was, now = (
+        [{"name": name, "description": more} for name, _, more in (one.partition(":") for one in tools.split())]
+        for tools in (old, new)
+    )
+    assert cache_breaks._tool_changes(was, now) == f"tools changed: {text}"
+
+
+@pytest.mark.parametrize(
+    ("part", "place", "marks", "tokens"),
+    [
+        ("", 1, [], 0),
+        ("messages", 0, [], 400),
+        ("messages", 1, [], 500),
+        ("system", 0, [["system", 0]], 0),
+        ("system", 1, [["system", 0]], 200),
+        ("system", 1, [["system", 1], None], 0),
+        ("system", 2, [["system", 0], ["system", 1]], 400),
+        ("system", 2, [["system", 0], ["tools", 1]], 200),
+    ],
+)
+def test_a_prompt_is_shared_out_up_to_a_change_by_bytes(part: str, place: int, marks: list[Any], tokens: int) -> None:
+    sizes = {"tools": (8,), "system": (8, 18), "messages": (8, 48)}  # and two bytes for the quotes of each
+    parts = {name: ["x" * size for size in own] for name, own in sizes.items()}
+    request: Any = SimpleNamespace(**parts, cache_marks=[SimpleNamespace(path=path) for path in marks])
+    response = read(user("go"), reply("a", usage={"input_tokens": 1_000, "output_tokens": 7})).messages[-1]
+    change = cache_breaks._Change("unknown", "", part, place)
+    assert cache_breaks._reach(request, response, change) == tokens
+    empty: Any = SimpleNamespace(tools=[], system=[], messages=[], cache_marks=[])
+    assert cache_breaks._reach(empty, response, change) == 0
+
+
+def test_what_is_written_again_costs_more_than_reading_it_by_its_life() -> None:
+    rates = bundled_prices().rates("claude-opus-4-5", 20_767)
+    assert rates is not None
+    for five, hour, tokens, in_hour in ((3_000, 1_000, 2_000, 500), (9_000, 0, 2_000, 0), (0, 9_000, 9_000, 9_000)):
+        charge = Charge("claude-opus-4-5", write_5m=five, write_1h=hour, read=77, input=5)
+        picos = (tokens - in_hour) * rates.write_5m + in_hour * rates.write_1h - tokens * rates.read
+        assert cache_breaks._price(tokens, charge, None) == pytest.approx(picos / 1e12, rel=1e-9)
+    assert cache_breaks._price(5, Charge("unknown", write_5m=5), None) is None
 
 
 def check_sums(session: reread.Session) -> None:

@@ -11,6 +11,7 @@ from requested import RequestedSession, conversation, text_of
 
 import reread
 from reread.render.request_listing import context_lines
+from reread.session import context_parts
 
 REMINDER = "<system-reminder>\n{}\n</system-reminder>"
 MEMORY = "Codebase and user instructions are shown below.\n\nContents of /p/CLAUDE.md (project):\n\nBe brief.\n"
@@ -126,6 +127,253 @@ def test_an_estimate_counts_what_is_attached() -> None:
     parts = read(*said, reply("done", id="m1", usage={"input_tokens": 2000})).context().parts
     found = {(part.kind, part.name) for part in parts if part.bytes > 400}
     assert found == {("hook", ""), ("reminder", "todo_reminder"), ("skills", "")}
+
+
+def exact(parts: list[Any]) -> list[tuple[Any, ...]]:
+    return [(part.kind, part.name, part.file, part.bytes, part.tokens) for part in parts]
+
+
+def test_parts_are_exact_in_bytes_and_in_order() -> None:
+    """A text has the bytes of its JSON without the quotes, anything else those of its JSON; a picture weighs less."""
+    assert exact(reread.open(everything().data).context().parts) == [
+        ("system", "", "", 76, 1),
+        ("tool", "Read", "", 77, 1),
+        ("mcp", "tiny", "", 80, 1),
+        ("mcp", "", "", 45, 1),
+        ("skills", "", "", 47, 1),
+        ("memory", "/p/CLAUDE.md", "", 70, 1),
+        ("memory", "instructions", "", 51, 1),
+        ("reminder", "", "", 70, 1),
+        ("reminder", "agent types", "", 54, 1),
+        ("reminder", "environment", "", 24, 0),
+        ("hook", "", "", 41, 1),
+        ("summary", "", "", 74, 1),
+        ("prompt", "", "", 7, 0),
+        ("command", "", "", 31, 0),
+        ("answer", "", "", 39, 0),
+        ("thinking", "", "", 51, 1),
+        ("call", "Read", "", 80, 1),
+        ("result", "Read", "/p/a.py", 90, 1),
+        ("picture", "", "", 40078, 80),
+        ("structure", "", "", 465, 6),
+    ]
+
+
+def test_what_came_is_exact_and_has_its_share() -> None:
+    session = reread.open(conversation(2).data)
+    first, second, third = (session.context(request=number) for number in (1, 2, 3))
+    assert exact(second.came) == [
+        ("answer", "", "", 9, 1),
+        ("call", "Read", "", 92, 9),
+        ("result", "Read", "/p/1.py", 219, 22),
+        ("structure", "", "", 89, 8),
+    ]
+    assert exact(third.came) == [("prompt", "", "", 32, 2), ("answer", "", "", 9, 0), ("structure", "", "", 113, 9)]
+    assert first.came == first.parts and not first.went and not third.went
+    assert [one.turn for one in (first, second, third)] == [1, 1, 2]
+    assert (first.agent, first.model, first.proof, first.missing) == (None, "claude-sonnet-4-5", "verified", [])
+
+
+@pytest.mark.parametrize(("turn", "about"), [(None, (2, 713)), (1, (1, 352)), (2, (2, 713))])
+def test_an_estimate_is_exact_in_what_the_transcript_has(turn: int | None, about: tuple[int, int]) -> None:
+    made = conversation(2)
+    made.lines = [line for line in made.lines if not line["type"].startswith("api-request")]
+    found = reread.open(made.data).context(turn=turn)
+    assert ((found.turn, found.bytes), found.model, found.tokens) == (about, "claude-sonnet-4-5", 100)
+    assert (found.proof, found.missing, found.went, found.scaled) == (None, [], [], True)
+    first = [("result", "Read", "/p/1.py", 219, 31), ("result", "Read", "/p/2.py", 219, 30)]
+    assert exact(found.parts) == (
+        [("prompt", "", "", 64, 9), ("answer", "", "", 27, 4), ("call", "Read", "", 184, 26), *first]
+        if turn != 1
+        else [
+            *(("prompt", "", "", 32, 9), ("answer", "", "", 9, 2), ("call", "Read", "", 92, 26)),
+            *(("result", "Read", "/p/1.py", 219, 61), ("unrecorded", "", "", 0, 2)),
+        ]
+    )
+    came = (2, 26, 61) if turn == 1 else (1, 13, 30)
+    assert [(part.kind, part.bytes, part.tokens) for part in found.came] == [
+        *zip(("answer", "call", "result"), (9, 92, 219), came, strict=True)
+    ]
+
+
+def test_an_estimate_of_a_first_response_has_nothing_before_it() -> None:
+    said = user("hello"), reply("yes", id="m1", usage={"input_tokens": 10})
+    found = read(*said).context()
+    assert exact(found.parts) == [("prompt", "", "", 5, 1), ("unrecorded", "", "", 0, 9)]
+    assert found.came == found.parts[:1] and found.went == []  # what is not recorded has no bytes
+    bare = read(user("hello")).context(turn=1)
+    assert (bare.turn, bare.tokens, bare.scaled, bare.model, bare.parts, bare.came) == (1, None, False, None, [], [])
+
+
+@pytest.mark.parametrize(
+    ("weights", "total", "shares"),
+    [
+        ((1, 1, 1), 100, (34, 33, 33)),
+        ((1, 1, 1), 101, (34, 34, 33)),
+        ((5, 3, 2), 10, (5, 3, 2)),
+        ((1, 2, 4), 10, (1, 3, 6)),  # 1.43, 2.86, 5.71: the largest remainders get what is left
+        ((0, 1, 0), 7, (0, 7, 0)),
+        ((0, 0, 0), 7, (None, None, None)),
+        ((1, 1, 1), None, (None, None, None)),
+        ((1, 1, 1), 0, (0, 0, 0)),
+    ],
+)
+def test_tokens_are_shared_out_by_weight(weights: Any, total: int | None, shares: Any) -> None:
+    sizes = context_parts._Sizes()
+    for name, weight in zip("abc", weights, strict=True):
+        sizes.add(context_parts._Key("tool", name), 9, weight)
+    assert tuple(sizes.tokens(total).values()) == shares
+
+
+def test_sizes_add_up_and_a_copy_is_a_copy() -> None:
+    key = context_parts._Key("picture")
+    sizes = context_parts._Sizes()
+    sizes.add(key, 10)
+    sizes.add(key, 10, 3)
+    copy = context_parts._Sizes(sizes)
+    copy.add(key, 1, 0)
+    assert (sizes.bytes, sizes.weights) == ({key: 20}, {key: 13})
+    assert (copy.bytes, copy.weights) == ({key: 21}, {key: 13})
+
+
+@pytest.mark.parametrize(
+    ("name", "key"),
+    [
+        ("Read", ("tool", "Read")),
+        ("mcp__tiny__echo", ("mcp", "tiny")),
+        ("mcp__tiny__echo__x", ("mcp", "tiny")),
+        ("mcp__tiny", ("tool", "mcp__tiny")),
+        ("mcp____echo", ("tool", "mcp____echo")),
+        ("my__tiny__echo", ("tool", "my__tiny__echo")),
+    ],
+)
+def test_tools_of_a_server_are_told_by_their_names(name: str, key: tuple[str, str]) -> None:
+    assert context_parts._tool_key(name)[:2] == key
+
+
+OPEN, CLOSE = "<system-reminder>", "</system-reminder>"
+
+
+@pytest.mark.parametrize(
+    ("text", "role", "sizes"),
+    [
+        ("hello", "user", {"prompt": 5}),
+        ("", "user", {}),
+        (" \n", "user", {"structure": 3}),
+        (" <command-name>x", "user", {"command": 16}),
+        ("<local-command-stdout>", "user", {"command": 22}),
+        ("<bash-input>", "user", {"command": 12}),
+        ("x <bash-input>", "user", {"prompt": 14}),
+        ("\nThis session is being continued from a previous conversation", "user", {"summary": 62}),
+        (f"a{OPEN}b{CLOSE}cd{OPEN}{CLOSE}", "user", {"prompt": 3, "reminder": 71}),
+        (f"a{OPEN}b", "user", {"prompt": 19}),
+        (f"{CLOSE}a{OPEN}b{CLOSE}", "user", {"prompt": 19, "reminder": 36}),
+        (f"a{OPEN}b{CLOSE}", "assistant", {"prompt": 37}),
+        ("plain", "system", {"reminder": 5}),
+        ("plain\n# Environment\nx", "system", {"reminder": 7, "reminder environment": 16}),
+        ("plain # Environment", "system", {"reminder": 19}),
+        ("# Environment", "system", {"reminder environment": 13}),
+        ("# gitStatus", "system", {"reminder git status": 11}),
+        ("You are powered by the model x", "system", {"reminder model": 30}),
+        ("The following deferred tools are", "system", {"reminder deferred tools": 32}),
+        ("# claudeMd", "system", {"memory instructions": 10}),
+        ("Contents of /a/b (x", "system", {"memory /a/b": 19}),
+        ("Stop hook error: x", "system", {"hook": 18}),
+        ("# MCP Server Instructions", "system", {"mcp": 25}),
+        ("The following skill", "system", {"skills": 19}),
+    ],
+)
+def test_a_text_is_split_into_what_it_says(text: str, role: str, sizes: dict[str, int]) -> None:
+    found = context_parts._Sizes()
+    context_parts._add_text(found, text, context_parts._Key("prompt"), role)
+    assert {f"{key.kind} {key.name}".strip(): size for key, size in found.bytes.items()} == sizes
+    assert found.weights == found.bytes
+
+
+@pytest.mark.parametrize(
+    ("block", "role", "parts"),
+    [
+        ({"type": "text", "text": "abc"}, "assistant", {("answer", "", ""): 3}),
+        ({"type": "text", "text": "abc"}, "user", {("prompt", "", ""): 3}),
+        ({"type": "text", "text": 5}, "user", {("prompt", "", ""): 24}),
+        ({"type": "new"}, "assistant", {("answer", "", ""): 14}),
+        ({}, "user", {("prompt", "", ""): 2}),
+        ({"type": "document"}, "user", {("picture", "", ""): 19}),
+        ({"type": "redacted_thinking"}, "assistant", {("thinking", "", ""): 28}),
+        ({"type": "mcp_tool_use", "name": "x"}, "assistant", {("call", "x", ""): 34}),
+        ({"type": "server_tool_use"}, "assistant", {("call", "", ""): 26}),
+        ({"type": "tool_result", "tool_use_id": "1"}, "user", {("result", "Edit", "/f"): 40}),
+        ({"type": "web_search_tool_result"}, "user", {("result", "", ""): 33}),
+        ({"type": "tool_result", "content": "abc"}, "user", {("result", "", ""): 38}),
+        ({"type": "tool_result", "content": [{"type": "x"}, 5]}, "user", {("result", "", ""): 49}),
+        (
+            {"type": "tool_result", "content": [{"type": "image"}]},
+            "user",
+            {("picture", "", ""): 16, ("result", "", ""): 35},
+        ),
+    ],
+)
+def test_a_block_is_a_part(block: dict[str, Any], role: str, parts: dict[tuple[str, ...], int]) -> None:
+    found, calls = context_parts._Sizes(), {"1": ("Edit", "/f")}
+    context_parts._add_block(found, block, role, calls)
+    assert found.bytes == parts
+
+
+def test_a_picture_weighs_as_much_as_text_at_most() -> None:
+    for size, weight in ((5_900, 5_900), (6_000, 6_000), (9_000, 6_000)):
+        found = context_parts._Sizes()
+        block = {"type": "image", "x": ""}
+        context_parts._add_block(found, {**block, "x": "y" * (size - len(text_of(block)))}, "user", {})
+        assert (*found.bytes.values(), *found.weights.values()) == (size, weight)
+
+
+def test_calls_name_the_file_that_they_are_about() -> None:
+    calls: dict[str, tuple[str, str]] = {}
+    for n, given in enumerate(
+        ({"file_path": "/a"}, {"notebook_path": "/b", "path": "/x"}, {"path": "/c"}, {"p": "/d"})
+    ):
+        block = {"type": "tool_use", "id": str(n), "name": "T", "input": given}
+        context_parts._add_block(context_parts._Sizes(), block, "assistant", calls)
+    assert calls == {"0": ("T", "/a"), "1": ("T", "/b"), "2": ("T", "/c"), "3": ("T", "")}
+
+
+def test_agents_and_requests_are_found_or_said_to_be_missing() -> None:
+    agents: dict[str, Any] = {"a1": 1, "a12": 2, "b3": 3}
+    assert [context_parts.find_agent(agents, name) for name in ("a1", "a12", "b")] == [1, 2, 3]
+    for name, count in (("a", "2"), ("c", "No")):
+        with pytest.raises(reread.NotFound, match=f"{count} agents of this session have an id that begins with"):
+            context_parts.find_agent(agents, name)
+    assert "from 2.1.325 on" in context_parts.no_request_text(0, 1)
+    assert context_parts.no_request_text(1, 7) == "No request 7; this session has 1 request."
+    session = reread.open(conversation(1).data)
+    assert [session.context(request=number).request for number in (1, 2)] == [1, 2]
+    for number in (0, 3, -1):
+        with pytest.raises(context_parts.NoSuchRequest, match=f"No request {number}; this session has 2 requests"):
+            session.context(request=number)
+    assert session.context().request == session.context(turn=1).request == 2
+    plain = read(user("go"), reply("yes", usage={"input_tokens": 5}))
+    assert plain.context(turn=1).turn == 1
+    for turn in (0, 2):
+        with pytest.raises(reread.NotFound, match=f"No turn {turn}; this session has 1 turn"):
+            plain.context(turn=turn)
+
+
+def test_attachments_are_what_their_types_say() -> None:
+    for type, key in (
+        ("hook_success", ("hook", "")),
+        ("async_hook_response", ("hook", "")),
+        ("nested_memory", ("memory", "")),
+        ("memory", ("memory", "")),
+        ("skill_listing", ("skills", "")),
+        ("todo", ("reminder", "todo")),
+        ("prompt_snapshot", None),
+        ("", ("reminder", "")),
+    ):
+        found = context_parts._Sizes()
+        context_parts._add_attached(found, {"type": type})
+        assert [(*part[:2], size) for part, size in found.bytes.items()] == ([(*key, 11 + len(type))] if key else [])
+    context_parts._add_attached(found, {})
+    assert len(found.bytes) == 1
 
 
 def test_a_place_that_is_not_there_is_named() -> None:

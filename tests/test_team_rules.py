@@ -622,6 +622,7 @@ def test_the_newest_manifest_of_a_machine_tells_when_it_wrote(bucket: Path) -> N
         path = write_manifest(bucket, "ann-1", {"person": "ann", "sequence": number})
         path = path.rename(path.with_name(f"{number:09}.json"))
         os.utime(path, (modified, modified))
+    path.with_name("000000003.entry").touch()
     found = reread.team(bucket)
     assert [writer.written for writer in found.writers()] == [datetime.fromtimestamp(7, UTC)]
 
@@ -682,7 +683,8 @@ def test_who_agrees_on_each_machine_is_shown_alone_and_names_tell_whose_one_is(t
     for person, answers in agreed.items():
         for n, answer in enumerate(answers):
             writers.manifests[f"{person}-{n}"] = TablesManifest(f"{person}-{n}", person=person, shown_alone=answer)
-    assert writers.shown_alone == {"cid"}
+    writers.manifests["old"] = TablesManifest("old", shown_alone=True)
+    assert writers.shown_alone == {"cid", "(unknown)"}
     names = {"ann": True, "ann-1": True, "ann.lan": True, "annie": False, "bob": False}
     writers.manifests = {name: TablesManifest(name, person="ann") for name in names}
     assert {one.machine: one.named_for_person for one in writers.listed()} == names
