@@ -687,7 +687,8 @@ def test_who_agrees_on_each_machine_is_shown_alone_and_names_tell_whose_one_is(t
     assert writers.shown_alone == {"cid", "(unknown)"}
     names = {"ann": True, "ann-1": True, "ann.lan": True, "annie": False, "bob": False}
     writers.manifests = {name: TablesManifest(name, person="ann") for name in names}
-    assert {one.machine: one.named_for_person for one in writers.listed()} == names
+    writers.manifests["None-1"] = TablesManifest("None-1")
+    assert {one.machine: one.named_for_person for one in writers.listed()} == {**names, "None-1": False}
 
 
 FIRST, LAST_DAY = date(2026, 11, 2), date(2026, 11, 15)
