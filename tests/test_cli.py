@@ -251,6 +251,7 @@ def test_ls_finds_sessions_with_errors_and_on_several_git_branches() -> None:
         (["budget", "set", "5/day", "--all"], "Cannot use --all with anything but remove."),
         (["budget", "show", "day"], "Cannot show single budgets"),
         (["diff", "8c1f@7"], "No branch 7; this session has only branch 0."),
+        (["serve", "--root", "/nowhere", "--no-open"], "No folder /nowhere; pass a configuration or projects folder"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )

@@ -67,6 +67,13 @@ class TestJoined:
         assert codes(tmp_path) == []
         assert asked["uuid"] != said["uuid"]
 
+    def test_pull_requests_that_the_transcript_names_are_there(self, tmp_path: Path) -> None:
+        link = {"type": "pr-link", "prNumber": 7, "prUrl": "https://github.com/a/b/pull/7", "prRepository": "a/b"}
+        said = transcript(tmp_path, user("Hi"), reply("Hello."), *[user("More")] * 5, link)[1]
+        capture(tmp_path, printed(said), result())
+        session = reread.open("c", root=tmp_path)
+        assert [pull.number for pull in session.pull_requests] == [one["prNumber"] for one in session.pr_links] == [7]
+
     def test_what_only_the_stream_has_stands_where_it_came(self, tmp_path: Path) -> None:
         _, one, _, two = transcript(tmp_path, user("Hi"), reply("One."), user("More"), reply("Two.", id="msg_2"))
         lost = {**printed(two), "uuid": "lost", "message": {**two["message"], "id": "msg_l", "content": "Lost."}}

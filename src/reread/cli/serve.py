@@ -82,6 +82,7 @@ def serve(
         from reread.disk.layout import expand_path
 
         roots = [expand_path(bucket)]
+    _require_folders(roots)
     run(
         *_named(sessions, roots),
         roots=[] if sessions else roots,
@@ -94,6 +95,15 @@ def serve(
         sign_in=SignIn(sign_in, proxy) if sign_in is not None else None,
         echo=lambda text: click.echo(text),
     )
+
+
+def _require_folders(roots: list[Path]) -> None:
+    """Refuse folders that are not there; buckets are read in the background, because that takes a while."""
+    from reread.disk.layout import session_folders
+    from reread.storage.bucket_mirror import is_mirror
+
+    if folders := [root for root in roots if not is_mirror(root)]:
+        list(session_folders(folders))
 
 
 def _readable(path: Path) -> Path:

@@ -316,7 +316,8 @@ class Session:
     def pr_links(self) -> list[dict[str, Any]]:
         """The pull requests it was linked to, each once."""
         links = {
-            jsontext.dumps(link.get("prUrl")): link for link in (self.records[n].native for n in self.metadata.pr_links)
+            jsontext.dumps(link.get("prUrl")): link
+            for link in (self.conversation.records[n].native for n in self.metadata.pr_links)
         }
         return list(links.values())
 
