@@ -225,6 +225,17 @@ def test_tokens_are_shared_out_by_weight(weights: Any, total: int | None, shares
     assert tuple(sizes.tokens(total).values()) == shares
 
 
+def test_a_byte_more_came_and_no_more_came_not() -> None:
+    old, new = context_parts._Sizes(), context_parts._Sizes()
+    for name, before, after in (("a", 4, 5), ("b", 4, 4), ("c", 4, 3), ("d", 0, 4)):
+        key = context_parts._Key("tool", name)
+        if before:
+            old.add(key, before)
+        new.add(key, after)
+    more = [exact(list(context_parts._more(one, one.tokens(160), other))) for one, other in ((new, old), (old, new))]
+    assert more == [[("tool", "a", "", 1, 10), ("tool", "d", "", 4, 40)], [("tool", "c", "", 1, 13)]]
+
+
 def test_sizes_add_up_and_a_copy_is_a_copy() -> None:
     key = context_parts._Key("picture")
     sizes = context_parts._Sizes()
@@ -374,6 +385,13 @@ def test_attachments_are_what_their_types_say() -> None:
         assert [(*part[:2], size) for part, size in found.bytes.items()] == ([(*key, 11 + len(type))] if key else [])
     context_parts._add_attached(found, {})
     assert len(found.bytes) == 1
+
+
+def test_a_turn_is_part_of_a_name_or_given(tmp_path: Path) -> None:
+    path = tmp_path / "s.jsonl"
+    path.write_bytes(conversation(2).data)
+    for source, more, request in ((path, {}, 4), (f"{path}:1", {}, 2), (f"{path}:1", {"turn": 2}, 4)):
+        assert reread.context(source, **more).request == request
 
 
 def test_a_place_that_is_not_there_is_named() -> None:

@@ -196,6 +196,12 @@ def test_many_differences_are_not_compared_with_each_other(count: int, found: di
     assert changes[0].name == "1" and changes[-1].name == str(count)
 
 
+def test_items_that_are_alike_many_times_are_compared_too() -> None:
+    old = [(b"a", "a")] * 250
+    changes = list(request_changes._by_position("message", old, [(b"new", "new"), *old]))
+    assert [(change.change, change.name) for change in changes] == [("added", "1")]
+
+
 def test_parameters_and_tools_are_compared_by_name() -> None:
     made = RequestedSession()
     old, new = {"a": 1, "b": 2, "c": [1]}, {"b": 3, "c": [1], "d": 4}
@@ -305,6 +311,8 @@ def test_of_two_parts_with_one_hash_the_first_counts() -> None:
     assert one.missing == ["message 2 of 3"] and two.missing == ["system prompt and tools"]
     index: RequestIndex = one._index
     assert index.home("?") is None and index.home("gone") is None and index.home("h") is index
+    assert index.digest_messages(b"{", ["h"], {}, lambda message, _: message) is not None
+    assert index.digest_messages(b"{", ["h", "gone"], {}, lambda message, _: message) is None
     assert index.rows("h") == () == index.rows("gone") and index.message("gone") is None and index.shape("gone") is None
 
 
@@ -403,6 +411,18 @@ def test_a_report_as_json_has_all_of_it(tmp_path: Path) -> None:
             "cause": "idle_over_5m",
         }.items()
     )
+
+
+def test_breaks_are_ordered_by_time_or_else_by_tokens_and_name() -> None:
+    groups: dict[tuple[str | None, ...], list[Any]] = {
+        ("b",): [item("1", 5)],
+        ("a",): [item("2", 2), item("3", 3)],
+        (None,): [item("4", 5)],
+        ("c",): [item("5", 9)],
+    }
+    for by, order in (("cause", ["c", None, "a", "b"]), ("day", [None, "a", "b", "c"])):
+        found = sorted(groups, key=lambda group, by=by: cache_report._order(group, (by,), groups))
+        assert [group[0] for group in found] == order
 
 
 def item(message: str, tokens: int = 5, cost_usd: float | None = 0.5) -> Any:

@@ -165,10 +165,9 @@ class RequestContent:
         return self.proof == "verified"
 
     def _digest(self) -> str:
-        hashes, complete = self._hashes
-        if not complete or self._shape is None:
+        hashes, shape = self.message_hashes, self._shape
+        if shape is None:
             return ""
-        shape = self._shape
         marks: dict[int, list[CacheMark]] = {}
         outside: list[CacheMark] = []
         for mark in self.cache_marks:

@@ -89,7 +89,7 @@ class CacheBreaks:
 
     def __iter__(self) -> Iterator[CacheBreak]:
         for message in self._conversation.messages:
-            if message.kind == "response" and (found := self.of(message)) is not None:
+            if (found := self.of(message)) is not None:
                 yield found
 
     def of(self, message: Message) -> CacheBreak | None:
