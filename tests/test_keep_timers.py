@@ -100,11 +100,12 @@ def test_installing_asks_and_uninstalling_removes_only_its_own_files(
     monkeypatch.setattr(timers, "this_system", lambda: timers.SYSTEMD)
     runner = CliRunner()
     no = runner.invoke(command, ["keep", "--install"], input="n\n")
-    assert "Nothing was written" in no.output
+    assert "Nothing was written" in no.output and no.exit_code == 1
     assert not (home / ".config").exists()
     assert "SessionEnd" in json.loads(no.output[no.output.index('{\n  "hooks"') :])["hooks"]
     yes = runner.invoke(command, ["keep", "--to", str(home / "kept"), "--install"], input="y\n")
-    assert "Installed" in yes.output, yes.output
+    assert "Installed" in yes.output and yes.exit_code == 0, yes.output
+    assert runner.invoke(command, ["keep", "--uninstall"], input="n\n").exit_code == 1
     units = home / ".config/systemd/user"
     assert str(home / "kept") in (units / "reread-keep.service").read_text()
     assert "enable --now reread-keep.timer" in (home / "calls").read_text()

@@ -37,7 +37,7 @@ BY_VERB: dict[str, dict[int | str, str]] = {
     "stats": {1: "no call or turn fits the options"},
     "tables": {1: "with `--verify`, something is not as its machine wrote it"},
     "advise": {1: "no session fits the options"},
-    "keep": {1: "a file could not be kept, or is damaged; or you said no"},
+    "keep": {1: "a file could not be kept, or is damaged; the timer could not be started; or you said no"},
     "capture": {"other": "that of the command, or 128 plus the signal that ended it; 74 if not all could be recorded"},
     "resume": {1: f"{_NO_PROJECT}, or you said no", "other": "that of Claude Code"},
     "replay": {"other": "with `--as-claude`, that of the recorded run, or 3 if the recording does not fit"},

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from reread.archive.retention import AtRisk
     from reread.archive.timers import Timer
 
-OK, FOUND_DAMAGE, NOTHING_DONE = 0, 1, 1
+OK, FOUND_DAMAGE, NOTHING_DONE, NOT_STARTED = 0, 1, 1, 1
 MODES = ("--verify", "--restore", "--prune", "--forget", "--install", "--uninstall", "--dry-run")
 MOST_NAMED = 10
 """Problems that are printed one by one; of more, the number is said."""
@@ -97,7 +97,7 @@ def keep(
     if modes["prune"]:
         return ctx.exit(_prune(archive, sessions, as_json=as_json, yes=yes))
     if modes["install"] or modes["uninstall"]:
-        return _schedule(to, remove=modes["uninstall"], yes=yes)
+        return ctx.exit(_schedule(to, remove=modes["uninstall"], yes=yes))
     if to is None and SAMPLES in (roots or ()):
         raise Misuse("Cannot keep the samples among your own sessions; name another folder: --to DIR.")
     dry_run = modes["dry_run"]
@@ -305,8 +305,8 @@ def _asks(question: str) -> bool:
         return False
 
 
-def _schedule(to: Path | None, *, remove: bool, yes: bool) -> None:
-    """Install or remove the timer, if the answer is yes."""
+def _schedule(to: Path | None, *, remove: bool, yes: bool) -> int:
+    """Install or remove the timer, if the answer is yes; return the exit code."""
     from reread.archive import timers
     from reread.storage.user_paths import named_url
 
@@ -317,26 +317,32 @@ def _schedule(to: Path | None, *, remove: bool, yes: bool) -> None:
     for path, content in wanted.files.items():
         click.echo(f"{path}:")
         click.echo(content.decode("utf-16" if wanted.system == timers.WINDOWS else "utf-8"))
+    code = NOTHING_DONE
     if yes or _asks("Write these files and start the timer?"):
         failed = timers.install(wanted)
+        code = NOT_STARTED if failed else OK
         click.echo("Installed; `reread keep --uninstall` removes it." if not failed else "Written, but not started.")
         _print_problems(failed)
     else:
         print_notice("Nothing was written.")
     click.echo("\nClaude Code can run it as well. Put these hooks into its settings.json yourself, if you like:\n")
-    return click.echo(timers.hooks(where))
+    click.echo(timers.hooks(where))
+    return code
 
 
-def _remove_timer(wanted: Timer, *, yes: bool) -> None:
+def _remove_timer(wanted: Timer, *, yes: bool) -> int:
     from reread.archive import timers
 
     found = timers.installed(wanted)
     if not found:
-        return print_notice("No timer of reread's is installed.")
+        print_notice("No timer of reread's is installed.")
+        return OK
     for path in found:
         click.echo(path)
     if not (yes or _asks("Stop the timer and delete these files?")):
-        return print_notice("Nothing was removed.")
+        print_notice("Nothing was removed.")
+        return NOTHING_DONE
     failed = timers.uninstall(wanted)
     click.echo("Removed. What was kept stays where it is.")
-    return _print_problems(failed)
+    _print_problems(failed)
+    return NOT_STARTED if failed else OK

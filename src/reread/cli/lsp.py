@@ -17,7 +17,7 @@ from reread.errors import Misuse
 def lsp(ctx: click.Context, root: tuple[Path, ...]) -> None:
     """Show in an editor which session wrote a line, over the Language Server Protocol.
 
-    The server speaks over standard input and output, so an editor starts it: docs/editors.md has set-ups for Neovim,
+    The server speaks over standard input and output, so an editor starts it: docs/editors.md has setups for Neovim,
     Helix, Emacs, Zed and VS Code. Hovering over a line shows the session, the turn and the prompt that wrote it, a lens
     stands above each part that one turn wrote, and an action opens the reader there. Unsaved changes count, too.
     Install it with `pip install 'reread[lsp]'`.

@@ -36,7 +36,7 @@ from reread.errors import Misuse
 @click.option(
     "--sign-in",
     metavar="HEADER",
-    help="Let in whom a reverse proxy on this machine names in this header, without the token.",
+    help="Let in the people that a reverse proxy on this machine names in this header, without the token.",
 )
 @click.option("--proxy", multiple=True, metavar="ADDRESS", help="Trust that header only from this address. Repeatable.")
 @click.option("--no-open", is_flag=True, help="Do not open the browser.")
