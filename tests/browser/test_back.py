@@ -111,6 +111,31 @@ def test_back_restores_what_is_chosen_and_scrolled(tab: Tab, demo: str, name: st
     page.locator(ready).first.wait_for()
 
 
+def test_another_branch_begins_with_its_whole_timeline(tab: Tab, demo: str) -> None:
+    page = tab(f"{demo}#/s/{DEMO['letters']}?view=timeline", viewport=LOW)
+    page.locator(".waterfall canvas").wait_for()
+    timeline(page)
+    until(page, "history.state.kept?.bar")
+    page.evaluate("location.hash += '&branch=0'")
+    page.locator(".waterfall-bar", has_text="Point at a bar").wait_for()
+    assert page.get_by_role("button", name="Short waits").get_attribute("aria-pressed") == "true"
+    page.go_back()
+    page.locator(".waterfall-bar", has_text="turn 1").wait_for()
+
+
+def test_one_of_two_warnings_about_a_line_is_opened_alone(tab: Tab, serve: Any, tmp_path: Path) -> None:
+    path = tmp_path / "projects/p/s.jsonl"
+    path.parent.mkdir(parents=True)
+    path.write_text('{"type": "user", "message": {"role": "user", "content": "\\ud800"}, "odd": 1}\n')
+    page = tab(f"{serve('serve', '--root', tmp_path)}#/s/s?panel=about")
+    warnings = page.locator(".problems li")
+    warnings.first.wait_for()
+    assert {text[:11] for text in warnings.all_text_contents()} == {"info line 1"}
+    warnings.first.get_by_role("button").click()
+    page.locator(".problems .raw").first.wait_for()
+    assert page.locator(".problems .raw").count() == 1
+
+
 def test_back_restores_a_request_and_the_list_of_all(tab: Tab, serve: Any, tmp_path: Path) -> None:
     page = tab(f"{requested_session(serve, tmp_path)}?panel=requests", viewport=LOW)
     page.locator(".requests tbody tr").nth(9).wait_for()

@@ -10,7 +10,12 @@ const PAUSE = 200;
 type Values = Record<string, unknown>;
 
 const saved = (): Values | undefined => (history.state as { kept?: Values } | null)?.kept;
-const pageOf = (hash: string): string => hash.split("?", 1)[0] ?? "";
+
+/** The page of an address; each branch of a session is one of its own. */
+function pageOf(hash: string): string {
+  const [path = "", search = ""] = hash.split("?", 2);
+  return path.startsWith("#/s/") ? `${path}?${new URLSearchParams(search).get("branch") ?? ""}` : path;
+}
 
 class Kept extends Store {
   /** False in the components for other pages: their history belongs to them, and a server has none. */

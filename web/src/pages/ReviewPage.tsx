@@ -113,7 +113,12 @@ function Commit({ commit, turns }: { commit: ReviewCommit; turns: Map<string, Re
 
 function TurnLink({ part, known }: { part: Pick<ReviewPart, "session" | "turn">; known: boolean }) {
   const name = useName(part);
-  if (!known) return <span>{name} (not on this machine)</span>;
+  if (!known)
+    return (
+      <span>
+        <PlainText text={name} /> (not on this machine)
+      </span>
+    );
   return (
     <a href={sessionHref({ session: part.session }, part.turn === null ? {} : { turn: part.turn })}>
       <PlainText text={name} />

@@ -79,7 +79,7 @@ export function About({ usage }: { usage: UsageSummary | null }) {
 
 function ProblemRow({ problem }: { problem: Finding }) {
   const { source } = useThreadStore();
-  const [raw, setRaw] = useKept(`raw ${problem.line}`, false);
+  const [raw, setRaw] = useKept(`raw ${problem.line} ${problem.text}`, false);
   return (
     <li>
       <span className={`note ${problem.level}`}>{problem.level}</span>{" "}

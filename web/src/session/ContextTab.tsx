@@ -182,7 +182,7 @@ interface KindProps {
 
 /** A kind of part with the sum of its parts, which are listed on request if they have names. */
 function Kind({ kind, parts, share, shareOf }: KindProps) {
-  const [open, setOpen] = useKept(`open ${kind}`, false);
+  const [open, setOpen] = useKept(`parts of ${kind}`, false);
   const label = LABELS[kind] ?? kind;
   const named = parts.some((part) => nameOf(part));
   const all: ContextPart = {
