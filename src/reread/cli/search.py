@@ -132,7 +132,7 @@ def search(
     from reread.index.find import search as search_sessions
 
     refuse_with(ctx, "--open", ("--json",), "it opens the browser")
-    refuse_with(ctx, "--fixed", ("--regex", "--strict"), "the query is found as it stands")
+    refuse_with(ctx, "--fixed", ("--regex", "--strict"), "it finds exactly these characters")
     roots = merged_roots(ctx, root)
     with progress("indexing", None) as step:
         found = search_sessions(

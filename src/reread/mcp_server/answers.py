@@ -76,13 +76,13 @@ def search_answer(
     ] = None,
     tool: Annotated[str | None, Field(description="Only calls of this tool.")] = None,
     file: Annotated[str | None, Field(description="Only calls about this file, or a part of its path.")] = None,
-    errors: Annotated[bool, Field(description="Only what failed.")] = False,
+    errors: Annotated[bool, Field(description="Only errors and failed calls.")] = False,
     newest: Annotated[bool, Field(description="The newest matches first instead of the best.")] = False,
     model: Annotated[str | None, Field(description="Only what this model or family (opus) wrote.")] = None,
     branch: Annotated[str | None, Field(description="Only what was said on this git branch.")] = None,
     regex: Annotated[bool, Field(description="The query is a regular expression.")] = False,
-    fixed: Annotated[bool, Field(description="Find the query as it stands, with its signs and capitals.")] = False,
-    strict: Annotated[bool, Field(description="Only texts that have all words; nothing is guessed.")] = False,
+    fixed: Annotated[bool, Field(description="Find exactly these characters, punctuation and case included.")] = False,
+    strict: Annotated[bool, Field(description="Only texts that contain all words; nothing is guessed.")] = False,
     limit: Limit = 10,
     max_tokens: Tokens = TOKENS,
     page: Page = 1,
@@ -106,7 +106,7 @@ def search_answer(
         without=tuple(without),
     )
     if fixed and (regex or strict):
-        raise Misuse("With fixed the query is found as it stands; leave out regex and strict.")
+        raise Misuse("With fixed, exactly the characters of the query are found; leave out regex and strict.")
     files = find_files(roots, prompts=True)
     limits = (0, _limited(limit), newest)
     request = SearchRequest(query, *limits, files, filters=filters, regex=regex, fixed=fixed, strict=strict)

@@ -58,8 +58,8 @@ COLUMNS: dict[str, dict[str, Figure]] = {
 }
 """The columns of a report, by its first figure."""
 WITHHELD = (
-    "These figures are of fewer than three people, so none is shown. Who agrees to be shown alone sets `shown_alone` "
-    "of `team` in their configuration to true."
+    "Fewer than three people are in these figures, so none are shown. People who agree to be shown alone set "
+    "`shown_alone` of `team` to true in their configuration."
 )
 
 
