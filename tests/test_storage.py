@@ -2,6 +2,7 @@
 
 import errno
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -121,16 +122,19 @@ def test_an_object_that_is_shown_unfinished_gets_its_name_when_it_is_whole(
 ) -> None:
     (tmp_path / "team").mkdir()
     use_folder(monkeypatch, tmp_path, puts_whole=False)
-    store, seen = BucketStore("s3://team"), list[bytes]()
+    store, seen, beside = BucketStore("s3://team"), list[bytes](), list[str]()
 
     def pieces() -> Iterator[bytes]:
         for piece in (b"new ", b"content"):
             yield piece
             seen.append(store.read_whole("x", 99))
+            beside.extend(state.name for state in store.list("") if state.name != "x")
 
     store.put_whole("x", [b"before"])
     store.put_whole("x", pieces())
     assert seen == [b"before", b"before"] and store.read_whole("x", 99) == b"new content"
+    assert all(re.fullmatch(r"x\.tmp-[0-9a-f]{12}/sent", name) for name in beside) and len(set(beside)) == 1
+    assert [path.name for path in (tmp_path / "team").iterdir()] == ["x"]
 
 
 def test_the_claim_of_a_killed_writer_is_old_after_a_while(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

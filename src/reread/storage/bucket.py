@@ -29,6 +29,8 @@ OPEN_OBJECTS = 64
 """Objects that stay open, because opening one takes a request."""
 FOLDER_MARK = ".folder"
 """The end of the name of an empty object that says that there is a folder."""
+SENT = "sent"
+"""The object in a temporary folder whose bytes are still being sent."""
 CLAIM = ".claim-"
 CLAIM_SECONDS = 30.0
 """An older claim is that of a writer that was killed."""
@@ -107,14 +109,16 @@ class BucketStore:
             return self._try(file.readall, name=name)
 
     def put_whole(self, name: str, pieces: Iterable[bytes]) -> None:
-        sent = name if self._service.puts_whole else f"{name}{TEMPORARY}{os.urandom(6).hex()}"
+        if self._service.puts_whole:
+            self._try(self._put, self._path(name), pieces, name=name)
+            return
+        folder = f"{name}{TEMPORARY}{os.urandom(6).hex()}"  # of its own: Azure deletes folders faster than files
+        sent = self._path(f"{folder}/{SENT}")
         try:
-            self._try(self._put, self._path(sent), pieces, name=name)
-            if sent != name:
-                self._try(self._system.copy_file, self._path(sent), self._path(name), name=name)
+            self._try(self._put, sent, pieces, name=name)
+            self._try(self._system.copy_file, sent, self._path(name), name=name)
         finally:
-            if sent != name:
-                self.drop(sent)
+            self._drop(self._system.delete_dir, folder)
 
     def _put(self, path: str, pieces: Iterable[bytes]) -> None:
         """Put an object in a thread of its own, because interrupts reach only the main thread.
@@ -172,7 +176,7 @@ class BucketStore:
         claims = {
             state.name: state.modified
             for state in self.list(name.rpartition("/")[0])
-            if CLAIM in state.name.rpartition("/")[2] and TEMPORARY not in state.name
+            if CLAIM in state.name.rpartition("/")[2]
         }
         now = claims.pop(claim, None)  # by the clock of the store
         if now is None:
@@ -187,10 +191,15 @@ class BucketStore:
         self._try(self._system.delete_file, self._path(name), name=name)
 
     def drop(self, name: str) -> None:
-        """Delete an object if it is there, unless that failed before: without a connection it takes long, each time."""
+        """Delete an object if it is there and nothing prevents it."""
+        self._open.pop(name, None)
+        self._drop(self._system.delete_file, name)
+
+    def _drop(self, delete: Any, name: str) -> None:
+        """Delete, unless that failed before: without a connection it takes long, each time."""
         try:
             if self._can_delete:
-                self.delete(name)
+                self._try(delete, self._path(name), name=name)
         except FileNotFoundError:
             pass
         except StoreError:
