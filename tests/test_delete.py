@@ -5,11 +5,12 @@ import json
 import os
 import shutil
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import closing, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -21,10 +22,24 @@ from effort import one_in
 from session_home import ID, Machine, line, write
 
 import reread
+from reread.accounting.usage_cache import UsageCache
 from reread.archive.archive import Archive
+from reread.catalog import headers
 from reread.catalog.annotations import Annotations
+from reread.catalog.resolve import resolve_session
+from reread.dataset.local_tables import own_tables
+from reread.dataset.manifest import newest_manifest
+from reread.dataset.update import TableUpdate
+from reread.disk import cache as cache_module
+from reread.disk import joined, layout
+from reread.disk.cache import FileState, cache_folder
+from reread.disk.file_set import find_files
+from reread.disk.machine import machine_id
 from reread.errors import Ambiguous, Misuse, NotFound, Unwritable
-from reread.handover import prompt_lines, trash
+from reread.handover import derived_data, prompt_lines, trash
+from reread.session import loader, saved_fold
+from reread.session.pass_process import PassJob, start_pass
+from reread.session.session_pass import SessionPass
 
 pytestmark = one_in(4)
 
@@ -134,6 +149,103 @@ def test_no_byte_of_it_is_left_and_others_stay_as_they_are(machine: Machine) -> 
     assert cli("search", WORD).exit_code == 1
     with pytest.raises(NotFound):
         cli("show", ID)
+
+
+def delete_before(monkeypatch: pytest.MonkeyPatch, where: object, name: str) -> None:
+    """Delete the session for good just before a function is called for the first time, as another process would."""
+    call = getattr(where, name)
+
+    def late(*arguments: Any, **options: Any) -> Any:
+        monkeypatch.setattr(where, name, call)
+        reread.delete(ID, kept=True, now=True)
+        return call(*arguments, **options)
+
+    monkeypatch.setattr(where, name, late)
+
+
+def usage_meanwhile(monkeypatch: pytest.MonkeyPatch) -> None:
+    delete_before(monkeypatch, UsageCache, "save_result")
+    reread.usage()
+
+
+def list_meanwhile(monkeypatch: pytest.MonkeyPatch) -> None:
+    listed = headers.read_headers(find_files(None).states)
+    seen = [next(listed) for _ in range(2)]
+    reread.delete(ID, now=True)
+    assert ID in {header.id for header in seen} and list(listed) == []
+
+
+def pass_meanwhile(monkeypatch: pytest.MonkeyPatch) -> None:
+    with SessionPass() as sessions:
+        for path in find_files(None).states:
+            sessions.fill(path)
+        reread.delete(ID, now=True)
+
+
+def tables_meanwhile(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(derived_data, "TABLES", "elsewhere")  # what is written while a folder is removed stays in it
+    delete_before(monkeypatch, TableUpdate, "_write_usage")
+    with own_tables(text=True) as place:
+        assert newest_manifest(place, machine_id())
+
+
+def fold_meanwhile(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(loader, "SMALLEST", 1)
+    delete_before(monkeypatch, saved_fold, "write_atomic")
+    with SessionPass() as sessions:
+        sessions.fill(resolve_session(ID))
+
+
+def join_meanwhile(monkeypatch: pytest.MonkeyPatch) -> None:
+    reread.keep()
+    path = resolve_session(ID)
+    path.write_bytes(path.read_bytes().partition(b"\n")[2])  # the archive has a line that it has not
+    settle(layout.config_folders()[0])
+    delete_before(monkeypatch, joined, "write_atomic")
+    FileState.at(path)
+
+
+@pytest.mark.parametrize(
+    "derive",
+    [usage_meanwhile, list_meanwhile, pass_meanwhile, tables_meanwhile, fold_meanwhile, join_meanwhile],
+)
+def test_what_another_process_has_read_before_is_not_stored_after(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch, derive: Callable[[pytest.MonkeyPatch], None]
+) -> None:
+    derive(monkeypatch)
+    assert [*saying(machine.folder), *saying(cache_folder(), ID)] == []
+    with pytest.raises(NotFound):
+        reread.open(ID)
+    with closing(UsageCache()) as values:
+        assert values.known_paths() or derive in (tables_meanwhile, fold_meanwhile, join_meanwhile), (
+            "what is there is stored"
+        )
+
+
+def test_a_pass_that_runs_leaves_nothing_of_what_is_deleted_meanwhile(machine: Machine) -> None:
+    source = (machine.config / "projects" / "-first" / f"{OTHER}.jsonl").read_bytes()
+    for number in range(300):
+        other = OTHER[:-4] + f"{number:04}"
+        (machine.config / "projects" / "-first" / f"{other}.jsonl").write_bytes(
+            source.replace(OTHER.encode(), other.encode())
+        )
+    process = start_pass(PassJob())
+    while not (cache_folder() / "cache.sqlite").exists():
+        time.sleep(0.01)
+    reread.delete(ID, now=True)
+    assert process.wait(300) == 0
+    assert [*saying(machine.folder), *saying(cache_folder(), ID)] == []
+
+
+def test_a_cache_that_another_process_keeps_locked_is_said(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    use_everything()
+    monkeypatch.setattr(cache_module, "BUSY_SECONDS", 0.1)
+    with closing(sqlite3.connect(cache_folder() / cache_module.NAME, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        with pytest.raises(Unwritable, match="another process is writing"):
+            reread.delete(ID, now=True)
+    reread.delete(ID, now=True)
+    assert saying(cache_folder(), ID) == []
 
 
 @pytest.mark.parametrize("kept", [False, True])

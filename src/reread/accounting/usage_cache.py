@@ -17,7 +17,7 @@ RESULTS = CacheTable("usage_results", "key BLOB PRIMARY KEY, entries BLOB", FORM
 RESULTS_KEPT = 16
 
 _INSERT_RESULT = f"REPLACE INTO {RESULTS.name} VALUES (?, ?)"
-_DELETE_RESULTS = f"DELETE FROM {RESULTS.name}"
+DELETE_RESULTS = f"DELETE FROM {RESULTS.name}"
 _DELETE_OLD_RESULTS = f"""
 DELETE FROM {RESULTS.name} WHERE rowid NOT IN (
     SELECT rowid FROM {RESULTS.name} ORDER BY rowid DESC LIMIT {RESULTS_KEPT}
@@ -39,12 +39,13 @@ class UsageCache(DerivedValues):
     def save(self, derived: Iterable[DerivedValue], gone: Iterable[str] = (), *more: Statement) -> None:
         """Store digests, and forget the files that are gone with all entries that may be of theirs."""
         gone = list(gone)
-        super().save(derived, gone, *([Statement(_DELETE_RESULTS)] if gone else []), *more)
+        super().save(derived, gone, *([Statement(DELETE_RESULTS)] if gone else []), *more)
 
     def save_result(self, digests: Iterable[DerivedValue], gone: Iterable[str], key: bytes, entries: bytes) -> None:
         """Store digests, forget the files that are gone, and store the encoded entries under a key."""
-        results = Statement(_INSERT_RESULT, [(key, entries)])
-        self.save(digests, gone, results, Statement(_DELETE_OLD_RESULTS))
+        unless = self.since_forgotten()  # the entries may be of a file that is forgotten meanwhile
+        self.save(digests, gone)
+        self.cache.write(Statement(_INSERT_RESULT, [(key, entries)]), Statement(_DELETE_OLD_RESULTS), unless=unless)
 
 
 @contextmanager

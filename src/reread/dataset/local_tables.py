@@ -16,6 +16,7 @@ from reread.dataset.report import Progress, TablesReport
 from reread.dataset.schema import VERSION
 from reread.dataset.table_files import TableFiles
 from reread.disk.cache import cache_folder
+from reread.disk.derived_cache import times_forgotten
 from reread.disk.file_set import FileSet, find_files
 from reread.disk.machine import machine_id
 from reread.errors import Unreadable, Unwritable
@@ -31,14 +32,12 @@ def own_tables(
     roots: Sequence[str | Path] | None = None, *, text: bool = False, progress: Progress | None = None
 ) -> Generator[TableFiles]:
     """Yield a folder with the tables of all sessions as they are now; it is of use as long as this lasts."""
-    files = find_files(roots)
-    kept = own_place(files, text=text)
     try:
-        _refresh(kept, files, text=text, progress=progress)
+        kept = _current_tables(roots, text=text, progress=progress)
     except (Unwritable, OSError):  # no cache: then the tables are made for this once
         with tempfile.TemporaryDirectory(prefix="reread-") as folder:
             place = TableFiles(folder)
-            _update(place, files, text=text, progress=progress)
+            _update(place, find_files(roots), text=text, progress=progress)
             yield place
         return
     try:
@@ -46,6 +45,31 @@ def own_tables(
     except Unreadable:  # damaged since: the next query makes them anew
         shutil.rmtree(kept.folder, ignore_errors=True)
         raise
+
+
+def _current_tables(roots: Sequence[str | Path] | None, *, text: bool, progress: Progress | None) -> TableFiles:
+    """Return the folder with the tables as they are now; no rows are in it of what was deleted meanwhile."""
+    while True:
+        before = times_forgotten()
+        files = find_files(roots)
+        place = own_place(files, text=text)
+        try:
+            _refresh(place, files, text=text, progress=progress)
+        finally:
+            is_dropped = drop_if_forgotten(place, before)
+        if not is_dropped:
+            return place
+
+
+def drop_if_forgotten(place: TableFiles, before: int) -> bool:
+    """Delete tables that were made while sessions were deleted, which they may have rows of; True if that was so.
+
+    `before` says how often files had been forgotten when it began.
+    """
+    is_meant = times_forgotten() != before
+    if is_meant:
+        shutil.rmtree(place.folder, ignore_errors=True)
+    return is_meant
 
 
 def own_place(files: FileSet, *, text: bool, team: str | None = None) -> TableFiles:

@@ -20,6 +20,7 @@ from reread.dataset.schema import PARTITIONS, TABLES, USAGE, Row
 from reread.dataset.table_files import TableFiles, table_files
 from reread.dataset.transcripts import TranscriptFile
 from reread.dataset.usage_rows import settled_rows
+from reread.disk.derived_cache import times_forgotten
 from reread.disk.file_set import FileSet, find_files
 from reread.disk.machine import machine_id
 from reread.errors import Misuse, NotFound, RereadError, Unreadable, naming_file
@@ -100,7 +101,7 @@ class Tables(Mapping[str, RecordBatchReader]):
         `keep_deleted`.
         """
         from reread.dataset.figures import RowMask
-        from reread.dataset.local_tables import own_place
+        from reread.dataset.local_tables import drop_if_forgotten, own_place
         from reread.dataset.update import TableUpdate
 
         if folder is None and iceberg is None:
@@ -111,7 +112,7 @@ class Tables(Mapping[str, RecordBatchReader]):
             raise Misuse("Cannot write text for a team; leave out text, or write to a folder without `figures`.")
         own = RowMask(team_settings()) if figures else None
         commit = _committer(iceberg, warehouse)
-        files, machine = find_files(self._roots), machine_id()
+        before, files, machine = times_forgotten(), find_files(self._roots), machine_id()
         if folder is not None:
             place = table_files(folder)
         else:
@@ -122,8 +123,12 @@ class Tables(Mapping[str, RecordBatchReader]):
             "progress": progress,
             "figures": own,
         }
-        report = TableUpdate(place, machine, files, **options).run()[1]
-        return msgspec.structs.replace(report, commits=commit(place, machine))
+        try:
+            report = TableUpdate(place, machine, files, **options).run()[1]
+            return msgspec.structs.replace(report, commits=commit(place, machine))
+        finally:
+            if folder is None:
+                drop_if_forgotten(place, before)
 
     def sql(self, query: str) -> RecordBatchReader:
         """Return the rows of a query on DuckDB, which reads tables of these sessions that are kept in the cache."""

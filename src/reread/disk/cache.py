@@ -92,6 +92,8 @@ class CacheFile:
     def __init__(self, *tables: CacheTable) -> None:
         self.path: Path = cache_folder() / NAME
         self._tables = tables
+        self.was_busy: bool = False
+        """True if another process has kept it locked for too long, so that something was not read or written."""
         self._database = self._open()
 
     def read(self, query: str, *values: object) -> list[Row]:
@@ -106,12 +108,17 @@ class CacheFile:
             pass
         return []
 
-    def write(self, *statements: Statement) -> None:
-        """Run statements in one transaction; do nothing if another process is writing for long."""
+    def write(self, *statements: Statement, unless: str = "") -> bool:
+        """Run statements in one transaction, and return True.
+
+        Do nothing if another process is writing for long, or if the query `unless` finds a row.
+        """
         try:
-            self._transact(statements)
+            return self._transact(statements, unless)
         except (OverflowError, UnicodeError):
-            self._transact([Statement(sql, list(filter(_is_storable, rows))) for sql, rows in statements])
+            return self._transact(
+                [Statement(sql, list(filter(_is_storable, rows))) for sql, rows in statements], unless
+            )
 
     def close(self) -> None:
         """Close the file."""
@@ -119,27 +126,38 @@ class CacheFile:
             self._database.close()
             self._database = None
 
-    def _transact(self, statements: Iterable[Statement]) -> None:
+    def _transact(self, statements: Iterable[Statement], unless: str) -> bool:
         database = self._database
         if database is None:
-            return
+            return False
         try:
             database.execute("BEGIN IMMEDIATE")
+            if unless and database.execute(unless).fetchone() is not None:
+                return False
             for sql, rows in statements:
                 database.executemany(sql, rows)
             database.execute("COMMIT")
         except sqlite3.Error as error:
             self._recover(error)
+            return False
         finally:
             if self._database is database and database.in_transaction:
                 with suppress(sqlite3.Error):
                     database.execute("ROLLBACK")
+        return True
 
     def _recover(self, error: sqlite3.Error) -> None:
         """Rebuild the file unless the error says only that another process has locked it."""
-        if not _is_busy(error):
-            self.close()
-            self._database = self._rebuild()
+        if self._is_busy(error):
+            return
+        self.close()
+        self._database = self._rebuild()
+
+    def _is_busy(self, error: sqlite3.Error) -> bool:
+        """True if another process has locked the database."""
+        is_busy = getattr(error, "sqlite_errorcode", 0) & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+        self.was_busy |= is_busy
+        return is_busy
 
     def _open(self) -> sqlite3.Connection | None:
         try:
@@ -150,7 +168,7 @@ class CacheFile:
         except OSError:
             return None
         except sqlite3.Error as error:
-            return None if _is_busy(error) else self._rebuild()
+            return None if self._is_busy(error) else self._rebuild()
 
     def _rebuild(self) -> sqlite3.Connection | None:
         """Replace whatever is there by an empty cache."""
@@ -237,11 +255,6 @@ def _marks(database: sqlite3.Connection) -> tuple[int, int]:
     (application,) = database.execute("PRAGMA application_id").fetchone()
     (layout,) = database.execute("PRAGMA user_version").fetchone()
     return application, layout
-
-
-def _is_busy(error: sqlite3.Error) -> bool:
-    """True if another process has locked the database."""
-    return getattr(error, "sqlite_errorcode", 0) & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 
 
 def _is_storable(row: Row) -> bool:

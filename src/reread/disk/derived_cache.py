@@ -2,12 +2,16 @@
 
 A value is kept with the identity of its file, how far the file was read, and the bytes before that place. They tell
 whether the file is unchanged, was appended to, or was rewritten since. Values can always be derived again.
+
+Whoever deletes a session has its values forgotten. Another process may have read the files before, and store what it
+derived of them afterwards: so after files were forgotten, values are stored only of files that are still there.
 """
 
 from __future__ import annotations
 
 import zlib
 from collections.abc import Callable, Collection, Iterable
+from contextlib import closing
 
 import msgspec
 
@@ -25,6 +29,10 @@ IS_TYPED = " AND ".join(
     f"typeof({name}) = '{kind.lower()}'" for name, kind, *_ in (column.split() for column in COLUMNS.split(","))
 )
 """The condition that values have the types of their columns: SQLite stores any others, too."""
+FORGOTTEN = CacheTable("forgotten", "id INTEGER PRIMARY KEY, times INTEGER", 1)
+"""How often files were forgotten, in one row."""
+_FORGET_AGAIN = f"REPLACE INTO {FORGOTTEN.name} SELECT 1, coalesce(max(times), 0) + 1 FROM {FORGOTTEN.name}"
+
 ReadAt = Callable[[int, int], bytes]
 """Reads `length` bytes at `offset`."""
 
@@ -50,6 +58,13 @@ class DerivedValue(msgspec.Struct, frozen=True):
         """True if a file in this state begins with the bytes that the value covers."""
         same_file = self.state == state or (self.state.is_same_file(state) and state.size > self.state.size)
         return same_file and bool(self.proof) and proof_at(read, self.offset) == self.proof
+
+    def has_file(self) -> bool:
+        """True if the file is still there, whatever was appended to it."""
+        try:
+            return self.state.is_same_file(FileState.at(self.path))
+        except OSError:
+            return False
 
 
 def proof_at(read: ReadAt, offset: int) -> bytes:
@@ -93,7 +108,8 @@ class DerivedValues:
         """
         self._name = name
         renewals = dict.fromkeys(readable, f"UPDATE {name} SET inode = -1, modified = -1, proof = x''")
-        self.cache: CacheFile = CacheFile(CacheTable(name, COLUMNS, format, renewals), *more)
+        self.cache: CacheFile = CacheFile(CacheTable(name, COLUMNS, format, renewals), FORGOTTEN, *more)
+        self._forgotten = _times(self.cache)
 
     def files(self) -> dict[str, DerivedValue]:
         """Return all files by path, without their values."""
@@ -132,13 +148,32 @@ class DerivedValues:
 
     def save(self, derived: Iterable[DerivedValue], gone: Iterable[str] = (), *more: Statement) -> None:
         """Store values, and forget files that are gone in all tables, in one transaction with other statements."""
+        derived, deletions = list(derived), self._deletions(list(gone))
+        while not self._store(derived, *deletions, *more) and (times := _times(self.cache)) != self._forgotten:
+            self._forgotten = times
+            derived = [one for one in derived if one.has_file()]
+
+    def _store(self, derived: Iterable[DerivedValue], *more: Statement) -> bool:
         rows = [(one.path, *one.state, one.offset, one.proof, one.value) for one in derived]
-        paths = [(path,) for path in gone]
-        self.cache.write(
-            Statement(f"REPLACE INTO {self._name} VALUES (?, ?, ?, ?, ?, ?, ?, ?)", rows),
-            *(Statement(f"DELETE FROM {name} WHERE path = ?", paths) for name in (self._tables() if paths else ())),
-            *more,
-        )
+        values = Statement(f"REPLACE INTO {self._name} VALUES (?, ?, ?, ?, ?, ?, ?, ?)", rows)
+        return self.cache.write(values, *more, unless=self.since_forgotten())
+
+    def _deletions(self, paths: list[str]) -> list[Statement]:
+        rows = [(path,) for path in paths]
+        return [Statement(f"DELETE FROM {name} WHERE path = ?", rows) for name in (self._tables() if rows else ())]
+
+    def forget(self, is_meant: Callable[[str], bool], *more: Statement) -> bool:
+        """Forget files that were deleted, in all tables; False if another process prevents it for long.
+
+        What others have derived of them so far is not stored any more.
+        """
+        self.cache.write(Statement(_FORGET_AGAIN))
+        self.cache.write(*self._deletions(list(filter(is_meant, self.known_paths()))), *more)
+        return not self.cache.was_busy
+
+    def since_forgotten(self) -> str:
+        """Return the query that finds a row if files were forgotten since the last time that values were stored."""
+        return f"SELECT 1 FROM {FORGOTTEN.name} WHERE times != {self._forgotten}"
 
     def known_paths(self) -> set[str]:
         """Return the paths of all files in all tables."""
@@ -155,3 +190,14 @@ class DerivedValues:
     def close(self) -> None:
         """Close the catalogue."""
         self.cache.close()
+
+
+def times_forgotten() -> int:
+    """Return how often files were forgotten because they were deleted."""
+    with closing(CacheFile(FORGOTTEN)) as cache:
+        return _times(cache)
+
+
+def _times(cache: CacheFile) -> int:
+    rows = cache.read(f"SELECT times FROM {FORGOTTEN.name} WHERE typeof(times) = 'integer'")
+    return rows[0][0] if rows else 0

@@ -26,7 +26,7 @@ from reread.disk.states import REMEMBERED, EarlierState
 from reread.records.decode import RecordOrigin
 from reread.records.lines import ReadAt
 from reread.storage.atomic import remove_unfinished, write_atomic
-from reread.storage.kept_file import stat_file
+from reread.storage.kept_file import is_file, stat_file
 from reread.storage.pooled_file import PooledFile
 from reread.storage.read_at_file import ReadAtFile
 from reread.storage.safe_open import make_own_folder, open_regular, read_own
@@ -258,6 +258,8 @@ def _save(saved: SavedPlan) -> None:
         make_own_folder(target.parent)
         write_atomic(target, [msgspec.msgpack.encode(saved)])
         target.chmod(0o600)
+        if not is_file(saved.path):  # it was deleted meanwhile, and what was known of it forgotten
+            target.unlink(missing_ok=True)
         remove_unfinished(target.parent)
         others = list(target.parent.glob(f"*{SUFFIX}"))
         if len(others) > MOST_SAVED:

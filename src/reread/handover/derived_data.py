@@ -7,12 +7,12 @@ import shutil
 from collections.abc import Iterable
 from contextlib import closing, suppress
 
-from reread.accounting.usage_cache import RESULTS
+from reread.accounting.usage_cache import DELETE_RESULTS, UsageCache
 from reread.dataset.local_tables import FOLDER as TABLES
-from reread.disk import gone_sessions, joined
-from reread.disk.cache import CacheFile, Statement
-from reread.disk.derived_cache import DerivedValues
+from reread.disk import joined
+from reread.disk.cache import Statement
 from reread.disk.moved_files import SESSION_UUID
+from reread.errors import Unwritable
 from reread.index.store import drop_indexes_with
 from reread.session import saved_fold
 from reread.storage.safe_open import own_reader
@@ -34,10 +34,11 @@ def forget_session(session: str, paths: Iterable[str]) -> None:
     def is_of(path: str) -> bool:
         return path in gone or (needle is not None and needle in path)
 
-    with closing(DerivedValues(gone_sessions.TABLE, format=gone_sessions.FORMAT)) as values:
-        values.save([], {*gone, *filter(is_of, values.known_paths())})
-    with closing(CacheFile(RESULTS)) as cache:
-        cache.write(Statement(f"DELETE FROM {RESULTS.name}"))
+    with closing(UsageCache()) as values:
+        if not values.forget(is_of, Statement(DELETE_RESULTS)):
+            raise Unwritable(
+                "Cannot delete from the cache: another process is writing there; try again when it is done."
+            )
     for folder in (cache_folder() / saved_fold.NAME, cache_folder() / joined.NAME):
         for file in folder.iterdir() if folder.is_dir() else ():
             with suppress(OSError), own_reader(file) as opened:

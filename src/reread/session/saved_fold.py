@@ -29,6 +29,7 @@ from reread.session.fold_columns import ConversationObjects, pack_objects, unpac
 from reread.session.fold_schema import code_format, saved_attributes
 from reread.storage.atomic import remove_unfinished, write_atomic
 from reread.storage.frames import LARGEST_FRAME, pack, unpack
+from reread.storage.kept_file import is_file
 from reread.storage.safe_open import make_own_folder, read_own
 
 SMALLEST = 16 << 20
@@ -123,6 +124,8 @@ def save_fold(path: Path, fold: Fold, starts: array[int], size: int, proof: byte
         make_own_folder(target.parent)
         write_atomic(target, [HEAD.pack(len(head)), head, *sections])
         target.chmod(0o600)
+        if not is_file(path):  # it was deleted meanwhile, and what was known of it forgotten
+            target.unlink(missing_ok=True)
         _evict(target.parent)
     except (NotSavable, OSError, OverflowError, UnicodeError):
         return False
