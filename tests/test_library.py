@@ -617,3 +617,19 @@ def test_nothing_is_watched_if_nobody_listens(
         assert library._watching is None
     finally:
         library.close()
+
+
+def test_a_folder_that_is_gone_is_looked_for_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "HEARTBEAT_MS", 50)
+    library, listener = SessionLibrary([tmp_path / "later"], count=False), Events()
+    cast("set[Any]", library.bus.listeners).add(listener)
+    library.start()
+    try:
+        with pytest.raises(NotFound):
+            library.listing()
+        path = tmp_path / "later" / "projects" / "p" / f"{SESSION}.jsonl"
+        path.parent.mkdir(parents=True)
+        path.write_bytes(jsonl(*told(user("Hi"))))
+        assert listener.wait("library")
+    finally:
+        library.close()

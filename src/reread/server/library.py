@@ -21,7 +21,7 @@ from reread.disk import layout
 from reread.disk.cache import FileState
 from reread.disk.file_set import FileSet, find_files
 from reread.disk.sources import LIVE_SECONDS
-from reread.errors import Ambiguous, Misuse, NotFound
+from reread.errors import Ambiguous, Misuse, NotFound, RereadError
 from reread.reader import library_schema
 from reread.reader.row_counts import RowCounts
 from reread.reader.session_keys import session_key
@@ -360,10 +360,17 @@ class SessionLibrary:
                 self._publish(entry)
 
     def _keep_refreshing(self) -> None:
-        self.refresh()
+        self._attempt(self.refresh)
         while not self._stop.wait(LISTENING_SECONDS):
             if self.bus.listeners:
-                self._watch()
+                self._attempt(self._watch)
+
+    def _attempt(self, work: Callable[[], None]) -> None:
+        """Do it, or wait if a folder or bucket cannot be read now: every request says so, and it may come back."""
+        try:
+            work()
+        except RereadError:
+            self._stop.wait(HEARTBEAT_MS / 1000)
 
     def _watch(self) -> None:
         """Refresh whenever a file changes, until no browser listens."""
