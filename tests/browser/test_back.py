@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from committing import Rig
+from playwright.sync_api import expect
 
 from browser.conftest import DEMO, until
 from browser.test_reading import requested_session
@@ -86,12 +87,19 @@ def conversation(page: Any) -> None:
     page.locator(".call [aria-expanded=false]").first.click()
 
 
+def share(page: Any) -> None:
+    images = page.locator(".share-tab").get_by_role("button", name="Images")
+    before = images.get_attribute("aria-pressed")
+    click("Markdown", "Images")(page)
+    expect(images).not_to_have_attribute("aria-pressed", before)  # the server has said so
+
+
 PAGES: dict[str, tuple[str, str, Callable[[Any], None] | None]] = {
     "files": (f"#/s/{DEMO['flaky']}?panel=files", ".file-section", files),
     "a file": (f"#/s/{DEMO['flaky']}?panel=files&show=tests%2Ftest_backoff.py", ".file-section .diff", None),
     "context": (f"#/s/{DEMO['letters']}?panel=context&show=turn4", ".context-parts tr", click("Calls")),
     "about": (f"#/s/{DEMO['letters']}?panel=about", ".about-tab .figures", click("Wide")),
-    "share": (f"#/s/{DEMO['letters']}?panel=share", ".share-actions", click("Markdown", "Images")),
+    "share": (f"#/s/{DEMO['letters']}?panel=share", ".share-actions", share),
     "timeline": (f"#/s/{DEMO['letters']}?view=timeline", ".waterfall canvas", timeline),
     "filters": (f"#/s/{DEMO['letters']}", ".message", conversation),
     "captured": ("#/?captured=1&sort=cost", ".session-row", None),
@@ -134,6 +142,20 @@ def test_one_of_two_warnings_about_a_line_is_opened_alone(tab: Tab, serve: Any, 
     warnings.first.get_by_role("button").click()
     page.locator(".problems .raw").first.wait_for()
     assert page.locator(".problems .raw").count() == 1
+
+
+def test_a_choice_counts_that_is_made_before_the_one_before_is_answered(tab: Tab, demo: str) -> None:
+    page = tab(f"{demo}#/s/{DEMO['flaky']}?panel=share")
+    chips = [page.locator(".share-choices").get_by_role("button", name=name) for name in ("Images", "Agents")]
+    before = [chip.get_attribute("aria-pressed") for chip in chips]
+    held: list[Any] = []
+    page.route("**/share", lambda route: held.append(route))
+    for chip in chips:
+        chip.click()
+    while any(chip.get_attribute("aria-pressed") == pressed for chip, pressed in zip(chips, before, strict=True)):
+        if held:
+            held.pop(0).continue_()
+        page.wait_for_timeout(20)
 
 
 def test_back_restores_a_request_and_the_list_of_all(tab: Tab, serve: Any, tmp_path: Path) -> None:

@@ -1,6 +1,6 @@
 /** The review before a session is shared: what will be replaced, by kind, a decision for each, the preview, the file. */
 
-import { useEffect, useState, type FormEvent } from "react";
+import { useEffect, useRef, useState, type FormEvent } from "react";
 import { changeReview, FORMATS, loadReview, shareDocumentUrl, sharePreviewUrl, type ShareChange } from "../data/sharing";
 import type { ShareChoices, ShareFinding, ShareReview } from "../data/values";
 import { ChipGroup } from "../kit/ChipGroup";
@@ -34,7 +34,19 @@ export function ShareTab({ session, chosen }: { session: string; chosen: string 
       (fault: unknown) => setError(toError(fault).message),
     );
   useEffect(() => void take(loadReview(session)), [session]);
-  const change = (wanted: ShareChange) => void take(changeReview(session, wanted));
+  const queue = useRef<Promise<unknown>>(Promise.resolve());
+  /** The choices that the server has not answered yet; what is shown is what it said. */
+  const open = useRef<Partial<ShareChoices>>({});
+  const change = (wanted: ShareChange) => {
+    const answered = take(queue.current.then(() => changeReview(session, wanted))).then(() => {
+      if (queue.current === answered) open.current = {};
+    });
+    queue.current = answered;
+  };
+  const choose = (choices: ShareChoices, changes: Partial<ShareChoices>) => {
+    open.current = { ...open.current, ...changes };
+    change({ action: "choose", choices: { ...choices, ...open.current } });
+  };
   return (
     <section className="share-tab" aria-label="Share">
       {error !== null && <p role="alert">{error}</p>}
@@ -42,7 +54,7 @@ export function ShareTab({ session, chosen }: { session: string; chosen: string 
       {review !== null && (
         <>
           <Summary findings={review.findings} />
-          <Choices choices={review.choices} onChoose={(choices) => change({ action: "choose", choices })} />
+          <Choices choices={review.choices} onChoose={(changes) => choose(review.choices, changes)} />
           {LEVELS.map(([level, title, note]) => (
             <Level key={level} title={title} note={note} session={session} change={change}
               findings={review.findings.filter((finding) => finding.level === level)} />
@@ -95,11 +107,11 @@ function Document({ review, session, form, previewed }: { review: ShareReview; s
 
 const SWITCHES = [["thinking", "Thinking"], ["agents", "Agents"], ["images", "Images"]] as const;
 
-function Choices({ choices, onChoose }: { choices: ShareChoices; onChoose(choices: ShareChoices): void }) {
+function Choices({ choices, onChoose }: { choices: ShareChoices; onChoose(changes: Partial<ShareChoices>): void }) {
   const [turns, setTurns] = useState(choices.turns);
   const submit = (event: FormEvent) => {
     event.preventDefault();
-    if (turns.trim() !== choices.turns) onChoose({ ...choices, turns: turns.trim() });
+    if (turns.trim() !== choices.turns) onChoose({ turns: turns.trim() });
   };
   return (
     <form className="share-text share-choices" onSubmit={submit} aria-label="What to share">
@@ -108,7 +120,7 @@ function Choices({ choices, onChoose }: { choices: ShareChoices; onChoose(choice
       </label>
       <span role="group" aria-label="Included">
         {SWITCHES.map(([name, title]) => (
-          <button key={name} type="button" className="chip" aria-pressed={choices[name]} onClick={() => onChoose({ ...choices, [name]: !choices[name] })}>
+          <button key={name} type="button" className="chip" aria-pressed={choices[name]} onClick={() => onChoose({ [name]: !choices[name] })}>
             {title}
           </button>
         ))}
