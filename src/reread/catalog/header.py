@@ -15,6 +15,7 @@ class Header(msgspec.Struct, frozen=True):
 
     id: str
     path: str
+    """Its file; of a kept copy, which is compressed, the path without `.zst`."""
     title: str
     project: str
     project_guessed: bool

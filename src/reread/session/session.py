@@ -84,7 +84,7 @@ class Session:
 
     @property
     def path(self) -> Path | None:
-        """The session's file; None if it came as bytes."""
+        """The session's file, of a kept copy without `.zst`; None if it came as bytes."""
         return self._threads.path
 
     @property
