@@ -483,6 +483,11 @@ class TestCompletion:
         done = run(env=request)
         assert (done.returncode, done.stderr) == (0, "")
 
+    def test_what_is_typed_is_not_read_as_a_session(self) -> None:
+        request = {"_REREAD_COMPLETE": "bash_complete", "COMP_WORDS": "reread resume - --at ", "COMP_CWORD": "4"}
+        done = run(env=request, stdin=HARBOR.read_bytes())
+        assert (done.returncode, done.stdout.strip(), done.stderr) == (0, "", "")
+
     def test_a_title_cannot_send_escape_codes(self, tmp_path: Path) -> None:
         record = {
             "type": "user",
