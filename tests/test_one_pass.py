@@ -457,7 +457,8 @@ def test_a_pass_is_due_after_an_hour(monkeypatch: pytest.MonkeyPatch, age: int |
 def test_a_pass_that_takes_long_is_not_begun_again(at_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "nice", lambda _: None, raising=False)
     monkeypatch.setattr(sys, "argv", ["pass", "{}"])
-    with only_pass() as is_only:
+    monkeypatch.setattr(whole_pass, "WAIT_SECONDS", 0.0)
+    with only_pass(0.0) as is_only:
         assert is_only
         whole_pass.main()
         assert open_reader() is None

@@ -47,7 +47,7 @@ def main() -> None:
     with suppress(AttributeError, OSError):
         os.nice(10)
     job = msgspec.json.decode(sys.argv[1], type=PassJob)
-    with only_pass() if job == PassJob() else nullcontext(True) as is_only:
+    with only_pass(WAIT_SECONDS) if job == PassJob() else nullcontext(True) as is_only:
         if not is_only:
             return
         derive_all(find_files(job.roots or None, map(Path, job.paths), prompts=True))

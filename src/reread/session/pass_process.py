@@ -68,10 +68,13 @@ def begin_pass() -> bool:
 
 
 @contextmanager
-def only_pass() -> Generator[bool]:
-    """Be the only pass over this machine's sessions; False if another is still running an hour after it was begun."""
+def only_pass(wait: float) -> Generator[bool]:
+    """Be the only pass over this machine's sessions; False if another does not end within the wait: it may take hours.
+
+    Whoever starts passes as long as something is missing starts none while one waits.
+    """
     with _opened(LOCK) as descriptor:
-        yield lock(descriptor)
+        yield lock(descriptor, wait=wait)
 
 
 @contextmanager
