@@ -238,6 +238,10 @@ def test_the_token_is_a_bearer_a_cookie_or_in_the_address(
     assert request(HOST, *headers, path=path, query_string=query, token="sesame")[0] == status
 
 
+def test_without_a_token_none_is_looked_at() -> None:
+    assert request(HOST, path="/api/library", query_string=b"token=old")[0] == 200
+
+
 def test_a_token_alone_leaves_no_query_behind() -> None:
     status, headers = request(HOST, token="sesame", path="/x", query_string=b"token=sesame")
     assert (status, headers["location"]) == (303, "/x")

@@ -411,15 +411,15 @@ def test_the_rows_that_are_not_counted_are_pending_and_prompts_need_no_counting(
     write: Callable[..., Path], library: SessionLibrary
 ) -> None:
     requests: list[Any] = []
-    paths = [write(f"p/{name}.jsonl", "first") for name in ("one", "two", "three")]
+    paths = [write(f"p/{name}.jsonl", "first") for name in ("one", "two", "three", "four")]
     assert library.listing().pending == 0, "nobody counts"
     counter = library._counter = cast(Any, Counter(requests))
     library._set_counts(paths[0], RowCounts(turns=0))
     entry = library._entries[paths[1]]
     entry.header = msgspec.structs.replace(entry.header, prompts_only=True)
-    assert library.listing().pending == 1
+    assert library.listing().pending == 2
     library.refresh()
-    assert {path for path, _ in requests[-1]} == {paths[0], paths[2]}
+    assert {path for path, _ in requests[-1]} == {paths[0], *paths[2:]}
     assert library.pause_counting() is counter.pauses
     paths[0].unlink()
     library.refresh()

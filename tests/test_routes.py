@@ -42,6 +42,7 @@ from reread.server.browser_launch import ShutdownRequested, ending_signals, rais
 from reread.server.counter_process import main as count_in_child
 from reread.server.library import SessionLibrary
 from reread.server.library_usage import library_cost_parts, library_usage
+from reread.server.open_sessions import OpenSession
 from reread.server.routes import make_app
 from reread.server.run import Server
 from reread.server.running import NOTHING, RunningSessions
@@ -479,6 +480,32 @@ def test_each_parameter_of_a_session_arrives(app: Any, monkeypatch: pytest.Monke
 
 
 @pytest.mark.parametrize(
+    ("path", "place", "name", "usual", "most"),
+    [
+        ("/items", SessionView, "page", 50, 200),
+        ("/outline", SessionView, "outline", 500, 2000),
+        ("/filter", routes, "filter_items", 10_000, 10_000),
+        ("/requests", routes, "list_requests", 500, 500),
+    ],
+)
+def test_a_page_has_a_usual_and_a_largest_size(
+    app: Any, monkeypatch: pytest.MonkeyPatch, path: str, place: Any, name: str, usual: int, most: int
+) -> None:
+    page = Mock(return_value={})
+    monkeypatch.setattr(place, name, page)
+    for query, first, size in (
+        ("", 0, usual),
+        ("count=0&start=0", 0, usual),
+        ("count=1&start=7", 7, 1),
+        (f"count={most}", 0, most),
+        (f"count={most + 1}", 0, most),
+    ):
+        args, options = asked(app, page, f"{BASE}{path}", query)
+        numbers = [one for one in args if isinstance(one, int)]
+        assert (numbers or [options["start"], options["count"]]) == [first, size], query
+
+
+@pytest.mark.parametrize(
     ("query", "slow", "brief"), [("brief=1", True, True), ("brief=1", False, False), ("", True, False)]
 )
 def test_a_page_that_would_wait_gets_a_brief_overview(
@@ -491,12 +518,14 @@ def test_a_page_that_would_wait_gets_a_brief_overview(
 
 
 def test_an_export_leaves_out_what_is_not_wanted(app: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    chosen: list[Any] = []
+    chosen, opened = list[Any](), list[Any]()
+    monkeypatch.setattr(routes, "open", opened.append, raising=False)
     monkeypatch.setattr(routes, "session_html", lambda session, selection: chosen.append(selection) or iter([b"page"]))
     for query in ("", "no_thinking=1", "no_images=1"):
         answer = ask(app, f"{BASE}/export", query)
         assert (answer.body, answer.headers["content-type"]) == (b"page", "text/html; charset=utf-8")
         assert answer.headers["content-disposition"] == f'attachment; filename="{KEY}.html"'
+    assert {type(one) for one in opened} == {type(SAMPLES)} and {one.stem for one in opened} == {KEY}, "read anew"
     assert [(one.thinking, one.images) for one in chosen] == [(True, True), (False, True), (True, False)]
 
 
@@ -505,7 +534,7 @@ PICTURES = {
     b"\xff\xd8\xff..": "image/jpeg",
     b"GIF87a": "image/gif",
     b"GIF89a": "image/gif",
-    b"RIFF0123WEBP": "image/webp",
+    b"RIFF0123WEBPVP8 ": "image/webp",
     b"RIFF0123WAVE": None,
     b"RIFX0123WEBP": None,
     b"<script>": None,
@@ -525,8 +554,9 @@ def test_a_picture_has_the_type_of_its_bytes(
     if media is not None:
         assert (answer.body, answer.headers["content-type"]) == (data, media)
         assert answer.headers["cache-control"] == "private, max-age=3600"
-    picture.return_value.data = "%%%"
-    assert ask(app, f"{BASE}/pictures/other/3/4").status == 404 and picture.call_args.args == ("message", 3, 4)
+    for wrong in ("%%%", f"%{b64encode(next(iter(PICTURES))).decode()}"):
+        picture.return_value.data = wrong
+        assert ask(app, f"{BASE}/pictures/other/3/4").status == 404 and picture.call_args.args == ("message", 3, 4)
 
 
 @pytest.mark.parametrize(
@@ -581,6 +611,19 @@ def test_each_parameter_about_all_sessions_arrives(library: SessionLibrary, monk
     assert app.state.open_sessions._pause_counting == library.pause_counting
     team = ask(app, "/api/team")
     assert team.status == 404 and "serve --team" in team.value["error"]
+    monkeypatch.setattr(routes, "team_page", lambda team, query: {team: query})
+    assert ask(make_app(library, "them"), "/api/team", "by=x").value == {"them": {"by": "x"}}  # type: ignore[arg-type]
+
+
+def test_a_request_waits_for_its_session_without_a_thread(app: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    waited, loaded = list[str](), OpenSession.loaded
+
+    async def wait(session: OpenSession) -> None:
+        waited.append(session.key)
+        await loaded(session)
+
+    monkeypatch.setattr(OpenSession, "loaded", wait)
+    assert ask(app, BASE).status == 200 and waited == [KEY]
 
 
 def test_what_is_undecided_is_a_conflict_and_what_is_no_json_is_refused(
@@ -593,6 +636,16 @@ def test_what_is_undecided_is_a_conflict_and_what_is_no_json_is_refused(
         KEY,
         "html",
     )
+    document.side_effect, document.return_value = None, (b"it", "text/x", "n.x")
+    for query, form, name in (("", "html", "n.x"), ("form=json", "json", "n.x"), ("form=json&preview=1", "html", None)):
+        answer = ask(app, f"{BASE}/share/document", query)
+        assert answer.body == b"it" and document.call_args.args == (KEY, form)
+        headers = {"content-disposition": f'attachment; filename="{name}"'} if name else routes.PREVIEW_HEADERS
+        assert answer.headers.items() >= headers.items() and ("x-frame-options" in answer.headers) is (name is None)
+    monkeypatch.setattr(ShareReviews, "review", lambda reviews, key: {"review": key})
+    monkeypatch.setattr(ShareReviews, "change", lambda reviews, key, body: {key: body})
+    assert ask(app, f"{BASE}/share").value == {"review": KEY}
+    assert ask(app, f"{BASE}/share", send=["x"]).value == {KEY: ["x"]}
     monkeypatch.setattr(json, "dumps", lambda _: "{")
     answer = ask(app, "/api/settings", send={})
     assert (answer.status, json.loads(answer.body)) == (400, {"error": "Invalid request; send JSON."})

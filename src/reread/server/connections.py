@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
 from typing import Any, cast
 
 from uvicorn.protocols.http.h11_impl import H11Protocol
@@ -67,8 +66,8 @@ class LimitedProtocol(H11Protocol):
 
     def _close_oldest(self) -> None:
         """Close the connection that has been idle longest; this one if all others are being answered."""
-        others = (other for other in self.connections if isinstance(other, LimitedProtocol) and other is not self)
-        idle = [other for other in cast(Iterator[LimitedProtocol], others) if other.is_idle]
+        connections = cast(set[LimitedProtocol], self.connections)  # there are no others: it has no web sockets
+        idle = [other for other in connections if other is not self and other.is_idle]
         min(idle, key=lambda other: other.expires, default=self).abort()
 
     def _expire_after(self, seconds: float) -> None:

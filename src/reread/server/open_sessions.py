@@ -182,7 +182,6 @@ class OpenSession:
         self.bus.close()
 
     def _follow(self, stop: threading.Event) -> None:
-        self._loaded.wait()
         for touched in ticks(self.path, stop, HEARTBEAT_MS):
             if stop.is_set():
                 return

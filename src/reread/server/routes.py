@@ -255,7 +255,7 @@ def _picture(view: SessionView, params: Parameters) -> Response:
     except (binascii.Error, ValueError):
         raise NotFound("This image is not valid base64.") from None
     media_type = next((kind for signature, kind in IMAGE_SIGNATURES.items() if data.startswith(signature)), None)
-    if media_type is None and data[:4] == b"RIFF" and data[8:12] == b"WEBP":
+    if data[:4] == b"RIFF" and data[8:12] == b"WEBP":
         media_type = "image/webp"
     if media_type is None:
         raise NotFound("This image is not a PNG, JPEG, GIF or WebP.")
