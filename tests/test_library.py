@@ -209,6 +209,7 @@ def test_what_is_on_the_screen_is_counted_first_and_then_the_newest(write: Calla
         write(f"p/{name}.jsonl").write_bytes(jsonl(*told(user(name, timestamp=f"2026-11-{day}T10:00:00Z"))))
     library.refresh()
     assert [path.stem for path, _ in requests[-1]] == ["newest", "new", "old", "older"]
+    SessionLibrary([tmp_path], count=False).count_first(["older"])  # nobody counts
     library.count_first(["older", "unknown"])
     assert [path.stem for path, _ in requests[-1]] == ["older", "newest", "new", "old"]
 
@@ -267,7 +268,8 @@ def test_the_counts_of_a_captured_conversation_depend_on_its_transcript(
     path.parent.mkdir(parents=True)
     path.write_bytes(jsonl(captured))
     library.refresh()
-    assert [len(states) for _, states in requests[-1]] == [2, 2]
+    own, its = FileState.at(tmp_path / f"projects/p/{SESSION}.jsonl"), FileState.at(path)
+    assert {one.stem: states for one, states in requests[-1]} == {SESSION: (own, its), "c1": (its, own)}
     assert [row.title for row in library.listing().sessions] == ["first", "first"], "it has that of its transcript"
     library._set_counts(path, RowCounts(turns=1))
     alone = tmp_path / "conversations/w/a/c2.jsonl"
