@@ -524,13 +524,15 @@ def test_a_document_is_made_of_what_is_chosen(reviews: ShareReviews, monkeypatch
     reviews.change("k", {"action": "choose", "choices": {}})
     reviews.document("k", "html")
     assert exported.call_args_list[1:] == [call("html", thinking=True, images=False)]
-    with pytest.raises(Misuse, match="use html, markdown, json, jsonl"):
-        reviews.document("k", "docx")
-    for wrong in ({}, {"action": "burn"}, {"action": "choose", "choices": {"images": 1}}, "x"):
-        with pytest.raises(Misuse):
+    for form in ("docx", "otlp"):
+        with pytest.raises(Misuse, match=r"use html, markdown, json, jsonl\.$"):
+            reviews.document("k", form)
+    for wrong in ({}, {"action": "burn"}, "x"):
+        with pytest.raises(Misuse, match="Unknown action"):
             reviews.change("k", wrong)
-    with pytest.raises(Misuse):
-        reviews.change("k", {"action": "choose", "choices": {"turns": "9"}})
+    for choices, error in (({"images": 1}, "Invalid choices"), ({"turns": "9"}, "9")):
+        with pytest.raises(Misuse, match=error):
+            reviews.change("k", {"action": "choose", "choices": choices})
     assert reviews.review("k").choices.turns == ""
 
 
