@@ -28,7 +28,7 @@ from reread.base.paths import SAMPLES
 from reread.catalog.config import config_value
 from reread.disk.layout import default_store
 from reread.reader import session_search
-from reread.reader.file_view import file_blame, file_diff, version_body
+from reread.reader.file_view import file_blame, file_diff, list_changed_files, version_body
 from reread.reader.library_schema import LibraryNow
 from reread.reader.request_view import list_requests, request_body, request_context
 from reread.reader.row_counts import RowCounts, count_session
@@ -60,9 +60,9 @@ def library() -> Iterator[SessionLibrary]:
     found.close()
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def app(library: SessionLibrary) -> Any:
-    return make_app(library)
+    return make_app(library)  # in each test: a change of a route is tried against the tests that make it
 
 
 def done(value: Any) -> Any:
@@ -139,6 +139,8 @@ QUERIES: dict[str, dict[str, View]] = {
         "turn=3": lambda view: request_context(view.thread(), turn=3, request=None, agent=None),
         f"agent={AGENT}": lambda view: request_context(view.thread(AGENT), turn=None, request=None, agent=AGENT),
     },
+    "/problems": {"": lambda view: view.problems()},
+    "/files": {"": lambda view: list_changed_files(view.session)},
     "/files/1/0": {
         "": lambda view: version_body(view.session, 1, 0, whole=False),
         "whole=1": lambda view: version_body(view.session, 1, 0, whole=True),
