@@ -98,7 +98,7 @@ def test_a_file_is_read_at_once_and_counting_pauses_meanwhile(path: Path, monkey
     monkeypatch.setattr(OpenSession, "_read", slowly := Slowly(OpenSession._read))
     session = OpenSession("k", path, pause_counting=pause)
     [thread] = [one for one in set(threading.enumerate()) - before if one.name == "open k"]
-    assert thread.daemon and not session.is_loaded and not session.has_listeners
+    assert thread.daemon and not session.is_loaded and not session.has_listeners and not session._live
     assert (session.progress.read, session.progress.size) == (0, path.stat().st_size)
     slowly.go_on.set()
     wait_until(lambda: session.is_loaded)
