@@ -1,6 +1,8 @@
 """The sessions that the server has open, without a network: reading, following, what listeners are told, closing."""
 
+import io
 import os
+import sys
 import threading
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager, nullcontext
@@ -8,6 +10,7 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import Mock
 
+import msgspec
 import pytest
 from limits import run_async, wait_until
 from making import SESSION, jsonl, printed, reply, told, use, user
@@ -15,7 +18,9 @@ from making import SESSION, jsonl, printed, reply, told, use, user
 import reread
 from reread.catalog.store import Store
 from reread.server import open_sessions as module
+from reread.server.counter_process import main as count_in_child
 from reread.server.open_sessions import OpenSession, OpenSessions, ThreadKey
+from reread.session import loader
 from reread.session.changes import Change
 
 
@@ -162,7 +167,31 @@ def test_a_torn_line_counts_once_nobody_writes_it(path: Path, age: int, malforme
         assert view.key == "k" and view._base_url == "/api/sessions/k"
 
 
+def test_what_the_counter_read_is_not_folded_again(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    done: list[tuple[str, object]] = []
+
+    def follow(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+        return lambda self, *args: done.append((name, function(self, *args))) or done[-1][1]
+
+    for name in ("read_endings", "save", "restore"):
+        monkeypatch.setattr(loader.Loader, name, follow(name, getattr(loader.Loader, name)))
+    monkeypatch.setattr(loader, "SMALLEST", 1)
+    monkeypatch.setattr(os, "nice", Mock())
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(msgspec.json.encode(os.fsencode(path)) + b"\n")))
+    monkeypatch.setattr(sys, "stdout", Mock())
+    count_in_child()
+    assert done == [("restore", False), ("read_endings", None), ("save", True)]
+    with opened(path):
+        assert done[3:] == [("restore", True)]
+
+
 # Using
+
+
+def test_a_request_waits_until_the_file_has_been_read(session: OpenSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(session, "_loaded", waiting := Mock())
+    with session.locked_view():
+        waiting.wait.assert_called_once_with()
 
 
 @pytest.mark.parametrize(("seconds", "followed", "looks"), [(1.0, False, 0), (1.1, False, 1), (1.1, True, 0)])
