@@ -1,19 +1,11 @@
-"""Structs of any type: one made from the attributes of another value, and all types built before threads need them."""
+"""The types of structs, built before several threads need them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import suppress
-from typing import Any, TypeVar
 
 import msgspec
-
-S = TypeVar("S", bound=msgspec.Struct)
-
-
-def copied(shape: type[S], source: object, /, **given: Any) -> S:
-    """Return a struct with the given fields, and with all others as `source` has them."""
-    return shape(**given, **{name: getattr(source, name) for name in shape.__struct_fields__ if name not in given})
 
 
 def build_types() -> None:

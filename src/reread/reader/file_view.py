@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
-from reread.base.struct_types import copied
+from reread.base.struct_copy import copied
 from reread.errors import NotFound
 from reread.history.blame_lines import LineBlame, LineOrigin
 from reread.history.line_trace import TracedVersion, line_numbers, trace_lines

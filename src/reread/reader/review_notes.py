@@ -8,7 +8,7 @@ from pathlib import Path
 
 from reread.attribution.review_values import NOTE, TRAILER, Review
 from reread.attribution.reviewing import find_review
-from reread.base.struct_types import copied
+from reread.base.struct_copy import copied
 from reread.base.text import one_line
 from reread.errors import Misuse
 from reread.git.notes import CommitNote, NotedLines, read_notes, remove_notes, write_notes
