@@ -66,4 +66,4 @@ def advise(
     notices = unmatched_projects(roots, options["project"]) if filters else []
     end_report(ctx, roots, of_all=not sessions, filters=filters, notices=notices, text="No session fits these options.")
     if report.sessions and not report.items and not as_json:
-        print_notice("No advice: nothing is loaded in vain, fails, is denied or expires often enough.")
+        print_notice("No advice: nothing is loaded without being used, and nothing fails, is denied or expires often.")
