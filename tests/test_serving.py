@@ -200,6 +200,7 @@ class Serving:
         self.interval: list[float] = []
         self.teams: list[str] = []
         self.pages: list[Path] = []
+        self.started: list[Any] = []
 
     def run(self, server: Server, sockets: list[socket.socket]) -> None:
         self.servers.append(server)
@@ -231,6 +232,7 @@ def serving(monkeypatch: pytest.MonkeyPatch) -> Iterator[Serving]:
     monkeypatch.setattr(run, "SessionLibrary", lambda *given, **more: SessionLibrary(*given, **more, count=False))
     monkeypatch.setattr(run, "open_team", lambda name: found.teams.append(name) or Mock())
     monkeypatch.setattr(run, "open_page", found.pages.append)
+    monkeypatch.setattr(SessionLibrary, "start", found.started.append)
     yield found
     for server in found.servers:
         for closable in server._closables:
@@ -256,7 +258,7 @@ def test_the_printed_address_leads_to_what_was_asked_for(serving: Serving) -> No
             "it is read while the browser starts"
         )
         assert (library.paths, library.roots) == ([*paths], options.get("roots")) and not library.listing().demo
-        assert f"127.0.0.1:{port}" in guard.hosts and guard.sign_in is None
+        assert f"127.0.0.1:{port}" in guard.hosts and guard.sign_in is None and serving.started[-1] is library
     assert serving.teams == ["b", "bucket"] and serving.interval == [0.001] * 7
     serving(roots=[SAMPLES], token=False, demo=True)
     assert serving.guard.token is None and serving.library.listing().demo and "token" not in serving.lines[-1]
