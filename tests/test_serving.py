@@ -232,7 +232,7 @@ def serving(monkeypatch: pytest.MonkeyPatch) -> Iterator[Serving]:
     monkeypatch.setattr(run, "SessionLibrary", lambda *given, **more: SessionLibrary(*given, **more, count=False))
     monkeypatch.setattr(run, "open_team", lambda name: found.teams.append(name) or Mock())
     monkeypatch.setattr(run, "open_page", found.pages.append)
-    monkeypatch.setattr(SessionLibrary, "start", found.started.append)
+    monkeypatch.setattr(SessionLibrary, "start", lambda library: found.started.append(library))
     yield found
     for server in found.servers:
         for closable in server._closables:
