@@ -3,6 +3,7 @@
 import importlib.util
 import json
 import os
+import tracemalloc
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from pathlib import Path
@@ -230,3 +231,13 @@ def test_a_price_file_that_changes_is_read_again(tmp_path: Path) -> None:
 
 def test_an_id_that_is_not_of_claude_is_unchanged() -> None:
     assert parse_model_id("Kimi/K2").model == "Kimi/K2"
+
+
+def test_no_name_of_a_model_that_is_longer_than_any_stays_in_memory() -> None:
+    tracemalloc.start()
+    try:
+        for number in range(30):
+            assert parse_model_id(f"{number}" + "x" * 100_000).model.startswith(str(number))
+        assert tracemalloc.get_traced_memory()[0] < 1_000_000
+    finally:
+        tracemalloc.stop()

@@ -13,6 +13,7 @@ from typing import Any, cast
 import msgspec
 
 from reread.base import jsontext
+from reread.base.short_cache import short_cache
 from reread.disk.layout import expand_path
 from reread.errors import Misuse
 from reread.storage.safe_open import read_settings
@@ -221,7 +222,7 @@ def _to_rates(price: Price | Tier, factor: Decimal, search: int) -> Rates:
     )
 
 
-@lru_cache(1024)
+@short_cache(1024)
 def parse_model_id(model_id: str) -> ModelName:
     """Strip provider, region, date and context size from a model id; the result need not be in any table."""
     last = model_id.strip().lower().rsplit("/", 1)[-1]
@@ -233,7 +234,6 @@ def parse_model_id(model_id: str) -> ModelName:
     return ModelName(found["name"].replace(".", "-"), regional=regional, first_party=not third_party)
 
 
-@lru_cache(1024)
 def model_text(id: str | None) -> str:
     """Return the short name of a model, without vendor, date and provider."""
     return parse_model_id(id).model.removeprefix("claude-") if id else ""

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 from pathlib import Path
 
 from reread.base.paths import is_local
+from reread.base.short_cache import short_cache
 from reread.storage.safe_open import open_regular
 
 GIT = ".git"
@@ -16,7 +16,7 @@ _CLAUDE_WORKTREE = re.compile(r"[/\\]\.claude[/\\]worktrees[/\\]")
 _WORKTREE_OF = re.compile(r"gitdir: *+(.+?)[/\\]\.git[/\\]worktrees[/\\]")
 
 
-@lru_cache(maxsize=4096)
+@short_cache(4096)
 def repository_of(folder: str) -> str:
     """Return the main folder of the repository that a folder is in; the folder itself if it is in none.
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import NamedTuple
 
 from reread.base.paths import path_name
+from reread.base.short_cache import short_cache
 
 UNPLAIN = re.compile(r"[*?\[\]{}$;|<>()~!#`\n\\]|(?<!&)&(?!&)|&&&")
 """Characters that make a command more than words: patterns, variables, pipes, other commands."""
@@ -25,7 +25,7 @@ class ShellAction(NamedTuple):
     target: str | None = None
 
 
-@lru_cache(4096)
+@short_cache(4096)
 def shell_actions(command: str) -> Sequence[ShellAction]:
     """Return what a command that succeeded did to paths; empty unless every part of it is plain."""
     if len(command) > LONGEST or not command.lstrip().startswith(("mv ", "rm ", "git ")) or UNPLAIN.search(command):

@@ -14,6 +14,7 @@ from threading import Lock
 from typing import NamedTuple
 from urllib.parse import quote
 
+from reread.base.short_cache import short_cache
 from reread.base.text import short_session
 from reread.errors import RereadError
 from reread.redaction.text_cleaner import text_cleaner
@@ -85,7 +86,7 @@ class DocumentOrigins:
             self._known.pop(path, None)
 
 
-@lru_cache(maxsize=4096)
+@short_cache(4096)
 def shown_prompt(prompt: str) -> str:
     """Return the beginning of a prompt without secrets: other programs and people see what an editor shows."""
     return _cleaner()(_CUT_WORD.sub("…", prompt))

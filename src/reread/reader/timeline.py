@@ -6,8 +6,8 @@ import itertools
 from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable
-from functools import lru_cache
 
+from reread.base.short_cache import short_cache
 from reread.model.compaction_linker import compaction_of
 from reread.model.conversation import Branch, Conversation, Message
 from reread.model.record_kinds import TURN_STARTERS
@@ -235,7 +235,7 @@ def is_small(message: Message) -> bool:
     return bool(message.calls) or bool(message.seen & BLOCK_BITS["thinking"])
 
 
-@lru_cache(4096)
+@short_cache(4096)
 def category_of(name: str) -> str:
     """The category of the tool with this name."""
     return tool_for(name).category
