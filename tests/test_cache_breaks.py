@@ -22,6 +22,7 @@ import reread
 from reread.accounting.billing import Charge
 from reread.accounting.prices import bundled_prices
 from reread.base.choices import CacheBreakCause
+from reread.base.times import timestamp_ms
 from reread.session import cache_breaks
 from reread.session.cache_breaks import LEAST_TOKENS, CacheBreak, CacheBreaks
 from reread.session.cache_breaks import _is_before as is_before  # pyright: ignore[reportPrivateUsage]
@@ -102,6 +103,14 @@ def compact_and_wait(client: Client, *, warm: bool) -> None:
     client.prompt()
 
 
+def compact_after(client: Client) -> None:
+    """Compact four minutes after the last request, which uses the cache, and go on four minutes later."""
+    client.now += timedelta(minutes=4)
+    compact(client)
+    client.now += timedelta(minutes=4)
+    client.prompt()
+
+
 def switch_model_after(client: Client) -> None:
     client.now += timedelta(minutes=22)
     switch_model(client)
@@ -132,6 +141,13 @@ FORCED: list[tuple[Callable[[Client], None], dict[str, Any], CacheBreakCause, st
     (forget, diagnosed("messages_changed"), "messages_changed", "server", ""),
     (compact, diagnosed("messages_changed"), "compaction", "server", "compacted (auto)"),
     (forget, diagnosed("unavailable"), "unknown", "none", ""),
+    (switch_model, diagnosed("tools_changed"), "tools_changed", "server", ""),
+    (
+        switch_model,
+        diagnosed("model_changed"),
+        *("model_changed", "server", "model switched from opus-4-5 to sonnet-4-5"),
+    ),
+    (compact_after, {}, "compaction", "transcript", "compacted (auto)"),
     (forget, diagnosed("a new reason"), "unknown", "none", ""),
     (lambda client: idle(client, minutes=22), diagnosed("system_changed"), "system_changed", "server", ""),
 ]
@@ -235,6 +251,12 @@ def resume_with_other_memory(client: Client) -> None:
     other_message(client)
 
 
+def forget_and_change(client: Client) -> None:
+    """Lose the whole cache too soon for it to have expired, and change a late message."""
+    client.cache.expires.clear()
+    late_message_after(client, minutes=2)
+
+
 LATE = "message 5 of 5 changed"
 
 
@@ -243,6 +265,7 @@ LATE = "message 5 of 5 changed"
     [
         (late_message_after, "idle_over_5m", "time", "22 min idle"),
         (lambda client: late_message_after(client, minutes=2), "messages_changed", "requests", LATE),
+        (forget_and_change, "messages_changed", "requests", LATE),
         (lambda client: late_message_after(client, warm=0), "idle_over_5m", "time", "22 min idle"),
         (lambda client: late_message_after(client, warm=4), "messages_changed", "requests", LATE),
         (lambda client: other_system_after(client, hours=2), "system_changed", "requests", "system prompt changed"),
@@ -285,6 +308,29 @@ def test_one_request_alone_tells_no_cause(noted: tuple[bool, bool]) -> None:
         client.respond(*calls, requestRef=None if is_noted else "another")
         client.cache.expires.clear()
     assert [(found.cause, found.evidence) for found in client.opened().cache_breaks] == [("unknown", "none")]
+
+
+@pytest.mark.parametrize(("ref", "cause"), [(None, "tools_changed"), ("own", "tools_changed"), ("other", "unknown")])
+def test_a_response_names_its_request(ref: str | None, cause: str) -> None:
+    client = Client()
+    client.prompt()
+    client.note_request()
+    client.respond(20_000)
+    other_tools(client)
+    client.note_request()
+    own = client.records[-1]["id"]
+    client.respond()
+    if ref is not None:
+        client.records[-1]["requestRef"] = own if ref == "own" else ref
+    assert [found.cause for found in client.opened().cache_breaks] == [cause]
+
+
+def test_a_request_is_sent_after_what_it_answers() -> None:
+    session = read(user("go"), reply("a", id="m1"), reply("b", id="m2"), user("on"), reply("c", id="m3"))
+    breaks = CacheBreaks(session.conversation)
+    sent = [breaks._sent(message) for message in session.messages if message.kind == "response"]
+    first = timestamp_ms("2025-01-29T14:00:01.000Z")
+    assert first is not None and sent == [first, first + 2_000, first + 3_000]
 
 
 def test_an_hour_that_was_paid_for_explains_nothing_before_it_is_over() -> None:
@@ -644,6 +690,10 @@ def asked(**fields: Any) -> Any:
 )
 def test_the_first_difference_of_two_requests_counts(new: dict[str, Any], cause: Any) -> None:
     assert cache_breaks._change(asked(), asked(**new)) == cause
+    other = {"shape_hash": "t", "tools": [{"name": "b"}]}
+    for lacks in ("system", "tools"):
+        found = cache_breaks._change(asked(**{lacks: []}), asked(**{**other, lacks: [], "system": ["z"]}))
+        assert found is not None and found.cause == ("tools_changed" if lacks == "system" else "system_changed")
 
 
 @pytest.mark.parametrize(

@@ -345,6 +345,9 @@ def test_calls_name_the_file_that_they_are_about() -> None:
     ):
         block = {"type": "tool_use", "id": str(n), "name": "T", "input": given}
         context_parts._add_block(context_parts._Sizes(), block, "assistant", calls)
+    context_parts._add_block(found := context_parts._Sizes(), {"type": "tool_use", "name": "X"}, "assistant", calls)
+    context_parts._add_block(found, {"type": "tool_result"}, "user", calls)
+    assert [key[:2] for key in found.bytes] == [("call", "X"), ("result", "X")] and calls.pop("") == ("X", "")
     assert calls == {"0": ("T", "/a"), "1": ("T", "/b"), "2": ("T", "/c"), "3": ("T", "")}
 
 
@@ -385,6 +388,15 @@ def test_attachments_are_what_their_types_say() -> None:
         assert [(*part[:2], size) for part, size in found.bytes.items()] == ([(*key, 11 + len(type))] if key else [])
     context_parts._add_attached(found, {})
     assert len(found.bytes) == 1
+
+
+def test_a_request_without_a_response_has_no_tokens() -> None:
+    made = RequestedSession()
+    made.row("user", "Hello")
+    made.send([{"role": "user", "content": "Hello"}])
+    found = reread.open(made.data).context()
+    assert (found.tokens, found.scaled, found.request) == (None, False, 1)
+    assert found.parts and all(part.tokens is None for part in [*found.parts, *found.came])
 
 
 def test_a_turn_is_part_of_a_name_or_given(tmp_path: Path) -> None:

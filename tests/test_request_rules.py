@@ -144,6 +144,7 @@ HELLO = {"role": "user", "content": "Hello"}
         ({"tail": ["0" * 64]}, None, "incomplete"),
         ({"shapeHash": "0" * 64}, None, "incomplete"),
         ({"shapeHash": None}, None, "incomplete"),
+        ({"shapeHash": "0" * 64, "cacheControl": [{"path": ["system", 0], "value": {}}]}, None, "incomplete"),
     ],
 )
 def test_a_digest_proves_a_request_or_not(fields: dict[str, Any], digest: str | None, proof: str) -> None:
@@ -161,6 +162,42 @@ def test_what_the_client_does_not_digest_changes_nothing() -> None:
     made.send([HELLO], params={**PARAMS, "metadata": {"a": 1}, "stream": True, "zeta": 1, "alpha": 2})
     made.send([HELLO], params={})
     assert [one.verified for one in reread.open(made.data).requests] == [True, True]
+
+
+def test_marks_of_a_system_prompt_and_tools_are_digested_with_each_request() -> None:
+    made = RequestedSession()
+    made.row("user", "Hello")
+    mark = {"cache_control": {"type": "ephemeral"}}
+    for system, tool in ((mark, {}), ({}, {}), ({}, mark), (mark, mark), (mark, mark)):
+        made.send([HELLO], system=[{"type": "text", "text": "s", **system}], tools=[{"name": "t", **tool}])
+    assert [one.verified for one in reread.open(made.data).requests] == [True] * 5
+
+
+def test_messages_that_are_missing_are_compared_by_their_hashes() -> None:
+    made = RequestedSession()
+    for tail in (["g1", "g2"], ["g1", "g3"]):
+        made.send([], tail=tail)
+    found = request_changes.request_changes(*reread.open(made.data).requests)
+    assert [(one.part, one.change, one.name, one.before, one.after) for one in found] == [
+        ("message", "edited", "2", None, None)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "found"),
+    [
+        ("p1m2", "p9m87", ["edited 2", "edited 4", "added 5"]),
+        ("p1m23", "p9m8", ["edited 2", "edited 4", "dropped 5"]),
+        ("p1m2n3", "p1n4", ["dropped 3", "dropped 4", "edited 4"]),
+    ],
+)
+def test_each_difference_has_its_place(old: str, new: str, found: list[str]) -> None:
+    given = ([(one.encode(), one) for one in text] for text in (old, new))
+    changes = list(request_changes._by_position("system", *given))
+    assert [f"{change.change} {change.name}" for change in changes] == found
+    for change in changes:
+        assert (change.before in [*old, None]) and (change.after in [*new, None])
+        assert change.change == "dropped" or new[int(change.name) - 1] == change.after
 
 
 def changes_of(before: list[Any], after: list[Any], **options: Any) -> list[tuple[Any, ...]]:
@@ -302,6 +339,7 @@ def test_of_two_parts_with_one_hash_the_first_counts() -> None:
         made.add("api-request-blob", hash="h", message={"role": "user", "content": word})
         made.add("api-request-shape", shapeHash="s", shape={"system": word})
     made.add("api-request-shape", shapeHash="n", shape=[1])
+    made.add("api-request-blob", hash="?", message={"role": "user", "content": "claims to be what is not noted"})
     made.add("api-request-blob", hash="e", message={})
     made.add("api-request", id="1", shapeHash="s", tail=["h", "e", "?"])
     made.add("api-request", id="2", shapeHash="n", tail=["h"])
