@@ -329,6 +329,7 @@ def test_a_request_is_sent_after_what_it_answers() -> None:
     session = read(user("go"), reply("a", id="m1"), reply("b", id="m2"), user("on"), reply("c", id="m3"))
     breaks = CacheBreaks(session.conversation)
     sent = [breaks._sent(message) for message in session.messages if message.kind == "response"]
+    assert not any(breaks._is_of_parent(message) for message in session.messages)
     first = timestamp_ms("2025-01-29T14:00:01.000Z")
     assert first is not None and sent == [first, first + 2_000, first + 3_000]
 

@@ -316,6 +316,11 @@ def test_a_text_is_split_into_what_it_says(text: str, role: str, sizes: dict[str
         ({"type": "tool_result", "tool_use_id": "1"}, "user", {("result", "Edit", "/f"): 40}),
         ({"type": "web_search_tool_result"}, "user", {("result", "", ""): 33}),
         ({"type": "tool_result", "content": "abc"}, "user", {("result", "", ""): 38}),
+        (
+            {"type": "tool_result", "content": f"a{OPEN}b{CLOSE}"},
+            "user",
+            {("result", "", ""): 36, ("reminder", "", ""): 36},
+        ),
         ({"type": "tool_result", "content": [{"type": "x"}, 5]}, "user", {("result", "", ""): 49}),
         (
             {"type": "tool_result", "content": [{"type": "image"}]},
@@ -397,6 +402,15 @@ def test_a_request_without_a_response_has_no_tokens() -> None:
     found = reread.open(made.data).context()
     assert (found.tokens, found.scaled, found.request) == (None, False, 1)
     assert found.parts and all(part.tokens is None for part in [*found.parts, *found.came])
+
+
+def test_a_request_before_all_turns_is_that_of_none() -> None:
+    made = RequestedSession()
+    made.send([{"role": "user", "content": "Hello"}])
+    made.row("user", "Hello")
+    made.row("assistant", [{"type": "text", "text": "Done"}], id="m")
+    session = reread.open(made.data)
+    assert session.context(turn=1).turn == session.context(turn=1, request=1).request == 1
 
 
 def test_a_turn_is_part_of_a_name_or_given(tmp_path: Path) -> None:
