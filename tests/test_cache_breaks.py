@@ -577,6 +577,8 @@ def test_a_cache_lives_as_long_as_was_asked_or_paid_for(
         ({"version": "1"}, {}, "", ""),
         ({"version": "1"}, {"version": "1"}, "", ""),
         ({"sessionId": "a"}, {"sessionId": "b"}, "", "forked"),
+        ({"sessionId": None}, {"sessionId": "b"}, "", ""),
+        ({"sessionId": "a"}, {"sessionId": None}, "", ""),
         ({"forkedFrom": {"sessionId": "a"}}, {}, "", "forked"),
         ({"forkedFrom": {"sessionId": "a"}}, {"forkedFrom": {"sessionId": "a"}}, "", ""),
         ({}, {}, "cost-state", "resumed"),

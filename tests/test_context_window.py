@@ -68,6 +68,9 @@ def test_a_compaction_without_figures_is_told_by_the_response_before() -> None:
     session = opened(prompt("1"), answer("2", "1", input_tokens=900, output_tokens=9), summary)
     (dropped,) = session.context[0].compactions
     assert (dropped.before, dropped.after, dropped.tokens) == (909, None, None)
+    rows = prompt("1"), answer("2", "1", input_tokens=900, output_tokens=9), prompt("3", "2")
+    fills = opened(*rows, prompt("c", "3", isCompactSummary=True)).context
+    assert [drop.before for fill in fills for drop in fill.compactions] == [909]
 
 
 def test_the_window_is_the_clients_where_it_says() -> None:
