@@ -7,7 +7,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from making import jsonl, read, reply, user
+from making import SESSION, jsonl, read, reply, user
 from prompt_cache import Client
 from requested import PARAMS, RequestedSession, conversation, hash_of
 from test_cache_breaks import two_sessions
@@ -354,6 +354,18 @@ def test_of_two_parts_with_one_hash_the_first_counts() -> None:
     assert index.rows("h") == () == index.rows("gone") and index.message("gone") is None and index.shape("gone") is None
 
 
+def test_rows_are_hashed_backwards_until_all_are_found() -> None:
+    session = reread.open(conversation(20).data)
+    last, index = session.requests[-1], session.requests.parts
+    index.find(last.message_hashes[-1:], last.record)
+    assert index.rows(last.message_hashes[-1]) and index._whole == 0 and 0 < index._scanned < 10
+    scanned = index._scanned
+    index.find(last.message_hashes[-1:], last.record)
+    assert index._scanned == scanned, "what is found is not looked for again"
+    index.find(["gone"], last.record)
+    assert index._whole == len(session.records) and all(map(index._has, last.message_hashes))
+
+
 # Reports on cache breaks
 
 
@@ -438,17 +450,10 @@ def test_a_report_as_json_has_all_of_it(tmp_path: Path) -> None:
     ]
     assert value["totals"]["cache_write_tokens"] == report.cache_write_tokens and value["totals"]["breaks"] == 3
     place = report.breaks[0]
-    assert (
-        value["breaks"][0].items()
-        >= {
-            "session": place.session,
-            "title": place.title,
-            "project": "/work/shop",
-            "path": place.path,
-            "message": place.cache_break.message,
-            "cause": "idle_over_5m",
-        }.items()
-    )
+    assert (place.session, place.title.partition(" ")[0]) == (SESSION, "prompt")
+    about = {"session": SESSION, "title": place.title, "project": "/work/shop", "path": place.path}
+    expected = {**about, "message": place.cache_break.message, "cause": "idle_over_5m"}
+    assert {name: value["breaks"][0][name] for name in expected} == expected
 
 
 def test_breaks_are_ordered_by_time_or_else_by_tokens_and_name() -> None:
@@ -461,6 +466,13 @@ def test_breaks_are_ordered_by_time_or_else_by_tokens_and_name() -> None:
     for by, order in (("cause", ["c", None, "a", "b"]), ("day", [None, "a", "b", "c"])):
         found = sorted(groups, key=lambda group, by=by: cache_report._order(group, (by,), groups))
         assert [group[0] for group in found] == order
+
+
+def test_breaks_of_agents_are_grouped_by_thread_and_agent() -> None:
+    facts: Any = None
+    breaks: list[Any] = [SimpleNamespace(agent=agent) for agent in (None, "a1")]
+    for by, names in (("thread", ["main", "subagents"]), ("agent", ["main", "a1"])):
+        assert [cache_report._KEYS[by](facts, found) for found in breaks] == names
 
 
 def item(message: str, tokens: int = 5, cost_usd: float | None = 0.5) -> Any:
