@@ -105,7 +105,8 @@ def test_a_process_is_started_with_the_job_and_nothing_to_read_or_write(monkeypa
     assert words[1:4] == ["-P", "-m", whole_pass.__name__]
     assert json.loads(words[4]) == {"roots": ["/a"], "paths": ["/b"]}
     closed = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.DEVNULL)
-    assert options == {**closed, "start_new_session": True}
+    apart = getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0)
+    assert options == {**closed, "start_new_session": True, "creationflags": apart}
 
 
 # What it reads
@@ -180,6 +181,35 @@ def test_rows_are_derived_if_what_writes_them_is_installed(
     monkeypatch.setattr(whole_pass, "find_spec", lambda name: None if name == "pyarrow" else SimpleNamespace())
     whole_pass.derive_rows(roots)
     assert len(steps) == 2
+
+
+@pytest.mark.parametrize(
+    ("named", "alone", "waits", "passes"),
+    [
+        ("", True, [60.0], 1),
+        ("", False, [60.0], 0),
+        ("roots", False, [], 1),
+        ("paths", False, [], 1),
+    ],
+)
+def test_of_passes_over_the_whole_machine_one_runs_at_a_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, named: str, alone: bool, waits: list[float], passes: int
+) -> None:
+    waited: list[float] = []
+    derived: list[FileSet] = []
+
+    @contextmanager
+    def only_pass(wait: float) -> Iterator[bool]:
+        waited.append(wait)
+        yield alone
+
+    monkeypatch.setattr(whole_pass, "only_pass", only_pass)
+    monkeypatch.setattr(whole_pass, "derive_all", derived.append)
+    monkeypatch.setattr(whole_pass, "derive_rows", lambda _: None)
+    monkeypatch.setattr(os, "nice", lambda _: None)
+    monkeypatch.setattr("sys.argv", ["whole_pass", json.dumps({named: [str(tmp_path)]} if named else {})])
+    whole_pass.main()
+    assert (waited, len(derived)) == (waits, passes)
 
 
 def test_the_job_says_which_sessions_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
