@@ -83,8 +83,8 @@ def tab(browser: Any, serve: object) -> Iterator[Callable[..., Any]]:
         yield lambda address, **options: stack.enter_context(open_tab(browser, address, **options))
 
 
-_left: dict[str, list[Any]] = {}
-"""Pages that tests have left empty, by the options of their contexts: to open one takes longer than most tests do."""
+_left: dict[str, list[tuple[Any, str]]] = {}
+"""Pages that tests have left empty, and what they showed, by the options of their contexts: opening one takes long."""
 
 
 @contextmanager
@@ -95,14 +95,15 @@ def open_tab(browser: Any, address: str, *, ignored: str | None = None, **option
     """
     options = {"viewport": {"width": 1280, "height": 800}, **options}
     left = _left.setdefault(repr(options), [])
-    page = left.pop() if left else browser.new_context(**options).new_page()
     origin = re.split("[?#]", address)[0]
+    page, before = left.pop() if left else (browser.new_context(**options).new_page(), origin)
+    own = (origin, before)  # a worker of the page that was left may still be loading
     faults: list[str] = []
     listeners: list[tuple[Any, str, Callable[[Any], Any]]] = [
         (page, "console", lambda log: faults.append(f"console: {log.text}") if _is_fault(log) else None),
         (page, "pageerror", lambda error: faults.append(f"error: {error}")),
         (page, "dialog", lambda dialog: (faults.append(f"dialog: {dialog.message}"), dialog.dismiss())),
-        (page, "request", lambda sent: None if _is_own(sent.url, origin) else faults.append(f"requested {sent.url}")),
+        (page, "request", lambda sent: None if _is_own(sent.url, own) else faults.append(f"requested {sent.url}")),
         (page.context, "page", lambda other: faults.append(f"opened {other.url}")),
     ]
     for emitter, event, listener in listeners:
@@ -125,7 +126,7 @@ def open_tab(browser: Any, address: str, *, ignored: str | None = None, **option
         page.context.clear_cookies()
         page.set_viewport_size(options["viewport"])
         page.mouse.move(0, 0)
-        left.append(page)
+        left.append((page, origin))
     else:
         page.context.close()
     assert [fault for fault in faults if ignored is None or not re.search(ignored, fault)] == []
@@ -164,8 +165,8 @@ def is_where_it_was_clicked(page: Any) -> None:
     assert page.evaluate(IS_WHERE_IT_WAS)
 
 
-def _is_own(address: str, origin: str) -> bool:
-    return address.startswith((origin, "blob:", "data:"))
+def _is_own(address: str, origins: tuple[str, ...]) -> bool:
+    return address.startswith((*origins, "blob:", "data:"))
 
 
 @pytest.fixture(scope="session")

@@ -204,6 +204,11 @@ def test_filters_are_in_the_address_and_back_undoes_each(tab: Tab, serve: Callab
     assert len(asked) == 1, "the list is asked for once"
 
 
+MOVE_AND_RELEASE = """(year, x) => ["pointermove", "pointerup"].forEach((type) =>
+    year.dispatchEvent(new PointerEvent(type, { bubbles: true, clientX: x })))"""
+"""A drag that ends before it is drawn, as on a busy machine."""
+
+
 def test_a_day_and_days_are_chosen_in_the_year(tab: Tab, serve: Callable[..., str], filled: Path) -> None:
     page = tab(serve("--root", filled, "serve"), **WIDE)
     page.locator(".session-row").first.wait_for()
@@ -221,6 +226,11 @@ def test_a_day_and_days_are_chosen_in_the_year(tab: Tab, serve: Callable[..., st
     expect(page).to_have_url(re.compile("from=.*to="))
     page.go_back()
     expect(count_text(page)).to_have_text(re.compile("^[123] of 40"))
+    page.mouse.move(first["x"] + 1, first["y"] + 5)
+    page.mouse.down()
+    page.locator(".year").evaluate(MOVE_AND_RELEASE, last["x"] + 1)
+    page.mouse.up()
+    expect(count_text(page)).to_have_text(re.compile("^[12]. of 40"))
 
 
 def test_groups_fold_and_show_their_sums_and_repeats_open(tab: Tab, serve: Callable[..., str], filled: Path) -> None:

@@ -46,10 +46,11 @@ export function YearStrip({ counts, from, to, onChoose }: Props) {
         setPointed(at(event));
         if (dragged) setDragged([dragged[0], at(event)]);
       }}
-      onPointerUp={() => {
+      onPointerUp={(event) => {
         setDragged(null);
         if (!dragged) return;
-        const chosen = { from: days[begin] ?? "", to: days[end] ?? "" };
+        const ends = [dragged[0], at(event)]; // the last move may not have been drawn yet
+        const chosen = { from: days[Math.min(...ends)] ?? "", to: days[Math.max(...ends)] ?? "" };
         onChoose(chosen.from === from && chosen.to === to ? {} : chosen);
       }}
       onPointerCancel={() => setDragged(null)}
