@@ -193,5 +193,7 @@ def test_back_restores_a_page_of_a_team(tab: Tab, serve: Any, tmp_path: Path) ->
     page = tab(f"{address}#/team?quarter=2026-Q1", viewport=LOW)
     page.locator("main table").first.wait_for()
     page.get_by_text("5 Jan – 8 Feb").wait_for()
-    page.get_by_role("group", name="Group").get_by_role("button").last.click()
+    group = page.get_by_role("group", name="Group").get_by_role("button").last
+    group.click()
+    expect(group).to_have_attribute("aria-pressed", "true")
     is_restored(page, "main table")
