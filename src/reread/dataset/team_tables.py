@@ -179,6 +179,7 @@ class Team:
         day = week or clock.astimezone(zone).date() - timedelta(days=7)
         first = day - timedelta(days=day.weekday())
         earlier, since, until = ((first + timedelta(days=number)).isoformat() for number in (-7, 0, 6))
+        # a report is of whole weeks, so each is named by its Monday
         before: TeamPeriod = {"since": earlier, "until": earlier, "tz": zone}
         span: TeamPeriod = {"since": since, "until": since, "tz": zone}
         tables = {
