@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 import pytest
 from batches import each
+from command import run
 from test_real_client import TRANSCRIPTS, name
 
 import reread
@@ -192,3 +193,33 @@ def test_the_c_locale_reads_the_same(locale: str) -> None:
     code = f"import reread; print(len(reread.open({str(HARBOR)!r}).messages))"
     done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, check=True)
     assert int(done.stdout) == len(reread.open(HARBOR).messages)
+
+
+UNOPENED = """
+import sys
+from reread.storage.kept_file import KeptFile
+from reread.storage.pooled_file import PooledFile
+
+for kind in (KeptFile, PooledFile):
+    for path in sys.argv[1:]:
+        try:
+            kind(path)
+        except OSError:
+            continue
+        raise SystemExit(f"{kind} opens {path}")
+"""
+
+
+def test_a_file_that_cannot_be_opened_is_freed_in_silence(tmp_path: Path) -> None:
+    paths = [tmp_path / "none.jsonl", tmp_path / "none.jsonl.zst", tmp_path]
+    # since 3.13, Python prints what closing such an object raises; before, it does so in this mode
+    command = [sys.executable, "-X", "dev", "-W", "error", "-c", UNOPENED, *map(str, paths)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("verb", ["check", "show", "usage"])
+def test_a_missing_file_is_one_sentence(tmp_path: Path, verb: str) -> None:
+    done = run(verb, str(tmp_path / "none.jsonl"), env={"PYTHONDEVMODE": "1"})
+    assert (done.returncode, done.stdout) == (2, "")
+    assert re.fullmatch(r"reread: .*none\.jsonl.*\n", done.stderr)

@@ -283,6 +283,8 @@ def read_stub(path: str | Path) -> Stub | None:
 class KeptFile(ReadAtFile):
     """The raw bytes of a kept file, read at any offset."""
 
+    _descriptor = -1
+
     def __init__(self, path: str) -> None:
         self.path = path
         self._descriptor = open_no_link(path)
@@ -417,7 +419,8 @@ class KeptFile(ReadAtFile):
     def close(self) -> None:
         if not self.closed:
             super().close()
-            os.close(self._descriptor)
+            if self._descriptor >= 0:
+                os.close(self._descriptor)
 
 
 def damaged(path: str, offset: int, error: BadFrame) -> OSError:

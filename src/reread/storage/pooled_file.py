@@ -28,14 +28,16 @@ SAMPLES, SAMPLE = 8, 2048
 class PooledFile(ReadAtFile):
     """A regular file or what is kept of it, read at any offset, by any thread."""
 
+    _file: io.FileIO | KeptFile | None = None
+
     def __init__(self, path: str | Path) -> None:
         self._name = os.fspath(path)
         self._lock = threading.Lock()
-        self._file: io.FileIO | KeptFile | None = open_regular(path)
-        self.path: str = self._file.path if isinstance(self._file, KeptFile) else self._name
-        self.is_kept: bool = isinstance(self._file, KeptFile)
+        self._file = file = open_regular(path)
+        self.path: str = file.path if isinstance(file, KeptFile) else self._name
+        self.is_kept: bool = isinstance(file, KeptFile)
         """True if the file itself is gone, and what is kept of it is read."""
-        self._identity = _identity(self._file)
+        self._identity = _identity(file)
         self._seen = (0, b"")
         """How many bytes it had when its descriptor was closed, and a digest of samples of them."""
         _pool.touch(self)

@@ -16,7 +16,10 @@ def open_no_link(path: str | Path, flags: int = os.O_RDONLY) -> int:
 
 
 class ReadAtFile(io.RawIOBase):
-    """A file of which the bytes can be read at any offset, and which is more than the bytes of one descriptor."""
+    """A file of which the bytes can be read at any offset, and which is more than the bytes of one descriptor.
+
+    Python closes what it frees, also one that could not be opened: `close` must not need what only an open one has.
+    """
 
     path: str
     """Where it is read from."""
