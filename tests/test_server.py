@@ -1,5 +1,6 @@
 """The web server: its routes, the request guard, live events, start and shutdown."""
 
+import gc
 import gzip
 import http.client
 import json
@@ -719,6 +720,7 @@ def test_new_sessions_send_an_event(live: tuple[Site, Path]) -> None:
 
 
 def test_idle_sessions_are_closed_the_least_recently_used_first(tmp_path: Path) -> None:
+    gc.collect()  # what other tests left
     for n in range(8):
         (tmp_path / f"s{n}.jsonl").write_bytes(jsonl(*told(user(f"session {n}"))))
     library = SessionLibrary(paths=sorted(tmp_path.glob("*.jsonl")), count=False)
@@ -734,7 +736,7 @@ def test_idle_sessions_are_closed_the_least_recently_used_first(tmp_path: Path) 
             pass
     del view
     assert len(open_sessions) <= MAX_IDLE + 1
-    assert sum(view() is not None for view in views) <= MAX_IDLE
+    assert sum(view() is not None for view in views) < MAX_IDLE, "with the one that is used all the time"
     assert (open_sessions.get("s0"), open_sessions.get("s1")) == (listened, used)
 
 

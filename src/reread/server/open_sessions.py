@@ -283,10 +283,10 @@ class OpenSessions:
                 surplus = self._remove_idle(key)
             else:
                 surplus = []
-        for idle in surplus:
-            idle.close()
         if surplus:
-            gc_pause.refreeze_heap()
+            while surplus:
+                surplus.pop().close()
+            gc_pause.refreeze_heap()  # nothing here refers to them now: they would stay until the next one is closed
         return session
 
     def __len__(self) -> int:
