@@ -7,6 +7,8 @@ property tests.
 import itertools
 import os
 import signal
+import time
+from collections.abc import Iterator
 
 import bytecode  # noqa: F401
 import effort
@@ -14,13 +16,16 @@ import pytest
 
 
 def pytest_configure() -> None:
-    """Leave other scanners and work in the background out, and let child processes receive all signals.
+    """Leave other scanners, work in the background and this machine's zone out; let children receive all signals.
 
     A child inherits a signal that this process was started to ignore but not a handler, so a handler that does nothing
     replaces "ignore". Otherwise, under `nohup` or after `&` in a script, tests that interrupt a child would wait
     forever.
     """
     os.environ["REREAD_KINGFISHER"] = os.environ["REREAD_BACKGROUND"] = "off"
+    os.environ["TZ"] = "UTC"
+    if hasattr(time, "tzset"):
+        time.tzset()
     for name in ("SIGINT", "SIGQUIT", "SIGHUP"):
         number = getattr(signal, name, None)
         if number is not None and signal.getsignal(number) == signal.SIG_IGN:
@@ -54,15 +59,18 @@ _numbers = itertools.count()
 
 
 @pytest.fixture(autouse=True)
-def own_store(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+def own_store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Keep every test away from the store and the cache of this machine.
 
     The folders are named and not made: most tests write to neither, and to make `tmp_path` for each takes longer than
-    most tests do.
+    most tests do. The fixture `monkeypatch` is left to the tests: else what they patch would still be patched when
+    `tmp_path` is deleted.
     """
     own = tmp_path_factory.getbasetemp() / f"own-{next(_numbers)}"
-    monkeypatch.setenv("REREAD_HOME", str(own / "store"))
-    monkeypatch.setenv("REREAD_CACHE", str(own / "cache"))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("REREAD_HOME", str(own / "store"))
+        patch.setenv("REREAD_CACHE", str(own / "cache"))
+        yield
 
 
 @pytest.fixture

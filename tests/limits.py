@@ -21,8 +21,11 @@ PATIENCE = float(os.environ.get("REREAD_PATIENCE", "120"))
 
 SLOW = 6
 """How many times slower a busy machine may be, in CPU time too."""
-GROWTH, TRIES = 8, 5
-"""Four times the input may take so many times the CPU time, where linear is 4 and quadratic 16, in one try of some."""
+GROWTH = 8
+"""Four times the input may take so many times the CPU time, where linear is 4 and quadratic 16."""
+TRIES = (1, 1, 2, 4, 4)
+"""How many times the size each try is: where another way begins, as behind the depth that a decoder reads, time has a
+step and no growth."""
 
 
 @contextmanager
@@ -45,14 +48,14 @@ def cpu_seconds(work: Callable[[], object]) -> float:
 def assert_linear(prepare: Callable[[int], Callable[[], object]], size: int, *, enough: float, what: str = "") -> None:
     """Fail if the time of what `prepare(size)` returns grows much faster than the size, from half of it to its double.
 
-    Less than `enough` seconds for the double are little, however they grow.
+    One try of some decides; less than `enough` seconds for the double are little, however they grow.
     """
     small = large = 0.0
-    for _ in range(TRIES):
-        large = cpu_seconds(prepare(2 * size))
+    for times in TRIES:
+        large = cpu_seconds(prepare(2 * times * size))
         if large < enough:
             return
-        small = cpu_seconds(prepare(size // 2))
+        small = cpu_seconds(prepare(times * size // 2))
         if large < GROWTH * small:
             return
     raise AssertionError(f"{what}: {small:.3f} s, then {large:.3f} s for four times as much")

@@ -53,6 +53,12 @@ def _machines(tmp_path: Path) -> Iterator[Any]:
         machine.kill()
 
 
+def other_start(pid: int) -> str:
+    """A time at which no process with this number was started: any may run here, and the first one from tick 0 on."""
+    process = processes.process(pid)
+    return str(int(process.start) + 1 if process is not None else 0)
+
+
 SAID = [
     (0, "idle", None, ("idle", None, None)),
     (3, "busy", None, ("working", None, None)),
@@ -141,9 +147,10 @@ def test_a_client_that_was_killed_is_seen(machines: Any, registered: bool, lines
 def test_another_process_with_the_same_number_is_not_the_client(machines: Any) -> None:
     machine = machines()
     machine.write(31)
-    machine.register(procStart="1")
+    another = other_start(machine.client.pid)
+    machine.register(procStart=another)
     assert machine.now() == ("died", None, "Bash", False)
-    machine.register(procStart="1", pidDomain="linux:another:pid:[1]")
+    machine.register(procStart=another, pidDomain="linux:another:pid:[1]")
     assert machine.now() == ("waiting", "permission", "Bash", True), "its number is that of another container"
 
 
@@ -192,7 +199,8 @@ def test_of_two_entries_of_a_session_the_live_one_counts(machines: Any, stale: s
     machine.write(14)
     machine.register(status="waiting", waitingFor="permission prompt")
     entry = machine.config / "sessions" / f"{machine.client.pid}.json"
-    dead = {**json.loads(entry.read_text()), "procStart": "0", "status": "busy", "updatedAt": 1 << 42}
+    other = {"procStart": other_start(int(stale)), "status": "busy", "updatedAt": 1 << 42}
+    dead = {**json.loads(entry.read_text()), **other}
     (entry.with_name(f"{stale}.json")).write_text(json.dumps(dead))
     assert machine.now() == ("waiting", "permission", "Bash", False)
 
