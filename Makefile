@@ -1,13 +1,22 @@
 # Everything through two commands: `make run` and `make test`; `make test-all` takes longer. Needs Python 3.11 or newer, and make.
 # `make web` builds the reader again, and needs Node.
 
-PYTHON ?= python3
+# With PYTHON=python3.13, on the command line or in the environment, that version has environments of its own beside the usual ones.
+ifeq ($(origin PYTHON),undefined)
+PYTHON := python3
 VENV := .venv
+ENVIRONMENTS := build/environments
+else
+ENVIRONMENTS := build/environments/$(shell $(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2])')
+VENV := $(ENVIRONMENTS)/tests
+endif
 BIN := $(VENV)/bin
 # Compiled modules are kept, also where the environment says otherwise, as it does in many containers.
 KEEP_BYTECODE := env -u PYTHONDONTWRITEBYTECODE PYTHONPYCACHEPREFIX=$(CURDIR)/build/bytecode
 # AGAIN=scripts/again.sh, as in CI, runs the tests that failed once more.
 AGAIN :=
+# TESTS=tests/test_rules.py makes `make test` run some of the tests.
+TESTS :=
 PYTEST := $(KEEP_BYTECODE) $(AGAIN) $(BIN)/python -m pytest
 
 .PHONY: run test test-all test-whole test-sdk test-share test-formats test-engines try-client fuzz mutants mutation docs check-types lint web check-web package components chromium clean
@@ -19,7 +28,7 @@ run: $(VENV)/.installed
 
 test: $(VENV)/.tested-with chromium
 	@$(MAKE) --no-print-directory -j2 lint check-types check-web
-	$(PYTEST) -n auto --dist worksteal
+	$(PYTEST) -n auto --dist worksteal $(TESTS)
 
 # What `make test` leaves out: all examples and files of the tests that take a sample, the SDK, Kingfisher, and the packages.
 # Large engines and programs have commands of their own: test-engines, test-formats.
@@ -58,10 +67,10 @@ test-engines: $(VENV)/.tested-with
 
 # Other programs go into an environment of their own for each target, so that none changes what `make test` runs with.
 comma := ,
-OTHER = build/environments/$@/bin
+OTHER = $(ENVIRONMENTS)/$@/bin
 OTHER_PYTEST = $(KEEP_BYTECODE) $(AGAIN) $(OTHER)/python -m pytest
 define other
-@[ -x $(OTHER)/python ] || $(BIN)/python -m venv build/environments/$@
+@[ -x $(OTHER)/python ] || $(BIN)/python -m venv $(ENVIRONMENTS)/$@
 $(OTHER)/python -m pip install --quiet --disable-pip-version-check hypothesis pytest pytest-timeout --editable $(1)
 endef
 
@@ -157,4 +166,4 @@ $(VENV)/.tested-with: $(VENV)/.installed requirements-dev.txt
 	@touch $@
 
 clean:
-	rm -rf $(VENV) web/node_modules build dist .pytest_cache .ruff_cache .hypothesis
+	rm -rf .venv web/node_modules build dist .pytest_cache .ruff_cache .hypothesis
