@@ -156,6 +156,28 @@ def test_a_rewritten_tail_is_told_with_the_line_it_begins_at(tmp_path: Path, wat
     assert dump(session) == dump(reread.open(path))
 
 
+def test_a_tail_that_is_rewritten_while_it_is_read_is_noticed_next(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "s.jsonl"
+    path.write_bytes(line(1) + line(2) + line(3))
+    session = reread.open(path)
+    follower = Follower(session)
+    can_continue = Loader.can_continue
+
+    def rewrite_after_the_look(loader: Loader) -> bool:
+        found = can_continue(loader)
+        path.write_bytes(line(1) + line(2, extra="another") + line(3))
+        return found
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Loader, "can_continue", rewrite_after_the_look)
+        _ = [*follower.changes(set())]
+    told = [(change.kind, change.line) for change in follower.changes(set())]
+    assert told[0] == ("rewritten", 2)
+    assert dump(session) == dump(reread.open(path))
+
+
 def test_a_replaced_file_is_read_anew(tmp_path: Path, watch: Any) -> None:
     path = tmp_path / "s.jsonl"
     path.write_bytes(line(1))

@@ -166,11 +166,11 @@ class Loader:
         with gc_paused():
             while data := read(self._read, CHUNK):
                 self._read += len(data)
+                self._proof = (self._proof + data[-PROOF:])[-PROOF:]  # as it was read: the file may be another by now
                 for record in feed(data):
                     push(record)
                 if progress is not None:
                     progress(self._read)
-        self._proof = read(max(0, self._read - PROOF), PROOF)
         return range(first, len(self.conversation.records))
 
     def can_continue(self) -> bool:
