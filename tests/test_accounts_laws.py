@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+import pytest
 from effort import one_in
 from hypothesis import given
 from hypothesis import strategies as st
@@ -186,10 +187,22 @@ def slow_digest(text: bytes) -> UsageDigest:
 
 @given(parts=st.lists(similar_lines(), max_size=3))
 def test_fast_and_slow_scans_are_equal(parts: list[list[bytes]]) -> None:
-    text = b"\n".join(line for lines in parts for line in lines)
+    scans_are_equal(b"\n".join(line for lines in parts for line in lines))
+
+
+def scans_are_equal(text: bytes) -> None:
     fast, slow = digest(text), slow_digest(text)
     assert fast.responses() == slow.responses()
     assert (fast.origins, fast.cells, fast.ids) == (slow.origins, slow.cells, slow.ids)
+
+
+@pytest.mark.parametrize("name", ["id", "model", "usage", "content", "uuid"])
+def test_a_row_that_was_torn_and_continued_by_another_hides_nothing(name: str) -> None:
+    """Wherever it was torn: the beginning is one row's, the end another's, and the other one counts."""
+    usual = {name: values[0] for name, values in CHANGES.items()}
+    row, other = (client_line("assistant", values).encode() for values in (usual, usual | {name: CHANGES[name][1]}))
+    for at in range(len(row)):
+        scans_are_equal(b"\n".join([row, row, row[:at] + other, row]))
 
 
 def digest(text: bytes, cuts: list[int] | None = None) -> UsageDigest:

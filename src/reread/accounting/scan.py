@@ -25,7 +25,7 @@ TOTAL = b'"total'
 INIT = b'"init"'
 RUN_MARKER = b'"claudeMessage":null,"run":'
 """A part of a line that marks the start or end of a captured run."""
-STOP_REASON, MESSAGE, CONTENT = b'"stop_reason"', b'"message":', b'"content"'
+STOP_REASON, MESSAGE, CONTENT = b',"stop_reason"', b'"message":', b'"content":'
 ASSISTANT, USER = b'"type":"assistant"', b'"type":"user","message":'
 TYPE_START = len(b'"type":"')
 FIRST_LETTER, LAST_LETTER, LETTERS = b"a"[0], b"t"[0], len(b"assistant") - 1
@@ -42,6 +42,7 @@ DOCUMENT_STARTS = b"[ \t\r\n\xef"
 _decode_row = msgspec.json.Decoder(PlainRow).decode
 _decode_line = msgspec.json.Decoder(UsageLine).decode
 _decode_any = msgspec.json.Decoder(AnyLine).decode
+_decode_content = msgspec.json.Decoder(msgspec.Raw).decode
 _EMPTY_LINE = UsageLine()
 _TRANSCRIPT_TYPES = frozenset({"assistant", "user", "progress", "cost-state"})
 """Record types that can state usage and that the client writes to disk."""
@@ -62,10 +63,14 @@ class ReadBuffer:
 
 
 class RowPattern(msgspec.Struct, frozen=True, gc=False):
-    """Bytes shared by the rows of one response: those that match it repeat what is known and are skipped."""
+    """Bytes shared by the rows of one response: those that match it repeat what is known and are skipped.
+
+    Between head and tail, a row has its content and nothing else. In a line that was torn inside the content and
+    continued by another row, the head is that of the first and the tail that of the second.
+    """
 
     head: bytes
-    """From the message to its content, with message id and model."""
+    """From the message up to its content, with message id and model."""
     head_offset: int
     """From the start of the row."""
     tail: bytes
@@ -237,13 +242,20 @@ class Scanner:
         request_at = self._data.find(request, stop_reason, end)
         if row.timestamp is None or row.costUSD is not None or min(body, content, stop_reason, request_at) < 0:
             return None
-        head, tail = bytes(self._data[body:content]), bytes(self._data[stop_reason : request_at + len(request)])
+        head = bytes(self._data[body : content + len(CONTENT)])
+        tail = bytes(self._data[stop_reason : request_at + len(request)])
         has_names = all(f'"{name}"'.encode() in head for name in (message.id, message.model))
         return RowPattern(head, body - start, tail, end - stop_reason) if has_names and USAGE in tail else None
 
     def _matches(self, pattern: RowPattern, start: int, end: int) -> bool:
-        starts = self._data.startswith
-        return starts(pattern.tail, end - pattern.tail_offset) and starts(pattern.head, start + pattern.head_offset)
+        starts, head_at, tail_at = self._data.startswith, start + pattern.head_offset, end - pattern.tail_offset
+        if not starts(pattern.tail, tail_at) or not starts(pattern.head, head_at):
+            return False
+        try:
+            _decode_content(memoryview(self._data)[head_at + len(pattern.head) : tail_at])
+        except jsontext.DECODE_ERRORS:
+            return False
+        return True
 
     def _peek(self, view: memoryview, stop: int) -> None:
         """Learn from the first lines when the file was started and whether it is a stream."""
