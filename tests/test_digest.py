@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from command import run
-from making import answer, jsonl, reply, result, told, use, user
+from making import SESSION, answer, jsonl, reply, result, told, use, user, write
 
 import reread
 from reread.render.digest_text import digest_html, digest_markdown
@@ -60,6 +60,32 @@ def test_its_cost_is_that_of_usage(made: Digest) -> None:
     assert made.cost_usd == pytest.approx(float(counted.totals.cost_usd or 0))
     costs = {row["project"]: float(row.usage.cost_usd or 0) for row in counted.rows}
     assert {one.project: pytest.approx(one.cost_usd) for one in made.projects} == costs
+
+
+@pytest.mark.parametrize("kind", ["moved", "other root", "fork", "continued"])
+def test_what_several_files_have_counts_once(tmp_path: Path, kind: str) -> None:
+    said = told(user("Do it"), _reply("c1", "pytest -q"), answer(result("c1")), user("More"))
+    more = [*said, *told(*said, _reply("c2", "ls"))[len(said) :]]
+    write(tmp_path / "a", *said, name=SESSION)
+    own = more if kind in ("fork", "continued") else said
+    other = SESSION.replace("5e55", "f02c") if kind == "fork" else SESSION
+    root, project = ("b", "p") if kind == "other root" else ("a", "q")
+    write(tmp_path / root, *({**record, "sessionId": other} for record in own), name=other, project=project)
+    roots = [tmp_path / "a", *([tmp_path / "b"] if root == "b" else [])]
+    made = reread.digest(since="2000", root=roots)
+    told_of = [one for project in made.projects for one in project.sessions]
+    counted, stats = reread.usage(by="session", root=roots), reread.stats(by="session", root=roots)
+    assert {one.session: one.cost_usd for one in told_of} == {row["session"]: row["cost_usd"] for row in counted.rows}
+    assert made.cost_usd == pytest.approx(float(counted.totals.cost_usd or 0)) and made.cost_usd > 0
+    assert {one.session: one.calls for one in told_of} == {row["session"]: row["calls"] for row in stats.rows}
+    assert [one.prompts for one in told_of if one.session == SESSION] == [["Do it", "More"]]
+    assert sum(test.passed for one in told_of for test in one.tests) == 1
+
+
+def _reply(id: str, command: str) -> dict[str, Any]:
+    made = reply(use(id, command=command), id=f"msg_{id}")
+    used = {"input_tokens": 1000, "output_tokens": 50}
+    return {**made, "message": {**made["message"], "model": "claude-opus-4-5-20251101", "usage": used}}
 
 
 def test_only_what_a_person_asked_is_a_prompt(tmp_path: Path) -> None:

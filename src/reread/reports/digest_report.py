@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
@@ -26,9 +27,9 @@ from reread.session.session import Session
 from reread.session.session import open as open_session
 
 PROMPT, COMMAND = 200, 100
+"""Characters of a prompt and of a command."""
 LONGEST_SCANNED = 2000
 """Of a longer text, the rest cannot be part of what is shown."""
-"""Characters of a prompt and of a command."""
 _RUNNERS = frozenset("pytest unittest tox nox jest vitest mocha rspec phpunit ctest".split())
 """Programs that run tests."""
 _TASK_RUNNERS = frozenset(
@@ -143,36 +144,45 @@ def digest(
     """Return what was done since a time, by project, from what is recorded.
 
     A session counts with what it did in the period: its prompts, the files and lines that it changed, its commits and
-    pull requests, the tests that it ran, and its cost. With `redact`, secrets and personal details in the texts are
-    replaced.
+    pull requests, the tests that it ran, and its cost. What several files have, such as a fork or a session that was
+    moved, counts once. With `redact`, secrets and personal details in the texts are replaced.
     """
     zone = parse_time_zone(tz)
     first, last = parse_period_ms(since, until, zone)
     counted = usage(by="session", since=since, until=until, tz=zone, project=project, root=root)
-    costs = {str(row["session"]): row.usage.cost_usd for row in counted.rows}
+    costs = {str(row["session"]): float(row.usage.cost_usd) for row in counted.rows if row.usage.cost_usd is not None}
     window = (first or 0) / 1000, (last / 1000 if last is not None else datetime.now().timestamp())
     unread: list[str] = []
-    found: dict[str, list[DigestSession]] = {}
-    for header in sessions(project=project, since=since, root=root):
+    by_id: dict[str, DigestSession] = {}
+    seen: set[str] = set()
+    for header in sorted(sessions(project=project, since=since, root=root), key=_began):
         if not header.prompts_only and _may_be_within(header, window):
-            one = _session_digest(header, window, costs, root, unread)
+            one = _session_digest(header, window, seen, root, unread)
             if one is not None:
-                found.setdefault(one.project, []).append(one)
+                by_id[one.session] = _joined(by_id[one.session], one) if one.session in by_id else one
         if progress is not None:
             progress(1)
+    found: dict[str, list[DigestSession]] = {}
+    for id, one in by_id.items():
+        found.setdefault(one.project, []).append(msgspec.structs.replace(one, cost_usd=costs.get(id)))
     projects = [
         DigestProject(name, sorted(done, key=_when), sum(one.cost_usd or 0 for one in done))
         for name, done in found.items()
     ]
     projects.sort(key=lambda one: (-one.cost_usd, one.project))
     start, stop = (datetime.fromtimestamp(seconds, zone).astimezone(zone) for seconds in window)
-    made = Digest(start, stop, projects, sum(one.cost_usd for one in projects), unread=unread)
+    made = Digest(start, stop, projects, float(counted.totals.cost_usd or 0), unread=unread)
     return _redacted(made) if redact else made
 
 
 def digest_value(made: Digest) -> dict[str, Any]:
     """Return a digest as JSON values."""
     return msgspec.to_builtins(made)
+
+
+def _began(header: Header) -> tuple[float, str]:
+    """Return what files are sorted by: what several have belongs to the first."""
+    return header.started.timestamp() if header.started is not None else math.inf, header.path
 
 
 def _when(one: DigestSession) -> float:
@@ -186,32 +196,39 @@ def _may_be_within(header: Header, window: tuple[float, float]) -> bool:
 def _session_digest(
     header: Header,
     window: tuple[float, float],
-    costs: dict[str, Any],
+    seen: set[str],
     root: str | Path | Sequence[str | Path] | None,
     unread: list[str],
 ) -> DigestSession | None:
-    """Return what a session did in the period; None if it did nothing."""
+    """Return what a file tells that a session did in the period, without what was seen; None if that is nothing."""
     try:
         with closing(open_session(header.path, root=root)) as session:
-            return _made(session, header, window, costs)
+            return _made(session, header, window, seen)
     except (Unreadable, NotFound, OSError) as error:
         unread.append(str(error))
         return None
 
 
-def _made(session: Session, header: Header, window: tuple[float, float], costs: dict[str, Any]) -> DigestSession | None:
-    def is_within(when: datetime | None) -> bool:
-        return when is not None and window[0] <= when.timestamp() < window[1]
+def _made(session: Session, header: Header, window: tuple[float, float], seen: set[str]) -> DigestSession | None:
+    def is_new(id: str, when: float | None) -> bool:
+        if when is None or not window[0] <= when < window[1] or id in seen:
+            return False
+        seen.update([id] if id else ())
+        return True
 
     threads = (session.conversation, *session.agents.values())  # an agent may work on when nobody says anything
-    messages = [message for thread in threads for message in thread.messages if is_within(message.timestamp)]
+    stamped = [(message, message.timestamp) for thread in threads for message in thread.messages]
+    fresh = [(message, time) for message, time in stamped if time is not None and is_new(message.id, time.timestamp())]
+    facts = [
+        fact
+        for fact in session_facts(session).calls
+        if is_new(f"call {fact.id}" if fact.id else "", fact.time_ms / 1000 if fact.time_ms is not None else None)
+    ]
+    messages, times = [message for message, _ in fresh], [time for _, time in fresh]
     if not any(message.kind in ("prompt", "response", "command") for message in messages):
         return None
-    times = [message.timestamp for message in messages if message.timestamp is not None]
-    calls = [call for thread in threads for call in thread.calls if is_within(call.started)]
-    made = {call.id for call in calls}
-    facts = [fact for fact in session_facts(session).calls if fact.id in made]
-    cost = costs.get(session.id)
+    made = {fact.id for fact in facts}
+    calls = [call for thread in threads for call in thread.calls if call.id in made]
     return DigestSession(
         session=session.id,
         title=one_line(session.title),
@@ -241,9 +258,25 @@ def _made(session: Session, header: Header, window: tuple[float, float], costs: 
             if one.call is not None and one.call.id in made
         ],
         tests=tests_run(calls),
-        calls=len(calls),
+        calls=len(facts),
         failed_calls=sum(fact.state == "failed" for fact in facts),
-        cost_usd=None if cost is None else float(cost),
+        cost_usd=None,
+    )
+
+
+def _joined(one: DigestSession, more: DigestSession) -> DigestSession:
+    """Return what a session did of which several files have a part."""
+    return msgspec.structs.replace(
+        one,
+        started=min(filter(None, (one.started, more.started)), default=None),
+        ended=max(filter(None, (one.ended, more.ended)), default=None),
+        prompts=one.prompts + more.prompts,
+        files=_added_up(one.files + more.files),
+        commits=one.commits + more.commits,
+        pull_requests=one.pull_requests + more.pull_requests,
+        tests=one.tests + more.tests,
+        calls=one.calls + more.calls,
+        failed_calls=one.failed_calls + more.failed_calls,
     )
 
 
