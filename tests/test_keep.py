@@ -4,6 +4,7 @@ import errno
 import hashlib
 import json
 import os
+import re
 import shutil
 import stat
 import time
@@ -506,6 +507,24 @@ def test_what_is_at_stake_is_said(claude: Path) -> None:
     for bad in ("{", "[]", '{"cleanupPeriodDays": "x"}', '{"cleanupPeriodDays": -1}'):
         (claude / "settings.json").write_text(bad)
         assert "its default" in cli("keep").output
+
+
+def test_one_report_says_one_number_of_sessions(claude: Path) -> None:
+    """A session may be in the folders of two projects, and of another one, only tasks may be left."""
+    copy = claude / f"projects/-q/{ONE}.jsonl"
+    copy.parent.mkdir()
+    copy.write_bytes((claude / f"projects/-p/{ONE}.jsonl").read_bytes())
+    left = claude / "tasks/5e551017-9999-4000-8000-000000000009/1.json"
+    left.parent.mkdir(parents=True)
+    left.write_text("{}")
+    for path in claude.glob("projects/*/*.jsonl"):
+        os.utime(path, (1, 1))
+    output = cli("keep").output
+    assert re.findall(r"[\d,]+(?= sessions)", output) == ["2", "2", "2"], output
+    assert "is kept: 2 of 2 sessions." in output
+    value = json.loads(cli("keep", "--json").output)
+    assert {value["sessions"], value["at_stake"][0]["sessions"], value["at_stake"][0]["due"]} == {2}
+    assert value["archive"]["sessions"] == 2 and len(list(reread.sessions(root=claude))) == 3
 
 
 def test_before_the_first_run_nothing_is_said_to_be_kept(claude: Path) -> None:

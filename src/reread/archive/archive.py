@@ -43,8 +43,8 @@ class KeepReport(msgspec.Struct, frozen=True):
 
     @property
     def sessions(self) -> int:
-        """How many sessions were looked at."""
-        return len({file.session for file in self.files if file.session})
+        """How many sessions were looked at; one of which only a plan or tasks are left is none."""
+        return len({file.session for file in self.files if _is_session(file.name)})
 
     @property
     def added(self) -> int:
@@ -218,11 +218,9 @@ class Archive:
 
     def size(self) -> tuple[int, int]:
         """Return how many sessions are kept, and how many bytes all files take."""
-        sessions = total = 0
-        for name, size in self._place.sizes():
-            total += size
-            sessions += _is_session(name)
-        return sessions, total
+        sizes = list(self._place.sizes())
+        sessions = {os.path.basename(name) for name, _ in sizes if _is_session(name)}
+        return len(sessions), sum(size for _, size in sizes)
 
     def forget(self) -> None:
         """Leave this archive out of what is read by default, and delete nothing; another run into it lists it."""

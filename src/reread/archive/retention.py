@@ -93,6 +93,7 @@ class AtRisk(msgspec.Struct, frozen=True):
     folder: str
     retention: Retention
     sessions: int
+    """How many it has; one of which two projects have a file counts once."""
     sooner: tuple[Retention, ...]
     """The shorter times of projects, from their own settings."""
     unkept: tuple[str, ...]
@@ -109,8 +110,8 @@ def at_stake(config: Path, sessions: Iterable[str], unkept: Iterable[str]) -> At
     days = min(one.days for one in (general, *sooner))
     limit = time.time() - (days - SOON_DAYS) * DAY
     soon = [path for path in unkept if _modified(path) < limit]
-    due = sum(_modified(path) < limit for path in paths)
-    return AtRisk(str(config), general, len(paths), tuple(sooner), tuple(soon), due)
+    due = {os.path.basename(path) for path in paths if _modified(path) < limit}
+    return AtRisk(str(config), general, len(set(map(os.path.basename, paths))), tuple(sooner), tuple(soon), len(due))
 
 
 def _modified(path: str) -> float:
