@@ -390,13 +390,13 @@ def grouped(name: str, responses: int, tokens: int, cost: float | None, reported
     ],
 )
 def test_rows_are_sorted_and_hidden(options: dict[str, Any], shown: str, hidden: str) -> None:
-    """Of a timeline without another order, the newest rows are shown; a reported cost goes before a computed one."""
+    """Of a timeline, the newest rows are shown, of all else the dearest; a reported cost goes before a computed one."""
     rows = [grouped("a", 1, 10, 3.0), grouped("b", 2, 30, 1.0), grouped("c", 3, 20, 0.5, 5.0), grouped("d", 4, 5, None)]
     report = arrange(UsageReport(("day",), rows, Usage(), "2026-11-11"), **options)
     assert ["".join(row["day"] for row in found) for found in (report.rows, report.hidden)] == [shown, hidden]
     if options == {"limit": 1}:
         models = arrange(UsageReport(("model", "day"), rows, Usage(), ""), limit=1)
-        assert [row["day"] for row in models.rows] == ["a"] and len(models.hidden) == 3
+        assert [row["day"] for row in models.rows] == ["c"] and len(models.hidden) == 3
 
 
 @pytest.mark.parametrize("options", [{"sort": "colour"}, {"limit": 0}])

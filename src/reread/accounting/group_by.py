@@ -218,17 +218,24 @@ def arrange(
     least = -math.inf if min_cost is None else min_cost
     cheap = [row for row in rows if best_cost(row.usage) < least]
     rows = [row for row in rows if best_cost(row.usage) >= least]
-    rows, more = limit_rows(rows, limit, newest=sort == GROUP and is_timeline(report.by))
+    by = report.by if sort == GROUP else ()
+    order = SORTS[sort if sort != GROUP else "cost"]
+    rows, more = limit_rows(rows, limit, by=by, weight=lambda row: order(row.usage))
     return msgspec.structs.replace(report, rows=rows, hidden=(*cheap, *more))
 
 
-def limit_rows(rows: list[Row], limit: int | None, *, newest: bool) -> tuple[list[Row], list[Row]]:
-    """Return at most so many rows, the first or the last ones, and the others."""
-    if limit is not None and limit < 1:
-        raise Misuse(f"Invalid limit {limit}; use 1 or more.")
-    if limit is None or len(rows) <= limit:
+def limit_rows(
+    rows: list[Row], limit: int | None, *, by: Sequence[str], weight: Callable[[Row], Any]
+) -> tuple[list[Row], list[Row]]:
+    """Return at most so many rows, and the others: the newest ones in their order, or the largest, largest first."""
+    if limit is None:
         return rows, []
-    return (rows[-limit:], rows[:-limit]) if newest else (rows[:limit], rows[limit:])
+    if limit < 1:
+        raise Misuse(f"Invalid limit {limit}; use 1 or more.")
+    if is_timeline(by):
+        return rows[-limit:], rows[:-limit]
+    rows = sorted(rows, key=weight, reverse=True)
+    return rows[:limit], rows[limit:]
 
 
 def is_timeline(by: Sequence[str]) -> bool:

@@ -142,7 +142,7 @@ def listing_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 def limit_option(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add --limit, for tables whose totals count all rows."""
-    help = "Show at most N rows, the newest ones if they are times; the total counts all."
+    help = "Show at most N rows: the newest if they are times, else the largest; the total counts all."
     return click.option("-n", "--limit", type=click.IntRange(1), metavar="N", help=help)(command)
 
 

@@ -100,8 +100,9 @@ def cache_breaks(
     """Return the requests that had to write again what was cached, by cause, with what that cost.
 
     Without sources, report on all sessions of this machine, or those below `root`. `by` is cause, session, project,
-    model, agent, thread (main or subagents), day, week, month, weekday or hour, or several of them. What a fork copied
-    from another session is counted once.
+    model, agent, thread (main or subagents), day, week, month, weekday or hour, or several of them. With `limit`, there
+    are at most so many rows: the newest if they are in the order of time, else those with most tokens. What a fork
+    copied from another session is counted once.
     """
     zone = parse_time_zone(tz)
     groups = tuple(dict.fromkeys(split_names(by)))
@@ -131,7 +132,7 @@ def cache_breaks(
         CacheGroup(dict(zip(groups, group, strict=True)), figures_of(grouped[group], written))
         for group in sorted(grouped, key=lambda group: _order(group, groups, grouped))
     ]
-    rows, hidden = limit_rows(rows if groups else [], limit, newest=False)
+    rows, hidden = limit_rows(rows if groups else [], limit, by=groups, weight=lambda row: row.figures.tokens)
     return CacheReport(
         by=groups,
         rows=rows,

@@ -19,7 +19,6 @@ from reread.accounting.group_by import (
     TimedEntry,
     ZoneClock,
     ascending,
-    is_timeline,
     limit_rows,
 )
 from reread.base.choices import CallState, StatsGrouping
@@ -213,8 +212,8 @@ def stats(
     folder. `by` is tool, failure (the kind), state, file, skill, mcp_server, agent, agent_type, thread (main or
     subagents), model, session, project, person, machine, team (of the machine that wrote a file), day, week, month,
     weekday or hour, or several of them. `tool` and `state` count only such calls. With `limit`, there are at most so
-    many rows: the first ones, or the newest if they are in the order of time. What a fork copied from another session
-    is counted once.
+    many rows: the newest if they are in the order of time, else those that cost most, or with most calls if groups are
+    of calls. What a fork copied from another session is counted once.
     """
     names = list(map(session_name, sources))
     zone = parse_time_zone(tz)
@@ -251,7 +250,7 @@ def stats(
         cached = figures_of([found for _, found in places], written)
         only: dict[str, Any] = {"project": project, "person": person, "machine": machine}
         used = usage(*names, by=(), since=since, until=until, tz=tz, root=root, cache=cache, **only).totals
-    rows, hidden = limit_rows(rows, limit, newest=is_timeline(groups))
+    rows, hidden = limit_rows(rows, limit, by=groups, weight=lambda row: tally.weight(row.stats))
     counted = (groups, rows, tally.totals, len(tally.counted), tally.calls)
     return StatsReport(*counted, used, tuple(sorted(unread)), tuple(hidden), known, cached)
 
@@ -289,6 +288,10 @@ class _Tally:
                     stats.add_call(call)
                     if self.by_call:
                         stats.cost_usd += call.cost_usd
+
+    def weight(self, stats: Stats) -> tuple[float, float]:
+        """Return what the largest groups have most of."""
+        return (stats.calls, stats.cost_usd) if self.by_call else (stats.cost_usd, stats.calls)
 
     def _counts(self, response: ResponseFact) -> bool:
         """True if a response is counted by itself: if only calls are, one without any call."""

@@ -64,9 +64,9 @@ def usage(
     hour (of the day), session, project, repository (projects with their worktrees and subfolders), model, branch,
     agent, agent_type, thread (main or subagents), block (five hours), person, machine, team (of the machine that wrote
     a file), or several of them. `sort` is group, cost, tokens or responses; rows that cost less than `min_cost` dollars
-    are left out. With `limit`, there are at most so many rows: the first ones, or the newest if they are in the order
-    of time. `prices` is a JSON file with prices that override the bundled ones. With `keep_deleted`, transcripts that
-    were counted before and have been deleted still count.
+    are left out. With `limit`, there are at most so many rows: the newest if they are in the order of time, else those
+    that cost most, or have most of what they are sorted by. `prices` is a JSON file with prices that override the
+    bundled ones. With `keep_deleted`, transcripts that were counted before and have been deleted still count.
     """
     zone = parse_time_zone(tz)
     table = prices if isinstance(prices, Prices) else current_prices(prices)
