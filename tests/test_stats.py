@@ -434,14 +434,99 @@ def test_an_agent_without_metadata_has_the_type_of_its_call(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize(
-    "usage, words",
-    [(0.52, "counts $0.02 more"), (0.40, "counts $0.10 less"), (0.5, ""), (0.5001, "")],
+    "responses, tokens, usage, words",
+    [
+        (1, 7, 0.52, ["counts $0.02 more"]),
+        (1, 7, 0.40, ["counts $0.10 less"]),
+        (3, 7, 0.5, ["counts 2 responses more"]),
+        (0, 2007, 0.52, ["counts 2k tokens, $0.02 more", "counts 1 response less"]),
+        (1, 7, 0.5, []),
+        (1, 7, 0.5001, []),
+    ],
 )
-def test_a_difference_to_usage_is_named(usage: float, words: str) -> None:
-    report = StatsReport(("tool",), [], Stats(cost_usd=0.5), 1, [], Usage(1, cost_usd=usage))
-    said = " ".join(line for _, line in stats_lines(report))
-    assert (words in said) if words else ("reread usage" not in said)
+def test_a_difference_to_usage_is_named(responses: int, tokens: int, usage: float, words: list[str]) -> None:
+    used = Usage(responses, input_tokens=tokens, cost_usd=usage)
+    report = StatsReport(("session",), [], Stats(responses=1, tokens=7, cost_usd=0.5), 1, [], used)
+    said = [line for _, line in stats_lines(report) if "`reread usage`" in line]
+    assert [one.partition(":")[0] for one in said] == [f"`reread usage` {each}" for each in words]
     assert stats_value(report)["totals"]["unplaced_cost_usd"] == pytest.approx(usage - 0.5)
+    by_call = StatsReport(("tool",), [], Stats(turns=None, responses=None, tokens=None), 1, [], Usage(5, 9))
+    assert not [line for _, line in stats_lines(by_call) if "`reread usage`" in line]
+
+
+def test_a_model_without_a_price_has_no_cost_of_zero(tmp_path: Path) -> None:
+    priced = {"input_tokens": 1000, "output_tokens": 10}
+
+    def said(id: str, model: str) -> dict[str, Any]:
+        made = reply(use(f"c{id}", command="ls"), id=id, usage=priced)
+        return {**made, "message": {**made["message"], "model": model}}
+
+    known, unknown = said("m1", "claude-opus-4-5-20251101"), said("m2", "claude-of-tomorrow")
+    path = write(tmp_path, jsonl(*told(user("Go."), unknown, known, unknown | {"uuid": "x"})))
+    for by in ("model", ("model", "tool")):
+        report = stats(path, by=by)
+        used = {row["model"]: row["cost_usd"] for row in reread.usage(path, by="model").rows}
+        assert {row["model"]: row["cost_usd"] for row in report.rows if row["calls"]} == pytest.approx(used)
+        assert used["claude-of-tomorrow"] is None and report.totals.cost_usd == used["claude-opus-4-5-20251101"]
+    assert any("of-tomorrow" in line and "?" in line.split() for _, line in stats_lines(report))
+    alone = stats(write(tmp_path, jsonl(*told(user("Go."), unknown))), by="session")
+    assert alone.totals.cost_usd is None and stats_value(alone)["rows"][0]["cost_usd"] is None
+
+
+@pytest.mark.parametrize(
+    "figures, removed, unmeasured, words",
+    [
+        ([(80, 12)], 68, 0, "1 compaction, which removed 68 tokens."),
+        (
+            [(80, 12), (90, None)],
+            68,
+            1,
+            "2 compactions, of which 1 says how much was removed: at least 68 tokens in all.",
+        ),
+        ([(80, None)], None, 1, "1 compaction; how much was removed is not recorded."),
+        ([(80, 12), (90, None), (90, 10)], 148, 1, "3 compactions, of which 2 say how much was removed: at least 148"),
+    ],
+)
+def test_what_a_compaction_does_not_say_is_no_zero(
+    tmp_path: Path, figures: list[Any], removed: int | None, unmeasured: int, words: str
+) -> None:
+    rows: list[Any] = []
+    for n, (before, after) in enumerate(figures):
+        stated = {"trigger": "auto", "preTokens": before} | ({} if after is None else {"postTokens": after})
+        rows += [(60 * n, user(f"{n}")), (60 * n + 5, reply("Yes.", id=f"m{n}", usage={"input_tokens": before}))]
+        rows += [(60 * n + 9, system("compact_boundary", compactMetadata=stated))]
+        rows += [(60 * n + 10, user("Now", isCompactSummary=True))]
+    report = stats(write(tmp_path, stamped(*rows)), by="session")
+    totals = report.totals
+    assert (totals.compactions, totals.tokens_removed, totals.unmeasured_compactions) == (
+        len(figures),
+        removed,
+        unmeasured,
+    )
+    assert words in " ".join(line for _, line in stats_lines(report))
+
+
+def test_sessions_are_counted_alike_by_every_group(tmp_path: Path) -> None:
+    """One has a call, one only a response, one only a prompt, one nothing, and one has two files."""
+    talked = told(user("Go."), reply(use("c1", command="ls"), id="m1"), answer(result("c1")))
+    kinds = {"1": talked, "2": told(user("Hi"), reply("Yes.", id="m2")), "3": told(user("Well")), "4": []}
+    for n, records in kinds.items():
+        id = n * 8 + "-1111-4111-8111-111111111111"
+        own = [{**record, "sessionId": id, "uuid": f"{n}{record['uuid']}"} for record in records]
+        for project in ("p", "q") if n == "1" else ("p",):
+            file = tmp_path / "projects" / project / f"{id}.jsonl"
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_bytes(jsonl(*own) if own else b'{"type":"summary","summary":"x","leafUuid":"y"}\n')
+    for by in ("session", "tool", "model", "day", ()):
+        report = stats(root=tmp_path, by=by)
+        assert (report.sessions, report.empty_sessions) == (3, 1), by
+    assert len(stats(root=tmp_path, by="session").rows) == 3
+    assert stats(root=tmp_path, state="done").sessions == 1 and stats(root=tmp_path, state="done").empty_sessions == 0
+    assert "Sessions without a turn of their own, not counted: 1." in [line for _, line in stats_lines(report)]
+    shown = run("usage", "--by", "session", "--root", str(tmp_path)).stdout
+    assert "Sessions without usage of their own: 2." in shown
+    assert "without usage" not in run("usage", "--by", "session", "--since", "2020", "--root", str(tmp_path)).stdout
+    assert reread.advise(root=tmp_path).sessions == 4
 
 
 def test_failures_say_where_and_since_when_and_answers_hold_until_a_file_changes(tmp_path: Path) -> None:

@@ -169,6 +169,13 @@ class UsageSum:
         )
 
 
+def sum_known(costs: Iterable[float | None]) -> float | None:
+    """Add up the costs that are known; None if there are some and none is."""
+    found = list(costs)
+    known = [cost for cost in found if cost is not None]
+    return sum(known, 0.0) if known or not found else None
+
+
 def to_dollars(nanos: int) -> float | None:
     """Convert nano-dollars to dollars; None if the amount is too large for a float."""
     try:

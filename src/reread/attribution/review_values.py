@@ -127,8 +127,8 @@ class Review(msgspec.Struct, frozen=True, kw_only=True):
     lines: int
     by_sessions: int
     guessed: int
-    cost_usd: float
-    """Of all turns, each counted once."""
+    cost_usd: float | None
+    """Of all turns, each counted once; None if it is not known of any."""
     redacted: bool = False
     unread: list[str] = []
     """Sessions that could not be read."""

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
+from reread.accounting.billing import sum_known
 from reread.attribution.commit_lines import (
     CommandLine,
     CommitLines,
@@ -208,7 +209,7 @@ class _Reviewer:
             lines=sum(commit.lines for commit in commits),
             by_sessions=sum(commit.by_sessions for commit in commits),
             guessed=sum(commit.guessed for commit in commits),
-            cost_usd=sum(turn.cost_usd or 0.0 for turn in turns),
+            cost_usd=sum_known(turn.cost_usd for turn in turns),
             unread=unread,
         )
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import msgspec
 
+from reread.accounting.billing import sum_known
 from reread.base import jsontext
 from reread.base.coerce import as_dict, as_str
 from reread.base.text import cut_words
@@ -25,7 +26,7 @@ from reread.session.commits import GitOperationsByTurn, calls_with_agents
 from reread.session.session import Session
 from reread.session.session_pass import FILES, CataloguedPart, SessionPass
 
-TABLE, FORMAT = "session_trails", 2
+TABLE, FORMAT = "session_trails", 3
 """The table of the catalogue; change the format when values would be found differently now."""
 TRAILS = f"{__name__}:TrailsPart"
 """The part of a pass over sessions that derives trails."""
@@ -44,7 +45,7 @@ class TrailTurn(msgspec.Struct, frozen=True, array_like=True):
     started: int
     """In milliseconds since 1970; 0 if unknown."""
     ended: int
-    cost_usd: float
+    cost_usd: float | None
     """Its agents included."""
     model: str | None
     tests: list[DigestTest]
@@ -178,14 +179,14 @@ def _trail_turn(turn: Turn, calls: list[Call], dropped: list[str], written: byte
     times = [time for message in turn.messages if (time := timestamp_ms(message.stamp))]
     ended = [int(call.ended.timestamp() * 1000) for call in turn.calls if call.ended is not None]
     agents = {id(agent): agent for call in calls for agent in call.agents}
-    cost = (turn.usage.cost_usd or 0.0) + sum(agent.usage.cost_usd or 0.0 for agent in agents.values())
+    used = [one.usage for one in (turn, *agents.values()) if one.usage.responses]
     undoing = [short_command(command) for call in calls if _UNDOES.search((command := _command(call))[:2000])]
     return TrailTurn(
         number=turn.index,
         prompt=cut_words(turn.prompt.text, LONGEST_PROMPT) if turn.prompt is not None else "",
         started=min(times, default=0),
         ended=max([*times, *ended], default=0),
-        cost_usd=cost,
+        cost_usd=sum_known(usage.cost_usd for usage in used),
         model=next((message.model for message in turn.messages if message.model), None),
         tests=tests_run(calls),
         undoing=list(dict.fromkeys(undoing)),

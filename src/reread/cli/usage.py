@@ -43,6 +43,7 @@ NO_RESPONSES = "No response fits all of these options. Run `reread usage` withou
 NO_BREAKS = "No cache break fits all of these options. Run `reread usage --by cache` without them to count all."
 
 if TYPE_CHECKING:
+    from reread.accounting.group_by import UsageReport
     from reread.accounting.prices import Prices
 
 
@@ -123,7 +124,7 @@ def usage(
     reread usage --team s3://team/figures --by project
     """
     from reread.accounting.prices import current_prices
-    from reread.render.usage_table import hidden_note, unread_note, usage_csv, usage_lines, wrapped_notes
+    from reread.render.usage_table import PLAIN, hidden_note, unread_note, usage_csv, usage_lines, wrapped_notes
     from reread.reports.usage_report import report_value
     from reread.reports.usage_report import usage as count
 
@@ -172,10 +173,12 @@ def usage(
     elif as_csv:
         click.echo(usage_csv(report), nl=False)
     elif not unmatched:
-        titles = _titles(sessions, roots) if "session" in report.by else None
+        titles, unused = _titles(sessions, roots, report) if "session" in report.by else (None, 0)
         lines = usage_lines(report, width=terminal_width(), titles=titles)
         kept = {name: options[name] for name in (*FILTERS, "tz")}
         note = _cache_note(sessions, roots, cache=not no_cache, **kept)
+        if unused and not any(options[name] for name in FILTERS):
+            note.append((PLAIN, f"Sessions without usage of their own: {unused:,}."))
         print_lines([line] for line in (*lines, *wrapped_notes(note, terminal_width())))
     if not (as_json or as_csv or sessions or roots or any(options[name] for name in FILTERS)):
         _print_budgets()
@@ -276,8 +279,8 @@ def _cache_note(sessions: tuple[str, ...], roots: list[Path], **options: Any) ->
     return [(PLAIN, cache_note(totals, [*reread_words(roots), "usage", *sessions]))] if totals.breaks else []
 
 
-def _titles(names: tuple[str, ...], roots: list[Path]) -> dict[str, str]:
-    """Return the titles of sessions by their id."""
+def _titles(names: tuple[str, ...], roots: list[Path], report: UsageReport) -> tuple[dict[str, str], int]:
+    """Return the titles of sessions by their id, and of how many sessions a report has no usage."""
     from reread.catalog.headers import read_header, sessions
     from reread.catalog.resolve import resolve_session
     from reread.disk.layout import expand_path, sessions_below
@@ -287,8 +290,10 @@ def _titles(names: tuple[str, ...], roots: list[Path]) -> dict[str, str]:
         if name != STDIN:
             folder = expand_path(name)
             paths += sessions_below(folder) if folder.is_dir() else [resolve_session(name, root=roots or None)]
-    headers = map(read_header, paths) if names else sessions(root=roots or None)
-    return {id: header.title for header in headers for id in (*header.sessions, header.id)}
+    headers = list(map(read_header, paths) if names else sessions(root=roots or None))
+    counted = {row["session"] for row in (*report.rows, *report.hidden)}
+    unused = {header.id for header in headers if counted.isdisjoint((header.id, *header.sessions))}
+    return {id: header.title for header in headers for id in (*header.sessions, header.id)}, len(unused)
 
 
 def _print_prices(table: Prices, as_json: bool) -> None:

@@ -16,6 +16,7 @@ from reread.reports.digest_report import Digest, DigestProject, DigestSession, D
 
 MOST = 12
 """Files and prompts of a session that are named; of more, the number is said."""
+UNKNOWN = "cost unknown"
 STYLE = (
     "body{font:15px/1.5 system-ui,sans-serif;max-width:46em;margin:2em auto;padding:0 1em;color:#222;background:#fff}"
     "h1{font-size:1.4em}h2{font-size:1.15em;border-bottom:1px solid #ddd}h3{font-size:1em;margin-bottom:.2em}"
@@ -79,7 +80,7 @@ def _lines(made: Digest) -> Iterator[Line]:
     commits = sum(len(project.commits) for project in made.projects)
     files = sum(len(project.files) for project in made.projects)
     facts = (plural(sessions, "session"), plural(len(made.projects), "project"), plural(files, "file"))
-    yield "facts", " · ".join((*facts, plural(commits, "commit"), money_text(made.cost_usd)))
+    yield "facts", " · ".join((*facts, plural(commits, "commit"), money_text(made.cost_usd) or UNKNOWN))
     for project in made.projects:
         yield from _project_lines(project)
     for reason in made.unread:
@@ -87,7 +88,8 @@ def _lines(made: Digest) -> Iterator[Line]:
 
 
 def _project_lines(project: DigestProject) -> Iterator[Line]:
-    yield "project", f"{safe_line(path_name(project.project) or project.project)}: {money_text(project.cost_usd)}"
+    cost = money_text(project.cost_usd) or UNKNOWN
+    yield "project", f"{safe_line(path_name(project.project) or project.project)}: {cost}"
     yield "facts", safe_line(project.project)
     for session in project.sessions:
         yield from _session_lines(session)

@@ -87,7 +87,7 @@ def session_cost_text(usage: Usage) -> str:
         return money_text(usage.reported_cost_usd)
     if not usage.responses or usage.cost_usd is None:
         return ""
-    return f"{'≥ ' if usage.lower_bound else ''}{money_text(usage.cost_usd)}"
+    return money_text(usage.cost_usd, lower_bound=usage.lower_bound)
 
 
 CAUSES: dict[CacheBreakCause, str] = {

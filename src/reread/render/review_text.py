@@ -17,7 +17,7 @@ from reread.attribution.review_values import (
 from reread.base.format import date_text, money_text
 from reread.base.text import one_line, plural, short_session
 from reread.git.notes import CommitNote
-from reread.render.digest_text import PAGE, STYLE, test_text
+from reread.render.digest_text import PAGE, STYLE, UNKNOWN, test_text
 from reread.render.listings import NAME, PLAIN, QUIET, STRONG, Span
 from reread.render.markdown_text import inline
 from reread.render.sanitize import safe, safe_line
@@ -91,7 +91,7 @@ def _title(review: Review) -> str:
 def _lines(review: Review) -> Iterator[Line]:
     yield TITLE, _title(review)
     facts = [plural(len(review.commits), "commit"), f"{plural(review.lines, 'added line')}: {_counts(review)}"]
-    facts += [plural(sum(bool(turn.commits) for turn in review.turns), "turn"), money_text(review.cost_usd)]
+    facts += [plural(sum(bool(turn.commits) for turn in review.turns), "turn"), money_text(review.cost_usd) or UNKNOWN]
     yield FACTS, " · ".join(facts)
     prompts = {(turn.session, turn.turn): turn for turn in review.turns}
     if review.commits:

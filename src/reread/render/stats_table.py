@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec.structs import astuple
 
+from reread.accounting.billing import Usage, sum_known
 from reread.base.format import duration_text, money_text, tokens_text
 from reread.base.text import SHORT_ID, one_line, plural, truncate
 from reread.render.cache_table import cache_note
@@ -65,22 +66,46 @@ def stats_lines(
 def _notes(report: StatsReport, usage: Sequence[str]) -> Iterator[Styled]:
     totals = report.totals
     yield PLAIN, f"{plural(report.sessions, 'session')}, {plural(totals.calls, 'call')}; copies are counted once."
+    if report.empty_sessions:
+        yield PLAIN, f"Sessions without a turn of their own, not counted: {report.empty_sessions:,}."
     if report.hidden:
-        cost = money_text(sum(row.stats.cost_usd for row in report.hidden))
+        cost = money_text(sum_known(row.stats.cost_usd for row in report.hidden)) or "?"
         yield PLAIN, f"Not shown: {plural(len(report.hidden), 'row')}, {cost} in all."
     if totals.compactions:
-        removed = f", which removed {tokens_text(totals.tokens_removed)} tokens" if totals.tokens_removed else ""
-        yield PLAIN, f"{plural(totals.compactions, 'compaction')}{removed}."
+        yield PLAIN, _compactions(totals)
     if report.cache is not None and report.cache.breaks:
         yield PLAIN, cache_note(report.cache, usage)
-    if abs(report.unplaced_cost_usd) >= SMALLEST_COST:
-        cost = money_text(abs(report.unplaced_cost_usd))
-        more = "more" if report.unplaced_cost_usd > 0 else "less"
-        yield PLAIN, f"`reread usage` counts {cost} {more}: {UNPLACED[more]}."
     if report.usage is not None:
+        yield from _unplaced(report, report.usage)
         yield from lower_bound_notes(report.usage)
     if report.unread:
         yield LOUD, safe_line(f"Cannot read {', '.join(report.unread)}: not included; run `reread check` on it.")
+
+
+def _unplaced(report: StatsReport, usage: Usage) -> Iterator[Styled]:
+    """Yield what only `reread usage` counts, and what it does not; groups of calls have no responses and tokens."""
+    totals = report.totals
+    for more, sign in (("more", 1), ("less", -1)):
+        responses = sign * (usage.responses - totals.responses) if totals.responses is not None else 0
+        tokens = sign * (usage.tokens - totals.tokens) if totals.tokens is not None else 0
+        cost = sign * report.unplaced_cost_usd
+        counted = [plural(responses, "response")] * (responses > 0) + [f"{tokens_text(tokens)} tokens"] * (tokens > 0)
+        counted += [money_text(cost)] * (cost >= SMALLEST_COST)
+        if counted:
+            yield PLAIN, f"`reread usage` counts {', '.join(counted)} {more}: {UNPLACED[more]}."
+
+
+def _compactions(totals: Stats) -> str:
+    """Say how many compactions there were and what they removed: not each one says that."""
+    count, unmeasured = totals.compactions or 0, totals.unmeasured_compactions or 0
+    what = plural(count, "compaction")
+    if not unmeasured:
+        return f"{what}, which removed {tokens_text(totals.tokens_removed)} tokens."
+    if count == unmeasured:
+        return f"{what}; how much was removed is not recorded."
+    says = "says" if count - unmeasured == 1 else "say"
+    removed = f"at least {tokens_text(totals.tokens_removed)} tokens"
+    return f"{what}, of which {count - unmeasured:,} {says} how much was removed: {removed} in all."
 
 
 def call_lines(calls: Sequence[CallPlace], *, width: int = WIDTH) -> Iterator[Styled]:
@@ -99,14 +124,14 @@ def call_lines(calls: Sequence[CallPlace], *, width: int = WIDTH) -> Iterator[St
 
 def _call_figures(stats: Stats) -> list[str]:
     counts = (stats.calls, stats.failed, stats.denied, stats.retries)
-    return [*map(_count, counts), _time(stats.call_seconds), _lines(stats), money_text(stats.cost_usd)]
+    return [*map(_count, counts), _time(stats.call_seconds), _lines(stats), money_text(stats.cost_usd) or "?"]
 
 
 def _turn_figures(stats: Stats) -> list[str]:
     counts = (stats.turns or 0, stats.calls, stats.failed)
     times = map(_time, (stats.model_seconds, stats.tool_seconds, stats.waiting_seconds))
     context = "" if stats.context_peak is None else tokens_text(stats.context_peak)
-    return [*map(_count, counts), *times, context, _lines(stats), money_text(stats.cost_usd)]
+    return [*map(_count, counts), *times, context, _lines(stats), money_text(stats.cost_usd) or "?"]
 
 
 def _count(number: int) -> str:

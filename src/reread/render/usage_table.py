@@ -176,7 +176,7 @@ def _comparison_lines(comparison: CostComparison, totals: Usage) -> Iterator[Sty
     yield STRONG, f"The client reported {money_text(comparison.reported_usd)} for {sessions}, {same}."
     if comparison.other_sessions:
         cost = money_text(comparison.other_usd) if comparison.other_usd is not None else "unknown"
-        whole = f"{'≥' if totals.lower_bound else ''}{money_text(comparison.best_usd)}"
+        whole = money_text(comparison.best_usd, lower_bound=totals.lower_bound)
         others = plural(comparison.other_sessions, "session")
         yield PLAIN, f"Without a report: {others}, {cost} as computed; with the reported cost {whole} in all."
 

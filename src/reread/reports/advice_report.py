@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from reread.accounting.billing import sum_known
 from reread.accounting.group_by import ZoneClock
 from reread.base.choices import AdviceKind, CacheBreakCause
 from reread.base.text import plural
@@ -131,7 +132,7 @@ def advise(
         *_habits(sessions, ZoneClock(zone), typed),
     ]
     items.sort(key=lambda item: (-(item.cost_usd or 0.0), -item.count, item.subject))
-    return AdviceReport(items, len(sessions), tuple(sorted(unread)))
+    return AdviceReport(items, len({facts.session for facts in sessions}), tuple(sorted(unread)))
 
 
 def advice_value(report: AdviceReport) -> dict[str, Any]:
@@ -176,6 +177,7 @@ def _unused(sessions: Sequence[SessionFacts], typed: _Typed) -> Iterator[Advice]
     for tool in {call.tool for facts in sessions for call in facts.calls}:
         used |= {(TOOL, tool), (SERVER, server_of(tool) or "")}
     subjects: dict[tuple[str, str], _Subject] = {}
+    sessions = list({facts.session: facts for facts in sessions}.values())  # two files of a session are one
     for facts in sessions:
         own = facts.advice_facts()
         for loaded in own.loaded:
@@ -266,7 +268,7 @@ def _called(
         count=len(calls),
         tokens=None,
         tokens_estimated=False,
-        cost_usd=sum(call.cost_usd for _, call in calls),
+        cost_usd=sum_known(call.cost_usd for _, call in calls),
         command=command,
         places=_newest(typed.place(facts, call.line, call.turn, call.agent) for facts, call in calls),
     )

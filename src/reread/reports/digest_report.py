@@ -13,6 +13,7 @@ from typing import Any
 
 import msgspec
 
+from reread.accounting.billing import sum_known
 from reread.base.coerce import as_dict, as_list, as_str
 from reread.base.text import cut_words, one_line
 from reread.base.times import TimeLike, parse_period_ms, parse_time_zone
@@ -105,7 +106,8 @@ class DigestProject(msgspec.Struct, frozen=True):
 
     project: str
     sessions: list[DigestSession]
-    cost_usd: float
+    cost_usd: float | None
+    """None if it is not known of any of them."""
 
     @property
     def commits(self) -> list[DigestCommit]:
@@ -125,7 +127,8 @@ class Digest(msgspec.Struct, frozen=True):
     until: datetime
     projects: list[DigestProject]
     """The one that cost most first."""
-    cost_usd: float
+    cost_usd: float | None
+    """None if no model that was used has a price."""
     redacted: bool = False
     unread: list[str] = []
     """Sessions that could not be read."""
@@ -150,7 +153,7 @@ def digest(
     zone = parse_time_zone(tz)
     first, last = parse_period_ms(since, until, zone)
     counted = usage(by="session", since=since, until=until, tz=zone, project=project, root=root)
-    costs = {str(row["session"]): float(row.usage.cost_usd) for row in counted.rows if row.usage.cost_usd is not None}
+    costs = {str(row["session"]): row.usage.cost_usd for row in counted.rows}
     window = (first or 0) / 1000, (last / 1000 if last is not None else datetime.now().timestamp())
     unread: list[str] = []
     by_id: dict[str, DigestSession] = {}
@@ -166,12 +169,12 @@ def digest(
     for id, one in by_id.items():
         found.setdefault(one.project, []).append(msgspec.structs.replace(one, cost_usd=costs.get(id)))
     projects = [
-        DigestProject(name, sorted(done, key=_when), sum(one.cost_usd or 0 for one in done))
+        DigestProject(name, sorted(done, key=_when), sum_known(one.cost_usd for one in done))
         for name, done in found.items()
     ]
-    projects.sort(key=lambda one: (-one.cost_usd, one.project))
+    projects.sort(key=lambda one: (-(one.cost_usd or 0.0), one.project))
     start, stop = (datetime.fromtimestamp(seconds, zone).astimezone(zone) for seconds in window)
-    made = Digest(start, stop, projects, float(counted.totals.cost_usd or 0), unread=unread)
+    made = Digest(start, stop, projects, counted.totals.cost_usd, unread=unread)
     return _redacted(made) if redact else made
 
 

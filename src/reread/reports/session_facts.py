@@ -63,8 +63,8 @@ class CallFact(msgspec.Struct, frozen=True, array_like=True):
     """The file it is about."""
     lines_added: int = 0
     lines_removed: int = 0
-    cost_usd: float = 0.0
-    """Its share of the cost of the response that made it."""
+    cost_usd: float | None = None
+    """Its share of the cost of the response that made it; None if its model has no price."""
     command: str | None = None
     """Of a shell command, the program and what it is told to do: `npm test`, `npm run lint`."""
     skill: str | None = None
@@ -88,7 +88,8 @@ class ResponseFact(msgspec.Struct, frozen=True, array_like=True):
     time_ms: int | None
     model: str | None
     tokens: int
-    cost_usd: float
+    cost_usd: float | None
+    """None if its model has no price."""
     calls: int
     """How many calls it made."""
     cache_write_tokens: int = 0
@@ -112,7 +113,9 @@ class TurnFact(msgspec.Struct, frozen=True, array_like=True):
     context_peak: int | None = None
     compactions: int = 0
     tokens_removed: int = 0
-    """By its compactions, if the client says how many."""
+    """By those of its compactions that say how many."""
+    unmeasured_compactions: int = 0
+    """Compactions that do not."""
 
 
 class SessionFacts(msgspec.Struct, frozen=True, array_like=True):
@@ -150,7 +153,7 @@ def session_facts(session: Session) -> SessionFacts:
     calls: list[CallFact] = []
     for conversation, agent in threads:
         id, kind = (agent.id, agent.type) if agent is not None else (None, None)
-        costs: dict[int, float] = {}
+        costs: dict[int, float | None] = {}
         for message in conversation.messages:
             if message.kind == "response":
                 responses.append(_response_fact(message, id, kind))
@@ -186,14 +189,14 @@ def _response_fact(message: Message, agent: str | None, agent_type: str | None) 
         time_ms=timestamp_ms(message.stamp),
         model=message.model,
         tokens=usage.tokens,
-        cost_usd=usage.cost_usd or 0.0,
+        cost_usd=usage.cost_usd,
         calls=len(message.calls),
         cache_write_tokens=usage.cache_write_5m_tokens + usage.cache_write_1h_tokens,
     )
 
 
 def _call_facts(
-    conversation: Conversation, costs: Mapping[int, float], agent: str | None, agent_type: str | None
+    conversation: Conversation, costs: Mapping[int, float | None], agent: str | None, agent_type: str | None
 ) -> Iterator[CallFact]:
     failed: dict[str, bool] = {}
     """Whether the last call of each tool failed, in this turn."""
@@ -204,7 +207,8 @@ def _call_facts(
         for message in turn.messages:
             skill = _skill_of(message) if message.calls else None
             number = numbers.get(message.index)
-            cost = costs.get(message.index, 0.0) / len(message.calls) if message.calls else 0.0
+            cost = costs.get(message.index)
+            cost = cost / len(message.calls) if cost is not None and message.calls else None
             for call in message.calls:
                 fact = _call_fact(call, times, agent, agent_type, cost, is_retry=failed.get(call.name, False))
                 yield msgspec.structs.replace(fact, skill=_loaded_skill(call) or skill, turn=number)
@@ -212,7 +216,7 @@ def _call_facts(
 
 
 def _call_fact(
-    call: Call, times: CallTimes, agent: str | None, agent_type: str | None, cost: float, *, is_retry: bool
+    call: Call, times: CallTimes, agent: str | None, agent_type: str | None, cost: float | None, *, is_retry: bool
 ) -> CallFact:
     state = call.state
     added, removed = lines_changed([call])
@@ -370,7 +374,8 @@ def _turn_facts(session: Session) -> Iterator[TurnFact]:
             context_growth=max(0, tokens - reached) if tokens is not None else 0,
             context_peak=fill.peak if fill is not None else None,
             compactions=sum(not drop.micro for drop in drops),
-            tokens_removed=sum(drop.tokens or 0 for drop in drops),
+            tokens_removed=sum(drop.tokens for drop in drops if drop.tokens is not None),
+            unmeasured_compactions=sum(drop.tokens is None and not drop.micro for drop in drops),
         )
         reached = tokens if tokens is not None else reached
 

@@ -31,7 +31,7 @@ def write_spending() -> None:
         "at": now_seconds(),
         "from": day.start.timestamp(),
         "until": (day.end or day.start).timestamp(),
-        "today_usd": float(today.cost_usd or 0),
+        "today_usd": today.cost_usd,
         "budgets": [
             {"per": one.per, "project": one.project, "model": one.model, "left_usd": one.left_usd} for one in budgets()
         ],

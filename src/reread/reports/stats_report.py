@@ -72,9 +72,12 @@ class Stats(msgspec.Struct, kw_only=True):
     """Tokens that turns added to the context."""
     compactions: int | None = 0
     tokens_removed: int | None = 0
-    """By compactions, as far as the client says."""
+    """By the compactions that say how many; None if there are some and none does."""
+    unmeasured_compactions: int | None = 0
+    """Compactions that do not say how many tokens they removed."""
     tokens: int | None = 0
-    cost_usd: float = 0.0
+    cost_usd: float | None = 0.0
+    """None if no model that was used has a price."""
 
     def add_turn(self, turn: TurnFact) -> None:
         """Count a turn."""
@@ -84,15 +87,16 @@ class Stats(msgspec.Struct, kw_only=True):
         self.waiting_seconds = (self.waiting_seconds or 0.0) + turn.waiting_seconds
         self.context_growth = (self.context_growth or 0) + turn.context_growth
         self.compactions = (self.compactions or 0) + turn.compactions
-        self.tokens_removed = (self.tokens_removed or 0) + turn.tokens_removed
+        self.unmeasured_compactions = (self.unmeasured_compactions or 0) + turn.unmeasured_compactions
+        removed = (self.tokens_removed or 0) + turn.tokens_removed
+        self.tokens_removed = None if not removed and self.compactions == self.unmeasured_compactions > 0 else removed
         if turn.context_peak is not None:
             self.context_peak = max(self.context_peak or 0, turn.context_peak)
 
     def add_response(self, response: ResponseFact) -> None:
-        """Count a response with its cost."""
+        """Count a response without its cost."""
         self.responses = (self.responses or 0) + 1
         self.tokens = (self.tokens or 0) + response.tokens
-        self.cost_usd += response.cost_usd
 
     def add_call(self, call: CallFact) -> None:
         """Count a call without its cost."""
@@ -139,6 +143,7 @@ class StatsReport(msgspec.Struct, frozen=True):
     rows: list[StatsGroup]
     totals: Stats
     sessions: int
+    """The sessions of which anything is counted."""
     calls: list[CallPlace]
     """Every call that is counted, in the order of their sessions."""
     usage: Usage | None = None
@@ -151,13 +156,15 @@ class StatsReport(msgspec.Struct, frozen=True):
     """All projects and tools that there are, also those that are not counted: by `project` and by `tool`."""
     cache: CacheFigures | None = None
     """What was written to the cache again; None if only some calls are counted."""
+    empty_sessions: int = 0
+    """Sessions without a turn of their own; 0 if only some calls or some time are counted."""
 
     @property
     def unplaced_cost_usd(self) -> float:
         """The cost that only `reread.usage` counts: the client's counters know of it, or a copy states more.
 
         It is negative if a copy of a response states less."""
-        return 0.0 if self.usage is None else (self.usage.cost_usd or 0.0) - self.totals.cost_usd
+        return 0.0 if self.usage is None else (self.usage.cost_usd or 0.0) - (self.totals.cost_usd or 0.0)
 
     def calls_of(self, row: StatsGroup) -> list[CallPlace]:
         """Return the calls that a row counts."""
@@ -252,7 +259,9 @@ def stats(
         used = usage(*names, by=(), since=since, until=until, tz=tz, root=root, cache=cache, **only).totals
     rows, hidden = limit_rows(rows, limit, by=groups, weight=lambda row: tally.weight(row.stats))
     counted = (groups, rows, tally.totals, len(tally.counted), tally.calls)
-    return StatsReport(*counted, used, tuple(sorted(unread)), tuple(hidden), known, cached)
+    is_whole = not keep.is_on_calls and first is None and last is None
+    empty = len({facts.session for facts in sessions} - tally.counted) if is_whole else 0
+    return StatsReport(*counted, used, tuple(sorted(unread)), tuple(hidden), known, cached, empty)
 
 
 class _Tally:
@@ -266,51 +275,58 @@ class _Tally:
         self.groups: dict[tuple[str | None, ...], Stats] = {}
         self.totals = self._new()
         self.counted: set[str] = set()
-        """The files of the sessions of which anything is counted."""
+        """The sessions of which anything is counted, whether or not groups have a place for it."""
         self.calls: list[CallPlace] = []
         self._seen: set[tuple[str, str]] = set()
+        self._priced: set[int] = set()
+        """The figures of which some cost is known."""
 
     def add(self, facts: SessionFacts) -> None:
         """Count a session."""
-        for turn in self._fresh(facts.turns):
-            if not self.by_call and self.keep.accepts_time(turn):
-                for stats in self._targets(facts, turn):
-                    stats.add_turn(turn)
-        for response in self._fresh(facts.responses):
-            if self._counts(response):
-                for stats in self._targets(facts, response):
-                    self._add_response(stats, response)
+        for turn in filter(self._counts, self._fresh(facts.turns)):
+            self.counted.add(facts.session)
+            for stats in self._targets(facts, turn) if not self.by_call else ():
+                stats.add_turn(turn)
+        for response in filter(self._counts, self._fresh(facts.responses)):
+            self.counted.add(facts.session)
+            for stats in self._targets(facts, response) if not (self.by_call and response.calls) else ():
+                self._add_response(stats, response)
         for call in self._fresh(facts.calls):
             if self.keep.accepts_call(call):
+                self.counted.add(facts.session)
                 group = self._group(facts, call)
                 self.calls.append(CallPlace(facts.session, facts.title, facts.project, facts.path, call, group))
                 for stats in self._targets(facts, call):
                     stats.add_call(call)
                     if self.by_call:
-                        stats.cost_usd += call.cost_usd
+                        self._add_cost(stats, call.cost_usd)
 
     def weight(self, stats: Stats) -> tuple[float, float]:
         """Return what the largest groups have most of."""
-        return (stats.calls, stats.cost_usd) if self.by_call else (stats.cost_usd, stats.calls)
+        cost = stats.cost_usd or 0.0
+        return (stats.calls, cost) if self.by_call else (cost, stats.calls)
 
-    def _counts(self, response: ResponseFact) -> bool:
-        """True if a response is counted by itself: if only calls are, one without any call."""
-        if self.by_call and (response.calls or self.keep.is_on_calls):
-            return False
-        return self.keep.accepts_time(response)
+    def _counts(self, fact: TurnFact | ResponseFact) -> bool:
+        return not self.keep.is_on_calls and self.keep.accepts_time(fact)
 
     def _add_response(self, stats: Stats, response: ResponseFact) -> None:
-        if self.by_call:
-            stats.cost_usd += response.cost_usd
-        else:
+        self._add_cost(stats, response.cost_usd)
+        if not self.by_call:
             stats.add_response(response)
+
+    def _add_cost(self, stats: Stats, cost: float | None) -> None:
+        """Add a cost: one that nobody knows is no cost of zero."""
+        if cost is not None:
+            stats.cost_usd = cost + (stats.cost_usd or 0.0)
+            self._priced.add(id(stats))
+        elif id(stats) not in self._priced:
+            stats.cost_usd = None
 
     def _group(self, facts: SessionFacts, fact: Fact) -> tuple[str | None, ...]:
         return tuple(key(facts, fact) for key in self.keys)
 
     def _targets(self, facts: SessionFacts, fact: Fact) -> Iterator[Stats]:
         """Yield the figures that a fact is added to."""
-        self.counted.add(facts.path)
         yield self.totals
         group = self._group(facts, fact)
         if group not in self.groups:
@@ -329,6 +345,7 @@ class _Tally:
             context_growth=None,
             compactions=None,
             tokens_removed=None,
+            unmeasured_compactions=None,
             tokens=None,
         )
 
@@ -380,7 +397,7 @@ def _order(item: tuple[tuple[str | None, ...], Stats], groups: Sequence[str]) ->
     group, figures = item
     if any(name in TIME_KEYS for name in groups):
         return tuple(ascending(group))
-    return (-figures.calls, -figures.cost_usd, *(value or "" for value in group))
+    return (-figures.calls, -(figures.cost_usd or 0.0), *(value or "" for value in group))
 
 
 def began_at(facts: SessionFacts) -> tuple[int, str]:
@@ -413,7 +430,8 @@ def stats_value(report: StatsReport) -> dict[str, Any]:
         "unpriced_models": list(used.unpriced_models),
     }
     cached = {"cache": msgspec.to_builtins(report.cache)} if report.cache is not None else {}
-    return {"sessions": report.sessions, "rows": rows, "totals": totals, **cached}
+    sessions = {"sessions": report.sessions, "empty_sessions": report.empty_sessions}
+    return {**sessions, "rows": rows, "totals": totals, **cached}
 
 
 def call_place_value(place: CallPlace) -> dict[str, Any]:

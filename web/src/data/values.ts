@@ -874,7 +874,7 @@ export interface Review {
   lines: number;
   by_sessions: number;
   guessed: number;
-  cost_usd: number;
+  cost_usd: number | null;
   redacted: boolean;
   unread: string[];
 }

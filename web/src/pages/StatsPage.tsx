@@ -177,7 +177,7 @@ function Overview({ report, days, unit, plot, route, children }: OverviewProps) 
         <Total value={duration(total("tool_seconds"))} name="tools" />
         <Total value={duration(total("waiting_seconds"))} name="waiting" />
         <Total value={exact(total("compactions"))} name={total("compactions") === 1 ? "compaction" : "compactions"} />
-        <Total value={money(total("cost_usd"), isLowerBound(totals))} name="cost" />
+        <Total value={totals.cost_usd === null ? "?" : money(total("cost_usd"), isLowerBound(totals))} name="cost" />
       </p>
       <Caveats figures={totals} />
       <CacheBreaks report={report} />

@@ -120,7 +120,7 @@ function GroupRows({ row, by, group, only, route, state }: RowProps) {
         <td className="num">{Number(row.retries) ? exact(Number(row.retries)) : ""}</td>
         <td className="num">{Number(row.call_seconds) ? duration(Number(row.call_seconds)) : ""}</td>
         <td className="num">{lines.filter(Boolean).join(" ")}</td>
-        <td className="num">{money(Number(row.cost_usd ?? 0))}</td>
+        <td className="num">{row.cost_usd === null ? "?" : money(Number(row.cost_usd ?? 0))}</td>
       </tr>
       {state !== undefined && (
         <tr>
