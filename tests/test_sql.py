@@ -391,6 +391,36 @@ def test_the_verb(tmp_path: Path) -> None:
     assert failed.returncode == 2 and "syntax error" in failed.stderr and failed.stdout == ""
 
 
+@pytest.mark.parametrize(
+    "interval",
+    [
+        *("87.37 seconds", "-87.37 seconds", "0 seconds", "100 hours", "1 microsecond", "-61 minutes", "59.999999 s"),
+        *(
+            "1 day",
+            "400 days",
+            "-1 day 2 hours",
+            "1 month",
+            "-25 months",
+            "14 months 1 day 3 hours",
+            "12 months -2 days",
+        ),
+    ],
+)
+def test_an_interval_is_written_as_sql_writes_it(samples: Path, interval: str) -> None:
+    (row,) = ask(samples, f"select interval '{interval}' as it, [it] as some, it::varchar as written")
+    assert row == {"it": row["written"], "some": [row["written"]], "written": row["written"]}
+
+
+def test_an_interval_reads_well_everywhere(tmp_path: Path) -> None:
+    query = "select max(time) - min(time) as span from messages"
+    shown = {name: run("--demo", "sql", query, *options).stdout for name, options in FORMS.items()}
+    assert json.loads(shown["json"])[0]["span"] in shown["table"]
+    assert shown["csv"].splitlines()[1] == json.loads(shown["json"])[0]["span"] and "[" not in shown["table"]
+
+
+FORMS: dict[str, list[str]] = {"table": [], "json": ["--json"], "csv": ["--csv"]}
+
+
 def test_values_are_safe_on_a_terminal_and_in_a_spreadsheet() -> None:
     rows = [("\x1b[2Jgone\nline", 1), ("=cmd()", 20)]
     lines = list(query_lines(["text", "n"], rows, 40))

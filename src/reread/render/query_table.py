@@ -104,7 +104,7 @@ def json_rows(names: Sequence[str], rows: Iterable[Sequence[Any]]) -> Iterator[d
 
 
 def json_value(value: Any) -> Any:
-    """Return a value of a query as JSON has it: times in ISO 8601, whole decimals as integers."""
+    """Return a value of a query as JSON has it: times in ISO 8601, whole decimals as integers, intervals as text."""
     if isinstance(value, Decimal):
         return int(value) if value == value.to_integral_value() else float(value)
     if isinstance(value, datetime):
@@ -117,8 +117,24 @@ def json_value(value: Any) -> Any:
         return value.decode("utf-8", "replace")
     if isinstance(value, dict):
         return {str(name): json_value(item) for name, item in cast(dict[Any, Any], value).items()}
+    if isinstance(value, tuple) and hasattr(value, "nanoseconds"):  # an interval of Arrow: months, days, nanoseconds
+        return _interval_text(*cast(tuple[int, int, int], value))
     if isinstance(value, list | tuple):
         return [json_value(item) for item in cast(list[Any], value)]
     if isinstance(value, str | int | float | None):
         return value
     return str(value)
+
+
+def _interval_text(months: int, days: int, nanos: int) -> str:
+    """Return an interval as SQL writes it: `1 year 2 months 3 days 04:05:06.7`."""
+    sign = -1 if months < 0 else 1
+    years, rest = divmod(abs(months), 12)
+    counts = {"year": sign * years, "month": sign * rest, "day": days}
+    words = [f"{count} {unit}{'' if abs(count) == 1 else 's'}" for unit, count in counts.items() if count]
+    if nanos or not words:
+        seconds, micros = divmod(abs(nanos) // 1000, 1_000_000)
+        part = f".{micros:06}".rstrip("0").rstrip(".")
+        minutes, seconds = divmod(seconds, 60)
+        words.append(f"{'-' if nanos < 0 else ''}{minutes // 60:02}:{minutes % 60:02}:{seconds:02}{part}")
+    return " ".join(words)
