@@ -139,6 +139,37 @@ class TestRewrites:
         assert earlier_states(path) == []
         assert not reread.open(path).records.dropped and threads_of(reread.open(path)).loader.joined is None
 
+    @pytest.mark.parametrize("name", [ID, "agent-a1"])
+    def test_an_archive_has_a_state_that_is_live_again(self, claude: Path, tmp_path: Path, name: str) -> None:
+        path = main_file(claude).with_name(f"{name}.jsonl")
+        first, archive = write(path, rows(*range(1, 9))), tmp_path / "kept"
+        reread.keep(to=archive)
+        write(path, rows(*range(9, 15)))
+        reread.keep(to=archive)
+        before = reread.usage(root=archive).totals.responses
+        path.write_bytes(first)
+        for _ in range(2):  # read before and after it is kept again
+            assert reread.usage(root=archive).totals.responses == before == 7
+            kept = archive / "projects" / "-p" / path.name
+            assert len([one for one in uuids(reread.open(kept)) if one is not None]) == 14
+            reread.keep(to=archive)
+
+    def test_an_archive_of_two_folders_has_what_either_has_of_a_session(
+        self, claude: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        other = tmp_path / "other"
+        monkeypatch.setenv("CLAUDE_CONFIG_DIR", f"{claude},{other}")
+        for folder in (claude, other):
+            write(main_file(folder), rows(*range(1, 9)))
+            write(
+                main_file(folder).with_name("notes.jsonl"), rows(*range(21, 23) if folder == other else range(31, 35))
+            )
+        reread.keep(to=tmp_path / "kept")
+        write(main_file(other), rows(*range(9, 15)))
+        reread.keep(to=tmp_path / "kept")
+        session = reread.open(tmp_path / "kept" / "projects" / "-p" / f"{ID}.jsonl")
+        assert session.usage.responses == 7
+
     def test_a_session_below_another_root_is_not_joined_with_what_is_kept_here(
         self, claude: Path, tmp_path: Path
     ) -> None:

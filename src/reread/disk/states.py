@@ -386,9 +386,19 @@ def _begins_with(path: str, now: os.stat_result, candidate: _Candidate) -> bool:
 
 
 def _is_of_another(path: str, around: _Surroundings, candidate: _Candidate) -> bool:
-    """True if what is kept under the name of a file is that of another file, in another of Claude Code's folders."""
-    for top in _config_tops() if candidate.state.generation else ():
-        other = os.path.join(top, around.project, around.below, os.path.basename(path))
+    """True if what is kept under the name of a file is that of another file, in another of Claude Code's folders.
+
+    An archive has what it has under an id of that session, also what is live again; only a name that is no id may be
+    that of several files.
+    """
+    if not candidate.state.generation:
+        return False
+    name = os.path.join(around.below, os.path.basename(path))
+    live = [other for top in _config_tops() if os.path.lexists(other := os.path.join(top, around.project, name))]
+    is_live = _real(around.top) in map(_real, _config_tops())
+    if not is_live and (SESSION_UUID.match(name) or len(live) < 2):
+        return False
+    for other in live:
         with suppress(OSError):
             if other != path and _begins_with(other, os.stat(other), candidate):  # noqa: PTH116
                 return True
