@@ -161,9 +161,6 @@ class TestRewrites:
         monkeypatch.setenv("CLAUDE_CONFIG_DIR", f"{claude},{other}")
         for folder in (claude, other):
             write(main_file(folder), rows(*range(1, 9)))
-            write(
-                main_file(folder).with_name("notes.jsonl"), rows(*range(21, 23) if folder == other else range(31, 35))
-            )
         reread.keep(to=tmp_path / "kept")
         write(main_file(other), rows(*range(9, 15)))
         reread.keep(to=tmp_path / "kept")
