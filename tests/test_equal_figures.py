@@ -1,0 +1,216 @@
+"""One question has one answer: whoever is asked for sessions, responses, tokens, cost or calls says the same.
+
+The ways are the library, the command line, SQL and the reader's routes; the sessions are the samples, those of the real
+client, and made ones that several files have. What cannot be equal yet is in `KNOWN_DIFFERENCES`, with the reason.
+"""
+
+import json
+import os
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from command import run
+from effort import SAMPLE
+from making import SESSION, answer, reply, result, told, use, user, write
+
+import reread
+from reread.base.paths import SAMPLES
+from reread.server.library import SessionLibrary
+from reread.server.library_stats import library_stats
+from reread.server.library_usage import library_usage
+
+HERE = Path(__file__).parent
+LARGER = Path(os.environ.get("REREAD_REAL_CLIENT") or "/nonexistent") / "data"
+FORK = SESSION.replace("5e55", "f02c")
+Figures = dict[str, dict[str, Any]]
+"""For each figure, what each way says."""
+
+COUNTERS = "what only the client's counters or the result of an agent state is in no response of a transcript"
+KNOWN_DIFFERENCES = {
+    ("tokens", "stats"): COUNTERS,
+    ("tokens", "stats by session"): COUNTERS,
+    ("tokens", "stats --json"): COUNTERS,
+    ("tokens", "/api/stats"): COUNTERS,
+    ("cost", "stats"): COUNTERS,
+    ("cost", "stats by session"): COUNTERS,
+    ("cost", "stats by tool"): COUNTERS,
+    ("cost", "stats --json"): COUNTERS,
+    ("cost", "/api/stats"): COUNTERS,
+    ("cache writes", "cache_breaks"): COUNTERS,
+    ("cache writes", "usage --by cache --json"): COUNTERS,
+}
+"""Figures of `reread.usage` that these ways do not give, and why; `stats` says in a line how much it is."""
+
+
+def said(id: str, command: str, session: str = SESSION) -> list[dict[str, Any]]:
+    """A prompt, a response that makes a call, and its result."""
+    made = reply(use(f"c{id}", command=command), id=f"m{id}", stop_reason="end_turn")
+    used = {"input_tokens": 1000, "output_tokens": 50, "cache_creation_input_tokens": 70}
+    message = {**made["message"], "model": "claude-opus-4-5-20251101", "usage": used}
+    return [user(f"Do {id}"), {**made, "message": message, "requestId": f"r{id}"}, answer(result(f"c{id}"))]
+
+
+def copied(records: list[dict[str, Any]], session: str) -> list[dict[str, Any]]:
+    return [{**record, "sessionId": session} for record in records]
+
+
+def make_copies(folder: Path) -> list[Path]:
+    """A session in the folders of two projects; one of them goes on."""
+    whole = told(*said("1", "ls"), *said("2", "pwd"))
+    write(folder, *whole[:3], name=SESSION, project="p")
+    write(folder, *whole, name=SESSION, project="q")
+    return [folder]
+
+
+def make_fork(folder: Path) -> list[Path]:
+    """A session, one that copied it and went on, and one that copied all of it and did not."""
+    whole = told(*said("1", "ls"), *said("2", "pwd"))
+    write(folder, *whole[:3], name=SESSION)
+    write(folder, *copied(whole, FORK), name=FORK)
+    write(folder, *copied(whole[:3], FORK.replace("f02c", "f03c")), name=FORK.replace("f02c", "f03c"))
+    return [folder]
+
+
+def make_roots(folder: Path) -> list[Path]:
+    """A session in two roots, and others in either."""
+    whole = told(*said("1", "ls"), *said("2", "pwd"))
+    for name, end in (("a", 3), ("b", 6)):
+        write(folder / name, *whole[:end], name=SESSION)
+        other = told(*said(name, "make"))
+        own = FORK.replace("f02c", f"f02{name}")
+        uuids = [{**one, "uuid": f"{name}{one['uuid']}", "parentUuid": None} for one in copied(other, own)]
+        write(folder / name, *uuids, name=own)
+    return [folder / "a", folder / "b"]
+
+
+def make_idle(folder: Path) -> list[Path]:
+    """A session without a response, and one without a record of a turn."""
+    write(folder, *told(*said("1", "ls")), name=SESSION)
+    write(folder, {**told(user("Hello"))[0], "sessionId": FORK, "uuid": "x1"}, name=FORK)
+    file = write(folder, name=FORK.replace("f02c", "f03c"))
+    file.write_text('{"type":"summary","summary":"nothing","leafUuid":"y"}\n')
+    return [folder]
+
+
+def of(folder: Path) -> Callable[[Path], list[Path]]:
+    return lambda _: [folder]
+
+
+CORPORA: dict[str, Callable[[Path], list[Path]]] = {
+    "samples": of(SAMPLES),
+    "causes": of(HERE / "real-causes"),
+    "real": of(HERE / "real" / "2.1.325" if SAMPLE else HERE / "real"),
+    **({f"larger-{path.name}": of(path) for path in sorted(LARGER.iterdir())} if LARGER.is_dir() else {}),
+    "copies": make_copies,
+    "fork": make_fork,
+    "roots": make_roots,
+    "idle": make_idle,
+}
+
+
+def asked(roots: list[Path]) -> Iterator[tuple[str, str, Any]]:
+    """Yield each figure, a way to it, and what that says."""
+    yield from usage_figures(roots)
+    yield from stats_figures(roots)
+    yield from command_figures([word for root in roots for word in ("--root", str(root))])
+    listed = list(reread.sessions(root=roots))
+    yield "sessions", "ls", len({header.id for header in listed})
+    yield "sessions", "advise", reread.advise(root=roots).sessions
+    told_of = reread.digest(since="1970", root=roots)
+    timed = reread.usage(by=(), since="1970", root=roots).totals.cost_usd
+    yield "cost in time", "usage", timed
+    yield "cost in time", "digest", told_of.cost_usd
+    yield "calls", "digest", sum(one.calls for project in told_of.projects for one in project.sessions)
+    yield "cache writes", "cache_breaks", reread.cache_breaks(root=roots).cache_write_tokens
+    names = ("responses", *TOKENS, "cost_usd")
+    sums = ", ".join(f"sum({name}) as {name}" for name in names)
+    (row,) = reread.sql(f"select {sums} from usage", root=roots)
+    yield from of_usage("sql", row)
+    (row,) = reread.sql("select count(distinct id) as n from calls", root=roots)
+    yield "calls", "sql", row["n"]
+    (row,) = reread.sql("select count(distinct session) as n from sessions", root=roots)
+    yield "sessions", "sql", row["n"]
+    library = SessionLibrary(roots, count=False)
+    library.refresh()
+    yield from of_usage("/api/usage", library_usage(library, {"by": "day"})["totals"])
+    yield from of_stats("/api/stats", library_stats(library, {"by": "session"}))
+
+
+TOKENS = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_5m_tokens", "cache_write_1h_tokens")
+
+
+def of_usage(way: str, totals: Any) -> Iterator[tuple[str, str, Any]]:
+    yield "responses", way, int(totals["responses"] or 0)
+    yield "tokens", way, sum(int(totals[name] or 0) for name in TOKENS)
+    yield "cache writes", way, sum(int(totals[name] or 0) for name in TOKENS[3:])
+    yield "cost", way, totals["cost_usd"]
+
+
+def of_stats(way: str, report: Any) -> Iterator[tuple[str, str, Any]]:
+    totals = report["totals"]
+    yield "sessions", way, report["sessions"] + report["empty_sessions"]
+    yield "sessions with a turn", way, report["sessions"]
+    yield "calls", way, totals["calls"]
+    if totals["turns"] is not None:
+        yield "responses", way, totals["responses"]
+        yield "tokens", way, totals["tokens"]
+    yield "cost", way, totals["cost_usd"]
+
+
+def usage_figures(roots: list[Path]) -> Iterator[tuple[str, str, Any]]:
+    yield from of_usage("usage", reread.usage(by=(), root=roots).totals)
+    for by in ("session", "project", "model", "day", "hour", "agent", "thread", "branch"):
+        rows = reread.usage(by=by, root=roots).rows
+        names = ("responses", *TOKENS, "cost_usd")
+        yield from of_usage(f"usage by {by}", {name: sum(row[name] or 0 for row in rows) for name in names})
+
+
+def stats_figures(roots: list[Path]) -> Iterator[tuple[str, str, Any]]:
+    yield from of_stats("stats", reread.stats(by=(), root=roots))
+    for by in ("session", "tool"):
+        report = reread.stats(by=by, root=roots)
+        yield from of_stats(f"stats by {by}", report)
+        yield "calls", f"rows of stats by {by}", sum(row["calls"] for row in report.rows)
+        if by == "session":
+            yield "sessions with a turn", "rows of stats by session", len(report.rows)
+
+
+def command_figures(options: list[str]) -> Iterator[tuple[str, str, Any]]:
+    def answered(*words: str) -> Any:
+        return json.loads(run(*words, *options, "--json").stdout)
+
+    yield from of_usage("usage --json", answered("usage")["totals"])
+    yield from of_stats("stats --json", answered("stats", "--by", "session"))
+    yield "cache writes", "usage --by cache --json", answered("usage", "--by", "cache")["totals"]["cache_write_tokens"]
+    yield "sessions", "ls --json", len({one["id"] for one in answered("ls")})
+    shown = run("usage", "--by", "session", *options).stdout
+    unused = re.search(r"Sessions without usage of their own: ([\d,]+)\.", shown)
+    rows = len(answered("usage", "--by", "session")["rows"])
+    yield "sessions", "usage --by session", rows + (int(unused[1].replace(",", "")) if unused else 0)
+
+
+def differences(figures: Figures) -> dict[tuple[str, str], str]:
+    """Return the figures that are not what the first way says."""
+    found: dict[tuple[str, str], str] = {}
+    for figure, ways in figures.items():
+        first, expected = next(iter(ways.items()))
+        for way, value in ways.items():
+            if value != (pytest.approx(expected, abs=1e-9) if isinstance(expected, float) else expected):
+                found[figure, way] = f"{figure}: {first} says {expected}, {way} {value}"
+    return found
+
+
+@pytest.mark.parametrize("corpus", [*CORPORA])
+def test_every_way_says_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, corpus: str) -> None:
+    for name in ("CLAUDE_CONFIG_DIR", "REREAD_HOME", "REREAD_CACHE"):
+        monkeypatch.setenv(name, str(tmp_path / name))
+    figures: Figures = {}
+    for figure, way, value in asked(CORPORA[corpus](tmp_path / "made")):
+        figures.setdefault(figure, {})[way] = value
+    found = differences(figures)
+    assert [text for pair, text in found.items() if pair not in KNOWN_DIFFERENCES] == []
+    if corpus == "samples":
+        assert set(found) == set(KNOWN_DIFFERENCES), "what no longer differs leaves the table"
