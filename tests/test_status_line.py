@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import time
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -122,6 +123,57 @@ def test_the_end_of_a_transcript_says_how_long_the_cache_is_warm(tmp_path: Path)
         expected = time.strftime("%H:%M", time.localtime(time.time() + seconds))
         later = time.strftime("%H:%M", time.localtime(time.time() + seconds - 60))
         assert text("{cache}", prompt_cache=None, transcript_path=str(path)) in (expected, later)
+
+
+@pytest.mark.parametrize(
+    ("bought", "seconds"),
+    [
+        ({"ephemeral_5m_input_tokens": 9, "ephemeral_1h_input_tokens": 0}, 300),
+        ({"ephemeral_5m_input_tokens": 0, "ephemeral_1h_input_tokens": 9}, 3600),
+        ({"ephemeral_5m_input_tokens": 9, "ephemeral_1h_input_tokens": 9}, 3600),
+        ({"ephemeral_1h_input_tokens": 9, "ephemeral_5m_input_tokens": 9}, 3600),
+        ({"ephemeral_5m_input_tokens": 0, "ephemeral_1h_input_tokens": 0}, 300),
+        ({"ephemeral_1h_input_tokens": "9"}, 300),
+        ({}, 300),
+    ],
+)
+def test_of_two_kinds_of_cache_the_longer_life_counts(tmp_path: Path, bought: dict[str, Any], seconds: int) -> None:
+    usage = {"cache_creation_input_tokens": 9, "cache_creation": bought}
+    record = {"type": "assistant", "timestamp": "2026-11-10T01:00:00Z", "message": {"usage": usage}}
+    path = tmp_path / "8c1f.jsonl"
+    path.write_text(json.dumps(record) + "\n")
+    began = datetime(2026, 11, 10, 1, tzinfo=UTC).timestamp()
+    assert status_line._cache_end(str(path)) == began + seconds  # pyright: ignore[reportPrivateUsage]
+
+
+@pytest.mark.parametrize(
+    ("words", "template"),
+    [
+        (["--format", "{cost}"], "{cost}"),
+        (["--format={cost}=x"], "{cost}=x"),
+        (["--format"], status_line.DEFAULT),
+        (["other", "{cost}"], status_line.DEFAULT),
+        ([], status_line.DEFAULT),
+    ],
+)
+def test_the_format_is_the_word_after_its_name(words: list[str], template: str) -> None:
+    assert status_line.template_of(words) == template
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems have other folders")
+@pytest.mark.parametrize(
+    ("given", "folder"), [("/caches", "/caches"), (" ", "/home/sam/.cache"), (None, "/home/sam/.cache")]
+)
+def test_what_is_spent_is_in_the_folder_for_caches(
+    monkeypatch: pytest.MonkeyPatch, given: str | None, folder: str
+) -> None:
+    monkeypatch.delenv("REREAD_CACHE", raising=False)
+    monkeypatch.setenv("HOME", "/home/sam")
+    if given is None:
+        monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    else:
+        monkeypatch.setenv("XDG_CACHE_HOME", given)
+    assert os.path.split(status_line.cache_file("x-{}"))[0] == f"{folder}/reread"
 
 
 JUNK = [None, 7, -1, 1e308, 10**40, "", "\x1b]0;x\x07\n", [], [[]], {}, {"used_percentage": "x"}, True, "\ud800"]
