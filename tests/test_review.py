@@ -1086,3 +1086,24 @@ def test_a_folder_without_a_repository_says_so(tmp_path: Path) -> None:
     assert done.returncode == 0
     with pytest.raises(NotFound):
         Repository(tmp_path / "bare")
+
+
+@pytest.mark.parametrize("place", ["-other", "fork"])
+def test_what_several_files_have_counts_once(rig: Rig, place: str) -> None:
+    """A session that was moved, and one that a fork copied."""
+    session = rig.session()
+    rig.prompt(session, "Write it")
+    rig.write(session, "a.py", 0, 0, ["first_value = 1", "second_value = 2"])
+    rig.commit(session, "Both")
+    alone = reviewed(rig)
+    (file,) = rig.projects.glob("*.jsonl")
+    name, data = file.stem, file.read_bytes()
+    other = name.replace("0000", "f02c", 1) if place == "fork" else name
+    copy = rig.projects.parent / (place if place != "fork" else "-shop") / f"{other}.jsonl"
+    copy.parent.mkdir(exist_ok=True)
+    copy.write_bytes(data.replace(name.encode(), other.encode()))
+    review = reviewed(rig)
+    assert (review.cost_usd, review.lines, review.by_sessions) == (alone.cost_usd, alone.lines, alone.by_sessions)
+    assert [(turn.session, turn.turn, turn.lines) for turn in review.turns] == [
+        (turn.session, turn.turn, turn.lines) for turn in alone.turns
+    ]

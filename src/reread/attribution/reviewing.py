@@ -177,8 +177,12 @@ class _Reviewer:
         for commit in self._commits:
             by_subject[commit.subject].append(commit)
         found: dict[str, list[tuple[str, int, str]]] = defaultdict(list)
-        for path, trail in self._trails.items():
+        seen: dict[tuple[str, int], str] = {}
+        """By hash and time of a commit, the session that made it; a fork has a copy of what it says."""
+        for path, trail in sorted(self._trails.items()):
             for made in trail.commits:
+                if seen.setdefault((made.sha, made.time), trail.id) != trail.id:
+                    continue
                 commit = by_head.get(made.sha[:7])
                 if commit is not None and commit.sha.startswith(made.sha):
                     found[commit.sha].append((path, made.turn, RECORDED))
