@@ -40,6 +40,7 @@ from reread.handover import derived_data, prompt_lines, trash
 from reread.session import loader, saved_fold
 from reread.session.pass_process import PassJob, start_pass
 from reread.session.session_pass import SessionPass
+from reread.storage.atomic import NewFile
 
 pytestmark = one_in(4)
 
@@ -482,14 +483,14 @@ def test_a_line_without_the_lock_is_carried_over(machine: Machine, monkeypatch: 
                 file.write(late.pop())
         return replace(path, target)
 
-    def lines(path: Path, data: bytes, mode: int) -> None:
-        if len(late) == 2:
+    def lines(new: NewFile, data: bytes) -> None:
+        if len(late) == 2 and new.path.parent == history.parent:
             with history.open("ab") as file:
                 file.write(late.pop(0))
-        write(path, data, mode)
+        write(new, data)
 
-    write = prompt_lines._write  # pyright: ignore[reportPrivateUsage]
-    monkeypatch.setattr(prompt_lines, "_write", lines)
+    write = NewFile.write
+    monkeypatch.setattr(NewFile, "write", lines)
     monkeypatch.setattr(Path, "replace", write_late)
     reread.delete(ID)
     assert [json.loads(one)["display"] for one in history.read_bytes().splitlines()[3:]] == [

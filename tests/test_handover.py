@@ -22,9 +22,9 @@ import reread
 from reread.cli import reread as command
 from reread.disk.moved_files import SESSION_UUID
 from reread.errors import Misuse, NotFound, Unreadable, Unwritable
-from reread.handover import placement
 from reread.handover.cut import with_slug
 from reread.handover.running import running
+from reread.storage.atomic import NewFile
 from reread.storage.kept_file import generation_path
 
 pytestmark = one_in(3)
@@ -202,11 +202,11 @@ def test_a_damaged_copy_and_a_full_disk_are_clear_errors_and_leave_nothing(
     kept = tmp_path / "kept"
     reread.keep(root=first, to=kept)
 
-    def full(fd: int, data: bytes) -> None:
+    def full(new: NewFile, data: bytes) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     with monkeypatch.context() as patched:
-        patched.setattr(placement, "write_all", full)
+        patched.setattr(NewFile, "write", full)
         with pytest.raises(Unwritable, match="No space left"):
             reread.resume("5e55", root=kept)
     assert machine.files() == {}

@@ -19,7 +19,7 @@ from reread.archive.verify import KeptEntry
 from reread.cli import reread as command
 from reread.disk import layout
 from reread.reader.redacted_site import write_redacted_site
-from reread.redaction.decisions import DecisionStore
+from reread.redaction.decisions import DecisionStore, PrivateMap
 from reread.redaction.removal_manifest import digest_of, undo
 from reread.render.selection import Selection
 from reread.reports.secrets_report import secrets_report
@@ -137,7 +137,7 @@ def test_a_link_in_a_redacted_site_does_not_lead_out_of_it(home: Path, name: str
 @pytest.mark.parametrize("content", [b"", b"\xff", b"[]", b'{"a": 1}', b"[" * 100_000])
 def test_a_map_that_was_tampered_with_is_said_to_be_unreadable(home: Path, content: bytes) -> None:
     store = DecisionStore()
-    store.keep_map(digest_of(b"document"), content)
+    store.keep_map(digest_of(b"document"), PrivateMap({})).write_bytes(content)
     with pytest.raises(reread.Unreadable, match="Cannot read the private map"):
         undo(b"document", store)
     for name, words in {"key": "not a key", "decisions.json": "delete it to decide anew"}.items():

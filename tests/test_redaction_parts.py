@@ -10,7 +10,7 @@ import pytest
 
 from reread.errors import Misuse, Unreadable
 from reread.redaction import findings as findings_module
-from reread.redaction.decisions import DecisionStore, read_review, write_review
+from reread.redaction.decisions import DecisionStore, PrivateMap, read_review, write_review
 from reread.redaction.encodings import decode_text, encoded_runs
 from reread.redaction.findings import Findings, Occurrence, SensitiveText, alike, mask, masked_context
 from reread.redaction.literals import forms_of
@@ -126,9 +126,11 @@ def test_decisions_are_kept_by_a_key_of_this_machine(tmp_path: Path) -> None:
     store.decide_everywhere(["j"], "replace")
     again = DecisionStore(store.folder)
     assert [again.decision(id) for id in "ijk"] == ["keep", "replace", None]
-    path = store.keep_map("m", b"{}")
-    assert again.read_map("m") == b"{}" and path == store.folder / "maps" / "m.json"
+    path = store.keep_map("m", PrivateMap({"[one]": "1"}, "s", "/s.jsonl"))
+    assert again.read_map("m") == PrivateMap({"[one]": "1"}, "s", "/s.jsonl")
     assert {one.stat().st_mode & 0o777 for one in store.folder.rglob("*") if one.is_file()} == {0o600}
+    path.write_bytes(b'{"[one]": "1"}')  # as 0.3 has written it
+    assert again.read_map("m") == PrivateMap({"[one]": "1"}) and path == store.folder / "maps" / "m.json"
     (store.folder / "key").write_bytes(b"x" * 31)
     with pytest.raises(Unreadable, match="not a key"):
         DecisionStore(store.folder)

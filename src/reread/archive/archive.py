@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 
@@ -11,10 +11,17 @@ import msgspec
 
 from reread.archive import restore as restoring
 from reread.archive.places import BucketPlace, FolderPlace, Waiting
-from reread.archive.plans import PLANS, plan_slug, plans_of, shared_slugs
+from reread.archive.plans import PLANS, plan_slug, plans_of, shared_slugs, slugs_of
 from reread.archive.prune import PruneOutcome, chosen, decide
 from reread.archive.retention import AtRisk, at_stake
-from reread.archive.source_files import BESIDE_PROJECTS, SourceFile, files_below, files_of_session
+from reread.archive.source_files import (
+    BESIDE_PROJECTS,
+    SourceFile,
+    files_below,
+    files_of_session,
+    is_named_after,
+    is_transcript,
+)
 from reread.archive.sync import FileOutcome, Progress
 from reread.archive.verify import KeptEntry, KeptProblem, kept_files
 from reread.disk import layout
@@ -160,6 +167,31 @@ class Archive:
             delete([one.version for one in outcomes if one.outcome == "deleted"])
         return outcomes
 
+    def kept_of(self, session: str, project: str, transcripts: Sequence[Path] = ()) -> list[PruneOutcome]:
+        """Return what would be deleted with a session, by what is there: its transcript may be gone.
+
+        Of an id that is no UUID, only what was in a project's folder, because others may have it. Plans are those that
+        its kept transcripts name, or others of its transcripts.
+        """
+        found: list[restoring.KeptVersion] = []
+        for folder in self._place.folders():
+            there = [restoring.KeptVersion(*one) for one in kept_files(folder)]
+            names = _names_of(session, project, folder, {one.name for one in there})
+            own = [one for one in there if one.name in names]
+            plans = [one for one in there if one.name.startswith(PLANS + os.sep)]
+            named = [*transcripts, *(one.path for one in own if is_transcript(one.name))] if plans else []
+            slugs = {slug for transcript in named for slug in slugs_of(transcript)}
+            found += [*own, *(one for one in plans if plan_slug(os.path.basename(one.name)) in slugs)]
+        return chosen(self._without_shared_plans(found))
+
+    def delete(self, files: Collection[str], is_same: Callable[[PruneOutcome], bool]) -> None:
+        """Delete kept files, if they are still the same when nobody else writes into the archive."""
+        if not any(one.path in files for one in self.versions()):
+            return
+        with self._place.pruning(LOCK_SECONDS) as delete:
+            there = [one for one in self.versions() if one.path in files]
+            delete([one.version for one in chosen(self._without_shared_plans(there)) if is_same(one)])
+
     def delete_unnamed(self, objects: Sequence[str], wait: float = LOCK_SECONDS) -> None:
         """Delete objects of this bucket that no file needs: a run that was killed had deleted their files."""
         self._place.delete_unnamed(objects, wait)
@@ -195,7 +227,7 @@ class Archive:
         if not slugs:
             return list(versions)
         mine = {one.path for one in versions}
-        others = (one.path for one in self.versions() if _is_session(one.name) and one.path not in mine)
+        others = (one.path for one in self.versions() if is_transcript(one.name) and one.path not in mine)
         shared = set(shared_slugs({slug for slug in slugs if slug}, others))
         return [one for one in versions if plan_slug(os.path.basename(one.name)) not in shared]
 
@@ -272,7 +304,13 @@ class Archive:
         """Return a test for the folders and names of the files of a session."""
         from reread.catalog.resolve import resolve_session
 
-        path = resolve_session(session, root=folders)
+        try:
+            path = resolve_session(session, root=folders)
+        except NotFound:
+            kept = {name for folder in folders for _, name, _ in kept_files(folder) if is_named_after(name, session)}
+            if not kept or SESSION_UUID.fullmatch(session) is None:
+                raise
+            return lambda _, name: name in kept  # a run that was killed has left it without a transcript
         top = next((folder for folder in folders if path.is_relative_to(folder)), None)
         if top is None:
             raise NotFound(f"No session {session!r} in {self.name}; run `reread ls --root {self.name}` to list them.")
@@ -346,6 +384,23 @@ class Archive:
         mirrors = os.path.realpath(mirrors_folder())
         if real.is_relative_to(mirrors) or any(map(layout.is_archive, (real, *real.parents))):
             raise Misuse(f"Cannot keep {typed_path(source)}: it has kept sessions already; copy it as it is.")
+
+
+def _names_of(session: str, project: str, top: Path, names: Collection[str]) -> set[str]:
+    """Return the names of a session's files in an archive, but for plans."""
+    projects = sorted((top / layout.PROJECTS).glob("*/"))
+    if SESSION_UUID.fullmatch(session):
+        own = {name for name in names if is_named_after(name, session)}
+    else:
+        main = os.path.join(layout.PROJECTS, project, session)
+        starts = (main + os.sep, f"{main}.jsonl.superseded-")
+        own = {name for name in names if name == f"{main}.jsonl" or name.startswith(starts)}
+        projects = [folder for folder in projects if folder.name == project]
+    for folder in projects:
+        for agent in layout.AgentFolders().agents_in(folder, [session]):
+            name = os.path.relpath(agent, top)
+            own |= {name, os.path.splitext(name)[0] + ".meta.json"}  # noqa: PTH122
+    return own
 
 
 def _moved_from(path: Path, top: Path) -> Iterator[Path]:

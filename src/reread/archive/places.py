@@ -9,7 +9,7 @@ from pathlib import Path
 
 import msgspec
 
-from reread.archive.prune import Delete, Origins, delete_files, forget_rows, origins_in, tidy
+from reread.archive.prune import Delete, Origins, delete_files, forget_rows, origins_in
 from reread.archive.restore import KeptVersion
 from reread.archive.sync import Progress, Sync
 from reread.archive.sync_state import FOLDER, SyncState, state_files
@@ -17,7 +17,7 @@ from reread.archive.verify import KeptEntry, KeptProblem, kept_files, kept_sizes
 from reread.disk import layout
 from reread.disk.machine import machine_id
 from reread.errors import Misuse, NotFound, Unreadable, Unwritable
-from reread.storage.atomic import write_atomic
+from reread.storage.atomic import remove_unfinished, write_atomic
 from reread.storage.bucket import store_at
 from reread.storage.bucket_mirror import keeping_note, machine_state, mirrored_folders, open_lock
 from reread.storage.kept_bucket import OBJECTS, KeptBucket
@@ -57,7 +57,7 @@ class FolderPlace:
         """Be the only writer for a while."""
         with self.locked(wait, waiting):
             sync = Sync(self.folder, progress=progress)
-            tidy(self.folder)
+            remove_unfinished(self.folder, below=True)
             yield sync
 
     def verify(self, progress: Progress | None) -> Iterator[KeptEntry | KeptProblem]:

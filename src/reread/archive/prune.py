@@ -20,10 +20,11 @@ from typing import Literal
 import msgspec
 
 from reread.archive.restore import KeptVersion
+from reread.archive.source_files import is_transcript
 from reread.archive.sync_state import FOLDER, read_rows, write_rows
 from reread.archive.verify import copy_problems
 from reread.base.text import plural
-from reread.storage.atomic import TEMPORARY
+from reread.storage.atomic import remove_unfinished
 from reread.storage.frames import parse_map, read_frames
 from reread.storage.kept_copy import KeptCopy, examine
 from reread.storage.kept_file import MAP_SUFFIX, generation_path, opened, read_map_file
@@ -226,23 +227,15 @@ def _kept(archive: Path, name: bytes, generation: int) -> str:
 def delete_files(archive: Path, versions: Iterable[KeptVersion]) -> None:
     """Delete kept files, older generations first, and the folders that are empty then.
 
-    The map goes first: killed in between, the frames alone can be read, and a map alone would be an error.
+    The map goes first: killed in between, the frames alone can be read, and a map alone would be an error. A transcript
+    goes last: by it, the others are found.
     """
-    for version in sorted(versions, key=lambda one: one.generation):
+    for version in sorted(versions, key=lambda one: (is_transcript(one.name), one.generation)):
         for path in (version.path + MAP_SUFFIX, version.path):
             with suppress(FileNotFoundError):
                 os.unlink(path)  # noqa: PTH108
-    tidy(archive)
+    remove_unfinished(archive, below=True)
     for folder, _, _ in os.walk(archive, topdown=False):
         if Path(folder) not in (archive, archive / FOLDER):
             with suppress(OSError):  # it is not empty
                 os.rmdir(folder)  # noqa: PTH106
-
-
-def tidy(archive: Path) -> None:
-    """Delete what a run that was killed was writing."""
-    for folder, _, names in os.walk(archive):
-        for name in names:
-            if name.startswith(TEMPORARY):
-                with suppress(OSError):
-                    os.unlink(os.path.join(folder, name))  # noqa: PTH108

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable
-from contextlib import suppress
 from pathlib import Path
 
 import msgspec
 
 from reread.errors import Misuse, Unwritable
-from reread.storage.atomic import name_unless_taken, temporary_beside, write_all
+from reread.storage.atomic import name_unless_taken, new_beside
 from reread.storage.frames import BadFrame, read_frames
 from reread.storage.kept_copy import examine
 from reread.storage.kept_file import opened
-from reread.storage.read_at_file import open_no_link
 from reread.storage.safe_open import make_private_folder
 
 
@@ -61,23 +59,15 @@ def _restore_one(version: KeptVersion, target: Path, progress: Callable[[int], N
     if copy.damage or copy.doubt:
         return RestoredFile(str(target), 0, version.generation, copy.damage or copy.doubt)
     make_private_folder(target.parent)
-    temporary = temporary_beside(target)
     try:
-        with opened(version.path) as (read, status):
-            out = open_no_link(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
-            try:
-                for raw, _ in read_frames(read, copy.packed_size):
-                    write_all(out, raw)
-                    if progress is not None:
-                        progress(len(raw))
-                os.fsync(out)
-            finally:
-                os.close(out)
-        os.utime(temporary, ns=(status.st_atime_ns, status.st_mtime_ns))
-        name_unless_taken(temporary, target)
+        with opened(version.path) as (read, status), new_beside(target) as new:
+            for raw, _ in read_frames(read, copy.packed_size):
+                new.write(raw)
+                if progress is not None:
+                    progress(len(raw))
+            new.finish(sync=True)
+            os.utime(new.path, ns=(status.st_atime_ns, status.st_mtime_ns))
+            name_unless_taken(new.path, target)
     except BadFrame as error:
         return RestoredFile(str(target), 0, version.generation, str(error))
-    finally:
-        with suppress(OSError):
-            temporary.unlink()
     return RestoredFile(str(target), copy.raw_size, version.generation)

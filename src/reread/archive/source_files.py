@@ -37,6 +37,24 @@ class SourceFile(NamedTuple):
     """Why it is not kept; empty if it is."""
 
 
+def is_transcript(name: str) -> bool:
+    """True for the name of a session's transcript in an archive, or of one that it superseded."""
+    folder, file = os.path.split(name)
+    then = superseded_name(file)
+    return layout.is_session_filename(then[0] if then else file) and SESSION_SUBFOLDERS.isdisjoint(
+        folder.split(os.sep)  # noqa: PTH206
+    )
+
+
+def is_named_after(name: str, session: str) -> bool:
+    """True if a file below Claude Code's folder has the id of a session in its name, or lies in a folder that has.
+
+    What a project is called does not count: sessions may have run in any folder, also in one with an id in its path.
+    """
+    parts = name.split(os.sep)  # noqa: PTH206
+    return any(session in part for part in parts[2 if parts[0] == PROJECTS else 0 :])
+
+
 def files_below(folder: Path) -> Iterator[SourceFile]:
     """Yield the files of all sessions below a configuration, projects, project or any other folder."""
     folder = Path(os.path.abspath(folder))  # noqa: PTH100 (links in it are kept)

@@ -36,7 +36,8 @@ class DeletedOrNot(SessionName):
             return super().shell_complete(ctx, param, incomplete)
         from reread.handover.trash import trash
 
-        return offered({one.session: one.title for one in trash() if one.session.startswith(incomplete)})
+        found = trash(on_error=lambda _: None)
+        return offered({one.session: one.title for one in found if one.session.startswith(incomplete)})
 
 
 @click.command()
@@ -80,7 +81,8 @@ def delete(
 
     refuse_with(ctx, "--undo", ("--kept", "--now", "--dry-run"), "it restores")
     if undo:
-        if not trash():
+        unread: list[RereadError] = []
+        if not trash(on_error=unread.append) and not unread:
             exit_unmatched(ctx, [], "No session is in the trash.")
         return _say(deletion.undo_delete(*names, on_error=_tell), "Restored", as_json=as_json)
     roots = merged_roots(ctx, root)

@@ -159,7 +159,10 @@ def _list_trash(*, as_json: bool) -> None:
     from reread.base.text import plural
     from reread.handover.trash import trash
 
-    found = trash()
+    unread: list[RereadError] = []
+    found = trash(on_error=unread.append)
+    for error in unread:
+        print_notice(str(error))
     if as_json:
         print_json(found)
         return
@@ -170,7 +173,7 @@ def _list_trash(*, as_json: bool) -> None:
         what = plural(len(entry.files), "file") + (f", {plural(prompts, 'prompt')}" if prompts else "")
         when, size = date_text(entry.deleted), size_text(entry.size)
         click.echo(safe(f"{entry.session[:8]}  {when}  {size:>9}  {entry.title}  {entry.project}  {what}"))
-    if not found:
+    if not found and not unread:
         print_notice("the trash is empty")
 
 

@@ -500,7 +500,7 @@ def _store(path: Path, made: MadeCube) -> None:
     parquet.write_table(table, sink, compression="zstd")
     try:
         make_private_folder(path.parent)
-        write_atomic(path, [sink.getvalue().to_pybytes()])
+        write_atomic(path, [sink.getvalue().to_pybytes()], follow=False)
         _remove_unused(path.parent)
     except OSError:  # no cache: it is made again the next time
         return

@@ -256,7 +256,7 @@ def _save(saved: SavedPlan) -> None:
     with suppress(OSError, UnicodeError):
         make_own_folder(cache_folder())
         make_own_folder(target.parent)
-        write_atomic(target, [msgspec.msgpack.encode(saved)])
+        write_atomic(target, [msgspec.msgpack.encode(saved)], follow=False)
         target.chmod(0o600)
         if not is_file(saved.path):  # it was deleted meanwhile, and what was known of it forgotten
             target.unlink(missing_ok=True)

@@ -123,7 +123,7 @@ class Prefixes:
             with suppress(OSError):  # without it, files are compared again
                 make_own_folder(cache_folder())
                 saved = SavedPrefixes(FORMAT, dict(self._found))
-                write_atomic(cache_folder() / NAME, [msgspec.msgpack.encode(saved)])
+                write_atomic(cache_folder() / NAME, [msgspec.msgpack.encode(saved)], follow=False)
         finally:
             self._lock.release()
 

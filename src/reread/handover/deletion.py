@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -19,6 +19,7 @@ import msgspec
 from reread.archive.archive import Archive
 from reread.archive.plans import PLANS, plans_of, shared_slugs, slugs_of
 from reread.archive.prune import PruneOutcome
+from reread.archive.source_files import is_named_after
 from reread.base import jsontext
 from reread.base.coerce import as_dict
 from reread.base.text import plural
@@ -26,22 +27,25 @@ from reread.catalog.annotations import Annotations
 from reread.catalog.headers import captures_of, read_header
 from reread.catalog.resolve import resolve_session
 from reread.disk import layout
+from reread.disk.layout import AgentFolders
 from reread.disk.machine import machine_id
 from reread.disk.moved_files import SESSION_UUID
 from reread.disk.registry import FOLDER as REGISTRY
 from reread.errors import Misuse, NotFound, RereadError, Unreadable
 from reread.handover import trash
 from reread.handover.derived_data import forget_session
-from reread.handover.placement import writing
+from reread.handover.placement import undo_placement, writing
 from reread.handover.prompt_lines import PromptLine, RemovedLines, find_lines, read_lines, refuse_link
 from reread.handover.running import running
 from reread.handover.session_files import config_of, files_of, original_name
 from reread.handover.trash import TrashEntry
 from reread.handover.trashed_file import TrashedFile, file_now, is_unchanged
+from reread.redaction.decisions import private_maps
+from reread.storage.atomic import remove_unfinished
 from reread.storage.kept_file import MAP_SUFFIX, read_stub
 from reread.storage.prompt_history import HISTORY, PASTES, is_prompts, prompts_path
-from reread.storage.safe_open import read_settings
-from reread.storage.user_paths import mirrors_folder, named_url, typed_path
+from reread.storage.safe_open import read_settings, read_whole
+from reread.storage.user_paths import cache_folder, mirrors_folder, named_url, typed_path
 
 INDEX = "sessions-index.json"
 
@@ -90,6 +94,10 @@ class _Found(NamedTuple):
     """Files of which an entry is its own, with what is left of each."""
     path: Path
     """The file that it was found by."""
+    name: str | Path
+    """What it is found by again: its id, if its transcript is gone."""
+    maps: list[Path]
+    """What undoes its exports, which is of no use once nothing is left of it."""
     ids: list[str]
     """The ids under which it may be running."""
     configs: list[Path]
@@ -105,19 +113,25 @@ class _Found(NamedTuple):
     @property
     def is_only_kept(self) -> bool:
         """True if nothing but kept copies is left."""
-        return not (self.files or self.indexes or self.lines)
+        return bool(self.kept or self.objects) and not (self.files or self.indexes or self.lines)
 
     def deletion(self, *, kept: bool, now: bool) -> Deletion:
-        files = [*self.files, *map(Path, self.indexes), *(self.kept if kept else ())]
+        files = [*self.files, *map(Path, self.indexes), *(self.kept if kept else ()), *self.last(kept=kept, now=now)]
         lines = [DeletedLine(found.path, line.number, len(line.raw)) for found, own in self.lines for line in own]
         objects = self.objects if kept else []
         size = sum(os.lstat(file).st_size for file in files if not file.is_symlink()) + sum(
             one.size for one in (*lines, *objects)
         )
         names = (*map(str, files), *(typed_path(Path(one.path)) for one in objects))
-        left = bool(self.kept or self.objects) and not kept
         names += _trashed(self.key) if now else ()
-        return Deletion(self.session, self.title, self.project, names, tuple(lines), size, left)
+        return Deletion(self.session, self.title, self.project, names, tuple(lines), size, self._leaves(kept=kept))
+
+    def _leaves(self, *, kept: bool) -> bool:
+        return bool(self.kept or self.objects) and not kept
+
+    def last(self, *, kept: bool, now: bool) -> list[Path]:
+        """Return what is deleted only if nothing else is left of it."""
+        return self.maps if now and not self._leaves(kept=kept) else []
 
 
 def delete(
@@ -170,11 +184,13 @@ def delete(
                 continue  # a captured conversation that went with its session
             try:
                 if isinstance(one, _Found):  # what they share belongs to the last one: so each is looked for again
-                    done.append(_delete(_find(one.path, root), batch, kept=kept, now=now))
+                    done.append(_delete(_find(one.name, root, now=now), batch, kept=kept, now=now))
                 else:
                     done.append(_planned(one, kept=kept, now=now))
                     if now:
                         _forget_notes(one.session)
+                        for path in _private_maps(one.session, {file.path for file in one.files}, []):
+                            path.unlink()
                         trash.empty(one.key)
             except RereadError as error:
                 gone = ", ".join(before.session for before in done)
@@ -185,7 +201,15 @@ def delete(
 
 def finish_deletions(tell: Callable[[RereadError], None] | None, wanted: Collection[str] = ()) -> list[TrashEntry]:
     """Finish what processes that were killed began, under the lock; `wanted` are sessions that somebody takes up."""
+    undo_placement()
+    _tidy(layout.config_folders(), layout.archive_folders())
     return trash.recover(_finish, tell or (lambda _: None), wanted)
+
+
+def _tidy(configs: Iterable[str | Path], archives: Iterable[str | Path]) -> None:
+    """Remove what killed processes left unfinished wherever files of sessions are written."""
+    for folder in dict.fromkeys(map(Path, (*configs, *archives, layout.default_store(), cache_folder()))):
+        remove_unfinished(folder, below=True)
 
 
 def _choose(
@@ -199,7 +223,7 @@ def _choose(
     chosen: dict[tuple[str, str], _Found | TrashEntry] = {}
     for session in sessions:
         try:
-            one = _find(session, root)
+            one = _find(session, root, now=now)
         except NotFound:
             known = [*finished, *(trash.entries() if now else ())]
             one = trash.choose_entry(str(session), known)
@@ -227,8 +251,7 @@ def _without_kept(
 
 def _trashed(key: tuple[str, str]) -> tuple[str, ...]:
     """Return the files that the trash has of a session."""
-    folders = sorted(entry.folder for entry in trash.entries() if entry.key == key)
-    return tuple(str(path) for folder in folders for path in sorted(Path(folder).iterdir()))
+    return tuple(str(path) for folder in trash.folders_in_trash(key) for path in sorted(folder.iterdir()))
 
 
 def _planned(one: _Found | TrashEntry, *, kept: bool, now: bool) -> Deletion:
@@ -264,8 +287,9 @@ def _delete(found: _Found, batch: str, *, kept: bool, now: bool) -> Deletion:
         size = sum(entry.size for entry in trash.entries() if entry.key == found.key)
         trash.empty(found.key)
         return msgspec.structs.replace(deletion, size=size)
+    last = found.last(kept=kept, now=now)
     try:
-        files = [file_now(file) for file in (*found.files, *(found.kept if kept else ()))]
+        files = [file_now(file) for file in (*found.files, *(found.kept if kept else ()), *last)]
         files += [_edited(path, left) for path, left in found.indexes.items()]
     except OSError as error:
         raise Unreadable.at(error.filename or found.session, error) from error
@@ -291,7 +315,7 @@ def _delete(found: _Found, batch: str, *, kept: bool, now: bool) -> Deletion:
         became = trash.give_up(entry, _finish)
         raise Misuse(f"Cannot delete {found.session}: {error}; {became}. End it and try again.") from error
     left = [file.path for file in files if not file.edited and os.path.lexists(file.path)]
-    copies = [typed_path(Path(one.path)) for one in _kept(found.session, found.path, _archives(found.roots))]
+    copies = [typed_path(Path(one.path)) for one in _kept(found.session, found.path, _archives(found.roots), [])]
     left += copies if kept else []
     if left:
         raise Misuse(f"{left[0]} was written to meanwhile, and stays as it is; the rest was deleted.", path=left[0])
@@ -352,40 +376,96 @@ def undo_delete(*sessions: str, on_error: Callable[[RereadError], None] | None =
     return [_of_entry(entry) for entry in found]
 
 
-def _find(session: str | Path, root: str | Path | Sequence[str | Path] | None) -> _Found:
-    """Return everything there is of a session now."""
-    path = Path(os.path.abspath(resolve_session(session, root=root)))  # noqa: PTH100
+def _find(session: str | Path, root: str | Path | Sequence[str | Path] | None, *, now: bool) -> _Found:
+    """Return everything there is of a session."""
+    roots = [root] if isinstance(root, str | Path) else root
+    try:
+        path = Path(os.path.abspath(resolve_session(session, root=root)))  # noqa: PTH100
+    except NotFound as error:
+        return _left(str(session), roots, error, now=now)
     header = read_header(path)
     id = path.stem if is_prompts(path) else Path(original_name(path.name)).stem
-    roots = [root] if isinstance(root, str | Path) else root
     config = path.parents[1] if is_prompts(path) else config_of(path)
     if config is not None and (layout.is_archive(config) or config.is_relative_to(mirrors_folder())):
         config = None
-    configs = [config] if config is not None else []
+    files = []
+    if os.path.lexists(path) and config is None and not header.captured and not _is_kept(path):
+        files = [Path(file.path) for file in files_of(path) if os.path.lexists(file.path)]
+    captured = [path] if header.captured else captures_of(id, roots)
+    ids = [id, *(header.sessions if header.captured else ())]
+    found = _gather(id, path, path, [config] if config is not None else [], roots, files, captured)
+    return found._replace(title=header.title, project=header.project, ids=ids)
+
+
+def _left(session: str, roots: Sequence[str | Path] | None, missing: NotFound, *, now: bool) -> _Found:
+    """Return what was left of a session without its transcript, by its whole id; raise NotFound if there is nothing.
+
+    What undoes exports, or cannot be read in the trash, counts if it is to be deleted for good.
+    """
+    if not SESSION_UUID.fullmatch(session):
+        raise missing
+    configs = [Path(os.path.abspath(folder)) for folder in map(layout.expand_path, roots or ())]  # noqa: PTH100
+    configs = [one for one in configs if not layout.is_archive(one) and not one.is_relative_to(mirrors_folder())]
+    found = _gather(session, Path(session), session, configs, roots, [], captures_of(session, roots))
+    unread = [folder for folder in trash.read_entries()[1] if folder in trash.folders_in_trash(found.key)]
+    if not any((found.files, found.kept, found.objects, found.lines, found.indexes, now and (found.maps or unread))):
+        raise missing
+    return found
+
+
+def _gather(
+    id: str,
+    path: Path,
+    name: str | Path,
+    configs: list[Path],
+    roots: Sequence[str | Path] | None,
+    files: list[Path],
+    captured: Sequence[Path],
+) -> _Found:
+    """Return what there is of a session in folders, archives and of reread's own, besides some files."""
     if roots is None:  # a session may have files in each folder of this machine
         configs = list(dict.fromkeys([*configs, *(Path(os.path.abspath(one)) for one in layout.config_folders())]))  # noqa: PTH100
-    files = [file for one in configs for file in _files_in(one, id, path)]
-    if os.path.lexists(path) and config is None and not header.captured and not _is_kept(path):
-        files = [Path(file.path) for file in files_of(path) if os.path.lexists(file.path)] + files
+    files = [*files, *(file for one in configs for file in _files_in(one, id, path))]
+    files = list(dict.fromkeys([*files, *(paste for one in configs for paste in _pastes(one, id))]))
     lines = [found for one in configs if (found := find_lines(one / HISTORY, id)) is not None]
-    files += [paste for one in configs for paste in _pastes(one, id)]
     archives = _archives(roots)
-    outcomes = list(_kept(id, path, archives))
+    outcomes = list(_kept(id, path, archives, [file for file in files if file.name.startswith(f"{id}.jsonl")]))
     objects = [one for one in outcomes if _mirror_of(Path(one.path))[1]]
     frames = [Path(one.path) for one in outcomes if one not in objects]
-    maps = (frame.with_name(frame.name + MAP_SUFFIX) for frame in frames)
-    kept = [
-        *frames,
-        *filter(Path.exists, maps),
-        *([path] if header.captured else captures_of(id, None if roots is None else roots)),
-    ]
+    maps = filter(Path.exists, (frame.with_name(frame.name + MAP_SUFFIX) for frame in frames))
+    kept = [*frames, *maps, *(file for one in captured for file in _captured(one))]
     indexes = {str(index): left for one in configs for index, left in _indexes(one, id)}
-    unique = list(dict.fromkeys(files))
-    own = list(dict.fromkeys(kept))
-    ids = [id, *(header.sessions if header.captured else ())]
+    undoing = _private_maps(id, {str(path), *map(str, files)}, [*files, *frames])
     return _Found(
-        *(id, header.title, header.project, unique, own, objects, archives, lines, indexes, path, ids, configs, roots)
+        *(id, "", "", files, list(dict.fromkeys(kept)), objects, archives, lines, indexes, path, name, undoing),
+        *([id], configs, roots),
     )
+
+
+def _captured(path: Path) -> Iterator[Path]:
+    """Yield the files of a captured conversation: the SDK's store has agents and a summary below its name."""
+    yield path
+    beside = path.with_suffix(".meta.json")
+    if beside.is_file():
+        yield beside
+    for folder, _, names in os.walk(path.with_suffix("")):
+        yield from (Path(folder, name) for name in sorted(names))
+
+
+def _private_maps(session: str, paths: Collection[str], files: Sequence[Path]) -> list[Path]:
+    """Return what undoes exports of a session; one that does not say whose it is, if some files have all its texts."""
+    found, unnamed = list[Path](), list[tuple[Path, set[bytes]]]()
+    for path, one in private_maps():
+        if one.is_of(session, paths):
+            found.append(path)
+        elif not one.session and one.originals:
+            unnamed.append((path, {jsontext.dumps(text)[1:-1] for text in one.originals.values()}))
+    for file in files if unnamed else ():
+        with suppress(OSError):
+            data = read_whole(file)
+            for _, texts in unnamed:
+                texts -= {text for text in texts if text in data}
+    return found + [path for path, texts in unnamed if not texts]
 
 
 def _archives(roots: Sequence[str | Path] | None) -> list[Path]:
@@ -409,6 +489,9 @@ def _files_in(config: Path, session: str, path: Path) -> Iterator[Path]:
     yield from (path for path in transcripts if not path.is_dir())
     beside = [file for transcript in transcripts for file in files_of(transcript)[1:]]
     own = [Path(file.path) for file in beside if file.in_project or Path(file.name).parts[0] != PLANS]
+    for folder in sorted(projects.glob(f"{project}/")):  # in the old layout, only their records say whose agents are
+        agents = AgentFolders().agents_in(folder, [session])
+        own += [file for agent in agents for file in (agent, agent.with_suffix(".meta.json")) if file.exists()]
     yield from own
     yield from _own_plans(config, transcripts, {*transcripts, *own})
     if SESSION_UUID.fullmatch(session):  # no other file has such a name
@@ -425,13 +508,13 @@ def _escaped(name: str) -> str:
 def _named_after(config: Path, session: str) -> Iterator[Path]:
     """Yield every file that has the session's id in its name, or lies in a folder that has; links, too."""
     for folder, folders, names in os.walk(config):
-        inside = session in os.path.relpath(folder, config)
         links = [name for name in folders if os.path.islink(os.path.join(folder, name))]  # noqa: PTH114
         for name in sorted([*names, *links]):
             path = Path(folder, name)
             if not path.is_symlink() and not path.is_file():
                 continue  # a pipe or socket: nothing can be put back
-            if inside or session in name or (path.is_symlink() and session in str(path.readlink())):
+            leads = path.parent / path.readlink() if path.is_symlink() else path
+            if any(is_named_after(os.path.relpath(one, config), session) for one in (path, leads)):
                 yield path
 
 
@@ -461,26 +544,25 @@ def _pastes(config: Path, session: str) -> Iterator[Path]:
 
 def _finish(entry: TrashEntry) -> None:
     """Delete from archives what the entry has of them, and forget what was derived from all its files."""
-    held = {(one.name, one.generation, one.size) for one in entry.objects}
-    staged = {file.path for file in entry.files if entry.is_archived(file) and is_unchanged(file)}
+    staged = {file.path: file for file in entry.files if entry.is_archived(file)}
+    held = {one.path: one.size for one in entry.objects}
+
+    def is_same(one: PruneOutcome) -> bool:
+        return one.size == held.get(one.path) or (one.path in staged and is_unchanged(staged[one.path]))
+
     for folder in entry.archives:
-        with suppress(NotFound):  # done before
-            archive = Archive(folder)
-            outcomes = [
-                one
-                for one in archive.prune_outcomes(entry.session, dry_run=True)
-                if one.path in staged or (one.name, one.generation, one.size) in held
-            ]
-            archive.prune_outcomes(entry.session, among=outcomes)
+        with suppress(NotFound):  # nothing is kept there any more
+            Archive(folder).delete({*staged, *held}, is_same)
     for url, pieces in entry.pieces.items():
         Archive(url).delete_unnamed(pieces)
     archives = [*entry.archives, *_archives(None)]
-    if entry.is_last and not any(_kept(entry.session, Path(entry.transcript), archives)):
+    if entry.is_last and not any(_kept(entry.session, Path(entry.transcript), archives, [])):
         _forget_notes(entry.session)
     paths = [file.path for file in (*entry.files, *entry.objects)]
     read_as = [str(Path(path).with_name(original_name(os.path.basename(path)))) for path in paths]
     histories = [prompts_path(removed.path, entry.session) for removed in entry.lines]
     forget_session(entry.session, [*paths, *read_as, *histories, *(removed.path for removed in entry.lines)])
+    _tidy(entry.configs, entry.archives)
 
 
 def _forget_notes(session: str) -> None:
@@ -490,12 +572,13 @@ def _forget_notes(session: str) -> None:
         notes.change(session, starred=False, note="")
 
 
-def _kept(session: str, path: Path, archives: Sequence[str | Path]) -> Iterator[PruneOutcome]:
+def _kept(
+    session: str, path: Path, archives: Sequence[str | Path], transcripts: Sequence[Path]
+) -> Iterator[PruneOutcome]:
     """Yield what archives have of a session; of one whose id is no UUID only what was in the project of its path."""
-    own = "" if SESSION_UUID.fullmatch(session) else f"{layout.PROJECTS}{os.sep}{path.parent.name}{os.sep}"
     for folder in archives:
         try:
-            yield from (one for one in Archive(folder).prune_outcomes(session, dry_run=True) if own in one.name)
+            yield from Archive(folder).kept_of(session, path.parent.name, transcripts)
         except NotFound:
             continue
         except RereadError as error:

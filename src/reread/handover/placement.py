@@ -1,7 +1,8 @@
 """Put the files of a session where this machine's Claude Code looks for them, and never over anything newer.
 
 Under the lock, each file is compared with what is there. The transcript is put last, so the client does not see the
-session before it is whole; what a killed run left is the same as what the next one puts.
+session before it is whole. What is being put is written down until it is: whoever comes next takes away what a killed
+run has put of a session without its transcript, which has an id that nobody knows if the session was cut at a turn.
 """
 
 from __future__ import annotations
@@ -20,14 +21,15 @@ import msgspec
 
 from reread.archive.plans import PLANS
 from reread.archive.source_files import TASKS, TODOS
+from reread.base import jsontext
 from reread.base.format import size_text
 from reread.disk import layout
-from reread.errors import Misuse, Unwritable
+from reread.errors import Misuse, Unreadable, Unwritable
 from reread.handover.running import running
-from reread.storage.atomic import name_unless_taken, remove_unfinished, temporary_beside, write_all
+from reread.storage.atomic import name_unless_taken, new_beside, write_atomic
 from reread.storage.lock import lock
 from reread.storage.read_at_file import open_no_link
-from reread.storage.safe_open import make_private_folder, open_descriptor, own_reader
+from reread.storage.safe_open import LARGEST_SETTINGS, make_private_folder, open_descriptor, own_reader, read_own
 
 LOCK_NAME = "handover.lock"
 LOCK_SECONDS = 60.0
@@ -117,41 +119,75 @@ def place(
 ) -> list[PlacedFile]:
     """Put files where the client looks for them, under the lock; the first one is the transcript.
 
-    Raise Misuse, and write nothing, if a file is there that must not be replaced. What was put before an error is
-    removed again.
+    Raise Misuse, and write nothing, if a file is there that must not be replaced. What was put before an error, or
+    before the process was killed, is removed again.
     """
     stem = Path(files[0].name).stem
     targets = [(file, _target(file.name, stem, session, project if file.in_project else config)) for file in files]
-    done: list[Path] = []
     try:
         placed = [_decide(file, target, session, config) for file, target in targets]
         todo = [(file, one) for (file, _), one in zip(targets, placed, strict=True) if one.outcome in WRITTEN]
-        for file, one in reversed(todo) if not dry_run else ():
-            target = Path(one.path)
-            grown = partial(_continues, target=target) if one.outcome == "grown" else None
-            put(file.pieces(), target, replaces=grown)
-            done += [target] if grown is None else []
-    except BaseException as error:
-        _take_away(done, session, [project, config])
-        if isinstance(error, OSError):
-            raise Unwritable.at(error.filename or project, error) from error
-        raise
+        if todo and not dry_run:
+            _put_all(todo, session, [project, config])
+    except OSError as error:
+        raise Unwritable.at(error.filename or project, error) from error
     return placed
+
+
+class _Placement(msgspec.Struct, frozen=True):
+    """What a run is about to put, written down until all of it is there."""
+
+    session: str
+    tops: list[str]
+    """The folders in which those of the session are its own."""
+    files: list[PlacedFile]
+    """The first one is put last."""
+
+    def is_whole(self) -> bool:
+        """True if all of it was put: the last one is there, or has gone on since."""
+        try:
+            return os.lstat(self.files[0].path).st_size >= self.files[0].size
+        except FileNotFoundError:
+            return False
+
+
+def _put_all(todo: Sequence[tuple[PlaceableFile, PlacedFile]], session: str, tops: Sequence[Path]) -> None:
+    begun = _Placement(session, list(map(str, tops)), [one for _, one in todo])
+    write_atomic(_note(), [msgspec.json.encode(begun)], sync=True)
+    try:
+        for file, one in reversed(todo):
+            target = Path(one.path)
+            put(file.pieces(), target, replaces=partial(_continues, target=target) if one.outcome == "grown" else None)
+    finally:
+        undo_placement()
+
+
+def _note() -> Path:
+    return layout.default_store() / "placing.json"
+
+
+def undo_placement() -> None:
+    """Take away, under the lock, what was put by a run that did not come to its end: nobody would find it."""
+    try:
+        begun = msgspec.json.decode(read_own(_note(), LARGEST_SETTINGS), type=_Placement)
+    except FileNotFoundError:
+        return
+    except (OSError, *jsontext.DECODE_ERRORS) as error:
+        raise Unreadable(f"Cannot read {_note()}: {error}; move it away.", path=str(_note())) from error
+    for one in () if begun.is_whole() else begun.files:
+        path = Path(one.path)
+        with suppress(OSError):
+            if one.outcome == "new" and path.lstat().st_size == one.size:  # else somebody else has put it
+                path.unlink()
+                for folder in own_folders(path, begun.session, map(Path, begun.tops)):
+                    folder.rmdir()
+    _note().unlink()
 
 
 def own_folders(path: Path, session: str, tops: Iterable[Path]) -> list[Path]:
     """Return the folders of a session that a file lies in, the innermost first: those called so below tops."""
     below = {len(top.parts) for top in tops if path.is_relative_to(top)}
     return [one for one in path.parents if any(session in one.parts[start:] for start in below)]
-
-
-def _take_away(paths: Iterable[Path], session: str, tops: Iterable[Path]) -> None:
-    """Remove files that were just put, and the folders of the session that are empty then."""
-    for path in paths:
-        with suppress(OSError):
-            path.unlink()
-            for folder in own_folders(path, session, tops):
-                folder.rmdir()
 
 
 def _target(name: str, stem: str, session: str, folder: Path) -> Path:
@@ -224,28 +260,20 @@ def put(
     It gets the mode and time of modification, if they are given.
     """
     make_private_folder(target.parent)
-    remove_unfinished(target.parent)
-    temporary = temporary_beside(target)
-    try:
-        out = open_no_link(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
-        try:
-            for piece in pieces:
-                write_all(out, piece)
-            os.fsync(out)
-        finally:
-            os.close(out)
+    with new_beside(target) as new:
+        for piece in pieces:
+            new.write(piece)
+        new.finish(sync=True)
         if mode is not None:
-            temporary.chmod(mode)
+            new.path.chmod(mode)
         if modified is not None:
-            os.utime(temporary, ns=(modified, modified))
+            os.utime(new.path, ns=(modified, modified))
         if replaces is None:
-            name_unless_taken(temporary, target)
-        elif replaces(temporary):
-            temporary.replace(target)
+            name_unless_taken(new.path, target)
+        elif replaces(new.path):
+            new.path.replace(target)
         else:
             raise Misuse(f"{target} has changed meanwhile; nothing was overwritten, try again.", path=str(target))
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 def _continues(temporary: Path, target: Path) -> bool:

@@ -24,7 +24,7 @@ import msgspec
 
 from reread.base import jsontext
 from reread.errors import Misuse
-from reread.storage.atomic import remove_unfinished, temporary_beside, write_all
+from reread.storage.atomic import new_beside, temporary_beside, write_all
 from reread.storage.lock import lock
 from reread.storage.read_at_file import open_no_link
 from reread.storage.safe_open import open_descriptor
@@ -214,8 +214,6 @@ def _when(line: PromptLine) -> float:
 
 def rewrite(history: Path, change: Callable[[bytes], bytes | None]) -> bool:
     """Replace a file that others append to; False if there is nothing to change."""
-    remove_unfinished(history.parent)
-    temporary = temporary_beside(history)
     with _client_lock(history) as held:
         for _ in range(MOST_TRIES):
             held.mkdir(exist_ok=True)
@@ -230,29 +228,28 @@ def rewrite(history: Path, change: Callable[[bytes], bytes | None]) -> bool:
                 if new is None:
                     return False
                 status = os.fstat(descriptor)
-                _write(temporary, new, status.st_mode & 0o7777)
-                now = os.lstat(history)
-                if (now.st_ino, now.st_size) != (status.st_ino, len(data)):
-                    continue  # appended to, or replaced: once more, from what is there now
-                temporary.replace(history)
+                with _written(history, new, status.st_mode & 0o7777) as whole:
+                    now = os.lstat(history)
+                    if (now.st_ino, now.st_size) != (status.st_ino, len(data)):
+                        continue  # appended to, or replaced: once more, from what is there now
+                    whole.replace(history)
                 late = os.pread(descriptor, os.fstat(descriptor).st_size, len(data)) if hasattr(os, "pread") else b""
                 if late:
                     _append(history, late)
                 return True
             finally:
                 os.close(descriptor)
-                temporary.unlink(missing_ok=True)
     raise OSError(0, "another program keeps writing to it; try again", str(history))
 
 
-def _write(path: Path, data: bytes, mode: int) -> None:
-    out = open_no_link(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
-    try:
-        write_all(out, data)
-        os.fsync(out)
-    finally:
-        os.close(out)
-    path.chmod(mode)
+@contextmanager
+def _written(history: Path, data: bytes, mode: int) -> Generator[Path]:
+    """Provide a file with some bytes that may replace a history."""
+    with new_beside(history) as new:
+        new.write(data)
+        new.finish(sync=True)
+        new.path.chmod(mode)
+        yield new.path
 
 
 def _append(path: Path, data: bytes) -> None:

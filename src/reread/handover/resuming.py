@@ -79,7 +79,7 @@ def resume(
     try:
         path = resolve_session(session, root=root)
     except NotFound as error:
-        entry = choose_entry(str(session), trash())
+        entry = choose_entry(str(session), trash(on_error=lambda _: None))
         if entry is None:
             raise
         raise NotFound(f"{session} is in the trash; `reread delete --undo {entry.session}` restores it.") from error

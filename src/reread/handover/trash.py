@@ -111,19 +111,46 @@ def trash_folder() -> Path:
     return layout.default_store() / NAME
 
 
-def trash() -> list[TrashEntry]:
-    """Return what `delete` has put into the trash, the last first."""
-    return [entry for entry in entries() if not entry.for_good]
+def trash(*, on_error: Callable[[RereadError], None] | None = None) -> list[TrashEntry]:
+    """Return what `delete` has put into the trash, the last first.
+
+    `on_error` is called for each entry that cannot be read; without it, the first one is raised.
+    """
+    found, unread = read_entries()
+    for error in unread.values():
+        if on_error is None:
+            raise error
+        on_error(error)
+    return [entry for entry in found if not entry.for_good]
 
 
 def entries() -> list[TrashEntry]:
-    """Return all entries, also of what is being deleted for good; what cannot be read is left out."""
+    """Return all entries that can be read, also of what is being deleted for good."""
+    return read_entries()[0]
+
+
+def read_entries() -> tuple[list[TrashEntry], dict[Path, Unreadable]]:
+    """Return all entries, and why others cannot be read."""
     found: list[TrashEntry] = []
+    unread: dict[Path, Unreadable] = {}
     for folder in sorted(trash_folder().glob("[!.]*/"), reverse=True):
-        with suppress(OSError, *jsontext.DECODE_ERRORS):
+        try:
             entry = msgspec.json.decode(read_own(folder / MANIFEST, LARGEST), type=TrashEntry)
+            if entry.format > FORMAT:
+                raise ValueError("a later version of reread wrote it; update reread")
             found.append(msgspec.structs.replace(entry, folder=str(folder)))
-    return sorted(found, key=lambda entry: entry.deleted, reverse=True)
+        except (OSError, ValueError, *jsontext.DECODE_ERRORS) as error:
+            reason = error.strerror if isinstance(error, OSError) else error
+            said = f"Cannot read {folder / MANIFEST}: {reason}; what was deleted is beside it, under numbers."
+            unread[folder] = Unreadable(said, path=str(folder))
+    return sorted(found, key=lambda entry: entry.deleted, reverse=True), unread
+
+
+def folders_in_trash(key: tuple[str, str]) -> list[Path]:
+    """Return where the trash has something of a session; an entry that cannot be read is known by its name."""
+    found, unread = read_entries()
+    named = [folder for folder in unread if not key[1] and folder.name.endswith(f"-{key[0]}")]
+    return sorted([*named, *(Path(entry.folder) for entry in found if entry.key == key and entry.state != DELETING)])
 
 
 def choose_entry(name: str, known: list[TrashEntry]) -> TrashEntry | None:
@@ -143,18 +170,20 @@ def choose_entry(name: str, known: list[TrashEntry]) -> TrashEntry | None:
 
 def find_entries(names: Sequence[str], restored: list[TrashEntry]) -> list[TrashEntry]:
     """Return the entries of sessions, or all that were deleted last; `restored` are those that were just put back."""
-    known = [*restored, *trash()]
+    found, unread = read_entries()
+    known = [*restored, *(entry for entry in found if not entry.for_good)]
+    why = next(iter(unread.values()), None)
     if not names:
         batches = {entry.batch for entry in restored or known[:1]}
         found = [entry for entry in known if entry.batch in batches]
         if not found:
-            raise NotFound("The trash is empty; run `reread ls --trash` to list it.")
+            raise why or NotFound("The trash is empty; run `reread ls --trash` to list it.")
         return found
     chosen: dict[tuple[str, str], TrashEntry] = {}
     for name in names:
         entry = choose_entry(name, known)
         if entry is None:
-            raise NotFound(f"No session {name!r} is in the trash; run `reread ls --trash` to list it.")
+            raise why or NotFound(f"No session {name!r} is in the trash; run `reread ls --trash` to list it.")
         chosen[entry.key] = entry
     return list(chosen.values())
 
@@ -265,7 +294,7 @@ def carry_out(entry: TrashEntry, finish: Finish) -> None:
         finish(entry)
         if entry.for_good:
             empty(entry.key)
-            discard(entry)
+            discard(folder)
         else:
             _save(folder, msgspec.structs.replace(entry, state=DELETED))
     except OSError as error:
@@ -279,10 +308,10 @@ def give_up(entry: TrashEntry, finish: Finish) -> str:
     """
     if entry.for_good:
         finish(msgspec.structs.replace(entry, files=[], objects=[], lines=[], is_last=False))
-        discard(entry)
+        discard(Path(entry.folder))
         return "what there is of it stays"
     if all(map(_is_there, entry.files)) and all(map(has_lines, entry.lines)):
-        discard(entry)
+        discard(Path(entry.folder))
         return "nothing was deleted"
     _save(Path(entry.folder), msgspec.structs.replace(entry, state=DELETED))
     return f"what was deleted of it is in the trash, and `reread delete --undo {entry.session}` restores it"
@@ -341,7 +370,7 @@ def put_back(entry: TrashEntry) -> None:
                 _put_file(entry, number)
             for removed in entry.lines:
                 restore_lines(removed, b"".join(_lines(entry, removed)))
-            discard(entry)
+            discard(folder)
         except OSError as error:
             raise Unwritable.at(error.filename or folder, error) from error
 
@@ -402,9 +431,8 @@ def _listed(data: bytes) -> dict[str, Any]:
     return value
 
 
-def discard(entry: TrashEntry) -> None:
+def discard(folder: Path) -> None:
     """Throw an entry away."""
-    folder = Path(entry.folder)
     hidden = folder.with_name(f".{folder.name}")
     folder.rename(hidden)
     shutil.rmtree(hidden)
@@ -412,9 +440,8 @@ def discard(entry: TrashEntry) -> None:
 
 def empty(key: tuple[str, str]) -> None:
     """Throw away what the trash has of a session; what is not carried out stays."""
-    for entry in entries():
-        if entry.key == key and entry.state != DELETING:
-            discard(entry)
+    for folder in folders_in_trash(key):
+        discard(folder)
 
 
 Tell = Callable[[RereadError], None]
@@ -429,7 +456,10 @@ def recover(finish: Finish, tell: Tell, wanted: Collection[str] = ()) -> list[Tr
     for left in trash_folder().glob(".*/"):
         shutil.rmtree(left, ignore_errors=True)
     finished: list[TrashEntry] = []
-    for entry in entries():
+    found, unread = read_entries()
+    for error in unread.values():
+        tell(error)
+    for entry in found:
         try:
             if _finished(entry, finish, tell, wanted):
                 finished.append(entry)

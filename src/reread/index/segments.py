@@ -122,7 +122,7 @@ def damaged_file(folder: Path) -> str | None:
             checked[name] = last
     if checked != known:
         with suppress(OSError):
-            write_atomic(folder / CHECKED, [msgspec.msgpack.encode(checked)])
+            write_atomic(folder / CHECKED, [msgspec.msgpack.encode(checked)], follow=False)
     return None
 
 

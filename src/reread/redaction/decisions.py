@@ -6,7 +6,8 @@ import hashlib
 import hmac
 import os
 import secrets
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ import msgspec
 
 from reread.base import jsontext
 from reread.disk.layout import default_store
+from reread.disk.moved_files import SESSION_UUID
 from reread.errors import Misuse, Unreadable, Unwritable
 from reread.redaction.findings import KEEP, REPLACE, SensitiveText, alike
 from reread.storage.atomic import write_atomic, write_new
@@ -24,11 +26,47 @@ KEY, DECISIONS, MAPS = "key", "decisions.json", "maps"
 KEY_BYTES = 32
 
 
+def share_folder() -> Path:
+    """Return the folder with the key, the decisions and the maps of this machine."""
+    return default_store() / "share"
+
+
+class PrivateMap(msgspec.Struct, frozen=True):
+    """What undoes an export."""
+
+    originals: dict[str, str]
+    """The texts by what they were replaced with."""
+    session: str = ""
+    """Whose texts they are; 0.3 has not written it down."""
+    path: str = ""
+    """The session's file."""
+
+    def is_of(self, session: str, paths: Collection[str]) -> bool:
+        """True if it has texts of a session: by its id, if no other can have that, or by the paths of its file."""
+        is_id = SESSION_UUID.fullmatch(session) is not None
+        return self.path in paths or (is_id and session in (self.session, Path(self.path).stem))
+
+
+def private_maps() -> Iterator[tuple[Path, PrivateMap]]:
+    """Yield all maps of this machine; what cannot be read undoes nothing."""
+    for path in sorted((share_folder() / MAPS).glob("*.json")):
+        with suppress(OSError, *jsontext.DECODE_ERRORS):
+            yield path, _decode_map(path)
+
+
+def _decode_map(path: Path) -> PrivateMap:
+    content = read_whole(path)
+    try:
+        return msgspec.json.decode(content, type=PrivateMap)
+    except msgspec.ValidationError:
+        return PrivateMap(msgspec.json.decode(content, type=dict[str, str]))
+
+
 class DecisionStore:
     """The key of this machine, and the decisions that hold for all its sessions."""
 
     def __init__(self, folder: Path | None = None) -> None:
-        self.folder: Path = folder if folder is not None else default_store() / "share"
+        self.folder: Path = folder if folder is not None else share_folder()
         self.key: bytes = self._read_key()
         self._everywhere: dict[str, str] = self._read_decisions()
 
@@ -50,19 +88,19 @@ class DecisionStore:
         change_object(self.folder / DECISIONS, lambda stored: stored.update(decided))
         self._everywhere.update(decided)
 
-    def keep_map(self, name: str, content: bytes) -> Path:
+    def keep_map(self, name: str, kept: PrivateMap) -> Path:
         """Keep what undoes an export, where only its owner can read it."""
-        return self._write(f"{MAPS}/{name}.json", content)
+        return self._write(f"{MAPS}/{name}.json", jsontext.dumps(kept))
 
-    def read_map(self, name: str) -> bytes | None:
+    def read_map(self, name: str) -> PrivateMap | None:
         """Return what undoes an export; None if this machine did not make it."""
         path = self.folder / MAPS / f"{name}.json"
         try:
-            return read_whole(path)
+            return _decode_map(path)
         except FileNotFoundError:
             return None
-        except OSError as error:
-            raise Unreadable.at(path, error) from error
+        except (OSError, *jsontext.DECODE_ERRORS) as error:
+            raise Unreadable(f"Cannot read the private map {path}: {error}.", path=str(path)) from error
 
     def _read_key(self) -> bytes:
         path = self.folder / KEY
@@ -90,7 +128,7 @@ class DecisionStore:
         path = self.folder / name
         try:
             make_private_folder(path.parent)
-            (write_new if new else write_atomic)(path, [content], mode=PRIVATE_FILE)
+            write_new(path, [content]) if new else write_atomic(path, [content], follow=False)
         except OSError as error:
             raise Unwritable.at(path, error) from error
         return path

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 
 import msgspec
 
-from reread.base import jsontext
 from reread.base.version import __version__
-from reread.errors import NotFound, Unreadable
-from reread.redaction.decisions import DecisionStore
+from reread.errors import NotFound
+from reread.redaction.decisions import DecisionStore, PrivateMap
 from reread.redaction.findings import KEEP, SensitiveText
 from reread.redaction.omissions import Omission
 from reread.redaction.output_scan import rewrite_document
@@ -76,23 +76,20 @@ def keep_private_map(redactor: Redactor, document: bytes) -> None:
         value = redactor.value_of(finding.id)
         if value is not None and finding.decision != KEEP:
             originals.setdefault(finding.replacement, value)
-    redactor.store.keep_map(digest_of(document), jsontext.dumps(originals))
+    path = os.path.abspath(redactor.session.path) if redactor.session.path is not None else ""  # noqa: PTH100
+    redactor.store.keep_map(digest_of(document), PrivateMap(originals, redactor.session.id, path))
 
 
 def undo(document: bytes, store: DecisionStore | None = None) -> bytes:
     """Return a document with what was replaced put back; raise NotFound if it was not made on this machine."""
     store = store or DecisionStore()
-    content = store.read_map(digest_of(document))
-    if content is None:
+    found = store.read_map(digest_of(document))
+    if found is None:
         raise NotFound("No private map for this file: it was changed, or not made on this machine.")
-    try:
-        originals: dict[str, str] = msgspec.json.decode(content, type=dict[str, str])
-    except jsontext.DECODE_ERRORS as error:
-        raise Unreadable(f"Cannot read the private map of this file in {store.folder}: {error}.") from error
     escape = document.lstrip()[:1] in (b"{", b"[", b"<")
 
     def change(data: bytes) -> bytes:
-        for replacement, value in sorted(originals.items(), key=lambda item: -len(item[0])):
+        for replacement, value in sorted(found.originals.items(), key=lambda item: -len(item[0])):
             new = json.dumps(value, ensure_ascii=False)[1:-1] if escape else value
             data = data.replace(replacement.encode(), new.encode("utf-8", "replace"))
         return data

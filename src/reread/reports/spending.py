@@ -37,7 +37,7 @@ def write_spending() -> None:
         ],
     }
     make_own_folder(cache_folder())
-    write_atomic(Path(cache_file(SPENDING)), [json.dumps(value).encode()])
+    write_atomic(Path(cache_file(SPENDING)), [json.dumps(value).encode()], follow=False)
 
 
 def forget_spending() -> None:

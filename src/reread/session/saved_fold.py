@@ -122,7 +122,7 @@ def save_fold(path: Path, fold: Fold, starts: array[int], size: int, proof: byte
         target = fold_path(path)
         make_own_folder(cache_folder())
         make_own_folder(target.parent)
-        write_atomic(target, [HEAD.pack(len(head)), head, *sections])
+        write_atomic(target, [HEAD.pack(len(head)), head, *sections], follow=False)
         target.chmod(0o600)
         if not is_file(path):  # it was deleted meanwhile, and what was known of it forgotten
             target.unlink(missing_ok=True)

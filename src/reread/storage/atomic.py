@@ -1,4 +1,9 @@
-"""Replace a file atomically: readers see the old content or the new, never a part."""
+"""Replace a file atomically: readers see the old content or the new, never a part.
+
+What is not whole yet has a name of its own beside the file, and is locked by whoever writes it. The system lets go of
+the lock when the process ends, however it ends: so an unfinished file that nobody holds was left by a process that was
+killed, and whoever comes by removes it.
+"""
 
 from __future__ import annotations
 
@@ -6,15 +11,52 @@ import errno
 import os
 import stat
 import time
-from collections.abc import Iterable
-from contextlib import suppress
+from collections.abc import Generator, Iterable
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import IO
+
+from reread.storage.lock import lock
 
 TEMPORARY = ".reread-"
 """How the names of files begin that are not finished."""
 UNFINISHED_SECONDS = 600.0
-"""An unfinished file that is older was left by a process that was killed."""
-_BINARY = getattr(os, "O_BINARY", 0)
+"""Where a lock cannot tell, an unfinished file that is older was left by a process that was killed."""
+CAN_HOLD = os.name != "nt"
+"""False where a file that is open cannot get another name, so that its lock ends before that."""
+_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+
+
+class NewFile:
+    """A file that gets its name when it is whole."""
+
+    def __init__(self, path: Path, file: IO[bytes]) -> None:
+        self.path = path
+        self._file = file
+
+    def write(self, data: bytes) -> None:
+        """Write all of the data."""
+        self._file.write(data)
+
+    def finish(self, *, sync: bool = False) -> None:
+        """Write what is buffered, to disk if that is wanted."""
+        self._file.flush()
+        if sync:
+            os.fsync(self._file.fileno())
+        if not CAN_HOLD:
+            self._file.close()
+
+
+@contextmanager
+def new_beside(target: Path, mode: int = 0o600) -> Generator[NewFile]:
+    """Begin a file beside another, and remove it at the end unless it got another name."""
+    path = temporary_beside(target)
+    try:
+        with os.fdopen(os.open(path, _FLAGS, mode), "wb") as file:
+            lock(file.fileno())  # before there is a byte in it: see `_is_left`
+            yield NewFile(path, file)
+    finally:
+        path.unlink(missing_ok=True)
 
 
 def temporary_beside(path: Path) -> Path:
@@ -22,50 +64,64 @@ def temporary_beside(path: Path) -> Path:
     return path.with_name(TEMPORARY + os.urandom(6).hex())
 
 
-def remove_unfinished(folder: Path) -> None:
-    """Delete what killed processes left unfinished in a folder."""
-    for left in folder.glob(f"{TEMPORARY}*"):
-        with suppress(OSError):
-            if time.time() - left.lstat().st_mtime > UNFINISHED_SECONDS:
-                (left.rmdir if left.is_dir() else left.unlink)()
+def remove_unfinished(folder: Path, *, below: bool = False) -> None:
+    """Delete what killed processes left unfinished in a folder, or also everywhere below it."""
+    for top, folders, names in os.walk(folder):
+        for name in (*names, *folders):
+            left = Path(top, name)
+            if name.startswith(TEMPORARY):
+                with suppress(OSError):
+                    if _is_left(left):
+                        (left.rmdir if left.is_dir() else left.unlink)()
+        if not below:
+            break
 
 
-def write_atomic(path: Path, pieces: Iterable[bytes], *, sync: bool = False, mode: int = 0o600) -> None:
+def _is_left(path: Path) -> bool:
+    """True if nobody writes an unfinished file any more; one without a byte may be about to be locked."""
+    status = path.lstat()
+    if not (CAN_HOLD and stat.S_ISREG(status.st_mode) and status.st_size):
+        return time.time() - status.st_mtime > UNFINISHED_SECONDS
+    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0))
+    try:
+        return lock(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def write_atomic(
+    path: Path, pieces: Iterable[bytes], *, sync: bool = False, mode: int = 0o600, follow: bool = True
+) -> None:
     """Write a file beside its final path and move it there; a device or pipe is written to directly.
 
-    `sync` flushes the content to disk before the move. A new file gets the mode, as far as the umask allows.
+    `sync` flushes the content to disk before the move. A new file gets the mode, as far as the umask allows. A link
+    stays a link, and what it leads to is replaced; without `follow`, as for what only reread itself puts there, the
+    link is.
     """
-    target = Path(os.path.realpath(path))  # a link stays a link
-    if os.path.exists(target) and not os.path.isfile(target):
+    target = Path(os.path.realpath(path)) if follow else path
+    if follow and os.path.exists(target) and not os.path.isfile(target):
         with target.open("wb") as file:
             file.writelines(pieces)
         return
-    temporary = temporary_beside(target)
-    try:
-        with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _BINARY, mode), "wb") as file:
-            file.writelines(pieces)
-            if sync:
-                file.flush()
-                os.fsync(file.fileno())
-        if os.path.exists(target):
+    with new_beside(target, mode) as new:
+        for piece in pieces:
+            new.write(piece)
+        new.finish(sync=sync)
+        if follow and os.path.exists(target):
             if not os.access(target, os.W_OK):
                 raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
-            temporary.chmod(stat.S_IMODE(target.stat().st_mode))
-        temporary.replace(target)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
+            new.path.chmod(stat.S_IMODE(target.stat().st_mode))
+        new.path.replace(target)
 
 
-def write_new(path: Path, pieces: Iterable[bytes], *, sync: bool = False, mode: int = 0o600) -> None:
+def write_new(path: Path, pieces: Iterable[bytes], *, sync: bool = False) -> None:
     """Write a file unless there is one: if several processes do at once, the first one's counts."""
-    temporary = temporary_beside(path)
-    write_atomic(temporary, pieces, sync=sync, mode=mode)
-    try:
+    with new_beside(path) as new:
+        for piece in pieces:
+            new.write(piece)
+        new.finish(sync=sync)
         with suppress(FileExistsError):
-            name_unless_taken(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)
+            name_unless_taken(new.path, path)
 
 
 def write_all(fd: int, data: bytes) -> None:

@@ -183,7 +183,7 @@ def remember_manifest(mirror: Path, machine: str, content: bytes, state: ObjectS
     size, modified = (state.size, state.modified) if state is not None and settled else (-1, -1)
     folder = machine_state(mirror, machine)
     make_private_folder(folder)
-    write_atomic(folder / "seen", [msgspec.msgpack.encode(SeenManifest(size, modified, content))])
+    write_atomic(folder / "seen", [msgspec.msgpack.encode(SeenManifest(size, modified, content))], follow=False)
 
 
 def stub_path(top: Path, file: ManifestFile) -> str | None:
@@ -208,7 +208,7 @@ def write_stub(top: Path, url: str, file: ManifestFile, before: ManifestFile | N
             os.close(descriptor)
     else:
         make_private_folder(Path(path).parent)
-        write_atomic(Path(path), [content])
+        write_atomic(Path(path), [content], follow=False)
     os.utime(path, ns=(file.modified, file.modified))
 
 

@@ -10,13 +10,12 @@ from __future__ import annotations
 import errno
 import hashlib
 import os
-import secrets
 from collections.abc import Callable, Generator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from reread.storage.atomic import TEMPORARY, name_unless_taken, write_all
+from reread.storage.atomic import name_unless_taken, new_beside, write_all
 from reread.storage.frames import (
     FRAME_SIZE,
     BadFrame,
@@ -164,22 +163,13 @@ def new_file(path: str, *, replace: bool = False, flush: bool = True) -> Generat
 
     Without `flush`, a power failure may lose it.
     """
-    temporary = os.path.join(os.path.split(path)[0], TEMPORARY + secrets.token_hex(6))
-    descriptor = open_no_link(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
-    try:
-        try:
-            yield lambda data: write_all(descriptor, data)
-            if flush:
-                os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+    with new_beside(Path(path)) as new:
+        yield new.write
+        new.finish(sync=flush)
         if replace:
-            os.replace(temporary, path)  # noqa: PTH105
+            new.path.replace(path)
         else:
-            name_unless_taken(Path(temporary), Path(path))
-    finally:
-        with suppress(OSError):
-            os.unlink(temporary)  # noqa: PTH108
+            name_unless_taken(new.path, Path(path))
 
 
 def write_map(path: str, frames: Sequence[ZstdFrame], *, appended: int = 0) -> None:
