@@ -21,6 +21,7 @@ from reread.session.fold_schema import PARTS, saved_attributes
 from reread.session.loader import Loader
 from reread.session.saved_fold import fold_path, forget_folds
 from reread.session.session import Session, threads_of
+from reread.storage.lock import lock
 
 FOUND = [*SAMPLES.rglob("*.jsonl"), *(Path(__file__).parent / "real").rglob("*.jsonl")]
 FILES = sorted(path for path in FOUND if path.stat().st_size)
@@ -221,9 +222,9 @@ def test_folds_stay_within_a_budget_and_are_forgotten(tmp_path: Path, monkeypatc
     fold_path(paths[2]).chmod(0o644)
     killed, writing = (fold_path(paths[0]).with_name(f".reread-{name}") for name in ("killed", "writing"))
     killed.touch()
-    os.utime(killed, (0, 0))
-    writing.touch()
-    assert loaded(paths[2]).save()
+    with writing.open("wb") as file:
+        assert lock(file.fileno())
+        assert loaded(paths[2]).save()
     assert [path.exists() for path in (*map(fold_path, paths), killed, writing)] == [False, True, True, False, True]
     if sys.platform != "win32":
         assert stat.S_IMODE(fold_path(paths[2]).stat().st_mode) == 0o600

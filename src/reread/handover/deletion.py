@@ -17,9 +17,9 @@ from typing import Any, NamedTuple, cast
 import msgspec
 
 from reread.archive.archive import Archive
-from reread.archive.plans import PLANS, plans_of, shared_slugs, slugs_of
+from reread.archive.plans import PLANS, plan_slug, plans_in, shared_slugs, slugs_of
 from reread.archive.prune import PruneOutcome
-from reread.archive.source_files import is_named_after
+from reread.archive.source_files import is_named_after, is_transcript
 from reread.base import jsontext
 from reread.base.coerce import as_dict
 from reread.base.text import plural
@@ -429,9 +429,12 @@ def _gather(
     files = list(dict.fromkeys([*files, *(paste for one in configs for paste in _pastes(one, id))]))
     lines = [found for one in configs if (found := find_lines(one / HISTORY, id)) is not None]
     archives = _archives(roots)
-    outcomes = list(_kept(id, path, archives, [file for file in files if file.name.startswith(f"{id}.jsonl")]))
+    transcripts = [file for file in files if file.name.startswith(f"{id}.jsonl")]
+    outcomes = list(_kept(id, path, archives, transcripts))
     objects = [one for one in outcomes if _mirror_of(Path(one.path))[1]]
     frames = [Path(one.path) for one in outcomes if one not in objects]
+    named = [*transcripts, *(Path(one.path) for one in outcomes if is_transcript(one.name))]
+    files += [plan for one in configs for plan in _own_plans(one, named, set(files))]
     maps = filter(Path.exists, (frame.with_name(frame.name + MAP_SUFFIX) for frame in frames))
     kept = [*frames, *maps, *(file for one in captured for file in _captured(one))]
     indexes = {str(index): left for one in configs for index, left in _indexes(one, id)}
@@ -493,7 +496,6 @@ def _files_in(config: Path, session: str, path: Path) -> Iterator[Path]:
         agents = AgentFolders().agents_in(folder, [session])
         own += [file for agent in agents for file in (agent, agent.with_suffix(".meta.json")) if file.exists()]
     yield from own
-    yield from _own_plans(config, transcripts, {*transcripts, *own})
     if SESSION_UUID.fullmatch(session):  # no other file has such a name
         yield from _named_after(config, session)
     for entry in sorted((config / REGISTRY).glob("*.json")):
@@ -507,7 +509,8 @@ def _escaped(name: str) -> str:
 
 def _named_after(config: Path, session: str) -> Iterator[Path]:
     """Yield every file that has the session's id in its name, or lies in a folder that has; links, too."""
-    for folder, folders, names in os.walk(config):
+    is_store = config == Path(os.path.abspath(layout.default_store()))  # noqa: PTH100
+    for folder, folders, names in os.walk(config / layout.PROJECTS if is_store else config):  # adopted sessions
         links = [name for name in folders if os.path.islink(os.path.join(folder, name))]  # noqa: PTH114
         for name in sorted([*names, *links]):
             path = Path(folder, name)
@@ -519,16 +522,12 @@ def _named_after(config: Path, session: str) -> Iterator[Path]:
 
 
 def _own_plans(config: Path, transcripts: Sequence[Path], own: set[Path]) -> Iterator[Path]:
-    """Yield the plans that only these transcripts name, and none but the session's own files."""
-    plans = {plan for transcript in transcripts for plan in plans_of(config, transcript)}
-    if not plans:
-        return
-    slugs = {slug for transcript in transcripts for slug in slugs_of(transcript)}
+    """Yield the plans that these transcripts name, and no file that is not the session's own."""
+    plans = [plan for plan in plans_in(config) if os.path.lexists(config / PLANS / plan)]
+    slugs = {slug for transcript in transcripts for slug in slugs_of(transcript)} if plans else set[str]()
     others = (path for path in sorted((config / layout.PROJECTS).glob("*/*.jsonl")) if path not in own)
-    shared = set(shared_slugs(slugs, others))
-    for plan in sorted(plans):
-        if not plan.startswith(tuple(f"{slug}.md" for slug in shared) + tuple(f"{slug}-agent-" for slug in shared)):
-            yield config / PLANS / plan
+    left = slugs - set(shared_slugs(slugs, others))
+    yield from (config / PLANS / plan for plan in plans if plan_slug(plan) in left)
 
 
 def _pastes(config: Path, session: str) -> Iterator[Path]:
@@ -563,6 +562,11 @@ def _finish(entry: TrashEntry) -> None:
     histories = [prompts_path(removed.path, entry.session) for removed in entry.lines]
     forget_session(entry.session, [*paths, *read_as, *histories, *(removed.path for removed in entry.lines)])
     _tidy(entry.configs, entry.archives)
+    for top in (*entry.configs, *entry.archives) if SESSION_UUID.fullmatch(entry.session) else ():
+        for folder, _, _ in os.walk(top, topdown=False):  # whoever was killed may have left empty ones
+            if is_named_after(os.path.relpath(folder, top), entry.session):
+                with suppress(OSError):
+                    os.rmdir(folder)  # noqa: PTH106
 
 
 def _forget_notes(session: str) -> None:

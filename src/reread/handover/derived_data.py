@@ -1,4 +1,7 @@
-"""What reread derived from the files of a session, and keeps to be faster: forget it, so that no word of it is left."""
+"""What reread itself writes of sessions: the list of all places, and how to forget what was derived from one.
+
+A file that no row of `PLACES` names is in no folder of reread's own: a test uses every verb and looks.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ import os
 import shutil
 from collections.abc import Iterable
 from contextlib import closing, suppress
+from typing import NamedTuple
 
 from reread.accounting.usage_cache import DELETE_RESULTS, UsageCache
 from reread.dataset.local_tables import FOLDER as TABLES
@@ -18,6 +22,50 @@ from reread.session import saved_fold
 from reread.storage.safe_open import own_reader
 from reread.storage.user_paths import cache_folder
 
+STORE, CACHE = "store", "cache"
+
+
+class Place(NamedTuple):
+    """A place in reread's own folders, and what a deletion does there."""
+
+    folder: str
+    name: str
+    """A pattern for the paths of its files below the folder."""
+    holds: str
+    deleted: str
+    """What `delete` does with what it holds of a session."""
+
+
+PLACES = (
+    Place(STORE, "archive/*", "kept copies; other archives are listed in `archives.json`", "deleted with `--kept`"),
+    Place(STORE, "conversations/*", "captured conversations, with agents and summaries", "deleted with `--kept`"),
+    Place(STORE, "projects/*", "adopted sessions", "deleted"),
+    Place(STORE, "trash/*", "what was deleted", "deleted with `--now`"),
+    Place(STORE, "annotations.json*", "stars and notes", "deleted with `--now`, once nothing else is left"),
+    Place(STORE, "share/maps/*", "the texts that `share` replaced", "deleted with `--now`, once nothing else is left"),
+    Place(STORE, "placing.json", "what `resume` is putting", "gone when it is put; a killed run is undone by the next"),
+    Place(STORE, "share/*", "a key, and decisions by HMAC", "stays: no word can be had from it"),
+    Place(
+        STORE, "config.json*", "settings, budgets, workspaces of captured conversations", "stays: it names no session"
+    ),
+    Place(STORE, "sql_history", "what you typed at the prompt of `sql`", "stays: these are your own words"),
+    Place(STORE, "machine", "the machine's name", "stays: it names no session"),
+    Place(STORE, "archives.json*", "where other archives are", "stays: it names no session"),
+    Place(STORE, "reread-keep.xml", "a timer of Windows", "stays: it names no session"),
+    Place(STORE, "*.lock", "nothing", "stays"),
+    Place(CACHE, "cache.sqlite*", "headers, usage, facts, results of counts", "its rows are overwritten"),
+    Place(CACHE, "folds/*", "opened sessions", "its own are deleted"),
+    Place(CACHE, "joins/*", "how kept states and files fit together", "its own are deleted"),
+    Place(CACHE, "search-*", "the words of all sessions", "deleted as a whole if it knows the session"),
+    Place(CACHE, "tables/*", "tables of `sql`, and what was fetched of a bucket's", "deleted as a whole"),
+    Place(CACHE, "mirrors/*", "which objects a bucket has", "goes with what the bucket has: `--kept --now`"),
+    Place(CACHE, "team/*", "figures of teams", "stays: it has no words"),
+    Place(CACHE, "spending-*", "what today costs, and is left of budgets", "stays: it has no words"),
+    Place(CACHE, "rate-limits-*", "the rate limits that a client gave last", "stays: it has no words"),
+    Place(CACHE, "prefixes", "hashes of files that begin alike", "stays: no word can be had from it"),
+    Place(CACHE, "pass*", "when all sessions were last read", "stays: it has no words"),
+)
+"""Everything that reread writes of sessions without being told where; the first row that fits a file is its own."""
 HEAD = 1 << 14
 """Bytes at the beginning of a saved fold or plan that have the path of its file."""
 

@@ -26,7 +26,7 @@ from reread.base.format import size_text
 from reread.disk import layout
 from reread.errors import Misuse, Unreadable, Unwritable
 from reread.handover.running import running
-from reread.storage.atomic import name_unless_taken, new_beside, write_atomic
+from reread.storage.atomic import name_unless_taken, new_beside, remove_unfinished, write_atomic
 from reread.storage.lock import lock
 from reread.storage.read_at_file import open_no_link
 from reread.storage.safe_open import LARGEST_SETTINGS, make_private_folder, open_descriptor, own_reader, read_own
@@ -179,8 +179,10 @@ def undo_placement() -> None:
         with suppress(OSError):
             if one.outcome == "new" and path.lstat().st_size == one.size:  # else somebody else has put it
                 path.unlink()
-                for folder in own_folders(path, begun.session, map(Path, begun.tops)):
-                    folder.rmdir()
+        with suppress(OSError):
+            remove_unfinished(path.parent)
+            for folder in own_folders(path, begun.session, map(Path, begun.tops)):
+                folder.rmdir()
     _note().unlink()
 
 

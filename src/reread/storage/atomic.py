@@ -22,6 +22,7 @@ TEMPORARY = ".reread-"
 """How the names of files begin that are not finished."""
 UNFINISHED_SECONDS = 600.0
 """Where a lock cannot tell, an unfinished file that is older was left by a process that was killed."""
+ATTEMPTS = 3
 CAN_HOLD = os.name != "nt"
 """False where a file that is open cannot get another name, so that its lock ends before that."""
 _FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
@@ -50,10 +51,15 @@ class NewFile:
 @contextmanager
 def new_beside(target: Path, mode: int = 0o600) -> Generator[NewFile]:
     """Begin a file beside another, and remove it at the end unless it got another name."""
-    path = temporary_beside(target)
+    for attempt in range(ATTEMPTS):
+        path = temporary_beside(target)
+        descriptor = os.open(path, _FLAGS, mode)
+        if (lock(descriptor) and os.fstat(descriptor).st_nlink) or attempt + 1 == ATTEMPTS:
+            break
+        os.close(descriptor)  # whoever removes what is left was faster; or there are no locks here
+        path.unlink(missing_ok=True)
     try:
-        with os.fdopen(os.open(path, _FLAGS, mode), "wb") as file:
-            lock(file.fileno())  # before there is a byte in it: see `_is_left`
+        with os.fdopen(descriptor, "wb") as file:
             yield NewFile(path, file)
     finally:
         path.unlink(missing_ok=True)
@@ -71,20 +77,22 @@ def remove_unfinished(folder: Path, *, below: bool = False) -> None:
             left = Path(top, name)
             if name.startswith(TEMPORARY):
                 with suppress(OSError):
-                    if _is_left(left):
-                        (left.rmdir if left.is_dir() else left.unlink)()
+                    _remove_if_left(left)
         if not below:
             break
 
 
-def _is_left(path: Path) -> bool:
-    """True if nobody writes an unfinished file any more; one without a byte may be about to be locked."""
+def _remove_if_left(path: Path) -> None:
+    """Remove an unfinished file that nobody writes any more; whoever has just made it sees that it is gone."""
     status = path.lstat()
-    if not (CAN_HOLD and stat.S_ISREG(status.st_mode) and status.st_size):
-        return time.time() - status.st_mtime > UNFINISHED_SECONDS
+    if not (CAN_HOLD and stat.S_ISREG(status.st_mode)):
+        if time.time() - status.st_mtime > UNFINISHED_SECONDS:
+            (path.rmdir if stat.S_ISDIR(status.st_mode) else path.unlink)()
+        return
     descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0))
     try:
-        return lock(descriptor)
+        if lock(descriptor):
+            path.unlink()
     finally:
         os.close(descriptor)
 
