@@ -1027,3 +1027,63 @@ class TestCommand:
         with pytest.raises(Misuse, match="No session to delete"):
             cli("delete")
         assert json.loads(cli("delete", ID, "--dry-run", "--json").stdout)[0]["session"] == ID
+
+
+def test_a_manifest_that_cannot_be_read_is_no_empty_trash(machine: Machine) -> None:
+    reread.delete(ID)
+    (entry,) = reread.trash()
+    Path(entry.folder, "manifest.json").write_bytes(b"{")
+    with pytest.raises(reread.Unreadable, match="Cannot read"):
+        reread.trash()
+    with pytest.raises(reread.Unreadable, match="Cannot read"):
+        reread.undo_delete()
+    said = cli("ls", "--trash")
+    assert "Cannot read" in said.stderr and "the trash is empty" not in said.stderr
+    told = list[str]()
+    reread.delete(OTHER, on_error=lambda error: told.append(str(error)))  # in nobody's way
+    assert "manifest.json" in told[0] and [one.session for one in reread.undo_delete()] == [OTHER]
+    reread.delete(ID, now=True)
+    assert saying(machine.folder) == [] and reread.trash() == []
+
+
+def test_two_kept_sessions_of_one_name_are_in_nobodys_way(machine: Machine) -> None:
+    paths = [machine.config / "projects" / name / "main.jsonl" for name in ("-first", "-second")]
+    for number, path in enumerate(paths):
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(line(number, sessionId="main", cwd=f"/x/{number}"))
+    settle(machine.config)
+    reread.keep()
+    assert cli("delete", "--project", "/x/0", "--kept", "--now", "--yes").exit_code == 0
+    kept = sorted((machine.folder / "reread" / "archive").rglob("main.jsonl.zst"))
+    assert [path.parent.name for path in kept] == ["-second"] and not paths[0].exists() and paths[1].exists()
+
+
+def test_a_project_that_is_called_after_a_session_is_not_its_own(machine: Machine) -> None:
+    path = machine.config / "projects" / f"-tmp-{ID}-scratchpad" / f"{OTHER[:-1]}3.jsonl"
+    path.parent.mkdir()
+    path.write_bytes(line(1, sessionId=f"{OTHER[:-1]}3", slug="x"))
+    settle(machine.config)
+    reread.keep()
+    reread.delete(ID, kept=True, now=True)
+    assert path.exists() and list((machine.folder / "reread" / "archive").rglob(f"{path.name}.zst"))
+
+
+def test_what_03_has_kept_of_an_export_goes_with_the_session_that_has_its_texts(machine: Machine) -> None:
+    maps = machine.folder / "reread" / "share" / "maps"
+    maps.mkdir(parents=True)
+    (maps / "own.json").write_text(json.dumps({"[one]": WORD}))
+    (maps / "other.json").write_text(json.dumps({"[one]": WORD, "[two]": "elsewhere"}))
+    reread.delete(ID, now=True)
+    assert [path.name for path in maps.iterdir()] == ["other.json"]
+
+
+def test_what_the_sdk_stores_of_agents_goes_with_the_conversation(machine: Machine) -> None:
+    store = reread.Store()
+    store.append("talk", json.dumps({"type": "system", "subtype": "init", "session_id": ID}).encode())
+    path = next(machine.folder.rglob("talk.jsonl"))
+    below = path.with_suffix("") / "subagents" / "agent-a1.jsonl"
+    below.parent.mkdir(parents=True)
+    below.write_text(WORD)
+    settle(machine.folder / "reread")
+    reread.delete(ID, kept=True, now=True)
+    assert saying(machine.folder) == []

@@ -13,7 +13,7 @@ from folder_bucket import use_folder
 
 from reread.errors import Misuse, Unreadable, Unwritable
 from reread.storage import file_times, json_update, manifest
-from reread.storage.atomic import write_all, write_atomic
+from reread.storage.atomic import new_beside, remove_unfinished, write_all, write_atomic
 from reread.storage.bucket import BucketStore
 from reread.storage.folder import FolderStore
 from reread.storage.frames import ZstdFrame, reader
@@ -357,3 +357,24 @@ def test_a_history_that_is_missing_or_no_file_is_not_read(tmp_path: Path) -> Non
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "folder").mkdir()
     assert [read_history(str(tmp_path / name)) for name in ("pipe", "folder", "none")] == [None, None, None]
+
+
+def test_a_link_in_place_of_a_file_of_ones_own_is_replaced(tmp_path: Path) -> None:
+    target, link = tmp_path / "target", tmp_path / "link"
+    target.write_bytes(b"mine")
+    link.symlink_to(target)
+    write_atomic(link, [b"new"], follow=False)
+    assert (target.read_bytes(), link.read_bytes(), link.is_symlink()) == (b"mine", b"new", False)
+
+
+def test_only_what_nobody_writes_any_more_is_removed(tmp_path: Path) -> None:
+    (tmp_path / "below").mkdir()
+    dead = [tmp_path / ".reread-1", tmp_path / "below" / ".reread-2"]
+    for path in dead:
+        path.write_bytes(b"half")
+    with new_beside(tmp_path / "below" / "x") as new:
+        os.utime(new.path, (0, 0))
+        remove_unfinished(tmp_path)
+        assert [path.exists() for path in (*dead, new.path)] == [False, True, True]
+        remove_unfinished(tmp_path, below=True)
+        assert [path.exists() for path in (*dead, new.path)] == [False, False, True]

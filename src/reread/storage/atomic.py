@@ -22,7 +22,6 @@ TEMPORARY = ".reread-"
 """How the names of files begin that are not finished."""
 UNFINISHED_SECONDS = 600.0
 """Where a lock cannot tell, an unfinished file that is older was left by a process that was killed."""
-ATTEMPTS = 3
 CAN_HOLD = os.name != "nt"
 """False where a file that is open cannot get another name, so that its lock ends before that."""
 _FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
@@ -51,18 +50,22 @@ class NewFile:
 @contextmanager
 def new_beside(target: Path, mode: int = 0o600) -> Generator[NewFile]:
     """Begin a file beside another, and remove it at the end unless it got another name."""
-    for attempt in range(ATTEMPTS):
-        path = temporary_beside(target)
-        descriptor = os.open(path, _FLAGS, mode)
-        if (lock(descriptor) and os.fstat(descriptor).st_nlink) or attempt + 1 == ATTEMPTS:
-            break
-        os.close(descriptor)  # whoever removes what is left was faster; or there are no locks here
-        path.unlink(missing_ok=True)
+    path, descriptor = _begin(target, mode)
     try:
         with os.fdopen(descriptor, "wb") as file:
             yield NewFile(path, file)
     finally:
         path.unlink(missing_ok=True)
+
+
+def _begin(target: Path, mode: int, attempts: int = 3) -> tuple[Path, int]:
+    path = temporary_beside(target)
+    descriptor = os.open(path, _FLAGS, mode)
+    if (lock(descriptor) and os.fstat(descriptor).st_nlink) or attempts == 1:
+        return path, descriptor
+    os.close(descriptor)  # whoever removes what is left was faster; or there are no locks here
+    path.unlink(missing_ok=True)
+    return _begin(target, mode, attempts - 1)
 
 
 def temporary_beside(path: Path) -> Path:
