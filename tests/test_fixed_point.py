@@ -5,15 +5,15 @@ from __future__ import annotations
 import base64
 import errno
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 import planted
 import pytest
+from batches import some
 from command import run
-from effort import one_in
+from effort import one_in, sampled
 
 import reread
 from reread.disk.sources import MemorySource
@@ -24,9 +24,9 @@ from reread.redaction.output_scan import finished_texts
 from reread.redaction.rewrite import FileRedaction, clean_text
 from reread.redaction.scan import SecretScanner
 from reread.redaction.spans import CERTAIN, LIKELY, Span, SpanSet, leaves, replace_spans
-from reread.redaction.written import WrittenTexts
 
 TOKEN = planted.needle("fixed point")
+SAMPLES = Path(__file__).parent.parent / "src" / "reread" / "samples"
 FORMATS = ("markdown", "html", "json", "jsonl")
 
 
@@ -103,34 +103,54 @@ def test_decisions_of_an_earlier_review_stay_in_the_file(tmp_path: Path) -> None
             review.write_text(json.dumps(content))
 
 
-def cleaned(text: str, replacement: Callable[[Span], str | None], written: WrittenTexts) -> str:
-    return clean_text(text, SecretScanner(written=written), replacement)
-
-
-def test_only_what_was_really_written_is_taken_for_our_own() -> None:
-    written = WrittenTexts()
-    written.add("[redacted-password-1]")
-    assert SecretScanner(written=written).find('password = "[redacted-password-1]"') == []
-    assert SecretScanner(written=written).find('password = "[redacted-passw') == []
-    for forged in ("[redacted-password-2]", "[redacted-x-Tr0ub4dor]", "[REDACTED-Tr0ub4dor3]", "redacted-Tr0ub4dor3"):
-        assert SecretScanner(written=written).find(f'password = "{forged}"'), forged
-    beside = SecretScanner(written=written).find('password = "[redacted-password-1]Tr0ub4dor3"')
+def test_only_what_a_redaction_can_write_is_taken_for_our_own() -> None:
+    for own in ("[redacted-password-1]", "[redacted-github-token-12]", "[redacted-passw", "%5Bredacted-cookie-3%5D"):
+        assert SecretScanner().find(f'password = "{own}"') == [], own
+    forgeries = (
+        "[redacted-x-Tr0ub4dor] [REDACTED-Tr0ub4dor3] redacted-Tr0ub4dor3 [redacted-kestrel-1] [redacted-kestrel9"
+    )
+    for forged in (*forgeries.split(), "[redacted-password-1234567]"):
+        assert SecretScanner().find(f'password = "{forged}"'), forged
+    beside = SecretScanner().find('password = "[redacted-password-1]Tr0ub4dor3"')
     assert [span.value for span in beside] == ["Tr0ub4dor3"]
-    assert SecretScanner(written=written).find(f"[redacted-password-1]{TOKEN}[redacted-password-1]")
+    assert SecretScanner().find(f"[redacted-password-1]{TOKEN}[redacted-password-1]")
 
 
 def test_replacing_ends_whatever_stands_beside() -> None:
-    written = WrittenTexts()
     numbers: list[str] = []
 
     def replacement(_: Span) -> str:
         numbers.append(f"[redacted-password-{len(numbers)}]")
-        written.add(numbers[-1])
         return numbers[-1]
 
     text = "password: " + " password=".join(f"hunter{n}x{n}" for n in range(9)) + f" token={encoded(TOKEN)}"
-    once = cleaned(text, replacement, written)
-    assert cleaned(once, replacement, written) == once and "hunter" not in once
+    once = clean_text(text, SecretScanner(), replacement)
+    assert clean_text(once, SecretScanner(), replacement) == once and "hunter" not in once
+
+
+@one_in(3)
+@pytest.mark.parametrize("name", TEXTS)
+def test_a_shared_file_is_shared_again_as_it_is(tmp_path: Path, name: str) -> None:
+    texts = (TEXTS[name], "/home/wilhelmina/x on wilhelmina@box, call +49 170 5551234 or jo@uni-x.de")
+    again = shared(session_of(tmp_path / "a", *texts), tmp_path / "one")
+    assert shared(again, tmp_path / "two").read_bytes() == again.read_bytes()
+
+
+@sampled
+def test_real_sessions_are_shared_again_as_they_are(tmp_path: Path) -> None:
+    for path in some(sorted([*SAMPLES.rglob("*.jsonl"), *(Path(__file__).parent / "real").rglob("*.jsonl")])):
+        again = shared(path, tmp_path / "one")
+        assert shared(again, tmp_path / "two").read_bytes() == again.read_bytes(), path
+
+
+def shared(path: Path, folder: Path) -> Path:
+    """Share a file with all that is likely replaced; one that was shared before must have nothing to decide about."""
+    folder.mkdir(exist_ok=True)
+    redaction = Redaction(reread.open(path), store=DecisionStore(folder / "store"), engines=False)
+    assert folder.name == "one" or redaction.findings == [], path
+    redaction.replace_undecided()
+    redaction.export("jsonl", to=folder / path.name)
+    return folder / path.name
 
 
 def test_a_secret_that_is_an_encoded_text_can_be_replaced_or_kept_as_a_whole() -> None:

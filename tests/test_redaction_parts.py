@@ -13,13 +13,14 @@ from reread.redaction import findings as findings_module
 from reread.redaction.decisions import DecisionStore, PrivateMap, read_review, write_review
 from reread.redaction.encodings import decode_text, encoded_runs
 from reread.redaction.findings import Findings, Occurrence, SensitiveText, alike, mask, masked_context
-from reread.redaction.literals import forms_of
+from reread.redaction.literals import Literals, forms_of
 from reread.redaction.output_scan import clean_document
-from reread.redaction.personal import HOST, USER, home_users, is_host, is_name
+from reread.redaction.personal import HOST, PHONE, USER, Personal, home_users, is_host, is_name
 from reread.redaction.pictures import without_metadata
 from reread.redaction.scan import BINARY, SecretScanner
 from reread.redaction.secret_values import is_word_secret
 from reread.redaction.spans import CERTAIN, LIKELY, PERSONAL, Span, SpanSet
+from reread.redaction.text_cleaner import text_cleaner
 
 HERE, THERE = Occurrence("a", 1), Occurrence("b", 2)
 
@@ -109,6 +110,79 @@ def test_a_word_where_only_values_stand_is_a_secret(value: str, is_secret: bool)
 
 def finding(id: str, name: str = "", kind: str = "password", decision: str | None = None) -> SensitiveText:
     return SensitiveText(id, LIKELY, kind, "m", "r", name=name, decision=decision)
+
+
+PART = "Kq83mZpLw0XtR5vB2nHs"
+WHOLES = [f"{before}{PART}" for before in ("mcp:", "id.", "12|", "v1%3A", "s%253A", "id_", "id-", "a/", "a=")]
+WHOLES += [f"{PART}:x", f"id:{PART}.sig", base64.b64encode(f"bob:{PART}".encode()).decode()]
+
+
+@pytest.mark.parametrize("whole", WHOLES)
+def test_a_part_of_a_secret_is_one_wherever_it_stands(whole: str) -> None:
+    known = Literals([Span(0, 0, whole, "authorization", LIKELY)])
+    for text in (f"AFTER='{PART}'", f"x{PART}x", base64.b64encode(f"~~{PART}".encode()).decode(), PART[:12]):
+        assert [span.value for span in known.find(text)] == [whole], text
+    assert PART not in text_cleaner(personal=False)(f"Authorization: Bearer {whole}\nx\nAFTER='{PART}'")
+
+
+def test_a_part_that_others_have_too_is_no_secret() -> None:
+    token = f"eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.eyJzdWIiOiIxIn0.{PART}"
+    assert not list(Literals([Span(0, 0, token, "x", CERTAIN)]).find("payload eyJzdWIiOiIxIn0"))
+    words = Literals([Span(0, 0, "mcp:https://example.com/a", "x", LIKELY)])
+    assert not list(words.find("see //example.com/a"))
+    uuid = Literals([Span(0, 0, "id:0f8fad5b-d9cb-469f-a165-70867728950e", "x", LIKELY)])
+    assert list(uuid.find("x=0f8fad5b-d9cb-469f-a165-70867728950e")) and not list(uuid.find("commit 0f8fad5b"))
+
+
+def test_a_word_is_replaced_only_where_it_stands_alone() -> None:
+    known = Literals([Span(0, 0, value, "password", LIKELY) for value in ("swordfish", "blue-harbor", "x9-y8")])
+    for text in ("/Users/a/Developer-swordfish/x", "swordfishing", "/srv/blue-harbor/x", "a_blue-harbor", "x9-y8-z"):
+        assert not list(known.find(text)), text
+    for text in ("'swordfish'", "a=swordfish&b", "say blue-harbor.", "bob:x9-y8@host"):
+        assert list(known.find(text)), text
+
+
+KEY_ID = "AKIA" + "QX7MP2KLW9ZTR4VA"
+KEY = "q8Zt3LmKx7RwPd2/vB5nHs+Yc4JfGe6UaWi1Oo9T"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "the staging key {} and secret {}",
+        "the staging key {} and {}",
+        "{} / {}",
+        "{}:{}",
+        "| {} | {} |",
+        "use {}, the other one is `{}`.",
+        '("{}", "{}")',
+    ],
+)
+def test_the_partner_of_a_secret_is_likely(text: str) -> None:
+    spans = SecretScanner().find(text.format(KEY_ID, KEY))
+    assert [(span.value, span.level) for span in spans] == [(KEY_ID, CERTAIN), (KEY, LIKELY)]
+
+
+def test_what_stands_beside_a_secret_and_looks_like_none_is_left() -> None:
+    for beside in (" is in eu-central-1 now", "\nHOSTNAME=ip-10-0-0-1.ec2.internal", ' of "internal-administrators"'):
+        assert len(SecretScanner().find(KEY_ID + beside)) == 1
+
+
+@pytest.mark.parametrize("number", ["+49 170 5551234", "+1 (415) 555-0100", "+44 20 7946 0958", "+33.1.23.45.67.89"])
+def test_a_phone_number_is_personal(number: str) -> None:
+    personal = Personal(b"")
+    for text in (f"call {number}", f"tel:{number}.", f'"{number}"', "at " + number.replace(" ", "\u00a0")):
+        (span,) = SecretScanner(personal).find(text)
+        assert (span.kind, span.level) == (PHONE, PERSONAL)
+        assert SecretScanner(personal).find(f"call {personal.pseudonym(PHONE, span.value)}") == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["+1234567890", "10:00:00+02:00", "x = 5 +12", "+1,234,567,890.55", "1e+100", "a+4917055512345", "+0 170 5551234"],
+)
+def test_other_numbers_are_no_phone_numbers(text: str) -> None:
+    assert SecretScanner(Personal(b"")).find(text) == []
 
 
 def test_findings_of_one_kind_and_name_are_alike() -> None:

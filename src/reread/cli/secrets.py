@@ -16,7 +16,7 @@ OK, FOUND = 0, 1
 
 @click.command()
 @click.argument("sessions", nargs=-1, type=SESSION, metavar="[SESSION|DIR]...")
-@click.option("--personal", is_flag=True, help="Also list home folders, e-mail addresses, hosts, authors and remotes.")
+@click.option("--personal", is_flag=True, help="Also list home folders, e-mail, phones, hosts, authors and remotes.")
 @listing_options
 @click.pass_context
 def secrets(

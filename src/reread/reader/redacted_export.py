@@ -101,11 +101,6 @@ class Redaction:
         """Replace a text wherever it appears."""
         return self._redactor.add_text(text)
 
-    def know_written(self, others: Iterable[Redaction]) -> None:
-        """Take nothing for a secret that is written into the same export for other sessions."""
-        for other in others:
-            self._redactor.written.update(other._redactor.written)
-
     def value_of(self, finding: SensitiveText | str) -> str | None:
         """Return what a finding hides: for the session's owner only."""
         return self._redactor.value_of(finding if isinstance(finding, str) else finding.id)

@@ -27,8 +27,6 @@ def write_redacted_site(
     for last in (False, False, True):
         with private_folder() as temporary:
             result, pages = _staged(redactions, temporary, selection, progress)
-        for redaction in redactions:
-            redaction.know_written(redactions)
         shown = [name for name in pages if name.parent.name != ASSETS]
         left = [redaction for redaction in redactions if redaction.left_in([pages[name] for name in shown])]
         if not left:

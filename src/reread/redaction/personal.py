@@ -1,4 +1,4 @@
-"""Personal details: home folders, user and host names, e-mail addresses, authors, git remotes."""
+"""Personal details: home folders, user and host names, e-mail addresses, phone numbers, authors, git remotes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 from reread.redaction.spans import PERSONAL, Span
 
-USER, HOST, EMAIL, PERSON, REMOTE = "user", "host", "email", "person", "git-remote"
+USER, HOST, EMAIL, PERSON, REMOTE, PHONE = "user", "host", "email", "person", "git-remote", "phone"
 
 GENERIC = frozenset(
     """root user users username me you name home admin administrator guest public shared default app apps node ubuntu
@@ -53,6 +53,11 @@ _REMOTE_URL = re.compile(
     r"://(?:[^\s/@]{1,80}@)?([A-Za-z0-9.-]{1,80})(?::\d+)?/([\w.~-]{1,80}/[\w.~/-]{1,120})", re.ASCII
 )
 _HOST = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]{2,62}(?=[:\s])")
+_PHONE = re.compile(
+    r"(?<![\w+/=.-])\+(?:[1-9][0-9]{0,2}(?:[ \u00a0./-]?\(?[0-9]{1,6}\)?){1,6})(?![\w:]|[.,][0-9])", re.ASCII
+)
+"""A phone number with the code of its country; people group the digits as they like."""
+PHONE_DIGITS = range(9, 16)
 _PSEUDONYM = re.compile(r"(?:user|host|person|owner|repo)-[0-9a-f]{6}")
 _BOTS = ("Claude", "claude", "GitHub", "dependabot[bot]", "github-actions[bot]")
 
@@ -104,6 +109,8 @@ class Personal:
             yield from _emails(text)
             yield from self._prompts(text)
             yield from _authors(text)
+        if "+" in text:
+            yield from _phones(text)
         if "Linux " in text:
             yield from _groups(_UNAME, text, HOST, is_host)
 
@@ -167,6 +174,14 @@ def _authors(text: str) -> Iterator[Span]:
         if found is not None and _is_person(found[1]):
             yield Span(first + found.start(1), first + found.end(1), found[1], PERSON, PERSONAL)
         at = text.find("<", at + 1)
+
+
+def _phones(text: str) -> Iterator[Span]:
+    for found in _PHONE.finditer(text):
+        number = found[0]
+        is_added_line = number[1:].isdigit() and text[found.start() - 1 : found.start()] in ("", "\n")  # of a patch
+        if sum(map(str.isdigit, number)) in PHONE_DIGITS and not is_added_line:
+            yield Span(*found.span(), number, PHONE, PERSONAL)
 
 
 def _remote_urls(text: str) -> Iterator[re.Match[str]]:

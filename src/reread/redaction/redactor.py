@@ -24,7 +24,7 @@ from reread.redaction.pictures import without_metadata
 from reread.redaction.rewrite import DropCounts, FileRedaction, clean_text, clean_value
 from reread.redaction.scan import BINARY, SecretScanner
 from reread.redaction.spans import CERTAIN, LEVELS, LIKELY, PERSONAL, Span, leaves, replace_spans
-from reread.redaction.written import WrittenTexts
+from reread.redaction.written import KINDS, OTHER
 from reread.session.session import Session, threads_of
 from reread.session.threads import load_agent
 from reread.storage.atomic import write_atomic
@@ -66,8 +66,6 @@ class Redactor:
         self._spans: dict[str, Span] = {}
         """The findings by id."""
         self._numbers: Counter[str] = Counter()
-        self.written: WrittenTexts = WrittenTexts()
-        """The replacements in this and the other sessions of the same export."""
         self._discover(engines)
 
     # Findings
@@ -111,7 +109,6 @@ class Redactor:
                 new = self._replacement(span)
                 known = SensitiveText(id, span.level, span.kind, mask(span.value), new, name=span.name)
                 known.decision = self.store.decision(id) or (None if span.level == LIKELY else REPLACE)
-                self.written.add(known.replacement)
                 self._values[key] = known
                 self._spans[id] = span
             known.places, known.count = places, count
@@ -119,8 +116,9 @@ class Redactor:
     def _replacement(self, span: Span) -> str:
         if span.level == PERSONAL:
             return self.personal.pseudonym(span.kind, span.value)
-        self._numbers[span.kind] += 1
-        return f"[redacted-{span.kind}-{self._numbers[span.kind]}]"
+        kind = span.kind if span.kind in KINDS else OTHER
+        self._numbers[kind] += 1
+        return f"[redacted-{kind}-{self._numbers[kind]}]"
 
     @property
     def findings(self) -> list[SensitiveText]:
@@ -176,7 +174,7 @@ class Redactor:
     def scanner(self) -> SecretScanner:
         """Return a scanner that also knows every value that is replaced, in each of its forms."""
         known = [span for span in self._spans.values() if self._is_known_everywhere(span)]
-        return SecretScanner(self.personal, Literals([*known, *self.personal.known()]), self.written)
+        return SecretScanner(self.personal, Literals([*known, *self.personal.known()]))
 
     def _is_known_everywhere(self, span: Span) -> bool:
         if self._decision(span) == KEEP:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -11,14 +12,14 @@ from reread.redaction.encodings import decode_text, encoded_runs
 from reread.redaction.likely import find_likely
 from reread.redaction.literals import Literals
 from reread.redaction.normalized_text import NormalizedText, readings
+from reread.redaction.secret_names import TOKEN
+from reread.redaction.secret_values import is_mixed
 from reread.redaction.spans import CERTAIN, LIKELY, PERSONAL, Span, SpanSet
-from reread.redaction.written import WrittenTexts, foreign_parts
+from reread.redaction.written import DEEPEST, find_written, foreign_parts
 
 if TYPE_CHECKING:
     from reread.redaction.personal import Personal
 
-DEEPEST = 3
-"""How many texts may be encoded in one another."""
 BINARY = "binary"
 """The kind of an encoded picture, document or archive, which cannot be read here."""
 SHORTEST_BINARY = 100
@@ -28,18 +29,19 @@ _MAGIC = tuple(
 )
 """How encoded pictures, documents, archives and programs begin."""
 
+_PARTNER = re.compile(
+    r"[\"'`)]{0,3}(?:[ \t,;:/|&=()\"'`]{1,8}(?:[A-Za-z][A-Za-z_-]{0,23})?){1,6}?"
+    r"(?<=[ \t,;:/|=(\"'`])(?P<value>[A-Za-z0-9][\w+/=.~-]{14,198}[\w+/=])(?![\w+/=@-])",
+    re.ASCII,
+)
+"""What stands a few words behind a secret on the same line."""
+
 
 class SecretScanner:
     """Finds secrets and personal details in texts."""
 
-    def __init__(
-        self,
-        personal: Personal | None = None,
-        literals: Literals | None = None,
-        written: WrittenTexts | None = None,
-    ) -> None:
+    def __init__(self, personal: Personal | None = None, literals: Literals | None = None) -> None:
         self.personal = personal
-        self.written = written
         self.literals: Literals = literals if literals is not None else Literals()
 
     def find(self, text: str, depth: int = 0) -> list[Span]:
@@ -57,14 +59,14 @@ class SecretScanner:
 
     def _find_in(self, text: str, found: SpanSet, view: NormalizedText | None = None, at: int = 0) -> None:
         """Add what is in one reading of a text, or of the part of it that begins somewhere."""
-
-        own = self.written.find(text) if self.written is not None else []
+        own = find_written(text)
 
         def add(span: Span) -> None:
             for part in foreign_parts(span, text, own):
                 found.add(_moved(part, view, at))
 
-        for span in find_certain(text):
+        certain = list(find_certain(text))
+        for span in (*certain, *(partner for span in certain if (partner := _partner(text, span)) is not None)):
             add(span)
         known = list(self.literals.find(text)) if self.literals else []
         for span in known:
@@ -82,19 +84,23 @@ class SecretScanner:
         self, text: str, found: SpanSet, depth: int, view: NormalizedText | None = None, at: int = 0
     ) -> None:
         """Add the encoded texts in one reading that contain something, and encoded pictures."""
-        own = self.written.find(text) if self.written is not None else []
         for start, end, encoded in encoded_runs(text):
-            if any(first <= start and end <= last for first, last in own):
-                continue
             if encoded.startswith(_MAGIC) and len(encoded) >= SHORTEST_BINARY:
                 found.add(_moved(Span(start, end, encoded, BINARY, CERTAIN), view, at))
                 continue
             decoded = decode_text(encoded)
-            inner = self.find(decoded[0], depth + 1) if decoded is not None else ()
+            inner = self.find(decoded.text, depth + 1) if decoded is not None else ()
             if decoded is not None and inner:
-                encode = self.written.noting(decoded[1]) if self.written is not None else decoded[1]
-                whole = Span(start, end, encoded, BINARY, CERTAIN, decoded[0], tuple(inner), encode)
+                whole = Span(start, end, encoded, BINARY, CERTAIN, decoded.text, tuple(inner), decoded.encode)
                 found.add(_moved(whole, view, at))
+
+
+def _partner(text: str, known: Span) -> Span | None:
+    """Return what stands beside a secret and looks like the other half of a pair: the secret of an id of a key."""
+    found = _PARTNER.match(text, known.end)
+    if found is None or not is_mixed(found["value"]):
+        return None
+    return Span(*found.span("value"), found["value"], TOKEN, LIKELY, name=f"beside_{known.kind}")
 
 
 def _moved(span: Span, view: NormalizedText | None, at: int) -> Span:

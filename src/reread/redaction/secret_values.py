@@ -47,6 +47,7 @@ _SECRET_STEM = re.compile(
 _CODE = re.compile(r"[A-Za-z_$][\w$]*(?:(?:\.|->|::|\?\.)[A-Za-z_$][\w$]*)*[!?]?", re.ASCII)
 """A name in code, with what it belongs to."""
 _CALL = re.compile(r"[A-Za-z_$][\w$.:]*(?:\(.*|\[.*\])", re.ASCII | re.DOTALL)
+_PLAIN_WORDS = re.compile(r"[A-Za-z]+(?:[-_ ][A-Za-z]+)*", re.ASCII)
 _DIGIT = re.compile(r"[0-9]")
 _LETTER = re.compile(r"[A-Za-z]")
 _DIGIT_WITHIN = re.compile(r"[A-Za-z][0-9][a-z]+[0-9][a-z]|[A-Za-z][0-9][a-z]{2,}[0-9]")
@@ -57,7 +58,7 @@ _FILE_ENDINGS = frozenset(
     "js ts tsx py rb go rs java json yml yaml toml md txt pem key crt html css sh env sql log xml".split()
 )
 _ADDRESS = re.compile(r"(?:https?|file|ftp|wss?|s3|git)://[^@]*")
-_UUID = re.compile(r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}")
+UUID = re.compile(r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}")
 _SENTENCE_END = re.compile(r"[.!?:,]\Z|[.!?:,] ")
 _GRAMMAR = frozenset(
     """the a an to of is are was were be been for must should can could may might will would with your you we i and or
@@ -100,7 +101,7 @@ def is_reference(value: str) -> bool:
 
 def is_literal_secret(value: str, *, is_password: bool, is_strong: bool) -> bool:
     """True if a text that is certainly no code can be a secret, given how sure its name is."""
-    if not is_strong and ("../" in value or value[:1] == "/" or _UUID.fullmatch(value)):  # paths, and ids of sessions
+    if not is_strong and ("../" in value or value[:1] == "/" or UUID.fullmatch(value)):  # paths, and ids of sessions
         return False
     if len(value) < SHORTEST or is_reference(value) or is_place(value) or _CALL.fullmatch(value) is not None:
         return False
@@ -143,7 +144,7 @@ def looks_secret(value: str) -> bool:
     """True if a value looks like a secret by itself: letters and digits mixed, and no name, path or number."""
     if len(value) < 8 or is_reference(value) or is_place(value) or " " in value.strip():
         return False
-    if _UUID.fullmatch(value) is not None or _CALL.fullmatch(value) is not None:
+    if UUID.fullmatch(value) is not None or _CALL.fullmatch(value) is not None:
         return False
     is_mixed = _DIGIT.search(value) is not None and _LETTER.search(value) is not None
     return (is_mixed or is_scrambled(value)) and not is_code_name(value)
@@ -157,7 +158,7 @@ def is_mixed(value: str) -> bool:
 
 def is_odd(value: str) -> bool:
     """True for a value that is no single word: letters with digits, or several words with signs between them."""
-    if len(value) < 6 or not is_word_secret(value) or " " in value or _UUID.fullmatch(value) is not None:
+    if len(value) < 6 or not is_word_secret(value) or " " in value or UUID.fullmatch(value) is not None:
         return False
     if _DIGIT.search(value) is not None and _LETTER.search(value) is not None:
         return _CODE.fullmatch(value) is None or value.isalnum()
@@ -185,6 +186,11 @@ def is_code_name(value: str) -> bool:
 def is_scrambled(value: str) -> bool:
     """True for letters and digits that change so often between upper and lower case that no name is written so."""
     return len(value) >= 14 and value.isalnum() and len(_WORDS.findall(value)) * 2.7 > len(value)
+
+
+def is_wordlike(value: str) -> bool:
+    """True for a word or several, which other texts may have for other reasons."""
+    return _PLAIN_WORDS.fullmatch(value) is not None and not is_scrambled(value)
 
 
 def is_sentence(value: str) -> bool:

@@ -7,8 +7,8 @@ from secrets import token_bytes
 
 from reread.redaction.literals import Literals
 from reread.redaction.personal import Personal, own_names
-from reread.redaction.scan import SecretScanner
-from reread.redaction.spans import PERSONAL, Span, replace_spans
+from reread.redaction.scan import BINARY, SecretScanner
+from reread.redaction.spans import PERSONAL, Span, leaves, replace_spans
 
 
 def text_cleaner(*, personal: bool = True) -> Callable[[str], str]:
@@ -20,4 +20,11 @@ def text_cleaner(*, personal: bool = True) -> Callable[[str], str]:
     def replacement(span: Span) -> str:
         return known.pseudonym(span.kind, span.value) if known and span.level == PERSONAL else f"[{span.kind}]"
 
-    return lambda text: replace_spans(text, scanner.find(text), replacement)
+    def clean(text: str) -> str:
+        spans = scanner.find(text)
+        new = [span for span in leaves(spans) if span.level != PERSONAL and span.kind != BINARY]
+        for span in new:  # it may stand here or later without what gave it away
+            scanner.literals.add(span)
+        return replace_spans(text, scanner.find(text) if new else spans, replacement)
+
+    return clean

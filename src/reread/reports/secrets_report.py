@@ -79,7 +79,7 @@ def secrets(
     """Return the secrets in sessions, by file and line, masked.
 
     Without sources, scan all sessions of this machine, or those below `root`. A source is a session or a folder;
-    agents' files and spilled results beside it are included. `personal` adds home folders, e-mail addresses, hosts,
+    agents' files and spilled results beside it are included. `personal` adds home folders, e-mail, phones, hosts,
     authors and remotes.
     """
     names = list(map(session_name, sources))
