@@ -1,6 +1,7 @@
 """Whatever stands after a name for a secret is to be decided about, in every syntax; what only speaks of one is not.
 
-`likely/secrets.txt` has a form a line, with [V] for the secret; `likely/harmless.txt` what people write about secrets.
+`likely/secrets.txt` and, by family, `likely/everyday.txt` have a form a line, with [V] for the secret;
+`likely/harmless.txt` has what people write about secrets.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ LIKELY_IN_SAMPLES, LIKELY_IN_REAL_FILES = 5, 0
 NAMES = """password DB_PASSWORD dbPassword db-password passwd passphrase ADMIN_PWD smtp_pass client_secret clientSecret
 CLIENT_SECRET api_key apiKey X-Api-Key API_KEY access_token accessToken GITHUB_TOKEN secret_key SECRET private_key
 passwordForBackups aws_secret_access_key authToken rootpw_2""".split()
-WEAK_NAMES = "token TOKEN credentials auth pass jwt sessionId".split()
+WEAK_NAMES = "token TOKEN credentials auth pass jwt".split()
 """Names that other things have too: a single word after them is none."""
 VALUES = ["Qx7mP2kLw9ZtR4vA", "correct-horse-battery", "hunter2", "swordfish", "tr0ub4dor&3"]
 WEAK_VALUES = ["Qx7mP2kLw9ZtR4vA", "q1-w2e3r4-t5y6u7"]
@@ -106,6 +107,16 @@ def test_secrets_without_a_plain_name_are_found(line: str) -> None:
         assert value not in rest and rest != text
 
 
+EVERYDAY = "\n".join(lines_of("everyday.txt")).removeprefix("# ").split("\n# ")
+
+
+@pytest.mark.parametrize("family", EVERYDAY, ids=lambda family: family.partition("\n")[0])
+def test_what_people_write_every_day_is_found(family: str) -> None:
+    forms = [form.replace("\\\\n", "\\\n").replace("\\n", "\n").replace("\\t", "\t") for form in family.split("\n")[1:]]
+    values = ("Qx7mP2kLw9ZtR4vA", "Tr0ub4dor+3x", "Sommer2026!", "kestrel-orbit-41", "hv3Kz9_pQ2!mW7")
+    assert [(form, value) for form in forms for value in values if value in left(form.replace("[V]", value))] == []
+
+
 @pytest.mark.parametrize("line", lines_of("harmless.txt"))
 def test_what_only_speaks_of_secrets_is_none(line: str) -> None:
     text = line.replace("\\n", "\n")
@@ -162,6 +173,20 @@ def test_letters_that_no_name_has_in_this_order_are_a_value() -> None:
         "Vq8Zt3LmKx7RwPd2",
         "Vq8Zt3LmKx7RwPd3",
     ]
+
+
+@pytest.mark.parametrize("form", ["session_id={}", '"sessionId": "{}"', "JSESSIONID={}"])
+def test_an_id_of_a_session_is_a_secret_only_if_nobody_can_guess_it(form: str) -> None:
+    for value in ("Qx7mP2kLw9ZtR4vA", "8f3Ka91Lz04mQ7x2Vb6T"):
+        assert values_in(form.format(value)) == [value]
+    for value in ("test-session-1", "44444444-1111-4111-8111-111111111111", "session-2026-11-18", "agent-a1b2", "s1"):
+        assert values_in(form.format(value)) == []
+
+
+@pytest.mark.parametrize("value", ["test-token-1", "fake_api_key_12", "my-test-secret-2", "client_secret_1"])
+def test_a_numbered_name_of_a_test_is_no_secret(value: str) -> None:
+    assert values_in(f'token = "{value}"') == [] and values_in(f"password: {value}") == []
+    assert values_in(f'password = "{value}-9x"')
 
 
 def test_equal_names_have_equal_labels() -> None:

@@ -9,15 +9,17 @@ where it may be code, only one that is none.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
 from typing import NamedTuple
 
 from reread.redaction import value_syntax as syntax
-from reread.redaction.likely_places import find_in_places, find_in_urls
+from reread.redaction.likely_commands import Match
+from reread.redaction.likely_places import FINDERS
 from reread.redaction.secret_columns import read_column
 from reread.redaction.secret_names import (
-    FOREIGN_LETTER,
-    FOREIGN_PASSWORDS,
+    FOREIGN_WORD,
+    HARMLESS_AFTER,
     LONGEST,
     PASSWORD,
     STEMS,
@@ -28,10 +30,12 @@ from reread.redaction.secret_names import (
 )
 from reread.redaction.secret_values import (
     is_bare_secret,
+    is_code_name,
     is_literal_secret,
     is_mixed,
     is_odd,
     is_phrase,
+    is_random,
     is_said_secret,
     is_scrambled,
     is_word_secret,
@@ -42,7 +46,38 @@ from reread.redaction.words import words_regex
 LONGEST_VALUE = 4_096
 LONGEST_LINE = 400
 
-_STEM = re.compile(words_regex(STEMS.decode().split()).pattern.encode())
+MOST_WORDS = 6
+"""How many words may stand between a password and the word for it in another language."""
+
+_STEMS = frozenset(stem.encode() for stem in STEMS)
+_COMMON = b" etasrinolcdumpfhgb_y.v,w(k)=x:j-q/z"
+"""Characters of texts, the most frequent first."""
+
+
+def _core(keyword: bytes) -> int:
+    """Return where in a keyword its rarest character is that has two more behind it."""
+    places = range(max(1, len(keyword) - 2) if keyword != b" -" else 2)
+    return max(places, key=lambda at: _COMMON.find(keyword[at]) % 64)
+
+
+def _by_core(keywords: Iterable[bytes]) -> dict[bytes, list[tuple[int, bytes]]]:
+    """Return what is to be looked for, with the keywords that it may be part of, and how much of each is before it.
+
+    A regular expression tries every place where one of its words may begin: the rarer these, the faster.
+    """
+    cores = {keyword: keyword[_core(keyword) :] for keyword in keywords}
+    return {
+        core: [(_core(keyword) - at, keyword) for keyword, own in cores.items() for at in _places(own, core)]
+        for core in cores.values()
+    }
+
+
+def _places(part: bytes, text: bytes) -> list[int]:
+    return [at for at in range(len(text)) if text.startswith(part, at)]
+
+
+_CORES = _by_core({*_STEMS, *FINDERS})
+_CORE = re.compile(words_regex(core.decode() for core in _CORES).pattern.encode())
 _NAME_CHARACTERS = b"abcdefghijklmnopqrstuvwxyz0123456789_.-"
 _NAMES = bytes(byte if byte in _NAME_CHARACTERS else 32 for byte in range(256))
 """Turns every character that no name has into a space."""
@@ -61,20 +96,30 @@ class LikelyMatch(NamedTuple):
 def find_likely(text: str) -> Iterator[LikelyMatch]:
     """Yield the values that are called secrets; the same place may come twice."""
     lowered = text.encode("latin-1", "replace").lower()  # one byte for each character, so places are the same
-    yield from _named(text, lowered)
-    if not text.isascii() and FOREIGN_LETTER.search(text) is not None:
+    stems: list[int] = []
+    found: list[Match] = []
+    for hit in _CORE.finditer(lowered):  # once over the text, for all keywords
+        for before, keyword in _CORES[hit[0]]:
+            at = hit.start() - before
+            if at < 0 or not lowered.startswith(keyword, at):
+                continue
+            if keyword in _STEMS:
+                stems.append(at)
+            for finder in FINDERS.get(keyword, ()):
+                found += finder(text, lowered, at, keyword)
+    yield from _named(text, lowered, stems)
+    if not text.isascii():
         yield from _in_other_languages(text)
-    for found in (*find_in_urls(text), *find_in_places(text, lowered)):
-        if "\x1e" not in text[found[0] : found[1]] and "\x1f" not in text[found[0] : found[1]]:  # of one string only
-            yield LikelyMatch(*found)
+    for match in found:
+        if "\x1e" not in text[match[0] : match[1]] and "\x1f" not in text[match[0] : match[1]]:  # of one string only
+            yield LikelyMatch(*match)
 
 
-def _named(text: str, lowered: bytes) -> Iterator[LikelyMatch]:
+def _named(text: str, lowered: bytes, stems: list[int]) -> Iterator[LikelyMatch]:
     """Yield the values with a name that says they are secret."""
     names, done = lowered.translate(_NAMES), 0
     table_head = table_end = 0  # what stands in the rows of a table heads no other
-    for stem in _STEM.finditer(lowered):
-        at = stem.start()
+    for at in sorted(stems):
         if at < done:
             continue
         start = max(done, names.rfind(b" ", max(0, at - LONGEST), at) + 1, at - LONGEST)
@@ -89,7 +134,7 @@ def _named(text: str, lowered: bytes) -> Iterator[LikelyMatch]:
         if name is None and end - start in (3, 5):
             name = name_in_words(own.lower(), text[max(0, start - 16) : start])
         found = _Value(text, start, end, name).find() if name is not None else None
-        if name is not None and found is not None:
+        if name is not None and found is not None and (not name.is_id or is_random(text[slice(*found)])):
             yield LikelyMatch(*found, name.kind, name.label)
             done = max(done, found[1])
             continue
@@ -107,13 +152,11 @@ def _named(text: str, lowered: bytes) -> Iterator[LikelyMatch]:
 
 def _in_other_languages(text: str) -> Iterator[LikelyMatch]:
     """Yield the values after the word for a password in other languages."""
-    for word in FOREIGN_PASSWORDS:
-        at = text.find(word)
-        while at >= 0:
-            found = _Value(text, at, at + len(word), SecretName(PASSWORD, True, word.lower())).find()
-            if found is not None:
-                yield LikelyMatch(*found, PASSWORD, word.lower())
-            at = text.find(word, at + len(word))
+    for word in FOREIGN_WORD.finditer(text):
+        label = word[0].lower()
+        found = _Value(text, *word.span(), SecretName(PASSWORD, True, label, True)).find()
+        if found is not None:
+            yield LikelyMatch(*found, PASSWORD, label)
 
 
 class _Value:
@@ -171,9 +214,15 @@ class _Value:
             return self._quoted(found.end())
         found = syntax.OPERATOR.match(text, end)
         if found is None:
-            return self._next_line() or self._spaced() or self._before()
+            return self._next_line() or self._spaced() or self._before() or self._in_sentence()
         if found["said"]:
-            return self._quoted(found.end()) or self._said(found.end())
+            of = (found["of"] or found["of_it"] or "").lower().split()
+            if not HARMLESS_AFTER.isdisjoint(of) and not self.name.is_foreign:
+                return None
+            direct = self._spaced() if of else None
+            if direct is None and not self.name.is_strong:
+                return self._checked(syntax.NARROW.match(text, found.end()), is_mixed)
+            return direct or self._quoted(found.end()) or self._said(found.end()) or self._in_sentence()
         if found["cell"]:
             return self._cell(found.end())
         return self._assigned(found)
@@ -254,22 +303,25 @@ class _Value:
         if found is None:
             return None
         is_list = self.text[self.start] == "-" and self.text[self.end] == "\n"  # the words of a command, each a string
-        if self.text[self.end] in "\r\n" and not is_list:
-            return None
+        if self.text[self.end] in "\r\n" and not is_list:  # a form: what is alone on two lines
+            line = self.text[max(0, self.start - 40) : self.start].rpartition("\n")[2]
+            accept = is_mixed if not line.strip(syntax.MARKS) and self.name.is_strong else None
+            return self._checked_span(*found.span("value"), accept) if accept is not None else None
         return self._checked_span(*found.span("value"), is_word_secret if is_list and self.name.is_strong else is_odd)
 
     def _spaced(self) -> tuple[int, int] | None:
         """A value after nothing but a space: PASSWORD 'x', ENV PASSWORD x, password Qx7…"""
-        gap = re.match(r"[ \t]{1,4}(?:--plaintext |[0-9] )?", self.text[self.end : self.end + 18])
+        gap = syntax.SPACE.match(self.text, self.end)
         if gap is None:
             return None
-        at = self.end + gap.end()
+        at = gap.end()
         before = self.text[max(0, self.start - 60) : self.start]
         is_set = syntax.SET_BEFORE.search(before) is not None
         if is_set:
             return self._quoted(at) or self._checked(syntax.NARROW.match(self.text, at), is_word_secret)
-        is_name = self.is_password or self.text[self.start : self.end].isupper() or gap[0].strip() != ""
-        if not is_name or not self.name.is_strong or self.text[at : at + 1] == "-":
+        is_set = syntax.SETS.search(before.rpartition("\n")[2]) is not None
+        is_name = self.name.is_strong or is_set or self.text[self.start : self.end].isupper()
+        if not is_name or self.text[at : at + 1] == "-" or (gap[0][0] == "," and not self.is_password):
             return None
         string = self._string(at)
         if string is not None:
@@ -287,19 +339,18 @@ class _Value:
         )
         if is_line and self.name.label in ("requirepass", "masterauth"):
             return self._checked(word, is_word_secret)
-        return self._checked(word, is_odd if is_line else is_mixed)
+        return self._checked(word, is_odd if self.is_password and (is_line or is_set) else is_mixed)
 
     def _before(self) -> tuple[int, int] | None:
         """A value before its name: use X as the password."""
         first = max(0, self.start - 120)
         found = (
             syntax.AS.search(self.text[first : self.start])
-            if self.text[max(0, self.start - 24) : self.start].find("as ") >= 0
+            if any(word in self.text[max(0, self.start - 24) : self.start] for word in ("as ", "is ", "are "))
             else None
         )
-        if found is None or not self.name.is_strong:
-            return None
-        return self._checked_span(first + found.start(1), first + found.end(1), is_odd)
+        accept = is_odd if self.name.is_strong else is_mixed
+        return self._checked_span(first + found.start(1), first + found.end(1), accept) if found is not None else None
 
     def _cell(self, at: int) -> tuple[int, int] | None:
         """The next cell of a table."""
@@ -317,11 +368,22 @@ class _Value:
 
     def _said(self, at: int) -> tuple[int, int] | None:
         """A value in a sentence: the password is X."""
+        if self.text[at : at + 1] in ("\r", "\n"):
+            found = syntax.NEXT_LINE.match(self.text, at)
+            return self._checked_span(*found.span("value"), is_odd) if found is not None else None
         found = self._checked(syntax.NARROW.match(self.text, at), is_odd if self.name.is_strong else self._is_bare)
         if found is not None or not self.is_password or not self.name.is_strong:
             return found
         word = syntax.NARROW.match(self.text, at)
         return self._checked(word, is_said_secret) if word is not None and self._ends_sentence(word) else None
+
+    def _in_sentence(self) -> tuple[int, int] | None:
+        """The first value behind a word of another language, whatever its words for "is" and "of the database" are."""
+        if not self.name.is_foreign:
+            return None
+        stop = len(re.split(r"[\n\x1e\x1f]", self.text[self.end : self.end + 120], maxsplit=1)[0]) + self.end
+        words = islice(syntax.ASCII_WORD.finditer(self.text, self.end, stop), MOST_WORDS)
+        return next((found for word in words if (found := self._checked(word, is_odd)) is not None), None)
 
     def _ends_sentence(self, word: re.Match[str]) -> bool:
         return self.text[word.end() : word.end() + 1] in ("", *"\n\r\x1e\x1f\"',;)") or word[0][-1] in ".!?"
@@ -346,7 +408,7 @@ class _Value:
             return string[:2] if looks_secret(value) or (is_held and is_odd(value)) else None
         if syntax.OPENING.match(text, at) is not None or operator["assign"] in ("==", "==="):
             return None
-        if at >= len(text) or text[at] in "\r\n" or text.startswith(("(\n", "(\r\n"), at):
+        if at >= len(text) or text[at] in "\r\n" or text.startswith(("(\n", "(\r\n", "\\\n", "\\\r\n"), at):
             return self._next_line()
         block = syntax.BLOCK.match(text, self.end)
         if block is not None:
@@ -493,8 +555,10 @@ class _Value:
             return (at, at + len(value)) if is_whole else found
         if found is not None and len(value) <= found[1] - found[0]:
             return found
-        if any(c in value for c in "(){}[]") and found is None and narrow is not None and narrow[0].isidentifier():
+        if any(c in value for c in "(){}[]") and found is None and narrow is not None and is_code_name(narrow[0]):
             return None
+        if "." in value and is_code_name(value):
+            return found
         is_word = (value.islower() and "_" not in value) or text[at - 1] == "="
         if (
             value.isidentifier()

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from reread.redaction.secret_names import PASSWORD
-from reread.redaction.secret_values import is_word_secret
+from reread.redaction.secret_values import is_odd, is_word_secret
 from reread.redaction.words import words_regex
 
 LINE = 600
@@ -15,10 +15,10 @@ LINE = 600
 
 Match = tuple[int, int, str, str]
 """Where a value begins and ends, its kind, and what it is called."""
-Place = Callable[[str, bytes, int, bytes], Iterator[Match]]
+Finder = Callable[[str, bytes, int, bytes], Iterator[Match]]
 """Gets a text, the same in lower case, where a keyword stands, and the keyword."""
 
-_VALUE = (
+VALUE = (
     r"(?:\\{0,8}\"(?P<double>[^\"\n\x1e\x1f]{2,200}?)\\{0,8}\"|\\{0,8}'(?P<single>[^'\n\x1e\x1f]{2,200}?)\\{0,8}'"
     r"|(?P<bare>[^\s\"'`;&|<>()\\\x1e\x1f-][^\s\"'`;&|<>()\\\x1e\x1f]{2,200}))"
 )
@@ -67,19 +67,24 @@ COMMANDS: tuple[ClientCommand, ...] = (
     ClientCommand("wpa_passphrase", r"[ \t]{1,4}\S{1,64}[ \t]{1,4}"),
     ClientCommand("snmpwalk snmpget", r"[ \t]-[AX][ \t]{1,4}"),
     ClientCommand("mysqladmin", r"[ \t]password[ \t]{1,4}"),
+    ClientCommand("poetry composer", r"http-basic\.\S{1,80}[ \t]{1,4}\S{1,80}[ \t]{1,4}"),
+    ClientCommand("mc", r"[ \t]alias set \S{1,40} \S{1,120} \S{1,80}[ \t]{1,4}"),
+    ClientCommand("rclone", r"[ \t]obscure[ \t]{1,4}"),
+    ClientCommand("expdp impdp", r"[ \t](?:userid=)?[\w-]{1,40}/(?=[^\s/@]{3,100}(?:@|\s|\Z))"),
+    ClientCommand("mosquitto_passwd", r"[ \t]-b[ \t]{1,4}\S{1,80}[ \t]{1,4}\S{1,80}[ \t]{1,4}"),
+    ClientCommand("kinit", r"[ \t]\S{1,80}[ \t]{0,4}<<<[ \t]{0,4}"),
     ClientCommand("convertto-securestring", r"[ \t]{1,4}(?:-\w{1,12}[ \t]{1,4})?"),
 )
 # fmt: on
 _RARE = frozenset(
     b"rabbitmqctl sqlplus net vault wpa_passphrase mysqladmin xfreerdp rdesktop cmdkey convertto-securestring "
-    b"curl htpasswd".split()
+    b"curl htpasswd poetry composer rclone expdp impdp mosquitto_passwd kinit".split()
 )
 """Commands that get a secret without an option, or after one that few others have."""
 _COMMANDS: dict[bytes, list[tuple[re.Pattern[str], str]]] = {}
 for _command in COMMANDS:
     for _word in _command.words.split():
-        _COMMANDS.setdefault(_word.encode(), []).append((re.compile(_command.lead + _VALUE), _command.inside))
-_PASS_SOURCE = re.compile(r"-pass(?:in|out|word)?[ \t=]{1,4}[\"']?pass:" + _VALUE)
+        _COMMANDS.setdefault(_word.encode(), []).append((re.compile(_command.lead + VALUE), _command.inside))
 _END_OF_COMMAND = re.compile(r"(?<!\\)\n|[\x1e\x1f]")
 _PORTS = re.compile(r"[\d.:/-]+(?:tcp|udp)?")
 
@@ -93,14 +98,7 @@ def _words(text: str, lowered: bytes, at: int, keyword: bytes) -> Iterator[Match
     for pattern, inside in _COMMANDS[keyword]:
         found = pattern.search(text, end, stop) if inside in text[end:stop] else None
         if found is not None:
-            yield from _word_of(found, keyword.decode())
-
-
-def _pass_source(text: str, lowered: bytes, at: int, keyword: bytes) -> Iterator[Match]:
-    """Yield a password that OpenSSL gets as pass:…"""
-    found = _PASS_SOURCE.search(text, max(0, at - 16), at + 220)
-    if found is not None:
-        yield from _word_of(found, "pass")
+            yield from word_of(found, keyword.decode())
 
 
 def _end_of_command(text: str, at: int) -> int:
@@ -108,28 +106,32 @@ def _end_of_command(text: str, at: int) -> int:
     return end.start() if end is not None else min(len(text), at + LINE)
 
 
-def _word_of(found: re.Match[str], name: str) -> Iterator[Match]:
-    group = next(group for group in ("double", "single", "bare") if found[group] is not None)
+def word_of(
+    found: re.Match[str], name: str, *, accept: Callable[[str], bool] = is_word_secret, kind: str = PASSWORD
+) -> Iterator[Match]:
+    """Yield the value that a pattern found, if it is one."""
+    groups = found.groupdict()
+    group = next(group for group in ("value", "double", "single", "bare") if groups.get(group) is not None)
     value = found[group]
-    is_value = is_word_secret(value) and not _PORTS.fullmatch(value)
+    is_value = accept(value) and not _PORTS.fullmatch(value)
     if is_value and not (group == "bare" and (value.startswith("/") or value.endswith(("/", ":")))):
-        yield *found.span(group), PASSWORD, name
+        yield *found.span(group), kind, name
 
 
 _PIPED = re.compile(
     r"(?:echo|printf|Write-Output)(?:[ \t]{1,4}-\w{1,4})?(?:[ \t]{1,4}[\"']%s[^\"'\n]{0,8}[\"'])?[ \t]{1,4}"
-    + _VALUE.replace("bare>[^", "bare>[^:")
+    + VALUE.replace("bare>[^", "bare>[^:")
     + r"[ \t]{0,4}\|[^|\n]{0,80}\Z"
 )
-_HERE = re.compile(r"[^\n|;\x1e\x1f]{0,120}?<<<[ \t]{0,4}" + _VALUE)
+_HERE = re.compile(r"[^\n|;\x1e\x1f]{0,120}?<<<[ \t]{0,4}" + VALUE)
 _READERS = (
     b"sudo -s",
     b"sudo -k",
-    b"--password-stdin",
-    b"--with-token",
-    b"--stdin",
+    b"password-stdin",
+    b"with-token",
+    b"-stdin",
     b"chpasswd",
-    b"--passphrase-fd",
+    b"passphrase-fd",
     b"cryptsetup",
     b"smbpasswd",
 )
@@ -148,13 +150,13 @@ def _piped(text: str, lowered: bytes, at: int, keyword: bytes) -> Iterator[Match
             yield start, start + len(value), PASSWORD, keyword.decode()
     after = _HERE.match(text, at + len(keyword))
     if after is not None:
-        yield from _word_of(after, keyword.decode())
+        yield from word_of(after, keyword.decode())
 
 
 _STORED = re.compile(
-    r"(?:--from-literal[= ][\"']?[\w.-]{1,80}=|[ \t]--?(?:body|b|value|secret-string)(?:[= ]|(?=[^\s-])))" + _VALUE
+    r"(?:--from-literal[= ][\"']?[\w.-]{1,80}=|[ \t]--?(?:body|b|value|secret-string)(?:[= ]|(?=[^\s-])))" + VALUE
 )
-_STORED_PAIR = re.compile(r"[ \t][\"']?[A-Za-z_][\w.-]{0,80}=" + _VALUE)
+_STORED_PAIR = re.compile(r"[ \t][\"']?[A-Za-z_][\w.-]{0,80}=" + VALUE)
 _STORES = re.compile(
     rb"(?:kubectl|oc|gh|az|aws|glab|doppler|op)[ \t][^\n]{0,120}\Z"
     rb"|(?P<pairs>(?:fly|flyctl|vault|railway|supabase)[ \t][^\n]{0,80}\Z)"
@@ -168,34 +170,47 @@ def _stored(text: str, lowered: bytes, at: int, keyword: bytes) -> Iterator[Matc
     if store is not None:
         pattern, stop = _STORED_PAIR if store["pairs"] else _STORED, _end_of_command(text, at)
         for found in pattern.finditer(text, at, stop):
-            yield from _word_of(found, "secret")
+            yield from word_of(found, "secret")
     elif lowered.startswith((b" put", b" set", b" create", b"s create", b"s versions add"), at + len(keyword)):
         yield from _piped(text, lowered, at, keyword)
 
 
-COMMAND_PLACES: dict[bytes, tuple[Place, ...]] = {
-    b"pass:": (_pass_source,),
-    b"secret": (_stored,),
-    b"put-parameter": (_stored,),
-    **dict.fromkeys(_READERS, (_piped,)),
-    **dict.fromkeys((word for word in _COMMANDS if word in _RARE), (_words,)),
-}
-"""The search at each keyword."""
-_OPTIONS = (b" -p", b" -u", b" -a", b" -w", b" -k", b" -n", b" -x", b" --user", b" --auth", b" --proxy-user")
+_OPTION = re.compile(rb"[puawknxb]|-user|-auth|-proxy-user|-cookie")
 """An option of one of the commands; these are looked for on its line only, as there are many."""
 _COMMAND = re.compile(
     rb"(?<![a-z0-9])(" + words_regex(word.decode() for word in _COMMANDS).pattern.encode() + rb")[ \t.\w]"
 )
+_USER_OPTION = re.compile(
+    r"[ \t]-(?:u|U|-user(?:name)?)[ \t=]?[\"']?[\w.@+-]{1,60}[\"']?[ \t](?:[^\n|;]{0,80}?[ \t])?-[pP][ \t]{0,2}" + VALUE
+)
+"""A name and a password, as many programs take them."""
 
 
-def find_in_commands(text: str, lowered: bytes) -> Iterator[Match]:
-    """Yield the secrets after the options of commands."""
-    for option in _OPTIONS:
-        done = 0
-        at = lowered.find(option)
-        while at >= 0:
-            first = max(done, at - LINE, lowered.rfind(b"\n", 0, at) + 1)
-            for found in _COMMAND.finditer(lowered, first, at + 1):
-                yield from _words(text, lowered, found.start(), found[1])
-            done = at + len(option)
-            at = lowered.find(option, done)
+def _options(text: str, lowered: bytes, at: int, keyword: bytes) -> Iterator[Match]:
+    """Yield the secrets after the options of a command; it may have begun on a line before."""
+    if _OPTION.match(lowered, at + len(keyword)) is None:
+        return
+    first = _start_of_command(text, at)
+    known = list(_COMMAND.finditer(lowered, first, at + 1))
+    for found in known:
+        yield from _words(text, lowered, found.start(), found[1])
+    pair = _USER_OPTION.match(text, at) if not known else None
+    if pair is not None:
+        yield from word_of(pair, "password", accept=is_odd)
+
+
+def _start_of_command(text: str, at: int) -> int:
+    first = text.rfind("\n", max(0, at - LINE), at)
+    while first > 0 and text[first - 1] == "\\":
+        first = text.rfind("\n", max(0, at - LINE), first)
+    return max(0, at - LINE, first + 1)
+
+
+COMMAND_FINDERS: dict[bytes, tuple[Finder, ...]] = {
+    b"secret": (_stored,),
+    b"put-parameter": (_stored,),
+    **dict.fromkeys(_READERS, (_piped,)),
+    **dict.fromkeys((word for word in _COMMANDS if word in _RARE), (_words,)),
+    b" -": (_options,),
+}
+"""The searches at each keyword."""

@@ -1,19 +1,121 @@
-"""Places in which a secret stands without being named: addresses, headers, cookies, calls, SQL, manifests.
+"""Places in which a secret stands without being named: addresses, headers, cookies, calls, SQL, manifests, commands.
 
-Each is a function that looks for its keyword first, and for the rest only around it.
+A place is a row: keywords, and what leads from one of them to the secret. The few that need more are functions.
 """
 
 from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
 
-from reread.redaction.likely_commands import COMMAND_PLACES, Match, Place, find_in_commands
+from reread.redaction.likely_commands import COMMAND_FINDERS, VALUE, Finder, Match, word_of
 from reread.redaction.secret_names import PASSWORD, SecretName, read_name
 from reread.redaction.secret_values import is_literal_secret, is_reference, is_word_secret, looks_secret
 
 CREDENTIALS, HEADER, COOKIE, SIGNATURE, MANIFEST = "url-password", "authorization", "cookie", "signature", "secret"
+AHEAD = 4_200
+"""How much of a text behind a keyword is read."""
+
+
+def is_phrase(value: str) -> bool:
+    """True for a password of letters and signs where only a password, or a word of code, can stand."""
+    return is_literal_secret(value, is_password=True, is_strong=True) and not value.isidentifier() and " " not in value
+
+
+def _is_argument(value: str) -> bool:
+    return looks_secret(value) or is_phrase(value)
+
+
+def _is_line(value: str) -> bool:
+    return is_word_secret(value) and not value.isdigit()
+
+
+def _is_address(value: str) -> bool:
+    return not is_reference(value)
+
+
+def _is_account(value: str) -> bool:
+    is_mixed = any(map(str.isupper, value)) and any(map(str.islower, value))
+    return (is_mixed or any(map(str.isdigit, value))) and "/" not in value and looks_secret(value)
+
+
+_ANY_STRING = r"\\{0,8}[\"'][^\"'\n]{0,120}[\"']"
+_STRING = r"(?:b|\[\]byte\()?\\{0,8}[\"'`](?P<value>[^\"'`\n\\\x1e\x1f]{4,200})\\{0,8}[\"'`]"
+_TWO_MORE = rf"(?:,[ \t]{{0,2}}\d{{1,5}})?,[ \t]{{0,2}}{_ANY_STRING},[ \t]{{0,2}}{_STRING}"
+"""A name and a password, after an address and perhaps a port."""
+_AFTER_NAME = r"\w{0,24}(?:\\{0,8}[\"'])?[ \t]{0,4}[=:(][ \t]{0,4}(?:[\w.]{1,40})?[(\[]?[ \t]{0,4}"
+_SECOND = r"[ \t]{0,4},[ \t]{0,4}\\{0,8}[\"'](?P<value>[^\"'\n]{3,200}?)\\{0,8}[\"'](?=[ \t]{0,4}[)\],.])"
+_BY = (
+    r"\s{1,8}(?:with\s{1,8}[\"'`]?\w{1,40}[\"'`]?\s{1,8})?(?:by|as|using)\s{1,8}(?:password\s{1,8})?(?:values?\s{1,8})?"
+)
+_NAME = r"\s{1,20}\S{1,120}\s{1,20}"
+
+
+class Place(NamedTuple):
+    """What leads from a keyword to a secret."""
+
+    keywords: str
+    """In lower case, separated by bars."""
+    pattern: str
+    """A regular expression for what follows a keyword."""
+    accept: Callable[[str], bool] = is_word_secret
+    kind: str = PASSWORD
+    label: str = ""
+    """The name of the secret; the keyword if there is none."""
+    before: int = 0
+    """How much before the keyword the pattern begins to be looked for; 0 if it has to follow it."""
+
+
+# fmt: off
+PLACES: tuple[Place, ...] = (
+    Place("bearer", r"[ \t]{1,3}(?P<value>[\w.~+/=%:|-]{11,4000}[\w~+/=%-])", looks_secret, HEADER, "authorization"),
+    Place("sig=|signature=", r"(?i)[?&;](?:amp;)?[\w-]{0,16}sig(?:nature)?=(?P<value>[\w%+/=.~-]{16,1000})", looks_secret, SIGNATURE, before=24),
+    Place("password|assword", r"[^\n]{0,80}[\s;})]{1,40}(?:\w{1,24}\.)?(?:send|sendline|send_keys|write)[ \t(]{1,3}(?:--[ \t])?[\"'](?P<value>[^\"'\n\\]{3,80})(?:\\[rn])?[\"']", label="password"),
+    Place("identified", rf"(?i){_BY}\\{{0,8}}[\"'](?P<value>[^\"'\n]{{1,200}}?)\\{{0,8}}[\"']", label="identified_by"),
+    Place("identified", rf"(?<=IDENTIFIED)(?i:{_BY})(?P<value>[\w$#!-]{{3,60}})", label="identified_by"),
+    Place("machine", rf"{_NAME}(?:login{_NAME})?(?:account{_NAME})?password\s{{1,20}}(?P<value>[^\s=:]\S{{1,199}}?)(?=[\"'`,;)\\]{{0,4}}(?:\s|\Z))", label="netrc"),
+    Place("login", rf"{_NAME}(?:account{_NAME})?password\s{{1,20}}(?P<value>[^\s=:]\S{{1,199}}?)(?=[\"'`,;)\\]{{0,4}}(?:\s|\Z))", label="netrc"),
+    Place("auth|cred", _AFTER_NAME + r"\\{0,8}[\"'][^\"'\n]{1,80}\\{0,8}[\"']" + _SECOND, _is_argument),
+    Place("login", _AFTER_NAME + r"\\{0,8}[\"'][^\"'\n]{1,40}@[^\"'\n]{1,40}\\{0,8}[\"']" + _SECOND, _is_argument),
+    Place("login", _AFTER_NAME + r"\\{0,8}[\"'][^\"'\n]{1,80}\\{0,8}[\"']" + _SECOND, looks_secret),
+    Place("auth", r"(?:basic_|(?P<bearer>bearer_))auth\([ \t]{0,2}(?(bearer)|[^\n,()]{1,80},[ \t]{0,2}(?:Some\()?)" + _STRING, _is_argument, before=7),
+    Place("connect", r"(?:ion)?\([ \t]{0,2}(?:[^\n\"'(),]{1,80}|" + _ANY_STRING + r")" + _TWO_MORE, _is_argument),
+    Place("mysqli", r"\([ \t]{0,2}" + _ANY_STRING + _TWO_MORE, _is_argument),
+    Place("pdo(", r"(?:[^\n\"'(),]{1,80}|" + _ANY_STRING + r")" + _TWO_MORE, _is_argument, label="pdo"),
+    Place("jwt.", r"(?:encode|decode|sign|verify)\([^\n\"'`()]{1,80},[ \t]{0,2}" + _STRING, _is_argument, label="jwt"),
+    Place("hmac", r"(?:\.new\(|\([ \t]{0,2}" + _ANY_STRING + r",[ \t]{0,2})" + _STRING, _is_argument),
+    Place("create_user|addlogin|userpassword", rf"\(?[ \t]{{0,2}}(?:{_ANY_STRING},[ \t]{{0,2}}){{1,2}}" + _STRING, _is_argument),
+    Place("fernet(", _STRING, _is_argument, label="fernet"),
+    Place("wifi.begin", r"\([ \t]{0,2}(?:\w{1,40}|" + _ANY_STRING + r"),[ \t]{0,2}" + _STRING, _is_argument),
+    Place(" crypt(", r"[ \t]{0,2}" + _STRING, _is_argument, label="crypt"),
+    Place(":5432:|:*:", r"[\w*-]{1,63}:[\w.*-]{1,63}:(?P<value>[^\s:\"'\x1e\x1f]{4,100})(?=[ \t\r]{0,4}(?:[\n\x1e\x1f\"'\\]|\Z))", _is_line, label="pgpass"),
+    Place("@tcp(", r"(?:\A|(?<=[\s\"'=(]))[\w.-]{1,60}:(?P<value>[^\s\"'/\x1e\x1f]{3,100})@tcp\(", _is_address, CREDENTIALS, "url", before=170),
+    Place(":thin:", r"[\w.-]{1,60}/(?P<value>[^\s\"'/@\x1e\x1f]{3,100})@", _is_address, CREDENTIALS, "url"),
+    Place("cred|log in with|zugangsdaten", r"(?:entials?|s)?[^\n\x1e\x1f]{0,24}[ \t(:][\w.@+-]{1,60}[ \t]{0,2}[/:][ \t]{0,2}(?P<value>[^\s\"'`,;)\x1e\x1f]{7,79}[^\s\"'`,;.!?)\x1e\x1f]!?)", _is_account, label="login"),
+    Place("pass:", r"-pass(?:in|out|word)?[ \t=]{1,4}[\"']?pass:" + VALUE, label="pass", before=16),
+)
+# fmt: on
+
+
+class _PlaceFinder:
+    """The search for the secret of one place."""
+
+    def __init__(self, place: Place) -> None:
+        self._place = place
+        self._pattern = re.compile(place.pattern)
+
+    def __call__(self, text: str, lowered: bytes, at: int, keyword: bytes) -> Iterator[Match]:
+        place, end = self._place, at + len(keyword)
+        if place.before:
+            found = self._pattern.search(text, max(0, at - place.before), end + AHEAD)
+        else:
+            found = self._pattern.match(text, end)
+        if found is not None:
+            name = place.label or keyword.decode().rstrip("=")
+            yield from word_of(found, name, accept=place.accept, kind=place.kind)
+
 
 _QUOTED_URL = {'"': r"[^\s\"<>\x1e\x1f]", "'": r"[^\s'<>\x1e\x1f]", "": r"[^\s\"'<>`\x1e\x1f]"}
 _USERINFO = {
@@ -24,39 +126,37 @@ _USERINFO = {
 }
 """A name and a password before a host; the last @ ends them, as passwords have some too."""
 _PORT = re.compile(r"\d{1,5}(?:[/?#]|\Z)")
-_TOKEN_USER = re.compile(r"([\w.~%-]{16,200})@(?=[A-Za-z0-9\[])", re.ASCII)
+_TOKEN_USER = re.compile(r"([\w.~%!+-]{11,200})@(?=[A-Za-z0-9\[])", re.ASCII)
 _TOKEN_MARKS = ("x-oauth-basic", "x-oauth-token", "x")
 """The word for a password where the name is the secret."""
 _SCHEME_QUOTE = re.compile(r"([\"'])[A-Za-z][\w+.-]{1,24}\Z")
 
 
-def find_in_urls(text: str) -> Iterator[Match]:
-    """Yield the passwords in addresses."""
-    at = text.find("://")
-    while at >= 0:
-        quote = _SCHEME_QUOTE.search(text[max(0, at - 26) : at])
-        found = _USERINFO[quote[1] if quote is not None else ""].match(text, at + 3)
-        if found is not None:
-            value = found["password"]
-            is_port = _PORT.match(value) is not None or "://" in value
-            if not is_port and len(value) >= 3 and not is_reference(value):
-                yield *found.span("password"), CREDENTIALS, "url"
-            if not is_port and len(found["user"]) >= 12 and (looks_secret(found["user"]) or value in _TOKEN_MARKS):
-                yield *found.span("user"), CREDENTIALS, "url"
-        else:
-            token = _TOKEN_USER.match(text, at + 3)
-            if token is not None and looks_secret(token[1]) and "sentry" not in text[token.end() : token.end() + 60]:
-                yield *token.span(1), CREDENTIALS, "url"
-        at = text.find("://", at + 3)
+def _address(text: str, lowered: bytes, at: int, keyword: bytes) -> Iterator[Match]:
+    """Yield the password in an address."""
+    quote = _SCHEME_QUOTE.search(text[max(0, at - 26) : at])
+    found = _USERINFO[quote[1] if quote is not None else ""].match(text, at + 3)
+    if found is None:
+        token = _TOKEN_USER.match(text, at + 3)
+        if token is not None and looks_secret(token[1]) and "sentry" not in text[token.end() : token.end() + 60]:
+            yield *token.span(1), CREDENTIALS, "url"
+        return
+    value = found["password"]
+    if _PORT.match(value) is not None or "://" in value:
+        return
+    if len(value) >= 3 and not is_reference(value):
+        yield *found.span("password"), CREDENTIALS, "url"
+    if len(found["user"]) >= 12 and (looks_secret(found["user"]) or value in _TOKEN_MARKS):
+        yield *found.span("user"), CREDENTIALS, "url"
 
 
 _AFTER_HEADER = (
-    r"(?:\\{0,8}[\"'`\])]){0,4}[ \t]{0,4}(?::|=>|[=,\x1e])[ \t]{0,4}(?:[rbfuF]?\\{0,8}[\"'`]{1,3})?[ \t]{0,2}"
+    r"(?:\\{0,8}[\"'`\])]){0,4}(?:[ \t]{0,4}(?::|=>|[=,\x1e])|(?=[ \t]{1,3}[\"']))[ \t]{0,4}"
+    r"(?:[rbfuF]?\\{0,8}[\"'`]{1,3})?[ \t]{0,2}"
 )
 _AUTHORIZATION = re.compile(
     _AFTER_HEADER + r"(?:(?P<scheme>[A-Za-z][\w-]{1,24})[ \t:]{1,3})?(?P<value>[^\s\"'`\\\x1e\x1f<>,;)]{4,4000})"
 )
-_BEARER = re.compile(r"[ \t]{1,3}([A-Za-z0-9._~+/=%-]{12,4000})")
 _SCHEMES = frozenset(
     "basic bearer token ssws apikey api-key sso-key key jwt bot oauth negotiate hawk genie geniekey".split()
 )
@@ -72,13 +172,6 @@ def _authorization(text: str, lowered: bytes, at: int, keyword: bytes) -> Iterat
     is_known = scheme in _SCHEMES or scheme.endswith(("token", "key"))
     if is_word_secret(value) and len(value) >= 6 if is_known else looks_secret(value):
         yield found.start("value"), found.start("value") + len(value), HEADER, "authorization"
-
-
-def _bearer(text: str, lowered: bytes, at: int, keyword: bytes) -> Iterator[Match]:
-    """Yield what follows Bearer anywhere."""
-    found = _BEARER.match(text, at + len(keyword))
-    if found is not None and looks_secret(found[1].rstrip(".")):
-        yield found.start(1), found.start(1) + len(found[1].rstrip(".")), HEADER, "authorization"
 
 
 _COOKIES = re.compile(r"(?:s|_jar)?" + _AFTER_HEADER + r"|[ \t]{1,4}(?:\\{0,8}[\"'`])?")
@@ -104,88 +197,38 @@ def _is_cookie(value: str) -> bool:
     )
 
 
-_SIGNATURE = re.compile(r"=([A-Za-z0-9%+/=_.~-]{16,1000})")
-
-
-def _signature(text: str, lowered: bytes, at: int, keyword: bytes) -> Iterator[Match]:
-    """Yield the signature of an address that gives access to a file."""
-    found = _SIGNATURE.match(text, at + len(keyword) - 1)
-    is_query = re.search(r"[?&;](?:amp;)?[\w-]{0,16}\Z", text[max(0, at - 24) : at]) is not None
-    if found is not None and is_query and looks_secret(found[1]):
-        yield *found.span(1), SIGNATURE, keyword.decode().rstrip("=")
-
-
-_SENT = re.compile(
-    r"[^\n]{0,80}[\s;})]{1,40}(?:\w{1,24}\.)?(?:send|sendline|send_keys|write)[ \t(]{1,3}(?:--[ \t])?[\"']"
-    r"(?P<value>[^\"'\n\\]{3,80})(?:\\[rn])?[\"']"
-)
-
-
-def _typed(text: str, lowered: bytes, at: int, keyword: bytes) -> Iterator[Match]:
-    """Yield what a script types after it was asked for a password."""
-    found = _SENT.match(text, at + len(keyword))
-    if found is not None and is_word_secret(found["value"]):
-        yield *found.span("value"), PASSWORD, "password"
-
-
-_IDENTIFIED = re.compile(
-    r"(?i)\s{1,8}(?:with\s{1,8}[\"'`]?\w{1,40}[\"'`]?\s{1,8})?(?:by|as|using)\s{1,8}"
-    r"(?:password\s{1,8})?(?:values?\s{1,8})?"
-    r"\\{0,8}(?:(?P<quote>[\"'])(?P<quoted>[^\"'\n]{1,200}?)\\{0,8}[\"']|(?P<bare>[\w$#!-]{3,60}))"
-)
 _COLUMNS = re.compile(r"\(([^()]{1,400})\)\s{0,8}\Z")
 _ITEM = re.compile(
     r"\s{0,8}(?:\\{0,8}(?P<quote>['\"])(?P<string>[^'\"\n]{0,400}?)\\{0,8}['\"]|"
     r"(?P<other>[^,'\"()]{0,80}))\s{0,8}(?P<end>[,)])"
 )
-
-
-def _identified(text: str, lowered: bytes, at: int, keyword: bytes) -> Iterator[Match]:
-    """Yield the password of IDENTIFIED BY."""
-    found = _IDENTIFIED.match(text, at + len(keyword))
-    if found is None:
-        return
-    group = "quoted" if found["quoted"] is not None else "bare"
-    is_sql = group == "quoted" or text.startswith("IDENTIFIED", at) or b"user" in lowered[max(0, at - 80) : at]
-    if is_sql and is_word_secret(found[group]):
-        yield *found.span(group), PASSWORD, "identified_by"
+_NEXT_ROW = re.compile(r"\s{0,8},\s{0,8}\(")
+MOST_ROWS = 100
 
 
 def _inserted(text: str, lowered: bytes, at: int, keyword: bytes) -> Iterator[Match]:
-    """Yield the secrets in a row that is inserted into a table."""
+    """Yield the secrets in the rows that are inserted into a table."""
     columns = _COLUMNS.search(text[max(0, at - 410) : at])
     names = [read_name(name.strip(" \t\r\n\"'`[]\\")) for name in columns[1].split(",")] if columns is not None else []
-    if any(names):
-        yield from _row(text, text.find("(", at, at + 20) + 1, names)
-
-
-def _row(text: str, at: int, names: list[SecretName | None]) -> Iterator[Match]:
-    """Yield the secrets of a row of values, by the names of its columns."""
-    for name in names:
-        found = _ITEM.match(text, at) if at else None
-        if found is None:
-            return
-        if name is not None and found["string"] is not None:
-            is_password = name.kind == PASSWORD
-            if is_literal_secret(found["string"], is_password=is_password, is_strong=name.is_strong):
+    start = text.find("(", at, at + 20) + 1 if any(names) else 0
+    for _ in range(MOST_ROWS):
+        for name in names if start else ():
+            found = _ITEM.match(text, start)
+            if found is None:
+                return
+            if name is not None and found["string"] is not None and _is_item(found["string"], name):
                 yield *found.span("string"), name.kind, name.label
-        if found["end"] == ")":
+            start = found.end()
+            if found["end"] == ")":
+                break
+        more = _NEXT_ROW.match(text, start) if start else None
+        if more is None:
             return
-        at = found.end()
+        start = more.end()
 
 
-_LOGIN = re.compile(
-    r"\s{1,20}\S{1,120}\s{1,20}(?:login\s{1,20}\S{1,120}\s{1,20})?(?:account\s{1,20}\S{1,80}\s{1,20})?password\s{1,20}(\S{3,200})"
-)
-
-
-def _netrc(text: str, lowered: bytes, at: int, keyword: bytes) -> Iterator[Match]:
-    """Yield the password of an entry of a .netrc file."""
-    found = _LOGIN.match(text, at + len(keyword))
-    if found is not None and not found[1].startswith(("=", ":")):
-        value = found[1].rstrip("\"'`,;)\\")
-        if is_word_secret(value):
-            yield found.start(1), found.start(1) + len(value), PASSWORD, "netrc"
+def _is_item(value: str, name: SecretName) -> bool:
+    return is_literal_secret(value, is_password=name.kind == PASSWORD, is_strong=name.is_strong)
 
 
 _KIND = re.compile(rb"\\{0,8}[\"']?\s{0,4}:\s{0,4}\\{0,8}[\"']?secret\\{0,8}[\"']?(?:[\s,}]|\Z)")
@@ -221,7 +264,10 @@ def _manifest(text: str, lowered: bytes, at: int, keyword: bytes) -> Iterator[Ma
             if is_word_secret(value):
                 yield entry.start("value"), entry.start("value") + len(value), MANIFEST, "kubernetes_secret"
             entry = _ENTRY.match(text, entry.end())
-    for data in (_before(text, at), _after(text, at)):  # the nearest; a text may have thousands
+    before = max(text.rfind(key, max(0, at - MANIFEST_SIZE), at) for key in _DATA_KEYS)
+    after = min((start for key in _DATA_KEYS if (start := text.find(key, at, at + MANIFEST_SIZE)) >= 0), default=-1)
+    for start in (before, after):
+        data = _JSON_DATA.match(text, start) if start >= 0 else None
         entry = _JSON_ENTRY.match(text, data.end()) if data is not None else None
         while entry is not None and abs(entry.start() - at) < MANIFEST_SIZE:
             if is_word_secret(entry["value"]):
@@ -229,152 +275,15 @@ def _manifest(text: str, lowered: bytes, at: int, keyword: bytes) -> Iterator[Ma
             entry = _JSON_ENTRY.match(text, entry.end())
 
 
-def _before(text: str, at: int) -> re.Match[str] | None:
-    start = max(text.rfind(key, max(0, at - MANIFEST_SIZE), at) for key in _DATA_KEYS)
-    return _JSON_DATA.match(text, start) if start >= 0 else None
-
-
-def _after(text: str, at: int) -> re.Match[str] | None:
-    starts = [start for key in _DATA_KEYS if (start := text.find(key, at, at + MANIFEST_SIZE)) >= 0]
-    return _JSON_DATA.match(text, min(starts)) if starts else None
-
-
-_LOGIN_PAIR = re.compile(
-    r"\w{0,24}(?:\\{0,8}[\"'])?[ \t]{0,4}[=:(][ \t]{0,4}"
-    r"(?:[\w.]{1,40})?[(\[]?[ \t]{0,4}\\{0,8}[\"'][^\"'\n]{1,80}\\{0,8}[\"'][ \t]{0,4},[ \t]{0,4}"
-    r"\\{0,8}[\"'](?P<value>[^\"'\n]{3,200}?)\\{0,8}[\"'](?=[ \t]{0,4}[)\],.])"
-)
-
-
-def _pair(text: str, lowered: bytes, at: int, keyword: bytes) -> Iterator[Match]:
-    """Yield the second of two strings that are a name and a password: auth=("bob", "…")."""
-    found = _LOGIN_PAIR.match(text, at + len(keyword))
-    is_account = keyword != b"login" or (found is not None and "@" in found[0])
-    if found is not None and (looks_secret(found["value"]) or (is_account and _is_phrase(found["value"]))):
-        yield *found.span("value"), PASSWORD, keyword.decode()
-
-
-def _is_phrase(value: str) -> bool:
-    return is_literal_secret(value, is_password=True, is_strong=True) and not value.isidentifier() and " " not in value
-
-
-_ANY_STRING = r"\\{0,8}[\"'][^\"'\n]{0,120}[\"']"
-_STRING = r"(?:b|\[\]byte\()?\\{0,8}[\"'`](?P<value>[^\"'`\n\\\x1e\x1f]{4,200})\\{0,8}[\"'`]"
-_MORE_WORDS = rf"(?:,[ \t]{{0,2}}\d{{1,5}})?,[ \t]{{0,2}}{_ANY_STRING},[ \t]{{0,2}}{_STRING}"
-"""A name and a password, after an address and perhaps a port."""
-_BASIC = re.compile(
-    r"(?:basic_|(?P<bearer>bearer_))auth\([ \t]{0,2}(?(bearer)|[^\n,()]{1,80},[ \t]{0,2}(?:Some\()?)" + _STRING
-)
-
-
-def _basic(text: str, lowered: bytes, at: int, keyword: bytes) -> Iterator[Match]:
-    """Yield the secret of `.basic_auth("bob", Some("…"))` and `.bearer_auth("…")`."""
-    found = _BASIC.match(text, max(0, at - 7)) or _BASIC.match(text, max(0, at - 6))
-    yield from _string_of(found, "auth")
-
-
-_CALLS: dict[bytes, re.Pattern[str]] = {
-    b"connect": re.compile(r"(?:ion)?\([ \t]{0,2}(?:[^\n\"'(),]{1,80}|" + _ANY_STRING + r")" + _MORE_WORDS),
-    b"mysqli": re.compile(r"\([ \t]{0,2}" + _ANY_STRING + _MORE_WORDS),
-    b"pdo(": re.compile(r"(?:[^\n\"'(),]{1,80}|" + _ANY_STRING + r")" + _MORE_WORDS),
-    b"jwt.": re.compile(r"(?:encode|decode|sign|verify)\([^\n\"'`()]{1,80},[ \t]{0,2}" + _STRING),
-    b"hmac": re.compile(r"(?:\.new\(|\([ \t]{0,2}" + _ANY_STRING + r",[ \t]{0,2})" + _STRING),
-    b"wifi.begin": re.compile(r"\([ \t]{0,2}(?:\w{1,40}|" + _ANY_STRING + r"),[ \t]{0,2}" + _STRING),
-    b" crypt(": re.compile(r"[ \t]{0,2}" + _STRING),
+FINDERS: dict[bytes, list[Finder]] = {
+    b"://": [_address],
+    b"cookie": [_cookies],
+    b"values": [_inserted],
+    b"kind": [_manifest],
+    b"auth": [_authorization],
+    **{keyword: list(finders) for keyword, finders in COMMAND_FINDERS.items()},
 }
-"""Calls that get a secret by its place among their arguments, and what leads to it."""
-
-
-def _call(text: str, lowered: bytes, at: int, keyword: bytes) -> Iterator[Match]:
-    """Yield the secret among the arguments of a call."""
-    yield from _string_of(_CALLS[keyword].match(text, at + len(keyword)), keyword.decode().strip(" .("))
-
-
-def _string_of(found: re.Match[str] | None, name: str) -> Iterator[Match]:
-    if found is not None and (looks_secret(found["value"]) or _is_phrase(found["value"])):
-        yield *found.span("value"), PASSWORD, name
-
-
-_PASS_FILE = re.compile(
-    r"[\w*-]{1,63}:[\w.*-]{1,63}:(?P<value>[^\s:\"'\x1e\x1f]{4,100})(?=[ \t\r]{0,4}(?:[\n\x1e\x1f\"'\\]|\Z))"
-)
-
-
-def _pass_file(text: str, lowered: bytes, at: int, keyword: bytes) -> Iterator[Match]:
-    """Yield the password of a line of a .pgpass file: host:port:database:user:password."""
-    found = _PASS_FILE.match(text, at + len(keyword))
-    if found is not None and is_word_secret(found["value"]) and not found["value"].isdigit():
-        yield *found.span("value"), PASSWORD, "pgpass"
-
-
-_BEFORE_HOST = re.compile(r"(?:\A|[\s\"'=(])[\w.-]{1,60}:(?P<value>[^\s\"'/\x1e\x1f]{3,100})\Z")
-_AFTER_THIN = re.compile(r"[\w.-]{1,60}/(?P<value>[^\s\"'/@\x1e\x1f]{3,100})@")
-
-
-def _source_name(text: str, lowered: bytes, at: int, keyword: bytes) -> Iterator[Match]:
-    """Yield the password in the address of a database that is no URL: bob:…@tcp(host), jdbc:oracle:thin:bob/…@host."""
-    first = max(0, at - 170)
-    found = _BEFORE_HOST.search(text[first:at]) if keyword == b"@tcp(" else _AFTER_THIN.match(text, at + len(keyword))
-    if found is not None and not is_reference(found["value"]):
-        shift = first if keyword == b"@tcp(" else 0
-        yield shift + found.start("value"), shift + found.end("value"), CREDENTIALS, "url"
-
-
-_ACCOUNT = re.compile(
-    r"(?:entials?|s)?[^\n\x1e\x1f]{0,24}[ \t(:][\w.@+-]{1,60}[ \t]{0,2}[/:][ \t]{0,2}"
-    r"(?P<value>[^\s\"'`,;)\x1e\x1f]{8,80})"
-)
-
-
-def _account(text: str, lowered: bytes, at: int, keyword: bytes) -> Iterator[Match]:
-    """Yield the second of a name and a password in a sentence: log in with bob / …"""
-    found = _ACCOUNT.match(text, at + len(keyword))
-    value = found["value"].rstrip(".!?") if found is not None else ""
-    is_mixed = any(map(str.isupper, value)) and any(map(str.islower, value)) and "/" not in value
-    if found is not None and is_mixed and looks_secret(value):
-        yield found.start("value"), found.start("value") + len(value), PASSWORD, "login"
-
-
-PLACES: dict[bytes, tuple[Place, ...]] = {
-    b"bearer": (_bearer,),
-    b"cookie": (_cookies,),
-    b"sig=": (_signature,),
-    b"signature=": (_signature,),
-    b"assword": (_typed,),
-    b"identified": (_identified,),
-    b"values": (_inserted,),
-    b"machine": (_netrc,),
-    b"login": (_netrc, _pair),
-    b"kind": (_manifest,),
-    b"auth": (_authorization, _pair, _basic),
-    b"cred": (_pair, _account),
-    b":5432:": (_pass_file,),
-    b":*:": (_pass_file,),
-    b"@tcp(": (_source_name,),
-    b":thin:": (_source_name,),
-    b"log in with": (_account,),
-    **dict.fromkeys(_CALLS, (_call,)),
-}
-"""The search at each keyword, besides that for commands."""
-
-
-_BY_PART: dict[bytes, list[tuple[int, bytes, tuple[Place, ...]]]] = {}
-"""Keywords by a part that several have in common, as each search of a text costs: how much stands before the part."""
-for _keyword, _places in (*PLACES.items(), *COMMAND_PLACES.items()):
-    _part = next(
-        (part for part in (b"passwd", b"sudo -", b"passphrase", b"-stdin", b"mysql") if part in _keyword), _keyword
-    )
-    _BY_PART.setdefault(_part, []).append((_keyword.find(_part), _keyword, _places))
-
-
-def find_in_places(text: str, lowered: bytes) -> Iterator[Match]:
-    """Yield the secrets in all these places."""
-    for part, keywords in _BY_PART.items():
-        at = lowered.find(part)
-        while at >= 0:
-            for before, keyword, places in keywords:
-                if lowered.startswith(keyword, at - before) and at >= before:
-                    for place in places:
-                        yield from place(text, lowered, at - before, keyword)
-            at = lowered.find(part, at + len(part))
-    yield from find_in_commands(text, lowered)
+"""The searches at each keyword."""
+for _place in PLACES:
+    for _keyword in _place.keywords.split("|"):
+        FINDERS.setdefault(_keyword.encode(), []).append(_PlaceFinder(_place))

@@ -31,10 +31,10 @@ def read_column(text: str, start: int, end: int) -> TableColumn | None:
     head = text[first:last].rstrip("\r")
     if last < 0 or len(head) > _LONGEST_ROW:
         return None
-    separator = next((sign for sign in "|\t," if sign in head), "")
+    separator = next((sign for sign in "|\t,;" if sign in head), "")
     cells = head.split(separator) if separator else []
     names = [cell for cell in cells if cell.strip(_QUOTES)]
-    is_list = separator == "," and (len(names) < len(cells) or ", " in head)  # of strings, or of names in code
+    is_list = separator in ",;" and (len(names) < len(cells) or ", " in head)  # of strings, or of names in code
     if len(names) < 2 or is_list or any(_HEAD_CELL.fullmatch(cell) is None for cell in cells):
         return None
     found = TableColumn([], last, last)

@@ -10,26 +10,61 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
+from reread.redaction.words import words_regex
+
 PASSWORD, TOKEN = "password", "key-or-token"
 
+LANGUAGES: dict[str, str] = {
+    "Arabic": "كلمة_المرور كلمة_السر كلمه_المرور رمز_المرور",
+    "Basque": "pasahitza",
+    "Bulgarian, Russian, Ukrainian": "пароль парол токен",
+    "Catalan, Spanish": "contraseña contrasena contrasenya clave",
+    "Chinese": "密码 密碼 口令 密钥 密鑰 秘钥 秘鑰 令牌",
+    "Croatian, Serbian, Slovene": "lozink лозинк geslo",
+    "Czech, Slovak": "heslo heslem",
+    "Danish, Norwegian, Swedish": "adgangskode kodeord passord lösenord løsenord",
+    "Dutch": "wachtwoord",
+    "Estonian, Finnish": "parool salasana",
+    "French": "clé",
+    "German": "kennwort passwort losungswort schlüssel",
+    "Greek": "κωδικός κωδικό συνθηματικό",
+    "Hebrew": "סיסמה סיסמא סיסמת",
+    "Hindi": "पासवर्ड कूटशब्द",
+    "Hungarian": "jelszó jelszava",
+    "Indonesian, Malay, Swahili": "sandi laluan nenosiri",
+    "Japanese": "パスワード 暗証番号 トークン",
+    "Korean": "비밀번호 암호 패스워드 토큰",
+    "Latvian, Lithuanian": "parole slaptažodis",
+    "Persian": "رمز_عبور گذرواژه رمزعبور",
+    "Polish": "hasło hasłem",
+    "Portuguese": "senha palavra-passe",
+    "Italian, Romanian, Turkish": "parola parolă şifre sifre",
+    "Thai": "รหัสผ่าน",
+    "Vietnamese": "mật_khẩu",
+}
+"""The words for a password or key, or how they begin: what ends them differs, and so does what means "is"."""
+_ELSEWHERE = [word.replace("_", " ") for words in LANGUAGES.values() for word in words.split()]
+_ASCII_ELSEWHERE = [word for word in _ELSEWHERE if word.isascii() and word.isalpha()]
+_FOREIGN_NAME = re.compile(words_regex(_ASCII_ELSEWHERE).pattern + r"[a-z]{0,4}")
+FOREIGN_WORD = re.compile(
+    words_regex(
+        form for word in _ELSEWHERE if not word.isascii() for form in (word, word[0].upper() + word[1:], word.upper())
+    ).pattern
+    + r"[^\W\x00-\x7f]{0,6}"
+)
+"""Those of them that have other letters than ASCII, which are names in no code."""
+
 STEMS = (
-    b"pass pwd pw pswd secret token cred auth key pin otp sessid session_ sessionid jwt bearer mnemonic seed_ kennwort "
-    b"connection_ connectionstr _code _phrase psk senha wachtwoord salasana heslo"
+    *"pass pwd pw pswd secret token cred auth key pin otp sessid session_ sessionid jwt bearer mnemonic seed_".split(),
+    *"connection_ connectionstr _code _phrase psk".split(),
+    *_ASCII_ELSEWHERE,
 )
 """Nearly every name of a secret contains one of these, in lower case."""
 
 LONGEST = 64
 _WORD = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|[0-9]+")
 
-_PASSWORDS = (
-    *("password", "passwd", "passphrase", "passcode", "passwort", "kennwort", "pwd", "pswd", "passw"),
-    *("psk", "senha", "wachtwoord", "salasana", "heslo"),
-)
-_FOREIGN = "密码 密碼 口令 パスワード 暗証番号 비밀번호 пароль contraseña hasło lösenord şifre parolă jelszó"
-FOREIGN_PASSWORDS = tuple(dict.fromkeys(f"{_FOREIGN} {_FOREIGN.title()}".split()))
-"""The word for a password in languages that write it with more than ASCII."""
-FOREIGN_LETTER = re.compile("[码碼令ス証밀пПñłöşŞăó]")
-"""Each of these words has one of these letters; few texts do."""
+_PASSWORDS = ("password", "passwd", "passphrase", "passcode", "pwd", "pswd", "passw", "psk", "masterauth")
 _PASS_WORDS = frozenset(
     """bypass compass surpass encompass trespass overpass underpass subpass multipass lowpass highpass bandpass allpass
     lopass hipass""".split()
@@ -128,6 +163,14 @@ class SecretName(NamedTuple):
     label: str
     """The name as one word, the same for all spellings."""
 
+    @property
+    def is_id(self) -> bool:
+        """True for a name of ids, which are secret only where a server takes one for a password."""
+        return not self.is_strong and self.label.endswith(("session_id", "sessionid", "sessid", "sid"))
+
+    is_foreign: bool = False
+    """True for a word of another language, which only people write."""
+
 
 @lru_cache(maxsize=16_384)
 def read_name(name: str) -> SecretName | None:
@@ -144,9 +187,10 @@ def read_name(name: str) -> SecretName | None:
         if not HARMLESS_AFTER.isdisjoint(after) or (after and after[-1] in _HARMLESS_END):
             return None
         is_clear_text = kind == PASSWORD and before[-1:] == ["text"]
-        if before and before[-1] in _HARMLESS_BEFORE and not is_clear_text:
+        is_reset = kind == TOKEN and before[-1:] == ["reset"]  # what a link has, no action
+        if before and before[-1] in _HARMLESS_BEFORE and not is_clear_text and not is_reset:
             return None
-        return SecretName(kind, is_strong, "_".join(words))
+        return SecretName(kind, is_strong, "_".join(words), _FOREIGN_NAME.fullmatch(words[at]) is not None)
     if words[-1:] == ["key"] and name.isupper():
         is_harmless = len(words) > 1 and (words[-2] in _HARMLESS_BEFORE or words[-2] in _NO_SECRET_KEYS)
         return None if is_harmless else SecretName(TOKEN, False, "_".join(words))
@@ -156,7 +200,7 @@ def read_name(name: str) -> SecretName | None:
 def name_in_words(word: str, before: str) -> SecretName | None:
     """Return what the last word of a name says, given what stands before it: "the API key", "mot de passe", "?key="."""
     if word == "passe":
-        return SecretName(PASSWORD, True, "mot_de_passe") if before.lower().endswith("mot de ") else None
+        return SecretName(PASSWORD, True, "mot_de_passe", True) if before.lower().endswith("mot de ") else None
     if word != "key":
         return None
     if before.endswith(("?", "&")):
@@ -169,7 +213,7 @@ def _noun(words: list[str]) -> tuple[str, int, bool] | None:
     """Return the kind of secret that some words end with, how many of them say so, and whether they leave no doubt."""
     word = words[-1]
     before = words[-2] if len(words) > 1 else ""
-    if word.endswith(_PASSWORDS) or (word == "word" and before == "pass"):
+    if word.endswith(_PASSWORDS) or (word == "word" and before == "pass") or _FOREIGN_NAME.search(word) is not None:
         return PASSWORD, 1, True
     if word == "pass" and before:
         return None if before in _NO_PASSWORD_BEFORE else (PASSWORD, 1, True)

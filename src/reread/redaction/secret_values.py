@@ -9,9 +9,9 @@ SHORTEST = 4
 _REFERENCE = re.compile(
     r"(?i)\$[a-z_][\w.:]*|\$[a-z_]\w*(?:->|\[|\{).*|\$[0-9@*#]|\$?\{.*|\$\(.*|%[\w.-]+%"
     r"|%\(?\w*\)?[sdvqr]?|<[^<>]*>?|@\w+@|:[a-z_]\w*"
-    r"|!(?:ref|getatt|sub|vault|secret|env_var)\b.*|#\{.*|&\w+;?|\*[a-z_]\w*"
+    r"|!(?:ref|getatt|sub|vault|secret|env_var)\b.*|#\{.*|&\w+;?|\*[a-z_]\w*|#[0-9a-f]{3,8}"
 )
-"""A variable, a template or a place to fill in."""
+"""A variable, a template, a place to fill in, or a colour."""
 _REFERENCE_WITHIN = re.compile(
     r"(?i)process\.env|os\.environ|getenv|\benviron\b|import\.meta|\bsecrets\.|\bvault:|\benv\.|\$\{|\{\{"
     r"|\$\(|%\{|#\{|<%|\*\*\*|•••"
@@ -39,6 +39,8 @@ _PLACEHOLDER_WORDS = frozenset(
     stdin stdout stderr prod production dev development staging stage ci files systemd compat""".split()
 )
 """A value of these words alone stands for another, or describes one."""
+_NUMBERED = re.compile(r"[a-z]+(?:[-_ ][a-z]+)+[-_ ][0-9]{1,3}")
+"""A name as tests make it up: test-session-1."""
 _WORDS = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|[0-9]+")
 _ONLY_WORDS = re.compile(r"[\w .,:/<>\[\](){}?!'\"@-]*", re.ASCII)
 _SECRET_STEM = re.compile(
@@ -91,11 +93,11 @@ def is_reference(value: str) -> bool:
         return True
     if len(set(value)) <= 2 or _ALGORITHM.fullmatch(value) is not None:
         return True
-    if _DIGIT.search(value) is not None and value.lower() not in _PLACEHOLDER_WORDS:
+    if _DIGIT.search(value) is not None and value.lower() not in _PLACEHOLDER_WORDS and not _NUMBERED.fullmatch(value):
         return False
     if _ONLY_WORDS.fullmatch(value) is None:
         return False
-    words = [word.lower() for word in _WORDS.findall(value)]
+    words = [word.lower() for word in _WORDS.findall(value) if not word.isdigit()]
     return all(word in _PLACEHOLDER_WORDS for word in words)
 
 
@@ -161,7 +163,7 @@ def is_odd(value: str) -> bool:
     if len(value) < 6 or not is_word_secret(value) or " " in value or UUID.fullmatch(value) is not None:
         return False
     if _DIGIT.search(value) is not None and _LETTER.search(value) is not None:
-        return _CODE.fullmatch(value) is None or value.isalnum()
+        return _CODE.fullmatch(value) is None or value.rstrip("!?").isalnum()
     return (
         len(value) >= 12 and sum(not character.isalnum() for character in value) >= 2 and _CODE.fullmatch(value) is None
     )
@@ -191,6 +193,12 @@ def is_scrambled(value: str) -> bool:
 def is_wordlike(value: str) -> bool:
     """True for a word or several, which other texts may have for other reasons."""
     return _PLAIN_WORDS.fullmatch(value) is not None and not is_scrambled(value)
+
+
+def is_random(value: str) -> bool:
+    """True for letters and digits in no order, as nobody writes them by hand."""
+    plain = value.replace("-", "").replace("_", "").replace(".", "")
+    return len(plain) >= 16 and UUID.fullmatch(value) is None and is_scrambled(plain)
 
 
 def is_sentence(value: str) -> bool:

@@ -27,7 +27,7 @@ from reread.redaction.secret_values import is_odd, looks_secret
 from reread.redaction.spans import LIKELY, Span
 from reread.redaction.words import words_regex
 
-TABLE, FORMAT = "named_passwords", 1
+TABLE, FORMAT = "named_passwords", 2
 NAMES = (b"assw", b"assphr", b"pwd")
 """Words for a password have one of these."""
 BEFORE, AFTER = 80, 320

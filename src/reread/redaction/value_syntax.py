@@ -6,22 +6,38 @@ import re
 
 CLOSING = r"(?:\\{0,8}[\"'`”’]|[)\]*]){0,5}[ \t]{0,12}"
 """Text between a name and the sign that assigns its value: the end of a string, an index, emphasis."""
+IS = (
+    *(
+        "is now",
+        "is set to",
+        "was set to",
+        "(?:was |been )?(?:re)?set to",
+        "(?:was |been )?changed to",
+        "is|to be|to",
+    ),
+    *("was", "be", "equals", "ist", "lautet", "est", "es", "é", "è", "er", "är", "je", "este", "jest", "adalah"),
+)
+"""What stands between a name and its value in a sentence; words of other languages also have names without it."""
+_OF = r"(?:[(\[][^()\[\]\n]{1,40}[)\]]|[^\s:=|,;(){}<>.]{1,24}(?:[ \t][^\s:=|,;(){}<>]{1,24}){0,5}?)"
+"""What a name is of, or for, in a sentence."""
 OPERATOR = re.compile(
     CLOSING + r"(?:"
     r"(?P<typed>:[ \t]{0,2}(?:&'static )?[A-Za-z_&][\w.\[\]<>?&',]{0,30}(?: \| [\w.\[\]]{1,20}){0,2}"
     r"[ \t]{1,2}=(?=[ \t])"
     r"|[Aa]s \w{1,30} =)"
-    r"|(?P<assign>:=|\?=|\+=|=>|={1,3}|->|<-|:(?![:=])|[→＝：])"
+    r"|(?P<assign>:=|\?=|\+=|=>|={1,3}|->|<-|::(?=[ \t])|:(?![:=])|[→＝：])"
     r"|(?P<dash>[–—-](?=[ \t]))"
-    r"|(?P<said>(?:(?:for|of|on) [\w@.'-]{1,40} )?"
-    r"(?:is now|is set to|was set to|set to|is|was|ist|lautet|to|equals)\b(?=[ \t:]):?)"
+    r"|(?P<said>(?:(?P<of>" + _OF + r")[ \t])?"
+    r"(?:" + "|".join(IS) + r")(?=[\s:]):?|(?P<of_it>" + _OF + r")[ \t]?[:=](?=\s))"
     r"|(?P<cell>\|)"
     r")\*{0,2}[ \t]{0,12}",
     re.ASCII,
 )
 DEFAULT = re.compile(r"(?::?[-=]|:)(?=[^\s}?+])")
 """The text before the default of a variable: ${PASSWORD:-…} in a shell, ${db.password:…} in Spring."""
-FALLBACK = re.compile(r"[\"'\])]{0,3}[ \t]{1,3}(?:\|\||\?\?|or)[ \t]{1,3}(?=\\{0,8}[\"'`])")
+FALLBACK = re.compile(
+    r"[\"'\])]{0,3}[ \t]{1,3}(?:(?:\|\||\?\?|or)[ \t]{1,3}|\{ get;[^{}\n]{0,24}\} = )(?=\\{0,8}[\"'`])"
+)
 """The text before the string for a missing value: process.env.JWT_SECRET || "…"."""
 GLUE = re.compile(
     r"[ \t\\\r\n]{0,40}(?:\+|\.{1,2}|&)[ \t\\\r\n]{0,40}(?=[\"'])|[ \t]{1,4}(?=[\"'])"
@@ -66,7 +82,7 @@ PAIR = re.compile(r"\\{0,8}[\"'`](?:\]\\{0,8}[\"'`])?[ \t]{0,4},[ \t]{0,4}(?=\\{
 BLOCK = re.compile(r":[ \t]{0,4}[|>][+-]?[ \t]*\r?\n[ \t]{1,40}(?P<value>[^\s\x1e\x1f][^\r\n\x1e\x1f]{0,400})")
 """A value of YAML that begins on the next line."""
 NEXT_LINE = re.compile(
-    r"(?:[\"'`*_]{0,4}[ \t]{0,2}[:=][*_]{0,2}[ \t]{0,2}\(?|(?<=[a-z])(?=\n))[ \t]*\r?\n"
+    r"(?:[\"'`*_]{0,4}[ \t]{0,2}[:=][*_]{0,2}[ \t]{0,2}\(?|(?<=[a-z:])(?=\r?\n))[ \t]*\\?\r?\n"
     r"(?:[ \t]*\r?\n)?(?:```\w{0,12}\r?\n)?[ \t`\"'>]{0,40}(?P<value>[^\s\"'`\x1e\x1f]{4,200})[ \t\"'`,;)]{0,4}"
     r"(?=[\r\n\x1e\x1f]|\Z)"
 )
@@ -93,6 +109,13 @@ SETTING = re.compile(
     r"(?:export|set|setx|setenv|declare|local|readonly|ENV|ARG|env|SET|-e|--env|--build-arg"
     r"|--from-literal)[ \t=](?:-\w[ \t])?[\"']?\Z|\$env:\Z|(?:\A|[\s;&\"'])\Z"
 )
+SETS = re.compile(
+    r"(?:\A|[\s;&|(\"'`])(?:config(?:ure)?|set|put|add|env|connect|modify|create|update|login|user(?:name)?)"
+    r"[ \t:-][^\n]{0,80}\Z"
+)
+"""A command that sets what is named later on its line."""
+SPACE = re.compile(r",?[ \t]{1,4}(?:--plaintext |[0-9] )?(?:\((?=[\"'`\w]))?")
+ASCII_WORD = re.compile(r"[A-Za-z0-9!#$%*+./:=?@^_~-]{4,120}")
 SET_BEFORE = re.compile(
     r"(?:ENV|ARG|setx|setenv|SetEnv|set -x|config set|proxy_set_header|add_header)[ \t]{1,2}(?:-\w )?\Z"
 )
@@ -107,7 +130,9 @@ CODE_LINE = re.compile(
     r"|str|int|bool|string|number|boolean|float|bytes|any|None|null)\b"
 )
 QUERY_BEFORE = re.compile(r"[?&;](?:[\w.\[\]-]{0,40})\Z")
-AS = re.compile(r"(?:\A|[\s\"'`])([^\s\"'`]{4,80})[\"'`]? as (?:the |my |your |our |its |a |an )?(?:[\w-]{1,20} )?\Z")
+AS = re.compile(
+    r"(?:\A|[\s\"'`/:])([^\s\"'`/:]{4,80})[\"'`]? (?:as|is|are) (?:the |my |your |our |its |a |an )?(?:[\w-]{1,20} )?\Z"
+)
 SQL_BEFORE = re.compile(r"(?i)\b(?:with|user|role|encrypted|set|login|by)\s{1,4}(?:\S{1,40}\s{1,4})?\Z")
 HOLDER = re.compile(r"(?i)secret|passw|secure|str|byte|encode|some|char")
 CALLED = re.compile(

@@ -44,7 +44,8 @@ _SIGNS = " \t\r\n\"'`\\,.;:!?()[]{}<>|=&/*_-+@#$%~^"
 
 def find_written(text: str) -> list[tuple[int, int]]:
     """Return where a text is of our own writing, in order."""
-    found = [match.span() for match in _PSEUDONYM.finditer(text)] if "-" in text else []
+    has_name = any(word in text for word in ("user-", "host-", "person-", "owner-", "phone-"))
+    found = [match.span() for match in _PSEUDONYM.finditer(text)] if has_name else []
     if "redacted-" in text:
         found += (match.span() for match in _REPLACEMENT.finditer(text))
         found += (match.span() for match in _CUT_OFF.finditer(text) if _is_beginning(match[1]))
