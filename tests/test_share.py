@@ -266,6 +266,17 @@ def test_share_asks_for_one_key_a_finding(tmp_path: Path):
     assert code == 3 and not out.exists(), text
 
 
+def test_share_says_what_it_waits_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    program, path = tmp_path / "kingfisher", likely_session(tmp_path / "a")
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o700)
+    monkeypatch.setenv("REREAD_KINGFISHER", str(program))
+    words = ["share", str(path), "--replace-likely", "-o", str(tmp_path / "x.md")]
+    text, code = in_terminal(tmp_path, words, [])
+    assert code == 0 and "also with Kingfisher" in text, text
+    assert "Kingfisher" not in run(*words, home=tmp_path / "home").stderr  # no terminal
+
+
 def many_tokens(folder: Path) -> Path:
     made = planted.Planting()
     folder.mkdir(parents=True, exist_ok=True)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from reread.cli._output import print_notice
+from reread.cli._output import print_notice, progress
 from reread.cli._paths import PathName
 from reread.errors import Misuse, Undecided
 
@@ -61,8 +61,11 @@ def start_redaction(
 ) -> Redaction:
     """Scan a session, and decide what the options decide."""
     from reread.reader.redacted_export import Redaction
+    from reread.redaction.kingfisher import find_kingfisher
 
-    redaction = Redaction(session, images=images, agents=agents)
+    label = "looking for secrets" + (", also with Kingfisher" if find_kingfisher() is not None else "")
+    with progress(label, None):
+        redaction = Redaction(session, images=images, agents=agents)
     settle(redaction, review=review, replace_likely=replace_likely, texts=texts)
     return redaction
 

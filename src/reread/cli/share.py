@@ -21,6 +21,7 @@ from reread.cli._options import (
     selection_options,
     session_argument,
 )
+from reread.cli._output import progress
 from reread.cli._paths import FolderName, PathName
 from reread.cli._redaction import (
     ask_about,
@@ -125,7 +126,8 @@ def share(
         if to is not None:
             place = redaction.keep(to).folder
         else:
-            redaction.export(as_format(form), to=path, **chosen)
+            with progress("writing, and scanning what was written", None):
+                redaction.export(as_format(form), to=path, **chosen)
             place = str(path)
     click.echo(f"{place}: {summary_of(redaction)}", err=True)
     return None
