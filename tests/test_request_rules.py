@@ -118,8 +118,31 @@ def test_a_cache_mark_is_put_where_its_path_leads(path: Any, start: int, place: 
         node["cache_control"] = mark.value
     marked = request._marked(body, [mark], start=start)
     assert marked == expected and "cache_control" not in str(body)
-    request._set_mark(body, mark, start=start)
-    assert body == expected
+
+
+def test_a_mark_in_one_of_two_equal_messages_is_not_in_the_other() -> None:
+    made = RequestedSession()
+    made.add("api-request-blob", hash="h", message={"role": "user", "content": [{"type": "text", "text": "a"}]})
+    mark = {"path": ["messages", 1, "content", 0], "value": {"type": "ephemeral"}}
+    made.add("api-request", id="1", shapeHash="s", tail=["h", "h"], cacheControl=[mark])
+    found = reread.open(made.data).requests[0]
+    first, second = found.body["messages"]
+    assert "cache_control" not in first["content"][0] and second["content"][0]["cache_control"] == mark["value"]
+    assert "cache_control" not in str(found.messages)
+
+
+@pytest.mark.parametrize(("times", "known"), [(3, True), (4, False)])
+def test_a_request_that_repeats_megabytes_is_not_rebuilt(times: int, known: bool) -> None:
+    made = RequestedSession()
+    made.add("api-request-blob", hash="h", message={"role": "user", "content": "a" * 800_000})
+    made.add("api-request-shape", shapeHash="s", shape={"system": "b", "tools": []})
+    made.add("api-request", id="1", shapeHash="s", tail=["h"] * times, requestDigest="0" * 64)
+    found = reread.open(made.data).requests[0]
+    assert [message is not None for message in found.messages] == [known] * times
+    assert found.proof == ("different" if known else "incomplete")
+    size = times * (len(made.data.split(b"\n")[0]) + 1)
+    assert found.missing == ([] if known else [f"all messages, too large to rebuild ({size:,} bytes)"])
+    assert found.system and found.body["messages"] == found.messages
 
 
 def test_marks_that_have_no_path_are_left_out() -> None:
@@ -351,7 +374,11 @@ def test_of_two_parts_with_one_hash_the_first_counts() -> None:
     assert index.home("?") is None and index.home("gone") is None and index.home("h") is index
     assert index.digest_messages(b"{", ["h"], {}, lambda message, _: message) is not None
     assert index.digest_messages(b"{", ["h", "gone"], {}, lambda message, _: message) is None
-    assert index.rows("h") == () == index.rows("gone") and index.message("gone") is None and index.shape("gone") is None
+    assert (
+        index.rows("h") == () == index.rows("gone")
+        and index.message("gone", {}) is None
+        and index.shape("gone") is None
+    )
 
 
 def test_rows_are_hashed_backwards_until_all_are_found() -> None:

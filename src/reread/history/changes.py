@@ -11,6 +11,7 @@ from reread.history.file_text import BOM, CRLF, UTF8, UTF16, FileText, normalize
 from reread.history.patches import PatchHunk, fits, hunks_of, line_counts
 from reread.model.bodies import written_blocks
 from reread.model.conversation import Call
+from reread.tools._diff import MAX_REPEATED
 from reread.tools.outcome import DONE
 
 EDIT, MULTI_EDIT, WRITE = "Edit", "MultiEdit", "Write"
@@ -23,8 +24,6 @@ KEEPS_ENDINGS = (2, 1, 220)
 """Before this version, Write gave a file the line ends that it or other files of the project had."""
 MODIFIED = "modified your proposed"
 """The text of a result if the user changed the proposal."""
-MAX_ADDED = 10**8
-"""Characters that replacements may add; no file that a person edits grows by more."""
 _TRAILING = re.compile(r"[^\S\n](?=\n|$)")
 DOUBLE = ("\u201c", "\u201d")
 SINGLE = ("\u2018", "\u2019")
@@ -75,6 +74,12 @@ class FileChange(NamedTuple):
             return FileText(after, after)
         return before.edited(after)
 
+    def repeated(self, before: FileText | None, after: FileText | None) -> int:
+        """Return how many characters the file has more than before and than the replacements state."""
+        if before is None or after is None or self.edits is None:
+            return 0
+        return max(0, len(after.text) - len(before.text) - sum(len(edit.new) for edit in self.edits))
+
     def _edited(self, before: str) -> str | None:
         """Return the text after the replacements; None if the recorded patch says otherwise, or there is doubt."""
         edits = self.edits or ()
@@ -106,6 +111,7 @@ class FileChange(NamedTuple):
 
 def _replaced(text: str, edits: tuple[TextEdit, ...]) -> str | None:
     """Return a text with the replacements made as the client makes them; None if one does not apply."""
+    repeated = 0
     for edit in edits:
         if not edit.old:
             if text.strip():
@@ -116,7 +122,8 @@ def _replaced(text: str, edits: tuple[TextEdit, ...]) -> str | None:
         if not edit.new and not old.endswith("\n") and f"{old}\n" in text:
             old += "\n"  # a deleted line takes its line end along
         times = text.count(old)
-        if not times or times * len(edit.new) > MAX_ADDED:
+        repeated += (times - 1) * max(0, len(edit.new) - len(old)) if edit.every else 0
+        if not times or repeated > MAX_REPEATED:
             return None
         text = text.replace(old, edit.new, -1 if edit.every else 1)
     return text

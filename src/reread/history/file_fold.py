@@ -43,6 +43,7 @@ from reread.history.versions import (
 )
 from reread.model.conversation import Agent, Call, Conversation
 from reread.model.record_kinds import TURN_STARTERS
+from reread.tools._diff import MAX_REPEATED
 from reread.tools.nodes import Hunk
 from reread.tools.outcome import DONE
 from reread.tools.patch import ADDS, CHANGES, DELETES, PatchedFile
@@ -87,6 +88,8 @@ class FileFold:
         self._folder = main.metadata.cwds[0] if main.metadata.cwds else None
         self._used: set[str] = set()
         """Paths that calls read or changed: files, and no folders."""
+        self._repeated = 0
+        """Characters of the texts so far that only replacing everywhere made; beyond the most, a text is not known."""
         self._commands = 0
         """How many commands may have changed files, if there are patches."""
         self._prompts: list[int] = []
@@ -170,6 +173,9 @@ class FileFold:
         elif change.stale or tracked.thread not in (thread, ANYONE):
             tracked.text = None
         after = change.apply(tracked.text)
+        self._repeated += change.repeated(tracked.text, after)
+        if self._repeated > MAX_REPEATED:
+            after = None
         version = self._version(event, tracked, change.action)
         version.counts = change.counts
         version.source = (STATED if change.content is not None else APPLIED) if after is not None else None

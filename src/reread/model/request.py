@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from copy import deepcopy
 from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar, cast, overload
@@ -21,6 +20,9 @@ if TYPE_CHECKING:
 NOT_DIGESTED = frozenset({"metadata", "stream", "thread", "diagnostics", "safeguards", "data_flow"})
 """The fields of a request that the client leaves out of its digest, and out of the transcript."""
 MESSAGES = "messages"
+MOST_REPEATED = 2 << 20
+"""Bytes that a request may have more than once. Each record is mostly named once; one that is named ten thousand times
+would make gigabytes out of a small transcript."""
 
 
 class RequestContent:
@@ -94,11 +96,18 @@ class RequestContent:
 
     @property
     def messages(self) -> list[dict[str, Any] | None]:
-        """Its messages, without cache marks; a text alone is one block. None stands for one that is missing."""
-        hashes = self.message_hashes
-        self._index.find(hashes, self.record)
-        homes = map(self._index.home, hashes)
-        return [home.message(hash) if home else None for home, hash in zip(homes, hashes, strict=True)]
+        """Its messages, without cache marks; a text alone is one block. None stands for one that is missing.
+
+        All are None if they are too large to be rebuilt. Equal messages share their content.
+        """
+        return [None] * len(self.message_hashes) if self._too_large else self._index.messages(self.message_hashes)
+
+    @cached_property
+    def _too_large(self) -> int:
+        """The bytes of its messages if they repeat too many; else 0."""
+        self._index.find(self.message_hashes, self.record)
+        size, read = self._index.sizes(self.message_hashes)
+        return size if size - read > MOST_REPEATED else 0
 
     def rows(self, number: int) -> Sequence[int]:
         """Return the records that a message, counted from 0, was made of, by index; none if no record has it."""
@@ -124,10 +133,7 @@ class RequestContent:
 
         None stands for a message that is missing.
         """
-        body = deepcopy({**(self._shape or {}), **self.params, MESSAGES: self.messages})
-        for mark in self.cache_marks:
-            _set_mark(body, mark)
-        return body
+        return _marked({**(self._shape or {}), **self.params, MESSAGES: self.messages}, self.cache_marks, start=0)
 
     @property
     def digest(self) -> str | None:
@@ -141,8 +147,11 @@ class RequestContent:
         out = ["system prompt and tools"] if self._shape is None else []
         if not complete:
             out.append("messages of an earlier request")
-        gone = [n for n, message in enumerate(self.messages, 1) if message is None and hashes[n - 1] != NOT_NOTED]
-        out += [f"message {n} of {len(hashes)}" for n in gone]
+        if self._too_large:
+            out.append(f"all messages, too large to rebuild ({self._too_large:,} bytes)")
+        else:
+            gone = [n for n, message in enumerate(self.messages, 1) if message is None and hashes[n - 1] != NOT_NOTED]
+            out += [f"message {n} of {len(hashes)}" for n in gone]
         if isinstance(self._note.get("cut"), dict):
             out.append("what the client cut out before it noted the request")
         return out + [f"parameter {name}" for name in as_list(self._note.get("withheld"))]
@@ -166,7 +175,7 @@ class RequestContent:
 
     def _digest(self) -> str:
         hashes, shape = self.message_hashes, self._shape
-        if shape is None:
+        if shape is None or self._too_large:
             return ""
         marks: dict[int, list[CacheMark]] = {}
         outside: list[CacheMark] = []
@@ -224,22 +233,34 @@ class Requests(Sequence[R]):
 
 
 def _marked(top: dict[str, Any], marks: Sequence[CacheMark], *, start: int = 2) -> dict[str, Any]:
-    """Return a message, or with `start=0` a system prompt with tools, with its cache marks."""
-    top = deepcopy(top)
+    """Return a request with its cache marks, or with `start=2` one of its messages.
+
+    Only what leads to a mark is copied: messages that are equal share what they hold.
+    """
+    top = {**top}
+    copies = {id(top)}
     for mark in marks:
-        _set_mark(top, mark, start=start)
+        _set_mark(top, as_list(mark.path)[start:], mark, copies)
     return top
 
 
-def _set_mark(top: Any, mark: CacheMark, *, start: int = 0) -> None:
-    """Put a cache mark at its place; one that leads nowhere is left out. `start` steps of its path lead to `top`."""
-    node = top
-    for step in as_list(mark.path)[start:]:
+def _set_mark(top: Any, path: Sequence[Any], mark: CacheMark, copies: set[int]) -> None:
+    """Put a cache mark at its place; one that leads nowhere is left out."""
+    nodes = [top]
+    for step in path:
+        node = nodes[-1]
         if isinstance(node, list) and isinstance(step, int) and 0 <= step < len(cast(list[Any], node)):
-            node = cast(Any, node[step])
+            nodes.append(cast(Any, node[step]))
         elif isinstance(node, dict) and isinstance(step, str):
-            node = cast(dict[str, Any], node).get(step)
+            nodes.append(cast(dict[str, Any], node).get(step))
         else:
             return
-    if isinstance(node, dict):
-        node[CACHE_MARK] = mark.value
+    if not isinstance(nodes[-1], dict):
+        return
+    node = top
+    for step in path:
+        if id(node[step]) not in copies:
+            node[step] = node[step].copy()
+            copies.add(id(node[step]))
+        node = node[step]
+    node[CACHE_MARK] = mark.value

@@ -92,7 +92,10 @@ def _by_position(
 
 
 def _key(value: Any) -> bytes:
+    """Return what an item is compared by, which is small however large the item is."""
+    from hashlib import sha256  # loaded late: it loads OpenSSL
+
     try:
-        return canonical(value)
+        return sha256(canonical(value)).digest()
     except ValueError:  # nested too deep: equal only to itself
         return b"%d" % id(value)

@@ -175,13 +175,38 @@ class RequestIndex:
         self._read_parts()
         return hash in self._parts or hash in self._runs
 
-    def message(self, hash: str) -> dict[str, Any] | None:
-        """Return a message; its content is always a list of blocks."""
+    def messages(self, hashes: Sequence[str]) -> list[dict[str, Any] | None]:
+        """Return messages, each read once: those that are equal share their content, and so do runs of the same rows."""
+        read: dict[RequestIndex, dict[int, _RowMessage | None]] = {}
+        known: dict[str, dict[str, Any] | None] = {}
+        for hash in dict.fromkeys(hashes):
+            home = self.home(hash)
+            known[hash] = home.message(hash, read.setdefault(home, {})) if home is not None else None
+        return [message and {**message} for message in map(known.__getitem__, hashes)]
+
+    def sizes(self, hashes: Sequence[str]) -> tuple[int, int]:
+        """Return the bytes of messages, and of the records that they are read from."""
+        sizes: dict[str, int] = {}
+        read: dict[tuple[RequestIndex, int], int] = {}
+        for hash in dict.fromkeys(hashes):
+            home = self.home(hash)
+            lengths = home._lengths(hash) if home is not None else {}
+            sizes[hash] = sum(lengths.values())
+            read |= {(cast(RequestIndex, home), record): length for record, length in lengths.items()}
+        return sum(map(sizes.__getitem__, hashes)), sum(read.values())
+
+    def _lengths(self, hash: str) -> dict[int, int]:
+        records = (self._parts[hash],) if hash in self._parts else self.rows(hash)
+        return {record: self._records.position(record)[2] for record in records}
+
+    def message(self, hash: str, read: dict[int, _RowMessage | None]) -> dict[str, Any] | None:
+        """Return a message; its content is always a list of blocks. `read` has the rows read so far, and gets others."""
         if hash in self._parts:
             message = as_dict(self.value(self._parts[hash]).get("message"))
             return {**message, "content": _blocks(message.get("content"))} if message else None
-        run = self._runs.get(hash)
-        rows = [row for index in run.rows[: run.size] if (row := self._row(index))] if run is not None else []
+        found = self.rows(hash)
+        read |= {index: self._row(index) for index in found if index not in read}
+        rows = [row for index in found if (row := read[index])]
         blocks = [block for row in rows for block in _blocks(row.content)]
         return {"role": rows[0].role, "content": blocks} if rows else None
 
@@ -229,7 +254,7 @@ class RequestIndex:
         digest = states[same].copy()
         for n in range(same, len(hashes)):
             home = self.home(hashes[n])
-            message = home.message(hashes[n]) if home is not None else None
+            message = home.message(hashes[n], {}) if home is not None else None
             if message is None:
                 return None
             digest.update((b"," if n else b"") + canonical(put(message, marks[n]) if n in marks else message))

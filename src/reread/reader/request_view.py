@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any
 
 from reread.accounting.billing import Charge, charge_of
@@ -23,6 +24,8 @@ from reread.tools.nodes import Code, Data, Diff, Node, Note, Section
 
 TITLE = 72
 """So much of a message's beginning is its title."""
+MOST_BLOCKS = 10_000
+"""So many blocks of a request are apart; what a message has beyond them is one text."""
 _SIGNS = {ADDED: "+", DROPPED: "−"}
 
 
@@ -96,12 +99,15 @@ def _content(request: Request) -> Iterator[Node]:
     if request.tools:
         tools = [_tool(as_dict(tool)) for tool in request.tools]
         yield Section(title=plural(tools, "tool"), nodes=tools, open=False)
+    room = MOST_BLOCKS
     for n, message in enumerate(request.messages):
         mark = cached[("messages", n) in marks]
         if message is None:
             yield Note(text=f"Message {n + 1} · missing{mark}")
             continue
-        blocks = [sent_text(block) for block in as_list(message.get("content"))]
+        texts = map(sent_text, as_list(message.get("content")))
+        blocks = [*islice(texts, room), *filter(None, ["\n".join(texts)])]
+        room = max(0, room - len(blocks))
         role = as_str(message.get("role")) or "?"
         title = f"{n + 1} {role} · {_size(''.join(blocks))}{mark} · {_beginning(next(iter(blocks), ''))}"
         names = (f"message {n + 1}, block {number}" for number in range(1, len(blocks) + 1))

@@ -67,7 +67,7 @@ def request_lines(request: Request, count: int, *, full: bool = False) -> Iterat
             (QUIET, f"  {safe(name)}: "),
             (PLAIN, truncate(safe(_json(value)), 200) if not full else safe(_json(value))),
         ]
-    marks = {tuple(mark.path or ()) for mark in request.cache_marks}
+    marks = {tuple(mark.path or ())[:2] for mark in request.cache_marks}
     for n, block in enumerate(request.system):
         mark = " · cached up to here" if ("system", n) in marks else ""
         yield from _block(f"System {n + 1}{mark}", sent_text(block), full)
@@ -81,7 +81,7 @@ def request_lines(request: Request, count: int, *, full: bool = False) -> Iterat
             yield from ([(PLAIN, f"    {safe(line)}")] for line in text.split("\n"))
             yield [(QUIET, f"    {safe(_json(tool.get('input_schema')))}")]
     for n, message in enumerate(request.messages):
-        cached = any(mark[:2] == ("messages", n) for mark in marks)
+        cached = ("messages", n) in marks
         role = MISSING if message is None else safe(as_str(message.get("role")) or "?")
         title = f"Message {n + 1} · {role}{' · cached up to here' if cached else ''}"
         if message is None or not message.get("content"):

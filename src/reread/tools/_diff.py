@@ -19,8 +19,9 @@ CONTEXT = 3
 """Unchanged lines shown around a change."""
 MAX_PAIRS = 250_000
 """Pairs of lines that are still compared; a larger diff replaces all old lines with all new ones."""
-MAX_ADDED = 10**7
-"""Characters that replacements may add; no file that a person edits grows by more."""
+MAX_REPEATED = 1 << 20
+"""Characters that replacements everywhere in a text may add beyond those that they state: a file that doubles with each
+edit would soon be larger than memory."""
 NO_NEWLINE = "\\"
 """First character of the patch line `\\ No newline at end of file`."""
 
@@ -151,10 +152,12 @@ def compute_hunks(old: str, new: str, *, start: int = 1) -> list[Hunk]:
 
 def apply_edits(original: str, edits: Iterable[Edit]) -> str | None:
     """Apply edits to the text of a file; None if one of them does not match."""
+    repeated = 0
     for edit in edits:
         old, new = as_text(edit.old_string), as_text(edit.new_string)
         times = original.count(old) if old else 0
-        if not times or times * len(new) > MAX_ADDED:
+        repeated += (times - 1) * max(0, len(new) - len(old)) if edit.replace_all is True else 0
+        if not times or repeated > MAX_REPEATED:
             return None
         original = original.replace(old, new, times if edit.replace_all is True else 1)
     return original
