@@ -19,6 +19,7 @@ from folder_bucket import use_folder
 from session_home import ID, Machine, line, write
 
 import reread
+from reread.base import jsontext
 from reread.cli import reread as command
 from reread.disk.moved_files import SESSION_UUID
 from reread.errors import Misuse, NotFound, Unreadable, Unwritable
@@ -419,6 +420,18 @@ class TestCut:
             if one["type"] == "user" and isinstance(one["message"]["content"], str)
         ]
         assert prompts == ["say 1", "say 4"]
+
+    @pytest.mark.parametrize("odd", ["NaN", "-Infinity", '"\\ud800"', "1" * 5000, "[" * 5000 + "]" * 5000, "1e999"])
+    def test_a_record_with_a_value_that_json_does_not_have_is_taken_over(
+        self, session: Path, machine: Machine, odd: str
+    ) -> None:
+        first, *rest = session.read_text().splitlines(keepends=True)
+        session.write_text("".join([first.rstrip()[:-1] + f',"odd":{odd},"slug":"fox","sessionId":"{ID}"}}\n', *rest]))
+        done = reread.resume(ID, at=1, branch=0)
+        lines = [jsontext.loads(one) for one in Path(done.files[0].path).read_bytes().splitlines()]
+        own = next(one for one in lines if "odd" in one)
+        assert own["slug"] == f"fox-{done.session[:8]}"
+        assert {one["sessionId"] for one in [own, *lines] if "sessionId" in one} == {done.session}
 
     @pytest.mark.parametrize("slug", [5, "", None, ["a"]])
     def test_a_slug_that_is_no_text_stays(self, slug: Any) -> None:

@@ -1061,8 +1061,50 @@ def test_little_is_kept_of_what_git_complains_about() -> None:
     assert b"".join(kept) == b"x" * 4096 * 16
 
 
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("HEAD", "config", "packed-refs", "refs/heads/evil", "info/attributes", "objects/info/alternates", "shallow"),
+        *(
+            "objects/ab/" + "0" * 38,
+            "refs/linked",
+            "elsewhere of include",
+            "elsewhere of alternates",
+            "common of worktree",
+        ),
+    ],
+)
+def test_a_pipe_among_the_files_of_git_is_not_waited_for(
+    rig: Rig, tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(git_command, "git_output", lambda *_, **__: pytest.fail("git was started"))
+    own, pipe, folder = rig.repository / ".git", tmp_path / "beside" / "pipe", rig.repository
+    pipe.parent.mkdir()
+    if name.endswith("include"):
+        with (own / "config").open("a") as config:
+            config.write(f"[include]\n\tpath = {pipe}\n")
+    elif name.endswith("alternates"):
+        (own / "objects/info/alternates").write_text(f"{pipe.parent}\n")
+    elif name.endswith("worktree"):
+        folder = tmp_path / "tree"
+        folder.mkdir()
+        (folder / ".git").write_text(f"gitdir: {tmp_path}/own\n")
+        (tmp_path / "own").mkdir()
+        (tmp_path / "own/commondir").write_text("../beside\n")
+    elif name.endswith("linked"):
+        (own / name).symlink_to(pipe)
+    else:
+        pipe = own / name
+        pipe.parent.mkdir(exist_ok=True)
+        pipe.unlink(missing_ok=True)
+    os.mkfifo(pipe)
+    with pytest.raises(NotFound, match="pipe or a device"):
+        Repository(folder)
+
+
 def test_a_repository_that_keeps_git_waiting_is_given_up(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(git_command, "SECONDS_TO_FIND", 0.2)
+    monkeypatch.setattr(git_command, "refuse_pipes", lambda _: None)
     (rig.repository / ".git" / "HEAD").unlink()
     os.mkfifo(rig.repository / ".git" / "HEAD")
     with pytest.raises(NotFound, match=r"longer than 0\.2 seconds"):

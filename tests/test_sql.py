@@ -300,6 +300,27 @@ def test_errors_help(samples: Path, tmp_path: Path) -> None:
         ask(tmp_path / "none", "select 1")
 
 
+@pytest.mark.parametrize(
+    "query",
+    [
+        "select date '290000-01-01'",
+        "select timestamp '250000-01-01'",
+        "select 'infinity'::timestamp",
+        "select [timestamptz '-infinity']",
+    ],
+)
+def test_a_time_that_python_does_not_have_is_an_error(samples: Path, query: str) -> None:
+    with pytest.raises(Misuse, match="outside the years 1 to 9999"):
+        list(reread.sql(query, tables=samples))
+    with closing(Database(TableFiles(samples))) as database, pytest.raises(Misuse, match="::varchar"):
+        list(database.query(query).rows)
+
+
+def test_a_statement_whose_type_has_no_name_is_refused(samples: Path) -> None:
+    with pytest.raises(Misuse, match="Cannot run UPDATE"):
+        reread.sql("update extensions", tables=samples)
+
+
 def test_tables_without_rows_have_their_columns(tmp_path: Path) -> None:
     (tmp_path / "projects").mkdir()
     (tmp_path / "projects" / "x").mkdir()

@@ -17,6 +17,15 @@ from reread.dataset.table_files import table_files
 from reread.errors import Misuse
 
 
+def python_values(column: Any) -> list[Any]:
+    """Return the values of a column; raise Misuse if Python has no such date or time."""
+    try:
+        return column.to_pylist()
+    except (ValueError, OverflowError):
+        has = "the result has a date or time outside the years 1 to 9999"
+        raise Misuse(f"Cannot show a column: {has}; make it text with `::varchar`.") from None
+
+
 class QueryRows(Sequence[dict[str, Any]]):
     """The rows that a query gives, each a dictionary by the names of the columns."""
 
@@ -41,7 +50,7 @@ class QueryRows(Sequence[dict[str, Any]]):
             yield from self._rows(batch)
 
     def _rows(self, rows: Any) -> list[dict[str, Any]]:
-        columns = [column.to_pylist() for column in rows.columns]
+        columns = map(python_values, rows.columns)
         return [dict(zip(self.names, values, strict=True)) for values in zip(*columns, strict=True)]
 
 

@@ -16,6 +16,7 @@ from reread.base.optional_dependencies import require
 from reread.dataset.arrow import arrow_schema
 from reread.dataset.copies import counted
 from reread.dataset.manifest import TablesManifest, newest_manifests
+from reread.dataset.query import python_values
 from reread.dataset.schema import FLOAT, INTEGER, PARTITIONS, STRING, TABLES, TIME, TableSchema
 from reread.dataset.table_files import TableFiles
 from reread.errors import Misuse, NotFound, Unreadable
@@ -60,7 +61,7 @@ class QueryResult(NamedTuple):
     def rows(self) -> Iterator[tuple[Any, ...]]:
         """The rows as Python values."""
         for batch in self.batches:
-            yield from zip(*(column.to_pylist() for column in batch.columns), strict=True)
+            yield from zip(*map(python_values, batch.columns), strict=True)
 
 
 class Database:
@@ -189,8 +190,12 @@ class Database:
                 if word not in ("ANALYZE", "ANALYSE"):
                     with suppress(duckdb.Error, ValueError):
                         return self._kind(rest)
-        if parsed.type.name != SEVERAL:
-            return parsed.type.name
+        try:
+            kind = parsed.type.name
+        except ValueError:  # a type that its Python package does not name yet, such as UPDATE EXTENSIONS
+            return first
+        if kind != SEVERAL:
+            return kind
         with suppress(duckdb.Error):
             self._connection.extract_statements(f"FROM (\n{statement}\n)")  # only what reads can be a subquery
             return READS

@@ -4,7 +4,7 @@ A repository may come from anyone, and its own configuration is obeyed by git: i
 difference of files, the state of the work tree, signatures, hooks, and for fetching objects that a partial clone lacks.
 Each is switched off here, and no protocol is allowed. Only shas and full names of refs reach git behind its options.
 Once the repository is found, git is told its folder and no work tree: a pipe there, in place of a `.mailmap` or a
-`.gitattributes`, would keep it waiting.
+`.gitattributes`, would keep it waiting. A pipe among its own files would, too, and is refused before.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import IO
 
 from reread.errors import NotFound, Unreadable, Unwritable
+from reread.git.pipes import refuse_pipes
 
 SETTINGS = {
     "core.fsmonitor": "false",
@@ -88,6 +89,7 @@ def _command(folder: Path, words: Iterable[str], finding: bool) -> list[str]:
 
 def repository_folders(folder: Path) -> tuple[Path, Path]:
     """Return the top of the work tree that a folder lies in, and git's own folder; raise Unreadable without any."""
+    refuse_pipes(folder.absolute())
     words = ("--show-toplevel", "--absolute-git-dir")
     found = [git_output(folder, "rev-parse", "--path-format=absolute", word, finding=True) for word in words]
     top, own = (Path(os.fsdecode(path.removesuffix(b"\n"))) for path in found)

@@ -37,10 +37,6 @@ _BACKUP = re.compile(rb'"backupFileName"\s*:\s*"([\w@.-]+)"', re.ASCII)
 _Fields = msgspec.json.Decoder(dict[str, msgspec.Raw])
 
 
-class _Slug(msgspec.Struct):
-    slug: Any = None
-
-
 class CutFile(NamedTuple):
     """A file of the new session that is made from one of the other."""
 
@@ -207,15 +203,11 @@ def with_session(line: bytes, ids: frozenset[str], new_id: str) -> bytes:
     """Return a record that names another session; whatever it says inside stays as it is."""
     if not any(os.fsencode(id) in line for id in ids):
         return line
-    end = b"\r" if line.endswith(b"\r") else b""
-    try:
-        fields = _Fields.decode(line)
-    except jsontext.DECODE_ERRORS:
-        return line
-    known = {name: bytes(fields[name]).strip() for name in SESSION_FIELDS if name in fields}
+    fields = _fields(line)
+    known = {name: fields[name].strip() for name in SESSION_FIELDS if name in fields}
     quoted = {jsontext.dumps(id) for id in ids}
     changed = {name: jsontext.dumps(new_id) for name, value in known.items() if value in quoted}
-    return _with_fields(line, changed) + end if changed else line
+    return _with_fields(line, changed) if changed else line
 
 
 def new_slug(slug: str, new_id: str) -> str:
@@ -227,16 +219,25 @@ def with_slug(line: bytes, new_id: str) -> bytes:
     """Return a record whose slug is that of the new session; a session without plans has one, too."""
     if b'"slug"' not in line:
         return line
-    end = b"\r" if line.endswith(b"\r") else b""
+    slug = _fields(line).get("slug", b"").strip()
+    found = jsontext.loads(slug) if slug.startswith(b'"') else None
+    return _with_fields(line, {"slug": jsontext.dumps(new_slug(found, new_id))}) if found else line
+
+
+def _fields(line: bytes) -> dict[str, bytes]:
+    """Return the fields of an object, each as written; of one that is not strict JSON, as it reads: NaN as null."""
     try:
-        found = msgspec.json.decode(line, type=_Slug).slug
+        return {name: bytes(raw) for name, raw in _Fields.decode(line).items()}
     except jsontext.DECODE_ERRORS:
-        return line
-    changed = {"slug": jsontext.dumps(new_slug(found, new_id))} if isinstance(found, str) and found else {}
-    return _with_fields(line, changed) + end if changed else line
+        pass
+    try:
+        return {name: jsontext.dumps(value) for name, value in as_dict(jsontext.loads(line)).items()}
+    except ValueError:  # no JSON at all
+        return {}
 
 
 def _with_fields(line: bytes, changes: dict[str, bytes]) -> bytes:
     """Return an object with other values of some of its own fields; the bytes of all others stay."""
-    fields = {name: bytes(raw) for name, raw in _Fields.decode(line).items()} | changes
-    return b"{" + b",".join(jsontext.dumps(name) + b":" + raw for name, raw in fields.items()) + b"}"
+    fields = _fields(line) | changes
+    written = b",".join(jsontext.dumps(name) + b":" + raw for name, raw in fields.items())
+    return b"{" + written + (b"}\r" if line.endswith(b"\r") else b"}")

@@ -176,7 +176,7 @@ class RequestIndex:
         return hash in self._parts or hash in self._runs
 
     def messages(self, hashes: Sequence[str]) -> list[dict[str, Any] | None]:
-        """Return messages, each read once: those that are equal share their content, and so do runs of the same rows."""
+        """Return messages, each read once: equal ones share their content, and so do runs of the same rows."""
         read: dict[RequestIndex, dict[int, _RowMessage | None]] = {}
         known: dict[str, dict[str, Any] | None] = {}
         for hash in dict.fromkeys(hashes):
@@ -200,7 +200,7 @@ class RequestIndex:
         return {record: self._records.position(record)[2] for record in records}
 
     def message(self, hash: str, read: dict[int, _RowMessage | None]) -> dict[str, Any] | None:
-        """Return a message; its content is always a list of blocks. `read` has the rows read so far, and gets others."""
+        """Return a message; its content is always a list of blocks. `read` has the rows read so far, and gets more."""
         if hash in self._parts:
             message = as_dict(self.value(self._parts[hash]).get("message"))
             return {**message, "content": _blocks(message.get("content"))} if message else None
