@@ -6,11 +6,13 @@ import signal
 from pathlib import Path
 
 import pytest
+from command import cli
 from hypothesis import given
 from hypothesis import strategies as st
 from making import reply, user, write
 
 import reread
+from reread.errors import Misuse
 from reread.index.regex import required_literals
 
 
@@ -18,6 +20,17 @@ from reread.index.regex import required_literals
 def root(tmp_path: Path) -> Path:
     (tmp_path / "projects/p").mkdir(parents=True)
     return tmp_path
+
+
+def test_the_verb_stops_a_regular_expression_that_runs_away(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(root, user("a" * 60 + "! needle"))
+    monkeypatch.setattr("reread.index.search_process.MATCHING_SECONDS", 0.3)
+    with pytest.raises(Misuse, match="took more than 0 seconds and was stopped"):
+        cli("--root", root, "search", "--regex", "(a+)+$")
+    monkeypatch.setattr("reread.index.search_process.MATCHING_SECONDS", 60.0)
+    found = json.loads(cli("--root", root, "search", "--regex", "nee+dle", "--json").output)
+    assert [hit["match"] for hit in found["hits"]] == ["needle"] and found["total"] == 1
+    assert {"with_all", "with_some", "words", "corrected", "facets"} < set(found)
 
 
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no timers that send signals")

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -24,7 +25,10 @@ from reread.cli._output import print_json, print_lines, print_notice, progress, 
 from reread.cli._unmatched import close_name, exit_unmatched, suggestion, unknown_models, unknown_projects
 
 if TYPE_CHECKING:
-    from reread.base.choices import SearchKind
+    from reread.index.find import Hits
+    from reread.index.hits import Hit
+    from reread.index.search_process import SearchReply
+    from reread.index.stale_files import Progress
 
 LIMIT = 20
 NO_MATCH = "No matches."
@@ -134,28 +138,35 @@ def search(
     refuse_with(ctx, "--open", ("--json",), "it opens the browser")
     refuse_with(ctx, "--fixed", ("--regex", "--strict"), "it finds exactly these characters")
     roots = merged_roots(ctx, root)
+    options: dict[str, Any] = {
+        "project": project,
+        "since": since,
+        "until": until,
+        "kinds": kinds.split(",") if kinds else None,  # other names are refused there
+        "tools": tools,
+        "errors": errors,
+        "model": ",".join(models) or None,
+        "branch": git_branch,
+        "path": ",".join(paths) or None,
+        "without": without,
+    }
+    shown = 1 if open_first else limit
     with progress("indexing", None) as step:
-        found = search_sessions(
-            " ".join(query),
-            project=project,
-            since=since,
-            until=until,
-            kinds=cast("list[SearchKind]", kinds.split(",")) if kinds else None,  # other names are refused there
-            tools=tools,
-            errors=errors,
-            model=",".join(models) or None,
-            branch=git_branch,
-            path=",".join(paths) or None,
-            order=NEWEST if newest else RELEVANCE,
-            limit=1 if open_first else limit,
-            regex=regex,
-            fixed=fixed,
-            strict=strict,
-            without=without,
-            root=roots or None,
-            progress=step,
-        )
-    hits = list(found)
+        if regex:
+            found: SearchReply | Hits = _matches(" ".join(query), options, roots, newest=newest, limit=shown, step=step)
+            hits: list[Hit] = found.hits
+        else:
+            found = search_sessions(
+                " ".join(query),
+                **options,
+                order=NEWEST if newest else RELEVANCE,
+                limit=shown,
+                fixed=fixed,
+                strict=strict,
+                root=roots or None,
+                progress=step,
+            )
+            hits = list(found)
     if found.note:
         print_notice(found.note)
     if open_first and hits:
@@ -188,6 +199,21 @@ def search(
         named += [("project", name) for name in project]
         named += [] if regex or fixed else _fields(" ".join(query))
         exit_unmatched(ctx, _unknown(named, roots), NO_MATCH)
+
+
+def _matches(
+    query: str, options: dict[str, Any], roots: Sequence[Path], *, newest: bool, limit: int, step: Progress
+) -> SearchReply:
+    """Search for a regular expression in a child, which is stopped if the expression takes too long."""
+    from reread.disk.file_set import find_files
+    from reread.index.find import refresh_waiting, search_filters
+    from reread.index.search_process import SearchProcesses, SearchRequest
+
+    filters = search_filters(query, **options, is_literal=True)
+    files = find_files(roots or None, prompts=True)
+    refresh_waiting(step)(files)  # here, where its progress is shown
+    with closing(SearchProcesses()) as children:
+        return children.search(SearchRequest(query, 0, limit, newest, files, filters=filters, regex=True, facets=True))
 
 
 def _fields(query: str) -> Iterator[tuple[str, str]]:

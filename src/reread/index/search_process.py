@@ -78,6 +78,8 @@ class SearchReply(msgspec.Struct):
     """True if another process should index the files."""
     pending: int
     """How many bytes it would have to read."""
+    corrected: dict[str, str] = {}
+    """For each word that no text has, what was searched for instead."""
 
 
 class SearchProcesses:
@@ -215,7 +217,7 @@ class Searcher:
         pending = pending_bytes(index.reader, request.files) if index is not None and is_behind else 0
         facets = found.facets if request.facets else {}
         counts = (found.total, found.with_all, found.with_some)
-        return SearchReply(hits, *counts, found.words, facets, found.note, is_behind, pending)
+        return SearchReply(hits, *counts, found.words, facets, found.note, is_behind, pending, found.corrected)
 
     def _refresh(self, files: FileSet, most: int | None, least: int) -> RefreshResult:
         index = self._index
