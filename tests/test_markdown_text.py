@@ -108,9 +108,40 @@ def specification() -> list[str]:
     return [example.replace("→", "\t") for example in EXAMPLE.findall(text)]
 
 
+CODE = [
+    'gh pr view <number> && echo "a & b" | tee \\*.txt',
+    "if a < b:\n\tx = r'\\.'\n\n        y = '&lt; &amp; &#60;'",
+    "1. `ticks` <x>\n- a\n> b\n# c\n[d]: e\n![f](g)\n</details>",
+    "    deeper\n~~~\n```\n    ```\nend",
+    "all:\n\techo $< \\\\\n\t\tdone",
+]
+INLINE = ["a < b && c > d", "<T>", r"\*.py \\ \` &lt; &amp; &copy;", "![x](y) [^1] ]("]
+
+
+def indented(code: str, before: str) -> str:
+    return "\n".join(f"{before}{line}" if line else "" for line in code.split("\n"))
+
+
+def code_blocks() -> Iterator[tuple[str, str]]:
+    """Markdown with code in all the places where it can stand, and that code."""
+    for text in CODE:
+        for fence in ("`````", "~~~~~"):
+            for before in ("", "  "):
+                item = "- item\n\n" if before else ""
+                yield f"{item}{indented(f'{fence}py{chr(10)}{text}{chr(10)}{fence}', before)}\n\nafter", text
+        block = indented(text, "    ").expandtabs(4)
+        yield f"# Heading\n{block}\n\nafter <x>", text.expandtabs(4)
+        yield f"Steps:\n\n{block}\n\nafter <x>", text.expandtabs(4)
+        yield f"1. one\n\n{indented(block, '   ')}\n\n   after <x>", text.expandtabs(4)
+        yield f"- a\n  - b\nlazy\n\n{indented(block, '    ')}\n- c", text.expandtabs(4)
+        yield f"> quoted\n>\n{indented(block, '> ')}".replace("\n\n", "\n>\n"), text.expandtabs(4)
+    yield "\tmake <x>\n\n\t\tdone\n", "make <x>\n\n\tdone"
+
+
 def shared_cases() -> dict[str, list[list[str]]]:
     """Texts and what becomes of them, for the browser, which has the same rules."""
-    texts = [*HOSTILE, *soups(400), "a\x1b]0;t\x07\u202e", "c\r\nd\re", "\U000e0041 \ufeff"]
+    coded = [text for text, _ in code_blocks()] + [f"see `` {text}\n {text} `` <x>" for text in INLINE]
+    texts = [*HOSTILE, *soups(400), *coded, "a\x1b]0;t\x07\u202e", "c\r\nd\re", "\U000e0041 \ufeff"]
     return {
         "guarded": [[text, guarded(text)] for text in texts],
         "inline": [[text, inline(text)] for text in texts],
@@ -168,6 +199,28 @@ def test_the_examples_of_the_specification_stay_in_their_place() -> None:
     assert len(examples) > 600
     for text in examples:
         check(text)
+
+
+@pytest.mark.parametrize(("text", "code"), list(code_blocks()))
+def test_blocks_of_code_come_out_as_they_went_in(text: str, code: str) -> None:
+    for page in as_html(guarded(text)):
+        (block,) = re.findall(r"<pre[^>]*>(?:<code[^>]*>)?(.*?)(?:</code>)?</pre>", page, re.DOTALL)
+        assert html.unescape(block).rstrip("\n") == code, (text, page)
+    console = make_console(width=200, file=StringIO(), color_system=None)
+    console.print(rendered_markdown(text))
+    drawn = [line.strip(" ▌") for line in console.file.getvalue().split("\n")]  # type: ignore[attr-defined]
+    assert {line.strip() for line in code.expandtabs(4).split("\n")} <= set(drawn), (text, drawn)
+
+
+@pytest.mark.parametrize("code", [*INLINE, *(f"{text}\n{text}" for text in INLINE)])
+def test_inline_code_comes_out_as_it_went_in(code: str) -> None:
+    for before in ("", "- ", "> ", "a\nb "):
+        text = f"{before}see `` {code} `` <x>"
+        if before == "> ":
+            text = text.replace("\n", "\n> ")
+        for page in as_html(guarded(text)):
+            (span,) = re.findall(r"<code>(.*?)</code>", page, re.DOTALL)
+            assert html.unescape(span) == code.replace("\n", " "), (text, page)
 
 
 def test_nothing_is_hidden() -> None:

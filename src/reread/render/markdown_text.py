@@ -37,7 +37,7 @@ _AUTOLINK = re.compile(r"<https?://[^\s<>`|]+>")
 _ENTITY = re.compile(r"&(?!(?:lt|gt|amp|quot|nbsp);)(?:#\w{1,10}|\w{1,40});")
 """An entity that could stand for an invisible character."""
 _LINK_TARGET = re.compile(
-    r"\]\((?:(?:https?://|mailto:)(?:[^\s`\\<>|()]|\([^\s`\\<>|()]*\))*+|[^\s`\\<>|()&:]*+)(?: \"[^\"`\\<>|]*\")?\)",
+    r"\]\((?:(?:https?://|mailto:)(?:[^\s`\\<>|()]|\([^\s`\\<>|()]*\))*+|[^\s`\\<>|()&:]*+)(?: \"[^\"`\\<>|\n]*\")?\)",
     re.IGNORECASE,
 )
 _URL = re.compile(r"://|www\.|mailto:|xmpp:", re.IGNORECASE)
@@ -50,8 +50,16 @@ _ENTITIES = {"<": "&lt;", "&": "&amp;", "`": "&#96;", "\\": "&#92;"}
 """Signs that a backslash does not guard: in an address it is a letter, and `<` behind it is live."""
 _LIST_START = re.compile(r"^(\d{0,9})([-+.)=])(?=[-= ]*$| )")
 _PUNCTUATION = frozenset("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~")
+_ITEM = re.compile(r"(?:[-*+]|\d{1,9}[.)])(?=[ \t]|$)")
+_HEADING = re.compile(r"#{1,6}(?=[ \t]|$)|(?:(?:=+|-+)[ \t]*|(?:\*[ \t]*){3,}|(?:-[ \t]*){3,}|(?:_[ \t]*){3,})$")
+"""A heading, its underline or a rule: code can begin right after it."""
+_LINE_BREAK = re.compile(r"[ \t]*\n[ \t]*")
+_TAB = 4
+"""Columns to the next stop of a tab, and those by which code is indented."""
 _DEEPEST_QUOTE = 5
 """Quotes within quotes beyond this are shown as text."""
+_DEEPEST_ITEM = 50
+"""Lists within lists beyond this are taken for text."""
 
 
 def folded(title: str, lines: Sequence[str]) -> Iterator[str]:
@@ -89,48 +97,105 @@ def guarded(text: str) -> str:
 
 
 def _guarded_lines(lines: Sequence[str], quotes: int) -> Iterator[str]:
+    items = _ListItems()
     at = 0
     while at < len(lines):
         line = lines[at]
+        code_column = items.enter(line)
         if quotes and (quote := _QUOTE.match(line)):
             inner = [line[quote.end() :]]
             while (at := at + 1) < len(lines) and (quote := _QUOTE.match(lines[at])):
                 inner.append(lines[at][quote.end() :])
-            yield from (f"> {inside}".rstrip(" ") for inside in _guarded_lines(inner, quotes - 1))
-        elif (fence := _FENCE.fullmatch(line)) and not (fence[3][0] == "`" and "`" in fence[4]):
-            end = _closing_fence(lines, at + 1, fence[3])
+            yield from (f"> {inside}" if inside else ">" for inside in _guarded_lines(inner, quotes - 1))
+        elif fence := _opening_fence(line):
+            before = fence[1].expandtabs(_TAB) + (f"{fence[2].strip()} " if fence[2] else "")
+            end = _closing_fence(lines, at + 1, fence[3], len(before) + _TAB)
             if at and lines[at - 1].strip(" \t"):
                 yield ""
-            yield from _refenced(fence, lines[at + 1 : end])
+            yield from _refenced(
+                before, fence[4].strip(), [_outdented(each, len(before)) for each in lines[at + 1 : end]]
+            )
+            items.in_paragraph = False
             at = end + 1
+        elif code_column is not None:
+            end = _code_end(lines, at, code_column + _TAB)
+            if at and lines[at - 1].strip(" \t"):
+                yield ""
+            yield from _refenced(
+                " " * code_column, "", [_outdented(each, code_column + _TAB) for each in lines[at:end]]
+            )
+            at = end
         else:
-            yield _guarded_line(line)
-            at += 1
+            end = _paragraph_end(lines, at) if "`" in line else at + 1
+            yield _guarded_paragraph("\n".join(lines[at:end]))
+            at = end
 
 
-def _closing_fence(lines: Sequence[str], start: int, opening: str) -> int:
+def _opening_fence(line: str) -> re.Match[str] | None:
+    fence = _FENCE.fullmatch(line)
+    return fence if fence and not (fence[3][0] == "`" and "`" in fence[4]) else None
+
+
+def _closing_fence(lines: Sequence[str], start: int, opening: str, column: int) -> int:
+    """The line that closes a fence; one that begins at `column` or behind it is code."""
     for at in range(start, len(lines)):
         found = lines[at].strip(" \t")
-        if len(found) >= len(opening) and not found.strip(opening[0]):
+        if len(found) >= len(opening) and not found.strip(opening[0]) and _indentation(lines[at]) < column:
             return at
     return len(lines)
 
 
-def _refenced(opening: re.Match[str], body: Sequence[str]) -> Iterator[str]:
+def _code_end(lines: Sequence[str], start: int, column: int) -> int:
+    """Where code ends that is indented up to this column; blank lines behind it are no part of it."""
+    end = start
+    for at in range(start, len(lines)):
+        if lines[at].strip(" \t"):
+            if _indentation(lines[at]) < column:
+                break
+            end = at + 1
+    return end
+
+
+def _paragraph_end(lines: Sequence[str], start: int) -> int:
+    """Where the paragraph of a line ends, as far as code can reach; each row of a table is one of its own."""
+    end = start + 1
+    while end < len(lines) and "|" not in lines[end - 1] + lines[end]:
+        inside = lines[end].lstrip(" \t")
+        if (
+            not inside
+            or _QUOTE.match(inside)
+            or _ITEM.match(inside)
+            or _HEADING.match(inside)
+            or _opening_fence(inside)
+        ):
+            break
+        end += 1
+    return end
+
+
+def _refenced(before: str, info: str, body: Sequence[str]) -> Iterator[str]:
     """The code with each line as far in as its fence, so that no line can leave a list item and with it the fence."""
-    before = opening[1].expandtabs(4) + (f"{opening[2].strip()} " if opening[2] else "")
     indent = " " * len(before)
-    info = opening[4].strip()
     language = info if info.lower() in LANGUAGES else ""
     # What is more than a language is code: "```TypeError: x is undefined" is how people paste an error.
-    code_lines = [f"{indent}{info}", *body] if info and not language else body
+    code_lines = [info, *body] if info and not language else body
     fence = _fence_around("\n".join(code_lines))
     yield f"{before}{fence}{language}"
-    for line in code_lines:
-        inside = line.lstrip(" \t")
-        own = line[: len(line) - len(inside)].expandtabs(4)
-        yield f"{indent}{own[len(indent) :]}{inside}" if inside else ""
+    yield from (f"{indent}{line}" if line else "" for line in code_lines)
     yield f"{indent}{fence}"
+
+
+def _indentation(line: str) -> int:
+    return len(line[: len(line) - len(line.lstrip(" \t"))].expandtabs(_TAB))
+
+
+def _outdented(line: str, columns: int) -> str:
+    """A line without so many columns of its indentation; the rest of it is as written."""
+    at = column = 0
+    while column < columns and line[at : at + 1] in (" ", "\t"):
+        column += 1 if line[at] == " " else _TAB - column % _TAB
+        at += 1
+    return " " * (column - columns) + line[at:]
 
 
 def _fence_around(text: str) -> str:
@@ -141,9 +206,9 @@ def _known_language(language: str) -> str:
     return language if _LANGUAGE.fullmatch(language) else ""
 
 
-def _guarded_line(line: str) -> str:
-    """One line of Markdown whose code spans end where they start: in this line."""
-    pieces = list(_pieces(line))
+def _guarded_paragraph(text: str) -> str:
+    """Lines of a paragraph whose code spans end where they start: in one line."""
+    pieces = [(_LINE_BREAK.sub(" ", piece) if is_code else piece, is_code) for piece, is_code in _pieces(text)]
     spans = [piece for piece, is_code in pieces if is_code]
     # A table splits its row at every bar, also in code; what is behind the bar would then be live.
     if any("|" in span for span in spans) and any(_LIVE.search(span) for span in spans):
@@ -185,7 +250,7 @@ def _escaped(line: str, at: int) -> tuple[str, int]:
     if sign == "<":
         if link := _AUTOLINK.match(line, at):
             return link[0], link.end()
-        return ("&lt;" if not following or following.isalpha() or following in "/!?" else sign), at + 1
+        return ("&lt;" if not following or following.isalpha() or following in "/!?\n" else sign), at + 1
     if sign == "&":
         return ("&amp;" if _ENTITY.match(line, at) else sign), at + 1
     if sign == "[":
@@ -203,6 +268,36 @@ def _code_element(span: str) -> str:
         body = body[1:-1]
     shown = _IN_ELEMENT.sub(lambda sign: _ENTITIES.get(sign[0], f"\\{sign[0]}"), body)
     return f"<code>{shown}</code>"
+
+
+class _ListItems:
+    """Where the text of the open list items begins: what is four columns further in, and continues nothing, is code."""
+
+    def __init__(self) -> None:
+        self._columns: list[int] = []
+        self.in_paragraph = False
+
+    def enter(self, line: str) -> int | None:
+        """Take the next line that is not known to be code; return the column of its block if it turns out to be."""
+        inside = line.lstrip(" \t")
+        if not inside:
+            self.in_paragraph = False
+            return None
+        column = _indentation(line)
+        is_text = self.in_paragraph and not _ITEM.match(inside)
+        while self._columns and column < self._columns[-1] and not is_text:
+            self._columns.pop()
+        start = self._columns[-1] if self._columns else 0
+        if column >= start + _TAB:
+            return None if self.in_paragraph else start
+        self.in_paragraph = not _HEADING.match(inside)
+        while self.in_paragraph and len(self._columns) < _DEEPEST_ITEM and (item := _ITEM.match(inside)):
+            gap = _indentation(inside[item.end() :])
+            inside = inside[item.end() :].lstrip(" \t")
+            self.in_paragraph = bool(inside)
+            column += item.end() + (gap if inside and gap <= _TAB else 1)
+            self._columns.append(column)
+        return None
 
 
 class _TickRuns:
@@ -229,7 +324,7 @@ class _TickRuns:
         at, in_address = 0, False
         for start, end in runs:
             between = line[at:start]
-            word = re.split(r"[ \t]", between)[-1]
+            word = re.split(r"[ \t\n]", between)[-1]
             in_address = bool(_URL.search(word)) or (in_address and len(word) == len(between))
             if in_address:
                 self._partners.pop(start, None)

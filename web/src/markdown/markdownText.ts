@@ -27,7 +27,7 @@ const ENTITY = "&(?!(?:lt|gt|amp|quot|nbsp);)(?:#[\\p{L}\\p{N}_]{1,10}|[\\p{L}\\
 const ENTITY_HERE = new RegExp(ENTITY, "uy");
 const ENTITIES = new RegExp(ENTITY, "gu");
 const LINK_TARGET =
-  /\]\((?:(?:https?:\/\/|mailto:)(?:[^\s`\\<>|()]|\([^\s`\\<>|()]*\))*|[^\s`\\<>|()&:]*)(?: "[^"`\\<>|]*")?\)/iy;
+  /\]\((?:(?:https?:\/\/|mailto:)(?:[^\s`\\<>|()]|\([^\s`\\<>|()]*\))*|[^\s`\\<>|()&:]*)(?: "[^"`\\<>|\n]*")?\)/iy;
 const ADDRESS = /:\/\/|www\.|mailto:|xmpp:/i;
 const SPECIAL = /[\\`<&!\]]|\[(?=\^)/g;
 const ACTIVE = /[\\`*_[\]<>#|~]/g;
@@ -42,6 +42,13 @@ const ALPHABETIC = /^\p{L}/u;
 const ESCAPES: Record<string, string> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#x27;" };
 /** Quotes within quotes beyond this are shown as text. */
 const DEEPEST_QUOTE = 5;
+/** Lists within lists beyond this are taken for text. */
+const DEEPEST_ITEM = 50;
+const ITEM = /^(?:[-*+]|\d{1,9}[.)])(?=[ \t]|$)/;
+/** A heading, its underline or a rule: code can begin right after it. */
+const HEADING = /^(?:#{1,6}(?=[ \t]|$)|(?:(?:=+|-+)[ \t]*|(?:\*[ \t]*){3,}|(?:-[ \t]*){3,}|(?:_[ \t]*){3,})$)/;
+const LINE_BREAK = /[ \t]*\n[ \t]*/g;
+/** Columns to the next stop of a tab, and those by which code is indented. */
 const TAB = 4;
 
 /** Text with control characters and direction overrides made visible. */
@@ -86,21 +93,34 @@ export const guarded = (text: string): string => guardedLines(safe(text).split("
 
 function guardedLines(lines: string[], quotes: number): string[] {
   const out: string[] = [];
+  const items = new ListItems();
   for (let at = 0; at < lines.length; ) {
     const line = lines[at] as string;
-    const fence = FENCE.exec(line);
+    const codeColumn = items.enter(line);
+    const fence = openingFence(line);
     if (quotes && QUOTE.test(line)) {
       const inner: string[] = [];
       for (; at < lines.length && QUOTE.test(lines[at] as string); at += 1) inner.push((lines[at] as string).replace(QUOTE, ""));
-      for (const inside of guardedLines(inner, quotes - 1)) out.push(`> ${inside}`.replace(/ +$/, ""));
-    } else if (fence && !(fence[3]?.startsWith("`") && fence[4]?.includes("`"))) {
-      const end = closingFence(lines, at + 1, fence[3] as string);
+      for (const inside of guardedLines(inner, quotes - 1)) out.push(inside ? `> ${inside}` : ">");
+    } else if (fence) {
+      const [, space = "", item = "", ticks = "", info = ""] = fence;
+      const before = expandTabs(space) + (item ? `${item.trim()} ` : "");
+      const end = closingFence(lines, at + 1, ticks, before.length + TAB);
       if (at && !isBlank(lines[at - 1] as string)) out.push("");
-      out.push(...refenced(fence, lines.slice(at + 1, end)));
+      const code = lines.slice(at + 1, end).map((each) => outdented(each, before.length));
+      out.push(...refenced(before, info.trim(), code));
+      items.inParagraph = false;
       at = end + 1;
+    } else if (codeColumn !== undefined) {
+      const end = codeEnd(lines, at, codeColumn + TAB);
+      if (at && !isBlank(lines[at - 1] as string)) out.push("");
+      const code = lines.slice(at, end).map((each) => outdented(each, codeColumn + TAB));
+      out.push(...refenced(" ".repeat(codeColumn), "", code));
+      at = end;
     } else {
-      out.push(guardedLine(line));
-      at += 1;
+      const end = line.includes("`") ? paragraphEnd(lines, at) : at + 1;
+      out.push(guardedParagraph(lines.slice(at, end).join("\n")));
+      at = end;
     }
   }
   return out;
@@ -108,30 +128,96 @@ function guardedLines(lines: string[], quotes: number): string[] {
 
 const isBlank = (line: string): boolean => /^[ \t]*$/.test(line);
 
-function closingFence(lines: string[], start: number, opening: string): number {
+function openingFence(line: string): RegExpExecArray | undefined {
+  const fence = FENCE.exec(line);
+  return fence && !(fence[3]?.startsWith("`") && fence[4]?.includes("`")) ? fence : undefined;
+}
+
+/** The line that closes a fence; one that begins at `column` or behind it is code. */
+function closingFence(lines: string[], start: number, opening: string, column: number): number {
   const [sign] = opening;
   for (let at = start; at < lines.length; at += 1) {
-    const found = (lines[at] as string).replace(/^[ \t]+/, "").replace(/[ \t]+$/, "");
-    if (found.length >= opening.length && [...found].every((other) => other === sign)) return at;
+    const line = lines[at] as string;
+    const found = line.replace(/^[ \t]+/, "").replace(/[ \t]+$/, "");
+    if (found.length >= opening.length && [...found].every((other) => other === sign) && indentation(line) < column) return at;
   }
   return lines.length;
 }
 
+/** Where code ends that is indented up to this column; blank lines behind it are no part of it. */
+function codeEnd(lines: string[], start: number, column: number): number {
+  let end = start;
+  for (let at = start; at < lines.length; at += 1) {
+    if (isBlank(lines[at] as string)) continue;
+    if (indentation(lines[at] as string) < column) break;
+    end = at + 1;
+  }
+  return end;
+}
+
+/** Where the paragraph of a line ends, as far as code can reach; each row of a table is one of its own. */
+function paragraphEnd(lines: string[], start: number): number {
+  let end = start + 1;
+  for (; end < lines.length && !`${lines[end - 1]}${lines[end]}`.includes("|"); end += 1) {
+    const inside = (lines[end] as string).replace(/^[ \t]+/, "");
+    if (!inside || QUOTE.test(inside) || ITEM.test(inside) || HEADING.test(inside) || openingFence(inside)) break;
+  }
+  return end;
+}
+
 /** The code with each line as far in as its fence, so that no line can leave a list item and with it the fence. */
-function refenced([, space = "", item = "", , info = ""]: RegExpExecArray, body: string[]): string[] {
-  const before = expandTabs(space) + (item ? `${item.trim()} ` : "");
+function refenced(before: string, info: string, body: string[]): string[] {
   const indent = " ".repeat(before.length);
-  const first = info.trim();
-  const language = LANGUAGES.has(first.toLowerCase()) ? first : "";
+  const language = LANGUAGES.has(info.toLowerCase()) ? info : "";
   // What is more than a language is code: "```TypeError: x is undefined" is how people paste an error.
-  const code = first && !language ? [`${indent}${first}`, ...body] : body;
+  const code = info && !language ? [info, ...body] : body;
   const fence = fenceAround(code);
-  const lines = code.map((line) => {
-    const inside = line.replace(/^[ \t]+/, "");
-    const own = expandTabs(line.slice(0, line.length - inside.length));
-    return inside ? `${indent}${own.slice(indent.length)}${inside}` : "";
-  });
+  const lines = code.map((line) => (line ? `${indent}${line}` : ""));
   return [`${before}${fence}${language}`, ...lines, `${indent}${fence}`];
+}
+
+const indentation = (line: string): number => expandTabs(/^[ \t]*/.exec(line)?.[0] ?? "").length;
+
+/** A line without so many columns of its indentation; the rest of it is as written. */
+function outdented(line: string, columns: number): string {
+  let at = 0;
+  let column = 0;
+  for (; column < columns && (line[at] === " " || line[at] === "\t"); at += 1) {
+    column += line[at] === " " ? 1 : TAB - (column % TAB);
+  }
+  return " ".repeat(Math.max(0, column - columns)) + line.slice(at);
+}
+
+/** Where the text of the open list items begins: what is four columns further in, and continues nothing, is code. */
+class ListItems {
+  inParagraph = false;
+  private readonly columns: number[] = [];
+
+  /** Take the next line that is not known to be code; return the column of its block if it turns out to be. */
+  enter(line: string): number | undefined {
+    let inside = line.replace(/^[ \t]+/, "");
+    if (!inside) {
+      this.inParagraph = false;
+      return undefined;
+    }
+    let column = indentation(line);
+    const isText = this.inParagraph && !ITEM.test(inside);
+    while (column < (this.columns.at(-1) ?? 0) && !isText) this.columns.pop();
+    const start = this.columns.at(-1) ?? 0;
+    if (column >= start + TAB) return this.inParagraph ? undefined : start;
+    this.inParagraph = !HEADING.test(inside);
+    while (this.inParagraph && this.columns.length < DEEPEST_ITEM) {
+      const item = ITEM.exec(inside);
+      if (!item) break;
+      const rest = inside.slice(item[0].length);
+      const gap = indentation(rest);
+      inside = rest.replace(/^[ \t]+/, "");
+      this.inParagraph = inside !== "";
+      column += item[0].length + (inside && gap <= TAB ? gap : 1);
+      this.columns.push(column);
+    }
+    return undefined;
+  }
 }
 
 function expandTabs(space: string): string {
@@ -151,9 +237,9 @@ interface Piece {
   isCode: boolean;
 }
 
-/** One line of Markdown whose code spans end where they start: in this line. */
-function guardedLine(line: string): string {
-  const pieces = piecesOf(line);
+/** Lines of a paragraph whose code spans end where they start: in one line. */
+function guardedParagraph(paragraph: string): string {
+  const pieces = piecesOf(paragraph).map(({ text, isCode }) => ({ text: isCode ? text.replace(LINE_BREAK, " ") : text, isCode }));
   const spans = pieces.filter(({ isCode }) => isCode);
   // A table splits its row at every bar, also in code; what is behind the bar would then be live.
   const split = spans.some(({ text }) => text.includes("|")) && spans.some(({ text }) => LIVE.test(text));
@@ -206,7 +292,7 @@ function escaped(line: string, at: number): [shown: string, end: number] {
     case "<": {
       const link = matchAt(AUTOLINK, line, at);
       if (link) return [link, at + link.length];
-      const tag = !following || ALPHABETIC.test(line.slice(at + 1, at + 3)) || "/!?".includes(following);
+      const tag = !following || ALPHABETIC.test(line.slice(at + 1, at + 3)) || "/!?\n".includes(following);
       return [tag ? "&lt;" : sign, at + 1];
     }
     case "&":
@@ -257,7 +343,7 @@ class TickRuns {
     let inAddress = false;
     for (const [start, end] of runs) {
       const between = line.slice(at, start);
-      const word = between.slice(Math.max(between.lastIndexOf(" "), between.lastIndexOf("\t")) + 1);
+      const word = between.slice(Math.max(...[" ", "\t", "\n"].map((space) => between.lastIndexOf(space))) + 1);
       inAddress = ADDRESS.test(word) || (inAddress && word.length === between.length);
       if (inAddress) {
         this.partners.delete(start);
