@@ -141,6 +141,39 @@ class TestMessages:
         assert fates(session) == ["shown", "shown", "duplicate"]
         assert reasons(session)[2] == "repeats line 1"
 
+    def test_other_words_under_a_uuid_that_is_taken_are_another_message(self) -> None:
+        session = read(user("go"), reply("a"), user("WOMBAT", uuid="u1", parentUuid=None), reply("b", id="msg_2"))
+        assert texts(session) == ["go", "a", "WOMBAT", "b"]
+        assert fates(session) == ["shown"] * 4
+        assert len({message.id for message in session.messages}) == 4
+        assert session.conversation.find_message("u1") is session.messages[0]
+
+    @pytest.mark.parametrize(
+        ("first", "again", "count"),
+        [
+            (user("go"), user([text("go")]), 1),
+            (user("go", version="2.1.1"), user("go", version="2.1.9", timestamp="2026-01-01T00:00:00Z"), 1),
+            (user([text("go"), text("on")]), user("on"), 1),
+            (user("go"), user([text("go"), text("on")]), 2),
+            (system("informational", "one"), system("informational", "two"), 2),
+            (system("informational", "one"), system("informational", "one"), 1),
+        ],
+    )
+    def test_a_copy_has_no_words_of_its_own(self, first: Object, again: Object, count: int) -> None:
+        session = read(user("start"), first | {"uuid": "x"}, again | {"uuid": "x"})
+        assert len(session.messages) == 1 + count
+
+    def test_other_words_of_a_response_under_a_uuid_that_is_taken_are_shown_with_it(self) -> None:
+        session = read(user("go"), reply("a", uuid="x"), reply("b", uuid="x"))
+        assert texts(session) == ["go", "a\n\nb"]
+
+    def test_a_second_result_with_other_words_is_attached_to_its_call(self) -> None:
+        later = [answer(result("t1", words), uuid=uuid) for words, uuid in (("two", "r"), ("three", "s"), ("one", "t"))]
+        session = read(user("go"), reply(use("t1")), answer(result("t1", "one"), uuid="r"), *later)
+        (call,) = session.calls
+        assert (call.answer, list(call.attached)) == (2, [3, 4])
+        assert fates(session)[2:] == ["paired"] * 4
+
     def test_the_same_uuid_on_another_type_is_another_record(self) -> None:
         session = read(user("/cost"), system("local_command", "free", uuid="u2"), reply("free", uuid="u2"))
         assert kinds(session) == ["command", "output", "response"]

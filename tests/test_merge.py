@@ -52,6 +52,13 @@ def codes(root: Path) -> list[str]:
 
 
 class TestJoined:
+    def test_words_that_only_the_capture_has_are_shown(self, tmp_path: Path) -> None:
+        _, said, more = transcript(tmp_path, user("Hi"), reply("Hello."), user("On"))
+        other = said | {"message": said["message"] | {"content": [{"type": "text", "text": "WOMBAT"}]}}
+        capture(tmp_path, printed(said), printed(other), printed(more))
+        session = reread.open("c", root=tmp_path)
+        assert [message.text for message in session.messages] == ["Hi", "Hello.\n\nWOMBAT", "On"]
+
     def test_the_transcript_has_the_prompt_and_the_capture_the_result(self, tmp_path: Path) -> None:
         asked, said = transcript(tmp_path, user("Hi"), reply("Hello."))
         capture(tmp_path, printed(said), result(result="Hello.", total_cost_usd=0.5))

@@ -13,7 +13,7 @@ from batches import each
 from command import run
 from effort import one_in
 from jsonschema import Draft202012Validator
-from making import jsonl, reply, use, user
+from making import answer, attachment, jsonl, reply, result, use, user
 
 import reread
 from reread.base import jsontext
@@ -105,6 +105,21 @@ def test_content_of_any_kind_fits_the_schema(data: bytes) -> None:
 def test_a_struct_that_cannot_be_encoded_at_once_keeps_its_tag() -> None:
     value = jsontext.loads(b"".join(session_json(reread.open(next(odd_values())))))
     assert all("node" in node for call in value["calls"] for node in call["nodes"])
+
+
+@pytest.mark.parametrize("agent", [False, True])
+def test_what_no_message_is_there_for_is_in_the_state(agent: bool, tmp_path: Path) -> None:
+    left = [answer(result("gone", "WOMBAT")), attachment("goal_status", {"condition": "NUMBAT"})]
+    main = tmp_path / "s.jsonl"
+    main.write_bytes(jsonl(*([user("go")] if agent else left)))
+    if agent:
+        (tmp_path / "s" / "subagents").mkdir(parents=True)
+        own = (record | {"isSidechain": True, "agentId": "a1"} for record in left)
+        (tmp_path / "s" / "subagents" / "agent-a1.jsonl").write_bytes(jsonl(*own))
+    value = json.loads(b"".join(session_json(reread.open(main), Selection())))
+    SESSION.validate(value)
+    shown = json.dumps(value["agents"]["a1"]["state"] if agent else value["state"])
+    assert "WOMBAT" in shown and "NUMBAT" in shown
 
 
 def test_every_change_fits_the_schema() -> None:

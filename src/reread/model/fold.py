@@ -47,7 +47,7 @@ from reread.model.record_kinds import (
     own_fields,
     response_kind,
 )
-from reread.model.repeats import BLOCK_BITS, MANY_BIT, OTHER_BIT, find_holder, retold_records
+from reread.model.repeats import BLOCK_BITS, MANY_BIT, OTHER_BIT, find_holder, retold_records, says_again
 from reread.records.decode import Record
 from reread.records.envelope import (
     AttachmentEnvelope,
@@ -176,7 +176,7 @@ class Fold:
         self._metadata.note(envelope, index)
         if envelope.uuid is not None:
             first = self._tree.claim(envelope.uuid, index)
-            if first != index and self.conversation.records[first].envelope.type == envelope.type:
+            if first != index and says_again(self.conversation.records[index], self.conversation.records[first]):
                 self._add_outside(REAPPENDED if self._last_boundary > first else DUPLICATE, first)
                 return REPEATED
         return self._tree.hang(index, envelope.parentUuid or envelope.logicalParentUuid, self._agent_of_uuid)
@@ -287,11 +287,11 @@ class Fold:
 
     def _add_message(self, index: int, envelope: RecordEnvelope, role: str, kind: str) -> Message:
         conversation = self.conversation
-        id = envelope.uuid or conversation.records.name(index)
+        is_first = envelope.uuid is not None and self._tree.uuids.get(envelope.uuid, index) == index
         message = Message(
             conversation.bodies,
             len(self._messages),
-            id,
+            envelope.uuid if is_first and envelope.uuid else conversation.records.name(index),
             role,
             kind,
             envelope.timestamp,
@@ -429,7 +429,8 @@ class Fold:
             return
         agent = self._agent(payload.agentId, call=envelope.parentToolUseID, from_progress=True)
         for record in retold_records(self.conversation.records[index], payload) if agent._depth < DEEPEST else ():
-            if record.envelope.uuid is None or record.envelope.uuid not in agent._tree.uuids:
+            first = agent._tree.uuids.get(record.envelope.uuid or "")
+            if first is None or not says_again(record, agent.conversation.records[first]):
                 agent.push(record)
         self._add(AGENT, agent._number)
 

@@ -8,6 +8,7 @@ from reread.base.coerce import as_dict, as_str
 from reread.model.attachment_linker import AttachmentLinker
 from reread.model.conversation import Call, Conversation, Message
 from reread.model.ledger import ORPHAN, PAIRED
+from reread.model.repeats import says_again
 from reread.records.envelope import BlockEnvelope
 
 
@@ -73,6 +74,8 @@ class CallPairing:
                 call.set_result(index, is_error=bool(block.is_error), place=-1 if id else place)
                 if not id:
                     self._conversation.bodies.positional_results.add(index)
+            elif not says_again(self._conversation.records[index], self._conversation.records[call.answer]):
+                self._attaching.to_call(index, call.id)
         return results, first
 
     def pair_inline(self, index: int, block: BlockEnvelope) -> None:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from reread.base.coerce import as_dict
 from reread.model.conversation import Message
 from reread.model.partial import BlockPrints
-from reread.model.record_kinds import CALL_BLOCKS
+from reread.model.record_kinds import CALL_BLOCKS, own_fields
+from reread.model.value_texts import strings
 from reread.records.decode import Record, inner_record
 from reread.records.envelope import BlockEnvelope, ProgressEnvelope, written_progress
 
@@ -35,6 +37,23 @@ def find_holder(message: Message, index: int, content: list[BlockEnvelope] | str
     if holder < 0:
         message.prints.add(native, index)
     return holder
+
+
+def says_again(record: Record, first: Record) -> bool:
+    """True if a record is of the type of an earlier one with its uuid and has no words that are not there.
+
+    Copies differ in their other fields: a compaction and a resume write some anew, a stream has its own.
+    """
+    if record.envelope.type != first.envelope.type:
+        return False
+    return record.body == first.body or set(_words(record)) <= set(_words(first))
+
+
+def _words(record: Record) -> Iterator[str]:
+    """Yield what a record says; a text that is the whole content is the same as a block of it."""
+    native = record.native
+    content = as_dict(native.get("message")).get("content") if "message" in native else own_fields(native)
+    yield from strings([{"type": "text", "text": content}] if isinstance(content, str) else content)
 
 
 def retold_records(outer: Record, payload: ProgressEnvelope) -> Iterator[Record]:

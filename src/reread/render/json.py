@@ -11,7 +11,7 @@ from msgspec import UNSET
 from reread.base import jsontext
 from reread.base.struct_copy import copied
 from reread.model.conversation import Agent, Branch, Call, Compaction, Conversation, Message, Turn
-from reread.model.ledger import MALFORMED, STATE, UNKNOWN
+from reread.model.ledger import ATTACHED, MALFORMED, NO_TARGET, ORPHAN, STATE, UNKNOWN
 from reread.model.parts import TOOLS, NoticeDetails, QueuedPrompt, block_kind, message_parts
 from reread.model.record_kinds import TURN_STARTERS, payload_of
 from reread.model.remaining_fields import other_fields
@@ -139,7 +139,13 @@ def _conversation(conversation: Conversation, selection: Selection, turns: Seque
 
 
 def _state_values(conversation: Conversation) -> Iterator[StateValue]:
-    for index in (index for index, code in enumerate(conversation.ledger.codes) if code in (STATE, UNKNOWN, MALFORMED)):
+    """The records that belong to no message; those that could be attached to one, if there is none."""
+    fates = enumerate(zip(conversation.ledger.codes, conversation.ledger.targets, strict=True))
+    for index in (
+        index
+        for index, (code, target) in fates
+        if code in (STATE, UNKNOWN, MALFORMED) or (code in (ATTACHED, ORPHAN) and target == NO_TARGET)
+    ):
         record = conversation.records[index]
         unread = {"text": record.raw.decode("utf-8", "replace")}
         fields = payload_of(record.native) if record.fault is None else unread

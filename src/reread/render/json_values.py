@@ -237,7 +237,7 @@ class QueuedValue(Struct, frozen=True, kw_only=True):
 
 
 class StateValue(Struct, frozen=True, kw_only=True):
-    """A record of session state, of an unknown type, or that cannot be read."""
+    """A record of session state, of an unknown type, that cannot be read, or that no message is there for."""
 
     line: int
     """Its line."""

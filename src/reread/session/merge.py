@@ -11,6 +11,7 @@ from reread.base.text import plural
 from reread.model.conversation import Conversation
 from reread.model.fold import Fold
 from reread.model.record_kinds import SYNTHETIC
+from reread.model.repeats import says_again
 from reread.records import dialects
 from reread.records.decode import Record, RecordOrigin
 from reread.records.lines import ReadAt
@@ -48,7 +49,10 @@ class Transcript(msgspec.Struct):
 
 
 def merge(captured: Conversation, transcripts: Sequence[Transcript]) -> Conversation:
-    """Return one conversation of both, in the order in which things happened; a transcript's record wins."""
+    """Return one conversation of both, in the order in which things happened.
+
+    A transcript's record wins, unless the captured one has words of its own.
+    """
     reads = [captured.records.read, *(transcript.conversation.records.read for transcript in transcripts)]
     fold = Fold(Conversation(_read_any(reads)))
     fold.conversation.records.origin = _origin_of_any([captured, *(one.conversation for one in transcripts)])
@@ -64,6 +68,8 @@ def merge(captured: Conversation, transcripts: Sequence[Transcript]) -> Conversa
         found = transcript.find(record)
         if found is not None:
             _push_until(fold, number, transcript, found + 1)
+            if _is_comparable(record) and not says_again(record, transcript.conversation.records[found]):
+                fold.push(_shifted(record, 0))
         elif not _is_in_transcript(record, calls):
             fold.push(_shifted(record, 0))
     for number, transcript in by_session.values():
