@@ -2,10 +2,11 @@
 
 import re
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
-from making import answer, jsonl, reply, result, text, told, use, user
+from making import answer, jsonl, reply, result, text, thinking, told, use, user
 from playwright.sync_api import expect
 
 from browser.conftest import AFTER_FRAMES, serving, until
@@ -86,6 +87,42 @@ def test_a_hit_is_on_the_screen_however_late_its_text_arrives(tab: Tab, address:
     bodies.wait()
     bodies.release()
     expect(page.locator(".call.current").get_by_text("A walrus at the end of 40.")).to_be_in_viewport()
+
+
+MARKS = """() => [...CSS.highlights.get("search-hits") ?? []].map(String)"""
+"""The texts that are marked."""
+
+
+def test_what_is_marked_is_what_is_counted(tab: Tab, serve: Callable[..., str], tmp_path: Path) -> None:
+    lines = [f"line {number} of the river" for number in range(9000)]
+    lines[7000] = "an otter and a badger"
+    path = tmp_path / "config" / "projects" / "-w" / f"{ID}.jsonl"
+    path.parent.mkdir(parents=True)
+    agent = use("t2", name="Task", description="look", prompt="the badger and the otter")
+    path.write_bytes(
+        jsonl(
+            *told(
+                user("an otter"),
+                reply(thinking("otter\n\nbadger"), "no badger here", use("t1", command="cat"), id="m1"),
+                answer(result("t1", "\n".join(lines))),
+                reply(agent, id="m2"),
+                answer(result("t2", "nothing")),
+                reply("a lonely otter", id="m3"),
+            )
+        )
+    )
+    page = tab(f"{serve('--root', tmp_path / 'config', 'serve')}#/s/{ID}")
+    page.get_by_role("searchbox").fill("otter badger")
+    current = page.locator(".hit[aria-current]")
+    places = {"thinking": "badger", "Bash call": "an otter and a badger", "Task call": "the badger and the otter"}
+    for number, (where, line) in enumerate(places.items(), 1):
+        expect(page.locator(".search-count")).to_have_text(f"{number} of 3")
+        expect(current).to_contain_text(where)
+        expect(page.locator("article").get_by_text(line, exact=True)).to_be_in_viewport()
+        until(page, f"({MARKS})().length == {2 * number}")
+        page.get_by_role("button", name="Next hit").click()
+    page.get_by_role("searchbox").fill("lonely")
+    until(page, f"JSON.stringify(({MARKS})()) == '[\"lonely\"]'")
 
 
 def test_a_target_stays_while_the_texts_above_it_arrive(tab: Tab, address: str) -> None:

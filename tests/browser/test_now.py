@@ -1,5 +1,6 @@
 """What runs now, in the reader: the first lines of the library and of the palette, the title, and notifications."""
 
+import os
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -34,6 +35,24 @@ def _two(tmp_path: Path) -> Iterator[tuple[Machine, Machine]]:
     yield machines
     for machine in machines:
         machine.kill()
+
+
+def test_what_runs_is_the_same_everywhere(tab: Tab, serve: Callable[..., str], two: tuple[Machine, Machine]) -> None:
+    """The dots and the filter say what the first line says, whatever was written lately."""
+    shop, harbor = two
+    os.utime(shop.transcript, (1, 1))
+    page = tab(serve("--root", shop.config, "serve"))
+    now = page.get_by_role("region", name="Now")
+    dots = page.locator(".session-row").get_by_label("Running")
+    expect(now.locator(".now-row")).to_have_count(2)
+    expect(dots).to_have_count(2)
+    harbor.kill()
+    expect(now.locator("[data-state=died]")).to_have_count(1)
+    expect(dots).to_have_count(1)
+    page.get_by_role("button", name="Running", exact=True).click()
+    expect(page.locator(".session-row")).to_have_count(1)
+    page.locator(".session-row").click()
+    expect(page.locator(".session-head").get_by_label("Running")).to_be_visible()
 
 
 def test_the_first_line_says_who_waits(tab: Tab, serve: Callable[..., str], two: tuple[Machine, Machine]) -> None:

@@ -5,7 +5,8 @@ import { sumFigures } from "../src/pages/SessionRow";
 import { moneyTick } from "../src/kit/format";
 import { axisTicks, durationTicks, lastDays, periodsBetween, wholeTicks } from "../src/pages/columns";
 import { chartOf } from "../src/pages/usageChart";
-import type { Figures, LibraryRow } from "../src/data/values";
+import { runningKeys } from "../src/data/running";
+import type { Figures, LibraryRow, NowSession } from "../src/data/values";
 
 const figures = (tokens: number, cost: number | null): Figures => ({
   tokens,
@@ -98,6 +99,12 @@ test.each([
   [{ person: "ann" }, false],
 ])("the filter %j lists it: %s", (only, listed) => expect(passes(filtered, only)).toBe(listed));
 
+test("a session runs if the server says so, whenever it was written", () => {
+  const now = (state: string) => ({ summary: "", waiting: 0, sessions: [{ key: filtered.key, state } as NowSession] });
+  expect(["working", "waiting", "idle", "died"].map((state) => passes(filtered, { running: "1" }, runningKeys(now(state))))).toEqual([true, true, true, false]);
+  expect(passes({ ...filtered, live: true }, { running: "1" }, runningKeys(null))).toBe(false);
+});
+
 test("the values of a filter, the most frequent first", () => {
   expect(choicesOf(all, "project")).toEqual([["/a", 2], ["/b", 1]]);
   expect(choicesOf([filtered], "machine")).toEqual([]);
@@ -181,6 +188,20 @@ describe("repeats", () => {
   const repeated = [...Array.from({ length: 5 }, () => session("daily", "/a", 1)), session("other", "/a", 1), session("daily", "/b", 1)];
 
   test("are one row with their number", () => expect(rowsOf(repeated, "none")).toEqual(["× 5", "other", "daily"]));
+
+  test.each(["turns", "tokens", "cost", "changed"])("stand where the sum of their %s does", (by) => {
+    const row = (title: string, value: number | null): LibraryRow => ({ ...session(title, "/a", value), turns: value, lines_added: value, lines_removed: value === null ? null : 0 });
+    const rows = [row("daily", 1), row("large", 6), row("daily", 2), row("daily", null), row("daily", 2), row("middle", 4), row("none", null)];
+    expect(rowsOf(rows, "none", by)).toEqual(["large", "× 4", "middle", "none"]);
+    expect(rowsOf(rows, "project", `-${by}`)).toEqual(["/a", "none", "middle", "× 4", "large"]);
+  });
+
+  test("stand at their last time, which the row shows", () => {
+    const at = (title: string, day: number): LibraryRow => ({ ...session(title, "/a", 1), updated: `2026-11-0${day}T12:00:00Z` });
+    const rows = [at("daily", 1), at("daily", 2), at("old", 3), at("daily", 4), at("daily", 5), at("new", 6)];
+    expect(rowsOf(rows, "none", "")).toEqual(["new", "× 4", "old"]);
+    expect(rowsOf(rows, "none", "-updated")).toEqual(["old", "× 4", "new"]);
+  });
 
   test("are shown below it if they are open", () => expect(rowsOf(repeated, "none", "", ["/a\ndaily"])).toEqual(["× 5", ...Array<string>(5).fill("daily"), "other", "daily"]));
 });

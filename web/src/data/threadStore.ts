@@ -46,8 +46,8 @@ export interface Jump {
   call: number | null;
   /** Pixels below the top of the item. */
   offset?: number;
-  /** True if the first marked match in the item or its call has to be on the screen. */
-  match?: boolean;
+  /** What has to be on the screen of the marks in the item or its call: the one in a line with this text, else the first. */
+  match?: string;
 }
 
 /** The jump in force. It stays in force until the next one, or until the person scrolls: rows that are measured or filled

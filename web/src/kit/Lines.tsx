@@ -1,7 +1,7 @@
 /** Lines of code or output: the first few, or all of them, in a scrolling box if there are very many. */
 
 import { useVirtualizer } from "@tanstack/react-virtual";
-import { useRef, type ReactNode } from "react";
+import { useEffect, useRef, type ReactNode } from "react";
 import { useExpanded } from "../contexts";
 import { useSelector } from "./store";
 import { CopyTextButton } from "./CopyTextButton";
@@ -15,6 +15,8 @@ const SLACK = 8;
 const LAST = 12;
 const VIRTUAL = 600;
 const LINE_HEIGHT = 20;
+/** Sent to a box of very many lines, with a text: the box scrolls to the line that has it, once it is there. */
+export const SEEK = "reread-seek";
 
 interface Props {
   count: number;
@@ -47,7 +49,7 @@ export function Lines({ count, total = count, line, place, className, label, loa
   return (
     <div className={`lines ${className}`}>
       {shown > VIRTUAL ? (
-        <VirtualLines count={shown} line={line} label={label} />
+        <VirtualLines count={shown} line={line} label={label} text={text} />
       ) : (
         <Box count={shown} line={line} label={label} />
       )}
@@ -70,13 +72,24 @@ function Box({ count, line, label }: Pick<Props, "count" | "line" | "label">) {
   );
 }
 
-function VirtualLines({ count, line, label }: Pick<Props, "count" | "line" | "label">) {
+function VirtualLines({ count, line, label, text }: Pick<Props, "count" | "line" | "label" | "text">) {
   const box = useRef<HTMLDivElement>(null);
   const list = useVirtualizer({
     count,
     getScrollElement: () => box.current,
     estimateSize: () => LINE_HEIGHT,
     overscan: 20,
+  });
+  useEffect(() => {
+    const seek = (event: Event) => {
+      const sought = (event as CustomEvent<string>).detail;
+      const at = text?.().split("\n").findIndex((one) => one.includes(sought)) ?? -1;
+      if (at < 0 || !box.current) return; // the line may still come
+      box.current.dataset.sought = sought;
+      list.scrollToIndex(at, { align: "center" });
+    };
+    box.current?.addEventListener(SEEK, seek);
+    return () => box.current?.removeEventListener(SEEK, seek);
   });
   const items = list.getVirtualItems();
   return (

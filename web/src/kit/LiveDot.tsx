@@ -1,4 +1,4 @@
-/** Marks a session that is being written now. */
+/** Marks a session or an agent that runs now. */
 export function LiveDot() {
-  return <span className="live" role="img" aria-label="Live" title="Live: being written now" />;
+  return <span className="live" role="img" aria-label="Running" title="Running now" />;
 }

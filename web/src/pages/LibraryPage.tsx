@@ -12,6 +12,7 @@ import { useSelector, useVersion } from "../kit/store";
 import { Bar } from "../shell/Bar";
 import { useShortcuts } from "../shell/shortcuts";
 import { Empty, LoadError, Loading } from "../shell/PageStates";
+import { runningKeys, useRunning, useRunningKeys } from "../data/running";
 import type { Order } from "../data/source";
 import type { Library, LibraryRow } from "../data/values";
 import { FilterBar } from "./FilterBar";
@@ -19,7 +20,7 @@ import { GROUPS, isEmptySession, listRows, matchesWords, parseSort, type Group }
 import { passes, sessionsByDay } from "./libraryFilters";
 import { LibrarySearcher } from "./librarySearch";
 import { listState, saveListState } from "./listState";
-import { NowPanel, useRunning } from "./NowPanel";
+import { NowPanel } from "./NowPanel";
 import { firstResult, SearchResults, STEPS } from "./SearchResults";
 import { SessionList } from "./SessionList";
 import { sumFigures } from "./SessionRow";
@@ -38,6 +39,7 @@ export function LibraryPage({ route }: { route: ListRoute }) {
     return () => void store.onGrowth.delete(searcher.refresh);
   }, [store, searcher]);
   const now = useRunning();
+  const running = useMemo(() => runningKeys(now), [now]);
   const group: Group = GROUPS.find((name) => name === route.group) ?? GROUPS[0];
   const sort = useMemo(() => parseSort(route.sort), [route.sort]);
   const [filter, setFilter] = useState(route.filter);
@@ -86,7 +88,7 @@ export function LibraryPage({ route }: { route: ListRoute }) {
   const [showEmpty, setShowEmpty] = useKept("without a prompt", false);
   const [showPrompts, setShowPrompts] = useKept("prompts only", false);
   const all = useMemo(() => library?.sessions ?? [], [library]);
-  const filtered = useMemo(() => all.filter((row) => passes(row, route.only)), [all, route.only]);
+  const filtered = useMemo(() => all.filter((row) => passes(row, route.only, running)), [all, route.only, running]);
   const listed = useMemo(
     () => filtered.filter((row) => (showPrompts || !row.prompts_only || row.starred) && (showEmpty || !isEmptySession(row))),
     [filtered, showEmpty, showPrompts],
@@ -121,7 +123,7 @@ export function LibraryPage({ route }: { route: ListRoute }) {
             {searching ? (
               <SearchResults
                 searcher={searcher}
-                sessions={all.filter((row) => passes(row, route.only) && matchesWords(row, filter))}
+                sessions={all.filter((row) => passes(row, route.only, running) && matchesWords(row, filter))}
                 query={filter}
                 count={count}
                 onCount={setCount}
@@ -164,7 +166,8 @@ export function LibraryPage({ route }: { route: ListRoute }) {
 function Strip({ library, listed, only, onChoose }: { library: Library; listed: LibraryRow[]; only: Filters; onChoose(days: { from?: string; to?: string }): void }) {
   const { from, to, ...rest } = only;
   const others = JSON.stringify(rest);
-  const counts = useMemo(() => sessionsByDay(library.sessions.filter((row) => passes(row, rest))), [library, others]);
+  const running = useRunningKeys();
+  const counts = useMemo(() => sessionsByDay(library.sessions.filter((row) => passes(row, rest, running))), [library, others, running]);
   const figures = useMemo(() => sumFigures(listed.flatMap((row) => row.figures ?? [])), [listed]);
   const bounds = figures ? caveats(figures) : [];
   return (

@@ -1,21 +1,10 @@
 /** What runs now: the first lines of the library. */
 
 import { useEffect, useRef, useState } from "react";
-import { useSource } from "../contexts";
 import { ago, fullTime } from "../kit/format";
 import { PlainText } from "../kit/PlainText";
-import { Store, useSelector } from "../kit/store";
-import type { Running } from "../data/source";
 import type { LibraryNow, NowSession } from "../data/values";
 import { sessionHref } from "../route";
-
-/** What runs now; null until the server says so. */
-export function useRunning(): LibraryNow | null {
-  const { running } = useSource();
-  return useSelector(running ?? NOTHING, ({ now }) => now);
-}
-
-const NOTHING: Running = Object.assign(new Store(), { now: null });
 
 /** A mark for each state, so that colour is not all that tells them apart. */
 const MARKS: Record<string, string> = { waiting: "●", working: "▶", idle: "○", died: "✕" };

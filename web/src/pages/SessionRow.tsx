@@ -3,6 +3,7 @@
 import type { ReactNode } from "react";
 import { Count } from "../kit/Figure";
 import { exact, exactMoney, folder, fullTime, model, money, plural, when } from "../kit/format";
+import { useRunningKeys } from "../data/running";
 import { LiveDot } from "../kit/LiveDot";
 import { PlainText, visible } from "../kit/PlainText";
 import { listHref, sessionHref } from "../route";
@@ -14,6 +15,7 @@ import type { GroupRow, RepeatsRow, SessionEntry } from "./groupSessions";
 export function SessionRow({ entry, onStar }: { entry: SessionEntry; onStar?: ((session: LibraryRow) => void) | undefined }) {
   const { session, nested } = entry;
   const { models, agents } = session;
+  const isRunning = useRunningKeys().has(session.key);
   return (
     <>
       {onStar && (
@@ -29,7 +31,7 @@ export function SessionRow({ entry, onStar }: { entry: SessionEntry; onStar?: ((
         </button>
       )}
       <a className={nested ? "session-row nested" : "session-row"} data-session={session.key} href={sessionHref({ session: session.key })}>
-        <span className="row-live">{session.live && <LiveDot />}</span>
+        <span className="row-live">{isRunning && <LiveDot />}</span>
         <span className="row-title">
           <span className="row-name">
             <PlainText as="bdi" text={session.title || "(no prompt yet)"} />

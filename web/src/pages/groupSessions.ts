@@ -87,9 +87,10 @@ interface Arrangement {
 export const groupKey = (group: Group, name: string): string => `${group}\n${name}`;
 
 /** The rows of sessions. */
-export function listRows(sessions: LibraryRow[], { group, sort, toggled }: Arrangement): ListRow[] {
+export function listRows(sessions: LibraryRow[], arrangement: Arrangement): ListRow[] {
+  const { group, sort, toggled } = arrangement;
   const sorted = sortSessions(sessions, sort);
-  if (group === "none") return foldRepeats(sorted, true, toggled);
+  if (group === "none") return foldRepeats(sorted, true, arrangement);
   const groups = new Map<string, LibraryRow[]>();
   for (const session of sorted) {
     const name = NAMES[group](session);
@@ -97,10 +98,10 @@ export function listRows(sessions: LibraryRow[], { group, sort, toggled }: Arran
     if (known) known.push(session);
     else groups.set(name, [session]);
   }
-  return ordered([...groups], sort).flatMap(([name, members]): ListRow[] => {
+  return ordered([...groups], sort, ([, members]) => members).flatMap(([name, members]): ListRow[] => {
     const folded = toggled.has(groupKey(group, name));
     const heading: GroupRow = { kind: "group", name, group, guessed: group === "project" && members.every((row) => row.project_guessed), sessions: members, folded };
-    return folded ? [heading] : [heading, ...foldRepeats(members, group !== "project", toggled)];
+    return folded ? [heading] : [heading, ...foldRepeats(members, group !== "project", arrangement)];
   });
 }
 
@@ -112,14 +113,21 @@ const NAMES: Record<Exclude<Group, "none">, (row: LibraryRow) => string> = {
 
 const SUMMED: ReadonlySet<SortName> = new Set<SortName>(["turns", "tokens", "cost", "changed"]);
 
-/** Groups by the sum of what their sessions are sorted by, if it can be summed; else by their first session. */
-function ordered(groups: [string, LibraryRow[]][], { by, reversed }: Sort): [string, LibraryRow[]][] {
-  if (!SUMMED.has(by)) return groups;
-  const sum = (rows: LibraryRow[]) => rows.reduce((total, row) => total + Math.max(0, Number(SORT_VALUES[by](row))), 0);
-  return groups.sort(([, a], [, b]) => (reversed ? sum(a) - sum(b) : sum(b) - sum(a)));
+/** The sum of a column as its cell shows it; sessions that have not been counted are left out. -1 if none has been. */
+function sumOf(rows: LibraryRow[], by: SortName): number {
+  const known = rows.map((row) => Number(SORT_VALUES[by](row))).filter((value) => value >= 0);
+  return known.length ? known.reduce((total, value) => total + value, 0) : -1;
 }
 
-function foldRepeats(sessions: LibraryRow[], showProject: boolean, toggled: ReadonlySet<string>): ListRow[] {
+/** Groups by the sum of what their sessions are sorted by, if it can be summed; else by their first session. */
+function ordered<Item>(groups: Item[], { by, reversed }: Sort, rowsOf: (group: Item) => LibraryRow[]): Item[] {
+  if (!SUMMED.has(by)) return groups;
+  const sums = new Map(groups.map((group) => [group, sumOf(rowsOf(group), by)]));
+  const sign = reversed ? -1 : 1;
+  return groups.toSorted((a, b) => sign * ((sums.get(b) ?? 0) - (sums.get(a) ?? 0)));
+}
+
+function foldRepeats(sessions: LibraryRow[], showProject: boolean, { sort, toggled }: Arrangement): ListRow[] {
   const repeats = new Map<string, LibraryRow[]>();
   const keyOf = ({ project, title, prompts_only }: LibraryRow) => (title && !prompts_only ? `${project}\n${title}` : "");
   for (const session of sessions) {
@@ -127,14 +135,20 @@ function foldRepeats(sessions: LibraryRow[], showProject: boolean, toggled: Read
     if (known) known.push(session);
     else repeats.set(keyOf(session), [session]);
   }
-  return sessions.flatMap((session): ListRow[] => {
+  const blocks = sessions.flatMap((session): LibraryRow[][] => {
+    const same = repeats.get(keyOf(session)) ?? [];
+    if (!keyOf(session) || same.length < REPEATS) return [[session]];
+    // The row shows the last time, so that is its place: the first one's if the newest come first, else the last one's.
+    const shown = sort.by === "updated" && sort.reversed ? same.at(-1) : same[0];
+    return shown === session ? [same] : [];
+  });
+  return ordered(blocks, sort, (block) => block).flatMap((block): ListRow[] => {
+    const [session] = block as [LibraryRow];
+    if (block.length === 1) return [{ kind: "session", session, showProject, nested: false }];
     const key = keyOf(session);
-    const same = repeats.get(key) ?? [];
-    if (!key || same.length < REPEATS) return [{ kind: "session", session, showProject, nested: false }];
-    if (same[0] !== session) return [];
     const open = toggled.has(key);
-    const members = open ? same.map((one): ListRow => ({ kind: "session", session: one, showProject: false, nested: true })) : [];
-    return [{ kind: "repeats", key, sessions: same, open, showProject }, ...members];
+    const members = open ? block.map((one): ListRow => ({ kind: "session", session: one, showProject: false, nested: true })) : [];
+    return [{ kind: "repeats", key, sessions: block, open, showProject }, ...members];
   });
 }
 

@@ -24,9 +24,9 @@ const VALUES: Record<Choice, (row: LibraryRow) => string[]> = {
   size: (row) => Object.keys(SIZES).filter((name) => row.size >= (SIZES[name] ?? 0)),
 };
 
-const IS: Record<Switch, (row: LibraryRow) => boolean> = {
+const IS: Record<Switch, (row: LibraryRow, running: ReadonlySet<string>) => boolean> = {
   starred: (row) => row.starred,
-  running: (row) => row.live,
+  running: (row, running) => running.has(row.key),
   captured: (row) => row.captured,
   kept: (row) => row.kept || row.gone,
 };
@@ -39,11 +39,11 @@ export function isBetween({ started, updated }: LibraryRow, from: string | undef
   return last !== "" && (!from || last >= from) && (!to || (dayOf(started) || last) <= to);
 }
 
-/** True if a row passes all filters. */
-export function passes(row: LibraryRow, only: Filters): boolean {
+/** True if a row passes all filters; `running` has the keys of the sessions that run. */
+export function passes(row: LibraryRow, only: Filters, running: ReadonlySet<string> = new Set()): boolean {
   return (
     CHOICES.every((name) => only[name] === undefined || VALUES[name](row).includes(only[name]) || (name === "project" && isBelow(row.project, only[name]))) &&
-    Object.entries(IS).every(([name, test]) => !only[name as Switch] || test(row)) &&
+    Object.entries(IS).every(([name, test]) => !only[name as Switch] || test(row, running)) &&
     ((!only.from && !only.to) || isBetween(row, only.from, only.to))
   );
 }

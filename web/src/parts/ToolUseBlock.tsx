@@ -12,7 +12,7 @@ import type { CallBody, CallPart } from "../data/values";
 import { CallRow } from "./CallRow";
 import { Collapsible } from "./Collapsible";
 import { joinedThinking, thinkingText } from "./joinedThinking";
-import { callKey, thinkingKey } from "./keys";
+import { bodyKey, callKey, thinkingKey } from "./keys";
 import type { PartProps } from "./partProps";
 import { ThinkingText } from "./ThinkingBlock";
 
@@ -72,12 +72,12 @@ export function ToolUseBlock({ part, item, at }: PartProps<CallPart>) {
 }
 
 function CallContent({ part }: { part: CallPart }) {
-  const bodyKey = `${part.index}:${part.state}:${part.note}`;
-  if (!part.agents.length) return <Body key={bodyKey} part={part} name={bodyKey} />;
+  const name = `${part.index}:${part.state}:${part.note}`;
+  if (!part.agents.length) return <Body key={name} part={part} name={name} />;
   return (
     <>
-      <Collapsible name={`body:${part.index}`} header={<span className="muted">Prompt and result</span>}>
-        {() => <Body key={bodyKey} part={part} name={bodyKey} />}
+      <Collapsible name={bodyKey(part)} header={<span className="muted">Prompt and result</span>}>
+        {() => <Body key={name} part={part} name={name} />}
       </Collapsible>
       {part.agents.length === 1
         ? part.agents.map((agent) => <SingleAgent key={agent.id} agent={agent} />)

@@ -1,11 +1,9 @@
 /** The search field of a session, with the number of hits and a way through them. */
 
-import { useThreadStore } from "../contexts";
 import { exact } from "../kit/format";
 import { SearchField } from "../kit/SearchField";
-import { useVersion } from "../kit/store";
 import type { SearchHit } from "../data/values";
-import type { Search } from "./useSearch";
+import { useCurrentHit, type Search } from "./useSearch";
 
 interface Props {
   query: string;
@@ -17,7 +15,7 @@ interface Props {
 }
 
 export function SearchBar({ query, onQuery, search, current, onStep }: Props) {
-  const at = useCurrent(search.hits, current);
+  const at = useCurrentHit(search.hits, current);
   const count = search.hits.length;
   const step = (by: number) => {
     const next = at < 0 && by < 0 ? count - 1 : (at + by + count) % (count || 1);
@@ -49,19 +47,5 @@ export function SearchBar({ query, onQuery, search, current, onStep }: Props) {
         </>
       )}
     </SearchField>
-  );
-}
-
-const isSame = (a: SearchHit, b: SearchHit): boolean =>
-  a.agent === b.agent && a.key === b.key && a.call === b.call && a.where === b.where && a.before === b.before;
-
-/** The number of the current hit; if none was gone to, that of the message or call that a link led to; else -1. */
-function useCurrent(hits: SearchHit[], current: SearchHit | null): number {
-  const { position, thread } = useThreadStore();
-  useVersion(position);
-  if (current) return hits.findIndex((hit) => isSame(hit, current));
-  return hits.findIndex(
-    ({ agent, key, call }) =>
-      (agent ?? undefined) === thread.agent && key === position.selected && (position.call === null || call === position.call),
   );
 }

@@ -4,6 +4,7 @@ import { use, useState } from "react";
 import { PanelContext, useThreadStore } from "../contexts";
 import { caveats, TokensAndCost } from "../kit/Figure";
 import { day, duration, folder, fullTime, model, plural, timeOfDay } from "../kit/format";
+import { useRunningKeys } from "../data/running";
 import { LiveDot } from "../kit/LiveDot";
 import { PlainText, visible } from "../kit/PlainText";
 import { useVersion } from "../kit/store";
@@ -38,6 +39,7 @@ export function SessionHead({ onPlay, playing, timeline, usage }: Props) {
   useVersion(store);
   const { overview, source, thread } = store;
   const [more, setMore] = useState(false);
+  const isRunning = useRunningKeys().has(thread.session);
   const show = usePanel();
   const tabs = panelTabs(source, thread);
   const exportUrl = source.exportUrl(thread);
@@ -54,7 +56,7 @@ export function SessionHead({ onPlay, playing, timeline, usage }: Props) {
         </p>
       )}
       <h1 dir="auto">
-        {overview.live && <LiveDot />}
+        {isRunning && <LiveDot />}
         <PlainText text={overview.title} />
       </h1>
       <Totals overview={overview} usage={usage} />

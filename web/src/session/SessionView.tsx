@@ -61,7 +61,7 @@ export function SessionView({ route, hash }: { route: SessionRoute; hash: string
   const conversation = useConversation(store, density === "conversation");
   useEffect(() => store.expanded.setAll(density === "everything"), [store, density]);
   const main = useRef<HTMLElement>(null);
-  useSearchHighlights(main, query);
+  useSearchHighlights(main, search);
   useLinkTarget(route, withPanel(hash, null), hit);
   const { panel } = route;
   const showPanel = usePanel();
@@ -171,7 +171,7 @@ export function SessionView({ route, hash }: { route: SessionRoute; hash: string
       </Bar>
       <div className={`session${drawer ? " drawer-open" : ""}${panel ? " with-panel" : ""}`}>
         <div className="sidebar">
-          {query ? <Hits search={search} onHit={openHit} /> : <Outline onTurn={openTurn} />}
+          {query ? <Hits search={search} current={hit} onHit={openHit} /> : <Outline onTurn={openTurn} />}
         </div>
         {drawer && <div className="backdrop" onClick={() => setDrawer(false)} />}
         <main ref={main}>
@@ -214,11 +214,14 @@ function takeFollowed(): SearchHit | null {
   return hit;
 }
 
+/** The beginning of the line that a hit is in, up to the end of the line or of the match. */
+const lineOf = ({ before, match }: SearchHit): string => `${before.split("\n").at(-1)}${match.split("\n")[0]}`;
+
 async function goToHit(store: ThreadStore, hit: SearchHit): Promise<void> {
   const ticket = store.jumps.ask();
   const item = await store.load(hit.item);
   if (item) await expandTexts(store, item, (text) => text.includes(hit.match));
-  await goToItem(store, { index: hit.item, call: hit.call, match: true }, ticket, true);
+  await goToItem(store, { index: hit.item, call: hit.call, match: lineOf(hit) }, ticket, true);
 }
 
 /** Expand the texts of an item that match; one that was cut is loaded as a whole. */
@@ -265,7 +268,7 @@ function useLinkTarget({ target, thread, query }: SessionRoute, hash: string, hi
       const item = query ? await store.load(place.item) : undefined;
       const marks = marksOf(query);
       if (item && marks) await expandTexts(store, item, (text) => text.search(marks) >= 0);
-      await goToItem(store, { index: place.item, call: place.call, match: query !== "" }, ticket, true);
+      await goToItem(store, { index: place.item, call: place.call, match: query ? "" : undefined }, ticket, true);
     };
     run(follow());
     return () => {

@@ -1,7 +1,7 @@
 /** Going to turns, calls and errors. */
 
 import { TROUBLE, troubles } from "../search/filter";
-import { callKey, runKey } from "../parts/keys";
+import { bodyKey, callKey, runKey } from "../parts/keys";
 import type { Jump, ThreadStore } from "../data/threadStore";
 import type { CallPart, OutlineTurn, Part, TimelineItem } from "../data/values";
 
@@ -97,6 +97,7 @@ export async function goToItem(store: ThreadStore, jump: Jump, ticket = store.ju
   if (!store.jumps.isWanted(ticket)) return;
   const part = callsOf(item).find((part) => part.index === call);
   if (part && expand) store.expanded.expand(callKey(part));
+  if (part?.agents.length && jump.match !== undefined) store.expanded.expand(bodyKey(part));
   if (item?.kind === "run" && part) store.expanded.expand(runKey(item));
   store.position.move(index, item?.turn ?? null);
   store.position.select(item?.key ?? null, call);

@@ -13,6 +13,8 @@ import { nextFrame } from "../kit/nextFrame";
 import { useVersion } from "../kit/store";
 import type { WindowedRows } from "../kit/useWindowedRows";
 import type { Jump, ThreadStore } from "../data/threadStore";
+import { SEEK } from "../kit/Lines";
+import { MARKED } from "./useSearchHighlights";
 
 type Jumps = ThreadStore["jumps"];
 
@@ -77,8 +79,11 @@ export function useJumps(list: WindowedRows, jumps: Jumps, container: RefObject<
     void later();
     const observer = new MutationObserver(() => void later());
     observer.observe(container.current, { childList: true, subtree: true, characterData: true });
+    const marked = () => void later();
+    document.addEventListener(MARKED, marked);
     return () => {
       current = false;
+      document.removeEventListener(MARKED, marked);
       observer.disconnect();
     };
   }, [jump, correct, container]);
@@ -119,8 +124,8 @@ function offBy(row: HTMLElement, progress: Progress, marked: boolean): number {
   const { jump } = progress;
   const { top } = row.getBoundingClientRect();
   const call = jump.call === null ? null : row.querySelector<HTMLElement>(`[data-call="${jump.call}"]`);
-  const match = jump.match ? firstMatch(call ?? row) : null;
-  if (jump.match && marked) findMatch(call ?? row, match, progress);
+  const match = jump.match !== undefined ? firstMatch(call ?? row, jump.match) : null;
+  if (jump.match !== undefined && marked) findMatch(call ?? row, match, progress);
   if (progress.matchTop !== null) return match ? match.getBoundingClientRect().top - progress.matchTop : 0;
   // A quarter of the screen above a call stays visible, as its context.
   if (call) return Math.max(call.getBoundingClientRect().top - innerHeight / 4, top) - contentTop();
@@ -131,6 +136,7 @@ function offBy(row: HTMLElement, progress: Progress, marked: boolean): number {
 function findMatch(target: HTMLElement, match: Range | null, progress: Progress): void {
   const inHeader = match !== null && isInHeader(match);
   if (!match || inHeader) showAllLines(target);
+  seekLine(target, progress.jump.match);
   if (!match || (inHeader && target.querySelector(".loading"))) return;
   if (progress.matchTop !== null && progress.inHeader === inHeader) return;
   match.startContainer.parentElement?.scrollIntoView({ block: "nearest" }); // in the boxes around it
@@ -141,18 +147,29 @@ function findMatch(target: HTMLElement, match: Range | null, progress: Progress)
 
 const isInHeader = (match: Range): boolean => match.startContainer.parentElement?.closest(".collapsible-header") != null;
 
-/** Show the lines of an element that are left out, among which the match may be. */
+/** Show what is left out of an element, or closed in it, among which the match may be; the thread of an agent is no part of it. */
 function showAllLines(target: HTMLElement): void {
-  for (const button of target.querySelectorAll<HTMLButtonElement>(".lines:not([data-all]) > .show-more")) {
-    button.parentElement?.setAttribute("data-all", "");
+  for (const button of target.querySelectorAll<HTMLButtonElement>(".show-more, .section-node > .disclosure[aria-expanded=false]")) {
+    if ("shown" in button.dataset || (button.closest(".agent") && target.contains(button.closest(".agent")))) continue;
+    button.dataset.shown = "";
     button.click();
   }
 }
 
-/** The first mark of the search in an element; that of a call's body, if it has one, before that of its title. */
-function firstMatch(target: HTMLElement): Range | null {
+/** Have each box of very many lines show the one that matches: the others are not on the page. */
+function seekLine(target: HTMLElement, line: string | undefined): void {
+  if (!line) return;
+  for (const box of target.querySelectorAll<HTMLElement>(".scrolls.virtual")) {
+    if (box.dataset.sought !== line) box.dispatchEvent(new CustomEvent(SEEK, { detail: line }));
+  }
+}
+
+/** The mark of the search in the line that matches, else the first one in an element; that of a call's title is the last. */
+function firstMatch(target: HTMLElement, line: string): Range | null {
   const marks = [...(CSS.highlights?.get("search-hits") ?? [])].filter(
     (range): range is Range => range instanceof Range && target.contains(range.startContainer),
   );
-  return marks.find((match) => !isInHeader(match)) ?? marks[0] ?? null;
+  const inBody = marks.filter((match) => !isInHeader(match));
+  const isSought = ({ startContainer: { parentElement } }: Range) => parentElement?.closest(".line, p, li, td, pre, h1, h2, h3, h4")?.textContent?.includes(line);
+  return (line && inBody.find(isSought)) || inBody[0] || marks[0] || null;
 }

@@ -1,6 +1,8 @@
 /** A search through the whole session, agents included; hits appear as they are found. */
 
 import { useEffect, useState } from "react";
+import { useThreadStore } from "../contexts";
+import { useVersion } from "../kit/store";
 import { toError } from "../kit/toError";
 import type { ThreadStore } from "../data/threadStore";
 import type { SearchHit, SearchHits } from "../data/values";
@@ -52,4 +54,18 @@ export function useSearch(store: ThreadStore, query: string): Search {
     };
   }, [store, query]);
   return search;
+}
+
+const isSame = (a: SearchHit, b: SearchHit): boolean =>
+  a.agent === b.agent && a.key === b.key && a.call === b.call && a.where === b.where && a.before === b.before;
+
+/** The number of the hit that was gone to last; if none was gone to, that of the message or call that a link led to; else -1. */
+export function useCurrentHit(hits: SearchHit[], current: SearchHit | null): number {
+  const { position, thread } = useThreadStore();
+  useVersion(position);
+  if (current) return hits.findIndex((hit) => isSame(hit, current));
+  return hits.findIndex(
+    ({ agent, key, call }) =>
+      (agent ?? undefined) === thread.agent && key === position.selected && (position.call === null || call === position.call),
+  );
 }

@@ -5,7 +5,7 @@ import { useLibraryStore, useSource } from "../contexts";
 import { PlainText } from "../kit/PlainText";
 import { useSelector } from "../kit/store";
 import type { LibraryRow } from "../data/values";
-import { useRunning } from "../pages/NowPanel";
+import { useRunning } from "../data/running";
 import { availableActions } from "./actions";
 import { entryGroups, type Entry } from "./entries";
 

@@ -4,6 +4,7 @@ import { useVirtualizer } from "@tanstack/react-virtual";
 import { useEffect, useMemo, useRef, useState } from "react";
 import { useLibraryStore } from "../contexts";
 import { when } from "../kit/format";
+import { useRunningKeys } from "../data/running";
 import { LiveDot } from "../kit/LiveDot";
 import { PlainText } from "../kit/PlainText";
 import { useSelector } from "../kit/store";
@@ -65,7 +66,7 @@ function PaneRow({ row, isCurrent }: { row: LibraryRow; isCurrent: boolean }) {
   return (
     <a className="pane-row" href={sessionHref({ session: row.key })} aria-current={isCurrent ? "page" : undefined}>
       <span className="pane-title">
-        {row.live && <LiveDot />} {row.starred && "★ "}
+        {useRunningKeys().has(row.key) && <LiveDot />} {row.starred && "★ "}
         <PlainText as="bdi" text={row.title || "(no prompt yet)"} />
       </span>
       <span className="pane-facts">
