@@ -3,6 +3,7 @@
 import errno
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -26,6 +27,7 @@ from reread.catalog.stored_line import LineType, RunMarker, StoredLine, decode_l
 from reread.disk.filenames import MAX_LENGTH, filename_for, id_from_filename
 from reread.errors import Unwritable
 from reread.recording.player import find_recording
+from reread.records.dialects.stored import STAND_IN
 
 ODD_IDS = [
     "",
@@ -157,7 +159,28 @@ class TestLines:
     def test_anything_else_is_stored_as_base64(self, raw: bytes, tmp_path: Path) -> None:
         line, data = store_line(tmp_path, raw + b"\n")
         assert line.raw == raw
-        assert json.loads(data)["claudeMessage"] is None and json.loads(data)["raw"] is not None
+        assert json.loads(data)["claudeMessage"]["type"] == "system" and json.loads(data)["raw"] is not None
+        older = re.sub(rb'"claudeMessage":{[^}]*}', b'"claudeMessage":null', data)
+        assert decode_line(older) == decode_line(data) and b":null" in older
+
+    def test_every_line_has_a_message_that_a_strict_reader_accepts(self, tmp_path: Path) -> None:
+        with Store(tmp_path).writer("c") as writer:
+            writer.start_run(["claude", "-p", "hi"], cwd="/w")
+            writer.extend([b"plain\n", STAND_IN + b"\n", b'{"type":"user","message":{"content":"hi"}}\n'])
+            writer.end_run(0)
+        (path,) = tmp_path.rglob("c.jsonl")
+        lines = path.read_bytes().splitlines()
+        for line in map(json.loads, lines):
+            assert all(isinstance(line[name], str) for name in ("id", "conversationId", "agentId", "timestamp"))
+            assert line["claudeMessage"]["type"] in ("system", "assistant", "user", "result")
+        stored = [line for line in map(decode_line, lines) if isinstance(line, StoredLine)]
+        assert [line.raw for line in stored[:2]] == [b"plain", STAND_IN]
+        older = tmp_path / "older.jsonl"
+        older.write_bytes(b"".join(re.sub(rb'%b,"r' % re.escape(STAND_IN), b'null,"r', line) + b"\n" for line in lines))
+        for written in (path, older):
+            session = reread.open(written)
+            assert [record.type for record in session.records] == ["run", "output", "system", "user", "run"]
+            assert session.project == "/w"
 
     def test_have_their_fields_in_order(self, tmp_path: Path) -> None:
         _, data = store_line(tmp_path, b"{}\n")

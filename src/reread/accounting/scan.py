@@ -23,7 +23,7 @@ USAGE, USAGE_OBJECT = b'"usage"', b'"usage":{'
 TOTAL = b'"total'
 """A part of the records of cost counters, which hardly any other line has."""
 INIT = b'"init"'
-RUN_MARKER = b'"claudeMessage":null,"run":'
+RUN_MARKER = b',"run":{"event":'
 """A part of a line that marks the start or end of a captured run."""
 STOP_REASON, MESSAGE, CONTENT = b',"stop_reason"', b'"message":', b'"content":'
 ASSISTANT, USER = b'"type":"assistant"', b'"type":"user","message":'

@@ -16,6 +16,7 @@ from msgspec import Raw
 from reread.base import jsontext
 from reread.base.coerce import as_dict, as_list
 from reread.base.times import parse_json_time
+from reread.records.dialects.stored import STAND_IN
 
 OUT, IN, ERR = "out", "in", "err"
 """The stream a line belongs to: the command's standard output, input or error output."""
@@ -157,14 +158,14 @@ class LineEncoder:
             tail += b',"costUSD":' + json.dumps(cost_usd).encode()
         if duration_ms is not None:
             tail += b',"durationMs":' + json.dumps(duration_ms).encode()
-        message = raw if embed else b'null,"raw":"' + base64.b64encode(raw) + b'"'
+        message = raw if embed else STAND_IN + b',"raw":"' + base64.b64encode(raw) + b'"'
         return self._head(timestamp) + message + tail + b"}\n"
 
     def encode_marker(self, marker: RunMarker, timestamp: str) -> bytes:
         """Return the stored form of a run's start or end."""
         # with the standard library, because an argument may contain a lone surrogate
         run = json.dumps(msgspec.to_builtins(marker), separators=(",", ":")).encode()
-        return self._head(timestamp) + b'null,"run":' + run + b"}\n"
+        return self._head(timestamp) + STAND_IN + b',"run":' + run + b"}\n"
 
     def _head(self, timestamp: str) -> bytes:
         return b'{"id":"%b%b%b","claudeMessage":' % (self._new_id(), self._after_id, timestamp.encode())
@@ -187,7 +188,7 @@ def decode_line(line: bytes, run: int = 1) -> StoredLine | RunMarker | None:
     if not message:
         return None
     timestamp = parse_json_time(fields.timestamp)
-    if message == b"null":
+    if message == b"null" or (message == STAND_IN and (fields.raw is not None or fields.run is not None)):
         marker = fields.run
         if isinstance(marker, dict):
             return _run_marker(cast(dict[str, Any], marker), timestamp)

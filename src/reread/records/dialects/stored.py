@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any, cast
 
 from reread.base.claude_argv import prompt_in_command
 from reread.records.dialects.early import is_number, native_time
 
 NAME = "stored"
+STAND_IN = b'{"type":"system","subtype":"no_message","session_id":""}'
+"""What a stored line that has `raw` or `run` holds as its message: readers of the layout expect one on every line.
+
+Lines of older versions have null there.
+"""
+_STAND_IN: Any = json.loads(STAND_IN)
 
 
 def looks_like(value: dict[str, Any]) -> bool:
@@ -17,7 +24,12 @@ def looks_like(value: dict[str, Any]) -> bool:
 
 def is_run_marker(value: dict[str, Any]) -> bool:
     """True if this marks the start or the end of a captured run."""
-    return looks_like(value) and value["claudeMessage"] is None and isinstance(value.get("run"), dict)
+    return looks_like(value) and not _has_message(value) and isinstance(value.get("run"), dict)
+
+
+def _has_message(value: dict[str, Any]) -> bool:
+    message = value["claudeMessage"]
+    return isinstance(message, dict) and not (message == _STAND_IN and ("raw" in value or "run" in value))
 
 
 def run_prompt(value: dict[str, Any]) -> str | None:
@@ -36,9 +48,11 @@ def translate(value: dict[str, Any]) -> dict[str, Any]:
 def message_in(value: dict[str, Any]) -> dict[str, Any]:
     """Return the message; a line that is not a JSON object, or was printed to stderr, becomes an `output` record."""
     message = value["claudeMessage"]
-    if isinstance(message, dict) and value.get("stream") != "err":
+    has_message = _has_message(value)
+    if has_message and value.get("stream") != "err":
         return cast(dict[str, Any], message)
-    fields = {key: item for key, item in value.items() if key != "claudeMessage" or item is not None}
+    is_empty = message is None or (isinstance(message, dict) and not has_message)
+    fields = {key: item for key, item in value.items() if key != "claudeMessage" or not is_empty}
     run = value.get("run")
     return _run(fields, cast(dict[str, Any], run)) if isinstance(run, dict) else {"type": "output", **fields}
 
