@@ -53,7 +53,7 @@ from reread.reports.usage_report import report_value
 from reread.session.follower import Follower
 from reread.session.session import Session
 from reread.tools import tool_names
-from reread.types import Hits
+from reread.value_types import Hits
 
 NUMBERS: tuple[Any, ...] = (
     *(0, -1, 1, 0.5, -0.0, 2**31, 2**53 + 1, -(2**63), 2**64, 10**30, 10**400, 10**3999, -(10**3999)),

@@ -10,8 +10,9 @@ from making import attachment, read, reply, system, user
 from requested import RequestedSession, conversation, text_of
 
 import reread
+from reread.model.conversation import Agent
 from reread.render.request_listing import context_lines
-from reread.session import context_parts
+from reread.session import context_parts, places
 
 REMINDER = "<system-reminder>\n{}\n</system-reminder>"
 MEMORY = "Codebase and user instructions are shown below.\n\nContents of /p/CLAUDE.md (project):\n\nBe brief.\n"
@@ -357,17 +358,20 @@ def test_calls_name_the_file_that_they_are_about() -> None:
 
 
 def test_agents_and_requests_are_found_or_said_to_be_missing() -> None:
-    agents: dict[str, Any] = {"a1": 1, "a12": 2, "b3": 3}
-    assert [context_parts.find_agent(agents, name) for name in ("a1", "a12", "b")] == [1, 2, 3]
+    agents = {id: Agent(id, lambda *_: b"") for id in ("a1", "a12", "b3")}
+    assert [places.find_agent(agents, name) for name in ("a1", "a12", "b", "agent-b")] == [
+        *agents.values(),
+        agents["b3"],
+    ]
     for name, count in (("a", "2"), ("c", "No")):
         with pytest.raises(reread.NotFound, match=f"{count} agents of this session have an id that begins with"):
-            context_parts.find_agent(agents, name)
-    assert "from 2.1.325 on" in context_parts.no_request_text(0, 1)
-    assert context_parts.no_request_text(1, 7) == "No request 7; this session has 1 request."
+            places.find_agent(agents, name)
+    assert "from 2.1.325 on" in places.no_request_text(0, 1)
+    assert places.no_request_text(1, 7) == "No request 7; this session has 1 request."
     session = reread.open(conversation(1).data)
     assert [session.context(request=number).request for number in (1, 2)] == [1, 2]
-    for number in (0, 3, -1):
-        with pytest.raises(context_parts.NoSuchRequest, match=f"No request {number}; this session has 2 requests"):
+    for number in (0, 3):
+        with pytest.raises(places.NoSuchRequest, match=f"No request {number}; this session has 2 requests"):
             session.context(request=number)
     assert session.context().request == session.context(turn=1).request == 2
     plain = read(user("go"), reply("yes", usage={"input_tokens": 5}))

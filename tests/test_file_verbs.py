@@ -19,7 +19,6 @@ from reread.history.blame_lines import LineBlame
 from reread.history.line_trace import differing_ranges, line_changes, line_numbers
 from reread.render.file_listing import blame_lines
 from reread.reports.blame_report import BlamedLine, parse_lines
-from reread.reports.file_report import SessionPlace
 
 RECORDED = Path(__file__).parent / "file_history" / "2.1.325"
 LINES = "".join(f"line {n}\n" for n in range(1, 13))
@@ -94,22 +93,6 @@ def test_a_file_is_found_by_its_end_if_only_one_ends_so() -> None:
     session.files["/home/dev/proj/new/name.txt"] = session.files["/home/dev/proj/c.txt"]
     with pytest.raises(Ambiguous, match="2 files"):
         reread.file("name.txt", session)
-
-
-@pytest.mark.parametrize(
-    ("text", "place"),
-    [
-        ("latest", SessionPlace("latest")),
-        ("8c1f:3", SessionPlace("8c1f", None, 3)),
-        ("8c1f@1", SessionPlace("8c1f", 1)),
-        ("8c1f@1:0", SessionPlace("8c1f", 1, 0)),
-        (":2", SessionPlace("latest", None, 2)),
-        ("C:\\x\\a.jsonl:12", SessionPlace("C:\\x\\a.jsonl", None, 12)),
-        ("a@b.jsonl", SessionPlace("a@b.jsonl")),
-    ],
-)
-def test_places_are_sessions_with_branches_and_turns(text: str, place: SessionPlace) -> None:
-    assert SessionPlace.parse(text) == place
 
 
 def test_diff_of_a_turn_and_between_turns() -> None:

@@ -345,7 +345,7 @@ class TestCut:
 
     def test_it_ends_after_the_turn_with_its_agents_results_and_backups(self, session: Path, machine: Machine) -> None:
         before = machine.files()
-        done = reread.resume(ID, at=1, branch=0)
+        done = reread.resume(ID, at=1, path=0)
         slug = machine.target().parent.name
         new = self.made(machine, before, done.session)
         assert SESSION_UUID.fullmatch(done.session) and done.cut_from == ID
@@ -379,7 +379,7 @@ class TestCut:
         monkeypatch.setattr(os, "link", full)
         monkeypatch.setattr(Path, "rename", full)
         with pytest.raises(Unwritable, match="No space left"):
-            reread.resume(ID, at=1, branch=0)
+            reread.resume(ID, at=1, path=0)
         after = [path for path in sorted(machine.config.rglob("*")) if path not in before]
         assert after == []
 
@@ -391,7 +391,7 @@ class TestCut:
             (plans / name).write_text(text)
         rows = [{**json.loads(one), "slug": "old-blue-fox"} for one in session.read_text().splitlines()]
         session.write_text("".join(json.dumps(row) + "\n" for row in rows))
-        done = reread.resume(ID, at=1, branch=0)
+        done = reread.resume(ID, at=1, path=0)
         own = f"old-blue-fox-{done.session[:8]}"
         assert {path.name: path.read_text() for path in plans.iterdir()} == {
             **kept,
@@ -403,7 +403,7 @@ class TestCut:
 
     def test_a_turn_of_a_branch_has_no_call_without_its_result(self, session: Path, machine: Machine) -> None:
         before = machine.files()
-        done = reread.resume(ID, at=3, branch=0)
+        done = reread.resume(ID, at=3, path=0)
         lines = [json.loads(one) for one in Path(done.files[0].path).read_text().splitlines()]
         assert [one.get("uuid") for one in lines if one["type"] in ("user", "assistant")] == [
             *("u1", "a1", "r1", "a2", "u2", "a3", "u3", "a5")
@@ -440,7 +440,7 @@ class TestCut:
 
     def test_a_turn_or_branch_that_is_not_there_is_an_error(self, session: Path, machine: Machine) -> None:
         before = machine.files()
-        for options, said in (({"at": 9}, "has 2"), ({"at": 1, "branch": 7}, "No branch 7"), ({"branch": 1}, "--at 4")):
+        for options, said in (({"at": 9}, "has 2"), ({"at": 1, "path": 7}, "No path 7"), ({"path": 1}, "SESSION@2:4")):
             with pytest.raises(Misuse, match=said):
                 reread.resume(ID, **options)  # pyright: ignore[reportArgumentType]
         assert reread.resume(ID, at=1, dry_run=True).written and machine.files() == before

@@ -17,7 +17,7 @@ from reread.cli import VERBS, reread
 from reread.index.answer import Answer
 from reread.index.hits import Hit
 from reread.render.search_results import result_lines
-from reread.types import Hits
+from reread.value_types import Hits
 
 pty = pytest.importorskip("pty", reason="needs a pseudo-terminal")
 
@@ -149,9 +149,9 @@ def test_without_a_terminal_nothing_is_cut() -> None:
 
 def test_the_command_to_read_on_is_printed_once_for_a_session() -> None:
     lines = texts([hit("", "one", ""), hit("", "two", "", turn=9), hit("", "three", "", branch=1)], 80)
-    assert [line for line in lines if "reread show" in line] == ["  reread show 8c1f0b52-7a --turns 4"]
+    assert [line for line in lines if "reread show" in line] == ["  reread show 8c1f0b52-7a:4"]
     assert lines[2] == "  turn 4 · Edit input · src/a.py"
-    assert lines[4].startswith("  turn 9 ") and lines[6].startswith("  turn 4, branch 1 ")
+    assert lines[4].startswith("  turn 9 ") and lines[6].startswith("  turn 4, path 1 ")
 
 
 @pytest.mark.parametrize(

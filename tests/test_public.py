@@ -22,7 +22,7 @@ from modules import imported_modules
 import reread
 import reread.plugins
 import reread.records.types
-import reread.types
+import reread.value_types
 from reread.accounting import group_by
 from reread.base import choices
 from reread.cli import VERBS
@@ -35,8 +35,8 @@ from reread.tools import outcome
 SAMPLES = Path(reread.__file__).parent / "samples"
 DOCS = runpy.run_path(str(Path(__file__).parent.parent / "scripts" / "make_docs.py"))
 FUNCTIONS_AND_CLASSES = sorted([*reread.__all__, "open"])
-DOCUMENTED = [*FUNCTIONS_AND_CLASSES, *(f"types.{name}" for name in reread.types.__all__)]
-PUBLIC = {*FUNCTIONS_AND_CLASSES, *reread.types.__all__, *reread.plugins.__all__, *vars(reread.records.types)}
+DOCUMENTED = [*FUNCTIONS_AND_CLASSES, *(f"value_types.{name}" for name in reread.value_types.__all__)]
+PUBLIC = {*FUNCTIONS_AND_CLASSES, *reread.value_types.__all__, *reread.plugins.__all__, *vars(reread.records.types)}
 
 
 def test_the_public_names_are_sorted_and_exist() -> None:
@@ -74,11 +74,11 @@ def test_a_star_imports_everything_that_replaces_nothing_of_python() -> None:
     exec("from reread import *", names)
     assert {*names} - {"__builtins__"} == {*reread.__all__}
     assert not {*reread.__all__} & {*dir(builtins)}
-    assert {*dir(reread)} >= {*FUNCTIONS_AND_CLASSES, "types", "tool_types", "plugins"}
+    assert {*dir(reread)} >= {*FUNCTIONS_AND_CLASSES, "value_types", "tool_types", "plugins"}
 
 
 def test_the_public_modules_need_no_import_of_their_own() -> None:
-    said = "import reread; print(reread.types.Hit.__name__, reread.plugins.__name__, reread.tool_types.__name__)"
+    said = "import reread; print(reread.value_types.Hit.__name__, reread.plugins.__name__, reread.tool_types.__name__)"
     done = subprocess.run([sys.executable, "-c", said], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["Hit", "reread.plugins", "reread.tool_types"]
 
@@ -212,7 +212,7 @@ def test_every_type_that_a_public_name_mentions_is_public(name: str) -> None:
     module = sys.modules[thing.__module__]
     homes = {word: getattr(getattr(module, word, None), "__module__", "") for word in annotations(thing)}
     ours = {word for word, home in homes.items() if home.startswith("reread.")}
-    assert ours <= PUBLIC, "add it to reread.types, or to INTERNAL in scripts/make_docs.py"
+    assert ours <= PUBLIC, "add it to reread.value_types, or to INTERNAL in scripts/make_docs.py"
 
 
 def test_the_closed_choices_are_those_that_are_accepted() -> None:
@@ -228,13 +228,15 @@ def test_the_closed_choices_are_those_that_are_accepted() -> None:
     }
     for choice, values in accepted.items():
         assert set(get_args(choice)) == set(values)
-    assert {name for name in vars(choices) if name[0].isupper()} - {"Literal", "TypedDict"} <= {*reread.types.__all__}
+    assert {name for name in vars(choices) if name[0].isupper()} - {"Literal", "TypedDict"} <= {
+        *reread.value_types.__all__
+    }
     assert choices.SelectionOptions.__annotations__.keys() == {*selection.Selection.__struct_fields__}
 
 
 def test_types_are_sorted_and_do_not_repeat_the_public_names() -> None:
-    assert sorted(reread.types.__all__) == reread.types.__all__
-    assert set(reread.types.__all__).isdisjoint(reread.__all__)
+    assert sorted(reread.value_types.__all__) == reread.value_types.__all__
+    assert set(reread.value_types.__all__).isdisjoint(reread.__all__)
 
 
 TAKES_A_SESSION = {
@@ -299,3 +301,9 @@ def test_a_header_is_taken_wherever_a_path_is(tmp_path: Path) -> None:
     assert reread.usage(headers, root=SAMPLES).totals == reread.usage(root=SAMPLES).totals
     assert list(reread.check(headers[0])) == reread.open(headers[0]).problems
     assert reread.export(headers[0]) == reread.export(headers[0].path)
+
+
+def test_no_module_of_ours_hides_one_of_python() -> None:
+    """Python puts the folder in which it starts first: `types` would not be Python's own in `src/reread`."""
+    names = {path.stem for path in Path(reread.__file__).parent.iterdir() if path.suffix in ("", ".py")}
+    assert not names & set(sys.stdlib_module_names)

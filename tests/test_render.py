@@ -54,16 +54,16 @@ def in_utc(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     time.tzset()
 
 
-def on_terminal(path: Path, *, width: int = 100, colour: bool = False, **selection: Any) -> str:
+def on_terminal(source: Path, *, width: int = 100, colour: bool = False, **selection: Any) -> str:
     console = make_console(width=width, force_terminal=colour, color_system="truecolor" if colour else None)
     with console.capture() as captured:
-        for item in TerminalView(Selection(**selection)).session(reread.open(path)):
+        for item in TerminalView(Selection(**selection)).session(reread.open(source)):
             console.print(item)
     return "\n".join(line.rstrip() for line in captured.get().split("\n"))
 
 
-def as_markdown(path: Path, **selection: Any) -> str:
-    return "\n".join(session_markdown(reread.open(path), Selection(**selection))) + "\n"
+def as_markdown(source: Path, **selection: Any) -> str:
+    return "\n".join(session_markdown(reread.open(source), Selection(**selection))) + "\n"
 
 
 def golden(name: str, text: str) -> None:
@@ -136,9 +136,9 @@ class TestSelection:
         session = reread.open(HARBOR)
         other = next(branch for branch in session.branches if not branch.active)
         words = _words(other.own[0].text[:40])
-        assert words in _words(view(HARBOR, branch=other.id))
-        with pytest.raises(reread.Misuse, match=r"No branch 99; this session has branches 0 and 1\."):
-            view(HARBOR, branch=99)
+        assert words in _words(view(HARBOR, path=other.id))
+        with pytest.raises(reread.Misuse, match=r"No path 99; this session has paths 0 and 1\."):
+            view(HARBOR, path=99)
 
     @pytest.mark.parametrize("view", [on_terminal, as_markdown])
     def test_only_one_kind_of_part(self, view: Any) -> None:

@@ -17,44 +17,17 @@ from reread.model import request, request_changes, request_index
 from reread.model.request_index import RequestIndex
 from reread.records.types.api import CacheMark
 from reread.reports import cache_figures, cache_report
-from reread.reports.request_report import find_request, parse_request, split_request
-from reread.session.context_parts import NoSuchRequest
-
-
-@pytest.mark.parametrize(
-    ("text", "found"),
-    [
-        ("s:req4", ("s", "4")),
-        ("s:request 12", ("s", "12")),
-        ("s:req_latest", ("s", "latest")),
-        (":req4", ("latest", "4")),
-        ("s:a1:req-4", ("s", "a1:4")),
-        ("C:/x y/s.jsonl:req4", ("C:/x y/s.jsonl", "4")),
-        ("s:4", None),
-        ("s:req", None),
-        ("s:req4x", None),
-    ],
-)
-def test_a_request_is_named_after_its_session(text: str, found: tuple[str, str] | None) -> None:
-    assert parse_request(text) == found
-
-
-def test_a_file_with_such_a_name_is_a_file(tmp_path: Path) -> None:
-    plain, named = tmp_path / "p:q", tmp_path / "s:req4"
-    plain.touch()
-    named.touch()
-    assert parse_request(str(named)) is None
-    assert parse_request(f"{plain}:req1") == (str(plain), "1")
-    assert parse_request(f"{tmp_path}/x:q:req1") == (f"{tmp_path}/x", "q:1")
+from reread.reports.request_report import split_request
+from reread.session.places import NoSuchRequest, request_at
 
 
 @pytest.mark.parametrize(
     ("name", "found"),
     [
         ("4", (None, 4)),
-        ("latest", (None, None)),
+        ("latest", (None, -1)),
         ("a1:4", ("a1", 4)),
-        ("a1:latest", ("a1", None)),
+        ("a1:latest", ("a1", -1)),
         ("x", None),
         (":4", None),
     ],
@@ -69,12 +42,12 @@ def test_a_request_has_an_agent_and_a_number(name: str, found: Any) -> None:
 
 def test_requests_are_found_by_number() -> None:
     session = reread.open(conversation(2).data)
-    assert [find_request(session, name).number for name in ("1", "4", "latest")] == [1, 4, 4]
-    for name in ("0", "5"):
-        with pytest.raises(NoSuchRequest, match=f"No request {name}; this session has 4 requests"):
-            find_request(session, name)
+    assert [request_at(session.conversation, number).number for number in (1, 4, -1)] == [1, 4, 4]
+    for number in (0, 5):
+        with pytest.raises(NoSuchRequest, match=f"No request {number}; this session has 4 requests"):
+            request_at(session.conversation, number)
     with pytest.raises(NoSuchRequest, match=r"from 2\.1\.325 on"):
-        find_request(read(user("go")), "latest")
+        request_at(read(user("go")).conversation, -1)
     requests = session.requests
     assert [one.number for one in requests[1:3]] == [2, 3] and requests[-1].number == 4 and len(requests) == 4
     assert [one.id for one in requests] == [f"request-{n}" for n in range(1, 5)] and repr(requests) == "<4 requests>"

@@ -45,7 +45,7 @@ from reread.git.repository import MOST_LINES, GitCommit, Repository
 from reread.git.repository import _seconds as seconds  # pyright: ignore[reportPrivateUsage]
 from reread.server.library import SessionLibrary
 from reread.server.library_review import library_review
-from reread.types import Review
+from reread.value_types import Review
 
 pytestmark = one_in(6)
 

@@ -34,7 +34,7 @@ def test_results_are_grouped_and_say_how_to_read_on() -> None:
     done = run("search", "dead letter", "in:prompts", "-n", "1")
     lines = done.stdout.splitlines()
     assert lines[0] == "Dead-letter queue  /home/sam/code/harbor"
-    assert "reread --demo show d2a94e17 --turns" in lines[1]
+    assert "reread --demo show d2a94e17:" in lines[1]
     assert "prompt" in lines[2]
     assert "dead" in lines[3].lower()
     assert lines[-1] == "1 match in 1 session"

@@ -22,7 +22,7 @@ from reread.index.ranking import STAGES
 from reread.index.spelling import is_spelled_like, one_off
 from reread.index.store import open_update
 from reread.render.search_results import result_count
-from reread.types import Hits
+from reread.value_types import Hits
 
 pytestmark = one_in(4)
 

@@ -16,7 +16,7 @@ from bucket import Bucket, run, start
 import reread
 from reread.dataset.schema import TABLES
 from reread.errors import Misuse
-from reread.types import Tables
+from reread.value_types import Tables
 
 
 @pytest.fixture

@@ -88,7 +88,7 @@ def test_at_least_99_percent_of_the_public_types_are_known(installed: Path, tmp_
 
 PROGRAM = """
 import reread
-from reread.types import ExportFormat, UsageGrouping
+from reread.value_types import ExportFormat, UsageGrouping
 
 def page(path: str, format: ExportFormat = "markdown") -> bytes:
     with reread.open(path) as session:

@@ -10,7 +10,7 @@ from reread.base.version import __version__ as __version__
 if TYPE_CHECKING:
     from reread import plugins as plugins
     from reread import tool_types as tool_types
-    from reread import types as types
+    from reread import value_types as value_types
     from reread.accounting.billing import Usage as Usage
     from reread.archive.archive import Archive as Archive
     from reread.archive.archive import keep as keep
@@ -58,6 +58,7 @@ if TYPE_CHECKING:
     from reread.reports.diff_report import diff as diff
     from reread.reports.digest_report import digest as digest
     from reread.reports.file_report import file as file
+    from reread.reports.file_report import files as files
     from reread.reports.now_report import now as now
     from reread.reports.request_report import context as context
     from reread.reports.secrets_report import secrets as secrets
@@ -68,7 +69,6 @@ if TYPE_CHECKING:
     from reread.session.follow import follow as follow
     from reread.session.session import Session as Session
     from reread.session.session import check as check
-    from reread.session.session import files as files
     from reread.session.session import open as open  # noqa: A004
 
 _MODULES = {
@@ -111,7 +111,7 @@ _MODULES = {
     "digest": "reports.digest_report",
     "export": "reader.export_formats",
     "file": "reports.file_report",
-    "files": "session.session",
+    "files": "reports.file_report",
     "follow": "session.follow",
     "keep": "archive.archive",
     "notes": "reader.review_notes",
@@ -133,7 +133,7 @@ _MODULES = {
     "usage": "reports.usage_report",
 }
 """The module that defines each public name; it is imported on first use. Type checkers read the lines above."""
-_PUBLIC_MODULES = ("plugins", "tool_types", "types")
+_PUBLIC_MODULES = ("plugins", "tool_types", "value_types")
 """The modules with more public names."""
 
 __all__ = [name for name in _MODULES if name != "open"]  # pyright: ignore[reportUnsupportedDunderAll]

@@ -112,8 +112,8 @@ class SelectionOptions(TypedDict, total=False):
 
     turns: tuple[int, int | None]
     """The first and last turn, counted from 1; None for the end. A negative first turn counts from the end."""
-    branch: int | None
-    """The id of a branch; None for the active one."""
+    path: int | None
+    """The number of a path through the conversation; None for the active one."""
     thinking: bool
     """Whether thoughts are exported."""
     tools: bool
@@ -124,6 +124,8 @@ class SelectionOptions(TypedDict, total=False):
     """Only calls of these tools, as glob patterns in any case."""
     files: tuple[str, ...]
     """Only calls that name one of these files: a path, its end, or a glob pattern."""
+    calls: tuple[str, ...]
+    """Only calls with these ids."""
     errors: bool
     """Only what failed."""
     full: bool

@@ -1,4 +1,4 @@
-"""Find a session or a captured conversation by path, id, unique prefix of an id, or "latest"."""
+"""Find a session or a captured conversation by path, id, unique prefix of an id, or "latest", or by an address."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Generic, NamedTuple, TypeVar
 
+from reread.base.address import GRAMMAR, LATEST, Address
 from reread.base.format import date_text
 from reread.base.text import one_line
 from reread.catalog.header import Header
@@ -24,7 +25,6 @@ from reread.errors import Ambiguous, Misuse, NotFound, Unreadable
 from reread.records.decode import Record
 from reread.storage.kept_file import file_exists, own_path, stat_file
 
-LATEST = "latest"
 STDIN = "-"
 MOST_LISTED = 20
 TITLE_LENGTH = 60
@@ -50,7 +50,10 @@ def looks_like_path(name: str | Path) -> bool:
 def missing_path(name: str | Path) -> Path | None:
     """Return the path that a name stands for if no file is there yet."""
     path = layout.expand_path(name)
-    return path if looks_like_path(name) and not file_exists(path) else None
+    if not looks_like_path(name) or file_exists(path):
+        return None
+    address = Address.parse(str(name))
+    return None if address.is_place and file_exists(layout.expand_path(address.session)) else path
 
 
 def choose(name: str, candidates: Sequence[Candidate[T]], noun: str) -> T | None:
@@ -79,8 +82,33 @@ def _describe(path: Path) -> str:
     return f"{date_text(header.updated)}  {one_line(header.title, TITLE_LENGTH)}  {path}"
 
 
+def resolve_address(name: str | Path, *, root: str | Path | Sequence[str | Path] | None = None) -> tuple[Path, Address]:
+    """Return the file of the session that an address names, and the address."""
+    address = parse_address(name, root) if isinstance(name, str) else Address(str(name))
+    return resolve_session(address.session if address.is_place else name, root=root), address
+
+
+def parse_address(name: str, root: str | Path | Sequence[str | Path] | None = None) -> Address:
+    """Parse an address; a captured conversation may be called anything, so how the id of one begins is that one."""
+    address = Address.parse(name)
+    if not address.is_place:
+        return address
+    files = layout.session_files([root] if isinstance(root, str | Path) else root)
+    is_id = any(id.startswith(name) for file in files for id in _ids(file, name))
+    return Address(name) if is_id else address
+
+
+def require_whole(address: Address) -> None:
+    """Raise Misuse if an address names a place in a session, where only a whole one has a meaning."""
+    if address.is_place:
+        raise Misuse(
+            f"Cannot take {address.place} here, only a whole session: {address.session}. "
+            "Places in a session are for show, context, tail, files, file, diff, resume, share and export."
+        )
+
+
 def resolve_session(name: str | Path, *, root: str | Path | Sequence[str | Path] | None = None) -> Path:
-    """Return the file of a session by path, id, unique prefix or "latest"."""
+    """Return the file of a session by path, id, unique prefix or "latest"; raise Misuse if a place in one is named."""
     if name == "":
         raise Misuse("Empty session name; use a path, a session id or its beginning, or latest.")
     path = own_path(layout.expand_path(name))
@@ -89,6 +117,7 @@ def resolve_session(name: str | Path, *, root: str | Path | Sequence[str | Path]
     if isinstance(name, Path):
         return path
     roots = [root] if isinstance(root, str | Path) else root
+    require_whole(parse_address(name, root))
     if looks_like_path(name):  # a captured conversation may be called anything, so its id may look like a path
         return next((file for file in layout.session_files(roots) if file.stem == filename_for(name)), path)
     if name == LATEST:
@@ -190,6 +219,8 @@ def _advice(name: str, headers: Sequence[Header]) -> str:
     starts = {header.id[: len(name)]: header for header in headers}
     from difflib import get_close_matches  # loaded late: most names are right
 
+    if ":" in name:
+        return f"an address is {GRAMMAR}."
     close = titled or [starts[id] for id in get_close_matches(name, starts, n=1, cutoff=0.75)]
     if not close:
         return "run `reread ls` to list sessions."

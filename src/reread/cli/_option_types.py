@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from reread.base.address import LATEST
 from reread.base.paths import SAMPLES
 from reread.errors import RereadError
 
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
 
 DEMO_KEY = "reread.demo"
 """The key in a context's `meta` that is set by --demo."""
-LATEST = "latest"
 MAX_COMPLETIONS = 50
 """How many session ids shell completion offers."""
 _OF_THE_SHELL = re.compile(r"[$`\\;&|<>(){}\[\]*?!#'\"\n]")

@@ -34,13 +34,15 @@ if TYPE_CHECKING:
 
 ROOTS = "reread.roots"
 """The key of the folders that the verb reads; none if it reads those of this machine."""
+ADDRESS = "SESSION[:TURN[.CALL]]"
+"""How help writes an address; `base.address` has all of it."""
 ONLY = ("prompts", "answers", "text", "tools")
 """The values of --only; `render.selection` knows the same words."""
 
 
 def session_argument(command: Callable[..., Any], type: SessionName = SESSION) -> Callable[..., Any]:
-    """Add the session that a verb is about, by default the newest one, and --project to choose among the newest."""
-    argument = click.argument("name", type=type, required=False, default=LATEST, metavar="[SESSION]")
+    """Add the session that a verb is about, or a place in it, and --project to choose among the newest."""
+    argument = click.argument("name", type=type, required=False, default=LATEST, metavar=f"[{ADDRESS}]")
     return argument(project_option(command))
 
 
@@ -100,7 +102,7 @@ def tz_option(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def full_option(command: Callable[..., Any]) -> Callable[..., Any]:
-    return click.option("--full", is_flag=True, help="Show long output, all branches and complete calls.")(command)
+    return click.option("--full", is_flag=True, help="Show long output, all paths and complete calls.")(command)
 
 
 def pretty_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -184,7 +186,7 @@ def selection_options(command: Callable[..., Any]) -> Callable[..., Any]:
             click.option(
                 "--turns", metavar="RANGE", help="Show only these turns: 3-9, 3, 3-, or -5 for the last five."
             ),
-            click.option("--branch", type=int, metavar="N", help="Show this branch instead of the active one."),
+            click.option("--path", type=int, metavar="N", help="Show this path through the conversation."),
             click.option("--no-thinking", is_flag=True, help="Omit thinking."),
             click.option("--no-tools", is_flag=True, help="Omit tool calls."),
             click.option(
@@ -210,7 +212,7 @@ def selection_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 CALL_OPTIONS = ("--tool", "--file", "--errors")
-SELECTION_OPTIONS = ("--turns", "--branch", "--no-thinking", "--no-tools", "--only", *CALL_OPTIONS, "--full")
+SELECTION_OPTIONS = ("--turns", "--path", "--no-thinking", "--no-tools", "--only", *CALL_OPTIONS, "--full")
 
 
 def selection_from(ctx: click.Context, options: dict[str, Any]) -> Selection:
@@ -224,7 +226,7 @@ def selection_from(ctx: click.Context, options: dict[str, Any]) -> Selection:
 
     return Selection(
         turns=parse_turns(options["turns"]) if options["turns"] is not None else (1, None),
-        branch=options["branch"],
+        path=options["path"],
         thinking=not options["no_thinking"],
         tools=not options["no_tools"],
         only=options["only"],
@@ -321,13 +323,20 @@ def find_session(ctx: click.Context, name: str, root: tuple[Path, ...], project:
 
 
 def open_session(ctx: click.Context, name: str, root: tuple[Path, ...], project: tuple[str, ...] = ()) -> Session:
-    """Open the session that an argument names."""
-    from reread.session.session import open, threads_of  # noqa: A004
+    """Open the session, or the agent of one, that an argument names."""
+    from reread.session.session import at_place
 
-    session = open(find_session(ctx, name, root, project), root=merged_roots(ctx, root) or None)
+    return at_place(open_whole_session(ctx, name, root, project))
+
+
+def open_whole_session(ctx: click.Context, name: str, root: tuple[Path, ...], project: tuple[str, ...] = ()) -> Session:
+    """Open the session that an argument names a place in; `at` says which."""
+    from reread.session.session import open_whole, threads_of
+
+    session = open_whole(find_session(ctx, name, root, project), root=merged_roots(ctx, root) or None)
     ctx.call_on_close(threads_of(session).save_fold)
     _note_rest(session)
-    _note_part(session, name)
+    _note_part(session, session.at.session)
     return session
 
 

@@ -7,14 +7,14 @@ from pathlib import Path
 import click
 
 from reread.cli._option_types import LATEST, SESSION
-from reread.cli._options import listing_options, merged_roots, refuse_with
+from reread.cli._options import ADDRESS, listing_options, merged_roots, refuse_with
 from reread.cli._output import print_json, print_lines, terminal_width
 from reread.cli._unmatched import exit_unmatched
 from reread.errors import Misuse
 
 
 @click.command()
-@click.argument("name", type=SESSION, required=False, default=LATEST, metavar="[SESSION[:TURN]]")
+@click.argument("name", type=SESSION, required=False, default=LATEST, metavar=f"[{ADDRESS}]")
 @click.option(
     "--request", metavar="N|latest", help="Show this request instead of the last one; AGENT:N for one of an agent."
 )
@@ -34,21 +34,23 @@ def context(
     """Show what fills the context of a request.
 
     Lists the system prompt, each tool, MCP servers, skills, memory, prompts, answers, results and so on: by default for
-    the last request of the newest session, with a turn for the last request of that turn. Then lists what was added and
+    the last request of the newest session, with a turn for the last request of that turn, with a call for the one that
+    it answered. Then lists what was added and
     removed since the request before. Bytes are exact, and tokens are scaled so that they add up to what the API
     reported. Claude Code records its requests from 2.1.325 on; for older sessions the parts are estimated.
 
     \b
     reread context
     reread context 8c1f:2
-    reread context latest --request 3
+    reread context latest:req3
+    reread context d2a9:ac60
     reread context latest --json | jq '.parts[] | select(.kind == "tool")'
     """
     from reread.render.request_listing import context_lines
     from reread.render.request_values import context_schema
     from reread.reports.request_report import context as find
     from reread.reports.request_report import split_request
-    from reread.session.context_parts import NoSuchRequest
+    from reread.session.places import NoSuchRequest
 
     if schema:
         refuse_with(ctx, "--schema", ("--json", "--request", "--agent"), "it reads no session")

@@ -7,27 +7,25 @@ from pathlib import Path
 import click
 
 from reread.cli._option_types import SESSION
-from reread.cli._options import listing_options, merged_roots
+from reread.cli._options import ADDRESS, listing_options, merged_roots
 from reread.cli._output import print_json, print_lines, print_notice, terminal_width
 from reread.cli._unmatched import exit_unmatched
 
-PLACE = "SESSION[@BRANCH][:TURN|[:AGENT]:reqN]"
-
 
 @click.command()
-@click.argument("first", type=SESSION, metavar=PLACE)
-@click.argument("second", type=SESSION, required=False, metavar=f"[{PLACE}]")
+@click.argument("first", type=SESSION, metavar=ADDRESS)
+@click.argument("second", type=SESSION, required=False, metavar=f"[{ADDRESS}]")
 @click.option("--stat", is_flag=True, help="Print only how many lines differ in each file.")
 @listing_options
 @click.pass_context
 def diff(ctx: click.Context, first: str, second: str | None, stat: bool, as_json: bool, root: tuple[Path, ...]) -> None:
     """Show what a session or a turn changed, or compare two.
 
-    With one session, print its changes to files; with a turn, those of that turn. With two turns of a session, print
-    what changed from the end of the one to the end of the other; turn 0 is before the first. With two sessions or
-    branches, show turns, calls, cost and answers side by side, and how the files that they left differ. With two API
-    requests (reqN), show what the second one added, dropped and edited; with one, since the request before it. Claude
-    Code records its requests from 2.1.325 on.
+    With one session, print its changes to files; with a turn, a call or an agent, those of that. With two turns of a
+    session, print what changed from the end of the one to the end of the other; turn 0 is before the first. With two
+    sessions, or paths through one (SESSION@N), show turns, calls, cost and answers side by side, and how the files that
+    they left differ. With two API requests (SESSION:reqN), show what the second one added, dropped and edited; with
+    one, since the request before it. Claude Code records its requests from 2.1.325 on.
 
     \b
     reread diff latest
@@ -41,7 +39,7 @@ def diff(ctx: click.Context, first: str, second: str | None, stat: bool, as_json
     from reread.render.diff_table import difference_lines
     from reread.reports.diff_report import diff as compare
     from reread.reports.diff_report import diff_value
-    from reread.session.context_parts import NoSuchRequest
+    from reread.session.places import NoSuchRequest
 
     try:
         found = compare(first, second, root=merged_roots(ctx, root) or None)

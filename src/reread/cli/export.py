@@ -13,10 +13,11 @@ import click
 from reread.cli._exit_codes import NOTHING_FOUND
 from reread.cli._option_types import LATEST, SESSION
 from reread.cli._options import (
+    ADDRESS,
     FORMATS_BY_SUFFIX,
     format_option,
     merged_roots,
-    open_session,
+    open_whole_session,
     project_option,
     refuse_without,
     root_options,
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("sessions", nargs=-1, type=SESSION, metavar="[SESSION|DIR]...")
+@click.argument("sessions", nargs=-1, type=SESSION, metavar=f"[{ADDRESS}|DIR]...")
 @project_option
 @format_option(
     "html",
@@ -88,6 +89,7 @@ def export(
 
     \b
     reread export latest -o session.html
+    reread export latest:3 -o turn.md
     reread export latest --turns -3 --no-thinking -o session.md
     reread export --project harbor --only answers -o answers.md
     reread export latest -f json -o session.json
@@ -114,16 +116,20 @@ def export(
         return _export_site(ctx, sessions, form, output, root, selection, redaction_of if redact else None, review)
     from reread.base.gc_pause import gc_paused
     from reread.reader.export_formats import FORMATS, as_format, write_companions, write_document
+    from reread.render.selection import selection_at
+    from reread.session.session import at_place
 
     form = _checked_format(ctx, form, output)
-    session = open_session(ctx, first, root, project)
+    whole = open_whole_session(ctx, first, root, project)
+    session = at_place(whole)
     refuse_own_file(session, output)
-    if lacks_calls(session, selection):
+    placed = selection_at(session, selection)
+    if lacks_calls(session, placed):
         return ctx.exit(NOTHING_FOUND)
     if redact:
         from msgspec import structs
 
-        redaction = redaction_of(session)
+        redaction = redaction_of(whole)
         chosen = structs.asdict(selection)
         with review_of([redaction], review):
             document = redaction.export(as_format(form), to=None if output == STDOUT else Path(output), **chosen)
@@ -131,7 +137,7 @@ def export(
         if output == STDOUT:
             write_bytes([document])
         return None
-    pieces = FORMATS[form](session, selection)
+    pieces = FORMATS[form](session, placed)
     if output == STDOUT:
         return write_bytes(pieces)
     with gc_paused():

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from reread.cli._option_types import FILE, SESSION
-from reread.cli._options import json_option, merged_roots, refuse_with, root_options
+from reread.cli._options import ADDRESS, json_option, merged_roots, refuse_with, root_options
 from reread.cli._output import print_json, print_notice, write_bytes
 from reread.cli._paths import STDOUT, output_option
 from reread.errors import NotFound, Unwritable
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     default="latest",
     show_default=True,
     type=SESSION,
-    metavar="SESSION[:TURN]",
-    help="Print the file as this session left it, or as it was after this turn; turn 0 is before the first.",
+    metavar=ADDRESS,
+    help="Print the file as this session, agent, turn or call left it; turn 0 is before the first.",
 )
 @output_option("Write to this file instead of standard output.")
 @json_option
@@ -40,6 +40,7 @@ def file(ctx: click.Context, path: str, at: str, output: str, as_json: bool, roo
     \b
     reread file src/harbor/backoff.py --at 8c1f
     reread file src/harbor/backoff.py --at 8c1f:1 -o backoff.py
+    reread file backoff.py --at 8c1f:2.1
     reread file backoff.py --at 8c1f:0
     """
     from reread.reports.file_report import file as find

@@ -28,22 +28,25 @@ def files(
     as_json: bool,
     root: tuple[Path, ...],
 ) -> None:
-    """List the files that a session changed, its agents included.
+    """List the files that a session changed, its agents included; of a turn, a call or an agent, those it changed.
 
     Shows how many lines were added and removed, and in which turns. With --file, lists every version of a file: what
     made it, whether that was outside the session, and how its text is known.
 
     \b
     reread files
+    reread files 8c1f:2
     reread files 8c1f --file backoff.py
     reread files --project harbor --json
     """
     from reread.render.file_listing import history_lines, version_lines
-    from reread.reports.file_report import find_file, history_value
+    from reread.reports.file_report import find_file, history_value, made_at
 
     session = open_session(ctx, name, root, project)
     try:
-        found = [find_file(session, path) for path in paths] if paths else list(session.files.values())
+        found = made_at(session)
+        known = {history.path: history for history in found}
+        found = [find_file(known, path, session.project) for path in paths] if paths else found
     except NotFound as error:
         if as_json:
             print_json([])
@@ -51,7 +54,7 @@ def files(
     if as_json:
         print_json([history_value(history, versions=bool(paths)) for history in found])
     elif not found:
-        print_notice("This session changed no files.")
+        print_notice(f"{session.at.place.capitalize() or 'This session'} changed no files.")
     elif paths:
         print_lines(line for history in found for line in version_lines(history, session.project))
     else:

@@ -40,7 +40,7 @@ CAPTURE_OPTIONS = ("--title", "--pretty", "--text", "--full", "--fsync", "--pty"
 @resumable_argument
 @click.argument("prompt", nargs=-1, type=click.UNPROCESSED)
 @click.option("--at", type=TurnNumber(min=1), metavar="TURN", help="Make a new session that ends after this turn.")
-@click.option("--branch", type=click.IntRange(min=0), metavar="N", help="The turn is one of this branch.")
+@click.option("--path", type=click.IntRange(min=0), metavar="N", help="The turn is on this path of a rewound session.")
 @click.option("--in", "into", type=PathName(path_type=Path), metavar="DIR", help="Continue it in this folder.")
 @click.option("--generation", type=click.IntRange(min=1), metavar="N", help="Take an earlier state of a kept session.")
 @click.option(
@@ -59,7 +59,7 @@ def resume(
     project: tuple[str, ...],
     prompt: tuple[str, ...],
     at: int | None,
-    branch: int | None,
+    path: int | None,
     into: Path | None,
     generation: int | None,
     only_print: bool,
@@ -81,13 +81,13 @@ def resume(
     A session that is not in Claude Code's folder (kept, in a bucket, of another machine, deleted) is put there first,
     byte for byte, for the directory you are in or for --in DIR; never over anything newer.
 
-    --at TURN leaves the session as it is, and continues a new one that ends after that turn.
+    --at TURN, or SESSION:TURN, leaves the session as it is, and continues a new one that ends after that turn.
 
     \b
     reread resume latest "Now add a test"
     reread resume latest --text "What is left to do?"
     reread resume 8c1f --in .
-    reread resume 8c1f --in . --at 2 "Try it another way"
+    reread resume 8c1f:2 --in . "Try it another way"
     reread resume --root s3://team/sessions 8c1f
     reread resume latest --no-capture
     reread resume latest --print
@@ -107,7 +107,7 @@ def resume(
     found = resume_session(
         session,
         at=at,
-        branch=branch,
+        path=path,
         into=into,
         prompt=" ".join(prompt),
         generation=generation,

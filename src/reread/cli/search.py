@@ -132,12 +132,15 @@ def search(
     reread search project:shop since:last-week
     reread search --regex 'def \\w+_handler\\(' --json
     """
+    from reread.catalog.resolve import parse_address, require_whole
     from reread.index.find import NEWEST, RELEVANCE
     from reread.index.find import search as search_sessions
 
     refuse_with(ctx, "--open", ("--json",), "it opens the browser")
     refuse_with(ctx, "--fixed", ("--regex", "--strict"), "it finds exactly these characters")
     roots = merged_roots(ctx, root)
+    for name in without:
+        require_whole(parse_address(name, roots or None))
     options: dict[str, Any] = {
         "project": project,
         "since": since,

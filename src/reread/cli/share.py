@@ -14,7 +14,7 @@ from reread.cli._options import (
     FORMATS_BY_SUFFIX,
     SELECTION_OPTIONS,
     format_option,
-    open_session,
+    open_whole_session,
     refuse_with,
     root_options,
     selection_from,
@@ -88,6 +88,7 @@ def share(
 
     \b
     reread share latest -o session.html
+    reread share 8c1f:2 -o turn.md
     reread share latest --to s3://team/sessions
     reread share latest --turns -3 --no-thinking -o excerpt.md
     reread share latest -f jsonl -o session.jsonl --replace "Project Harbor"
@@ -101,8 +102,11 @@ def share(
         return _undo(undo, output)
     from msgspec import structs
 
+    from reread.catalog.resolve import require_whole
     from reread.disk.filenames import filename_for
     from reread.reader.export_formats import as_format
+    from reread.render.selection import selection_at
+    from reread.session.session import at_place
 
     if to is not None:
         form = "jsonl"
@@ -110,9 +114,12 @@ def share(
     if form is None:
         raise Misuse(f"Cannot tell the format from {str(output)!r}; name one with -f.")
     selection = selection_from(ctx, {**options, "no_images": not images})
-    session = open_session(ctx, name, root, project)
+    session = open_whole_session(ctx, name, root, project)
+    if to is not None:
+        require_whole(session.at)
     refuse_own_file(session, output)
-    if lacks_calls(session, selection):
+    placed = at_place(session)
+    if lacks_calls(placed, selection_at(placed, selection)):
         return ctx.exit(NOTHING_FOUND)
     path = output or Path(f"{filename_for(session.id or 'session')[:8]}-shared.{'md' if form == 'markdown' else form}")
     redaction = start_redaction(

@@ -14,7 +14,7 @@ from reread.cli._options import (
     SELECTION_OPTIONS,
     format_option,
     listing_options,
-    open_session,
+    open_whole_session,
     refuse_with,
     selection_from,
     selection_options,
@@ -22,8 +22,10 @@ from reread.cli._options import (
 )
 from reread.cli._output import pages_output, print_json, print_lines, print_pages, write_bytes
 from reread.cli._unmatched import exit_unmatched, lacks_calls
+from reread.errors import Misuse
 
 if TYPE_CHECKING:
+    from reread.base.address import Address
     from reread.session.session import Session
 
 
@@ -50,10 +52,15 @@ def show(
 ) -> None:
     """Read a session in the terminal, by default the newest.
 
+    SESSION:3 is its third turn, SESSION:3.2 the second call there, SESSION:AGENT an agent, by the beginning of its id,
+    SESSION:req4 an API request, and SESSION@1 another path of a session that was rewound.
+
     --request prints what was sent to the API: Claude Code records its requests from 2.1.325 on.
 
     \b
     reread show
+    reread show 8c1f:2
+    reread show d2a9:ac60
     reread show --project harbor --only answers
     reread show latest --turns -3 --full
     reread show latest --errors
@@ -74,11 +81,22 @@ def show(
     if request is not None:
         others = [option for option in SELECTION_OPTIONS if option != "--full"]
         refuse_with(ctx, "--request", ("--raw", *others), "it prints one request")
-        _show_request(ctx, open_session(ctx, name, root, project), request, form, full=options["full"])
-        return
     refuse_with(ctx, "--raw", ("--format", "--json", *SELECTION_OPTIONS), "it prints the whole file as it is")
+    from reread.catalog.resolve import require_whole
+    from reread.render.selection import selection_at
+    from reread.session.session import at_place
+
     selection = selection_from(ctx, options)
-    session = open_session(ctx, name, root, project)
+    session = open_whole_session(ctx, name, root, project)
+    if request is not None:
+        session.at = _with_request(session.at, request)
+    if session.at.request is not None:
+        _show_request(ctx, session, form, full=options["full"])
+        return
+    session = at_place(session)
+    selection = selection_at(session, selection)
+    if raw:
+        require_whole(session.at)
     is_empty = lacks_calls(session, selection)
     if raw:
         write_bytes(line.raw for line in session.lines)
@@ -104,15 +122,24 @@ def show(
     ctx.exit(NOTHING_FOUND if is_empty else 0)
 
 
-def _show_request(ctx: click.Context, session: Session, name: str, form: str, *, full: bool) -> None:
-    from reread.errors import Misuse
+def _with_request(at: Address, name: str) -> Address:
+    """Return the address of a request of --request."""
+    from reread.reports.request_report import split_request
+
+    if at.is_place:
+        raise Misuse(f"Cannot use --request with {at.place}; name the session alone, or its request as SESSION:req4.")
+    agent, number = split_request(name)
+    return at._replace(agent=agent, request=number)
+
+
+def _show_request(ctx: click.Context, session: Session, form: str, *, full: bool) -> None:
     from reread.render.request_listing import request_lines
     from reread.render.request_values import request_value
-    from reread.reports.request_report import find_request
-    from reread.session.context_parts import NoSuchRequest
+    from reread.session.places import NoSuchRequest, request_at
+    from reread.session.session import at_place
 
     try:
-        found = find_request(session, name)
+        found = request_at(at_place(session).conversation, session.at.request or 0)
     except NoSuchRequest as error:
         exit_unmatched(ctx, (), str(error))
     if form == "json":

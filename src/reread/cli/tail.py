@@ -9,6 +9,7 @@ import click
 
 from reread.cli._options import Format, full_option, open_session, refuse_with, root_options, session_argument
 from reread.cli._output import echo_json
+from reread.errors import Misuse
 
 
 @click.command()
@@ -44,13 +45,14 @@ def tail(
 ) -> None:
     """Follow a session live, including its agents.
 
-    Press Ctrl-C to stop.
+    Of SESSION:3, shows what there is from turn 3 on, and of SESSION:AGENT an agent alone. Press Ctrl-C to stop.
 
     With --format json, prints one change per line: the fate of a record, and the message or call that it changed.
 
     \b
     reread tail
     reread tail --project . -n 3
+    reread tail latest:3
     reread tail ./session.jsonl --format json
     """
     from reread.catalog.resolve import missing_path
@@ -60,6 +62,8 @@ def tail(
     session = open_session(ctx, name, root, project) if missing_path(name) is None else None
     if session is not None:
         threads_of(session).load_lines()  # a last line without an end is still being written
+        if session.at.call is not None or session.at.request is not None or session.at.path is not None:
+            raise Misuse(f"Cannot follow {session.at.place}; name a turn to begin with, or an agent.")
     if form == "json":
         refuse_with(ctx, "--format", ("--last", "--full"), "JSON has every change from now on, in full")
         from reread.base import jsontext
@@ -77,8 +81,9 @@ def tail(
 
     pictures = picture_protocol() if sys.stdout.isatty() else None
     console, view = make_console(), TerminalView(Selection(full=full), pictures=pictures)
-    if session is not None and last > 0:
-        for part in conversation_sequence(session.conversation, Selection(turns=(-last, None), full=full)):
+    first = -last if session is None or session.at.turn is None else max(session.at.turn, 1)
+    if session is not None and first != 0:
+        for part in conversation_sequence(session.conversation, Selection(turns=(first, None), full=full)):
             for item in view.item(part):
                 console.print(item)
     printer = ChangePrinter(console, view)

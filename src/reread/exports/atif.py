@@ -75,8 +75,8 @@ class _Export:
     def _notes(self) -> list[str]:
         others = len(self._session.branches) - 1
         notes = ["The totals include agents."] if self._session.agents else []
-        if others and self._selection.branch is None:
-            notes.append(f"{plural(others, 'abandoned branch')} left out; the totals include them.")
+        if others and self._selection.path is None:
+            notes.append(f"{plural(others, 'abandoned path')} left out; the totals include them.")
         elif not self._selection.is_excerpt and self._stated_tokens() < self._session.usage.tokens:
             notes.append("The totals include tokens that no step states.")
         return notes

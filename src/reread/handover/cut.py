@@ -25,8 +25,9 @@ from reread.disk.layout import SUBAGENTS, TOOL_RESULTS
 from reread.errors import Misuse
 from reread.handover.session_files import LocatedFile, files_of
 from reread.model.conversation import Agent, Branch
-from reread.model.tree import no_branch_text
+from reread.model.tree import no_path_text
 from reread.records.decode import Record
+from reread.session.places import no_turn_text
 from reread.session.session import Session
 
 LEFT_OUT = frozenset({"last-prompt", "queue-operation"})
@@ -77,7 +78,7 @@ def cut_at_turn(
     chosen = _branch(session, branch)
     turns = chosen.turns
     if not 1 <= turn <= len(turns):
-        raise Misuse(f"No turn {turn}; the session has {len(turns)}, which `reread show` numbers.")
+        raise Misuse(no_turn_text(turn, len(turns), branch))
     end = turns[turn].messages[0].records[0] if turn < len(turns) else len(session.records)
     kept = _kept(session, chosen, end)
     ids = frozenset({*session.ids, session.id, transcript.name.split(".")[0]})
@@ -121,7 +122,7 @@ def _branch(session: Session, number: int | None) -> Branch:
         return session.branches[0]
     found = next((branch for branch in session.branches if branch.id == number), None)
     if found is None:
-        raise Misuse(no_branch_text([branch.id for branch in session.branches], number))
+        raise Misuse(no_path_text([branch.id for branch in session.branches], number))
     return found
 
 

@@ -10,8 +10,9 @@ from pathlib import Path
 
 import msgspec
 
+from reread.base.address import Address
 from reread.catalog.moved_projects import moved_to
-from reread.catalog.resolve import resolve_session
+from reread.catalog.resolve import resolve_address, resolve_session
 from reread.disk import layout
 from reread.disk.moved_files import SESSION_UUID
 from reread.disk.reverse_lines import lines_backwards
@@ -56,7 +57,7 @@ def resume(
     session: str | Path,
     *,
     at: int | None = None,
-    branch: int | None = None,
+    path: int | None = None,
     into: str | Path | None = None,
     prompt: str = "",
     generation: int | None = None,
@@ -68,24 +69,23 @@ def resume(
 
     A session of Claude Code's own folder stays where it is, and is continued in the folder where it ran. Any other, or
     one that is to be continued in another folder, is copied byte for byte into the project of `into`, by default
-    the working directory. With `at`, a new session is made that ends after that turn of the active branch, or of
-    `branch`; the session itself stays as it is. What is newer there, or running, is never replaced. `generation`
-    chooses an earlier state of a kept session. `prompt` goes into the command. With `dry_run`, nothing is written. A
-    deletion of the session that was interrupted is given up; `on_error` is called if so, or if another cannot be
-    finished.
+    the working directory. With `at`, or as `SESSION:TURN`, a new session is made that ends after that turn of the
+    active path, or of `path`; the session itself stays as it is. What is newer there, or running, is never replaced.
+    `generation` chooses an earlier state of a kept session. `prompt` goes into the command. With `dry_run`, nothing is
+    written. A deletion of the session that was interrupted is given up; `on_error` is called if so, or if another
+    cannot be finished.
     """
-    if branch is not None and at is None:
-        raise Misuse("Cannot use a branch without a turn: name both, as in --at 4 --branch 2.")
     try:
-        path = resolve_session(session, root=root)
+        file, address = resolve_address(session, root=root)
     except NotFound as error:
         entry = choose_entry(str(session), trash(on_error=lambda _: None))
         if entry is None:
             raise
         raise NotFound(f"{session} is in the trash; `reread delete --undo {entry.session}` restores it.") from error
-    found = resumption(path)
-    captured = str(path) if found.captured else ""
-    transcript = path
+    at, path = _turn_of(address, at, path)
+    found = resumption(file)
+    captured = str(file) if found.captured else ""
+    transcript = file
     if found.captured and layout.find_transcript(found.session) is not None:
         transcript = resolve_session(found.session)  # the newest one
     if generation is not None:
@@ -104,7 +104,7 @@ def resume(
         source = files_of(transcript, generation)[0].kept_as() if generation is not None else transcript
         with open_session(source) as opened:
             new_id = str(uuid.uuid4())
-            files = cut_at_turn(opened, transcript, at, branch, new_id)
+            files = cut_at_turn(opened, transcript, at, path, new_id)
         cut_from, found = found.session, msgspec.structs.replace(found, session=new_id)
     else:
         cut_from = ""
@@ -117,6 +117,18 @@ def resume(
         placed = place(files, found.session, project, config, dry_run=dry_run)
     done = _continuation(msgspec.structs.replace(found, trusted=True), folder, prompt, captured, placed)
     return msgspec.structs.replace(done, cut_from=cut_from)
+
+
+def _turn_of(address: Address, at: int | None, path: int | None) -> tuple[int | None, int | None]:
+    """Return the turn to continue after, and the path that it is on, from an address or from options."""
+    if address.agent is not None or address.call is not None or address.request is not None:
+        raise Misuse(f"Cannot continue {address.place}; a session is continued after a turn: SESSION:TURN.")
+    if address.is_place and (at is not None or path is not None):
+        raise Misuse(f"Cannot use a turn or a path with {address.place}; name the session alone.")
+    at, path = (address.turn, address.path) if address.is_place else (at, path)
+    if path is not None and at is None:
+        raise Misuse("Cannot use a path without a turn: name both, as in SESSION@2:4.")
+    return at, path
 
 
 @contextmanager

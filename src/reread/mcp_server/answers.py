@@ -133,7 +133,7 @@ def _found(hits: Sequence[Hit], *, says_guesses: bool) -> Iterator[Passage]:
 def _hit(hit: Hit) -> Passage:
     facts = [citation(hit.session, hit.turn), hit.kind, f"line {hit.line}", date_text(hit.time)]
     facts += [f"agent {word(hit.agent)}"] if hit.agent else []
-    facts += [f"branch {hit.branch}, abandoned"] if hit.branch is not None else []
+    facts += [f"path {hit.branch}, abandoned"] if hit.branch is not None else []
     about = " · ".join(filter(None, [hit.title, hit.project, hit.tool, hit.file]))
     return Passage(
         " · ".join(fact for fact in facts if fact),
@@ -184,7 +184,7 @@ def turns_answer(
     turns: Annotated[
         str | None, Field(description="Which turns: 3, 3-9, 3-, or -5 for the last five (the default).")
     ] = None,
-    branch: Annotated[int | None, Field(description="An abandoned branch, by its number in a hit.")] = None,
+    path: Annotated[int | None, Field(description="An abandoned path, by its number in a hit.")] = None,
     only: Annotated[
         str | None, Field(description="prompts, answers (with the final answers), text (with all answers) or tools.")
     ] = None,
@@ -200,7 +200,7 @@ def turns_answer(
     if only is not None and only not in ONLY:
         raise Misuse(f"Cannot show only {only!r}; use {', '.join(ONLY)}.")
     wanted = Selection(
-        turns=parse_turns(turns or LAST_TURNS), branch=branch, only=only, thinking=thinking, full=full, images=False
+        turns=parse_turns(turns or LAST_TURNS), path=path, only=only, thinking=thinking, full=full, images=False
     )
     chosen = selected_turns(opened.conversation, wanted)
     head = f"{citation(opened.id)} · {plural(len(opened.turns), 'turn')}, {len(chosen)} asked for."

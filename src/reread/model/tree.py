@@ -207,8 +207,8 @@ class RecordTree:
         return list(reversed(out))
 
 
-def no_branch_text(known: Iterable[int], branch: int) -> str:
-    """Return the message of an error about a branch that does not exist."""
+def no_path_text(known: Iterable[int], path: int) -> str:
+    """Return the message of an error about a path through the conversation that does not exist."""
     *others, last = map(str, sorted(known))
-    names = f"branches {', '.join(others)} and {last}" if others else f"only branch {last}"
-    return f"No branch {branch}; this session has {names}."
+    names = f"paths {', '.join(others)} and {last}" if others else f"only path {last}"
+    return f"No path {path}; this session has {names}."

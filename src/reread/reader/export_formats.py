@@ -18,7 +18,7 @@ from reread.exports.otlp import session_otlp
 from reread.exports.pairs import session_pairs
 from reread.render.json import session_json
 from reread.render.markdown import session_markdown
-from reread.render.selection import Selection
+from reread.render.selection import Selection, selection_at
 from reread.session.session import Session, open, threads_of  # noqa: A004
 from reread.storage.atomic import write_atomic
 from reread.storage.kept_file import file_exists, stat_file
@@ -84,12 +84,12 @@ def export(
 ) -> bytes:
     """Return a session in another format, and write it to the file `to` if given.
 
-    The other keywords select what is exported, as in every view: turns=(3, 9), branch, thinking, tools, only, full;
-    images for an HTML page. `types.SelectionOptions` has them all.
+    The other keywords select what is exported, as in every view: turns=(3, 9), path, thinking, tools, only, full;
+    images for an HTML page. `value_types.SelectionOptions` has them all.
     """
     write = FORMATS[as_format(format)]
     session = open(source, root=root)
-    document = b"".join(write(session, Selection(**selection)))
+    document = b"".join(write(session, selection_at(session, Selection(**selection))))
     if to is not None:
         write_document(session, [document], Path(to))
     return document

@@ -85,7 +85,7 @@ class _PageWriter:
 
     def pieces(self) -> Iterator[bytes]:
         """The page from its head to its end."""
-        self.selected_items(None, self.view.timeline(branch=self.selection.branch))  # raises before anything is written
+        self.selected_items(None, self.view.timeline(branch=self.selection.path))  # raises before anything is written
         yield self._head().encode()
         yield from self._main_thread()
         agents = self._agents() if self.selection.shows(TOOLS) else []
@@ -125,7 +125,7 @@ class _PageWriter:
         """The main conversation: the selected turns, or every branch, each with the chunks shared with its parent."""
         thread = self.view.thread()
         if self.selection.is_excerpt:
-            timeline = thread.timeline(self.selection.branch)
+            timeline = thread.timeline(self.selection.path)
             yield from self._thread(_ThreadWriter(self, None, thread, timeline, plain=len(timeline)))
             return
         writers: dict[int | None, _ThreadWriter] = {}
@@ -176,7 +176,7 @@ class _PageWriter:
         """All agents, or those that the selected turns started."""
         if not self.selection.is_excerpt:
             return agents_below(self.view.session)
-        timeline = self.view.timeline(branch=self.selection.branch)
+        timeline = self.view.timeline(branch=self.selection.path)
         items = self.selected_items(None, timeline)
         chosen = self.chosen_messages(None)
         messages = (message for n in items for message in timeline.item(n) if chosen is None or message.index in chosen)

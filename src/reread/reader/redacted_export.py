@@ -29,8 +29,9 @@ from reread.redaction.removal_manifest import RemovalManifest, keep_private_map,
 from reread.redaction.rewrite import clean_text
 from reread.redaction.scan import BINARY
 from reread.redaction.spans import Span, leaves
-from reread.render.selection import Selection
-from reread.session.session import Session, open  # noqa: A004
+from reread.render.selection import Selection, selection_at
+from reread.session.places import find_agent
+from reread.session.session import Session, at_place, open_whole
 from reread.storage.atomic import write_atomic
 from reread.storage.safe_open import PRIVATE_FILE, make_private_folder, read_whole
 
@@ -133,7 +134,8 @@ class Redaction:
         document = b""
         for last in (False, False, True):
             with self.redacted() as copy:
-                document = self._render(copy, format, selection)
+                placed = self._at_place(copy)
+                document = self._render(placed, format, selection)
                 self.require_decisions(self._shown_in(document))
                 left = self._find_left([document])
                 if left and not last:  # the records are replaced again, with what only the document shows
@@ -141,7 +143,7 @@ class Redaction:
                     continue
                 document = self.cleaned(document) if left else document
                 if to is not None:
-                    self._write(copy, document, format, Path(to))
+                    self._write(placed, document, format, Path(to))
             break
         return document
 
@@ -184,11 +186,18 @@ class Redaction:
     def included(self, format: ExportFormat = "html", **selection: Unpack[SelectionOptions]) -> list[SensitiveText]:
         """Return the findings in what would be exported, for a selection of parts."""
         with self.redacted() as copy:
-            return self._shown_in(self._render(copy, format, selection))
+            return self._shown_in(self._render(self._at_place(copy), format, selection))
+
+    def _at_place(self, copy: Session) -> Session:
+        """Return the place of a copy at which the session was opened."""
+        at = self.session.at
+        agent = find_agent(self.session.agents, at.agent).id if at.agent is not None else None
+        copy.at = at._replace(agent=self._redactor.clean(agent) if agent is not None else None)
+        return at_place(copy)
 
     def _render(self, copy: Session, format: str, selection: SelectionOptions) -> bytes:
         options: SelectionOptions = {"images": self._images, **selection}
-        return b"".join(FORMATS[as_format(format)](copy, Selection(**options)))
+        return b"".join(FORMATS[as_format(format)](copy, selection_at(copy, Selection(**options))))
 
     def _shown_in(self, document: bytes) -> list[SensitiveText]:
         """Return the findings of which a document has the replacement, or the value if it is kept."""
@@ -295,4 +304,4 @@ def redact(
     Secrets in a vendor's format are replaced, personal details get pseudonyms, and likely secrets have to be decided
     about. Pictures are left out unless `images` is set, and agents' files unless `agents` is.
     """
-    return Redaction(open(source, root=root), images=images, agents=agents)
+    return Redaction(open_whole(source, root=root), images=images, agents=agents)

@@ -18,7 +18,8 @@ from reread.reader.thread_view import ThreadView
 from reread.reader.trim import Trimmer
 from reread.render.format import cache_break_text
 from reread.render.request_listing import change_title, comparable_text, sent_text
-from reread.session.context_parts import context_at, no_request_text
+from reread.session.context_parts import context_at
+from reread.session.places import no_request_text
 from reread.tools._diff import compute_hunks
 from reread.tools.nodes import Code, Data, Diff, Node, Note, Section
 

@@ -18,7 +18,7 @@ from reread.model.affected_messages import touched_messages
 from reread.model.compaction_linker import compaction_of
 from reread.model.conversation import Agent, Branch, Call, Conversation, Message, Turn
 from reread.model.record_kinds import SYNTHETIC, TURN_STARTERS
-from reread.model.tree import no_branch_text
+from reread.model.tree import no_path_text
 from reread.reader import schema
 from reread.reader.steps import Steps, run_steps
 from reread.reader.timeline import Timeline, category_of
@@ -188,7 +188,7 @@ class ThreadView:
         number = self.conversation.active_branch if branch is None else branch
         if number not in self.timelines:
             if not 0 <= number < len(self.conversation.branches):
-                raise NotFound(no_branch_text((one.id for one in self.conversation.branches), number))
+                raise NotFound(no_path_text((one.id for one in self.conversation.branches), number))
             parent = next(b.parent for b in self.conversation.branches if b.id == number)
             known = self.timelines.get(parent) if parent is not None else None
             self.timelines[number] = Timeline(self.conversation, number, known)

@@ -15,6 +15,7 @@ import msgspec
 from reread.base.format import duration_text
 from reread.base.text import plural
 from reread.base.times import LONGEST_WAIT
+from reread.catalog.resolve import require_whole
 from reread.catalog.store import stores
 from reread.catalog.stored_conversation import StoredConversation
 from reread.catalog.stored_line import OUT, StoredLine
@@ -22,8 +23,7 @@ from reread.disk import layout
 from reread.errors import Misuse, NotFound
 from reread.recording.as_stream import as_stream
 from reread.recording.recorder import Capture
-from reread.session.session import Session
-from reread.session.session import open as open_session
+from reread.session.session import Session, open_whole
 
 INSTANT = float("inf")
 MAX_LAG = 1.0
@@ -141,14 +141,22 @@ def find_recording(
     if isinstance(source, StoredConversation):
         return source
     if isinstance(source, Session) or not isinstance(source, str | os.PathLike):
-        return open_session(source, root=root)
+        return _open_whole(source, root)
     path = layout.expand_path(source if isinstance(source, str) else Path(source))
     if not isinstance(source, str) or os.path.isfile(path):
         stored = StoredConversation(path)
-        return stored if os.path.isfile(path) and stored.is_captured else open_session(source, root=root)
+        return stored if os.path.isfile(path) and stored.is_captured else _open_whole(source, root)
     for store in stores(root):
         try:
             return store.open(source)
         except NotFound:
             continue
-    return open_session(source, root=root)
+    return _open_whole(source, root)
+
+
+def _open_whole(
+    source: str | os.PathLike[str] | bytes | IO[bytes] | Session, root: str | Path | Sequence[str | Path] | None
+) -> Session:
+    session = open_whole(source, root=root)
+    require_whole(session.at)
+    return session

@@ -41,7 +41,7 @@ def difference_lines(found: SessionDiff, *, stat: bool = False, width: int | Non
 def side_lines(one: DiffSide, other: DiffSide, *, column: int) -> Iterator[list[Span]]:
     """Yield the figures of two sides beside each other."""
     rows = [
-        ("", *(f"{side.session[:8]} branch {side.branch}" for side in (one, other))),
+        ("", *(f"{side.session[:8]} path {side.branch}" for side in (one, other))),
         ("title", one.title, other.title),
         ("turns", str(one.turns), str(other.turns)),
         ("calls", *(_calls(side) for side in (one, other))),

@@ -204,7 +204,7 @@ def _fork(item: ForkList, selection: Selection) -> Iterator[str]:
     for choice in item.choices:
         state = " (shown)" if choice.shown else ""
         command = f" {code(choice.command)}" if choice.command and not choice.shown else ""
-        yield f"- ⑂ branch {choice.branch}{state}: {inline(choice.title)}{command}"
+        yield f"- ⑂ path {choice.branch}{state}: {inline(choice.title)}{command}"
 
 
 def _quiet(item: QuietMark, selection: Selection) -> Iterator[str]:
@@ -226,7 +226,7 @@ def _dropped_start(item: DroppedStart, selection: Selection) -> Iterator[str]:
 def _branch_start(item: BranchStart, selection: Selection) -> Iterator[str]:
     yield "---"
     yield ""
-    yield f"**⑂ Branch {item.branch.id}** (abandoned)"
+    yield f"**⑂ Path {item.branch.id}** (abandoned)"
 
 
 def _response_end(item: ResponseEnd, selection: Selection) -> Iterator[str]:

@@ -61,7 +61,7 @@ def result_lines(
 
 def _facts(hit: Hit, width: int | None) -> Iterator[Span]:
     """Yield when, where and in what a hit is; its file within the project, if there is little room."""
-    branch = f", branch {hit.branch}" if hit.branch is not None else ""
+    branch = f", path {hit.branch}" if hit.branch is not None else ""
     facts = [
         date_text(hit.time),
         f"turn {hit.turn}{branch}" if hit.turn is not None else "",
@@ -153,11 +153,10 @@ def result_count(found: Hits | SearchReply, shown: int) -> str:
 
 def read_command(hit: Hit, command: Sequence[str], id: str) -> list[str]:
     """Return the command that shows the turn of a hit in the session with this id."""
-    turns = ["--turns", str(hit.turn)] if hit.turn is not None else []
-    branch = ["--branch", str(hit.branch)] if hit.branch is not None else []
-    if id.startswith("-"):  # it would be taken for an option
-        return [*command, "show", *turns, *branch, "--", id]
-    return [*command, "show", id, *turns, *branch]
+    path = f"@{hit.branch}" if hit.branch is not None else ""
+    turn = f":{hit.turn}" if hit.turn is not None else ""
+    option = ["--"] if id.startswith("-") else []  # it would be taken for one
+    return [*command, "show", *option, f"{id}{path}{turn}"]
 
 
 def _line(text: str) -> str:

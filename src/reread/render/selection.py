@@ -10,11 +10,11 @@ from typing import Any, cast
 import msgspec
 
 from reread.base.choices import SelectedParts
-from reread.base.text import plural
 from reread.errors import Misuse
 from reread.model.conversation import Call, Conversation, Turn
 from reread.model.parts import NOTICES, PROMPTS, TEXT, THINKING, TOOLS
-from reread.model.tree import no_branch_text
+from reread.session.places import call_at, no_turn_text, turns_at, turns_of
+from reread.session.session import Session
 from reread.tools.outcome import FAILED
 
 ANSWERS = "answers"
@@ -31,8 +31,8 @@ class Selection(msgspec.Struct, frozen=True, kw_only=True):
 
     turns: tuple[int, int | None] = (1, None)
     """The first and last turn, counted from 1; None for the end. A negative first turn counts from the end."""
-    branch: int | None = None
-    """The id of a branch; None for the active one."""
+    path: int | None = None
+    """The number of a path through the conversation; None for the active one."""
     thinking: bool = True
     tools: bool = True
     only: SelectedParts | None = None
@@ -41,6 +41,8 @@ class Selection(msgspec.Struct, frozen=True, kw_only=True):
     """Only calls of these tools, as glob patterns in any case."""
     files: tuple[str, ...] = ()
     """Only calls that name one of these files: a path, its end, or a glob pattern."""
+    calls: tuple[str, ...] = ()
+    """Only calls with these ids."""
     errors: bool = False
     """Only what failed."""
     full: bool = False
@@ -50,13 +52,13 @@ class Selection(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_excerpt(self) -> bool:
-        """True if some turns or messages, or another branch, are selected."""
-        return self.turns != (1, None) or self.branch is not None or self.chooses_messages
+        """True if some turns or messages, or another path, are selected."""
+        return self.turns != (1, None) or self.path is not None or self.chooses_messages
 
     @property
     def chooses_calls(self) -> bool:
         """True if only some calls are shown, with the prompts of their turns."""
-        return bool(self.tool_names or self.files or self.errors)
+        return bool(self.tool_names or self.files or self.calls or self.errors)
 
     @property
     def chooses_messages(self) -> bool:
@@ -76,14 +78,13 @@ class Selection(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def for_agents(self) -> Selection:
         """The same selection for an agent shown below its call, which is shown with all its turns."""
-        return msgspec.structs.replace(self, turns=(1, None), branch=None)
+        return msgspec.structs.replace(self, turns=(1, None), path=None)
 
     def turn_numbers(self, count: int) -> range:
         """The numbers of the selected turns out of `count`, from 1."""
         first, last = self.turns
         if first > count and self.turns != (1, None):
-            place = "this session" if self.branch is None else f"branch {self.branch}"
-            raise Misuse(f"No turn {first}; {place} has {plural(count, 'turn')}.")
+            raise Misuse(no_turn_text(first, count, self.path))
         numbers = range(1, count + 1)
         return numbers[first:] if first < 0 else numbers[max(first - 1, 0) : last]
 
@@ -116,11 +117,27 @@ class Selection(msgspec.Struct, frozen=True, kw_only=True):
         return (
             (not self.tool_names or matches_tool(call.name, self.tool_names))
             and (not self.errors or is_failed(call))
+            and (not self.calls or call.id in self.calls)
             and (not self.files or any(_names_file(path, self.files) for path in call_files(call)))
         )
 
 
 EVERYTHING = Selection()
+
+
+def selection_at(session: Session, selection: Selection = EVERYTHING) -> Selection:
+    """Return a selection, limited to the place at which a session was opened."""
+    at = session.at
+    if at.request is not None:
+        raise Misuse("An API request is shown by show, context and diff; name a turn or a call, as in 8c1f:3.2.")
+    if at.path is None and at.turn is None:
+        return selection
+    if selection.turns != (1, None) or selection.path is not None:
+        raise Misuse(f"Cannot choose turns or a path of {at.place}; name the session alone.")
+    turns = turns_at(session.conversation, at)
+    calls = (call_at(session.conversation, at).id,) if at.call is not None else selection.calls
+    chosen = (turns[0].index, turns[0].index) if at.turn is not None else selection.turns
+    return msgspec.structs.replace(selection, path=at.path, turns=chosen, calls=calls)
 
 
 def parse_turns(text: str) -> tuple[int, int | None]:
@@ -138,12 +155,7 @@ def parse_turns(text: str) -> tuple[int, int | None]:
 
 def selected_turns(conversation: Conversation, selection: Selection) -> Sequence[Turn]:
     """The selected turns of a conversation."""
-    turns = conversation.turns
-    if selection.branch is not None:
-        branch = next((b for b in conversation.branches if b.id == selection.branch), None)
-        if branch is None:
-            raise Misuse(no_branch_text((one.id for one in conversation.branches), selection.branch))
-        turns = branch.turns
+    turns = turns_of(conversation, selection.path)
     numbers = selection.turn_numbers(len(turns))
     chosen = turns[numbers.start - 1 : numbers.stop - 1]
     if not selection.chooses_messages:

@@ -137,7 +137,7 @@ SequenceItem: TypeAlias = (
 def session_sequence(session: Session, selection: Selection) -> Iterator[SequenceItem]:
     """The main thread of a session, with the commands that show its other branches."""
     name = shlex.quote(session.id) if threads_of(session).shown_as else shell_name(session.path, session.id)
-    return conversation_sequence(session.conversation, selection, f"reread show {name} --branch")
+    return conversation_sequence(session.conversation, selection, f"reread show {name} --path")
 
 
 def conversation_sequence(
@@ -157,8 +157,8 @@ def conversation_sequence(
 def turn_sequence(
     conversation: Conversation, turns: Iterable[Turn], selection: Selection = EVERYTHING, command: str = ""
 ) -> Iterator[SequenceItem]:
-    """Some turns of a conversation, in order; `command` shows another branch once its number is added."""
-    shown = conversation.active_branch if selection.branch is None else selection.branch
+    """Some turns of a conversation, in order; `command` shows another path once its number is added."""
+    shown = conversation.active_branch if selection.path is None else selection.path
     forks = _fork_lists(conversation, shown, command)
     git, breaks = GitOperationsByTurn(conversation), CacheBreaks(conversation)
     shows_commits = selection.only is None and not selection.chooses_calls and not isinstance(conversation, Agent)

@@ -250,7 +250,7 @@ class TerminalView:
         """The ways on from here, each with the command that shows it."""
         for choice in item.choices:
             state = " (shown)" if choice.shown else ""
-            yield Text(safe_line(f"⑂ branch {choice.branch}{state}: {choice.title}"), style="odd")
+            yield Text(safe_line(f"⑂ path {choice.branch}{state}: {choice.title}"), style="odd")
             if choice.command and not choice.shown:
                 yield Text(safe_line(f"  {choice.command}"), style="quiet")
 
@@ -267,7 +267,7 @@ class TerminalView:
 
     def branch_start(self, item: BranchStart) -> Iterator[RenderableType]:
         """A horizontal rule above the messages of another branch."""
-        yield Rule(Text(f"⑂ branch {item.branch.id} (abandoned)", style="odd"), style="odd")
+        yield Rule(Text(f"⑂ path {item.branch.id} (abandoned)", style="odd"), style="odd")
 
     def dropped_start(self, item: DroppedStart) -> Iterator[RenderableType]:
         """A note above messages that the file has dropped, and above the next that it has."""

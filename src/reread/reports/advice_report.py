@@ -156,8 +156,8 @@ class _Typed:
 
     def place(self, facts: SessionFacts, line: int | None, turn: int | None, agent: str | None = None) -> AdvicePlace:
         name = shell_name(Path(facts.path), facts.session) if self._sources else shlex.quote(facts.session)
-        turns = f" --turns {turn}" if turn is not None and agent is None else ""
-        command = f"{shlex.join(self._reread)} show {name}{turns}"
+        place = f":{turn}" if turn is not None and agent is None else ""
+        command = f"{shlex.join(self._reread)} show {name}{place}"
         return AdvicePlace(facts.session, facts.title, line, turn, command)
 
 

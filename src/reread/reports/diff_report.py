@@ -17,9 +17,9 @@ from reread.history.paths import is_below
 from reread.history.versions import FileHistory, FileVersion
 from reread.model.conversation import Call, Message, Turn
 from reread.model.request_changes import RequestChange, request_changes
-from reread.reports.file_report import FileAt, SessionPlace, cut_after, file_after, open_place, turns_of
-from reread.reports.request_report import find_request, parse_request
-from reread.session.session import Session
+from reread.reports.file_report import FileAt, file_after, is_made_in, made_at
+from reread.session.places import cut_after, request_at, turns_of
+from reread.session.session import Session, open  # noqa: A004
 from reread.session.usage_inputs import is_usage_known
 from reread.tools._diff import compute_hunks
 from reread.tools.nodes import Hunk
@@ -84,35 +84,29 @@ def diff(
 ) -> SessionDiff:
     """Return what a session or one of its turns changed, or what differs between two places, sessions or branches.
 
-    A place is what `reread.open` takes, or a text `SESSION[@BRANCH][:TURN]`. Two turns of one session give the changes
-    between their ends. `SESSION:req5` is an API request, and `SESSION:AGENT:req5` one of an agent: two of them are
-    compared, one with the request before it.
+    A place is what `reread.open` takes: a session, `SESSION:TURN`, `SESSION:TURN.CALL`, `SESSION@PATH`, an agent. Two
+    turns of one session give the changes between their ends. `SESSION:req5` is an API request, and
+    `SESSION:AGENT:req5` one of an agent: two of them are compared, one with the request before it.
     """
-    asked = [parse_request(one) if isinstance(one, str) else None for one in (a, b)]
-    if any(asked):
-        return SessionDiff(files=[], requests=_between_requests(asked, b is None, root))
-    first, one = open_place(a, root)
-    if b is None:
-        return SessionDiff(files=list(_changes_of(first, one)))
-    second, other = open_place(b, root)
-    if _is_same(first, second):
-        if one.branch == other.branch:
-            cuts = (cut_after(first.conversation, one), cut_after(first.conversation, other))
-            return SessionDiff(files=list(_between(first, *cuts)))
-        second = first
-    sides = (_Side(first, one), _Side(second, other))
+    first, second = open(a, root=root), open(b, root=root) if b is not None else None
+    asked = [one.at.request for one in (first, second) if one is not None]
+    if any(number is not None for number in asked):
+        if None in asked:
+            raise Misuse("Cannot compare a request with anything but a request: SESSION:req4 SESSION:req5.")
+        return SessionDiff(files=[], requests=_between_requests(first, second))
+    if second is None:
+        return SessionDiff(files=list(_changes_of(first)))
+    if _is_same(first, second) and first.at.path == second.at.path:
+        cuts = (cut_after(first.conversation, one.at) for one in (first, second))
+        return SessionDiff(files=list(_between(first, *cuts)))
+    sides = (_Side(first), _Side(second))
     return SessionDiff(files=list(_compared(*sides)), sides=(sides[0].value(), sides[1].value()))
 
 
-def _between_requests(
-    asked: list[tuple[str, str] | None], alone: bool, root: str | Path | Sequence[str | Path] | None
-) -> list[RequestChange]:
-    first, second = asked
-    if first is None or (second is None and not alone):
-        raise Misuse("Cannot compare a request with anything but a request: SESSION:req4 SESSION:req5.")
-    one = find_request(open_place(first[0], root)[0], first[1])
+def _between_requests(first: Session, second: Session | None) -> list[RequestChange]:
+    one = request_at(first.conversation, first.at.request or 0)
     if second is not None:
-        return request_changes(one, find_request(open_place(second[0], root)[0], second[1]))
+        return request_changes(one, request_at(second.conversation, second.at.request or 0))
     if one.number == 1:
         raise Misuse("Request 1 has none before it; name two requests to compare them.")
     return request_changes(one.conversation.requests[one.number - 2], one)
@@ -124,13 +118,19 @@ def _is_same(one: Session, other: Session) -> bool:
     return os.path.realpath(one.path) == os.path.realpath(other.path)
 
 
-def _changes_of(session: Session, place: SessionPlace) -> Iterable[FileDifference]:
-    """Yield what a session changed in all, or what a turn did."""
-    if place.turn is None:
-        return _between(session, -1, cut_after(session.conversation, place))
-    end = cut_after(session.conversation, place)  # first, since an error is to name this turn
-    before = place._replace(turn=place.turn - 1) if place.turn else place
-    return _between(session, cut_after(session.conversation, before), end)
+def _changes_of(session: Session) -> Iterable[FileDifference]:
+    """Yield what a session changed in all, or what a turn or a call did."""
+    at, end = session.at, cut_after(session.conversation, session.at)
+    if at.call is not None:
+        for history in made_at(session):
+            first, last = history.versions[0], history.versions[-1]
+            whole, previous = first.history, first.history.versions[first.index - 1] if first.index else None
+            before = FileAt(whole, previous, first.before, first.before_known, None)
+            yield _difference(_name(history, session), before, FileAt(whole, last, last.after, last.whole, None))
+    elif not at.turn:
+        yield from _between(session, -1, end)
+    else:
+        yield from _between(session, cut_after(session.conversation, at._replace(turn=at.turn - 1)), end)
 
 
 def _between(session: Session, start: int | None, end: int | None) -> Iterable[FileDifference]:
@@ -181,13 +181,13 @@ def _name(history: FileHistory, session: Session) -> str:
 class _Side:
     """A session, or a branch of one, up to a turn."""
 
-    def __init__(self, session: Session, place: SessionPlace) -> None:
-        conversation = session.conversation
+    def __init__(self, session: Session) -> None:
+        conversation, at = session.conversation, session.at
         self.session = session
-        self._branch = conversation.active_branch if place.branch is None else place.branch
+        self._branch = conversation.active_branch if at.path is None else at.path
         turns = turns_of(conversation, self._branch)
-        self.turns: list[Turn] = turns if place.turn is None else turns[: place.turn]
-        self._cut = cut_after(conversation, place)
+        self.turns: list[Turn] = turns if at.turn is None else turns[: at.turn]
+        self._cut = cut_after(conversation, at)
         self._messages = {message.index for turn in self.turns for message in turn.messages}
 
     def files(self) -> dict[str, list[FileVersion]]:
@@ -202,12 +202,7 @@ class _Side:
     def _has(self, version: FileVersion) -> bool:
         if self._cut is not None and version.record > self._cut:
             return False
-        call = version.call
-        if call is None or version.agent is not None:
-            message = self.session.conversation.message_at(version.record)
-        else:
-            message = call.message
-        return message is not None and message.index in self._messages
+        return is_made_in(self.session, version, self._messages)
 
     def value(self) -> DiffSide:
         """Return the figures of this side."""

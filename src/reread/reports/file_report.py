@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
@@ -15,29 +15,12 @@ from reread.errors import Ambiguous, Misuse, NotFound
 from reread.history.file_text import FileText
 from reread.history.paths import absolute_path, path_ends_with
 from reread.history.versions import FileHistory, FileVersion
-from reread.model.conversation import Conversation, Turn
-from reread.model.tree import no_branch_text
+from reread.model.conversation import Call
+from reread.session.places import call_at, cut_after, turns_at
 from reread.session.session import Session
 from reread.session.session import open as open_session
 
-_PLACE = re.compile(r"(.*?)(?:@([0-9]{1,9}))?(?::([0-9]{1,9}))?", re.DOTALL)
-
-
-class SessionPlace(NamedTuple):
-    """A session, and perhaps one of its branches and turns: `SESSION[@BRANCH][:TURN]`."""
-
-    name: str
-    branch: int | None = None
-    turn: int | None = None
-
-    @classmethod
-    def parse(cls, text: str) -> SessionPlace:
-        """Parse what a person typed; the name of a file that exists is taken as it is."""
-        found = _PLACE.fullmatch(text)
-        if found is None or os.path.exists(text):
-            return cls(text)
-        name, branch, turn = found.groups()
-        return cls(name or "latest", int(branch) if branch else None, int(turn) if turn else None)
+UNCHANGED = "An API request changes no file; name a turn or a call, as in 8c1f:3.2."
 
 
 class FileAt(NamedTuple):
@@ -61,23 +44,26 @@ def file(
     root: str | Path | Sequence[str | Path] | None = None,
 ) -> FileAt:
     """Return a file as a session left it, or as it was after a turn: `file("app.py", "latest:3")`."""
-    session, place = open_place(at, root)
-    return file_at(session, find_file(session, os.fspath(path)), place)
+    session = open_session(at, root=root)
+    return file_at(session, find_file(session.files, os.fspath(path), session.project))
 
 
-def open_place(
-    source: str | os.PathLike[str] | bytes | IO[bytes] | Session, root: str | Path | Sequence[str | Path] | None
-) -> tuple[Session, SessionPlace]:
-    """Open a session, and return the place in it that a text names; anything else means its end."""
-    place = SessionPlace.parse(source) if isinstance(source, str) else SessionPlace("")
-    return open_session(place.name if isinstance(source, str) else source, root=root), place
+def files(
+    source: str | os.PathLike[str] | bytes | IO[bytes] | Session,
+    *,
+    root: str | Path | Sequence[str | Path] | None = None,
+) -> list[FileHistory]:
+    """Return the files that a session changed, its agents included, each with its versions.
+
+    Of a turn or a call, as in `files("latest:3")`, return those that it changed, with the versions that it made.
+    """
+    return made_at(open_session(source, root=root))
 
 
-def find_file(session: Session, path: str) -> FileHistory:
+def find_file(known: Mapping[str, FileHistory], path: str, project: str) -> FileHistory:
     """Return the file that a path names: from the root, below the working directory, or the end of a path."""
-    known = session.files
     here = path if is_windows_path(path) else os.path.normpath(expand_path(path).absolute())
-    for name in (absolute_path(path, session.project), here, os.path.realpath(here)):
+    for name in (absolute_path(path, project), here, os.path.realpath(here)):
         if name in known:
             return known[name]
     found = [history for name, history in known.items() if path_ends_with(name, path)]
@@ -89,31 +75,51 @@ def find_file(session: Session, path: str) -> FileHistory:
     raise NotFound(f"No file {path!r} was changed in this session; run `reread files` to list those that were.")
 
 
-def turns_of(conversation: Conversation, branch: int | None) -> list[Turn]:
-    """Return the turns of a branch, by default the active one; raise Misuse if there is no such branch."""
-    if branch is None:
-        return conversation.turns
-    if not 0 <= branch < len(conversation.branches):
-        raise Misuse(no_branch_text((one.id for one in conversation.branches), branch))
-    return conversation.branch(branch).turns
+def file_at(session: Session, history: FileHistory) -> FileAt:
+    """Return a file after the place at which a session was opened, by default its end; turn 0 is before the first."""
+    if session.at.request is not None:
+        raise Misuse(UNCHANGED)
+    return file_after(history, cut_after(session.conversation, session.at))
 
 
-def cut_after(conversation: Conversation, place: SessionPlace) -> int | None:
-    """Return the last record of a place: of its turn, or of its branch; None for the end of the session."""
-    if place.turn is None and place.branch is None:
-        return None
-    turns = turns_of(conversation, place.branch)
-    number = len(turns) if place.turn is None else place.turn
-    if number > len(turns):
-        raise Misuse(f"No turn {number}; this session has {plural(turns, 'turn')}.")
-    last = turns[number - 1].messages[-1].index if number else -1
-    following = conversation.messages[last + 1 :][:1]
-    return following[0].records[0] - 1 if following else None
+def made_at(session: Session) -> list[FileHistory]:
+    """Return the files that were changed at the place at which a session was opened, with the versions made there."""
+    at = session.at
+    if at.request is not None:
+        raise Misuse(UNCHANGED)
+    if at.turn is None and at.path is None:
+        return list(session.files.values())
+    turns = turns_at(session.conversation, at)
+    call = call_at(session.conversation, at) if at.call is not None else None
+    messages = {message.index for turn in turns for message in turn.messages}
+    found: list[FileHistory] = []
+    for history in session.files.values():
+        versions = [
+            version
+            for version in history.versions
+            if is_made_in(session, version, messages) and (call is None or _is_made_by(session, version, call))
+        ]
+        if any(version.own for version in versions):
+            found.append(FileHistory(history.path, versions))
+    return found
 
 
-def file_at(session: Session, history: FileHistory, place: SessionPlace) -> FileAt:
-    """Return a file after a turn, or at the end of the session or a branch; turn 0 is before the first."""
-    return file_after(history, cut_after(session.conversation, place))
+def _is_made_by(session: Session, version: FileVersion, call: Call) -> bool:
+    """True if a call made a version, or an agent below it did."""
+    agent = session.agents.get(version.agent) if version.agent is not None else None
+    while agent is not None and agent.call is not call:
+        agent = agent.parent
+    return agent is not None or version.call is call
+
+
+def is_made_in(session: Session, version: FileVersion, messages: AbstractSet[int]) -> bool:
+    """True if one of these messages of the main thread made a version, or an agent that was at work then."""
+    call = version.call
+    if call is None or version.agent is not None:
+        message = session.conversation.message_at(version.record)
+    else:
+        message = call.message
+    return message is not None and message.index in messages
 
 
 def file_after(history: FileHistory, record: int | None) -> FileAt:

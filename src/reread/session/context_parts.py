@@ -20,7 +20,8 @@ from reread.base.choices import RequestProof
 from reread.base.coerce import as_dict, as_list, as_str
 from reread.base.text import plural
 from reread.errors import NotFound
-from reread.model.conversation import Agent, Conversation, Message, Request, Turn
+from reread.model.conversation import Conversation, Message, Request, Turn
+from reread.session.places import request_at
 
 PICTURE_BYTES = 6000
 """The weight of a picture in tokens, as bytes of text: about 1,500 tokens, however many bytes it has."""
@@ -54,10 +55,6 @@ _NAMES = {"agents": "agent types", "deferred": "deferred tools", "git": "git sta
 _COMMANDS = ("<command-", "<local-command-", "<bash-")
 _SUMMARY = "This session is being continued from a previous conversation"
 _ATTACHED = {"nested_memory": MEMORY, "instructions": MEMORY, "memory": MEMORY, "skill_listing": SKILLS}
-
-
-class NoSuchRequest(NotFound):
-    """The thread has no request with this number, or the client noted none."""
 
 
 class ContextPart(msgspec.Struct, frozen=True, kw_only=True):
@@ -140,29 +137,11 @@ def context_at(
 ) -> Context:
     """Return what filled the context of a request, by default the last one of a turn or of the thread."""
     requests = conversation.requests
-    if request is not None and not 0 < request <= len(requests):
-        raise NoSuchRequest(no_request_text(len(requests), request))
-    found = requests[request - 1] if request is not None else _last_request(conversation, turn)
+    found = request_at(conversation, request) if request is not None else _last_request(conversation, turn)
     if found is not None:
         before = requests[found.number - 2] if found.number > 1 else None
         return _noted(found, before, agent)
     return _estimated(conversation, turn, agent)
-
-
-def find_agent(agents: Mapping[str, Agent], name: str) -> Agent:
-    """Return the agent whose id is, or begins with, a text."""
-    found = [agents[name]] if name in agents else [one for id, one in agents.items() if id.startswith(name)]
-    if len(found) != 1:
-        raise NotFound(f"{len(found) or 'No'} agents of this session have an id that begins with {name!r}.")
-    return found[0]
-
-
-def no_request_text(count: int, number: int | str) -> str:
-    """Return what to say if a request is not there."""
-    if not count:
-        noted = "Claude Code does so from 2.1.325 on, and the samples of --demo have none"
-        return f"No API requests are noted in this session: {noted}."
-    return f"No request {number}; this session has {plural(count, 'request')}."
 
 
 def _last_request(conversation: Conversation, turn: int | None) -> Request | None:

@@ -10,6 +10,7 @@ import msgspec
 from reread.accounting.billing import charges_of
 from reread.accounting.prices import Prices, parse_model_id
 from reread.model.conversation import Agent, Compaction, Conversation, Message, Turn
+from reread.session.places import find_agent
 
 if TYPE_CHECKING:
     from reread.session.context_parts import Context
@@ -68,7 +69,7 @@ class ContextFills(list[ContextFill]):
 
         `agent` is the id of an agent, or how it begins; turns and requests are then the agent's.
         """
-        from reread.session.context_parts import context_at, find_agent  # loaded late: most views need no context
+        from reread.session.context_parts import context_at  # loaded late: most views need no context
 
         thread = self._conversation if agent is None else find_agent(self._agents, agent)
         return context_at(thread, turn=turn, request=request, agent=thread.id if isinstance(thread, Agent) else None)

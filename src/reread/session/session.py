@@ -14,11 +14,12 @@ from reread.accounting.billing import Usage
 from reread.accounting.collect import total_usage
 from reread.accounting.prices import current_prices
 from reread.base import jsontext
+from reread.base.address import WHOLE, Address
 from reread.base.paths import normalize_folder
 from reread.base.text import as_title
 from reread.base.times import parse_timestamp
 from reread.catalog.headers import captures_of
-from reread.catalog.resolve import STDIN, resolve_session
+from reread.catalog.resolve import STDIN, require_whole, resolve_address
 from reread.disk import layout
 from reread.disk.backups import BackupFiles
 from reread.disk.sources import FileSource, MemorySource, Source, read_all
@@ -36,6 +37,7 @@ from reread.session.cache_breaks import CacheBreak, CacheBreaks
 from reread.session.context_window import ContextFills, context_of
 from reread.session.finding import Finding
 from reread.session.loader import Progress
+from reread.session.places import check_place, find_agent
 from reread.session.results import TurnResult, turn_results
 from reread.session.threads import SessionThreads
 
@@ -56,7 +58,10 @@ class Session:
         *,
         progress: Progress | None = None,
         roots: Sequence[str | Path] | None = None,
+        at: Address = WHOLE,
     ) -> None:
+        self.at: Address = at
+        """The place that was asked for when it was opened: a path, turn, call or request, or all of it."""
         is_read = isinstance(source, SessionThreads)
         self._threads = source if is_read else SessionThreads(source, progress=progress, roots=roots)
         self._transcripts: tuple[list[SessionThreads], list[Session]] = ([], [])
@@ -79,8 +84,8 @@ class Session:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def __reduce__(self) -> tuple[type[Session], tuple[SessionThreads]]:
-        return Session, (self._threads,)
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Session, (self._threads,), {"at": self.at}
 
     @property
     def path(self) -> Path | None:
@@ -386,7 +391,22 @@ def open(
     root: str | Path | Sequence[str | Path] | None = None,
     progress: Progress | None = None,
 ) -> Session:
-    """Open a session by path, header, id, unique prefix, "latest" or "-" (stdin), from bytes or a binary file."""
+    """Open a session by path, header, id, unique prefix, "latest" or "-" (stdin), from bytes or a binary file.
+
+    An address names a place in it: `SESSION:3` is its third turn, `SESSION:3.2` the second call there, `SESSION:req4`
+    its fourth API request, `SESSION@1` another path through the conversation. `session.at` says which, and functions
+    that take a session are then about that place. `SESSION:AGENT` opens an agent as a session of its own.
+    """
+    return at_place(open_whole(source, root=root, progress=progress))
+
+
+def open_whole(
+    source: str | os.PathLike[str] | bytes | IO[bytes] | Session,
+    *,
+    root: str | Path | Sequence[str | Path] | None = None,
+    progress: Progress | None = None,
+) -> Session:
+    """Open the session of an address, also if that names one of its agents; `at` says what it names."""
     if isinstance(source, Session):
         return source
     if isinstance(source, bytes | bytearray | memoryview):
@@ -396,10 +416,23 @@ def open(
     if isinstance(source, str | os.PathLike):
         name = source if isinstance(source, str) else Path(source)
         roots = [root] if isinstance(root, str | Path) else root
-        return Session(FileSource(resolve_session(name, root=root)), progress=progress, roots=roots)
+        path, at = resolve_address(name, root=root)
+        return Session(FileSource(path), progress=progress, roots=roots, at=at)
     if hasattr(source, "read"):
         return Session(MemorySource(read_all(source)))
     raise Misuse(f"Cannot open a {type(source).__name__}; pass a path, a session id, bytes or a binary file.")
+
+
+def at_place(session: Session) -> Session:
+    """Return a session, or the agent that its address names as one, after checking that there is such a place."""
+    at = session.at
+    if not at.is_place:
+        return session
+    if at.agent is not None:
+        agent = find_agent(session.agents, at.agent)
+        session = Session(threads_of(session).of_agent(agent), at=at._replace(agent=None))
+    check_place(session.conversation, at)
+    return session
 
 
 def check(
@@ -408,13 +441,6 @@ def check(
     root: str | Path | Sequence[str | Path] | None = None,
 ) -> Iterator[Finding]:
     """Check a session's file and yield errors, warnings and notes, each with its line."""
-    yield from open(source, root=root).problems
-
-
-def files(
-    source: str | os.PathLike[str] | bytes | IO[bytes] | Session,
-    *,
-    root: str | Path | Sequence[str | Path] | None = None,
-) -> list[FileHistory]:
-    """Return the files that a session changed, its agents included, each with its versions."""
-    return list(open(source, root=root).files.values())
+    session = open_whole(source, root=root)
+    require_whole(session.at)
+    yield from session.problems

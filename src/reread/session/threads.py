@@ -5,7 +5,7 @@ Views and reports read a `Session`. What opens, reloads and follows files works 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, cast
@@ -195,6 +195,17 @@ class SessionThreads:
         self._agent_loaders = dict(loaders)
         self.unlink_agents()
 
+    def of_agent(self, agent: Agent) -> SessionThreads:
+        """Return an agent's own thread as the main one, with those of the agents below it."""
+        own = self.agent_loaders.get(agent.id)
+        source = own.source if own is not None else MemorySource(b"\n".join(record.body for record in agent.records))
+        threads = SessionThreads(source, roots=self.roots)
+        threads._loader = _load_agent(agent.id, source, agent.meta)
+        below = {id for id, other in self.agents.items() if agent in _ancestors(other)}
+        loaders = {id: loader for id, loader in self.agent_loaders.items() if id in below}
+        threads.set_agents({id: _load_agent(id, one.source, self.agents[id].meta) for id, one in loaders.items()})
+        return threads
+
     def agent_files(self) -> dict[str, Path]:
         """Return the files of its agents that exist now, by agent id."""
         if self.path is None:
@@ -263,6 +274,12 @@ def _all_bytes(loader: Loader) -> bytes:
     return loader.source.read(0, loader.size)
 
 
+def _ancestors(agent: Agent) -> Iterator[Agent]:
+    while agent.parent is not None:
+        agent = agent.parent
+        yield agent
+
+
 def _nested_agents(conversation: Conversation) -> dict[str, Agent]:
     """Return the agents whose records are in a conversation's own file, and those inside them."""
     levels = [conversation.inline_agents]
@@ -280,7 +297,7 @@ def load_agent(id: str, path: Path, *, torn: bool = True) -> Loader:
 
 
 def _load_agent(id: str, source: Source, meta: dict[str, Any], *, torn: bool = True) -> Loader:
-    agent = Agent(id, source.read, path=str(source.path), meta=meta)
+    agent = Agent(id, source.read, path=str(source.path) if source.path is not None else None, meta=meta)
     loader = Loader(source, agent)
     agent.set_lines(loader.lines)
     if torn:

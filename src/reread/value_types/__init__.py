@@ -28,6 +28,7 @@ from reread.attribution.review_values import ReviewFile as ReviewFile
 from reread.attribution.review_values import ReviewLines as ReviewLines
 from reread.attribution.review_values import ReviewPart as ReviewPart
 from reread.attribution.review_values import ReviewTurn as ReviewTurn
+from reread.base.address import Address as Address
 from reread.base.choices import AdviceKind as AdviceKind
 from reread.base.choices import CacheBreakCause as CacheBreakCause
 from reread.base.choices import CacheGrouping as CacheGrouping
