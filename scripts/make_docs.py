@@ -291,8 +291,8 @@ def reference() -> str:
         "",
         "Made from the docstrings by `scripts/make_docs.py`. Every name is `reread.NAME`. `reread.value_types` has",
         "the types that are only returned, for annotations and `isinstance`. Records are described in",
-        "[the format](format.md), nodes in [extending](extending.md). `from reread import *` leaves out `open`, to keep",
-        "Python's own.",
+        "[the format](format.md), nodes in [extending](extending.md). `from reread import *` leaves out `open`, to",
+        "keep Python's own.",
         "",
         ALIASES,
     ]

@@ -10,7 +10,8 @@ from command import run
 from reread.base.paths import SAMPLES
 from reread.base.times import parse_time
 from reread.catalog.header import Header
-from reread.catalog.headers import read_header
+from reread.catalog.headers import read_header, sessions
+from reread.catalog.resolve import resolve_session
 from reread.catalog.store import Store
 from reread.render.listings import header_lines, short_ids
 
@@ -159,3 +160,21 @@ def test_a_chorus_folder_above_the_working_directory_is_searched(
     assert [header["id"] for header in json.loads(run("ls", "--json").stdout)] == ["talk"]
     monkeypatch.chdir(tmp_path.parent)
     assert json.loads(run("ls", "--json").stdout) == []
+
+
+def test_a_session_that_continues_another_does_not_lengthen_its_id(tmp_path: Path) -> None:
+    """The file of the one names the other as well, and the file that is called so is the one that is found."""
+    ids = [f"{letter * 8}-0000-4000-8000-00000000000{n}" for n, letter in enumerate("abc", 1)]
+    folder = tmp_path / "projects" / "-w"
+    folder.mkdir(parents=True)
+    for id in ids:
+        named = ids[1:] if id == ids[2] else [id]
+        lines = [{"type": "user", "sessionId": one, "message": {"role": "user", "content": "go"}} for one in named]
+        (folder / f"{id}.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    other = folder.with_name("-x")
+    other.mkdir()
+    shutil.copy(folder / f"{ids[0]}.jsonl", other)  # the same session in two folders
+    headers = list(sessions(root=tmp_path))
+    short = short_ids(headers)
+    assert {header.id: short[header.path] for header in headers} == {id: id[:8] for id in ids}
+    assert [resolve_session(id[:8], root=tmp_path).stem for id in ids[1:]] == ids[1:]

@@ -270,7 +270,7 @@ def _short_ids(roots: Sequence[Path]) -> dict[str, str]:
     stems = {path: path_name(path).removesuffix(".jsonl") for path in session_paths(roots or None)}
     gone = prompt_paths(roots or None, set(stems.values()))
     stems |= {path: path_name(path).removesuffix(".jsonl") for path in list(gone)}
-    short = unique_beginnings((path, [stem]) for path, stem in stems.items())
+    short = unique_beginnings((path, stem, ()) for path, stem in stems.items())
     return {stem: short[path] for path, stem in stems.items()}
 
 

@@ -120,25 +120,36 @@ def _title(header: Header) -> str:
 
 def short_ids(headers: Iterable[Header]) -> dict[str, str]:
     """Return the shortest name of each session that no other one begins with, by its path."""
-    return unique_beginnings((header.path, [header.id, *header.sessions, _stem(header.path)]) for header in headers)
+    return unique_beginnings((header.path, header.id, [*header.sessions, _stem(header.path)]) for header in headers)
 
 
 def _stem(path: str) -> str:
     return os.path.splitext(os.path.basename(path))[0]  # noqa: PTH122
 
 
-def unique_beginnings(named: Iterable[tuple[str, Iterable[str]]]) -> dict[str, str]:
-    """Return the beginning of each file's first name that no name of another file begins with, by its path."""
-    owners = [(path, dict.fromkeys(names)) for path, names in named]
-    names = sorted((name, path) for path, own in owners for name in own)
-    needed: dict[tuple[str, str], int] = {}
-    for one, other in itertools.pairwise(names):
-        if one[0][:MIN_ID] != other[0][:MIN_ID]:  # so much is shown of any name
-            continue
-        same = _shared_length(one[0], other[0]) + 1
+def unique_beginnings(named: Iterable[tuple[str, str, Iterable[str]]]) -> dict[str, str]:
+    """Return the beginning of each session's id that no other name begins with, by its path.
+
+    Sessions are given as path, id, and other names by which they are found. A session is found by the name of its file
+    before all that its records name, such as the session that it continues, so these do not lengthen such an id. Of two
+    that have the same id, none is longer for it: nothing of it tells them apart.
+    """
+    sessions = [(path, id, {id, *others}) for path, id, others in named]
+    files = _needed(_stem(path) for path, *_ in sessions)
+    names = _needed(name for *_, own in sessions for name in own)
+    return {
+        path: _shortened(id, files.get(id, 0) if id == _stem(path) else names.get(id, 0)) for path, id, _ in sessions
+    }
+
+
+def _needed(names: Iterable[str]) -> dict[str, int]:
+    """Return how much of each name tells it from the others."""
+    needed: dict[str, int] = {}
+    for one, other in itertools.pairwise(sorted(set(names))):
+        same = _shared_length(one, other) + 1 if one[:MIN_ID] == other[:MIN_ID] else 0  # so much is shown of any
         needed[one] = max(needed.get(one, 0), same)
         needed[other] = same
-    return {path: _shortened(next(iter(own)), needed.get((next(iter(own)), path), 0)) for path, own in owners}
+    return needed
 
 
 def _shared_length(one: str, other: str) -> int:

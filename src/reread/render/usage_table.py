@@ -23,8 +23,8 @@ HEADERS = ("resp", "in", "out", "write", "read")
 OPTIONAL = ("write", "read", "resp")
 """The columns that give way first."""
 MIN_LABEL_WIDTH = 7
-TELLING_WIDTH, TELLING_WIDTHS = 12, 24
-"""The width left to each label, and to all of a row, before columns give way."""
+SESSION_WIDTH = 36
+"""The width of a session's id and title for which columns give way: titles may have any length."""
 WHOLE = (*TIME_KEYS, BLOCK)
 """Groups whose labels are never cut."""
 
@@ -83,9 +83,9 @@ def wrapped_notes(notes: Iterable[Styled], width: int | None) -> Iterator[Styled
 class ColumnTable:
     """The widths of the columns.
 
-    If the longest texts do not fit, bars are left out, labels are cut and gaps narrowed, in this order. Before a label
-    is cut to less than one recognises, the columns of `optional` are left out, the first ones first; in a pipe, which
-    has no width, they stay. A time is never cut, nor is the id of a session.
+    If the longest texts do not fit, bars are left out, gaps narrowed, and the columns of `optional` left out, the first
+    ones first; only then are labels cut, because a row that cannot be told from others says nothing. In a pipe, which
+    has no width, all columns stay. A time is never cut, nor is the id of a session.
     """
 
     def __init__(
@@ -103,14 +103,16 @@ class ColumnTable:
         """The columns that are left out, in the order in which they gave way."""
         self._shown = list(range(len(headers)))
         least = [_least_width(name, longest) for name, longest in zip(names, self.labels, strict=True)]
-        telling = max(TELLING_WIDTH, TELLING_WIDTHS // len(names))
-        wanted = sum(min(longest, max(telling, kept)) for longest, kept in zip(self.labels, least, strict=True))
+        wanted = sum(
+            min(longest, SESSION_WIDTH) if name == "session" else longest
+            for name, longest in zip(names, self.labels, strict=True)
+        )
         for name in optional:
             if width is not None and name in headers and wanted + self._cells_width(NARROW_GAP) > width:
                 self._shown.remove(headers.index(name))
                 self.omitted.append(name)
         whole = WIDTH if width is None else width
-        self.gap = GAP if sum(least) + self._cells_width(GAP) <= whole else NARROW_GAP
+        self.gap = GAP if wanted + self._cells_width(GAP) <= whole else NARROW_GAP
         room = whole - self._cells_width(self.gap)
         self.bars: bool = sum(self.labels) + len(GAP) + BAR <= room
         while sum(self.labels) > room and self.labels != least:
