@@ -44,6 +44,7 @@ from reread.render.selection import Selection
 from reread.render.stats_table import call_lines, stats_csv, stats_lines
 from reread.render.terminal import TerminalView, make_console
 from reread.render.usage_table import usage_csv, usage_lines
+from reread.reports.call_list import listed_calls
 from reread.reports.check_report import check_report
 from reread.reports.diff_report import diff_value
 from reread.reports.file_report import history_value
@@ -336,7 +337,7 @@ def count_calls(path: Path) -> None:
     for by in ("tool", "failure", "file", "agent", "day"):
         report = reread.stats(path, by=by, cache=False)
         list(stats_lines(report, width=100))
-        list(call_lines(report.calls, width=100))
+        list(call_lines(report, listed_calls(report.calls), titles={}, width=100))
         stats_csv(report)
         jsontext.dumps(stats_value(report))
 

@@ -66,6 +66,7 @@ WORDS = {
 def test_an_address_is_parsed(text: str, address: Address, place: str) -> None:
     assert Address.parse(text) == address
     assert address.place == place and address.is_place == bool(place)
+    assert Address.parse(str(address)) == address
 
 
 def test_a_file_with_such_a_name_is_a_file(tmp_path: Path) -> None:

@@ -269,7 +269,24 @@ class TestCommandLine:
         assert listed
         assert all(row["state"] == "failed" and row["line"] > 0 and row["path"] for row in listed)
         shown = run("--demo", "stats", "--state", "failed", "--list", home=tmp_path).stdout
-        assert all(f"line {row['line']}" in shown for row in listed)
+        assert all(row["what"][:20] in shown and row["error"] for row in listed) and "x1b" not in shown
+        for row in listed:
+            [call] = json.loads(reread.export(row["address"], "json", root=SAMPLES))["calls"][:1]
+            assert row["address"].partition(":")[0] == row["session"] and call["name"] == row["tool"]
+
+    def test_the_list_names_what_failed_first_and_no_more_than_asked_for(self, tmp_path: Path) -> None:
+        every = json.loads(run("--demo", "stats", "--list", "--json", home=tmp_path).stdout)
+        states = [row["state"] for row in every]
+        assert states == sorted(states, key=("failed", "denied", "interrupted", "done", "running").index)
+        assert len(every) == stats(root=SAMPLES).totals.calls
+        assert json.loads(run("--demo", "stats", "--list", "--json", "-n", "3", home=tmp_path).stdout) == every[:3]
+        by_kind = json.loads(run("--demo", "stats", "--by", "failure", "--list", "--json", home=tmp_path).stdout)
+        assert {row["id"] for row in by_kind} == {row["id"] for row in every if row["failure"]}
+        for width in (60, 80):
+            done = run("--demo", "stats", "--by", "failure", "--list", home=tmp_path, env={"COLUMNS": str(width)})
+            lines = done.stdout.splitlines()
+            assert max(map(len, lines)) <= width and lines[0].startswith("exit 1")
+            assert any("8c1f0b52:1." in line and "pytest -q" in line for line in lines)
 
     @pytest.mark.parametrize("by", ["tool", "session", "project,week", "file", "failure"])
     def test_the_table_fits_eighty_columns(self, by: str, tmp_path: Path) -> None:

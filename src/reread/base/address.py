@@ -52,6 +52,17 @@ class Address(NamedTuple):
             LAST if request == LATEST else _number(request),
         )
 
+    def __str__(self) -> str:
+        """Return what to type."""
+        parts = [
+            f"@{self.path}" if self.path is not None else "",
+            f":{'agent-' * self.agent.isdecimal()}{self.agent}" if self.agent is not None else "",
+            f":{self.turn}" if self.turn is not None else "",
+            f".{self.call}" if self.call is not None else "",
+            f":req{'-latest' if self.request == LAST else self.request}" if self.request is not None else "",
+        ]
+        return self.session + "".join(parts)
+
     @property
     def is_place(self) -> bool:
         """True if it names more than a session."""

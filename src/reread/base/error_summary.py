@@ -6,6 +6,7 @@ import re
 
 MAX_LINES, MAX_CHARS = 2000, 1000
 """How many lines are looked at, from either end, and how many characters of each."""
+_COLOUR = re.compile(r"\x1b\[[0-9;:]*m")
 _ASSERTION = re.compile(r"E\s+\S")
 """How pytest marks what failed."""
 _EXCEPTION = re.compile(r"[A-Za-z_][\w.]*(?::|$)")
@@ -19,7 +20,7 @@ _REFUSAL = re.compile(
 
 def telling_line(text: str) -> str:
     """Return the line that tells why something failed; the first one if none stands out, empty if there is none."""
-    found = text.split("\n")
+    found = _COLOUR.sub("", text).split("\n")
     if len(found) > 2 * MAX_LINES:
         found = [*found[:MAX_LINES], *found[-MAX_LINES:]]
     lines = [line[:MAX_CHARS].strip() for line in found]

@@ -7,6 +7,8 @@ from typing import Any
 
 import click
 
+from reread.base.format import number_text
+from reread.base.text import plural
 from reread.cli._option_types import SESSION, STATS_GROUPS
 from reread.cli._options import (
     end_report,
@@ -30,6 +32,8 @@ NOT_OF_TEAMS = (
     *("--tool", "--state", "--limit", "--project", "--person", "--machine", "--list", "--no-cache", "--root", "--demo"),
 )
 NO_CALLS = "No call or turn fits all of these options. Run `reread stats` without them to count all."
+MOST_LISTED = 50
+"""How many calls are listed in the terminal unless -n says so."""
 STATES = ("running", "done", "failed", "denied", "interrupted")
 
 
@@ -52,7 +56,7 @@ STATES = ("running", "done", "failed", "denied", "interrupted")
 @tz_option
 @project_option
 @owner_options
-@click.option("--list", "as_list", is_flag=True, help="List the calls behind the figures, with their lines.")
+@click.option("--list", "as_list", is_flag=True, help="List the calls of each group, failed ones first.")
 @click.option("--csv", "as_csv", is_flag=True, help="Print CSV.")
 @click.option("--no-cache", is_flag=True, help="Read all files again, and store nothing in the cache.")
 @listing_options
@@ -75,20 +79,23 @@ def stats(
     Without arguments, report on all sessions. Groups are tool, failure (its kind), state, file, skill, mcp_server,
     agent, agent_type, thread (main or subagents), model, session, project, person, machine and team (of the machine
     that wrote a file), day, week, month, weekday and hour. A call's cost is its share of the response that made it; a
-    retry is a call that follows a failed one of the same tool in the same turn. With --team, the groups are tool,
+    retry is a call that follows a failed one of the same tool in the same turn. --list names the calls of each group,
+    with their commands, errors and addresses; by failure, only those that failed. With --team, the groups are tool,
     failure, state, project, model, week, person, machine and team; groups of fewer than three people are merged.
 
     \b
     reread stats --since 30d
     reread stats --by failure --tool Bash
+    reread stats --by failure --list --since 7d
     reread stats --tool Edit --state failed --list
     reread stats --by week --json
     reread stats latest --by file
     reread stats --team s3://team/figures --by failure
     """
     from reread.render.stats_table import WIDTH, call_lines, stats_csv, stats_lines
-    from reread.reports.stats_report import call_place_value, stats_value
+    from reread.reports.call_list import calls_to_list, listed_calls, listed_value
     from reread.reports.stats_report import stats as report_on
+    from reread.reports.stats_report import stats_value
     from reread.storage.user_paths import reread_words
 
     if as_csv and (as_json or as_list):
@@ -99,23 +106,29 @@ def stats(
         print_team(ctx, found.stats(**given), as_json=as_json, as_csv=as_csv)
         return
     roots = merged_roots(ctx, root)
+    limit = options.pop("limit") if as_list else None
     with progress("reading", None) as step:
         report = report_on(*sessions, root=roots or None, cache=not no_cache, progress=step, **options)
     if as_json or as_csv:
         for path in report.unread:
             print_notice(f"Cannot read {path}: not included.")
+    titles = {place.session: place.title for place in report.calls}
     found_nothing = not report.rows and not report.hidden
     unmatched = found_nothing and any(options[name] for name in FILTERS)
     if as_json:
-        print_json([call_place_value(place) for place in report.calls] if as_list else stats_value(report))
+        calls = listed_calls(calls_to_list(report)[:limit]) if as_list else []
+        print_json([listed_value(one) for one in calls] if as_list else stats_value(report))
     elif as_csv:
         click.echo(stats_csv(report), nl=False)
     elif unmatched:
         pass
     elif as_list:
-        print_lines([line] for line in call_lines(report.calls, width=terminal_width() or WIDTH))
+        calls = calls_to_list(report)
+        listed = listed_calls(calls[: limit or MOST_LISTED])
+        print_lines([line] for line in call_lines(report, listed, titles=titles, width=terminal_width() or WIDTH))
+        if len(listed) < len(calls):
+            print_notice(f"{plural(listed, 'call')} of {number_text(len(calls))}; -n N lists more.")
     else:
-        titles = {place.session: place.title for place in report.calls}
         usage = [*reread_words(roots), "usage", *sessions]
         print_lines([line] for line in stats_lines(report, width=terminal_width(), titles=titles, usage=usage))
     unknown = unknown_projects(options["project"], report.known.get("project", ()))

@@ -8,8 +8,9 @@ from msgspec.structs import astuple
 
 from reread.accounting.billing import Usage, sum_known
 from reread.base.format import duration_text, money_text, tokens_text
-from reread.base.text import SHORT_ID, one_line, plural, truncate
+from reread.base.text import one_line, plural, short_session, truncate
 from reread.render.cache_table import cache_note
+from reread.render.listings import QUIET
 from reread.render.sanitize import safe_line
 from reread.render.usage_table import (
     LOUD,
@@ -23,7 +24,8 @@ from reread.render.usage_table import (
     table_lines,
     wrapped_notes,
 )
-from reread.reports.stats_report import CallPlace, Stats, StatsReport
+from reread.reports.call_list import ListedCall
+from reread.reports.stats_report import Stats, StatsReport
 
 HEADERS = ("calls", "failed", "denied", "retry", "time", "lines", "cost")
 TURN_HEADERS = ("turns", "calls", "failed", "model", "tools", "waiting", "context", "lines", "cost")
@@ -108,18 +110,25 @@ def _compactions(totals: Stats) -> str:
     return f"{what}, of which {count - unmeasured:,} {says} how much was removed: {removed} in all."
 
 
-def call_lines(calls: Sequence[CallPlace], *, width: int = WIDTH) -> Iterator[Styled]:
-    """Yield the calls behind the figures, grouped by session."""
-    last = None
-    for place in calls:
-        if place.session != last:
-            last = place.session
-            yield STRONG, truncate(safe_line(f"{place.session[:SHORT_ID]} {one_line(place.title)}"), width)
-        call = place.call
-        words = [f"line {call.line}", call.tool, call.failure or call.state, call.file or ""]
-        if call.agent is not None:
-            words.append(f"agent {call.agent}")
-        yield PLAIN, truncate(f"  {safe_line('  '.join(word for word in words if word))}", width)
+def call_lines(
+    report: StatsReport, calls: Sequence[ListedCall], *, titles: Mapping[str, str], width: int = WIDTH
+) -> Iterator[Styled]:
+    """Yield the calls behind the figures by group: address, outcome, tool and what it was to do, then its error."""
+    groups = [tuple(row.group.values()) for row in (*report.rows, *report.hidden)]
+    for group in dict.fromkeys([*groups, *(one.place.group for one in calls)]):
+        own = [one for one in calls if one.place.group == group]
+        if not own:
+            continue
+        if report.by:
+            names = [label(name, value, titles) for name, value in zip(report.by, group, strict=True)]
+            yield STRONG, truncate(f"{'  '.join(names)}  ({plural(own, 'call')})", width)
+        for one in own:
+            call = one.place.call
+            where = one.address._replace(session=short_session(one.address.session))
+            words = [str(where), call.failure or call.state, call.tool, one_line(one.what)]
+            yield PLAIN, truncate(f"  {safe_line('  '.join(word for word in words if word))}", width)
+            if one.error:
+                yield QUIET, truncate(f"      {safe_line(one_line(one.error))}", width)
 
 
 def _call_figures(stats: Stats) -> list[str]:

@@ -1,0 +1,90 @@
+"""The calls behind figures, each with what it was to do, why it failed, and its address."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from typing import Any
+
+import msgspec
+
+from reread.base.address import Address
+from reread.base.coerce import as_dict, as_str
+from reread.base.error_summary import telling_line
+from reread.errors import RereadError
+from reread.model.conversation import Call, Conversation
+from reread.reports.stats_report import CallPlace, StatsReport, call_place_value
+from reread.session.places import turns_of
+from reread.session.session import Session
+from reread.session.session import open as open_session
+from reread.tools.outcome import DENIED, FAILED, INTERRUPTED
+
+FAILURE = "failure"
+_FIRST = (FAILED, DENIED, INTERRUPTED)
+
+
+class ListedCall(msgspec.Struct, frozen=True, kw_only=True):
+    """A call of a report, as it is listed."""
+
+    place: CallPlace
+    address: Address
+    """Where it is; without a turn if its session can no longer be read."""
+    what: str = ""
+    """Its command, its file, or its title."""
+    error: str = ""
+    """The line that says most about why it failed."""
+
+
+def calls_to_list(report: StatsReport) -> list[CallPlace]:
+    """Return the calls of a report, failed ones first, then the newest; of one by kinds of failure, only the failed."""
+    chosen = [place for place in report.calls if FAILURE not in report.by or place.call.failure is not None]
+    return sorted(chosen, key=lambda place: (_rank(place.call.state), -(place.call.time_ms or 0)))
+
+
+def listed_calls(places: Iterable[CallPlace]) -> list[ListedCall]:
+    """Return calls with what only their sessions say."""
+    sessions: dict[str, Session | None] = {}
+    found: list[ListedCall] = []
+    for place in places:
+        if place.path not in sessions:
+            sessions[place.path] = None
+            with suppress(RereadError, OSError):  # it was deleted since it was counted
+                sessions[place.path] = open_session(place.path)
+        found.append(_listed(place, sessions[place.path]))
+    return found
+
+
+def _rank(state: str) -> int:
+    return _FIRST.index(state) if state in _FIRST else len(_FIRST)
+
+
+def _listed(place: CallPlace, session: Session | None) -> ListedCall:
+    fact = place.call
+    thread = None if session is None else session.agents.get(fact.agent) if fact.agent else session.conversation
+    call = next((call for call in _calls(thread, fact.id) if call.line == fact.line), None) if thread else None
+    address = Address(place.session, agent=fact.agent, turn=fact.turn)
+    if call is None or thread is None:
+        return ListedCall(place=place, address=address, what=fact.command or fact.file or "")
+    what = as_str(as_dict(call.input).get("command")) or fact.file or call.title.removeprefix(call.name).strip()
+    error = telling_line(call.error or "") if call.state in _FIRST else ""
+    return ListedCall(place=place, address=_address(address, thread, call), what=what, error=error)
+
+
+def _calls(thread: Conversation, id: str) -> Sequence[Call]:
+    named = thread.calls_by_id.get(id)
+    return thread.calls if named is None else [named]
+
+
+def _address(address: Address, thread: Conversation, call: Call) -> Address:
+    for path in (None, call.message.branch):
+        for turn in turns_of(thread, path):
+            calls = [one for message in turn.messages for one in message.calls]
+            if call in calls:
+                return address._replace(path=path, turn=turn.index, call=calls.index(call) + 1)
+    return address
+
+
+def listed_value(listed: ListedCall) -> dict[str, Any]:
+    """Return a call that is listed as JSON values."""
+    more = {"address": str(listed.address), "what": listed.what, "error": listed.error or None}
+    return {**call_place_value(listed.place), **more}
