@@ -460,12 +460,48 @@ def test_a_branch_begins_where_it_left_the_default_one(rig: Rig) -> None:
     rig.commit(session, "On the branch")
     review = reviewed(rig, "feature/x")
     assert [commit.subject for commit in review.commits] == ["On the branch"] and review.branch == "feature/x"
-    with pytest.raises(Misuse, match="name a range"):
+    for same in (reviewed(rig, "main..feature/x"), reviewed(rig, "main..HEAD"), reviewed(rig, "main..")):
+        assert same == review
+    assert reread.review(repository=rig.repository, root=rig.claude, redact=False) == review
+    with pytest.raises(Misuse, match="name a commit or a range"):
         reviewed(rig, "main")
     with pytest.raises(NotFound, match="git log"):
         reviewed(rig, "nowhere..HEAD")
-    with pytest.raises(Misuse):
+    with pytest.raises(Misuse, match="Name one"):
+        reread.review("HEAD", pr=3, repository=rig.repository)
+
+
+def test_one_commit_is_reviewed_alone(rig: Rig) -> None:
+    session = rig.session()
+    rig.prompt(session, "Write it")
+    rig.write(session, "a.py", 0, 0, ["alpha_value = 1"])
+    first = rig.commit(session, "First")
+    rig.git("checkout", "-q", "-b", "side")
+    rig.write(session, "b.py", 0, 0, ["beta_value = 2"])
+    second = rig.commit(session, "Second")
+    rig.git("checkout", "-q", "main")
+    rig.git("merge", "-q", "--no-ff", "-m", "Merged", "side")
+    for name, subject in {first: "First", second[:9]: "Second", "HEAD": "Merged", "HEAD^2": "Second"}.items():
+        assert [commit.subject for commit in reviewed(rig, name).commits] == [subject]
+    with pytest.raises(Misuse, match="name a commit or a range"):
         reread.review(repository=rig.repository)
+
+
+def test_a_branch_is_compared_with_the_default_branch_that_has_most_of_it(rig: Rig) -> None:
+    """The one that was fetched may be older than the own one, and the other way round."""
+    session = rig.session()
+    rig.prompt(session, "Write it")
+    rig.write(session, "a.py", 0, 0, ["alpha_value = 1"])
+    rig.commit(session, "On main")
+    rig.git("update-ref", "refs/remotes/origin/main", "HEAD~1")
+    rig.git("symbolic-ref", "refs/remotes/origin/HEAD", "refs/remotes/origin/main")
+    rig.git("checkout", "-q", "-b", "feature")
+    rig.write(session, "b.py", 0, 0, ["beta_value = 2"])
+    rig.commit(session, "On the branch")
+    assert [commit.subject for commit in reviewed(rig, "feature").commits] == ["On the branch"]
+    rig.git("update-ref", "refs/remotes/origin/main", "refs/heads/main")
+    rig.git("update-ref", "refs/heads/main", "refs/heads/main~1")
+    assert [commit.subject for commit in reviewed(rig, "feature").commits] == ["On the branch"]
 
 
 def test_a_pull_request_is_found_by_its_ref_and_by_the_session_that_made_it(rig: Rig) -> None:

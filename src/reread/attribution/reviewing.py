@@ -93,12 +93,12 @@ def find_review(
     progress: Progress | None = None,
     sessions: list[str] | None = None,
 ) -> Review:
-    """Return the review of a range `A..B`, a branch, a pull request or some commits, with all texts as they are.
+    """Return the review of a range `A..B`, a commit, a branch, a pull request or some commits, with all texts.
 
     The files of the sessions behind it go to `sessions`.
     """
-    if (which is not None) + (pr is not None) + bool(commits) != 1:
-        raise Misuse("Name a range such as main..HEAD, a branch, or a pull request with --pr.")
+    if (which is not None) + (pr is not None) + bool(commits) > 1:
+        raise Misuse("Name one: a commit, a range such as main..HEAD, a branch, or a pull request with --pr.")
     opened = Repository(repository if repository is not None else ".")
     unread: list[str] = []
     with closing(SessionTrails(root, progress=progress, unread=unread)) as trails:
@@ -108,8 +108,9 @@ def find_review(
                 raise NotFound(f"No commit {', '.join(commits)} in {opened.top}; it may have been rebased or squashed.")
             first, last = None, chosen[-1].sha
         else:
+            which = "" if which is None and pr is None else which
             first, last, chosen = _chosen(opened, which, pr, trails, most)
-        branch = opened.branch_of(which) if which is not None and ".." not in which else None
+        branch = opened.branch_of(which.rpartition("..")[2].removeprefix(".") or "HEAD") if which is not None else None
         found = _Reviewer(opened, trails, chosen).review(first, last, branch, unread)
         if sessions is not None:
             used = {turn.session for turn in found.turns}
@@ -122,12 +123,12 @@ def _chosen(
 ) -> tuple[str | None, str, list[GitCommit]]:
     """Return the first and last commit that are reviewed, and all of them."""
     if which is not None:
-        first, last = repository.range_of(which)
-        return first, last, repository.commits(first, last, most=most)
+        found = repository.range_of(which)
+        return found.first, found.last, repository.commits(*found, most=most)
     for name in (f"refs/pull/{pr}/head", f"refs/remotes/origin/pr/{pr}", f"refs/remotes/origin/pull/{pr}"):
         head = repository.sha_of(name)
         if head is not None:
-            first = repository.fork_point(head)
+            first = repository.default_base(head)
             return first, head, repository.commits(first, head, most=most)
     worked = [trail for trail in trails.by_path.values() if any(pull.number == pr for pull in trail.pulls)]
     worked = [trail for trail in worked if _is_of(trail, repository)]  # others have pull requests of this number, too
@@ -136,7 +137,7 @@ def _chosen(
         head = repository.sha_of(f"refs/heads/{branch}") or repository.sha_of(f"refs/remotes/origin/{branch}")
         with suppress(Misuse):
             if head is not None:
-                first = repository.fork_point(head)
+                first = repository.default_base(head)
                 return first, head, repository.commits(first, head, most=most)
     made = repository.known_commits(commit.sha for trail in worked for commit in trail.commits)
     if made:

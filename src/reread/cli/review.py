@@ -42,7 +42,7 @@ class Revision(Name):
 
 
 @click.command()
-@click.argument("which", type=Revision(), required=False, metavar="[A..B|BRANCH]")
+@click.argument("which", type=Revision(), required=False, metavar="[COMMIT|A..B|BRANCH]")
 @click.option(
     "--pr",
     type=click.IntRange(min=1),
@@ -76,14 +76,17 @@ def review(
 ) -> None:
     """Show the prompts behind commits: which turns wrote their lines.
 
-    For each commit of a range, a branch or a pull request: the turns that wrote its lines, and how that is known; then
-    all prompts in order, with what was undone, the tests that ran, and the cost. Guesses are marked, and lines that no
-    session explains count as written by hand. The first run reads all sessions.
+    For one commit, or each one of a range, a branch or a pull request: the turns that wrote its lines, and how that is
+    known; then all prompts in order, with what was undone, the tests that ran, and the cost. Without any, it is about
+    the branch that is checked out, since it left the default one. Guesses are marked, and lines that no session
+    explains count as written by hand. The first run reads all sessions.
 
     Secrets and personal details are replaced, as `reread share` does. If something is left to decide, nothing is
     written, and the exit code is 3. Nothing that a repository configures is run.
 
     \b
+    reread review
+    reread review HEAD
     reread review main..HEAD
     reread review feature/login -o review.md
     reread review --pr 42 -o review.html

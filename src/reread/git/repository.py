@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 
@@ -83,6 +84,16 @@ class FileLines(msgspec.Struct, frozen=True):
         return sum(last - first + 1 for first, last in self.ranges)
 
 
+class CommitRange(NamedTuple):
+    """Some commits in a row."""
+
+    first: str | None
+    """The commit before them; None if they begin with the history."""
+    last: str
+    alone: bool = False
+    """True if it is only the last one: a merge has more than one before it."""
+
+
 class Repository:
     """A repository on this machine."""
 
@@ -135,37 +146,54 @@ class Repository:
         names = git_output(self.git, "for-each-ref", "--format=%(refname:short)", "refs/heads", "refs/remotes")
         return names.decode("utf-8", "replace").split()
 
-    def fork_point(self, head: str) -> str:
-        """Return the commit at which a branch left the default branch."""
-        for base in DEFAULT_BRANCHES:
-            sha = self.sha_of(base)
-            if sha is None or sha == head:
-                continue
-            try:
-                found = git_output(self.git, "merge-base", sha, head).decode("ascii", "replace").strip()
-            except Unreadable:
-                continue
-            if is_sha(found) and found != head:
-                return found
-        raise Misuse("Cannot tell where the branch begins; name a range, as in main..feature or HEAD~3..HEAD.")
+    def default_base(self, head: str) -> str:
+        """Return the tip of the default branch that a branch is compared with: `main` in `main..feature`.
 
-    def range_of(self, text: str) -> tuple[str | None, str]:
-        """Return the first and the last commit of `A..B`, `A...B`, `A^!` or a branch; the first is not part of it."""
-        if text.endswith("^!"):
-            alone = self.require_sha(text.removesuffix("^!"))
-            return self.sha_of(f"{alone}^"), alone
+        A clone knows it as its own and as it was fetched: the one that has more of what the branch has is taken.
+        """
+        least: tuple[int, str] | None = None
+        for name in DEFAULT_BRANCHES:
+            base = self.sha_of(name)
+            own = 0 if base is None else self._count(base, head)
+            if base is not None and own and (least is None or own < least[0]):
+                least = (own, base)
+        if least is None:
+            raise Misuse("Nothing here is not on the default branch; name a commit or a range, as in HEAD~3..HEAD.")
+        return least[1]
+
+    def _count(self, first: str, last: str) -> int:
+        """Return how many commits are after one up to another; 0 if they have nothing in common."""
+        try:
+            git_output(self.git, "merge-base", first, last)
+            return int(git_output(self.git, "rev-list", "--count", f"{first}..{last}"))
+        except (Unreadable, ValueError):
+            return 0
+
+    def range_of(self, text: str) -> CommitRange:
+        """Return the commits that a text names: `A..B`, `A...B`, a branch since the default one, or one commit.
+
+        Without a text they are those of the branch that is checked out.
+        """
+        branch = self.sha_of(f"refs/heads/{text}") or self.sha_of(f"refs/remotes/{text}")
+        if not text or branch is not None:
+            head = branch or self.require_sha("HEAD")
+            return CommitRange(self.default_base(head), head)
         first, dots, last = text.partition("..")
         if not dots:
-            head = self.require_sha(text)
-            return self.fork_point(head), head
+            alone = self.require_sha(text.removesuffix("^!"))
+            return CommitRange(self.sha_of(f"{alone}^"), alone, True)
         head = self.require_sha(last.removeprefix(".") or "HEAD")
         start = self.require_sha(first or "HEAD")
         if last.startswith("."):
             start = git_output(self.git, "merge-base", start, head).decode("ascii", "replace").strip()
-        return start, head
+        return CommitRange(start, head)
 
-    def commits(self, first: str | None, last: str, *, most: int = MOST_COMMITS) -> list[GitCommit]:
-        """Return the commits after one up to another, the oldest first."""
+    def commits(
+        self, first: str | None, last: str, alone: bool = False, *, most: int = MOST_COMMITS
+    ) -> list[GitCommit]:
+        """Return the commits after one up to another, the oldest first; with `alone`, only the last one."""
+        if alone:
+            return self._log([last], "--no-walk=unsorted")
         return self._log([last, *([f"^{first}"] if first else [])], "--reverse", "--topo-order", f"--max-count={most}")
 
     def known_commits(self, shas: Iterable[str]) -> list[GitCommit]:
