@@ -143,7 +143,7 @@ OWN_HELP = {
     ("--schema", "check"),
     *((option, "digest") for option in ("--format", "--output")),
     *((option, "review") for option in ("--format", "--output", "--pr")),
-    *((option, "statusline") for option in ("--format", "--install")),
+    *((option, "statusline") for option in ("--format", "--install", "--uninstall")),
 }
 """Options whose help differs from that of other verbs: captures write to --root, export has a default format, `ls` and
 `search` choose sessions and texts instead of calls, and a session has another schema than its file, a budget is
@@ -536,3 +536,23 @@ class TestCompletion:
     @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
     def test_every_shell_has_a_script(self, shell: str) -> None:
         assert "_REREAD_COMPLETE" in run("completion", shell).stdout
+
+
+def test_a_configuration_folder_that_is_missing_is_named(tmp_path: Path) -> None:
+    missing = str(tmp_path / "typo")
+    for verb in ("ls", "show", "usage", "search"):
+        words = [verb, "x"] if verb == "search" else [verb]
+        said = run(*words, home=tmp_path, env={"CLAUDE_CONFIG_DIR": missing}).stderr
+        assert f"CLAUDE_CONFIG_DIR={missing} (no such folder: {missing})" in said
+
+
+def test_an_export_without_a_pair_says_so(tmp_path: Path) -> None:
+    done = run("--demo", "export", "8c1f", "-f", "pairs", "-o", str(tmp_path / "pairs.jsonl"))
+    assert (done.returncode, done.stdout) == (1, "") and "so there is no pair" in done.stderr
+    assert not list(tmp_path.iterdir())
+    assert run("--demo", "export", "d2a9", "-f", "pairs", "-o", str(tmp_path / "pairs.jsonl")).returncode == 0
+
+
+def test_reports_are_lists_of_their_rows() -> None:
+    for report in (reread.usage(root=SAMPLES), reread.stats(root=SAMPLES), reread.cache_breaks(root=SAMPLES)):
+        assert list(report) == report.rows and report.rows

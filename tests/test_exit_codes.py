@@ -152,7 +152,7 @@ def test_no_filter_and_no_session_is_no_failure(run: Run, tmp_path: Path) -> Non
         (["search", "retry", "--tool", "bsh"], "No session used a tool 'bsh'; did you mean Bash?"),
         (["search", "tool:bsh retry"], "No session used a tool 'bsh'; did you mean Bash?"),
         (["search", "retry", "--model", "opsu"], "No response of a model 'opsu'; did you mean opus?"),
-        (["search", "retry", "--git-branch", "mian"], "on a git branch 'mian'; did you mean main?"),
+        (["search", "retry", "--branch", "mian"], "on a git branch 'mian'; did you mean main?"),
         (["search", "retry", "--project", "harbr"], "No sessions of harbr; did you mean harbor?"),
         (["search", "project:harbr retry"], "No sessions of harbr; did you mean harbor?"),
         (["search", "retry", "--file", "nosuch.py"], "No call is about a file 'nosuch.py'"),

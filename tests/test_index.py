@@ -170,7 +170,7 @@ def test_filters_choose_by_kind_tool_file_error_model_branch_project_and_time(ro
     for query, count in kinds.items():
         assert len(hits(root, f"needle {query}")) == count, query
     assert len(hits(root, "needle", kinds="prompts", project="/home/me/shop")) == 1
-    assert len(hits(root, "needle", tools=["Bash"], errors=True)) == 1
+    assert len(hits(root, "needle", tool=["Bash"], errors=True)) == 1
     assert len(hits(root, "needle", path="app.py", model="x", since="2025-01-01", until="2025-01-29")) == 1
     assert len(hits(root, "needle", limit=2)) == 2
     with pytest.raises(Misuse):

@@ -326,7 +326,7 @@ def test_library_command_line_and_agents_get_the_same_answer(query: str, options
     given.pop("newest", None)
     library = reread.search(query, root=SAMPLES, limit=15, **given)
     wanted = [(hit.session, hit.turn, hit.kind, hit.line) for hit in library]
-    words = {"model": "--model", "branch": "--git-branch"}
+    words = {"model": "--model", "branch": "--branch"}
     flags = [[words[name], value] if name in words else [f"--{name}"] for name, value in options.items()]
     printed = CliRunner().invoke(
         main, ["search", "--root", str(SAMPLES), "-n", "15", "--json", *chain(*flags), "--", query]

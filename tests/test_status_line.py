@@ -14,6 +14,7 @@ from command import REREAD, run, started
 from limits import wait_until
 
 import reread
+from reread.disk import client_settings
 from reread.disk.client_settings import set_status_line
 from reread.render.budget_table import limit_lines
 from reread.reports import spending, status_line
@@ -346,3 +347,43 @@ def test_settings_that_are_no_json_object_are_left_alone(tmp_path: Path, broken:
     assert done.returncode == 2
     assert "is not a JSON object; repair it, or move it away" in done.stderr
     assert (tmp_path / "settings.json").read_bytes() == broken
+
+
+SETTINGS = [
+    '{\n  "model": "opus",\n  "a" : [1,2]\n}\n',
+    '{"model":"opus"}',
+    "{}",
+    "{ }\n",
+    '{\r\n\t"a": {"b": 1},\r\n\t"b": "é"\r\n}',
+    '{"a": 1, "a": 2}',
+]
+
+
+@pytest.mark.parametrize("text", SETTINGS)
+def test_uninstalling_leaves_the_settings_as_they_were(
+    text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("REREAD_HOME", str(tmp_path / "store"))
+    path = tmp_path / "settings.json"
+    path.write_bytes(text.encode())
+    for template in (None, "{cost}"):
+        client_settings.set_status_line(path, client_settings.status_setting(template))
+    assert client_settings.unset_status_line(path) and not client_settings.unset_status_line(path)
+    left = path.read_bytes().decode()
+    assert left == text or (json.loads(left) == {} and json.loads(text) == {})
+
+
+def test_uninstalling_puts_back_what_was_replaced_and_leaves_what_is_another_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("REREAD_HOME", str(tmp_path / "store"))
+    path = tmp_path / "settings.json"
+    assert not client_settings.unset_status_line(path) and not path.exists()
+    before = {"a": 1, "statusLine": {"type": "command", "command": "mine", "padding": 0}, "z": 2}
+    path.write_text(json.dumps(before))
+    client_settings.set_status_line(path, client_settings.status_setting())
+    ours = path.read_text()
+    path.write_text(ours.replace('"z": 2', '"z": 3'))  # changed by somebody else meanwhile
+    assert client_settings.unset_status_line(path) and json.loads(path.read_text()) == {**before, "z": 3}
+    path.write_text('{"statusLine": {"type": "command", "command": "theirs"}}')
+    assert not client_settings.unset_status_line(path) and "theirs" in path.read_text()

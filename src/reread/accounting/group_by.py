@@ -5,7 +5,7 @@ from __future__ import annotations
 import fnmatch
 import math
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta, tzinfo
 from typing import Any, Protocol, TypeVar
 
@@ -87,6 +87,9 @@ class UsageReport(msgspec.Struct, frozen=True):
     """Rows that cost too little, or are more than were asked for; the totals include them."""
     known: dict[str, set[str]] = {}
     """If only some projects or models are counted, all that there are: by `project` and by `model`."""
+
+    def __iter__(self) -> Iterator[UsageGroup]:
+        return iter(self.rows)
 
     def __getitem__(self, name: str) -> Any:
         return getattr(self, name)

@@ -155,7 +155,8 @@ def latest_session(
         return Path(newest.path)
     if project:
         raise NotFound(f"No sessions of {', '.join(map(str, project))}; run `reread ls` to list projects.")
-    raise NotFound("No sessions found; set CLAUDE_CONFIG_DIR, pass --root, name a file, or try --demo.")
+    where = f" in {layout.searched_text()}" if root is None else ""
+    raise NotFound(f"No sessions found{where}; set CLAUDE_CONFIG_DIR, pass --root, name a file, or try --demo.")
 
 
 def _session_by_record(name: str, root: str | Path | Sequence[str | Path] | None) -> Path:

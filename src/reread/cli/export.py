@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
+from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -33,13 +34,17 @@ from reread.cli._redaction import (
     start_redaction,
     summary_of,
 )
-from reread.cli._unmatched import lacks_calls
+from reread.cli._unmatched import exit_unmatched, lacks_calls
 from reread.errors import Misuse
 
 if TYPE_CHECKING:
     from reread.reader.redacted_export import Redaction
     from reread.render.selection import Selection
     from reread.session.session import Session
+
+
+EMPTY = {"pairs": "no answer of this session was rewound and given again, so there is no pair."}
+"""What to say if a format has nothing of a session."""
 
 
 @click.command()
@@ -138,6 +143,11 @@ def export(
             write_bytes([document])
         return None
     pieces = FORMATS[form](session, placed)
+    if form in EMPTY:
+        beginning = list(islice(pieces, 1))
+        if not beginning:
+            exit_unmatched(ctx, (), f"Nothing was written: {EMPTY[form]}")
+        pieces = chain(beginning, pieces)
     if output == STDOUT:
         return write_bytes(pieces)
     with gc_paused():

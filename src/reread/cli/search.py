@@ -32,8 +32,6 @@ if TYPE_CHECKING:
 
 LIMIT = 20
 NO_MATCH = "No matches."
-KEYWORDS = {"tool": "tools"}
-"""The name that the search has for a field, if it is another."""
 KIND_WORDS = ("prompts", "text", "thinking", "inputs", "results", "notices", "titles", "requests")
 
 
@@ -66,7 +64,7 @@ KIND_WORDS = ("prompts", "text", "thinking", "inputs", "results", "notices", "ti
     metavar="MODEL",
     help="Search only what this model or family (opus) wrote. Repeatable.",
 )
-@click.option("--git-branch", metavar="NAME", help="Search only what was said on this git branch.")
+@click.option("--branch", metavar="NAME", help="Search only what was said on this git branch.")
 @project_option
 @since_option
 @until_option
@@ -101,7 +99,7 @@ def search(
     paths: tuple[str, ...],
     errors: bool,
     models: tuple[str, ...],
-    git_branch: str | None,
+    branch: str | None,
     project: tuple[str, ...],
     since: str | None,
     until: str | None,
@@ -146,10 +144,10 @@ def search(
         "since": since,
         "until": until,
         "kinds": kinds.split(",") if kinds else None,  # other names are refused there
-        "tools": tools,
+        "tool": tools,
         "errors": errors,
         "model": ",".join(models) or None,
-        "branch": git_branch,
+        "branch": branch,
         "path": ",".join(paths) or None,
         "without": without,
     }
@@ -198,7 +196,7 @@ def search(
         if have_no_sessions(roots):
             exit_unmatched(ctx, (), no_sessions_text(roots, "search jitter"))
         named = [("tool", name) for name in tools] + [("model", name) for name in models]
-        named += [("branch", git_branch or ""), *(("path", path) for path in paths)]
+        named += [("branch", branch or ""), *(("path", path) for path in paths)]
         named += [("project", name) for name in project]
         named += [] if regex or fixed else _fields(" ".join(query))
         exit_unmatched(ctx, _unknown(named, roots), NO_MATCH)
@@ -242,7 +240,7 @@ def _unknown(named: Iterable[tuple[str, str]], roots: Sequence[Path]) -> Iterato
 
     headers = list(sessions(root=roots or None))
     for field, name in dict.fromkeys(named):
-        narrowed: dict[str, Any] = {KEYWORDS.get(field, field): name}
+        narrowed: dict[str, Any] = {field: name}
         if not name or search_sessions("", **narrowed, limit=1, root=roots or None).total:
             continue
         if field == "tool":

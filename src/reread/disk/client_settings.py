@@ -13,6 +13,9 @@ from reread.disk.layout import config_folders, default_store
 from reread.storage.json_update import change_object, read_object
 
 NAME, KEY = "settings.json", "statusLine"
+INSTALLED = "status-line.json"
+"""What was set in each file of settings, and what was there before, in reread's own folder."""
+OURS, BEFORE = "installed", "before"
 GUARD = "client-settings"
 """The lock for it, in reread's own folder: in that of Claude Code nothing else is written."""
 
@@ -38,9 +41,38 @@ def status_command(path: Path) -> str | None:
 
 
 def set_status_line(path: Path, setting: dict[str, Any]) -> None:
-    """Set the status line; nobody else changes the settings meanwhile, and what is no JSON object is left alone."""
+    """Set the status line; nobody else changes the settings meanwhile, and what is no JSON object is left alone.
+
+    What was set before is remembered, so that it can be put back.
+    """
 
     def change(settings: dict[str, Any]) -> None:
-        settings[KEY] = {**as_dict(settings.get(KEY)), **setting}
+        before, ours = settings.get(KEY), {**as_dict(settings.get(KEY)), **setting}
+
+        def remember(installed: dict[str, Any]) -> None:
+            known = as_dict(installed.get(str(path)))
+            kept = known if before is not None and before == known.get(OURS) else {BEFORE: before}
+            installed[str(path)] = {**kept, OURS: ours}
+
+        change_object(default_store() / INSTALLED, remember)
+        settings[KEY] = ours
 
     change_object(path, change, guard=default_store() / GUARD)
+
+
+def unset_status_line(path: Path) -> bool:
+    """Put back what `set_status_line` replaced; False, and nothing is changed, if the status line is not its own."""
+    done = False
+
+    def change(settings: dict[str, Any]) -> None:
+        nonlocal done
+        known = as_dict(read_object(default_store() / INSTALLED).get(str(path)))
+        done = KEY in settings and settings[KEY] == known.get(OURS)
+        if done and known.get(BEFORE) is not None:
+            settings[KEY] = known[BEFORE]
+        elif done:
+            del settings[KEY]
+
+    if path.exists():
+        change_object(path, change, guard=default_store() / GUARD)
+    return done

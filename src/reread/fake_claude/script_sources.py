@@ -7,6 +7,7 @@ import os
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from difflib import get_close_matches
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
@@ -60,7 +61,9 @@ def _from_name(name: str, *, may_be_missing: bool) -> Iterator[Recording]:
             return
         known = sorted({*(file.stem for file in _plain_files(store)), *(one.id for one in store.conversations())})
         there = f"there are {', '.join(known)}" if known else "there are no recordings"
-        raise NotFound(f"No recording {name!r}; in {store.root} {there}.") from error
+        close = get_close_matches(name, known, n=2)
+        meant = f" Did you mean {' or '.join(close)}?" if close else ""
+        raise NotFound(f"No recording {name!r}; in {store.root} {there}.{meant}") from error
 
 
 def _plain_files(store: Store) -> list[Path]:

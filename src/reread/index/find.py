@@ -110,7 +110,7 @@ def search(
     since: TimeLike | None = None,
     until: TimeLike | None = None,
     kinds: SearchKind | Sequence[SearchKind] | None = None,
-    tools: str | Sequence[str] | None = None,
+    tool: str | Sequence[str] | None = None,
     errors: bool = False,
     model: str | None = None,
     branch: str | None = None,
@@ -131,7 +131,7 @@ def search(
     that have some; a word that occurs nowhere is replaced by the most similar one that does. With `strict`, or with
     AND, OR or parentheses, nothing is guessed: a text has to contain all words, except where OR offers a choice. A
     query of fields alone lists what they select, the newest first: sessions, if they are only about projects and
-    times. `kinds` are prompts, text, thinking, inputs, results, notices, titles and requests. `tools`, `errors`,
+    times. `kinds` are prompts, text, thinking, inputs, results, notices, titles and requests. `tool`, `errors`,
     `model`, `branch` and `path` are filters: calls of these tools, what failed, what a model wrote, a git branch,
     calls about a file. `order` is relevance or newest. With `regex`, the query is a regular expression; with `fixed`,
     exactly its characters are found. Sessions whose ids begin as `without` says are left out. The result has the
@@ -145,7 +145,7 @@ def search(
         since=since,
         until=until,
         kinds=kinds,
-        tools=tools,
+        tool=tool,
         errors=errors,
         model=model,
         branch=branch,
@@ -174,7 +174,7 @@ def search_filters(
     since: TimeLike | None = None,
     until: TimeLike | None = None,
     kinds: str | Sequence[str] | None = None,
-    tools: str | Sequence[str] | None = None,
+    tool: str | Sequence[str] | None = None,
     errors: bool = False,
     model: str | None = None,
     branch: str | None = None,
@@ -193,8 +193,8 @@ def search_filters(
         filters.append(Period(*parse_period_ms(since, until, None)))
     if kinds:
         filters.append(parse_kinds(",".join(_list(kinds))))
-    if tools:
-        filters.append(_any([named("tool")(name) for name in _list(tools)]))
+    if tool:
+        filters.append(_any([named("tool")(name) for name in _list(tool)]))
     if errors:
         filters.append(Errors())
     filters += [named(field)(text) for field, text in (("model", model), ("branch", branch), ("path", path)) if text]

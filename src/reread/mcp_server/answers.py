@@ -97,7 +97,7 @@ def search_answer(
         since=since,
         until=until,
         kinds=kinds,
-        tools=tool,
+        tool=tool,
         errors=errors,
         model=model,
         branch=branch,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import tzinfo
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -64,6 +64,9 @@ class CacheReport(msgspec.Struct, frozen=True):
     """Files that could not be read and are not included."""
     hidden: tuple[CacheGroup, ...] = ()
     """Rows that are more than were asked for; the totals include them."""
+
+    def __iter__(self) -> Iterator[CacheGroup]:
+        return iter(self.rows)
 
     def __getitem__(self, name: str) -> Any:
         return getattr(self, name)

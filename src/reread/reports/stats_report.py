@@ -171,6 +171,9 @@ class StatsReport(msgspec.Struct, frozen=True):
         group = tuple(row.group.values())
         return [place for place in self.calls if place.group == group]
 
+    def __iter__(self) -> Iterator[StatsGroup]:
+        return iter(self.rows)
+
     def __getitem__(self, name: str) -> Any:
         return getattr(self, name)
 

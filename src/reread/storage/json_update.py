@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, cast
@@ -77,15 +77,16 @@ def _changed(content: bytes, value: dict[str, Any], changed: Sequence[str]) -> b
     """Return the text of an object with some of its fields changed or added; the rest stays as it was written."""
     encoding = json.detect_encoding(content)
     text = content.decode(encoding, "surrogatepass")
-    spans = dict(_fields(text))  # of two with the same name, the last one counts
-    if not spans or not spans.keys() <= value.keys():
+    text = _without(text, value)
+    spans = {name: span for name, _, span in _fields(text)}  # of two with the same name, the last one counts
+    if not spans and value:
         return f"{_dumped(value, '  ')}\n".encode()
     opened = text.index("{") + 1
     space = text[opened : _after_space(text, opened)]
     indent = space.rpartition("\n")[2] if "\n" in space else None
     line = "" if indent is None else ("\r\n" if "\r" in space else "\n") + indent
     texts = {name: _dumped(value[name], indent).replace("\n", line) for name in changed}
-    last = max(end for _, end in spans.values())
+    last = max((end for _, end in spans.values()), default=opened)
     added = (f",{line or ' '}{_dumped(name)}: {texts[name]}" for name in changed if name not in spans)
     text = text[:last] + "".join(added) + text[last:]
     for name in sorted(spans.keys() & texts.keys(), key=lambda name: spans[name], reverse=True):
@@ -94,14 +95,27 @@ def _changed(content: bytes, value: dict[str, Any], changed: Sequence[str]) -> b
     return text.encode(encoding, "surrogatepass")
 
 
-def _fields(text: str) -> Iterator[tuple[str, tuple[int, int]]]:
-    """Yield the fields of a JSON object, and where the value of each begins and ends."""
+def _without(text: str, value: Mapping[str, Any]) -> str:
+    """Return the text of an object without the fields that it no longer has, each with a comma and the space before."""
+    fields = list(_fields(text))
+    for at in reversed(range(len(fields))):
+        name, begins, (_, ends) = fields[at]
+        if name not in value:
+            is_last = at == len(fields) - 1 or all(later not in value for later, *_ in fields[at + 1 :])
+            start = fields[at - 1][2][1] if is_last and at else begins
+            text = text[:start] + text[ends if is_last else fields[at + 1][1] :]
+    return text
+
+
+def _fields(text: str) -> Iterator[tuple[str, int, tuple[int, int]]]:
+    """Yield the fields of a JSON object, where each begins, and where its value begins and ends."""
     at = _after_space(text, text.index("{") + 1)
     while text[at] == '"':
+        begins = at
         name, end = _decoder.raw_decode(text, at)
         start = _after_space(text, _after_space(text, end) + 1)  # past the colon
         end = _decoder.raw_decode(text, start)[1]
-        yield name, (start, end)
+        yield name, begins, (start, end)
         at = _after_space(text, end)
         at = _after_space(text, at + 1) if text[at] == "," else at
 
