@@ -43,6 +43,16 @@ def session(n: int, turns: int, *, year: int = 2026, words: bool = False) -> lis
     def word(place: int) -> str:
         return WORDS[(n * 37 + place) % len(WORDS)] if words else "plain"
 
+    def api_id(kind: str, *of: object) -> str:
+        """An id as the API makes them, that may be a word."""
+        made = random_id(kind, *of)
+        return f"{kind}_01{word(21)}{made[-7:]}" if words else made
+
+    def model(turn: int) -> str:
+        plain = ("claude-opus-5-5", "claude-sonnet-5")[n % 2]
+        forms = (plain, f"{plain}[{word(22)}]", f"{plain}@{word(23)}", f"zq{word(24)[2:6]}.anthropic.{plain}", word(11))
+        return forms[turn % 5] if words else plain
+
     out: list[dict[str, Any]] = []
     for turn in range(turns):
         more = {
@@ -55,29 +65,28 @@ def session(n: int, turns: int, *, year: int = 2026, words: bool = False) -> lis
         }
         made = (n, turn)
         name = ["Bash", "Edit", f"mcp__{word(6)}__{word(7)}", word(8)][turn % 4 if words else turn % 2]
-        call = use(random_id("toolu", *made), name, command=f"{word(9)} --x", file_path=f"/home/{word(10)}.py")
+        call = use(api_id("toolu", *made), name, command=f"{word(9)} --x", file_path=f"/home/{word(10)}.py")
         usage = {
             "input_tokens": 10 + n,
             "output_tokens": 100 + turn,
             "cache_read_input_tokens": 1000 * turn,
             "cache_creation_input_tokens": 7 * n,
         }
-        model = word(11) if words and turn % 3 == 2 else ("claude-opus-5-5", "claude-sonnet-5")[n % 2]
         said = reply(
             f"{word(12)} {word(13)}",
             call,
-            id=word(14) if words and turn % 5 == 4 else random_id("msg", *made),
-            requestId=random_id("req", *made),
+            id=word(14) if words and turn % 5 == 4 else api_id("msg", *made),
+            requestId=api_id("req", *made),
             usage=usage,
             stop_reason="tool_use",
             **more,
         )
-        said["message"]["model"] = model
+        said["message"]["model"] = model(turn)
         out += [
             {**user(" ".join(word(place) for place in range(15 + turn, 60 + turn)), **more), "uuid": uuid("p", *made)},
             {**said, "uuid": word(18) if words and turn % 5 == 3 else uuid("r", *made)},
             {
-                **answer(result(random_id("toolu", *made), f"Error: {word(19)}", is_error=turn % 3 == 0), **more),
+                **answer(result(api_id("toolu", *made), f"Error: {word(19)}", is_error=turn % 3 == 0), **more),
                 "uuid": uuid("a", *made),
             },
         ]

@@ -7,9 +7,10 @@ import json
 import os
 import shutil
 import time
+from collections.abc import Iterator
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import msgspec
 import pytest
@@ -20,6 +21,8 @@ from making import jsonl, told
 from team_machines import KEY, WORDS, Machine, as_written_by_02, session, uuid, write_all
 
 import reread
+from reread.accounting.prices import bundled_prices
+from reread.base.choices import CallState
 from reread.dataset import team_writers
 from reread.dataset.figures import FIGURES, KEEP, LEFT_OUT, RULES, RowMask
 from reread.dataset.manifest import newest_manifest
@@ -34,6 +37,7 @@ from reread.server.library import SessionLibrary
 from reread.server.routes import make_app
 from reread.storage import bucket_mirror
 from reread.storage.user_paths import cache_folder, expand_path
+from reread.tools import built_in_tools
 
 pytestmark = one_in(5)
 
@@ -77,6 +81,34 @@ def test_every_column_has_a_rule() -> None:
         assert kept <= {INTEGER, FLOAT, BOOLEAN}, "a text is never kept as it is"
 
 
+KNOWN = {
+    *bundled_prices().table.models,
+    *built_in_tools(),
+    *(column.name for table in TABLES.values() for column in table.columns),
+    *get_args(CallState),
+    "general-purpose",
+    "<synthetic>",
+    "timestamp",
+}
+"""Texts of transcripts that may leave a machine, because they come with the client."""
+
+
+def texts_of(machine: Machine) -> set[str]:
+    """Every text of every record of a machine, and the names of its files."""
+
+    def texts(value: Any) -> Iterator[str]:
+        if isinstance(value, dict):
+            yield from (text for pair in value.items() for part in pair for text in texts(part))
+        elif isinstance(value, list):
+            yield from (text for part in value for text in texts(part))
+        elif isinstance(value, str):
+            yield value
+
+    paths = list(machine.root.rglob("*.json*"))
+    lines = [json.loads(line) for path in paths for line in path.read_bytes().splitlines()]
+    return {part for path in paths for part in path.parts[2:]} | {text for line in lines for text in texts(line)}
+
+
 def test_no_word_leaves_the_machine(tmp_path: Path) -> None:
     machines = [Machine(tmp_path, n, words=True) for n in range(4)]
     bucket = tmp_path / "bucket"
@@ -88,6 +120,9 @@ def test_no_word_leaves_the_machine(tmp_path: Path) -> None:
         text = readable(name, data)
         assert [word for word in planted if word.encode() in text] == [], name
         assert KEY.encode() not in text
+    written = b"".join(readable(name, data) for name, data in objects(bucket).items())
+    texts = {text for machine in machines for text in texts_of(machine) if len(text) >= 8}
+    assert len(texts) > 1000 and {text for text in texts if text.encode() in written} <= KNOWN
     rows = reread.sql("select distinct name from calls", tables=bucket)
     assert {row["name"] for row in rows} & {"Bash", "Edit"}, "what comes with the client stays readable"
 
@@ -102,9 +137,10 @@ def test_hashes_need_the_key(tmp_path: Path) -> None:
     assert one.hide("tool", "mcp__github__issues").startswith("mcp__") and "github" not in one.hide(
         "tool", "mcp__github"
     )
-    assert one.hide(
-        "model", "arn:aws:bedrock:eu-west-1:123456789012:inference-profile/eu.claude-opus-5-5"
-    ) == one.keyed("model", "arn:aws:bedrock:eu-west-1:123456789012:inference-profile/eu.claude-opus-5-5")
+    arn = "arn:aws:bedrock:eu-west-1:123456789012:inference-profile/eu.claude-opus-5-5"
+    for model in (arn, "claude-opus-5-5[word]", "claude-opus-5-5@word", "word.anthropic.claude-opus-5-5-v1:0"):
+        assert one.hide("model", model) == "claude-opus-5-5", "as the price table calls it"
+    assert one.hide("model", "our-opus") == one.keyed("model", "our-opus")
     with pytest.raises(Misuse, match="No team is set"):
         RowMask(msgspec.structs.replace(machine.settings, person=None))
 
@@ -118,7 +154,7 @@ def test_each_response_counts_once_over_all_machines(tmp_path: Path) -> None:
     wanted = own_figures(machines)
     found = reread.team(bucket)
     for by in ("week", "person", "project,model", "team", "machine,week"):
-        report = found.usage(by=by, tz="UTC")
+        report = found.usage(by=by)
         assert not report.withheld and report.refused == {}
         assert_equal(report.totals, wanted)
         assert_equal({name: sum(row[name] for row in report.rows) for name in COUNTED}, wanted)
@@ -147,13 +183,13 @@ def test_calls_count_in_the_month_in_which_they_began(tmp_path: Path, older: boo
     found = reread.team(bucket)
     wanted = reread.stats(*(machine.root for machine in machines), by="tool", cache=False)
     for by in ("tool", "project", "week"):
-        report = found.stats(by=by, tz="UTC")
+        report = found.stats(by=by)
         assert (report.totals["calls"], report.refused) == (wanted.totals.calls, {}), by
     for one in machines:
         one.settings = msgspec.structs.replace(one.settings, shown_alone=True)
     write_all(machines, bucket)
     resumed = {
-        report(since="2026-08-03", until="2026-08-09", tz="UTC").totals[name]
+        report(since="2026-08-03", until="2026-08-09").totals[name]
         for report, name in ((found.stats, "calls"), (found.usage, "responses"))
     }
     assert len(resumed) == 1 and min(resumed) >= 6, "a call for each response"
@@ -247,7 +283,7 @@ def test_a_hostile_machine_hides_nobody(tmp_path: Path) -> None:
             Path(place.path(name)).write_bytes(own[name])
         path.write_bytes(data)
         _rehash(bucket, manifest, usage[0], data)
-        report = reread.team(bucket).usage(by="person", tz="UTC")
+        report = reread.team(bucket).usage(by="person")
         assert report.totals["responses"] >= wanted["responses"], kind
         assert report.totals["output_tokens"] < 10**9, kind
         if kind != "long texts":
@@ -256,7 +292,7 @@ def test_a_hostile_machine_hides_nobody(tmp_path: Path) -> None:
     for data in (b"\0" * 99, b'{"machine": "ann-0", "person": "../../ben"}', b'{"machine": "ben-1"}'):
         (bucket / "_reread" / hostile / f"{manifest.sequence:09}.json").write_bytes(data)
         found = reread.team(bucket)
-        assert_equal(found.usage(tz="UTC").totals, wanted)
+        assert_equal(found.usage().totals, wanted)
         assert [writer.machine for writer in found.writers() if writer.refused] == [hostile]
 
 
@@ -292,7 +328,7 @@ def test_a_forged_machine_changes_nothing_silently(tmp_path: Path) -> None:
     for kind, (table, reason) in cases.items():
         _forge(bucket / "usage" / "machine=eve-9" / month, table)
         found = reread.team(bucket)
-        report = found.usage(by="machine", tz="UTC")
+        report = found.usage(by="machine")
         reasons = report.refused.get("eve-9", [])
         assert (reason is None and not reasons) or (reason and reason in reasons[0]), (kind, reasons)
         if reason is not None:
@@ -319,7 +355,7 @@ def test_a_forged_machine_changes_nothing_silently(tmp_path: Path) -> None:
         {"machine": "ben-1"},
     ):
         manifest.write_bytes(json.dumps(good | change).encode())
-        report = reread.team(bucket).usage(by="person", tz="UTC")
+        report = reread.team(bucket).usage(by="person")
         assert "eve-9" in report.refused, change
         assert_equal(report.totals, wanted)
 
@@ -334,7 +370,7 @@ def test_a_file_has_to_be_what_its_manifest_says(tmp_path: Path, monkeypatch: py
 
     def reason() -> str:
         """Why a file is left out; everybody else is still counted."""
-        report = reread.team(bucket).usage(tz="UTC")
+        report = reread.team(bucket).usage()
         assert report.totals["responses"] > 0 and report.machines == 5 and report.refused.keys() <= {"ann-0"}
         return " ".join(report.refused.get("ann-0", []))
 
@@ -348,13 +384,13 @@ def test_a_file_has_to_be_what_its_manifest_says(tmp_path: Path, monkeypatch: py
     for name in ("LARGEST_FILE", "LARGEST_RAW", "MOST_ROWS", "MOST_GROUPS"):
         with monkeypatch.context() as patch:
             patch.setattr(team_writers, name, 0)
-            refused = reread.team(bucket).usage(tz="UTC").refused
+            refused = reread.team(bucket).usage().refused
             assert "ann-0" in refused and all("is too large" in reasons[0] for reasons in refused.values())
     path.unlink()
     assert "is missing" in reason()
     machines[0].write(bucket)
     assert reason() == "", "the machine writes it again"
-    assert_equal(reread.team(bucket).usage(tz="UTC").totals, wanted)
+    assert_equal(reread.team(bucket).usage().totals, wanted)
 
 
 def test_rows_that_do_not_count_are_said(tmp_path: Path) -> None:
@@ -368,17 +404,17 @@ def test_rows_that_do_not_count_are_said(tmp_path: Path) -> None:
         times = pyarrow.array([moment] * copied.num_rows, pyarrow.int64()).cast(kind)
         _forge(bucket / "usage" / "machine=eve-9" / original.parent.name, copied.set_column(place, "time", times))
         for opened in (reread.team(bucket), reread.team(bucket)):  # the second has sums in the cache
-            report = opened.usage(tz="UTC")
+            report = opened.usage()
             assert_equal(report.totals, wanted)
             assert "of other months" in report.refused["eve-9"][0] or "cannot be read" in report.refused["eve-9"][0]
     absurd = pyarrow.array([10**12] * copied.num_rows)
     table = copied.set_column(copied.column_names.index("output_tokens"), "output_tokens", absurd)
     _forge(bucket / "usage" / "machine=eve-9" / original.parent.name, table, statistics=False)
     said = {"eve-9": [f"{copied.num_rows} rows of usage with figures that cannot be"]}
-    assert found.usage(tz="UTC").refused == said
+    assert found.usage().refused == said
     next(machines[0].root.rglob("*.jsonl")).unlink()
     machines[0].write(bucket)
-    assert found.usage(tz="UTC").refused == said, "also when another machine has written since"
+    assert found.usage().refused == said, "also when another machine has written since"
 
 
 def _forge(folder: Path, table: Any, *, statistics: bool = True) -> None:
@@ -415,7 +451,7 @@ def test_two_periods_never_differ_by_one_person(tmp_path: Path) -> None:
     machines, bucket = [Machine(tmp_path, n) for n in range(9)], tmp_path / "bucket"
     write_all(machines, bucket)
     found, monday = reread.team(bucket), date(2025, 12, 29)
-    whole = found.usage(by="machine,week", tz="UTC")
+    whole = found.usage(by="machine,week")
     assert_equal(whole.totals, own_figures(machines))
     owners: dict[str, set[str]] = {}
     weekly = "SELECT date_trunc('week', time)::DATE::VARCHAR AS week, machine FROM usage GROUP BY ALL"
@@ -425,7 +461,7 @@ def test_two_periods_never_differ_by_one_person(tmp_path: Path) -> None:
     seen: dict[tuple[float, ...], set[str]] = {}
     for first, last in itertools.combinations_with_replacement(range(0, 53, 2), 2):
         since, until = (monday + timedelta(weeks=week) for week in (first, last))
-        report = found.usage(by="week", since=str(since), until=str(until), tz="UTC")
+        report = found.usage(by="week", since=str(since), until=str(until))
         weeks = {week for week in owners if report.since and report.until and report.since <= week <= report.until}
         seen[tuple(report.totals.values())] = weeks
         assert report.weeks_left_out or not report.withheld
@@ -442,7 +478,7 @@ def test_a_team_of_two_is_withheld(tmp_path: Path) -> None:
     for machine in machines:
         machine.settings = msgspec.structs.replace(machine.settings, shown_alone=True)
     write_all(machines, bucket)
-    report = reread.team(bucket).usage(by="person", tz="UTC")
+    report = reread.team(bucket).usage(by="person")
     assert [row["person"] for row in report.rows] == ["ann", "ben"]
     assert_equal(report.totals, own_figures(machines))
 
@@ -450,15 +486,15 @@ def test_a_team_of_two_is_withheld(tmp_path: Path) -> None:
 def test_sums_that_nobody_has_read_for_long_are_deleted(tmp_path: Path) -> None:
     machines, bucket = [Machine(tmp_path, n) for n in range(3)], tmp_path / "bucket"
     write_all(machines, bucket)
-    reread.team(bucket).usage(tz="UTC")
+    reread.team(bucket).usage()
     folder = cache_folder() / "team"
     used, unused = list(folder.glob("*.parquet")), folder / "unused.parquet"
     shutil.copyfile(used[0], unused)
     for path in (*used, unused):
         os.utime(path, (0, 0))
-    reread.team(bucket).usage(tz="UTC")
+    reread.team(bucket).usage()
     assert unused.exists(), "nothing was made"
-    reread.team(bucket).usage(tz="Asia/Tokyo")
+    reread.team(bucket).stats()
     assert used and all(path.exists() for path in used) and not unused.exists()
 
 
@@ -491,13 +527,15 @@ def test_the_command_line_writes_checks_and_reports(tmp_path: Path, monkeypatch:
     assert run("usage", "--team", bucket, "--fail-over", "0.01")[0] == 1
     for words in (("latest",), ("--project", "x"), ("--by", "hour")):
         assert run("usage", "--team", bucket, *words)[0] != 0
+    assert run("budget", "set", "5/day", "--team", "shop")[0] == 2
     assert run("budget", "set", "5/month", "--team", "shop")[0] == 0
-    [budget] = reread.team(bucket).budgets(now=datetime(2026, 11, 30, tzinfo=UTC), tz="UTC")
+    [budget] = reread.team(bucket).budgets(now=datetime(2026, 11, 30, tzinfo=UTC))
     assert budget.left_usd == pytest.approx(5 - budget.spent_usd) and budget.spent_usd > 1 and reread.budgets() == []
-    assert budget.forecast_usd == pytest.approx(budget.spent_usd * 30 / 29) and not budget.lower_bound
-    [early] = reread.team(bucket).budgets(now=datetime(2026, 11, 1, 1, tzinfo=UTC), tz="UTC")
-    assert early.forecast_usd is None and (early.start.day, early.end.month) == (1, 12)
-    digest = reread.team(bucket).digest(now=datetime(2026, 11, 18, tzinfo=UTC), tz="UTC")
+    assert budget.forecast_usd == pytest.approx(budget.spent_usd * 35 / 28) and not budget.lower_bound
+    [early] = reread.team(bucket).budgets(now=datetime(2026, 11, 2, 1, tzinfo=UTC))
+    assert early.forecast_usd is None and (early.start.day, early.end.month, early.end.day) == (2, 12, 7)
+    assert run("usage", "--team", bucket, "--tz", "Asia/Tokyo")[0] == 2
+    digest = reread.team(bucket).digest(now=datetime(2026, 11, 18, tzinfo=UTC))
     spans = [(one.since, one.until) for one in (digest, digest.usage, digest.before)]
     assert spans == [("2026-11-09", "2026-11-15")] * 2 + [("2026-11-02", "2026-11-08")]
     code, said = run("digest", "--team", bucket, "--since", "2026-11-12", "--tz", "UTC")

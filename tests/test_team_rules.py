@@ -12,7 +12,7 @@ from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
-from zoneinfo import ZoneInfo
+from uuid import UUID
 
 import msgspec
 import pytest
@@ -24,18 +24,16 @@ from reread.dataset import team_cube, team_tables, team_writers
 from reread.dataset.figures import FIGURES, RowMask
 from reread.dataset.manifest import TablePart, TablesManifest
 from reread.dataset.schema import TABLES
-from reread.dataset.small_groups import are_enough, join_periods, merge_groups
+from reread.dataset.small_groups import LEAST, Atom, Block, divide, join_periods, quarter_days
 from reread.dataset.table_files import TableFiles
 from reread.dataset.team_report import TeamReport, TeamRow
 from reread.dataset.team_tables import (  # pyright: ignore[reportPrivateUsage]
-    _is_near,
     _is_within,
     _last_day,
-    _MachineRow,
     _period_name,
-    _protected,
+    _quarters_of,
+    _quarters_within,
     _weeks,
-    _whole_quarters,
 )
 from reread.errors import Misuse, NotFound, Unreadable
 from reread.reports.budget_report import Budget, set_budget
@@ -51,6 +49,8 @@ from reread.dataset.team_writers import MOST_TOKENS, TableFileRef, Writers, _is_
 
 MONTH = "2026-11"
 OPUS = "claude-opus-5-5"
+SHOP = f"{1:020x}"
+"""The hash of a project."""
 Rows = list[dict[str, Any]]
 Months = Mapping[str | None, Mapping[str, Rows]]
 """Rows by month and table."""
@@ -62,7 +62,7 @@ def at(day: int, month: int = 11, hour: int = 12) -> datetime:
 
 def used(id: str, day: int = 10, **more: Any) -> dict[str, Any]:
     """A row of `usage`."""
-    names = {"message_id": id, "request_id": f"r{id}", "session": "s1", "project": "p", "model": OPUS}
+    names = {"message_id": id, "request_id": f"r{id}", "session": "s1", "project": SHOP, "model": OPUS}
     figures = {"responses": 1, "input_tokens": 1, "output_tokens": 2, "cost_usd": 0.5, "unconfirmed_responses": 0}
     return {**names, **figures, "time": at(day), **more}
 
@@ -75,7 +75,7 @@ def called(id: str | None, day: int = 10, **more: Any) -> dict[str, Any]:
 
 def begun(id: str | None, day: int = 10, **more: Any) -> dict[str, Any]:
     """A row of `sessions`."""
-    about = {"session": id, "started": at(day), "project": "p", "model": OPUS}
+    about = {"session": id, "started": at(day), "project": SHOP, "model": OPUS}
     return {**about, "turns": 3, "compactions": 1, "records": 9, **more}
 
 
@@ -126,10 +126,10 @@ def bucket(tmp_path: Path) -> Path:
     return tmp_path / "the team's [bucket]"
 
 
-def opened(bucket: Path, zone: Any = UTC, key: str | None = KEY) -> Cubes:
+def opened(bucket: Path, key: str | None = KEY) -> Cubes:
     writers = Writers(TableFiles(bucket))
     writers.refresh()
-    return Cubes(writers, zone, key)
+    return Cubes(writers, key)
 
 
 def rows_of(cubes: Cubes, cube: Any, *months: str | None) -> Rows:
@@ -165,7 +165,7 @@ def test_a_cube_sums_by_day_machine_and_keys(bucket: Path) -> None:
     )
     cubes = opened(bucket)
     day, other = {"day": "2026-11-10", "machine": "ann-1"}, {"day": "2026-11-11", "machine": "ann-1"}
-    opus = {"project": "p", "model": OPUS}
+    opus = {"project": SHOP, "model": OPUS}
     first = {"responses": 2, "input_tokens": 2, "output_tokens": 4, "cost_usd": 1.0, "web_searches": 4}
     cached = {"cache_read_tokens": 5, "cache_write_5m_tokens": 6, "cache_write_1h_tokens": 7}
     unpriced = {"responses": 1, "input_tokens": 2, "output_tokens": 4, "unconfirmed_responses": 1, "unpriced": 1}
@@ -184,14 +184,16 @@ def test_a_cube_sums_by_day_machine_and_keys(bucket: Path) -> None:
     }
     assert {types[name] for name in USAGE.figures} == {"double", "int64"}
     bash = {**day, **opus, "tool": "Bash"}
+    hide = RowMask(TeamSettings(name="-", person="-", key=KEY))
+    hostile = {"model": hide.hide("model", "x" * 101), "tool": hide.hide("tool", "<b>")}
     assert rows_of(cubes, CALLS) == [
-        {**day, "model": OPUS, "tool": "Bash", "state": "failed", "failure": "timeout", "calls": 1, "seconds": 2.5},
+        {**day, **hostile, "project": SHOP, "state": "done", "calls": 1, "seconds": 2.5},
         {**bash, "state": "done", "calls": 2, "seconds": 2.5},
-        {**day, "project": "p", "model": "other", "tool": "<b>", "state": "done", "calls": 1, "seconds": 2.5},
+        {**day, "model": OPUS, "tool": "Bash", "state": "failed", "failure": "timeout", "calls": 1, "seconds": 2.5},
     ]
     assert rows_of(cubes, SESSIONS) == [
-        {**day, "model": OPUS, "sessions": 1, "turns": 3, "compactions": 1},
         {**day, **opus, "sessions": 1, "turns": 7, "compactions": 1},
+        {**day, "model": OPUS, "sessions": 1, "turns": 3, "compactions": 1},
     ]
     assert cubes.writers.refused == {}
 
@@ -219,6 +221,33 @@ def test_of_copies_of_a_response_one_counts(
     found = rows_of(opened(bucket), USAGE)
     assert [row["machine"] for row in found] == (owners or ["ann-1", "ben-1"])
     assert sum(row.get("disputed", 0) for row in found) == disputed
+
+
+def test_repeated_rows_of_one_machine_count_once(bucket: Path) -> None:
+    apart = {"responses": 0, "output_tokens": 30}
+    rows = [used("1"), used("1", output_tokens=9), used("1"), *[used("1", **apart)] * 2, used("1", **apart, model="m")]
+    unnamed = {"message_id": None, "request_id": None, "responses": 0, "reported_cost_usd": 1.0}
+    rows += [used("2", request_id=None), used("2", request_id=None), used("3", **unnamed), used("3", **unnamed)]
+    write_tables(bucket, "ann-1", {MONTH: {"usage": rows}})
+    found = rows_of(opened(bucket), USAGE)
+    assert sum(row.get("responses", 0) for row in found) == 2 and sum(row.get("disputed", 0) for row in found) == 1
+    assert sum(row["output_tokens"] for row in found) == 9 + 30 + 30 + 2 + 2 * 2, "what was billed apart counts, too"
+    assert sum(row.get("reports", 0) for row in found) == 2, "what has no id is told by nothing"
+
+
+@pytest.mark.parametrize("key", [KEY, None])
+def test_copies_are_recognised_in_tables_of_earlier_versions(bucket: Path, key: str | None) -> None:
+    mask = RowMask(TeamSettings(name="-", person="-", key=KEY))
+    plain = {"message_id": f"msg_01{'a' * 22}", "request_id": f"req_01{'b' * 22}", "session": str(UUID(int=7))}
+    hashed = {name: mask.hide("id", value) for name, value in plain.items()}
+    assert all(len(value) == 20 for value in hashed.values()) and mask.hide("id", "a") == mask.keyed("id", "a")
+    write_tables(bucket, "ann-1", {MONTH: {"usage": [used("x", **hashed)]}})
+    write_tables(bucket, "ben-1", {MONTH: {"usage": [used("m", **plain, model=f"{OPUS}[1m]")]}}, version=3)
+    for machine, version in (("old-1", 2), ("new-1", 4)):
+        rows = [used("m", **plain, project="/home/x/shop")]
+        write_tables(bucket, machine, {MONTH: {"usage": rows}}, person=None, version=version)
+    [row] = rows_of(opened(bucket, key=key), USAGE)
+    assert (row["machine"], row["responses"], row["model"]) == ("ann-1", 1, OPUS)
 
 
 def test_of_copies_of_a_call_or_session_one_counts(bucket: Path) -> None:
@@ -295,14 +324,14 @@ def test_rows_count_in_the_months_that_their_files_tell(bucket: Path) -> None:
     resumed = [called("a", started=at(30, 9)), called("b", started=at(2)), called("c", started=None)]
     write_tables(bucket, "ben-1", {"2026-09": {"calls": resumed}, None: {"usage": [used("6", time=None), used("7")]}})
     cubes = opened(bucket)
-    assert cubes.months(USAGE) == [None, "2026-10", MONTH]
-    assert cubes.months(CALLS) == [None, "2026-09", "2026-10", MONTH, "2026-12"]
-    days = {month: [row.get("day") for row in rows_of(cubes, USAGE, month)] for month in cubes.months(USAGE)}
+    assert cubes.months(USAGE.table) == [None, "2026-10", MONTH]
+    assert cubes.months(CALLS.table) == [None, "2026-09", "2026-10", MONTH, "2026-12"]
+    days = {month: [row.get("day") for row in rows_of(cubes, USAGE, month)] for month in cubes.months(USAGE.table)}
     assert days == {None: [None], "2026-10": ["2026-10-31"], MONTH: ["2026-11-01"]}
     said = {month: f"{count} of usage of other months" for month, count in ((None, "1 row"), (MONTH, "2 rows"))}
     assert cubes.writers.refused == {"ben-1": [said[None]], "ann-1": ["1 row of usage of other months", said[MONTH]]}
     cubes.writers.refused.clear()
-    calls = {month: [row.get("day") for row in rows_of(cubes, CALLS, month)] for month in cubes.months(CALLS)}
+    calls = {month: [row.get("day") for row in rows_of(cubes, CALLS, month)] for month in cubes.months(CALLS.table)}
     assert calls == {
         None: [None],
         "2026-09": ["2026-09-30"],
@@ -311,9 +340,7 @@ def test_rows_count_in_the_months_that_their_files_tell(bucket: Path) -> None:
         "2026-12": ["2026-12-01", "2026-12-31"],
     }
     assert cubes.writers.refused == {}
-    tokyo = opened(bucket, ZoneInfo("Asia/Tokyo"))
-    assert [row["day"] for row in rows_of(tokyo, USAGE, "2026-10")] == ["2026-11-01"]
-    assert tokyo.read(USAGE, []) is None
+    assert cubes.read(USAGE, []) is None
 
 
 def test_a_month_that_there_is_not_is_refused(bucket: Path) -> None:
@@ -352,21 +379,14 @@ def test_words_of_earlier_versions_are_hidden_as_the_team_hides_them(bucket: Pat
     assert cubes.writers.refused == {} and cubes.writers.people == {"gus-1": "(unknown)"}
 
 
-def test_the_query_for_what_words_are_replaced_by() -> None:
-    for words, kind, column in ((("project",), "project", "project"), (("tool", "name"), "tool", "name")):
-        where = f"""hidden.kind = '{kind}' AND hidden.value = "{column}\""""
-        assert team_cube._hidden(*words) == f"(SELECT shown FROM hidden WHERE {where})"
-
-
 def test_texts_that_no_machine_has_reason_to_write_are_not_read(bucket: Path) -> None:
     write_tables(bucket, "ann-1", {MONTH: {"usage": [used("1", session="s" * 300), used("2", session="s" * 301)]}})
     cubes = opened(bucket)
     files = cubes.writers.fetch(cubes.writers.files("usage"))
     with cubes._opened(USAGE, files) as connection:
-        found = connection.sql('SELECT session, agent, epoch_ms("time") FROM "figures of usage" ORDER BY 1').fetchall()
+        found = connection.sql('SELECT session, agent, epoch_ms("time") FROM usage ORDER BY 1').fetchall()
         moment = int(at(10).timestamp() * 1000)
         assert found == [("other", None, moment), ("s" * 300, None, moment)]
-        assert connection.sql('SELECT * FROM "words of usage"').fetchall() == []
         with pytest.raises(duckdb.Error, match="Permission Error"):
             connection.sql(f"SELECT * FROM read_text('{__file__}')").fetchall()
 
@@ -393,7 +413,7 @@ def test_a_cube_is_made_once_and_kept(bucket: Path, monkeypatch: pytest.MonkeyPa
         path.write_bytes(b"damaged")
         assert rows_of(later, USAGE) == rows == rows_of(first, USAGE), "what is in the memory is not read again"
     assert rows_of(opened(bucket), USAGE) == rows and path.stat().st_size > 100
-    for other in (opened(bucket, ZoneInfo("Asia/Tokyo")), opened(bucket, key="another key")):
+    for other in (opened(bucket, key="another key"), opened(bucket, key=None)):
         with monkeypatch.context() as patch:
             patch.setattr(Cubes, "_make", refuse)
             with pytest.raises(AssertionError, match="known"):
@@ -656,25 +676,53 @@ def test_files_of_a_month_are_those_whose_first_table_may_have_rows_of_it(bucket
     assert files("sessions") == [both[1], both[1], words[1]] and files("usage") == []
 
 
-def test_few_people_are_merged() -> None:
-    def cells(groups: dict[str, str], alone: str = "") -> dict[str | None, str]:
-        given = {(name,): dict.fromkeys(people, (1.0,)) for name, people in groups.items()}
-        merged = merge_groups(0, given, frozenset(alone))
-        assert sum(cell.figures[0] for cell in merged) == sum(map(len, groups.values()))
-        return {cell.group[0] if cell.group else None: "".join(sorted(cell.people)) for cell in merged}
+def atoms_of(*groups: tuple[str, ...], week: str | None = "2026-11-02") -> list[Atom]:
+    """Atoms of people, each named by a letter, in groups: the last of each tuple are the people."""
+    return [Atom(week, person, f"{person}-1", tuple(values), (1.0,)) for *values, people in groups for person in people]
 
-    assert cells({"a": "xyz", "b": "uvw"}) == {"a": "xyz", "b": "uvw"}
-    assert cells({"a": "xyz", "b": "u", "c": "vw"}) == {"a": "xyz", None: "uvw"}
-    assert cells({"a": "wxyz", "b": "uvw", "c": "u"}) == {"a": "wxyz", None: "uvw"}, "the total less what is shown"
-    assert cells({"a": "xyz", "b": "u"}) == {None: "uxyz"}
-    assert cells({"a": "x", "b": "u", "c": "vwz"}, alone="xu") == {"a": "x", "b": "u", "c": "vwz"}
-    assert cells({"a": "xy", "b": "uvw"}, alone="x") == {None: "uvwxy"}, "of two, one who agreed gives away the other"
+
+def test_few_people_are_merged() -> None:
+    def cells(*groups: tuple[str, ...]) -> dict[Any, str]:
+        blocks = divide(("2026-11-02",), atoms_of(*groups))
+        assert sum(block.figures[0] for block in blocks) == sum(len(group[-1]) for group in groups)
+        assert all(len(block.people) >= LEAST for block in blocks)
+        assert all((block.group in block.merged) is False for block in blocks)
+        return {
+            block.group[0] if len(block.group) == 1 else block.group: "".join(sorted(block.people)) for block in blocks
+        }
+
+    assert cells(("a", "xyz"), ("b", "uvw")) == {"a": "xyz", "b": "uvw"}
+    assert cells(("a", "xyz"), ("b", "u"), ("c", "vw")) == {"a": "xyz", "(others)": "uvw"}
+    assert cells(("a", "wxyz"), ("b", "uvw"), ("c", "u")) == {"a": "wxyz", "(others)": "uvw"}, "the total less that"
+    assert cells(("a", "xyz"), ("b", "u")) == {"(others)": "uxyz"}
+    assert cells(("a", "m", "xyz"), ("a", "n", "x"), ("b", "m", "uvw"), ("b", "n", "uvw")) == {
+        ("a", "(others)"): "xyz",
+        ("b", "m"): "uvw",
+        ("b", "n"): "uvw",
+    }, "the total of a is whole, whatever its models"
+
+
+def test_weeks_with_few_people_are_joined() -> None:
+    def joined(weeks: dict[str | None, str], *asked: str) -> list[Any]:
+        quarters: dict[str, dict[str | None, str]] = {}
+        for week, people in weeks.items():
+            quarters.setdefault(f"{week[:4]}-Q{(int(week[5:7]) + 2) // 3}" if week else "", {})[week] = people
+        read: list[str] = []
+        found = join_periods(sorted(quarters), lambda one: (read.append(one), quarters[one])[1], asked or quarters)
+        assert all(len({who for week in period for who in weeks[week]}) >= LEAST for period in found)
+        return [found, set(read)] if asked else found
+
     weeks = {"2026-01-05": "x", "2026-01-12": "yz", "2026-01-19": "xyz", "2026-01-26": "x"}
-    assert join_periods(weeks, ()) == [("2026-01-05", "2026-01-12"), ("2026-01-19", "2026-01-26")]
-    assert join_periods({"2026-01-05": "xy"}, ()) == []
-    quarters = {"2026-01-05": "xyz", "2026-03-30": "x", "2026-04-06": "xyz", "2026-07-06": "x", "2026-10-05": "xyz"}
-    assert join_periods(quarters, (), bounded=True) == [("2026-01-05", "2026-03-30"), ("2026-04-06",), ("2026-10-05",)]
-    assert join_periods(quarters, ())[-1] == ("2026-07-06", "2026-10-05"), "nothing is left out of a whole"
+    assert joined(weeks) == [("2026-01-05", "2026-01-12"), ("2026-01-19", "2026-01-26")]
+    assert joined({"2026-01-05": "xy"}) == joined({}) == []
+    first = {"2026-01-05": "xyz", "2026-03-30": "x", "2026-04-06": "xyz"}
+    assert joined(first) == [("2026-01-05", "2026-03-30"), ("2026-04-06",)], "in their quarter"
+    small = {**first, "2026-07-06": "x", "2026-10-05": "xyz", None: "y"}
+    rest = (None, "2026-07-06", "2026-01-05", "2026-03-30")
+    assert joined(small) == [rest, ("2026-04-06",), ("2026-10-05",)], "nothing is left out of a whole"
+    assert joined(small, "2026-Q4") == [[("2026-10-05",)], {"2026-Q2", "2026-Q3", "2026-Q4"}], "others are not read"
+    assert joined(small, "2026-Q1")[0][0] == rest, "the same, whatever is asked for"
+    assert joined({**small, "2027-01-04": "z"})[-1] == (None, "2026-07-06", "2027-01-04"), "three in small quarters"
 
 
 def test_who_agrees_on_each_machine_is_shown_alone_and_names_tell_whose_one_is(tmp_path: Path) -> None:
@@ -705,152 +753,112 @@ def test_a_week_is_within_a_period(week: str | None, within: bool) -> None:
     assert _is_within(week, (None, None))
 
 
-@pytest.mark.parametrize(
-    ("month", "first", "last", "near"),
-    [
-        ("2026-10", date(2026, 11, 1), None, True),
-        ("2026-10", date(2026, 11, 2), None, False),
-        ("2026-12", None, date(2026, 11, 30), True),
-        ("2026-12", None, date(2026, 11, 29), False),
-        ("2026-11", FIRST, LAST_DAY, True),
-        (None, None, None, True),
-        (None, FIRST, None, False),
-        (None, None, LAST_DAY, False),
-    ],
-)
-def test_months_are_read_that_a_time_zone_may_have_in_a_period(
-    month: str | None, first: date | None, last: date | None, near: bool
-) -> None:
-    assert _is_near(month, first, last) is near
+def test_quarters_are_read_that_may_have_weeks_of_a_time() -> None:
+    assert _quarters_of("2026-11") == {"2026-Q4"} and _quarters_of(None) == {""}
+    assert _quarters_of("2026-10") == {"2026-Q3", "2026-Q4"} and _quarters_of("2026-01") == {"2025-Q4", "2026-Q1"}
+    known = ["", "2026-Q1", "2026-Q3", "2026-Q4"]
+    assert _quarters_within(known, (None, None)) == known
+    assert _quarters_within(known, (date(2026, 7, 6), date(2026, 10, 4))) == ["2026-Q3", "2026-Q4"]
+    assert _quarters_within(known, (FIRST, None)) == ["2026-Q4"]
+    assert _quarters_within(known, (None, date(2026, 7, 5))) == ["", "2026-Q1", "2026-Q3"]
 
 
 def test_periods_have_names() -> None:
     assert _period_name(("2026-11-02",)) == "2026-11-02" and _period_name((None,)) is None
     assert _period_name(("2026-11-02", "2026-11-09")) == "2026-11-02 to 2026-11-15"
+    assert _period_name((None, "2026-11-02")) == _period_name(("2026-07-06", "2026-11-02")) == "(others)"
     assert (_last_day("2026-11-09"), _last_day("9999-12-31"), _last_day("x")) == ("2026-11-15", "9999-12-31", "x")
 
 
 @pytest.mark.parametrize(
-    ("since", "until", "zone", "weeks"),
+    ("since", "until", "weeks"),
     [
-        ("2026-11-04", "2026-11-10", UTC, (date(2026, 11, 2), date(2026, 11, 15))),
-        ("2026-11-02", "2026-11-08", UTC, (date(2026, 11, 2), date(2026, 11, 8))),
-        ("2026-11-09", None, ZoneInfo("America/Los_Angeles"), (date(2026, 11, 9), None)),
-        (None, "2026-11-09", ZoneInfo("Asia/Tokyo"), (None, date(2026, 11, 15))),
-        (None, "9999-12-19", UTC, (None, date(9999, 12, 19))),
-        (None, "9999-12-20", UTC, (None, None)),
-        (None, None, UTC, (None, None)),
+        ("2026-11-04", "2026-11-10", (date(2026, 11, 2), date(2026, 11, 15))),
+        ("2026-11-02", "2026-11-08", (date(2026, 11, 2), date(2026, 11, 8))),
+        ("2026-11-09", None, (date(2026, 11, 9), None)),
+        (None, "2026-11-09T00:30+02:00", (None, date(2026, 11, 8))),
+        (None, "9999-12-19", (None, date(9999, 12, 19))),
+        (None, "9999-12-20", (None, None)),
+        (None, None, (None, None)),
     ],
 )
-def test_a_period_has_whole_weeks(since: str | None, until: str | None, zone: Any, weeks: Any) -> None:
-    assert _weeks(since, until, zone) == weeks
+def test_a_period_has_whole_weeks_of_utc(since: str | None, until: str | None, weeks: Any) -> None:
+    assert _weeks(since, until) == weeks
 
 
-def test_what_is_joined_is_decided_by_whole_quarters() -> None:
-    begin, end = date(2026, 10, 5), date(2027, 1, 3)
-    for first, last, wanted in (
-        (FIRST, LAST_DAY, (begin, end)),
-        (None, LAST_DAY, (None, end)),
-        (FIRST, None, (begin, None)),
-        (None, None, (None, None)),
-        (date(2026, 9, 28), date(2026, 10, 4), (date(2026, 7, 6), date(2026, 10, 4))),
-        (begin, date(2026, 10, 11), (begin, end)),
-        (date(2029, 1, 1), date(2029, 1, 7), (date(2029, 1, 1), date(2029, 4, 1))),
-        (date(1, 1, 1), date(9999, 12, 31), (date(1, 1, 1), None)),
-    ):
-        assert _whole_quarters(first, last) == wanted, (first, last)
+REPORTED = team_tables.ReportKind("usage", ("n", "usd"), ("project",))
 
 
 def test_a_report_has_each_group_its_people_and_the_others_last() -> None:
-    weeks = ("2026-11-02", "2026-11-09", "2026-11-16", None)
-    rows = [
-        _MachineRow(weeks[week], f"{person}-{machine}", person, (weeks[week], group), (1.0, cost))
-        for week, machine, group, people, cost in (
-            (0, 0, "b", "xyz", 2.0),
-            (0, 1, "b", "x", 4.0),
-            (1, 0, "b", "xyz", 8.0),
-            (1, 0, "a", "xyzuvw", 16.0),
-            (1, 0, "c", "uvw", 32.0),
-            (2, 0, "a", "xyz", 64.0),
-        )
-        for person in people
-    ]
-    labels, names = {"a": "shop", weeks[1] or "": "no project"}, ("n", "usd")
+    weeks = ("2026-11-02", "2026-11-09", "2026-11-16")
 
-    def report(by: tuple[str, ...], rows: list[_MachineRow], first: int, last: date) -> Any:
-        span = (date.fromisoformat(weeks[first] or ""), last)
-        found = _protected(rows, span, by, names, frozenset(), {"eve": ["junk"]}, labels)
-        assert found.refused == {"eve": ["junk"]}
+    def blocks(n: int, *groups: tuple[str, str, float]) -> list[Block]:
+        atoms = [
+            Atom(weeks[n], person, f"{person}-1", (person, f"{person}-1", "t", project), (1.0, cost))
+            for project, people, cost in groups
+            for person in people
+        ]
+        return divide((weeks[n],), atoms)
+
+    first, second = (
+        blocks(0, ("b", "xyz", 2.0)),
+        blocks(1, ("b", "xyz", 8.0), ("a", "xyzuvw", 16.0), ("c", "uvw", 32.0)),
+    )
+    few = blocks(1, ("b", "xyz", 8.0), ("a", "xyzuvw", 16.0), ("c", "u", 32.0))
+    labels = {"a": "shop", weeks[1]: "no project"}
+
+    def report(by: tuple[str, ...], blocks: list[Block]) -> Any:
+        found = team_tables._made(REPORTED, by, blocks, labels, 2, {"eve": ["junk"]})
+        assert found.refused == {"eve": ["junk"]} and found.weeks_left_out == 2 and found.by == by
         shown = [(*row.group.values(), row["n"], row["usd"], row.people, row.partial) for row in found.rows]
-        return shown, found.totals, (found.people, found.machines, found.since, found.until, found.weeks_left_out)
+        return shown, found.totals, (found.people, found.machines, found.since, found.until, found.withheld)
 
-    by = ("week", "project")
-    assert report(by, rows, 0, LAST_DAY) == (
+    assert report(("week", "project"), first + second) == (
         [
-            ("2026-11-02", "b", 4.0, 10.0, 3, False),
-            ("2026-11-09", "shop", 6.0, 96.0, 6, False),
-            ("2026-11-09", "b", 3.0, 24.0, 3, False),
-            ("2026-11-09", "c", 3.0, 96.0, 3, False),
+            (weeks[0], "b", 3.0, 6.0, 3, False),
+            (weeks[1], "shop", 6.0, 96.0, 6, False),
+            (weeks[1], "b", 3.0, 24.0, 3, False),
+            (weeks[1], "c", 3.0, 96.0, 3, False),
         ],
-        {"n": 16.0, "usd": 226.0},
-        (6, 7, "2026-11-02", "2026-11-15", 0),
+        {"n": 15.0, "usd": 222.0},
+        (6, 6, weeks[0], "2026-11-15", False),
     )
-    few = [row for row in rows if row.person in "xy" or row.period != weeks[1]]
-    shown, totals, about = report(by, few, 0, LAST_DAY)
-    assert shown == [
-        ("2026-11-02", "b", 4.0, 10.0, 3, False),
-    ] and about == (3, 4, "2026-11-02", "2026-11-08", 1), (
-        "the week of two is joined with the next, which is asked for not"
-    )
-    assert totals == {"n": 4.0, "usd": 10.0}
-    shown, _, about = report(by, few, 0, date(2026, 11, 22))
-    assert shown[1:] == [("2026-11-09 to 2026-11-22", "(others)", 7.0, 240.0, 3, False)] and about[2:] == (
-        "2026-11-02",
-        "2026-11-22",
-        0,
-    )
-    alone = [
-        msgspec.structs.replace(row, group=row.group[1:]) for row in rows if row.group[1] != "c" or row.person == "u"
-    ]
-    shown, _, _ = report(("project",), alone, 0, date(2026, 11, 22))
-    assert [row[0] for row in shown] == ["shop", "b", "(others)"] and [row[-1] for row in shown] == [False, True, False]
-    assert report((), [msgspec.structs.replace(row, group=()) for row in rows], 0, LAST_DAY)[0] == []
-    empty = _protected(rows[:1], (None, None), by, names, frozenset(), {}, {})
-    assert (empty.withheld, empty.totals, empty.weeks_left_out, empty.since) == (True, {}, 1, None)
+    shown, totals, _ = report(("project",), first + few)
+    assert shown == [("shop", 6.0, 96.0, 6, False), ("b", 3.0, 6.0, 3, True), ("(others)", 4.0, 56.0, 4, False)]
+    assert report((), first + few)[:2] == ([], totals)
+    assert report(("person",), first)[0] == [("(others)", 3.0, 6.0, 3, False)]
+    assert report(("project",), []) == ([], {}, (0, 0, None, None, True))
 
 
 @pytest.mark.parametrize("by", [("week",), ("week", "project"), ("project", "week"), ("team", "week", "project")])
-def test_weeks_that_are_joined_have_one_name_wherever_it_stands(by: tuple[str, ...]) -> None:
-    values = (("2026-11-02", "a", "xy", 1.0), ("2026-11-09", "a", "z", 2.0), ("2026-11-09", None, "xyz", 4.0))
-    rows = [
-        _MachineRow(
-            week, person, person, tuple({"week": week, "project": project, "team": "t"}[name] for name in by), (cost,)
-        )
-        for week, project, people, cost in values
-        for person in people
-    ]
-    found = _protected(rows, (None, None), by, ("usd",), frozenset(), {}, {"b": "other"})
+def test_weeks_that_are_joined_have_one_name_wherever_it_stands(bucket: Path, by: tuple[str, ...]) -> None:
+    shown = {"a": f"{1:020x}", None: None}
+    for person, days in {"x": "a2 -9", "y": "a2 -9", "z": "a9 -9"}.items():
+        rows = [
+            used(f"{person}{n}", int(day[1:]), project=shown.get(day[0]), cost_usd=1.0)
+            for n, day in enumerate(days.split())
+        ]
+        write_tables(bucket, f"{person}-1", {MONTH: {"usage": rows}}, team="t", shown_alone=False)
+    found = reread.team(bucket).usage(by=by)
     joined = {"week": "2026-11-02 to 2026-11-15", "team": "t"}
-    groups = [(None, 12.0), ("a", 4.0)] if "project" in by else [(None, 16.0)]
-    assert [(row.group, row["usd"], row.people, row.partial) for row in found.rows] == [
+    groups = [(None, 3.0), (shown["a"], 3.0)] if "project" in by else [(None, 6.0)]
+    assert [(row.group, row["cost_usd"], row.people, row.partial) for row in found.rows] == [
         ({name: {**joined, "project": project}[name] for name in by}, cost, 3, False) for project, cost in groups
     ]
-    assert (found.by, found.totals, found.withheld) == (by, {"usd": 16.0}, False)
+    assert (found.by, found.totals["cost_usd"], found.withheld) == (by, 6.0, False)
 
 
-def test_months_have_slots_of_days_in_a_time_zone(tmp_path: Path) -> None:
-    cubes = Cubes(Writers(TableFiles(tmp_path)), ZoneInfo("Asia/Tokyo"))
-    days = cubes._days("2024-02")
-    assert days.num_rows == 29 * 96 and [days["day"][n].as_py() for n in (0, 59, 60, -1)] == [
-        "2024-02-01",
-        "2024-02-01",
-        "2024-02-02",
-        "2024-03-01",
-    ]
-    first, end = (int(datetime(2024, month, 1, tzinfo=UTC).timestamp() * 1000) for month in (2, 3))
-    assert cubes._within(CALLS, days) == f'epoch_ms(r."started") BETWEEN {first} AND {end - 1}'
-    assert cubes._within(USAGE, cubes._days(None)) == 'epoch_ms(r."time") IS NULL'
-    assert [cubes._days(month) for month in ("2026-13", "0000-01", "xxxx-01")] == [None] * 3
+@pytest.mark.parametrize(
+    ("month", "bounds"),
+    [
+        ("2024-02", (datetime(2024, 2, 1, tzinfo=UTC), datetime(2024, 3, 1, tzinfo=UTC))),
+        ("2026-12", (datetime(2026, 12, 1, tzinfo=UTC), datetime(2027, 1, 1, tzinfo=UTC))),
+        *((month, None) for month in ("2026-13", "2026-00", "0000-01")),
+    ],
+)
+def test_a_month_has_bounds_in_utc(month: str, bounds: tuple[datetime, datetime] | None) -> None:
+    wanted = tuple(int(moment.timestamp() * 1000) for moment in bounds) if bounds else None
+    assert team_cube._bounds(month) == wanted and team_cube._bounds(None) == (None, 0)
 
 
 def test_a_part_tells_the_months_of_its_rows() -> None:
@@ -921,19 +929,85 @@ def test_too_many_machines_are_refused_and_manifests_are_read_when_they_change(
     assert [*writers.files("usage", month="2026-10")] == [*writers.files("calls")] == []
 
 
-def test_no_figure_is_of_too_few_people(tmp_path: Path) -> None:
-    """Whatever is shown, and whatever is left of a total, is of three people or of those who agreed."""
-    people = "uvwxyz"
-    for alone in ("", "u", "uv"):
-        for size in range(1, 4):
-            for owners in itertools.combinations_with_replacement(["u", "vw", "vwx", "uvwxyz", "yz", "uxy"], size):
-                groups = {(str(n),): dict.fromkeys(own, (1.0,)) for n, own in enumerate(owners)}
-                if not are_enough(set("".join(owners)), alone):
-                    continue
-                cells = merge_groups(0, groups, alone)
-                assert all(are_enough(cell.people, alone) for cell in cells), (owners, alone)
-                assert sum(cell.figures[0] for cell in cells) == sum(len(own) for own in owners)
-    assert not are_enough(people[:2], "") and are_enough(people[:3], "") and are_enough("u", "u")
+def test_no_block_is_of_too_few_people() -> None:
+    for size in range(1, 4):
+        for owners in itertools.combinations_with_replacement(["u", "vw", "vwx", "uvwxyz", "yz", "uxy"], size):
+            if len(set("".join(owners))) < LEAST:
+                continue
+            blocks = divide((None,), atoms_of(*((str(n), str(n % 2), own) for n, own in enumerate(owners)), week=None))
+            assert all(len(block.people) >= LEAST for block in blocks), owners
+            assert sum(block.figures[0] for block in blocks) == sum(len(own) for own in owners)
+
+
+# Subtraction
+
+
+SECOND = "claude-sonnet-5"
+
+
+def small_team(bucket: Path, alone: set[str]) -> list[str]:
+    """Write a team of four, each of whom is alone with a week, quarter, project, model, team, tool, cause or nothing.
+
+    Each row has a power of two as its figure, so a figure tells which rows are in it. Returns whose each row is.
+    """
+    lives: dict[str, list[tuple[datetime | None, int, str]]] = {
+        "ann": [(at(8, 3), 0, OPUS), (at(2), 0, OPUS), (at(3), 1, OPUS), (at(9), 0, OPUS), (at(17), 0, SECOND)],
+        "ben": [(at(2), 0, OPUS), (at(10), 0, OPUS), (at(16), 2, SECOND), (at(25), 0, OPUS)],
+        "cat": [(at(2), 0, OPUS), (at(9), 1, SECOND), (at(12), 0, SECOND), (at(16), 0, SECOND), (None, 0, OPUS)],
+        "dan": [(at(1), 0, OPUS), (at(4), 0, OPUS), (at(29, hour=23), 2, OPUS), (at(5, 6), 0, OPUS), (at(9), 0, OPUS)],
+    }
+    owners: list[str] = []
+    for person, rows in lives.items():
+        months: dict[str | None, dict[str, Rows]] = {}
+        for n, (moment, project, model) in enumerate(rows):
+            id, power, about = f"{person}{n}", 2 ** len(owners), {"project": f"{project:020x}", "model": model}
+            usage = {"cost_usd": float(power), "cache_rewritten_tokens": power, "session": id}
+            cause = {"cache_break_cause": ("rewind", "compaction")[n % 2]}
+            state = {"state": ("failed", "done", "denied")[n % 3], "failure": "timeout" if n % 3 == 0 else None}
+            call = {"duration": float(power), "name": ("Bash", "Edit")[n % 2], "model": model, "session": id}
+            own = months.setdefault(f"{moment:%Y-%m}" if moment else None, {"usage": [], "calls": [], "sessions": []})
+            own["usage"].append(used(id, time=moment, **about, **usage, **cause))
+            own["calls"].append(called(id, started=moment, **call, **state))
+            own["sessions"].append(begun(id, started=moment, **about, turns=power))
+            owners.append(person)
+        team = "lab" if person == "dan" else "shop"
+        write_tables(bucket, f"{person}-1", months, team=team, shown_alone=person in alone)
+    return owners
+
+
+@pytest.mark.parametrize("alone", [set(), {"ann"}])
+def test_no_difference_of_two_answers_is_of_fewer_than_three_people(bucket: Path, alone: set[str]) -> None:
+    """Every report by one, two or all columns, in every time between some weeks, every quarter, and every budget."""
+    owners, found = small_team(bucket, alone), reread.team(bucket)
+    mondays = (None, "2026-03-02", "2026-06-01", "2026-10-26", "2026-11-09", "2026-11-16")
+    times = [{"since": a, "until": b} for a in mondays for b in mondays if not (a and b) or a <= b]
+    for quarter in found.quarters():
+        first, last = quarter_days(quarter)
+        times.append({"since": str(first), "until": str(last)})
+    for per, team in itertools.product(("week", "month"), ("shop", "lab")):
+        set_budget(Budget(amount_usd=1.0, per=per, team=team))
+    kinds = {
+        "cost_usd": (found.usage, team_tables.USAGE),
+        "cache_rewritten_tokens": (found.cache_breaks, team_tables.CACHE),
+        "seconds": (found.stats, team_tables.CALLS),
+        "turns": (found.sessions, team_tables.SESSIONS),
+    }
+    compared = 0
+    for figure, (report, kind) in kinds.items():
+        names = ("week", "person", "machine", "team", *kind.columns)
+        groupings = [by for size in (0, 1, 2, len(names)) for by in itertools.combinations(names, size)]
+        reports = [report(by=by, **time) for time, by in itertools.product(times, groupings)]
+        figures = [row for made in reports for row in (made.totals, *(row.figures for row in made.rows)) if row]
+        answers = {0, *(int(row[figure]) for row in figures)}
+        if figure == "cost_usd":
+            answers |= {int(state.spent_usd) for day in range(1, 31, 7) for state in found.budgets(now=at(day))}
+        for one, other in itertools.combinations(answers, 2):
+            people = {owner for place, owner in enumerate(owners) if (one ^ other) >> place & 1} - alone
+            assert not people or len(people) >= LEAST, (figure, f"{one:b}", f"{other:b}", people)
+            compared += 1
+        assert max(answers) == 2 ** len(owners) - 1, "nothing is left out of all"
+        assert len(answers) > 4, "something is shown"
+    assert compared > 100
 
 
 # Reports
@@ -972,12 +1046,12 @@ def test_reports_have_their_figures_by_group(bucket: Path) -> None:
     unpriced = {"responses": 1, "input_tokens": 1, "output_tokens": 2, "unpriced": 1}
     two = {"responses": 2, "input_tokens": 2, "output_tokens": 4, "cost_usd": 1.0}
     both = {"responses": 2, "input_tokens": 2, "output_tokens": 4, "cost_usd": 0.5, "unpriced": 1}
-    assert rows(found.usage(tz="UTC")) == {"2026-11-02": two, "2026-11-09": unpriced}
-    by_project = found.usage(by="project,week", tz="UTC")
+    assert rows(found.usage()) == {"2026-11-02": two, "2026-11-09": unpriced}
+    by_project = found.usage(by="project,week")
     assert rows(by_project) == {
         (None, "2026-11-02"): one,
-        ("p", "2026-11-02"): one,
-        ("p", "2026-11-09"): unpriced,
+        (SHOP, "2026-11-02"): one,
+        (SHOP, "2026-11-09"): unpriced,
     }
     assert (by_project.since, by_project.until, by_project.people, by_project.machines) == (
         "2026-11-02",
@@ -985,21 +1059,21 @@ def test_reports_have_their_figures_by_group(bucket: Path) -> None:
         2,
         2,
     )
-    assert rows(found.usage(by=["person", "person"], tz="UTC")) == {"ann": both, "ben": one}
-    assert rows(found.usage(by="team", tz="UTC")) == {None: one, "shop": both}
-    assert rows(found.usage(by="machine", since="2026-11-11", tz="UTC")) == {"ann-1": unpriced}
-    assert rows(found.usage(by="model", until="2026-11-08", tz="UTC")) == {OPUS: two}
-    assert rows(found.cache_breaks(tz="UTC")) == {
+    assert rows(found.usage(by=["person", "person"])) == {"ann": both, "ben": one}
+    assert rows(found.usage(by="team")) == {None: one, "shop": both}
+    assert rows(found.usage(by="machine", since="2026-11-11")) == {"ann-1": unpriced}
+    assert rows(found.usage(by="model", until="2026-11-08")) == {OPUS: two}
+    assert rows(found.cache_breaks()) == {
         "rewind": {"breaks": 1, "cache_rewritten_tokens": 3000, "cache_rewritten_usd": 0.75}
     }
-    assert rows(found.stats(tz="UTC")) == {
+    assert rows(found.stats()) == {
         "Bash": {"calls": 3, "failed": 1, "denied": 1, "seconds": 5.0},
         "Edit": {"calls": 1, "interrupted": 1},
     }
-    assert rows(found.stats(by="failure", tz="UTC"))["timeout"] == {"calls": 1, "failed": 1, "seconds": 2.5}
-    assert rows(found.stats(by="state,project", tz="UTC"))["denied", "p"] == {"calls": 1, "denied": 1}
-    assert rows(found.sessions(tz="UTC")) == {"2026-11-02": {"sessions": 1, "turns": 3, "compactions": 1}}
-    nothing = found.usage(since="2030-01-01", tz="UTC")
+    assert rows(found.stats(by="failure"))["timeout"] == {"calls": 1, "failed": 1, "seconds": 2.5}
+    assert rows(found.stats(by="state,project"))["denied", SHOP] == {"calls": 1, "denied": 1}
+    assert rows(found.sessions()) == {"2026-11-02": {"sessions": 1, "turns": 3, "compactions": 1}}
+    nothing = found.usage(since="2030-01-01")
     assert (nothing.rows, nothing.totals, nothing.withheld, nothing.since) == ([], {}, False, None)
     for report, known in ((found.usage, "project, model"), (found.cache_breaks, "cause, project, model")):
         text = f"Cannot group a team by 'tool'; use week, person, machine, team, {known}, or several"
@@ -1008,25 +1082,27 @@ def test_reports_have_their_figures_by_group(bucket: Path) -> None:
     assert [finding.machine for finding in found.verify()] == ["ann-1", "ben-1"], "nobody wrote a chain"
 
 
-def test_a_report_is_made_once_until_a_machine_writes(bucket: Path) -> None:
+def test_blocks_are_made_once_until_a_machine_writes(bucket: Path) -> None:
     write_tables(bucket, "ann-1", {MONTH: {"usage": [used("1")]}})
     found = reread.team(bucket)
     assert found.quarters() == ["2026-Q4"] and [writer.machine for writer in found.writers()] == ["ann-1"]
-    week, person, calls = found.usage(tz="UTC"), found.usage(by="person", tz="UTC"), found.stats(tz="UTC")
-    assert week is found.usage(tz="UTC") and person is found.usage(by="person", tz="UTC")
-    assert calls is found.stats(tz="UTC") and len(found._reports) == 3
+    reports = (found.usage(), found.usage(by="person"), found.stats())
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Cubes, "read", refuse)
+        patch.setattr(team_tables, "divide", refuse)
+        assert (found.usage(), found.usage(by="person"), found.stats()) == reports
     write_tables(bucket, "ben-1", {MONTH: {"usage": [used("2")]}, "2025-01": {"usage": [used("3", time=None)]}})
-    assert found.usage(tz="UTC").totals["responses"] == 2 and len(found._reports) == 1
+    assert found.usage().totals["responses"] == 2
     assert found.quarters() == ["2026-Q4", "2025-Q1"] and len(found.writers()) == 2
 
 
 def test_the_names_of_projects_are_those_that_this_machine_knows(bucket: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     hashed = RowMask(TeamSettings(name="-", person="-", key=KEY)).project("harbor")
-    write_tables(bucket, "ann-1", {MONTH: {"usage": [used("1", project=hashed), used("2", project="x")]}})
-    for key, names in ((None, [hashed, "x"]), (KEY, ["harbor", "x"])):
+    write_tables(bucket, "ann-1", {MONTH: {"usage": [used("1", project=hashed), used("2", project=SHOP)]}})
+    for key, names in ((None, [hashed, SHOP]), (KEY, ["harbor", SHOP])):
         settings = TeamSettings(key=key, projects=("harbor", "lantern"))
         monkeypatch.setattr(team_tables, "team_settings", lambda settings=settings: settings)
-        report = reread.team(bucket).usage(by="project", tz="UTC")
+        report = reread.team(bucket).usage(by="project")
         assert sorted(str(row["project"]) for row in report.rows) == sorted(names)
 
 
@@ -1036,38 +1112,57 @@ def test_a_team_needs_what_reads_tables(bucket: Path, monkeypatch: pytest.Monkey
     assert isinstance(reread.team(bucket), team_tables.Team) and needed == ["pyarrow", "duckdb"]
 
 
-def test_budgets_of_teams_count_the_days_of_their_period(bucket: Path) -> None:
-    days = [used(str(n), time=moment) for n, moment in enumerate((at(31, 10), at(1, hour=0), at(30, hour=23)))]
-    write_tables(bucket, "ann-1", {"2026-10": {"usage": days[:1]}, MONTH: {"usage": days[1:]}})
-    more = {"2026-12": {"usage": [used("8", time=at(1, 12, 0))]}, MONTH: {"usage": [used("9", cost_usd=None)]}}
-    write_tables(bucket, "ben-1", more)
+def test_budgets_of_teams_count_the_weeks_that_begin_in_their_period(bucket: Path) -> None:
+    days = [used(str(n), time=moment) for n, moment in enumerate((at(1), at(2, hour=0), at(30, hour=23)))]
+    write_tables(bucket, "ann-1", {MONTH: {"usage": days}})
+    more = {"2026-12": {"usage": [used("8", time=at(6, 12)), used("11", time=at(7, 12))]}}
+    write_tables(bucket, "ben-1", {**more, MONTH: {"usage": [used("9", cost_usd=None)]}})
     write_tables(bucket, "cat-1", {MONTH: {"usage": [used("7")]}}, team=None)
     write_tables(bucket, "dan-1", {MONTH: {"usage": [used("6")]}}, team="lab", shown_alone=False)
-    for amount, per, team in ((5.0, "month", "shop"), (2.0, "week", "lab"), (3.0, "month", None), (1.0, "day", "shop")):
+    for amount, per, team in (
+        (5.0, "month", "shop"),
+        (2.0, "week", "lab"),
+        (3.0, "month", None),
+        (1.0, "week", "shop"),
+    ):
         set_budget(Budget(amount_usd=amount, per=per, team=team))
     found = reread.team(bucket)
 
     def figures(now: datetime) -> list[Any]:
         return [
             (one.team, one.per, one.spent_usd, one.left_usd, one.forecast_usd, one.lower_bound)
-            for one in found.budgets(now=now, tz="UTC")
+            for one in found.budgets(now=now)
         ]
 
-    assert figures(at(4, hour=0)) == [("shop", "month", 1.0, 4.0, 10.0, True)], (
-        "a team of one is left out, a budget of none, and a day without figures"
-    )
-    assert figures(at(3, hour=23))[0][4] is None, "a tenth of the time is over"
-    assert figures(at(30)) == [
-        ("shop", "month", 1.0, 4.0, 1.0 / (29.5 / 30), True),
-        ("shop", "day", 0.5, 0.5, 1.0, False),
+    assert figures(at(6, hour=0)) == [
+        ("shop", "month", 1.5, 3.5, 1.5 / (4 / 35), True),
+        ("shop", "week", 0.5, 0.5, 0.5 / (4 / 7), False),
+    ], "a team of one is left out"
+    assert figures(at(5, hour=11))[0][4] is None, "a tenth of the time is over"
+    assert figures(at(7, 12, hour=9)) == [
+        ("shop", "month", 0.5, 4.5, None, False),
+        ("shop", "week", 0.5, 0.5, None, False),
     ]
-    [budget] = found.budgets(now=at(20), tz="UTC")
-    assert (budget.start, budget.end) == (at(1, hour=0), at(1, 12, 0))
-    assert len(reread.team(bucket).budgets(now=at(20), tz="UTC")) == 1
+    assert figures(at(24)) == [("shop", "month", 1.5, 3.5, 1.5 / (22.5 / 35), True)], "no figures in a week"
+    budget = found.budgets(now=at(1, 12))[0]
+    assert (budget.start, budget.end) == (at(2, hour=0), at(7, 12, 0)), "the last week of November goes on"
     now = datetime.now(UTC)
     write_tables(bucket, "eve-1", {f"{now:%Y-%m}": {"usage": [used("5", time=now)]}}, team="new")
-    set_budget(Budget(amount_usd=1.0, per="month", team="new"))
-    assert [one.spent_usd for one in found.budgets(tz="UTC") if one.team == "new"] == [0.5]
+    set_budget(Budget(amount_usd=1.0, per="week", team="new"))
+    set_budget(Budget(amount_usd=1.0, per="day", team="new"))
+    assert [(one.per, one.spent_usd) for one in found.budgets() if one.team == "new"] == [("week", 0.5)]
+
+
+def test_a_budget_of_which_some_is_among_the_others_is_a_lower_bound(bucket: Path) -> None:
+    for n, (person, team) in enumerate(
+        zip("abcdefg", ("shop", "shop", "shop", "shop", "lab", "lab", "lab"), strict=True)
+    ):
+        days = (10, 17) if n < 2 or n > 3 else (10,)
+        rows = [used(f"{person}{day}", day) for day in days]
+        write_tables(bucket, f"{person}-1", {MONTH: {"usage": rows}}, team=team, shown_alone=False)
+    set_budget(Budget(amount_usd=5.0, per="month", team="shop"))
+    [budget] = reread.team(bucket).budgets(now=at(25))
+    assert (budget.spent_usd, budget.lower_bound) == (2.0, True)
 
 
 def test_a_digest_is_of_one_week_and_compares_it_with_the_one_before(bucket: Path) -> None:
@@ -1082,7 +1177,7 @@ def test_a_digest_is_of_one_week_and_compares_it_with_the_one_before(bucket: Pat
         {"now": at(16, hour=0)},
         {"now": at(22, hour=23)},
     ):
-        digest = found.digest(tz="UTC", **options)
+        digest = found.digest(**options)
         assert (digest.since, digest.until, digest.budgets) == ("2026-11-09", "2026-11-15", []), options
         assert (digest.usage.since, digest.usage.until) == (digest.since, digest.until)
         assert (digest.usage.totals["output_tokens"], digest.before.totals["output_tokens"]) == (11_000, 110)
@@ -1092,15 +1187,14 @@ def test_a_digest_is_of_one_week_and_compares_it_with_the_one_before(bucket: Pat
             for title, report in digest.tables.items()
         }
         assert about == {
-            "By project": (("project",), 2, [["p"]]),
+            "By project": (("project",), 2, [[SHOP]]),
             "By model": (("model",), 2, [[OPUS]]),
             "By team": (("team",), 2, [["shop"]]),
             "Written to the cache again": (("cause",), 2, [["rewind"]]),
             "Failures": (("failure",), 2, [["timeout"]]),
         }
-    assert found.digest(tz="UTC").usage.rows == []
-    tokyo = found.digest(now=at(15, hour=23), tz="Asia/Tokyo")
-    assert tokyo.since == "2026-11-09", "there it is Monday"
+    assert found.digest().usage.rows == []
+    assert found.digest(now=at(15, hour=23)).since == "2026-11-02", "the clock is that of UTC"
 
 
 def test_a_row_has_groups_and_figures_alike() -> None:

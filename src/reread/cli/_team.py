@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from datetime import UTC
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from reread.base.times import parse_time_zone
 from reread.cli._exit_codes import NOTHING_FOUND
 from reread.cli._options import refuse_with
 from reread.cli._output import print_json, print_lines, print_notice, terminal_width
@@ -35,6 +37,9 @@ def team_of(ctx: click.Context, bucket: str, others: tuple[str, ...], sessions: 
     from reread.dataset.team_tables import team
 
     refuse_with(ctx, "--team", others, "a team has its own figures")
+    tz: str | None = ctx.params.get("tz")
+    if tz is not None and parse_time_zone(tz) != UTC:
+        raise Misuse(f"Cannot use --team with --tz {tz}: the days and weeks of a team are those of UTC.")
     if sessions:
         raise Misuse(f"Cannot use --team with {sessions[0]}: the figures of a team name no session.")
     return team(bucket)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import UTC
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -85,7 +86,7 @@ def digest(
         refuse_with(ctx, "--exec", ("--output",), "the command gets the digest")
     if bucket is not None:
         refuse_with(ctx, "--team", ("--until", "--project", "--redact", "--root", "--demo"), "it is a week of all")
-        made, found, unread = _of_team(ctx, bucket, since, tz, form)
+        made, found, unread = _of_team(ctx, bucket, since, form)
     else:
         with progress("reading", None) as step:
             made, found, unread = _of_sessions(
@@ -129,9 +130,9 @@ def _of_sessions(form: str, **options: Any) -> tuple[Any, bool, Sequence[str]]:
     return show(made), bool(made.projects), made.unread
 
 
-def _of_team(ctx: click.Context, bucket: str, since: str, tz: str | None, form: str) -> tuple[Any, bool, Sequence[str]]:
+def _of_team(ctx: click.Context, bucket: str, since: str, form: str) -> tuple[Any, bool, Sequence[str]]:
     """Return the digest of a team as text or JSON values, and whether it has anything."""
-    from reread.base.times import parse_span, parse_time_zone
+    from reread.base.times import parse_span
     from reread.render.team_table import team_digest_markdown, team_digest_value
 
     if form == "html":
@@ -139,8 +140,8 @@ def _of_team(ctx: click.Context, bucket: str, since: str, tz: str | None, form: 
     opened = team_of(ctx, bucket, ())
     week = None
     if ctx.get_parameter_source("since") == ParameterSource.COMMANDLINE:
-        week = parse_span(since, zone=parse_time_zone(tz)).start.date()
-    made = opened.digest(week=week, tz=tz)
+        week = parse_span(since, zone=UTC).start.date()
+    made = opened.digest(week=week)
     return (team_digest_value if form == "json" else team_digest_markdown)(made), bool(made.usage.totals), ()
 
 

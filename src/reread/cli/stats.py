@@ -102,7 +102,7 @@ def stats(
         raise Misuse("Cannot print both CSV and something else; use --csv, --json or --list.")
     if bucket is not None:
         found = team_of(ctx, bucket, NOT_OF_TEAMS, sessions)
-        given = {name: options[name] for name in ("by", "since", "until", "tz")}
+        given = {name: options[name] for name in ("by", "since", "until")}
         print_team(ctx, found.stats(**given), as_json=as_json, as_csv=as_csv)
         return
     roots = merged_roots(ctx, root)

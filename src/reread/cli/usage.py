@@ -142,7 +142,7 @@ def usage(
         return
     if bucket is not None:
         opened = team_of(ctx, bucket, NOT_OF_TEAMS, sessions)
-        given = {name: options[name] for name in ("since", "until", "tz")}
+        given = {name: options[name] for name in ("since", "until")}
         groups = ["cause" if name == CACHE else name for name in options["by"].split(",")]
         groups = groups if ctx.get_parameter_source("by") == ParameterSource.COMMANDLINE else ["week"]
         ask = opened.cache_breaks if CACHE in options["by"].split(",") else opened.usage

@@ -14,12 +14,22 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from reread.dataset.figures import DIGITS, RANDOM_ID
 from reread.dataset.schema import CALLS, EDITS, FILES, MESSAGES, RECORDS, SESSIONS, USAGE
 
 NAME = r"""regexp_extract("path", '[^/\\]*$')"""
 """The name of the transcript, which its copies share."""
 RECORD = 'coalesce("uuid", "line"::VARCHAR)'
 """The record that a row comes from; a record without a uuid is found by its line."""
+
+
+def hashed_id(column: str) -> str:
+    """Return an id as tables for a team have it, from tables that have it in clear or hashed."""
+    return f"""CASE WHEN regexp_full_match("{column}", '{RANDOM_ID}') THEN left(sha256("{column}"), {DIGITS}) \
+ELSE "{column}" END"""
+
+
+MESSAGE, REQUEST, SESSION = map(hashed_id, ("message_id", "request_id", "session"))
 
 
 class CopyRule(NamedTuple):
@@ -46,8 +56,8 @@ COPIES = {
     # has ended, then it has more output. What counters report has no message: session, time and model tell it.
     USAGE.name: CopyRule(
         (
-            '"message_id"',
-            'coalesce("request_id", "session")',
+            MESSAGE,
+            f"coalesce({REQUEST}, {SESSION})",
             """if("message_id" IS NULL, concat_ws(' ', "time", "model"), NULL)""",
         ),
         ('-"responses"', '"unconfirmed_responses"', '-"output_tokens"', '-"reported_cost_usd"'),
@@ -66,6 +76,6 @@ def counted(table: str, rows: str) -> str:
     if table != USAGE.name:
         return condition
     # A copy without a request id, such as that of a stream, is one of the response that has it in the same session.
-    named = f'SELECT ("message_id", "session") FROM {rows} WHERE "request_id" IS NOT NULL'
-    is_known = f'"request_id" IS NULL AND "message_id" IS NOT NULL AND ("message_id", "session") IN ({named})'
+    named = f'SELECT ({MESSAGE}, {SESSION}) FROM {rows} WHERE "request_id" IS NOT NULL'
+    is_known = f'"request_id" IS NULL AND "message_id" IS NOT NULL AND ({MESSAGE}, {SESSION}) IN ({named})'
     return f"{condition} AND NOT ({is_known})"

@@ -1,11 +1,11 @@
 """Tables for a team: figures without words.
 
 Every column of every table has a rule here, and one without a rule is a fault that a test finds: so nothing leaves a
-machine because somebody added it to a table. What people wrote, or named themselves, is left out or hashed with the
-team's key. An id that the API or the client made at random stays: it says nothing, and copies of a row are recognised
-by it, also in tables that an earlier version wrote. Names that come with the client are kept if they are known, else
-hashed. Times are those of a quarter of an hour: days and weeks come out the same in any time zone, and nobody's
-minutes are told.
+machine because somebody added it to a table. A column is a number, a time, a name of a known vocabulary (a model is
+called as in the bundled price table), or a hash with the team's key; else it is left out. Whatever a transcript has as
+text may be somebody's words, also where the client writes an id. An id of the form that the API or the client makes at
+random is hashed without the key: nobody can guess it, and whoever reads recognises copies by it, also in tables of
+earlier versions, which have it in clear. Times are those of a quarter of an hour: nobody's minutes are told.
 """
 
 from __future__ import annotations
@@ -35,11 +35,10 @@ DIGITS = 20
 """Hexadecimal digits of a hash: among a hundred million rows no two are likely to be the same."""
 OTHER = "other"
 
-_RANDOM = re.compile(
-    r"(?:msg|req|toolu|srvtoolu)_(?:bdrk_|vrtx_)?[0-9A-Za-z]{20,40}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
-)
-_MODEL_ID = re.compile(r"[a-z0-9.:@\[\]-]{1,80}")
-_VERSION = re.compile(r"\d{1,4}(?:\.\d{1,6}){1,3}", re.ASCII)
+RANDOM_ID = r"(?:msg|req|toolu|srvtoolu)_(?:bdrk_|vrtx_)?[0-9A-Za-z]{20,40}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
+_RANDOM_ID = re.compile(RANDOM_ID)
+_HASH = re.compile(rf"(?:{MCP})?[0-9a-f]{{{DIGITS}}}|[0-9a-f]{{{DIGITS}}}/[0-9a-f]{{{DIGITS}}}")
+_VERSION = re.compile(r"\d{1,2}(?:\.\d{1,4}){2}", re.ASCII)
 _EXIT = re.compile(r"exit -?\d{1,10}", re.ASCII)
 _FAILURES = {kind for _, kind in FAILURES} | {"text not unique", "too large", "timeout", OTHER}
 _ENTRYPOINTS = frozenset(
@@ -135,16 +134,16 @@ _OWN_TIME = FIGURES[USAGE.name].names(text=True).index("time")
 
 
 class RowMask:
-    """Takes the words out of the rows of one machine."""
+    """Takes the words out of the rows of one machine; `again` out of rows of which some are hashes already."""
 
-    def __init__(self, settings: TeamSettings) -> None:
+    def __init__(self, settings: TeamSettings, *, again: bool = False) -> None:
         self.settings: TeamSettings = settings.require_person()
         self._key = (settings.key or "").encode()
         self.keyed: Callable[[str, str], str] = lru_cache(1 << 16)(self._keyed)
         """Return the hash of a text that is of some kind."""
         hide: dict[str, Callable[[str], str]] = {
-            ID: self.id,
-            PATH: self.path,
+            ID: lambda value: random_id_hash(value) if _RANDOM_ID.fullmatch(value) else self.keyed(ID, value),
+            PATH: self._path,
             PROJECT: self.project,
             AGENT: lambda value: self.keyed(AGENT, value),
             MODEL: self._model,
@@ -156,12 +155,12 @@ class RowMask:
             FAILURE: lambda value: value if value in _FAILURES or _EXIT.fullmatch(value) else OTHER,
             CAUSE: lambda value: value if value in get_args(CacheBreakCause) else "unknown",
         }
-        self._hide = hide
+        self._hide = {rule: _unless_hashed(change) for rule, change in hide.items()} if again else hide
         self._plans: dict[str, list[tuple[int, Callable[[Any], Any] | None]]] = {}
         for name, rules in RULES.items():
             places = {column.name: place for place, column in enumerate(TABLES[name].columns)}
             kept = [(places[column], rules[column]) for column in rules if rules[column] != LEAVE_OUT]
-            how = {KEEP: _number, SLOT: _slot, **{rule: _text(change) for rule, change in hide.items()}}
+            how = {KEEP: _number, SLOT: _slot, **{rule: _text(change) for rule, change in self._hide.items()}}
             plan = sorted((place, rule) for place, rule in kept)
             self._plans[name] = [(0, None), (1, None), *((place, how[rule]) for place, rule in plan)]
 
@@ -176,11 +175,11 @@ class RowMask:
         """Return a text as a rule writes it."""
         return self._hide[rule](value)
 
-    def id(self, value: str) -> str:
-        """Return an id if it was made at random, else its hash."""
-        return value if _RANDOM.fullmatch(value) else self.keyed(ID, value)
-
     def path(self, path: str) -> str:
+        """Return the path of a transcript as it is written."""
+        return self._hide[PATH](path)
+
+    def _path(self, path: str) -> str:
         """Return a path as two hashes, of its folder and of its name: copies of a transcript share the name."""
         folder, _, name = path.replace("\\", "/").rpartition("/")
         return f"{self.keyed('folder', folder)}/{self.keyed('name', name)}"
@@ -194,8 +193,10 @@ class RowMask:
         return hmac.new(self._key, text, hashlib.sha256).hexdigest()[:DIGITS]
 
     def _model(self, value: str) -> str:
-        known = _MODEL_ID.fullmatch(value) and bundled_prices().name(value)
-        return value if known or value == SYNTHETIC else self.keyed(MODEL, value)
+        known = bundled_prices().name(value)
+        if known is not None:
+            return known.model
+        return value if value == SYNTHETIC else self.keyed(MODEL, value)
 
     def _tool(self, value: str) -> str:
         if value in built_in_tools() and value != MCP:
@@ -203,11 +204,20 @@ class RowMask:
         return f"{MCP if value.startswith(MCP) else ''}{self.keyed(TOOL, value)}"
 
 
+def random_id_hash(id: str) -> str:
+    """Return the hash of an id that was made at random."""
+    return hashlib.sha256(id.encode()).hexdigest()[:DIGITS]
+
+
 def project_name(project: str) -> str:
     """Return the last part of the folder of a project's repository, or a name as it is."""
     folder = repository_of(normalize_folder(project)) or project
     kind = PureWindowsPath if "\\" in folder else PurePosixPath
     return kind(folder).name or folder
+
+
+def _unless_hashed(hide: Callable[[str], str]) -> Callable[[str], str]:
+    return lambda value: value if _HASH.fullmatch(value) else hide(value)
 
 
 def _text(hide: Callable[[str], str]) -> Callable[[Any], Any]:

@@ -69,9 +69,10 @@ class TableFile:
         self._file = HashedFile(place.write(name))
         self._writer = parquet.ParquetWriter(self._file, self._buffer.schema, compression=COMPRESSION)
 
-    def add(self, row: Row) -> None:
-        """Add one row."""
-        self._buffer.add(row if self._figures is None else self._figures.row(self._table, row))
+    def add(self, row: Row, mask: RowMask | None = None) -> None:
+        """Add one row; `mask` takes the words out of it in another way than the file's own."""
+        mask = mask or self._figures
+        self._buffer.add(row if mask is None else mask.row(self._table, row))
         if self._buffer.is_full:
             self._flush()
 
@@ -136,20 +137,21 @@ class PartWriter:
         for table, row in rows:
             self._file(table).add(row)
 
-    def add_part(self, part: TablePart, without: Collection[str], *, words: bool = False) -> None:
-        """Add what another part has, except for some transcripts; `words` are taken out of tables for a team."""
+    def add_part(self, part: TablePart, without: Collection[str], mask: RowMask | None = None) -> None:
+        """Add what another part has, except for some transcripts; `mask` takes the words out that it still has."""
         left = {path: state for path, state in part.transcripts.items() if path not in without}
-        known = TABLES if self._figures is None or words else FIGURES
+        known = TABLES if self._figures is None or mask is not None else FIGURES
         for table, name in part.files(self._machine).items() if left else ():
             if self._figures is not None and table not in FIGURES:
                 continue
             skipped = without if len(left) < len(part.transcripts) else ()
             for batch in read_batches(self._place, name, skipped, table=known[table]):
-                if words:
-                    self.add_rows((table, (self._machine, part.month, *row)) for row in _rows_of(batch))
-                else:
+                if mask is None:
                     self._file(table).add_batch(batch)
-        self._transcripts |= {self._figures.path(path): "" for path in left} if self._figures and words else left
+                    continue
+                for row in _rows_of(batch):
+                    self._file(table).add((self._machine, part.month, *row), mask)
+        self._transcripts |= left if mask is None else {mask.path(path): "" for path in left}
 
     def add_transcript(self, path: str, state: str) -> None:
         """Note the state of a transcript; without one, its rows are replaced the next time."""
@@ -201,10 +203,10 @@ class PartsWriter:
         part.add_transcript(path, state)
         self._finish_large(part)
 
-    def add_part(self, part: TablePart, without: Collection[str], *, words: bool = False) -> None:
+    def add_part(self, part: TablePart, without: Collection[str], mask: RowMask | None = None) -> None:
         """Copy a part, except for some transcripts."""
         writer = self._part(part.month)
-        writer.add_part(part, without, words=words)
+        writer.add_part(part, without, mask)
         self._finish_large(writer)
 
     def finish(self) -> list[TablePart]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-VERSION = 3
+VERSION = 4
 """Changes when a column changes its name, type or meaning, and when rows would be made differently."""
 
 STRING, INTEGER, FLOAT, BOOLEAN, TIME = "string", "integer", "float", "boolean", "time"

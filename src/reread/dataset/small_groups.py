@@ -1,16 +1,16 @@
-"""Groups of too few people are merged, so that a report on a team tells nothing of one person.
+"""What of a team's figures is shown: blocks of three people or more, and what those did who agreed to be shown alone.
 
-A cell is a group in a period. It is shown if it has three people or more who did not agree to be shown alone, or none:
-then the figures of those who agreed tell nothing of the others. All other cells of a period are merged into one, and if
-that has too few people itself, the smallest of the others join it; else it would be the total less what is shown.
-Periods are weeks; one with too few people is joined with its neighbours in the same quarter, whatever weeks are asked
-for, and a report has it whole or not at all. Every figure of a report is a sum of such cells, whatever its groups: two
-reports on one grouping differ by cells, never by a person.
+All figures of a kind are divided once, whatever is asked for: by week, and each week by one column after the other.
+Parts with fewer than three people are merged into one, the others, and if that has too few itself, the smallest part
+joins it. Weeks with too few people are joined with the next ones of their quarter. What is left of quarters with too
+few is one period together; if that has too few, the earliest period joins it. What nothing can be joined with is in no
+report. So no report divides a block, nor does the difference of two: whatever they are grouped by, and whatever time
+they are of, they differ by whole blocks. Who agreed is apart from all that: each of their figures is a block.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import date, timedelta
 from typing import NamedTuple
 
@@ -19,52 +19,98 @@ OTHERS = "(others)"
 
 Group = tuple[str | None, ...]
 Sums = tuple[float, ...]
+Period = tuple[str | None, ...]
+"""Weeks that are shown together, by their Mondays; None for what has no time."""
 
 
-class Cell(NamedTuple):
-    """A group in a period, as it is shown."""
+class Atom(NamedTuple):
+    """What a machine did in a week, alike in all that a report can group by."""
 
-    period: int
-    """The index of the period."""
-    group: Group | None
-    """None for those that were merged."""
-    people: frozenset[str]
+    week: str | None
+    person: str
+    machine: str
+    values: Group
     figures: Sums
 
 
-def are_enough(people: Collection[str], shown_alone: Collection[str]) -> bool:
-    """True if figures of these people together tell nothing of one who did not agree."""
-    others = sum(person not in shown_alone for person in people)
-    return bool(people) and (others == 0 or others >= LEAST)
+class Block(NamedTuple):
+    """The smallest part of a team's figures that is shown."""
+
+    period: Period
+    group: Group
+    """What it is called in each column."""
+    people: frozenset[str]
+    machines: frozenset[str]
+    figures: Sums
+    merged: frozenset[Group]
+    """What its parts would be called, if that is something else."""
+
+
+def make_block(period: Period, group: Group, atoms: Collection[Atom]) -> Block:
+    """Return atoms as one block."""
+    people, machines = (
+        frozenset(found) for found in zip(*((atom.person, atom.machine) for atom in atoms), strict=True)
+    )
+    merged = frozenset(atom.values for atom in atoms) - {group}
+    return Block(period, group, people, machines, add(atom.figures for atom in atoms), merged)
+
+
+def divide(period: Period, atoms: Sequence[Atom]) -> list[Block]:
+    """Return the blocks of a period, from what people did in it who did not agree to be shown alone."""
+    parts: list[tuple[Group, Sequence[Atom]]] = [((), atoms)]
+    for column in range(len(atoms[0].values)):
+        parts = [((*group, name), part) for group, whole in parts for name, part in _divide(whole, column)]
+    return [make_block(period, group, part) for group, part in parts]
+
+
+def _divide(atoms: Sequence[Atom], column: int) -> Iterator[tuple[str | None, Sequence[Atom]]]:
+    """Yield the parts of a column with enough people, and the others."""
+    parts: dict[str | None, list[Atom]] = {}
+    for atom in atoms:
+        parts.setdefault(atom.values[column], []).append(atom)
+    people = {name: {atom.person for atom in part} for name, part in parts.items()}
+    shown = sorted(parts, key=lambda name: (-len(people[name]), name or ""))
+    others: list[Atom] = []
+    few = set[str]()
+    while shown and (len(people[shown[-1]]) < LEAST or 0 < len(few) < LEAST):
+        name = shown.pop()
+        others += parts[name]
+        few |= people[name]
+    yield from ((name, parts[name]) for name in shown)
+    if others:
+        yield OTHERS, others
 
 
 def join_periods(
-    people: Mapping[str | None, Collection[str]], shown_alone: Collection[str], *, bounded: bool = False
-) -> list[tuple[str | None, ...]]:
-    """Return the weeks in order, those with too few people together with the next ones of their quarter.
+    quarters: Sequence[str], people: Callable[[str], Mapping[str | None, Collection[str]]], asked: Collection[str]
+) -> list[Period]:
+    """Return the periods of the quarters that are asked for, from who was active in each week of a quarter.
 
-    A quarter with too few people is left out if the weeks are bounded, else it is joined with the one before or after.
+    Other quarters are looked at only if they matter: what is left of quarters is in the earliest period, if at all.
     """
-    quarters: dict[str, dict[str | None, Collection[str]]] = {}
+    joined = {quarter: _join(people(quarter)) for quarter in quarters if quarter in asked}
+    first = next((quarter for quarter in quarters if joined.get(quarter)), None)
+    before = quarters[: quarters.index(first)] if first is not None else ()
+    if any(_join(people(quarter)) for quarter in reversed(before)) and len(joined) < len(quarters):
+        return [period for found in joined.values() for period in found]
+    joined = {quarter: _join(people(quarter)) for quarter in quarters}
+    periods = [period for found in joined.values() for period in found]
+    left = {week: who for quarter in quarters if not joined[quarter] for week, who in people(quarter).items()}
+    rest = tuple(left)
+    if len({person for who in left.values() for person in who}) >= LEAST:
+        periods.append(rest)
+    elif periods:
+        periods[0] = rest + periods[0]
+    return periods
+
+
+def _join(people: Mapping[str | None, Collection[str]]) -> list[Period]:
+    """Return the weeks of a quarter in order, those with too few people together with the next ones."""
+    joined: list[Period] = []
+    pending: Period = ()
     for week in sorted(people, key=lambda week: week or ""):
-        quarters.setdefault(quarter_of(week) if week is not None else "", {})[week] = people[week]
-    joined: list[tuple[str | None, ...]] = []
-    pending: dict[str | None, Collection[str]] = {}
-    for weeks in quarters.values():
-        found = _join(pending | weeks, shown_alone)
-        pending = {} if found or bounded else pending | weeks
-        joined += found
-    if pending and joined:
-        joined[-1] = (*joined[-1], *pending)
-    return joined
-
-
-def _join(people: Mapping[str | None, Collection[str]], shown_alone: Collection[str]) -> list[tuple[str | None, ...]]:
-    joined: list[tuple[str | None, ...]] = []
-    pending: tuple[str | None, ...] = ()
-    for week in people:
         pending = (*pending, week)
-        if are_enough({person for one in pending for person in people[one]}, shown_alone):
+        if len({person for one in pending for person in people[one]}) >= LEAST:
             joined.append(pending)
             pending = ()
     if pending and joined:
@@ -81,7 +127,7 @@ def quarter_days(quarter: str) -> tuple[date, date]:
     """Return the first Monday of a quarter, and the Sunday before that of the next one; raise ValueError if none is."""
     year, number = int(quarter[:4]), int(quarter[-1])
     after = date(year + number // 4, 1 if number == 4 else 3 * number + 1, 1)
-    return _monday(date(year, 3 * number - 2, 1)), _monday(after) - timedelta(days=1)
+    return first_monday(date(year, 3 * number - 2, 1)), first_monday(after) - timedelta(days=1)
 
 
 def is_quarter(name: str) -> bool:
@@ -92,26 +138,11 @@ def is_quarter(name: str) -> bool:
         return False
 
 
-def _monday(day: date) -> date:
+def first_monday(day: date) -> date:
     """Return the first Monday from a day on."""
     return day + timedelta(days=-day.weekday() % 7)
 
 
-def merge_groups(period: int, groups: Mapping[Group, Mapping[str, Sums]], shown_alone: Collection[str]) -> list[Cell]:
-    """Return the cells of a period, from the figures of each person in each group."""
-    cells = [Cell(period, group, frozenset(found), add(found.values())) for group, found in groups.items()]
-    shown = [cell for cell in cells if are_enough(cell.people, shown_alone)]
-    merged = [cell for cell in cells if cell not in shown]
-    shown.sort(key=lambda cell: (-len(cell.people), [value or "" for value in cell.group or ()]))
-    people = frozenset[str]().union(*(cell.people for cell in merged))
-    while merged and shown and not are_enough(people, shown_alone):
-        merged.append(shown.pop())
-        people |= merged[-1].people
-    if not merged:
-        return shown
-    return [*shown, Cell(period, None, people, add(cell.figures for cell in merged))]
-
-
-def add(figures: Collection[Sums] | Sequence[Sums] | object) -> Sums:
+def add(figures: Iterable[Sums]) -> Sums:
     """Return the sum of figures, one by one."""
-    return tuple(map(sum, zip(*figures, strict=True)))  # type: ignore[call-overload]
+    return tuple(map(sum, zip(*figures, strict=True)))

@@ -16,20 +16,19 @@ import os
 import time
 from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager, suppress
-from datetime import UTC, datetime, tzinfo
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
 
 from reread.accounting.billing import COUNT_NAMES
-from reread.accounting.digest import SLOT_MS
-from reread.accounting.group_by import TIME_KEYS, ZoneClock
 from reread.base.optional_dependencies import require
 from reread.base.text import plural
 from reread.catalog.team_settings import TeamSettings
 from reread.dataset.arrow import pyarrow
-from reread.dataset.figures import FIGURES, RowMask
+from reread.dataset.copies import hashed_id
+from reread.dataset.figures import CAUSE, FAILURE, FIGURES, ID, MODEL, PROJECT, RULES, STATE, TOOL, RowMask
 from reread.dataset.schema import BOOLEAN, FLOAT, INTEGER, STRING, TIME, VERSION, Column
 from reread.dataset.sql import SETTINGS
 from reread.dataset.team_writers import MOST_TOKENS, TableFileRef, Writers
@@ -41,7 +40,7 @@ from reread.storage.user_paths import cache_folder
 duckdb: Any = require("duckdb")
 parquet: Any = require("pyarrow.parquet")
 
-FORMAT = 5
+FORMAT = 6
 """Changes when cubes would be made differently."""
 FOLDER = "team"
 UNUSED_SECONDS = 30 * 86_400
@@ -66,7 +65,7 @@ class Cube(NamedTuple):
     limits: dict[str, int]
     """The most that a figure of a row can be, by column."""
     rows: str
-    """A query for the rows of all files, each with its place."""
+    """The columns of the rows of all files, each with its place."""
     steps: tuple[str, ...]
     """What finds the rows that do not count, because another one does: the table `lost` has their places.
 
@@ -94,13 +93,6 @@ class Cube(NamedTuple):
         )
 
 
-def _hidden(kind: str, name: str | None = None) -> str:
-    """Return the value of a column of a table with words as it would be without them."""
-    return f"""(SELECT shown FROM hidden WHERE hidden.kind = '{kind}' AND hidden.value = "{name or kind}")"""
-
-
-_LABEL = "CASE WHEN {0} IS NULL OR regexp_full_match({0}, '[ -~]{{1,100}}') THEN {0} ELSE 'other' END"
-"""A text that can be shown: a hostile machine may have written any."""
 _COUNTS = ("responses", *COUNT_NAMES, "unconfirmed_responses", "cache_rewritten_tokens")
 _DOLLARS = ("cost_usd", "reported_cost_usd", "cache_rewritten_usd")
 _USAGE_COLUMNS = ", ".join(f'"{name}"' for name in ("time", "cache_break_cause", *_COUNTS, *_DOLLARS))
@@ -114,13 +106,7 @@ USAGE = Cube(
     (*_COUNTS, *_DOLLARS, "unpriced", "reports", "breaks", "disputed"),
     "time",
     {**dict.fromkeys(_COUNTS, MOST), **dict.fromkeys(_DOLLARS, MOST_USD), "responses": 1},
-    f"""
-      SELECT place, machine, message_id AS mid, request_id AS rid, session AS ses, project, model, {_USAGE_COLUMNS}
-      FROM "figures of usage"
-      UNION ALL
-      SELECT place, machine, message_id, request_id, session, {_hidden("project")}, {_hidden("model")}, {_USAGE_COLUMNS}
-      FROM "words of usage"
-    """,
+    f"place, machine, message_id AS mid, request_id AS rid, session AS ses, project, model, {_USAGE_COLUMNS}",
     (
         """
     CREATE TEMP TABLE keyed AS SELECT place, hash(machine) AS writer, rid IS NULL AND mid IS NOT NULL AS bare, hash(
@@ -129,17 +115,26 @@ USAGE = Cube(
     """,
         """
     CREATE TEMP TABLE copied AS
-    SELECT * FROM keyed SEMI JOIN (SELECT k FROM keyed GROUP BY k HAVING min(writer) <> max(writer)) USING (k)
+    SELECT * FROM keyed SEMI JOIN (SELECT k FROM keyed GROUP BY k HAVING count(*) > 1) USING (k)
     """,
+        # of the machine whose copy counts, a response counts once, and so does each thing that was billed apart with it
         f"""
     CREATE TEMP TABLE judged AS
     WITH owners AS (
       SELECT k, arg_min(
         writer, row(-responses, unconfirmed_responses, -output_tokens, -reported_cost_usd, machine)
-      ) AS owner, count(DISTINCT hash({_TOKEN_LIST})) FILTER (unconfirmed_responses = 0) > 1 AS differs
+      ) AS owner,
+      count(DISTINCT hash({_TOKEN_LIST})) FILTER (unconfirmed_responses = 0 AND responses > 0) > 1 AS differs
       FROM every JOIN copied USING (place) GROUP BY k
+    ), numbered AS (
+      SELECT place, k, writer, row_number() OVER (
+        PARTITION BY k, writer, responses,
+          CASE WHEN mid IS NULL THEN place WHEN responses = 0 THEN hash(model, reported_cost_usd, {_TOKEN_LIST}) END
+        ORDER BY unconfirmed_responses, output_tokens DESC, reported_cost_usd DESC, place
+      ) AS number
+      FROM every JOIN copied USING (place)
     )
-    SELECT place, writer <> owner AS lost, differs FROM copied JOIN owners USING (k)
+    SELECT place, writer <> owner OR number > 1 AS lost, differs FROM numbered JOIN owners USING (k)
     """,
         "CREATE TEMP TABLE bare AS SELECT place, k FROM keyed WHERE bare",
         """
@@ -169,15 +164,7 @@ CALLS = Cube(
     ("calls", "seconds"),
     "started",
     {"duration": MOST},
-    f"""
-      SELECT place, machine, coalesce(id, uuid) AS own, session, path, line, "started", duration, name, state, failure,
-        model
-      FROM "figures of calls"
-      UNION ALL
-      SELECT place, machine, coalesce(id, uuid), session, path, line, "started", duration,
-        {_hidden("tool", "name")}, state, failure, {_hidden("model")}
-      FROM "words of calls"
-    """,
+    'place, machine, coalesce(id, uuid) AS own, session, path, line, "started", duration, name, state, failure, model',
     (
         """
     CREATE TEMP TABLE keyed AS SELECT place,
@@ -194,13 +181,8 @@ CALLS = Cube(
     ) WHERE number > 1
     """,
     ),
-    f"""
-    WITH projects AS (
-      SELECT hash(session) AS ses, min(project) AS project FROM (
-        SELECT session, project FROM "figures of sessions"
-        UNION ALL SELECT session, {_hidden("project")} FROM "words of sessions"
-      ) GROUP BY ALL
-    )
+    """
+    WITH projects AS (SELECT hash(session) AS ses, min(project) AS project FROM sessions GROUP BY ALL)
     SELECT day, machine, projects.project AS project, model, name AS tool, state, failure,
       count(*) AS calls, sum(duration) AS seconds
     FROM (SELECT *, hash(session) AS ses FROM counted) LEFT JOIN projects USING (ses)
@@ -215,13 +197,7 @@ SESSIONS = Cube(
     ("sessions", "turns", "compactions"),
     "started",
     {"turns": MOST, "compactions": MOST},
-    f"""
-      SELECT place, machine, session AS ses, "started", project, model, turns, compactions, records
-      FROM "figures of sessions"
-      UNION ALL
-      SELECT place, machine, session, "started", {_hidden("project")}, {_hidden("model")}, turns, compactions, records
-      FROM "words of sessions"
-    """,
+    'place, machine, session AS ses, "started", project, model, turns, compactions, records',
     (
         """
     CREATE TEMP TABLE lost AS SELECT place FROM (
@@ -237,22 +213,23 @@ SESSIONS = Cube(
     """,
 )
 CUBES = {cube.table: cube for cube in (USAGE, CALLS, SESSIONS)}
+_LABELS = {"project": PROJECT, "model": MODEL, "cause": CAUSE, "tool": TOOL, "state": STATE, "failure": FAILURE}
+"""The rule by which each key of a cube is shown: a hostile machine may have written any text, an earlier one words."""
 
 
 class Cubes:
     """Makes cubes of the tables of a team, and keeps them in the cache."""
 
-    def __init__(self, writers: Writers, zone: tzinfo | None, key: str | None = None) -> None:
+    def __init__(self, writers: Writers, key: str | None = None) -> None:
         self.writers = writers
-        self.zone = zone
-        self._hide = RowMask(TeamSettings(name="-", person="-", key=key or "-"))
+        self._hide = RowMask(TeamSettings(name="-", person="-", key=key or "-"), again=True)
         self._state = self._hide.keyed("cube", "")
         self._folder: Path = cache_folder() / FOLDER
         self._made: dict[str, MadeCube] = {}
 
-    def months(self, cube: Cube) -> list[str | None]:
-        """Return the months that have rows, in order."""
-        found = {month for file in self.writers.files(cube.table) for month in file.months}
+    def months(self, table: str) -> list[str | None]:
+        """Return the months of which a table has rows, in order."""
+        found = {month for file in self.writers.files(table) for month in file.months}
         return sorted(found, key=lambda month: (month is not None, month or ""))
 
     def read(self, cube: Cube, months: Iterable[str | None]) -> Any:
@@ -269,7 +246,6 @@ class Cubes:
                 VERSION,
                 cube,
                 month,
-                str(self.zone),
                 self._state,
                 sorted((file.name, file.sha256) for file in files),
             )
@@ -284,17 +260,17 @@ class Cubes:
         return made.table
 
     def _make(self, cube: Cube, month: str | None, files: list[TableFileRef], path: Path) -> MadeCube:
-        days = self._days(month)
-        if days is None:
+        bounds = _bounds(month)
+        if bounds is None:
             return MadeCube(None, [(file.machine, f"{file.name} is of no month that there is") for file in files])
         fit = self.writers.fetch(files)
         try:
-            made = self._query(cube, fit, days)
+            made = self._query(cube, fit, bounds)
         except duckdb.Error:  # a file is damaged inside: which one?
             self._scan_each(cube, fit)
             fit = self.writers.fetch(fit)
             try:
-                made = self._query(cube, fit, days)
+                made = self._query(cube, fit, bounds)
             except duckdb.Error as error:
                 raise Unreadable(
                     f"Cannot count the figures in {self.writers.place.location('')}: {str(error)[:200]}"
@@ -305,38 +281,40 @@ class Cubes:
             _store(path, made)
         return made
 
-    def _query(self, cube: Cube, files: Sequence[TableFileRef], days: Any) -> MadeCube:
+    def _query(self, cube: Cube, files: Sequence[TableFileRef], bounds: tuple[int | None, int]) -> MadeCube:
         with self._opened(cube, files) as connection:
-            connection.register("days", days)
-            connection.register("hidden", self._hidden(connection, cube))
-            slot, within = f'epoch_ms(r."{cube.time}") // {SLOT_MS}', self._within(cube, days)
+            first, end = bounds
+            moment = f'epoch_ms(r."{cube.time}")'
+            within = f"{moment} IS NULL" if first is None else f"{moment} >= {first} AND {moment} < {end}"
+            rows = f"(SELECT {cube.rows} FROM {cube.table}) r"
             [(sound, near)] = connection.sql(
-                f"SELECT {cube.all_valid}, count(*) = count(*) FILTER ({within}) FROM ({cube.rows}) r"
+                f"SELECT {cube.all_valid}, count(*) = count(*) FILTER ({within}) FROM {rows}"
             ).fetchall()
             counting = within if sound else f"{within} AND {cube.valid}"
-            connection.execute(f"CREATE TEMP VIEW every AS SELECT * FROM ({cube.rows}) r WHERE {counting}")
+            connection.execute(f"CREATE TEMP VIEW every AS SELECT * FROM {rows} WHERE {counting}")
             for step in cube.steps:
                 connection.execute(step)
             connection.execute(
-                "CREATE TEMP VIEW counted AS SELECT r.*, d.day FROM every r ANTI JOIN lost USING (place) "
-                f"JOIN days d ON d.slot IS NOT DISTINCT FROM {slot}"
+                f"CREATE TEMP VIEW counted AS SELECT *, make_timestamp(1000 * {moment})::DATE::VARCHAR AS day "
+                "FROM every r ANTI JOIN lost USING (place)"
             )
-            labels = ", ".join(f"{_LABEL.format(name)} AS {name}" for name in cube.keys)
+            connection.execute(f"CREATE TEMP TABLE summed AS {cube.query}")
+            for name in cube.keys:
+                connection.register(f"shown_{name}", self._shown(connection, name))
+            labels = ", ".join(
+                f"(SELECT shown FROM shown_{name} s WHERE s.value = summed.{name}) AS {name}" for name in cube.keys
+            )
             kinds = {name: "DOUBLE" if name in (*_DOLLARS, "seconds") else "BIGINT" for name in cube.figures}
             sums = ", ".join(f"sum({name})::{kind} AS {name}" for name, kind in kinds.items())
-            query = f"SELECT day, machine, {labels}, {sums} FROM ({cube.query}) GROUP BY ALL"
+            query = f"SELECT day, machine, {labels}, {sums} FROM summed GROUP BY ALL"
             left_out = [] if sound and near else self._left_out(connection, cube, files)
             return MadeCube(connection.sql(query).to_arrow_table(), left_out)
 
-    def _within(self, cube: Cube, days: Any) -> str:
-        """Return a condition that the rows `r` of a month meet."""
-        slots = days["slot"].to_pylist()
-        time = f'epoch_ms(r."{cube.time}")'
-        return (
-            f"{time} IS NULL"
-            if slots[0] is None
-            else f"{time} BETWEEN {slots[0] * SLOT_MS} AND {(slots[-1] + 1) * SLOT_MS - 1}"
-        )
+    def _shown(self, connection: Any, name: str) -> Any:
+        """Return what each value of a key is shown as."""
+        rows = connection.sql(f"SELECT DISTINCT {name} FROM summed WHERE {name} IS NOT NULL").fetchall()
+        columns = {"value": [value for (value,) in rows], "shown": [self._hide.hide(_LABELS[name], v) for (v,) in rows]}
+        return pyarrow.table({column: pyarrow.array(values, pyarrow.string()) for column, values in columns.items()})
 
     def _left_out(self, connection: Any, cube: Cube, files: Sequence[TableFileRef]) -> list[tuple[str, str]]:
         """Return how many rows of each machine do not count, though their files do."""
@@ -348,10 +326,9 @@ class Cubes:
             ),
         }
         connection.register("own", pyarrow.table(columns))
-        rows = " UNION ALL BY NAME ".join(f'SELECT * FROM "{kind} of {cube.table}"' for kind in ("figures", "words"))
         found = connection.sql(
             f"""
-            WITH timed AS (SELECT *, make_timestamp(epoch_us("{cube.time}")) AS moment FROM ({rows})),
+            WITH timed AS (SELECT *, make_timestamp(epoch_us("{cube.time}")) AS moment FROM {cube.table}),
             counted AS (
               SELECT machine, 12 * year(moment) + month(moment) AS month,
                 count(*) AS rows, count(*) FILTER ({cube.valid}) AS fit
@@ -380,22 +357,25 @@ class Cubes:
             connection.execute("SET enable_external_access = false")
             connection.execute("SET parquet_metadata_cache = true")
             for table in (cube.table, *cube.others):
-                for kind in ("figures", "words"):
-                    own = [file for file in files if file.table == table and _kind(file) == kind]
-                    connection.execute(f'CREATE VIEW "{kind} of {table}" AS {self._rows(table, own)}')
+                own = [file for file in files if file.table == table]
+                connection.execute(f"CREATE VIEW {table} AS {self._rows(table, own)}")
             yield connection
 
     def _rows(self, table: str, files: Sequence[TableFileRef]) -> str:
         """Return a query for the rows of files: earlier versions have fewer columns, and those with words more."""
         columns = FIGURES[table].columns
-        groups: dict[frozenset[str], list[str]] = {}
+        groups: dict[tuple[frozenset[str], bool], list[str]] = {}
         for file in files:
-            groups.setdefault(self.writers.columns(file), []).append(self.writers.place.path(file.name))
+            key = (self.writers.columns(file), file.plain_ids)
+            groups.setdefault(key, []).append(self.writers.place.path(file.name))
         names = [column.name for column in columns]
         empty = ", ".join(f'NULL::{_TYPES[column.type]} AS "{column.name}"' for column in columns)
         queries = [f"SELECT NULL::UBIGINT AS place, {empty} WHERE false"]
-        for there, paths in groups.items():
-            chosen = ", ".join(_bounded(column) if column.name in there else "NULL" for column in columns)
+        for (there, plain), paths in groups.items():
+            ids = {name for name, rule in RULES[table].items() if rule == ID and plain}
+            chosen = ", ".join(
+                _bounded(column, hashed=column.name in ids) if column.name in there else "NULL" for column in columns
+            )
             listed = ", ".join(f"'{glob.escape(path).replace(chr(39), chr(39) * 2)}'" for path in paths)
             queries.append(
                 f"SELECT hash(filename, file_row_number), {chosen} FROM read_parquet([{listed}], "
@@ -408,72 +388,38 @@ class Cubes:
         for file in files:
             try:
                 with self._opened(cube, [file]) as connection:
-                    view = f'"{_kind(file)} of {file.table}"'
-                    connection.sql(f"SELECT bit_xor(hash(COLUMNS(*))) FROM {view}").fetchall()
+                    connection.sql(f"SELECT bit_xor(hash(COLUMNS(*))) FROM {file.table}").fetchall()
             except duckdb.Error as error:
                 self.writers.condemn(file, f"cannot be read ({str(error)[:200]})")
 
-    def _hidden(self, connection: Any, cube: Cube) -> Any:
-        """Return what the words in the tables of earlier versions are replaced by."""
-        found: dict[tuple[str, str], str] = {}
-        for table in (cube.table, *cube.others):
-            columns = FIGURES[table].names(text=False)
-            for name, kind in (("project", "project"), ("model", "model"), ("name", "tool")):
-                if name in columns:
-                    rows = connection.sql(
-                        f'SELECT DISTINCT "{name}" FROM "words of {table}" WHERE "{name}" IS NOT NULL'
-                    )
-                    found |= {(kind, value): self._hide.hide(kind, value) for (value,) in rows.fetchall()}
-        text = pyarrow.string()
-        columns = {
-            "kind": [kind for kind, _ in found],
-            "value": [value for _, value in found],
-            "shown": [*found.values()],
-        }
-        return pyarrow.table({name: pyarrow.array(values, text) for name, values in columns.items()})
 
-    def _days(self, month: str | None) -> Any:
-        """Return the day of each quarter of an hour of a month; None if there is no such month."""
-        slots: list[int | None] = [None]
-        days: list[str | None] = [None]
-        if month is not None:
-            try:
-                year, number = int(month[:4]), int(month[5:])
-                first = datetime(year, number, 1, tzinfo=UTC)
-                slot = int(first.timestamp()) * 1000 // SLOT_MS
-                count = calendar.monthrange(year, number)[1] * 24 * 3_600_000 // SLOT_MS
-            except (ValueError, OverflowError):
-                return None
-            key = TIME_KEYS["day"](ZoneClock(self.zone))
-            slots = list(range(slot, slot + count))
-            days = [key(_Slot(one * SLOT_MS)) for one in slots if one is not None]
-        return pyarrow.table(
-            {"slot": pyarrow.array(slots, pyarrow.int64()), "day": pyarrow.array(days, pyarrow.string())}
-        )
-
-
-class _Slot(NamedTuple):
-    time_ms: int | None
+def _bounds(month: str | None) -> tuple[int | None, int] | None:
+    """Return the first millisecond of a month and that after it, in UTC; None if there is no such month."""
+    if month is None:
+        return None, 0
+    year, number = int(month[:4]), int(month[5:])
+    try:
+        first = int(datetime(year, number, 1, tzinfo=UTC).timestamp()) * 1000
+    except ValueError:
+        return None
+    return first, first + calendar.monthrange(year, number)[1] * 86_400_000
 
 
 _TYPES = {STRING: "VARCHAR", INTEGER: "BIGINT", FLOAT: "DOUBLE", BOOLEAN: "BOOLEAN", TIME: "TIMESTAMPTZ"}
 LONGEST = 300
 
 
-def _kind(file: TableFileRef) -> str:
-    return "words" if file.words else "figures"
-
-
 def _quoted(name: str) -> str:
     return f'"{name}"'
 
 
-def _bounded(column: Column) -> str:
+def _bounded(column: Column, *, hashed: bool) -> str:
     """Return the value of a column; of a text that no machine has reason to write, nothing is kept in memory."""
     name = _quoted(column.name)
     if column.type != STRING:
         return f"{name}::{_TYPES[column.type]}"
-    return f"CASE WHEN strlen({name}) <= {LONGEST} THEN {name}::VARCHAR WHEN {name} IS NOT NULL THEN 'other' END"
+    value = hashed_id(column.name) if hashed else f"{name}::VARCHAR"
+    return f"CASE WHEN strlen({name}) <= {LONGEST} THEN {value} WHEN {name} IS NOT NULL THEN 'other' END"
 
 
 class MadeCube(NamedTuple):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime, tzinfo
+from datetime import datetime
 from typing import Any, TypedDict
 
 import msgspec
@@ -12,12 +12,10 @@ from reread.reports.budget_report import BudgetState
 
 
 class TeamPeriod(TypedDict, total=False):
-    """The time that a report is about, as keywords: whole weeks, also those in which `since` and `until` lie."""
+    """The time that a report is about, as keywords: whole weeks of UTC, also those in which `since` and `until` lie."""
 
     since: TimeLike | None
     until: TimeLike | None
-    tz: str | tzinfo | None
-    """The time zone of days and weeks; None for that of this machine."""
 
 
 class TeamRow(msgspec.Struct, frozen=True):

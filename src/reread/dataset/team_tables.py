@@ -1,46 +1,48 @@
 """Reports on a team from the tables that its machines wrote: usage, statistics, cache breaks and budgets, by group.
 
+Days, weeks and months are those of UTC, for everybody: two clocks would tell what one person did between them.
 pyarrow and DuckDB are imported when a report is asked for: this module has a public name, which must be there without.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from datetime import UTC, date, datetime, timedelta, tzinfo
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, date, datetime, time, timedelta
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 
 import msgspec
 
 from reread.base.optional_dependencies import require
 from reread.base.text import split_names
-from reread.base.times import TimeLike, parse_period_ms, parse_span, parse_time_zone
+from reread.base.times import TimeLike, parse_period_ms
 from reread.catalog.team_settings import TeamSettings, team_settings
 from reread.dataset.chain import ChainFinding, check_chain
 from reread.dataset.report import Progress
 from reread.dataset.small_groups import (
     OTHERS,
-    Cell,
+    Atom,
+    Block,
     Group,
-    Sums,
-    are_enough,
+    Period,
+    add,
+    divide,
+    first_monday,
     is_quarter,
     join_periods,
-    merge_groups,
-    quarter_days,
+    make_block,
     quarter_of,
 )
 from reread.dataset.table_files import table_files
 from reread.dataset.team_report import TeamDigest, TeamPeriod, TeamReport, TeamRow, Writer
 from reread.errors import Misuse
-from reread.reports.budget_report import SURE, UNITS, BudgetState, stored_budgets
+from reread.reports.budget_report import SURE, BudgetState, stored_budgets
 
 if TYPE_CHECKING:
-    from reread.dataset.team_cube import Cube, Cubes
+    from reread.dataset.team_cube import Cubes
 
 WEEK, PERSON, MACHINE, TEAM = "week", "person", "machine", "team"
-OF_MACHINES = (PERSON, MACHINE, TEAM)
 TOKENS = ("input_tokens", "output_tokens", "cache_write_5m_tokens", "cache_write_1h_tokens", "cache_read_tokens")
 USAGE_FIGURES = (
     "responses",
@@ -57,6 +59,24 @@ CALL_FIGURES = ("calls", "failed", "denied", "interrupted", "seconds")
 SESSION_FIGURES = ("sessions", "turns", "compactions")
 LAST = date(9999, 12, 20)
 """From this day on, a time has no end."""
+Span = tuple[date | None, date | None]
+"""The first day of the first week, and the last day of the last one; None if there is no bound."""
+
+
+class ReportKind(NamedTuple):
+    """Figures that are divided into blocks together."""
+
+    table: str
+    figures: tuple[str, ...]
+    columns: tuple[str, ...]
+    """What they can be grouped by, besides week, person, machine and team, in the order in which they are divided."""
+    where: str = "true"
+
+
+USAGE = ReportKind("usage", USAGE_FIGURES, ("project", "model"))
+CACHE = ReportKind("usage", CACHE_FIGURES, ("cause", "project", "model"), "breaks > 0")
+CALLS = ReportKind("calls", CALL_FIGURES, ("tool", "failure", "state", "project", "model"))
+SESSIONS = ReportKind("sessions", SESSION_FIGURES, ("project", "model"))
 
 
 def team(bucket: str | Path) -> Team:
@@ -75,13 +95,16 @@ class Team:
     """The figures of a team; each report takes the newest that its machines have written."""
 
     def __init__(self, bucket: str | Path) -> None:
+        from reread.dataset.team_cube import Cubes
         from reread.dataset.team_writers import Writers
 
         self.settings: TeamSettings = team_settings()
         self._writers = Writers(table_files(bucket))
-        self._cubes: dict[str, Cubes] = {}
-        self._reports: dict[tuple[Any, ...], TeamReport] = {}
-        """The reports that were made of what the machines have written last."""
+        self._cubes: Cubes = Cubes(self._writers, self.settings.key)
+        self._known = -1
+        self._atoms: dict[tuple[ReportKind, str], list[Atom]] = {}
+        self._blocks: dict[tuple[ReportKind, Period], list[Block]] = {}
+        """What was made of what the machines have written last."""
         self._lock = Lock()
 
     def writers(self) -> list[Writer]:
@@ -104,84 +127,73 @@ class Team:
 
         Weeks are counted whole: the ones in which `since` and `until` lie are included.
         """
-        from reread.dataset.team_cube import USAGE
-
-        return self._report(USAGE, USAGE_FIGURES, by, ("project", "model"), period)
+        return self._report(USAGE, by, period)
 
     def cache_breaks(self, *, by: str | Sequence[str] = "cause", **period: Unpack[TeamPeriod]) -> TeamReport:
         """Return what had to be written to the cache again, by cause or by what `usage` is grouped by."""
-        from reread.dataset.team_cube import USAGE
-
-        return self._report(USAGE, CACHE_FIGURES, by, ("cause", "project", "model"), period, where="breaks > 0")
+        return self._report(CACHE, by, period)
 
     def stats(self, *, by: str | Sequence[str] = "tool", **period: Unpack[TeamPeriod]) -> TeamReport:
         """Return calls and failures, by tool, failure, state, project, model, week, person, machine or team."""
-        from reread.dataset.team_cube import CALLS
-
-        return self._report(CALLS, CALL_FIGURES, by, ("tool", "failure", "state", "project", "model"), period)
+        return self._report(CALLS, by, period)
 
     def sessions(self, *, by: str | Sequence[str] = WEEK, **period: Unpack[TeamPeriod]) -> TeamReport:
         """Return sessions and turns, by week, person, machine, team, project or model."""
-        from reread.dataset.team_cube import SESSIONS
-
-        return self._report(SESSIONS, SESSION_FIGURES, by, ("project", "model"), period)
+        return self._report(SESSIONS, by, period)
 
     def quarters(self) -> list[str]:
         """Return the quarters that have figures, such as `2026-Q4`, newest first."""
-        from reread.dataset.team_cube import USAGE
-
         with self._lock:
-            self._writers.refresh()
-            months = self._opened(None).months(USAGE)
+            self._refresh()
+            months = self._cubes.months(USAGE.table)
         return sorted(filter(is_quarter, {quarter_of(month) for month in months if month}), reverse=True)
 
-    def budgets(self, *, tz: str | tzinfo | None = None, now: datetime | None = None) -> list[BudgetState]:
+    def budgets(self, *, now: datetime | None = None) -> list[BudgetState]:
         """Return the budgets for teams that are set on this machine, and how much of each is spent.
 
-        Those of a team with too few people are left out.
+        A month has the weeks that begin in it. Budgets for a day are left out, and those of a team with too few people.
         """
-        from reread.dataset.team_cube import USAGE
-
-        zone, clock = parse_time_zone(tz), now or datetime.now(UTC)
+        clock = now or datetime.now(UTC)
+        today = clock.astimezone(UTC).date()
         found: list[BudgetState] = []
         for budget in stored_budgets():
-            if budget.team is None:
+            if budget.team is None or budget.per not in _BUDGET_WEEKS:
                 continue
-            start, end = parse_span(UNITS[budget.per], now=clock, zone=zone)
-            end = end or clock
-            first, last = start.date(), (end - timedelta.resolution).date()
+            first, end = _BUDGET_WEEKS[budget.per](today - timedelta(days=today.weekday()))
+            span = (first, end - timedelta(days=1))
             with self._lock:
-                rows = self._rows(USAGE, ("cost_usd", "unpriced"), (TEAM,), first, last, zone)
-                alone = self._writers.shown_alone
-            own = [row for row in rows if row.group == (budget.team,)]
-            if not are_enough({row.person for row in own}, alone):
+                self._refresh()
+                blocks = self._shown(USAGE, span)
+                left_out = self._left_out(USAGE, span, blocks)
+            own = [block for block in blocks if block.group[_TEAM] == budget.team]
+            if not own:
                 continue
-            spent = sum(row.figures[0] for row in own)
-            over = (clock - start) / (end - start)
+            merged = any(group[_TEAM] == budget.team for block in blocks if block not in own for group in block.merged)
+            sums = dict(zip(USAGE.figures, add(block.figures for block in own), strict=True))
+            start, stop = (datetime.combine(day, time(), UTC) for day in (first, end))
+            over = (clock - start) / (stop - start)
             found.append(
                 BudgetState(
                     **msgspec.structs.asdict(budget),
                     start=start,
-                    end=end,
-                    spent_usd=spent,
-                    left_usd=budget.amount_usd - spent,
-                    forecast_usd=spent / over if over >= SURE else None,
-                    lower_bound=any(row.figures[1] for row in own),
+                    end=stop,
+                    spent_usd=sums["cost_usd"],
+                    left_usd=budget.amount_usd - sums["cost_usd"],
+                    forecast_usd=sums["cost_usd"] / over if over >= SURE else None,
+                    lower_bound=bool(sums["unpriced"] or left_out or merged),
                 )
             )
         return found
 
-    def digest(
-        self, *, week: date | None = None, tz: str | tzinfo | None = None, now: datetime | None = None
-    ) -> TeamDigest:
+    def digest(self, *, week: date | None = None, now: datetime | None = None) -> TeamDigest:
         """Return the figures of the week in which a day lies, by default the last whole one, and the budgets."""
-        zone, clock = parse_time_zone(tz), now or datetime.now(UTC)
-        day = week or clock.astimezone(zone).date() - timedelta(days=7)
+        clock = now or datetime.now(UTC)
+        day = week or clock.astimezone(UTC).date() - timedelta(days=7)
         first = day - timedelta(days=day.weekday())
         earlier, since, until = ((first + timedelta(days=number)).isoformat() for number in (-7, 0, 6))
         # a report is of whole weeks, so each is named by its Monday
-        before: TeamPeriod = {"since": earlier, "until": earlier, "tz": zone}
-        span: TeamPeriod = {"since": since, "until": since, "tz": zone}
+        before: TeamPeriod = {"since": earlier, "until": earlier}
+        span: TeamPeriod = {"since": since, "until": since}
         tables = {
             "By project": self.usage(by="project", **span),
             "By model": self.usage(by="model", **span),
@@ -190,74 +202,110 @@ class Team:
             "Failures": self.stats(by="failure", **span),
         }
         totals, compared = self.usage(by=(), **span), self.usage(by=(), **before)
-        return TeamDigest(since, until, totals, compared, tables, self.budgets(tz=zone, now=clock))
+        return TeamDigest(since, until, totals, compared, tables, self.budgets(now=clock))
 
-    def _report(
-        self,
-        cube: Cube,
-        figures: tuple[str, ...],
-        by: str | Sequence[str],
-        columns: tuple[str, ...],
-        period: TeamPeriod,
-        *,
-        where: str = "true",
-    ) -> TeamReport:
-        zone = parse_time_zone(period.get("tz"))
+    def _report(self, kind: ReportKind, by: str | Sequence[str], period: TeamPeriod) -> TeamReport:
         groups = tuple(dict.fromkeys(split_names(by)))
-        known = (WEEK, *OF_MACHINES, *columns)
+        known = (WEEK, *_COLUMNS, *kind.columns)
         wrong = [name for name in groups if name not in known]
         if wrong:
             raise Misuse(
                 f"Cannot group a team by {wrong[0]!r}; use {', '.join(known)}, or several of them with commas."
             )
-        first, last = _weeks(period.get("since"), period.get("until"), zone)
+        span = _weeks(period.get("since"), period.get("until"))
         with self._lock:
-            self._writers.refresh()
-            key = (self._writers.changes, figures, groups, first, last, str(zone))
-            if key not in self._reports:
-                rows = self._rows(cube, figures, groups, *_whole_quarters(first, last), zone, where=where)
-                alone, refused = self._writers.shown_alone, dict(self._writers.refused)
-                made = _protected(rows, (first, last), groups, figures, alone, refused, self._labels())
-                self._reports = {old: found for old, found in self._reports.items() if old[0] == key[0]} | {key: made}
-            return self._reports[key]
+            self._refresh()
+            blocks = self._shown(kind, span)
+            left_out = self._left_out(kind, span, blocks)
+            return _made(kind, groups, blocks, self._labels(), left_out, dict(self._writers.refused))
 
-    def _rows(
-        self,
-        cube: Cube,
-        figures: tuple[str, ...],
-        groups: tuple[str, ...],
-        first: date | None,
-        last: date | None,
-        zone: tzinfo | None,
-        *,
-        where: str = "true",
-    ) -> list[_MachineRow]:
-        """Return the figures of each machine in each week and group."""
-        from reread.dataset.team_cube import duckdb
-
+    def _refresh(self) -> None:
         self._writers.refresh()
-        cubes = self._opened(zone)
-        months = [month for month in cubes.months(cube) if _is_near(month, first, last)]
-        table = cubes.read(cube, months)
+        if self._known != self._writers.changes:
+            self._known = self._writers.changes
+            self._atoms.clear()
+            self._blocks.clear()
+
+    def _shown(self, kind: ReportKind, span: Span) -> list[Block]:
+        """Return the blocks whose weeks are all within a time."""
+        alone = self._writers.shown_alone
+
+        def people(quarter: str) -> dict[str | None, set[str]]:
+            found: dict[str | None, set[str]] = {}
+            for atom in self._of_quarter(kind, quarter):
+                if atom.person not in alone:
+                    found.setdefault(atom.week, set()).add(atom.person)
+            return found
+
+        quarters = self._quarters(kind)
+        periods = join_periods(quarters, people, _quarters_within(quarters, span))
+        weeks = {atom.week for atom in self._asked(kind, span)}
+        own = [(week,) for week in weeks.difference(*periods)]
+        blocks: list[Block] = []
+        for period in (*periods, *own):
+            if all(_is_within(week, span) for week in period):
+                if (kind, period) not in self._blocks:
+                    self._blocks[kind, period] = self._divided(kind, period, shown=period not in own)
+                blocks += self._blocks[kind, period]
+        return blocks
+
+    def _divided(self, kind: ReportKind, period: Period, *, shown: bool) -> list[Block]:
+        """Return the blocks of a period: if it has too few people to be shown, those of people who agreed."""
+        alone = self._writers.shown_alone
+        quarters = dict.fromkeys(_quarter(week) for week in period)
+        atoms = [atom for quarter in quarters for atom in self._of_quarter(kind, quarter) if atom.week in period]
+        others = [atom for atom in atoms if atom.person not in alone]
+        blocks = [make_block(period, atom.values, [atom]) for atom in atoms if atom.person in alone]
+        return [*blocks, *(divide(period, others) if others and shown else ())]
+
+    def _left_out(self, kind: ReportKind, span: Span, blocks: Sequence[Block]) -> int:
+        """Return how many weeks of a time have figures that are in no block."""
+        alone = self._writers.shown_alone
+        asked = {atom.week for atom in self._asked(kind, span) if atom.person not in alone}
+        shown = {week for block in blocks if not block.people <= alone for week in block.period}
+        return sum(_is_within(week, span) for week in asked - shown)
+
+    def _asked(self, kind: ReportKind, span: Span) -> list[Atom]:
+        """Return the atoms of all quarters in which a time lies."""
+        quarters = _quarters_within(self._quarters(kind), span)
+        return [atom for quarter in quarters for atom in self._of_quarter(kind, quarter)]
+
+    def _quarters(self, kind: ReportKind) -> list[str]:
+        """Return the quarters that may have figures, in order; a week belongs to that of its Monday."""
+        months = self._cubes.months(kind.table)
+        return sorted({quarter for month in months for quarter in _quarters_of(month)})
+
+    def _of_quarter(self, kind: ReportKind, quarter: str) -> list[Atom]:
+        """Return what each machine did in each week of a quarter."""
+        if (kind, quarter) not in self._atoms:
+            self._atoms[kind, quarter] = self._read(kind, quarter)
+        return self._atoms[kind, quarter]
+
+    def _read(self, kind: ReportKind, quarter: str) -> list[Atom]:
+        from reread.dataset.team_cube import CUBES, duckdb
+
+        cube = CUBES[kind.table]
+        table = self._cubes.read(
+            cube, [month for month in self._cubes.months(cube.table) if quarter in _quarters_of(month)]
+        )
         if table is None:
             return []
-        week = "date_trunc('week', day::DATE)::DATE::VARCHAR"
-        named = "".join(f"{week if name == WEEK else _quoted(name)}, " for name in groups)
-        sums = ", ".join(_SUMS.get(name, f"sum({_quoted(name)})") for name in figures)
-        bounds = " AND ".join(
-            [f"day >= '{first}'"] * (first is not None) + [f"day <= '{last}'"] * (last is not None) + [f"({where})"]
-        )
+        sums = ", ".join(_SUMS.get(name, f'sum("{name}")') for name in kind.figures)
+        columns = ", ".join(f'"{name}"' for name in (*_COLUMNS, *kind.columns))
         with duckdb.connect(":memory:") as connection:
             connection.register("cube", table)
             connection.register("owners", self._owners())
-            found = connection.sql(
-                f"SELECT {week} AS period, machine, person, {named}{sums} "
-                f"FROM cube JOIN owners USING (machine) WHERE {bounds} GROUP BY ALL"
+            found = connection.execute(
+                f"""
+                WITH weeks AS (SELECT *, date_trunc('week', day::DATE)::DATE AS monday FROM cube)
+                SELECT monday::VARCHAR, {columns}, {sums} FROM weeks JOIN owners USING (machine)
+                WHERE coalesce(printf('%04d-Q%d', year(monday), quarter(monday)), '') = $1 AND ({kind.where})
+                GROUP BY ALL
+                """,
+                [quarter],
             ).fetchall()
-        end = 3 + len(groups)
-        return [
-            _MachineRow(row[0], row[1], row[2], row[3:end], tuple(value or 0 for value in row[end:])) for row in found
-        ]
+        end = 1 + len(_COLUMNS) + len(kind.columns)
+        return [Atom(row[0], row[1], row[2], row[1:end], tuple(value or 0 for value in row[end:])) for row in found]
 
     def _owners(self) -> Any:
         """Return the person and the team of each machine as a table."""
@@ -266,11 +314,6 @@ class Team:
         people, manifests = self._writers.people, self._writers.manifests
         columns = {"machine": [*people], "person": [*people.values()], "team": [manifests[m].team for m in people]}
         return pyarrow.table({name: pyarrow.array(values, pyarrow.string()) for name, values in columns.items()})
-
-    def _opened(self, zone: tzinfo | None) -> Cubes:
-        from reread.dataset.team_cube import Cubes
-
-        return self._cubes.setdefault(str(zone), Cubes(self._writers, zone, self.settings.key))
 
     def _labels(self) -> dict[str, str]:
         """Return the names of the projects that this machine knows, by their hashes."""
@@ -282,98 +325,83 @@ class Team:
         return {hashes.project(name): name for name in self.settings.projects}
 
 
-class _MachineRow(msgspec.Struct, frozen=True):
-    """The figures of a machine in a group and a week."""
-
-    period: str | None
-    machine: str
-    person: str
-    group: Group
-    figures: Sums
-
-
+_COLUMNS = (PERSON, MACHINE, TEAM)
+_TEAM = _COLUMNS.index(TEAM)
 _SUMS = {
     "failed": "sum(calls) FILTER (state = 'failed')",
     "denied": "sum(calls) FILTER (state = 'denied')",
     "interrupted": "sum(calls) FILTER (state = 'interrupted')",
 }
+_BUDGET_WEEKS: dict[str, Callable[[date], tuple[date, date]]] = {
+    "week": lambda monday: (monday, monday + timedelta(days=7)),
+    "month": lambda monday: (
+        first_monday(monday.replace(day=1)),
+        first_monday((monday.replace(day=1) + timedelta(days=32)).replace(day=1)),
+    ),
+}
+"""The first day of the current period of a budget, and the day after it, from the Monday of this week."""
 
 
-def _quoted(name: str) -> str:
-    return f'"{name}"'
-
-
-def _protected(
-    rows: Sequence[_MachineRow],
-    span: tuple[date | None, date | None],
+def _made(
+    kind: ReportKind,
     by: tuple[str, ...],
-    figures: tuple[str, ...],
-    shown_alone: frozenset[str],
-    refused: dict[str, list[str]],
+    blocks: Sequence[Block],
     labels: Mapping[str, str],
+    left_out: int,
+    refused: dict[str, list[str]],
 ) -> TeamReport:
-    """Return a report in which no group is of too few people, of the periods that lie within the span."""
-    weeks: dict[str | None, set[str]] = {}
-    for row in rows:
-        weeks.setdefault(row.period, set()).add(row.person)
-    periods = join_periods(weeks, shown_alone, bounded=span != (None, None))
-    periods = [period for period in periods if all(_is_within(week, span) for week in period)]
-    place = {week: number for number, period in enumerate(periods) for week in period}
-    left_out = sum(_is_within(week, span) for week in weeks.keys() - place.keys())
-    rows = [row for row in rows if row.period in place]
-    days = sorted(week for week in place if week is not None)
-    since, until = (days[0], _last_day(days[-1])) if days else (None, None)
-    made = (len({row.person for row in rows}), len({row.machine for row in rows}), since, until)
-    if not periods:
-        return TeamReport(by, [], {}, *made, bool(left_out), left_out, refused)
-    at = by.index(WEEK) if WEEK in by else None
-    groups: list[dict[Group, dict[str, Sums]]] = [{} for _ in periods]
-    for row in rows:
-        number = place[row.period]
-        group = row.group if at is None else (*row.group[:at], _period_name(periods[number]), *row.group[at + 1 :])
-        mine = groups[number].setdefault(group, {})
-        mine[row.person] = _plus(mine.get(row.person), row.figures)
-    cells = [cell for number, found in enumerate(groups) for cell in merge_groups(number, found, shown_alone)]
-    merged_away = _merged_groups(groups, cells)
-    totals: dict[Group, tuple[Sums, frozenset[str]]] = {}
-    for cell in cells:
-        group = cell.group if cell.group is not None else _others(by, at, periods[cell.period])
-        before = totals.get(group, (None, frozenset[str]()))
-        totals[group] = (_plus(before[0], cell.figures), before[1] | cell.people)
+    """Return blocks as a report: a row has those that are called alike in the columns that are asked for."""
+    places = [(WEEK, *_COLUMNS, *kind.columns).index(name) for name in by]
+
+    def called(period: Period, group: Group) -> Group:
+        names = (_period_name(period), *group)
+        return tuple(names[place] for place in places)
+
+    rows: dict[Group, list[Block]] = {}
+    merged: set[Group] = set()
+    for block in blocks:
+        rows.setdefault(called(block.period, block.group), []).append(block)
+        merged |= {called(block.period, group) for group in block.merged} - {called(block.period, block.group)}
     shown = [
         TeamRow(
             {
                 name: labels.get(value or "", value) if name == "project" else value
                 for name, value in zip(by, group, strict=True)
             },
-            dict(zip(figures, values, strict=True)),
-            len(found),
-            group in merged_away,
+            _sums(kind, own),
+            len(_people(own)),
+            group in merged,
         )
-        for group, (values, found) in sorted(totals.items(), key=lambda item: [(v == OTHERS, v or "") for v in item[0]])
+        for group, own in sorted(rows.items(), key=lambda item: [(v == OTHERS, v or "") for v in item[0]])
     ]
-    total = _plus(None, *(row.figures for row in rows))
-    sums = dict(zip(figures, total, strict=True))
-    return TeamReport(by, shown if by else [], sums, *made, False, left_out, refused)
+    days = sorted(week for block in blocks for week in block.period if week is not None)
+    return TeamReport(
+        by,
+        shown if by else [],
+        _sums(kind, blocks),
+        len(_people(blocks)),
+        len({machine for block in blocks for machine in block.machines}),
+        days[0] if days else None,
+        _last_day(days[-1]) if days else None,
+        bool(left_out) and not blocks,
+        left_out,
+        refused,
+    )
 
 
-def _merged_groups(groups: Sequence[Mapping[Group, Any]], cells: Iterable[Cell]) -> set[Group]:
-    """Return the groups of which some week is among the others."""
-    shown = {(cell.period, cell.group) for cell in cells}
-    return {group for number, found in enumerate(groups) for group in found if (number, group) not in shown}
+def _sums(kind: ReportKind, blocks: Sequence[Block]) -> dict[str, float]:
+    return dict(zip(kind.figures, add(block.figures for block in blocks), strict=True)) if blocks else {}
 
 
-def _others(by: tuple[str, ...], at: int | None, period: tuple[str | None, ...]) -> Group:
-    return tuple(_period_name(period) if number == at else OTHERS for number in range(len(by)))
+def _people(blocks: Sequence[Block]) -> set[str]:
+    return {person for block in blocks for person in block.people}
 
 
-def _plus(*figures: Sums | None) -> Sums:
-    return tuple(map(sum, zip(*(one for one in figures if one is not None), strict=True)))
-
-
-def _period_name(period: tuple[str | None, ...]) -> str | None:
-    """Return the first day of a week, or the first and the last of several."""
+def _period_name(period: Period) -> str | None:
+    """Return the first day of a week, or the first and the last of several; what is left of quarters has no name."""
     days = [week for week in period if week is not None]
+    if len({_quarter(week) for week in period}) > 1:
+        return OTHERS
     if len(days) <= 1:
         return days[0] if days else None
     return f"{days[0]} to {_last_day(days[-1])}"
@@ -386,11 +414,11 @@ def _last_day(week: str) -> str:
         return week
 
 
-def _weeks(since: TimeLike | None, until: TimeLike | None, zone: tzinfo | None) -> tuple[date | None, date | None]:
+def _weeks(since: TimeLike | None, until: TimeLike | None) -> Span:
     """Return the first day of the first week and the last day of the last one."""
-    first, last = parse_period_ms(since, until, zone)
-    start = datetime.fromtimestamp(first / 1000, UTC).astimezone(zone).date() if first is not None else None
-    end = datetime.fromtimestamp((last - 1) / 1000, UTC).astimezone(zone).date() if last is not None else None
+    first, last = parse_period_ms(since, until, UTC)
+    start = datetime.fromtimestamp(first / 1000, UTC).date() if first is not None else None
+    end = datetime.fromtimestamp((last - 1) / 1000, UTC).date() if last is not None else None
     if start is not None:
         start -= timedelta(days=start.weekday())
     if end is not None:
@@ -398,29 +426,26 @@ def _weeks(since: TimeLike | None, until: TimeLike | None, zone: tzinfo | None) 
     return start, end
 
 
-def _whole_quarters(first: date | None, last: date | None) -> tuple[date | None, date | None]:
-    """Return the first day of the quarter in which a period begins, and the last of that in which it ends.
-
-    Which weeks are joined is decided by all weeks of a quarter: else two periods could differ by one person's week.
-    """
-    begins = quarter_of(first.isoformat()) if first is not None else ""
-    ends = quarter_of((last - timedelta(days=6)).isoformat()) if last is not None else ""
-    return (
-        quarter_days(begins)[0] if is_quarter(begins) else None,
-        quarter_days(ends)[1] if is_quarter(ends) else None,
-    )
+def _quarter(week: str | None) -> str:
+    return quarter_of(week) if week is not None else ""
 
 
-def _is_within(week: str | None, span: tuple[date | None, date | None]) -> bool:
+def _quarters_of(month: str | None) -> set[str]:
+    """Return the quarters in which the weeks of a month begin."""
+    if month is None:
+        return {""}
+    earlier = 12 * int(month[:4]) + int(month[5:]) - 2
+    return {quarter_of(month), quarter_of(f"{earlier // 12:04}-{earlier % 12 + 1:02}")}
+
+
+def _quarters_within(quarters: Sequence[str], span: Span) -> list[str]:
+    """Return the quarters that have weeks of a time."""
+    first, last = (_quarter(day.isoformat() if day is not None else None) for day in span)
+    return [one for one in quarters if first <= one and (not last or one <= last)]
+
+
+def _is_within(week: str | None, span: Span) -> bool:
     first, last = span
     if week is None:
         return span == (None, None)
     return (first is None or week >= first.isoformat()) and (last is None or week <= last.isoformat())
-
-
-def _is_near(month: str | None, first: date | None, last: date | None) -> bool:
-    """True if a month in UTC may have something of a period in any time zone."""
-    if month is None:
-        return first is None and last is None
-    after = first is None or month >= f"{first - timedelta(days=1):%Y-%m}"
-    return after and (last is None or month <= f"{last + timedelta(days=1):%Y-%m}")

@@ -46,6 +46,8 @@ _ADDED = _FOLDERS | {"filename", "file_row_number"}
 ANY_MONTH = ""
 SPAN = 12
 """For so many months, the calls of a session are looked for in tables that do not name theirs."""
+HASHED_IDS = 4
+"""The first version of the tables that hashes ids for a team."""
 UNKNOWN = "(unknown)"
 """The person of a machine whose tables are of an earlier version, which names none."""
 
@@ -61,6 +63,8 @@ class TableFileRef(msgspec.Struct, frozen=True):
     rows: int
     sha256: str
     words: bool
+    plain_ids: bool = False
+    """True if its ids are not hashed, as in tables with words and in those of earlier versions."""
 
 
 class Writers:
@@ -156,7 +160,10 @@ class Writers:
                 if tables[0] in part.rows and month in (ANY_MONTH, *months):
                     for table in part.rows.keys() & set(tables):
                         name, hashed = part.files(machine)[table], part.sha256.get(table, "")
-                        yield TableFileRef(machine, table, months, name, part.rows[table], hashed, not found.figures)
+                        plain = not found.figures or found.version < HASHED_IDS
+                        yield TableFileRef(
+                            machine, table, months, name, part.rows[table], hashed, not found.figures, plain
+                        )
 
     def fetch(self, files: Iterable[TableFileRef]) -> list[TableFileRef]:
         """Bring files to this machine, and return those that can be used."""

@@ -95,10 +95,13 @@ class TableUpdate:
         fits = known is not None and whole and ((words and self.keep_deleted) or known.text == self.text)
         base = known if fits else None
         is_older = base is not None and (base.version != VERSION or words or self._has_other_names(base))
-        if is_older:  # what can be read again is; what cannot stays as it was written, if it is to be kept
-            base = msgspec.structs.replace(base, usage_state="") if self.keep_deleted and base is not None else None
+        mask: RowMask | None = None
+        if is_older and base is not None:  # what can be read again is; what cannot is kept, if it is to be
+            if self.figures is not None:  # but not in the words of an earlier version
+                mask = RowMask(self.figures.settings, again=base.figures)
+            base = msgspec.structs.replace(base, usage_state="", usage_digests={}) if self.keep_deleted else None
         before = base or TablesManifest(self.machine, known.sequence if known is not None else 0, text=self.text)
-        held = {self._name(path) if words else path: part for path, part in before.transcripts.items()}
+        held = {path if mask is None else mask.path(path): part for path, part in before.transcripts.items()}
         files = self._all_files(held)
         states = {self._name(path_text(path)): (path, state) for path, state in transcript_states(files.states).items()}
         gone = set[str]() if self.keep_deleted else {path for path in held if path not in states}
@@ -108,7 +111,7 @@ class TableUpdate:
         usage: list[TablePart] = []
         self._unread.clear()
         try:
-            kept = self._write_parts(before, files, states, changed, gone, parts, words=words)
+            kept = self._write_parts(before, files, states, changed, gone, parts, mask)
             fresh = parts.finish()
             usage, state, digests = self._write_usage(before, files)
             after = TablesManifest(
@@ -150,8 +153,7 @@ class TableUpdate:
         changed: set[str],
         gone: set[str],
         parts: PartsWriter,
-        *,
-        words: bool,
+        mask: RowMask | None,
     ) -> list[TablePart]:
         """Write what changed and what has to be written again, and return the parts that stay as they are."""
         removed = changed | gone
@@ -171,8 +173,8 @@ class TableUpdate:
         kept: list[TablePart] = []
         for part in before.parts:
             is_stale = not removed.isdisjoint(part.transcripts)
-            if words:
-                parts.add_part(part, {path for path in part.transcripts if self._name(path) in removed}, words=True)
+            if mask is not None:
+                parts.add_part(part, {path for path in part.transcripts if mask.path(path) in removed}, mask)
             elif is_stale or (part.month in months and part.size < SMALL_PART):
                 parts.add_part(part, removed)
             else:

@@ -93,13 +93,16 @@ def _label(value: str | None, *, partial: bool) -> str:
 
 def team_notes(report: TeamReport) -> Iterator[Styled]:
     """Yield what there is to say of a report."""
-    when = f", {report.since} to {report.until}" if report.since else ""
+    when = f", {report.since} to {report.until} (UTC)" if report.since else ""
     yield PLAIN, f"{people_text(report.people)}, {plural(report.machines, 'machine')}{when}."
     if any(row.partial for row in report.rows):
         yield PLAIN, "+: some of it is among the others, because in some weeks fewer than three people had it."
     if report.weeks_left_out:
         weeks = plural(report.weeks_left_out, "week")
-        yield PLAIN, f"Without {weeks} in which fewer than three people did something; a longer time may include them."
+        yield (
+            PLAIN,
+            f"Without {weeks} that are shown only with others, because fewer than three people did something in them.",
+        )
     if report.totals.get("disputed"):
         count = plural(int(report.totals["disputed"]), "response")
         yield (

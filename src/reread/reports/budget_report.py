@@ -72,6 +72,8 @@ def parse_budget(text: str, *, project: str | None = None, model: str | None = N
     unit = next((unit for unit in UNITS if found and unit.startswith(found[2].lower())), None)
     if found is None or unit is None or not is_amount(float(found[1])):
         raise Misuse(f"Invalid budget {text!r}; use dollars for a day, week or month, such as 20/day.")
+    if team is not None and unit == "day":
+        raise Misuse("Cannot set a budget of a team for a day: its figures are by week; use a week or month.")
     return Budget(amount_usd=float(found[1]), per=unit, project=_folder(project), model=model, team=team)
 
 
