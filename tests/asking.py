@@ -20,7 +20,7 @@ class Answer(NamedTuple):
         return json.loads(self.body)
 
 
-def ask(app: Any, path: str, query: str = "", *, send: Any = None) -> Answer:
+def ask(app: Any, path: str, query: str = "", *, send: Any = None, **scope: Any) -> Answer:
     """Return the answer to a request for a path; what is sent is JSON."""
     sent: list[Any] = []
 
@@ -35,7 +35,7 @@ def ask(app: Any, path: str, query: str = "", *, send: Any = None) -> Answer:
         sent.append(message)
 
     method = "GET" if send is None else "POST"
-    scope = {"type": "http", "method": method, "path": path, "query_string": query.encode(), "headers": []}
-    run_async(app({**scope, "root_path": ""}, receive, collect))
+    about = {"type": "http", "method": method, "path": path, "query_string": query.encode(), "headers": []}
+    run_async(app({**about, "root_path": "", **scope}, receive, collect))
     headers = {name.decode(): value.decode() for name, value in sent[0]["headers"]}
     return Answer(sent[0]["status"], headers, b"".join(message.get("body", b"") for message in sent))

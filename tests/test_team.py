@@ -5,6 +5,7 @@ import io
 import itertools
 import json
 import os
+import re
 import shutil
 import time
 from collections.abc import Iterator
@@ -33,6 +34,7 @@ from reread.errors import Misuse
 from reread.reports.cost_parts import cost_parts
 from reread.reports.usage_report import FIGURES as COUNTED
 from reread.reports.usage_report import figures
+from reread.server.guard import Guard, SignIn
 from reread.server.library import SessionLibrary
 from reread.server.routes import make_app
 from reread.storage import bucket_mirror
@@ -594,6 +596,53 @@ def test_reports_count_only_some_people_and_machines(
     assert (parts.output_usd == whole.output_usd) == (len(found) == 2) and (parts.output_usd > 0) == bool(found)
     rows = SessionLibrary(roots, count=False).listing().sessions
     assert {(row.machine, row.person) for row in rows} == {("ann-laptop", "ann"), ("ben-1", "ben")}
+
+
+FOR_GUESTS = """
+/ /api/team /api/library /api/library/shown /api/events /api/search /api/usage /api/usage/cost /api/stats
+/api/stats/calls /api/stats/failures /api/settings /api/budgets /api/sessions/{key} /api/sessions/{key}/items
+/api/sessions/{key}/outline /api/sessions/{key}/calls/{index:number} /api/sessions/{key}/lines /api/sessions/{key}/place
+/api/sessions/{key}/search /api/sessions/{key}/filter /api/sessions/{key}/markdown /api/sessions/{key}/usage
+/api/sessions/{key}/context /api/sessions/{key}/requests /api/sessions/{key}/requests/{number:number}
+/api/sessions/{key}/waterfall /api/sessions/{key}/problems /api/sessions/{key}/files
+/api/sessions/{key}/files/{file:number}/{version:number} /api/sessions/{key}/files/{file:number}/diff
+/api/sessions/{key}/files/{file:number}/blame /api/sessions/{key}/events
+/api/sessions/{key}/pictures/{owner}/{index:number}/{number:number}
+""".split()
+FOR_OWNERS = """
+/api/now /api/advice /api/setup /api/sessions/{key}/annotation /api/sessions/{key}/review /api/sessions/{key}/share
+/api/sessions/{key}/share/document /api/sessions/{key}/export
+""".split()
+
+
+def test_guests_see_the_figures_and_the_sessions_and_nothing_of_the_server(tmp_path: Path) -> None:
+    machines, bucket = [Machine(tmp_path, n) for n in range(4)], tmp_path / "bucket"
+    write_all(machines, bucket)
+    shared = Machine(tmp_path / "shared", 0).root
+    store = Path(os.environ["REREAD_HOME"])
+    store.mkdir(parents=True)
+    scoped = [{"amount_usd": 4711.5, "per": "month", "project": "/srv/ownproject"}]
+    (store / "config.json").write_text(json.dumps({"settings": {"budgets": {"day": 4712.5, "scoped": scoped}}}))
+    library = SessionLibrary([shared], count=False)
+    key = library.listing().sessions[0].key
+    library.annotate(key, {"starred": True, "note": "ownnote"})
+    app = make_app(library, reread.team(bucket))
+    guarded = Guard(app, port=7373, token="sesame", sign_in=SignIn("X-User"))
+    guest = {"headers": [(b"host", b"127.0.0.1:7373"), (b"x-user", b"ann")], "client": ("127.0.0.1", 9)}
+    owner = {"headers": [(b"host", b"127.0.0.1:7373"), (b"authorization", b"Bearer sesame")]}
+    paths = [route.path for route in app.routes if not route.path.startswith("/assets/")]
+    assert sorted(paths) == sorted(FOR_GUESTS + FOR_OWNERS), "a new route is for whoever has the token"
+    own = [b"4711.5", b"4712.5", b"ownproject", b"ownnote", str(store).encode(), str(cache_folder()).encode()]
+    for path in paths:
+        address = re.sub(r"{\w+:number}", "0", path.replace("{key}", key).replace("{owner}", "message"))
+        if path in FOR_OWNERS:
+            assert ask(guarded, address, **guest).status == 403, path
+        elif not path.endswith("/events"):
+            body = ask(guarded, address, "q=plain&tz=UTC&quarter=2026-Q1", **guest).body
+            assert [one for one in (*own, str(tmp_path).encode()) if one in body] == [], (path, body[:3000])
+    everything = b"".join(ask(guarded, path, **owner).body for path in ("/api/budgets", "/api/library", "/api/setup"))
+    assert all(one in everything for one in own)
+    assert ask(guarded, "/api/settings", send={"day": 1}, **{**guest, "method": "POST"}).status in (403, 405)
 
 
 def test_the_server_has_a_page_for_the_team(tmp_path: Path) -> None:

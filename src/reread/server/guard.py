@@ -20,6 +20,15 @@ LOOPBACK_HOSTS = ("127.0.0.1", "localhost", "[::1]")
 METHODS = ("GET", "HEAD")
 POSTS = re.compile(r"/api/(sessions/[^/]+/(share|annotation)|settings)")
 """The addresses that take a POST: decisions about what is shared, stars and notes, settings. None changes a session."""
+GUESTS = re.compile(
+    r"/|/assets/[^/]+|/api/(team|library(/shown)?|events|search|usage(/cost)?|stats(/calls|/failures)?|settings|budgets)"
+    r"|/api/sessions/[^/]+(/(items|outline|lines|place|search|filter|markdown|usage|context|waterfall|problems"
+    r"|events|requests|files|(calls|requests|files|pictures)/.+))?"
+)
+"""What people see whom a proxy has signed in: the figures of a team, and the sessions that are served; nothing else of
+the machine that serves them."""
+GUEST = "reread.guest"
+"""The key of a request's scope that tells that such a person sent it."""
 OWN_FETCH_SITES = ("same-origin", "none")
 """`Sec-Fetch-Site` of a request from the reader's own page, or of an address that the user typed."""
 TOKEN = "token"
@@ -134,7 +143,10 @@ class Guard:
             redirect.set_cookie(self.cookie, given, httponly=True, samesite="strict", path="/")
             return redirect
         if given is None and self.sign_in is not None and self.sign_in.accepts(scope, headers):
-            return None if scope["method"] in METHODS else _forbidden("Only who has the token changes anything here.")
+            if scope["method"] not in METHODS:
+                return _forbidden("Only who has the token changes anything here.")
+            scope[GUEST] = True
+            return None if GUESTS.fullmatch(scope["path"]) else _forbidden("Only who has the token may see this.")
         bearer = headers.get("authorization", "").removeprefix("Bearer ")
         if given is None and (self._is_token(bearer) or self._is_token(_cookie(headers, self.cookie))):
             return None

@@ -36,8 +36,14 @@ def library_calls(library: SessionLibrary, query: Mapping[str, str]) -> dict[str
     keys = library.keys()
     found = [place for place in report.calls if place.group == (query.get("group") or None,)]
     found.sort(key=lambda place: place.call.time_ms or 0, reverse=True)
-    calls = [{"key": keys.get(place.path), **call_place_value(place)} for place in found[:MOST_CALLS]]
+    calls = [_value(place, keys) for place in found[:MOST_CALLS]]
     return {"calls": calls, "total": len(found)}
+
+
+def _value(place: CallPlace, keys: Mapping[str, str]) -> dict[str, Any]:
+    """Return a call and the key of its session; where its file lies is the server's own."""
+    told = {name: value for name, value in call_place_value(place).items() if name != "path"}
+    return {"key": keys.get(place.path), **told}
 
 
 def library_failures(library: SessionLibrary, query: Mapping[str, str]) -> dict[str, Any]:
@@ -66,7 +72,7 @@ def _where(places: Sequence[CallPlace], keys: Mapping[str, str]) -> dict[str, An
         "there": there,
         "first_ms": timed[0].call.time_ms if timed else None,
         "last_ms": timed[-1].call.time_ms if timed else None,
-        "last": {"key": keys.get(last.path), **call_place_value(last)},
+        "last": _value(last, keys),
     }
 
 

@@ -8,6 +8,7 @@ from base64 import b64decode
 from collections.abc import AsyncIterator, Callable, Generator
 from typing import Any, cast
 
+import msgspec
 from starlette.applications import Starlette
 from starlette.convertors import Convertor, register_url_convertor
 from starlette.datastructures import QueryParams
@@ -22,8 +23,10 @@ from reread.errors import Misuse, NotFound, RereadError, Undecided
 from reread.index.find import NEWEST
 from reread.reader.file_view import file_blame, file_diff, list_changed_files, version_body
 from reread.reader.html_export import session_html
+from reread.reader.library_schema import Library, LibraryRow, LibrarySearch, ReaderSettings
 from reread.reader.page_assets import STATIC
 from reread.reader.request_view import list_requests, request_body, request_context
+from reread.reader.schema import Overview, RawLines
 from reread.reader.session_search import ItemFilter, filter_items, search_session
 from reread.reader.session_view import SessionView
 from reread.reader.steps import Steps
@@ -32,6 +35,7 @@ from reread.reports.budget_report import budget_value, budgets
 from reread.server.answer_cache import AnswerCache, Make
 from reread.server.compression import Compression
 from reread.server.event_bus import Listener, encode_event
+from reread.server.guard import GUEST
 from reread.server.library import SessionLibrary
 from reread.server.library_review import library_review
 from reread.server.library_search import SearchService
@@ -308,12 +312,12 @@ def make_app(library: SessionLibrary, team: Team | None = None) -> Starlette:
             session = await library_threads.run(open_sessions.get, request.path_params["key"])
             await session.loaded()
             value = await session.threads.run(handle, session, params)
-            return value if isinstance(value, Response) else json_response(value)
+            return value if isinstance(value, Response) else _answer(request, value)
 
         return endpoint
 
     async def listing(request: Request) -> Response:
-        return json_response(await library_threads.run(library.listing))
+        return _answer(request, await library_threads.run(library.listing))
 
     async def count_first(request: Request) -> Response:
         await library_threads.run(library.count_first, Parameters(request).words("keys"))
@@ -329,7 +333,7 @@ def make_app(library: SessionLibrary, team: Team | None = None) -> Starlette:
         return library_search.search(params.text("q") or "", start=start, count=count, newest=newest)
 
     async def search(request: Request) -> Response:
-        return json_response(await search_threads.run(search_all, request))
+        return _answer(request, await search_threads.run(search_all, request))
 
     answers = AnswerCache(library)
 
@@ -358,10 +362,12 @@ def make_app(library: SessionLibrary, team: Team | None = None) -> Starlette:
 
     async def settings(request: Request) -> Response:
         if request.method != "POST":
-            return json_response(await library_threads.run(read_reader_settings))
+            return _answer(request, await library_threads.run(read_reader_settings))
         return json_response(await library_threads.run(change_reader_settings, await _body(request)))
 
     async def budget_states(request: Request) -> Response:
+        if request.scope.get(GUEST):
+            return json_response([])
         tz = request.query_params.get("tz") or None
         states = await usage_threads.run(lambda: budgets(root=library.roots, tz=tz))
         return json_response(list(map(budget_value, states)))
@@ -385,7 +391,15 @@ def make_app(library: SessionLibrary, team: Team | None = None) -> Starlette:
     async def library_events(request: Request) -> Response:
         await search_threads.run(library_search.prepare)  # a browser is here, and may search
         listener: Listener[None] = Listener(None)
+        if request.scope.get(GUEST):
+            return event_stream(without_rows(library.bus.stream(listener)))
         return event_stream(with_now(library.bus.stream(listener), listener))
+
+    async def without_rows(events: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+        """Yield that something has changed, but no rows: they have the notes of whoever serves them."""
+        async for event in events:
+            if not event.startswith(b"event: row"):
+                yield event
 
     async def with_now(events: AsyncIterator[bytes], listener: Listener[Any]) -> AsyncIterator[bytes]:
         """Yield events of a stream, and which sessions run: at once, and whenever that changes."""
@@ -400,7 +414,8 @@ def make_app(library: SessionLibrary, team: Team | None = None) -> Starlette:
         thread = Parameters(request).thread
         session = await library_threads.run(open_sessions.get, request.path_params["key"])
         listener = Listener(thread)
-        return event_stream(with_now(_session_events(session, listener), listener))
+        events = _session_events(session, listener)
+        return event_stream(events if request.scope.get(GUEST) else with_now(events, listener))
 
     async def team_figures(request: Request) -> Response:
         if team is None:
@@ -471,6 +486,24 @@ async def _session_events(session: OpenSession, listener: Listener[ThreadKey]) -
 def json_response(value: Any, status: int = 200) -> Response:
     """Return a value as JSON."""
     return Response(jsontext.dumps(value), status, media_type="application/json")
+
+
+def _answer(request: Request, value: Any) -> Response:
+    """Return a value as JSON, for people whom a proxy has signed in without what is the server's own."""
+    if request.scope.get(GUEST):
+        if isinstance(value, Library):
+            value = msgspec.structs.replace(value, roots=[], sessions=[_without_note(row) for row in value.sessions])
+        elif isinstance(value, LibrarySearch):
+            value = msgspec.structs.replace(value, titles=[_without_note(row) for row in value.titles])
+        elif isinstance(value, Overview | RawLines):
+            value = msgspec.structs.replace(value, path=None)
+        elif isinstance(value, ReaderSettings):
+            value = ReaderSettings()
+    return json_response(value)
+
+
+def _without_note(row: LibraryRow) -> LibraryRow:
+    return msgspec.structs.replace(row, starred=False, note="")
 
 
 def event_stream(events: AsyncIterator[bytes]) -> Response:

@@ -112,7 +112,7 @@ function Quarter({ figures, choose }: { figures: TeamFigures; choose(changes: Re
       ))}
       <p className="muted">
         Groups of fewer than three people are among the others, week by week. A + marks groups of which that is so in some weeks. Weeks with fewer than three people are
-        joined. {plural(usage.totals.machines, "machine")} wrote figures without words.
+        joined. Weeks are those of UTC. {plural(usage.totals.machines, "machine")} wrote figures without words.
       </p>
     </>
   );
