@@ -27,7 +27,6 @@ from reread.accounting import group_by
 from reread.base import choices
 from reread.cli import VERBS
 from reread.index import answer, query
-from reread.reader import export_formats
 from reread.render import selection
 from reread.reports import stats_report
 from reread.tools import outcome
@@ -218,7 +217,6 @@ def test_every_type_that_a_public_name_mentions_is_public(name: str) -> None:
 def test_the_closed_choices_are_those_that_are_accepted() -> None:
     accepted = {
         choices.CallState: outcome.STATES,
-        choices.ExportFormat: export_formats.FORMATS,
         choices.SearchKind: query.KIND_WORDS,
         choices.SearchOrder: (answer.RELEVANCE, answer.NEWEST),
         choices.SelectedParts: selection.ONLY,

@@ -88,9 +88,9 @@ def test_at_least_99_percent_of_the_public_types_are_known(installed: Path, tmp_
 
 PROGRAM = """
 import reread
-from reread.value_types import ExportFormat, UsageGrouping
+from reread.value_types import UsageGrouping
 
-def page(path: str, format: ExportFormat = "markdown") -> bytes:
+def page(path: str, format: str = "markdown") -> bytes:
     with reread.open(path) as session:
         done = [call for call in session.calls if call.state == "done"]
         print(session.title, len(done), session.messages[0].turn.index)

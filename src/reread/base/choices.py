@@ -43,9 +43,6 @@ CacheGrouping = Literal[
 CallState = Literal["running", "done", "failed", "denied", "interrupted"]
 """How a call ended."""
 
-ExportFormat = Literal["html", "markdown", "json", "jsonl", "atif", "chat", "pairs", "otlp", "agent-trace"]
-"""The formats that a session can be exported to."""
-
 RequestProof = Literal["verified", "no_digest", "incomplete", "different"]
 """Whether the client's digest proves a request: it does; there is none; parts are missing; or it is another one."""
 

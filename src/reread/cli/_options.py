@@ -169,6 +169,23 @@ class Format(click.Choice):  # pyright: ignore[reportMissingTypeArgument]  # gen
         return super().convert(value, param, ctx)  # pyright: ignore[reportUnknownVariableType]
 
 
+class ExportFormat(Format):
+    """The type of the --format option of exports; the formats are read from their list when they are needed."""
+
+    def __init__(self) -> None:
+        super().__init__(())  # pyright: ignore[reportUnknownMemberType]
+
+    @property
+    def choices(self) -> tuple[str, ...]:  # pyright: ignore[reportIncompatibleVariableOverride]
+        from reread.reader.export_formats import FORMATS
+
+        return tuple(FORMATS)
+
+    @choices.setter
+    def choices(self, _: object) -> None:  # pyright: ignore[reportIncompatibleVariableOverride]
+        pass
+
+
 def format_option(*formats: str, default: str | None = None, help: str) -> Callable[..., Any]:
     return click.option("-f", "--format", "form", type=Format(formats), default=default, show_default=True, help=help)
 

@@ -86,9 +86,7 @@ def findings_in(redaction: Redaction, form: str, selection: dict[str, Any]) -> l
     """Return the findings in what is exported; all if nobody has to decide, or the session's own files are."""
     if not redaction.undecided or form == "jsonl":
         return redaction.findings
-    from reread.reader.export_formats import as_format
-
-    return redaction.included(as_format(form), **selection)
+    return redaction.included(form, **selection)
 
 
 def _write_undecided(findings: Sequence[SensitiveText], session: str, review: Path | None) -> None:

@@ -16,7 +16,7 @@ from reread.cli._option_types import LATEST, SESSION
 from reread.cli._options import (
     ADDRESS,
     FORMATS_BY_SUFFIX,
-    format_option,
+    ExportFormat,
     merged_roots,
     open_whole_session,
     project_option,
@@ -50,16 +50,11 @@ EMPTY = {"pairs": "no answer of this session was rewound and given again, so the
 @click.command()
 @click.argument("sessions", nargs=-1, type=SESSION, metavar=f"[{ADDRESS}|DIR]...")
 @project_option
-@format_option(
-    "html",
-    "markdown",
-    "json",
-    "jsonl",
-    "atif",
-    "chat",
-    "pairs",
-    "otlp",
-    "agent-trace",
+@click.option(
+    "-f",
+    "--format",
+    "form",
+    type=ExportFormat(),
     help="Write this format (default: by the suffix of the output; markdown on standard output).",
 )
 @output_option("Write to this file or folder (default: standard output).", metavar="FILE|DIR")
@@ -120,7 +115,7 @@ def export(
             raise Misuse("Cannot use --project with several sessions: it chooses the newest session of a project.")
         return _export_site(ctx, sessions, form, output, root, selection, redaction_of if redact else None, review)
     from reread.base.gc_pause import gc_paused
-    from reread.reader.export_formats import FORMATS, as_format, write_companions, write_document
+    from reread.reader.export_formats import require_format, write_companions, write_document
     from reread.render.selection import selection_at
     from reread.session.session import at_place
 
@@ -137,12 +132,12 @@ def export(
         redaction = redaction_of(whole)
         chosen = structs.asdict(selection)
         with review_of([redaction], review):
-            document = redaction.export(as_format(form), to=None if output == STDOUT else Path(output), **chosen)
+            document = redaction.export(form, to=None if output == STDOUT else Path(output), **chosen)
         click.echo(summary_of(redaction), err=True)
         if output == STDOUT:
             write_bytes([document])
         return None
-    pieces = FORMATS[form](session, placed)
+    pieces = require_format(form)(session, placed)
     if form in EMPTY:
         beginning = list(islice(pieces, 1))
         if not beginning:

@@ -104,7 +104,6 @@ def share(
 
     from reread.catalog.resolve import require_whole
     from reread.disk.filenames import filename_for
-    from reread.reader.export_formats import as_format
     from reread.render.selection import selection_at
     from reread.session.session import at_place
 
@@ -134,7 +133,7 @@ def share(
             place = redaction.keep(to).folder
         else:
             with progress("writing, and scanning what was written", None):
-                redaction.export(as_format(form), to=path, **chosen)
+                redaction.export(form, to=path, **chosen)
             place = str(path)
     click.echo(f"{place}: {summary_of(redaction)}", err=True)
     return None

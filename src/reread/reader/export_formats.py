@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import IO, Unpack, cast
+from typing import IO, Unpack
 
-from reread.base.choices import ExportFormat, SelectionOptions
+from reread.base.choices import SelectionOptions
 from reread.disk import layout
 from reread.disk.sources import FileSource, Source
 from reread.errors import Misuse, Unwritable
@@ -64,19 +64,19 @@ FORMATS: dict[str, Format] = {
     "otlp": session_otlp,
     "agent-trace": session_agent_trace,
 }
-"""Every format by name."""
+"""Every format by name: the only list of them. Options, completion and help are made of it."""
 
 
-def as_format(name: str) -> ExportFormat:
-    """Return the name of a format as one of those that there are; raise Misuse for any other."""
+def require_format(name: str) -> Format:
+    """Return the function that writes a format; raise Misuse if there is no such format."""
     if name not in FORMATS:
         raise Misuse(f"Unknown format {name!r}; use {', '.join(FORMATS)}.")
-    return cast(ExportFormat, name)
+    return FORMATS[name]
 
 
 def export(
     source: str | os.PathLike[str] | bytes | IO[bytes] | Session,
-    format: ExportFormat = "markdown",
+    format: str = "markdown",
     *,
     to: str | Path | None = None,
     root: str | Path | Sequence[str | Path] | None = None,
@@ -84,10 +84,11 @@ def export(
 ) -> bytes:
     """Return a session in another format, and write it to the file `to` if given.
 
+    `reread export --help` lists the formats.
     The other keywords select what is exported, as in every view: turns=(3, 9), path, thinking, tools, only, full;
     images for an HTML page. `value_types.SelectionOptions` has them all.
     """
-    write = FORMATS[as_format(format)]
+    write = require_format(format)
     session = open(source, root=root)
     document = b"".join(write(session, selection_at(session, Selection(**selection))))
     if to is not None:

@@ -13,12 +13,12 @@ import msgspec
 
 from reread.archive.archive import Archive, KeepReport
 from reread.base import jsontext
-from reread.base.choices import ExportFormat, SelectionOptions
+from reread.base.choices import SelectionOptions
 from reread.base.text import plural
 from reread.disk.filenames import filename_for
 from reread.disk.layout import PROJECTS
 from reread.errors import Misuse, Undecided, Unwritable
-from reread.reader.export_formats import FORMATS, as_format, write_companions, write_document
+from reread.reader.export_formats import require_format, write_companions, write_document
 from reread.redaction.decisions import DecisionStore
 from reread.redaction.findings import KEEP, REPLACE, SensitiveText, alike
 from reread.redaction.kingfisher import installed_engines
@@ -122,7 +122,7 @@ class Redaction:
             yield self.copy_to(folder)
 
     def export(
-        self, format: ExportFormat = "html", *, to: str | Path | None = None, **selection: Unpack[SelectionOptions]
+        self, format: str = "html", *, to: str | Path | None = None, **selection: Unpack[SelectionOptions]
     ) -> bytes:
         """Return the session in a format, without what is replaced; write it and its manifest if `to` is given.
 
@@ -183,7 +183,7 @@ class Redaction:
         scanner = self._redactor.scanner()
         return [clean_text(text, scanner, self._redactor.replacement) for text in texts]
 
-    def included(self, format: ExportFormat = "html", **selection: Unpack[SelectionOptions]) -> list[SensitiveText]:
+    def included(self, format: str = "html", **selection: Unpack[SelectionOptions]) -> list[SensitiveText]:
         """Return the findings in what would be exported, for a selection of parts."""
         with self.redacted() as copy:
             return self._shown_in(self._render(self._at_place(copy), format, selection))
@@ -197,7 +197,7 @@ class Redaction:
 
     def _render(self, copy: Session, format: str, selection: SelectionOptions) -> bytes:
         options: SelectionOptions = {"images": self._images, **selection}
-        return b"".join(FORMATS[as_format(format)](copy, selection_at(copy, Selection(**options))))
+        return b"".join(require_format(format)(copy, selection_at(copy, Selection(**options))))
 
     def _shown_in(self, document: bytes) -> list[SensitiveText]:
         """Return the findings of which a document has the replacement, or the value if it is kept."""

@@ -11,7 +11,6 @@ import msgspec
 
 from reread.base.coerce import as_dict, as_list
 from reread.errors import Misuse
-from reread.reader.export_formats import as_format
 from reread.reader.redacted_export import Redaction
 from reread.reader.share_schema import ShareChoices, ShareFinding, ShareReview
 from reread.redaction.findings import SensitiveText
@@ -109,7 +108,7 @@ class ShareReviews:
             raise Misuse(f"Unknown format {form!r}; use {', '.join(MEDIA_TYPES)}.")
         shared = self._shared(key)
         with self._lock:
-            document = shared.redaction.export(as_format(form), **shared.selection)
+            document = shared.redaction.export(form, **shared.selection)
         return document, MEDIA_TYPES[form], f"{key}-shared.{SUFFIXES.get(form, form)}"
 
     def _shared(self, key: str) -> SharedSession:
