@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import re
 import shlex
 from collections.abc import Iterable, Sequence
@@ -155,8 +156,17 @@ def latest_session(
         return Path(newest.path)
     if project:
         raise NotFound(f"No sessions of {', '.join(map(str, project))}; run `reread ls` to list projects.")
-    where = f" in {layout.searched_text()}" if root is None else ""
+    where = f" in {searched_text()}" if root is None else ""
     raise NotFound(f"No sessions found{where}; set CLAUDE_CONFIG_DIR, pass --root, name a file, or try --demo.")
+
+
+def searched_text() -> str:
+    """Return where sessions are looked for, in words, and which of these folders are not there."""
+    said = os.environ.get(layout.CONFIG_VARIABLE, "").strip()
+    if not said:
+        return f"{layout.CONFIG_VARIABLE}, ~/.claude and ~/.config/claude"
+    missing = [str(path) for path in layout.config_folders() if not path.is_dir()]
+    return f"{layout.CONFIG_VARIABLE}={said}" + (f" (no such folder: {', '.join(missing)})" if missing else "")
 
 
 def _session_by_record(name: str, root: str | Path | Sequence[str | Path] | None) -> Path:

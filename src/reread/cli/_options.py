@@ -295,7 +295,7 @@ def have_no_sessions(roots: Sequence[Path]) -> bool:
 
 def no_sessions_text(roots: Sequence[Path], verb: str) -> str:
     """Return what to say then, with a way to try the verb."""
-    from reread.disk.layout import searched_text
+    from reread.catalog.resolve import searched_text
     from reread.storage.user_paths import typed_path
 
     where = ", ".join(map(typed_path, roots)) or searched_text()

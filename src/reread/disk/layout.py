@@ -91,15 +91,6 @@ def config_folders() -> list[Path]:
     return [expand_path("~/.claude"), expand_path(xdg) / "claude"]
 
 
-def searched_text() -> str:
-    """Return where sessions are looked for, in words, and which of these folders are not there."""
-    said = os.environ.get(CONFIG_VARIABLE, "").strip()
-    if not said:
-        return f"{CONFIG_VARIABLE}, ~/.claude and ~/.config/claude"
-    missing = [str(path) for path in config_folders() if not path.is_dir()]
-    return f"{CONFIG_VARIABLE}={said}" + (f" (no such folder: {', '.join(missing)})" if missing else "")
-
-
 def default_store() -> Path:
     """Return the folder where this machine stores captured conversations."""
     path = os.environ.get(STORE_VARIABLE, "").strip()
