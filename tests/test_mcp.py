@@ -31,7 +31,7 @@ from reread.errors import Misuse, NotFound
 from reread.index.search_process import SearchProcesses
 from reread.mcp_server import answers
 from reread.mcp_server.asking_session import AskingSession
-from reread.mcp_server.pages import BYTES_PER_TOKEN, MOST_TOKENS, NOTE, Passage, answer, quoted, word
+from reread.mcp_server.pages import BYTES_PER_TOKEN, MARK, MOST_TOKENS, NOTE, Passage, answer, quoted, word
 from reread.mcp_server.server import make_server
 from reread.render.search_results import GUESSES, result_count
 
@@ -82,6 +82,27 @@ def test_pages_are_bounded_and_lose_nothing(sizes: list[int], tokens: int) -> No
     assert answer("head", [], tokens=tokens, page=1) == "head"
     with pytest.raises(Misuse, match="No page"):
         answer("head", passages, tokens=tokens, page=len(pages) + 1)
+
+
+@pytest.mark.parametrize(
+    ("tokens", "counted"), [(1, 500), (500, 500), (6000, 6000), (20_000, 20_000), (99_999, 20_000)]
+)
+def test_a_page_is_as_full_as_it_may_be(tokens: int, counted: int) -> None:
+    """Within the least and the most; a passage that goes on is cited again, and a new one is not called continued."""
+    line = MARK + "x" * 95
+    passages = [Passage("first", [line] * 400), Passage("second", [line] * 400)]
+    pages: list[str] = []
+    while not pages or "There is more" in pages[-1]:
+        pages.append(answer("head", passages, tokens=tokens, page=len(pages) + 1))
+    room = counted * 3
+    assert all(room - 500 < len(page.encode()) <= room for page in pages[:-1])
+    starts = [next(line for line in page.splitlines()[2:] if line) for page in pages]
+    assert starts[0] == "first" and set(starts[1:]) <= {"first (continued)", "second", "second (continued)"}
+    assert "".join(pages).count("\nsecond\n") == 1 and pages[0].startswith(f"head\n{NOTE}\n\nfirst\n")
+    assert f"ask again with page={len(pages)}." in pages[-2] if len(pages) > 1 else True
+    with pytest.raises(Misuse, match="counted from 1"):
+        answer("head", passages, page=0)
+    assert answer("head", passages) == answer("head", passages, tokens=6000, page=1)
 
 
 def test_a_regular_expression_that_runs_away_is_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
