@@ -144,6 +144,23 @@ def test_redacted_texts_have_no_names_and_no_secrets(tmp_path: Path) -> None:
     assert secret.replace("_", "\\_") not in clean and "kim@fabrikam" not in clean and "/home/sam" not in clean
 
 
+def test_a_redacted_digest_says_so_and_has_the_same_figures(made: Digest) -> None:
+    clean = reread.digest(**PERIOD, redact=True)
+    assert clean.redacted and not made.redacted and clean.cost_usd == made.cost_usd
+    assert "/home/sam" not in json.dumps(digest_report.digest_value(clean))
+    figures = [
+        [(one.calls, one.cost_usd) for project in of.projects for one in project.sessions] for of in (clean, made)
+    ]
+    assert figures[0] == figures[1]
+
+
+def test_calls_without_an_id_count_each(tmp_path: Path) -> None:
+    made = told(user("Go"), reply(use("", command="ls"), use("", command="pwd"), id="m1"))
+    write(tmp_path, *made, name=SESSION)
+    (project,) = reread.digest(since="2000", root=tmp_path).projects
+    assert project.sessions[0].calls == reread.stats(root=tmp_path).totals.calls == 2
+
+
 def test_it_is_written_in_three_formats_and_says_if_there_is_nothing(tmp_path: Path) -> None:
     words = ("--demo", "digest", "--since", "2026-11")
     assert run(*words).stdout.startswith("# Sessions from 2026-11-01")

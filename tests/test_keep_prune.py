@@ -26,6 +26,7 @@ from reread.archive import sync_state
 from reread.archive.prune import PruneOutcome
 from reread.archive.verify import KeptEntry, KeptProblem
 from reread.storage import kept_file as kept_module
+from reread.storage.atomic import TEMPORARY
 from reread.storage.kept_file import KeptFile, generations, kept_path
 from reread.storage.lock import lock
 from reread.storage.safe_open import open_regular
@@ -138,6 +139,7 @@ def test_records_that_only_the_earlier_state_has_are_never_deleted(archive: Arch
         (record(1), record(1, "other words")),  # the same uuid with other content
         (record(1)[:-9], b"\n" + record(1)),  # torn, and whole
         (b'[\n{"a": 1},\n{"b": 2}\n]', b'[\n{"b": 2}\n,\n{"a": 1},\n]'),  # one document, whose lines are no records
+        (records(1, 2), b"[\n" + records(2, 1) + b"]"),  # records, and a document that has the same lines
     ],
 )
 def test_what_is_not_proven_stays(archive: Archive, root: Path, before: bytes, after: bytes) -> None:
@@ -154,6 +156,31 @@ def test_lines_of_other_files_are_no_records(archive: Archive, root: Path) -> No
 def test_a_line_end_at_the_end_and_blank_lines_do_not_matter(archive: Archive, root: Path) -> None:
     keep(archive, root, records(1, 2)[:-1], b"\n \n" + records(2, 1) + record(3))
     assert len(archive.prune()) == 1
+    keep(archive, root, b"\n" + record(4) + b" \n\n" + record(5) + b"\n", records(0, 5, 4))
+    assert [version.generation for version in archive.prune()] == [3]
+
+
+def test_a_generation_without_a_byte_goes(archive: Archive, root: Path) -> None:
+    keep(archive, root, b"", records(1))
+    archive.prune()
+    assert contents(archive) == {max(numbers(archive)): records(1)}
+
+
+def test_a_map_of_more_than_there_is_proves_nothing(archive: Archive, root: Path) -> None:
+    keep(archive, root, records(1, 2))
+    first = archive.folder / f"{NAME}.zst"
+    os.truncate(first, first.stat().st_size - 3)
+    keep(archive, root, records(1, 2, 3))
+    (note,) = notes(archive, outcome="damaged")
+    assert note.startswith("it is damaged, and generation 2 is not known to have what it had: ")
+
+
+def test_what_a_killed_run_was_writing_goes_with_a_prune(archive: Archive, root: Path) -> None:
+    keep(archive, root, records(1), records(0, 1))
+    left = archive.folder / "projects" / "-p" / f"{TEMPORARY}left"
+    left.write_bytes(b"half")
+    assert len(archive.prune()) == 1 and not left.exists()
+    assert (archive.folder / "projects" / "-p").is_dir()
 
 
 @pytest.mark.parametrize("where", ["frames", "map", "cut"])

@@ -117,7 +117,7 @@ def json_value(value: Any) -> Any:
         return value.decode("utf-8", "replace")
     if isinstance(value, dict):
         return {str(name): json_value(item) for name, item in cast(dict[Any, Any], value).items()}
-    if isinstance(value, tuple) and hasattr(value, "nanoseconds"):  # an interval of Arrow: months, days, nanoseconds
+    if hasattr(value, "nanoseconds"):  # an interval of Arrow: months, days, nanoseconds
         return _interval_text(*cast(tuple[int, int, int], value))
     if isinstance(value, list | tuple):
         return [json_value(item) for item in cast(list[Any], value)]
