@@ -60,6 +60,21 @@ class TestSession:
         assert "'ab' matches 2 sessions; use more of the id" in said
         assert all(f"  ab{n}  2026-11-15 " in said and f"Title {n}" in said for n in (1, 2))
 
+    def test_an_id_in_two_folders_says_how_to_choose(self, tmp_path: Path) -> None:
+        record = {"type": "user", "sessionId": "ab", "message": {"content": "Title"}}
+        roots = [tmp_path / "one", tmp_path / "two words"]
+        for root in roots:
+            for project in ("p", "q"):
+                (root / "projects" / project).mkdir(parents=True)
+            (root / "projects/p/ab.jsonl").write_text(json.dumps(record) + "\n")
+        both = [word for root in roots for word in ("--root", str(root))]
+        said = run("show", "ab", *both).stderr
+        assert f"the id is the same, so choose the folder with one of --root {roots[0]}, --root '{roots[1]}'" in said
+        assert run("show", "ab", "--root", str(roots[1])).returncode == 0
+        (roots[0] / "projects/q/ab.jsonl").write_text(json.dumps(record) + "\n")
+        said = run("show", "ab", *both).stderr
+        assert "matches 3 sessions; the id is the same, so use the path:" in said
+
 
 class TestCalls:
     """`--tool`, `--file` and `--errors`."""

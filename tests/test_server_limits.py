@@ -124,6 +124,42 @@ def test_if_all_are_being_answered_the_new_one_is_closed(config: Any, monkeypatc
     assert (busy.transport.abort.called, late.transport.abort.called) == (False, True)
 
 
+def test_a_client_that_asks_on_and_reads_nothing_has_its_time_and_makes_way(
+    config: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connections, "MAX_CONNECTIONS", 3)
+    line = Line(config)
+    reading, unread, later = connected = [line.connect() for _ in range(3)]
+    for one in connected:
+        one.data_received(REQUEST)
+    for one in (unread, later):
+        one.pause_writing()
+    set_now = unread._timer
+    unread.data_received(REQUEST * 3)
+    assert unread._timer is set_now and timer(unread) == 30.0, "to send more gains no time"
+    newest = line.connect()
+    aborted = [one.transport.abort.called for one in (reading, unread, later, newest)]
+    assert aborted == [False, True, False, False]
+
+
+def test_a_large_answer_is_sent_in_pieces_each_after_the_one_before() -> None:
+    body = bytes(range(256)) * 1000
+    sent: list[Any] = []
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": body, "more_body": False})
+
+    scope = {"type": "http", "method": "GET", "path": "/", "query_string": b"", "headers": [(b"host", b"localhost:1")]}
+    run_async(Guard(app, port=1)(scope, None, send))  # type: ignore[arg-type]
+    pieces = [message for message in sent if message["type"] == "http.response.body"]
+    assert b"".join(piece["body"] for piece in pieces) == body and max(len(one["body"]) for one in pieces) == 1 << 16
+    assert [piece["more_body"] for piece in pieces] == [True] * 3 + [False]
+
+
 @pytest.mark.parametrize(("size", "refused"), [(1 << 14, False), ((1 << 14) + 1, True)])
 def test_the_head_of_a_request_has_a_limit(config: Any, size: int, refused: bool) -> None:
     connection = Line(config).connect()

@@ -69,9 +69,20 @@ def choose(name: str, candidates: Sequence[Candidate[T]], noun: str) -> T | None
     listed = "\n".join(f"  {candidate.ids[0]}  {_describe(candidate.path)}" for candidate in found[:MOST_LISTED])
     more = f"\n  … and {len(found) - MOST_LISTED} more" if len(found) > MOST_LISTED else ""
     paths = [str(candidate.path) for candidate in found]
+    hint = _hint([candidate.path for candidate in found]) if len({one.ids[0] for one in found}) == 1 else ""
     raise Ambiguous(
-        f"{name!r} matches {len(found)} {noun}s; use more of the id, or the path:\n{listed}{more}", candidates=paths
+        f"{name!r} matches {len(found)} {noun}s; {hint or 'use more of the id, or the path'}:\n{listed}{more}",
+        candidates=paths,
     )
+
+
+def _hint(paths: Sequence[Path]) -> str:
+    """Return how to choose between files with one id: by their configuration folders, if these differ."""
+    folders = [path.parents[2] for path in paths if path.parents[1].name == layout.PROJECTS]
+    if len(set(folders)) < len(paths):
+        return "the id is the same, so use the path"
+    named = ", ".join(f"--root {shlex.quote(str(folder))}" for folder in folders[:MOST_LISTED])
+    return f"the id is the same, so choose the folder with one of {named}, or use the path"
 
 
 def _describe(path: Path) -> str:

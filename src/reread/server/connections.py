@@ -8,7 +8,7 @@ from typing import Any, cast
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 MAX_CONNECTIONS = 256
-"""Open connections; one more closes the one that has waited longest for its request."""
+"""Open connections; one more closes one that waits for its request, or whose client does not read its answer."""
 REQUEST_SECONDS = 10.0
 """How long a client may take to send a request."""
 READ_SECONDS = 30.0
@@ -32,10 +32,10 @@ class LimitedProtocol(H11Protocol):
 
     def data_received(self, data: bytes) -> None:
         super().data_received(data)
-        if not self.is_idle:
-            self._cancel()
-        elif self._timer is None:
+        if self.is_idle and self._timer is None:
             self._expire_after(REQUEST_SECONDS)
+        elif not self.is_idle and not self.flow.write_paused:  # to send more requests is not to read answers
+            self._cancel()
 
     def pause_writing(self) -> None:
         """Close the connection if the client does not read on."""
@@ -65,10 +65,12 @@ class LimitedProtocol(H11Protocol):
         self.transport.abort()
 
     def _close_oldest(self) -> None:
-        """Close the connection that has been idle longest; this one if all others are being answered."""
+        """Close the connection that has been idle longest, else one whose client does not read, else this one."""
         connections = cast(set[LimitedProtocol], self.connections)  # there are no others: it has no web sockets
-        idle = [other for other in connections if other is not self and other.is_idle]
-        min(idle, key=lambda other: other.expires, default=self).abort()
+        others = [other for other in connections if other is not self]
+        idle = [other for other in others if other.is_idle]
+        unread = [other for other in others if other.flow.write_paused]
+        min(idle or unread, key=lambda other: other.expires, default=self).abort()
 
     def _expire_after(self, seconds: float) -> None:
         self._cancel()

@@ -35,6 +35,8 @@ TOKEN = "token"
 PAGE, ASSETS = "/", "/assets/"
 """The page, and the folder of its scripts and styles: they contain no data."""
 FAILED = "The reader failed to answer; its console says why."
+PIECE = 1 << 16
+"""Bytes of an answer that are sent at a time: the next ones wait until a client has read these."""
 LOGGED = 200
 """How much of an address is printed."""
 logger: logging.Logger = logging.getLogger("reread.server")
@@ -204,6 +206,11 @@ class _Answer:
             for name, value in HEADERS.items():
                 headers.setdefault(name, value)
             headers.setdefault("cache-control", "no-store")
+        body = memoryview(message.get("body", b""))
+        while len(body) > PIECE:
+            await self._send({**message, "body": bytes(body[:PIECE]), "more_body": True})
+            body = body[PIECE:]
+            message = {**message, "body": bytes(body)} if len(body) <= PIECE else message
         await self._send(message)
 
 

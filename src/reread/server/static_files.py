@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -40,9 +41,14 @@ def _file(path: Path, *, has_team: bool = False) -> Callable[[Request], Any]:
     media_type = MEDIA_TYPES[path.suffix]
     caching = "max-age=31536000, immutable" if HASHED.search(path.stem) else "no-cache"
 
-    async def endpoint(request: Request) -> Response:
+    @lru_cache(maxsize=1)
+    def content(changed: int) -> bytes:
+        """Return the file's bytes, the same for all who wait for them."""
         data = path.read_bytes()
-        data = data.replace(b"<html", b"<html data-team", 1) if has_team else data
+        return data.replace(b"<html", b"<html data-team", 1) if has_team else data
+
+    async def endpoint(request: Request) -> Response:
+        data = content(path.stat().st_mtime_ns)
         return Response(data, media_type=media_type, headers={"cache-control": caching})
 
     return endpoint
