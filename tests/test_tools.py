@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import making
 import pytest
 from batches import some
 from effort import examples, sampled
@@ -336,3 +337,16 @@ def _texts(*values: Any) -> Iterator[str]:
             yield from _texts(*(item for key, item in value.items() if key not in NO_TEXT))
         elif isinstance(value, list):
             yield from _texts(*value)
+
+
+@pytest.mark.parametrize("data", [None, {"shellId": "b1", "status": "completed", "stdout": "ok"}])
+def test_the_time_of_a_shell_s_output_is_shown_if_only_the_text_has_it(data: dict[str, Any] | None) -> None:
+    said = "<status>completed</status>\n\n<stdout>\nok\n</stdout>\n\n<timestamp>2026-11-15T10:00:05.123Z</timestamp>"
+    more = {} if data is None else {"toolUseResult": data}
+    session = making.read(
+        making.user("go"),
+        making.reply(making.use("t1", "BashOutput", bash_id="b1")),
+        making.answer(making.result("t1", said), **more),
+    )
+    for page in ("markdown", "json"):
+        assert b"2026-11-15T10:00:05.123Z" in reread.export(session, page)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from reread.base.format import as_number, duration_ms_text, duration_text
 from reread.base.text import as_text, one_line
@@ -158,11 +159,13 @@ def draw_shell(call: ToolCall) -> Iterator[Node]:
 
 
 def _shell_output(call: ToolCall) -> BashOutputResult | None:
-    """Return the structured result, or what the tags in its text say."""
+    """Return the structured result, or what the tags in its text say; some say the time in the text alone."""
     output = call.output(BashOutputResult)
-    if output is not None or call.outcome.state != DONE:
-        return output
     tags = parse_tags(call.text, "status", "exit_code", "stdout", "stderr", "timestamp")
+    if output is not None:
+        return replace(output, timestamp=output.timestamp or tags.get("timestamp"))
+    if call.outcome.state != DONE:
+        return None
     return (
         to_struct({**tags, "exitCode": _parse_int(tags.get("exit_code"))}, BashOutputResult)
         if "status" in tags

@@ -35,6 +35,7 @@ class WorkflowResult(Struct, frozen=True, kw_only=True):
     """The run that was started."""
 
     status: str | None = None
+    isAsync: bool | None = None
     taskId: str | None = None
     taskType: str | None = None
     workflowName: str | None = None
@@ -213,6 +214,6 @@ TOOLS = [
     Tool(("ReportFindings",), findings_title, draw_findings, input=ReviewFindings, result=ReviewFindings),
     Tool(("StructuredOutput",), output_title, draw_output),
     Tool(("SubagentHandback",), titled("summary", "message"), draw_handback, input=SubagentHandbackInput),
-    Tool(("ProposeGoal",), goal_title, draw_goal, input=ProposeGoalInput, result=ProposeGoalResult),
+    Tool(("ProposeGoal", "SetGoal"), goal_title, draw_goal, input=ProposeGoalInput, result=ProposeGoalResult),
     Tool(("EndConversation",), titled("reason"), draw_end, input=EndConversationInput),
 ]

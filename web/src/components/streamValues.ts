@@ -539,12 +539,12 @@ export interface StreamActiveGoal extends StreamCommon {
 
 /** One or more blocks of a model response. */
 export interface StreamAssistant extends StreamCommon, Texts<
-  "logical_parent_uuid" | "agent_id" | "subtype" | "request_id" | "requestRef" | "requestedModel" | "model" |
-  "effort" | "perTurnEffort" | "advisorModel" | "madeBy" | "promptCacheRequested" | "serverClassifierRequest"
-  | "thinkingDisplay" | "attributionSkill" | "attributionPlugin" | "attributionMcpServer" |
-  "attributionMcpTool" | "attributionAgent" | "apiErrorType" | "api_error_type" | "subagent_type" |
-  "task_description" | "user_message_uuid" | "resume_reason" | "thinking_display" | "local_command_source" |
-  "id" | "name" | "role"
+  "logical_parent_uuid" | "agent_id" | "subtype" | "request_id" | "requestSessionId" | "requestRef" |
+  "requestedModel" | "model" | "effort" | "perTurnEffort" | "advisorModel" | "madeBy" | "promptCacheRequested"
+  | "serverClassifierRequest" | "thinkingDisplay" | "attributionSkill" | "attributionPlugin" |
+  "attributionMcpServer" | "attributionMcpTool" | "attributionAgent" | "apiErrorType" | "api_error_type" |
+  "subagent_type" | "task_description" | "user_message_uuid" | "resume_reason" | "thinking_display" |
+  "local_command_source" | "id" | "name" | "role"
 > {
   type: "assistant";
   isSynthetic?: boolean | null;
@@ -870,6 +870,7 @@ export interface StreamSystemTaskNotification extends StreamSystem, Texts<"task_
   usage?: TaskUsage | null;
   resource_links?: ResourceLink[] | null;
   skip_transcript?: boolean | null;
+  summary_is_report?: boolean | null;
   ambient?: boolean | null;
 }
 
@@ -938,8 +939,8 @@ export interface StreamTranscriptMirror extends StreamCommon {
 export interface StreamUser extends StreamCommon, Texts<
   "logical_parent_uuid" | "agent_id" | "subtype" | "sourceToolAssistantUUID" | "sourceToolUseID" | "promptId"
   | "promptSource" | "permissionMode" | "turnOrigin" | "queuePriority" | "planContent" | "toolDenialKind" |
-  "interruptedMessageId" | "refusedMessageId" | "priority" | "subagent_type" | "task_description" |
-  "refused_message_id" | "tool_use_id"
+  "sentAsUuid" | "interruptedMessageId" | "refusedMessageId" | "priority" | "subagent_type" |
+  "task_description" | "refused_message_id" | "tool_use_id"
 > {
   type: "user";
   isSynthetic?: boolean | null;
@@ -965,6 +966,9 @@ export interface StreamUser extends StreamCommon, Texts<
   userFeedback?: unknown;
   holdsPersonsWords?: boolean | null;
   sandboxed?: boolean | null;
+  toolDenialBeforeRun?: boolean | null;
+  keptInSandboxByCheck?: unknown;
+  storedAnewFor?: unknown;
   toolEndsTurn?: boolean | null;
   interruptedByShutdown?: boolean | null;
   shouldQuery?: boolean | null;

@@ -104,6 +104,16 @@ class QueuedCommandAttachment(AttachmentPayload, frozen=True, kw_only=True):
 
 
 _attachment = partial(declare, AttachmentPayload, __name__)
+_attachment(
+    "goal_status",
+    "Whether the condition that the session works towards is met.",
+    "condition reason",
+    met=bool,
+    sentinel=Any,
+    iterations=int,
+    durationMs=Number,
+    tokens=int,
+)
 _attachment("total_tokens_reminder", "How much context is left.", "text")
 _attachment("silent_turn_reminder", "A reminder to answer.", "text")
 _attachment("critical_system_reminder", "A reminder that the client repeats with each prompt.", "content")
@@ -222,6 +232,7 @@ _attachment(
 
 BARE_ATTACHMENTS = (
     "advisor_stripped",
+    "agent_ask_notice",
     "agent_mention",
     "already_read_file",
     "attention_budget",
@@ -235,7 +246,6 @@ BARE_ATTACHMENTS = (
     "cowork_memory_context",
     "dir_sync_notice",
     "fork_briefing",
-    "goal_status",
     "goals",
     "hook_plugin_listing",
     "language",
@@ -243,7 +253,9 @@ BARE_ATTACHMENTS = (
     "output_style_instructions",
     "peer_mention",
     "plan_mode_reentry",
+    "plugin_note",
     "poll_events",
+    "prompt_as_file",
     "relevant_memories",
     "sandbox_instructions",
     "secondary_reminder",

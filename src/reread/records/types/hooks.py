@@ -40,7 +40,7 @@ _hook(
     durationMs=Number,
 )
 _hook("hook_stopped_continuation", "A hook that ended the turn.", "message")
-_hook("hook_cancelled", "A hook that was cancelled.")
+_hook("hook_cancelled", "A hook that was cancelled.", "command", durationMs=Number, timedOut=bool, timeoutMs=Number)
 _hook("hook_deferred_tool", "A call deferred by a hook.")
 _hook("hook_error_during_execution", "A hook that crashed.")
 _hook("hook_permission_decision", "A hook that allowed or denied a call.")

@@ -131,6 +131,11 @@ class User(TreeRecord, frozen=True, kw_only=True):
     holdsPersonsWords: bool | None = None
     sandboxed: bool | None = None
     toolDenialKind: str | None = None
+    toolDenialBeforeRun: bool | None = None
+    keptInSandboxByCheck: Any = None
+    storedAnewFor: Any = None
+    """This and the next: a prompt that was stored again under a new uuid."""
+    sentAsUuid: str | None = None
     toolEndsTurn: bool | None = None
     interruptedMessageId: str | None = None
     interruptedByShutdown: bool | None = None
@@ -166,6 +171,8 @@ class Assistant(TreeRecord, frozen=True, kw_only=True):
     type: str = "assistant"
     message: Needed[Response] | None = None
     requestId: str | None = None
+    requestSessionId: str | None = None
+    """The session that made the API request, in a copy of its record."""
     requestRef: str | None = None
     requestedModel: str | None = None
     model: str | None = None

@@ -27,6 +27,7 @@ class FileSnapshot(BlockPart, frozen=True, kw_only=True):
     messageId: str | None = None
     timestamp: str | None = None
     trackedFileBackups: dict[str, FileBackup] | None = None
+    hasUntrackedChanges: bool | None = None
 
 
 _part = partial(part, __name__)
@@ -240,6 +241,7 @@ BARE_STATES = (
     "goal",
     "goal-cleared",
     "history-suppression",
+    "late-allow-ended",
     "marble-origami-snapshot",
     "task-summary",
 )

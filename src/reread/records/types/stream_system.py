@@ -174,6 +174,7 @@ _system(
     usage=TaskUsage,
     resource_links=list[ResourceLink],
     skip_transcript=bool,
+    summary_is_report=bool,
     ambient=bool,
 )
 _system("background_tasks_changed", "The background tasks that are still running.", tasks=list[BackgroundTask])

@@ -56,6 +56,7 @@ _system(
     hookCount=int,
     hookInfos=list[HookInfo],
     hookErrors=list[Any],
+    failedHookErrorIndexes=list[int],
     hookAdditionalContext=list[Any],
     preventedContinuation=bool,
     hasOutput=bool,
@@ -140,9 +141,11 @@ _system(
 BARE_SYSTEMS = (
     "agents_killed",
     "attribution_snapshot",
+    "late_allow_not_run",
     "memory_saved",
     "permission_retry",
     "post_turn_summary",
+    "shell_cwd",
     "thinking",
     "vcs_state_changed",
 )
