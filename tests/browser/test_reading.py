@@ -518,6 +518,36 @@ class TestFailuresAndRows:
         expect(page.get_by_role("heading", name="Advice")).to_be_visible()
         page.unroute_all(behavior="ignoreErrors")
 
+    @pytest.mark.parametrize(
+        ("address", "requests", "click"),
+        [("usage", "usage", "30 days"), ("usage", "stats", "By tool"), ("stats", "stats", "7 days")],
+    )
+    def test_figures_from_before_are_pale_and_said_to_be_counted(
+        self, tab: Tab, demo: str, address: str, requests: str, click: str
+    ) -> None:
+        page = tab(f"{demo}#/{address}?period=All+time")
+        figures = page.locator(".usage-totals").first
+        expect(figures).to_be_visible()
+        page.route(f"**/api/{requests}?*", lambda route: None)
+        page.get_by_role("button", name=click, exact=True).click()
+        expect(page.get_by_role("main")).to_have_attribute("aria-busy", "true")
+        expect(page.get_by_text("Counting…").first).to_be_visible()
+        expect(figures).to_have_css("opacity", "0.45")
+        expect(page.get_by_role("button", name=click, exact=True)).to_have_css("opacity", "1")
+        page.unroute_all(behavior="ignoreErrors")
+
+    def test_hits_of_the_query_before_are_pale(self, tab: Tab, demo: str) -> None:
+        page = tab(demo)
+        page.get_by_role("searchbox").fill("chart")
+        hits = page.locator(".search-results [aria-busy]")
+        expect(hits.locator(".found-text").first).to_be_visible()
+        expect(hits).to_have_attribute("aria-busy", "false")
+        page.route("**/api/search?*", lambda route: None)
+        page.get_by_role("searchbox").fill("flaky")
+        expect(hits).to_have_css("opacity", "0.45")
+        expect(page.locator(".results-head").last).to_contain_text("Searching…")
+        page.unroute_all(behavior="ignoreErrors")
+
 
 class TestLists:
     def test_one_list_of_the_newest_and_keys(self, tab: Tab, demo: str) -> None:

@@ -29,12 +29,12 @@ export function useCount<T extends { pending?: number | undefined }>(key: string
   useEffect(() => {
     if (latest.state === "ready" && latest.value.pending) setRound((last) => last + 1);
   }, [latest]);
-  return { ...useLastReady(latest), isCurrent: latest.state !== "loading" };
+  return useLastReady(latest);
 }
 
-/** The same, but the last value stays while another is loaded, so that the page does not jump. */
-export function useLastReady<T>(loaded: AsyncState<T>): AsyncState<T> {
+/** The same, but the last value stays while another is loaded, so that the page does not jump; then it is not current. */
+export function useLastReady<T>(loaded: AsyncState<T>): AsyncState<T> & { isCurrent: boolean } {
   const last = useRef(loaded);
   if (loaded.state !== "loading") last.current = loaded;
-  return last.current;
+  return { ...last.current, isCurrent: loaded.state !== "loading" };
 }

@@ -52,20 +52,24 @@ export function SearchResults(props: Props) {
         <div className="results-head">
           <h2 id="found-texts">Texts</h2>
           <p className="muted num" role="status">
-            {error ? "" : found ? summary(found, waiting, query) : <span className="delayed">Searching…</span>}
+            {error && !waiting ? "" : found && !waiting ? summary(found, query) : <span className="delayed">Searching…</span>}
           </p>
           <ChipGroup label="Sort texts" options={ORDERS} value={order} name={(name) => ORDER_NAMES[name]} onChoose={onOrder} />
         </div>
         {error && !waiting && <Problem error={error} />}
-        {found && <Limits found={found} />}
-        {found && <Facets facets={found.facets} query={query} onQuery={onQuery} />}
-        {found?.sessions.map((session, at) => (
-          <Fragment key={session.key}>
-            {at === guesses && <h3 className="guesses">{plural(found.with_some, "session")} with some of the words</h3>}
-            <Found session={session} query={query} all={found.next === null} />
-          </Fragment>
-        ))}
-        {found && found.next !== null && <More count={count} onCount={onCount} />}
+        {found && (
+          <div aria-busy={waiting}>
+            <Limits found={found} />
+            <Facets facets={found.facets} query={query} onQuery={onQuery} />
+            {found.sessions.map((session, at) => (
+              <Fragment key={session.key}>
+                {at === guesses && <h3 className="guesses">{plural(found.with_some, "session")} with some of the words</h3>}
+                <Found session={session} query={query} all={found.next === null} />
+              </Fragment>
+            ))}
+            {found.next !== null && <More count={count} onCount={onCount} />}
+          </div>
+        )}
       </section>
     </div>
   );
@@ -76,8 +80,8 @@ const ORDER_NAMES: Record<Order, string> = { relevance: "Best", newest: "Newest"
 /** True for a session that has only some of the words. */
 const isGuess = ({ hits }: FoundSession): boolean => hits[0]?.stage !== "all";
 
-function summary({ total, with_all, with_some }: LibrarySearch, waiting: boolean, query: string): string {
-  if (!total) return waiting ? "" : `No results for “${query.trim()}”`;
+function summary({ total, with_all, with_some }: LibrarySearch, query: string): string {
+  if (!total) return `No results for “${query.trim()}”`;
   if (with_some && !with_all) return `No session has all words near each other; ${plural(with_some, "session")} with some`;
   if (with_some) return `${plural(with_all, "session")} with all words, ${exact(with_some)} with some`;
   return plural(total, "text") + (with_all ? ` in ${plural(with_all, "session")}` : "");

@@ -15,7 +15,7 @@ import { AdviceList } from "./AdviceList";
 import { ColumnChart, type ValueFormat } from "./ColumnChart";
 import { columnsOf, durationTicks, lastDays, periodOf, PERIODS, wholeTicks, type Unit } from "./columns";
 import { Failures } from "./Failures";
-import { onlyOf, REPORT_FILTERS, ReportFilters, useGroups } from "./reportParts";
+import { Counting, onlyOf, REPORT_FILTERS, ReportFilters, useGroups } from "./reportParts";
 import { StatsTable, type StatsOnly } from "./StatsTable";
 import { Total } from "./Total";
 
@@ -93,13 +93,14 @@ export function StatsPage({ route }: { route: ReportRoute }) {
   return (
     <>
       <Bar page="stats" />
-      <main className="usage">
+      <main className="usage" aria-busy={loaded.state === "ready" && (!loaded.isCurrent || Boolean(pending))}>
         <div className="usage-head">
           <h1>Statistics</h1>
           <div className="choices">
             <ChipGroup label="Period" options={PERIODS} value={period} name={([, name]) => name} onChoose={([, name]) => choose({ period: name })} />
             <ChipGroup label="Plot" options={PLOTS} value={plot} name={({ name }) => name} onChoose={({ name }) => choose({ plot: name })} />
             <ReportFilters only={only} names={FILTERS} onChange={choose} />
+            {loaded.state === "ready" && !loaded.isCurrent && <Counting />}
           </div>
         </div>
         {loaded.state === "failed" && <LoadError error={loaded.error} onRetry={() => setAttempt(attempt + 1)} />}
@@ -115,10 +116,14 @@ export function StatsPage({ route }: { route: ReportRoute }) {
                 <div className="usage-head">
                   <h2>By {group[1].toLowerCase()}</h2>
                   <ChipGroup label="Group" options={GROUPS.filter(([by]) => groups.includes(by))} value={group} name={([, name]) => name} onChoose={([by]) => choose({ by, open: null, state: null, all: null })} />
+                  {!table.isCurrent && <Counting />}
                 </div>
-                {!table.isCurrent && <p className="muted delayed counting">Counting…</p>}
                 {table.state === "failed" && <p className="note error">{table.error.message}</p>}
-                {table.state === "ready" && <StatsTable report={table.value} by={table.value.by} only={table.value.only} route={route} />}
+                {table.state === "ready" && (
+                  <div aria-busy={!table.isCurrent}>
+                    <StatsTable report={table.value} by={table.value.by} only={table.value.only} route={route} />
+                  </div>
+                )}
                 {!pending && <AdviceList only={only} />}
               </>
             )}

@@ -7,6 +7,7 @@ import { capitalized, duration, exact, model, money, plural, tokens } from "../k
 import { useKeptScroll } from "../kit/keepScroll";
 import { PlainText } from "../kit/PlainText";
 import { useAsync, useLastReady } from "../kit/useAsync";
+import { Counting } from "./reportParts";
 import { Bar } from "../shell/Bar";
 import { Empty, LoadError, Loading } from "../shell/PageStates";
 import { reportHref, type ReportRoute } from "../route";
@@ -53,11 +54,12 @@ export function TeamPage({ route }: { route: ReportRoute }) {
   return (
     <>
       <Bar page="team" />
-      <main className="usage team">
+      <main className="usage team" aria-busy={figures !== null && !loaded.isCurrent}>
         <div className="usage-head">
           <h1>Team</h1>
           <div className="choices">
             {figures && <ChipGroup label="Quarter" options={figures.quarters} value={figures.quarter} name={(name) => name.split("-").reverse().join(" ")} onChoose={(name) => choose({ quarter: name })} />}
+            {figures && !loaded.isCurrent && <Counting />}
           </div>
         </div>
         {loaded.state === "failed" && <LoadError error={loaded.error} onRetry={() => setAttempt(attempt + 1)} />}

@@ -17,7 +17,7 @@ import { BudgetField } from "./BudgetField";
 import { ColumnChart, periodName, total, type ValueFormat } from "./ColumnChart";
 import { daysOf, fittingUnit, lastDays, periodOf, PERIODS, UNITS, type Chart, type Column, type Range, type Unit } from "./columns";
 import { Heatmap } from "./Heatmap";
-import { budgetOf, Change, Forecast, NoUsage, onlyOf, ReportFilters, useGroups, type ReportOnly } from "./reportParts";
+import { budgetOf, Change, Counting, Forecast, NoUsage, onlyOf, ReportFilters, useGroups, type ReportOnly } from "./reportParts";
 import { TopSessions } from "./TopSessions";
 import { Total } from "./Total";
 import { chartOf, groupName, GROUPS, measureOf, number, sumBy, sumByGroup, tokensOf, type Group, type Measure } from "./usageChart";
@@ -70,10 +70,11 @@ export function UsagePage({ route }: { route: ReportRoute }) {
   const { from, to } = route.choices;
   const period = from && to ? null : periodOf(route.choices.period);
   const [since, until] = view.range;
+  const waiting = loaded.state === "ready" && (!loaded.isCurrent || Boolean(loaded.value.pending));
   return (
     <>
       <Bar page="usage" />
-      <main className="usage">
+      <main className="usage" aria-busy={waiting}>
         <div className="usage-head">
           <h1>Usage</h1>
           <div className="choices">
@@ -92,7 +93,7 @@ export function UsagePage({ route }: { route: ReportRoute }) {
             report={loaded.value.report}
             view={{ ...loaded.value.view, measure: loaded.value.view.group === "tool" ? "cost" : view.measure }}
             wanted={loaded.isCurrent ? loaded.value.view : view}
-            waiting={!loaded.isCurrent || Boolean(loaded.value.pending)}
+            waiting={waiting}
             route={route}
             choose={choose}
           />
@@ -179,7 +180,7 @@ function Report({ report, view, wanted, waiting, route, choose }: ReportProps) {
         <ChipGroup label="Group" options={groups} value={wanted.group} name={(name) => `By ${GROUP_NAMES[name]}`} onChoose={(by) => choose({ by })} />
         {group !== "tool" && <ChipGroup label="Measure" options={MEASURES} value={measure} name={capitalized} onChoose={(measure) => choose({ measure })} />}
         {unit !== "hour" && <ChipGroup label="Unit" options={UNITS} value={wanted.unit === "hour" ? null : wanted.unit} name={capitalized} onChoose={(unit) => choose({ unit })} />}
-        {waiting && <span className="muted delayed">Counting…</span>}
+        {waiting && <Counting />}
         {settings && !isFiltered && measure === "cost" && unit !== "hour" && <BudgetField unit={unit} settings={settings} onChange={setChanged} />}
       </div>
       <ColumnChart
@@ -287,9 +288,9 @@ function WhenAndWhere({ range: [since, until], only, measure }: { range: Range; 
   if (loaded.state === "loading") return <p className="muted delayed usage-pair">Counting…</p>;
   const [hours, sessions] = loaded.value;
   return (
-    <div className="usage-pair">
+    <div className="usage-pair" aria-busy={!loaded.isCurrent}>
       <section>
-        <h2>Hours of the week</h2>
+        <h2>Hours of the week {!loaded.isCurrent && <Counting />}</h2>
         <Heatmap rows={hours.rows} measure={measure} format={FORMATS[measure]} />
       </section>
       <section>

@@ -59,6 +59,13 @@ export function useGroups<Name extends string>(groups: readonly Name[], chosen: 
   return groups.filter((name) => name === chosen || !alone.includes(name));
 }
 
+/** Says that what is shown is from before, or not all yet. What it is said of is `aria-busy`, and so drawn pale. */
+export const Counting = () => (
+  <span className="muted delayed counting" role="status">
+    Counting…
+  </span>
+);
+
 /** How much more or less it was than in as many days before. */
 export function Change({ range: [from, to], only, cost }: { range: Range; only: ReportOnly; cost: number }) {
   const source = useSource();
@@ -73,7 +80,7 @@ export function Change({ range: [from, to], only, cost }: { range: Range; only: 
   if (!was) return null;
   const change = Math.round((cost / was - 1) * 100);
   return (
-    <span className="change" title={`${money(was)} in ${daysName(since, until)}`}>
+    <span className="change" aria-busy={!before.isCurrent} title={`${money(was)} in ${daysName(since, until)}`}>
       <strong className="num">
         {change > 0 ? "▲" : change < 0 ? "▼" : "="} {exact(Math.abs(change))} %
       </strong>{" "}
