@@ -30,7 +30,7 @@ def path(tmp_path: Path) -> Path:
 @pytest.mark.parametrize("id", IDS)
 def test_it_is_found(path: Path, tmp_path: Path, id: str) -> None:
     assert reread.open(id, root=tmp_path).path == path
-    assert reread.usage(id, root=tmp_path).totals.responses == 3
+    assert reread.usage(id, root=tmp_path).totals.responses == (3 if FIRST.startswith(id) else 1)
     library = SessionLibrary([tmp_path], count=False)
     assert library.find(id) == path
     with pytest.raises(NotFound):
@@ -45,10 +45,28 @@ def test_every_verb_takes_it(path: Path, tmp_path: Path, verb: str) -> None:
         assert done.exit_code == 0, done.output
 
 
-def test_it_is_said_where_it_begins(path: Path, tmp_path: Path) -> None:
-    for turn, id in ((2, SECOND), (3, THIRD[:8])):
-        assert (
-            f"begins at turn {turn}: its file has several sessions" in run("--root", str(tmp_path), "show", id).stderr
-        )
-    assert "begins" not in run("--root", str(tmp_path), "show", FIRST[:8]).stderr
-    assert "begins" not in run("--root", str(tmp_path), "show", str(path)).stderr
+def test_it_opens_what_is_its_own(path: Path, tmp_path: Path) -> None:
+    """Its title, turns, cost and lines; the path, and the id that the file is called by, open the whole."""
+    for number, id in ((1, SECOND), (2, THIRD[:8])):
+        session = reread.open(id, root=tmp_path)
+        assert (session.title, session.ids) == (f"prompt {number}", [(FIRST, SECOND, THIRD)[number]])
+        assert [turn.prompt.text for turn in session.turns if turn.prompt] == [f"prompt {number}"]
+        assert session.usage.responses == 1
+        assert [record.line for record in session.records] == [2 * number + 1, 2 * number + 2]
+        shown = run("--root", str(tmp_path), "show", id)
+        assert "other sessions" in shown.stderr and "prompt 0" not in shown.stdout
+    for whole in (FIRST[:8], str(path)):
+        assert len(reread.open(whole, root=tmp_path).turns) == 3
+        assert "other sessions" not in run("--root", str(tmp_path), "show", whole).stderr
+
+
+def test_its_agents_are_its_own(path: Path, tmp_path: Path) -> None:
+    folder = path.with_suffix("") / "subagents"
+    folder.mkdir(parents=True)
+    for number, id in enumerate((FIRST, SECOND)):
+        own = reply(f"agent {number}", id=f"agent_{number}", isSidechain=True, agentId=f"a{number}", sessionId=id)
+        (folder / f"agent-a{number}.jsonl").write_bytes(jsonl(own))
+    assert reread.open(path).usage.responses == 5
+    session = reread.open(SECOND, root=tmp_path)
+    assert (list(session.agents), session.usage.responses) == (["a1"], 2)
+    assert reread.open(THIRD, root=tmp_path).usage.responses == 1

@@ -149,6 +149,8 @@ def _add_path(inputs: Inputs, name: str | Path, root: str | Path | Sequence[str 
         inputs.add_folder(layout.require_folder(path))
     else:
         from reread.catalog.resolve import resolve_session
+        from reread.session.session import open, threads_of  # noqa: A004
+        from reread.session.session_part import part_of
         from reread.session.usage_inputs import add_session
 
         roots = [root] if isinstance(root, str | Path) else root
@@ -156,7 +158,10 @@ def _add_path(inputs: Inputs, name: str | Path, root: str | Path | Sequence[str 
         file = path if is_plain else resolve_session(name, root=root)
         if is_prompts(file):
             raise NotFound(f"Only the prompts of {file.stem} are left, so what it used is not known.", path=str(file))
-        add_session(inputs, file, roots)
+        if not is_plain and part_of(file, name) is not None:
+            inputs.add(threads_of(open(name, root=root)).usage_inputs)
+        else:
+            add_session(inputs, file, roots)
 
 
 def _read(source: Any) -> bytes:

@@ -39,6 +39,7 @@ from reread.session.finding import Finding
 from reread.session.loader import Progress
 from reread.session.places import check_place, find_agent
 from reread.session.results import TurnResult, turn_results
+from reread.session.session_part import part_of
 from reread.session.threads import SessionThreads
 
 if TYPE_CHECKING:
@@ -395,7 +396,8 @@ def open(
 
     An address names a place in it: `SESSION:3` is its third turn, `SESSION:3.2` the second call there, `SESSION:req4`
     its fourth API request, `SESSION@1` another path through the conversation. `session.at` says which, and functions
-    that take a session are then about that place. `SESSION:AGENT` opens an agent as a session of its own.
+    that take a session are then about that place. `SESSION:AGENT` opens an agent as a session of its own. The id of a
+    session within the file of another one opens what is its own; the path opens the whole file.
     """
     return at_place(open_whole(source, root=root, progress=progress))
 
@@ -417,7 +419,8 @@ def open_whole(
         name = source if isinstance(source, str) else Path(source)
         roots = [root] if isinstance(root, str | Path) else root
         path, at = resolve_address(name, root=root)
-        return Session(FileSource(path), progress=progress, roots=roots, at=at)
+        part = part_of(path, at.session if isinstance(name, str) else name)
+        return Session(part or FileSource(path), progress=progress, roots=roots, at=at)
     if hasattr(source, "read"):
         return Session(MemorySource(read_all(source)))
     raise Misuse(f"Cannot open a {type(source).__name__}; pass a path, a session id, bytes or a binary file.")

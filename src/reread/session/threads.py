@@ -22,6 +22,7 @@ from reread.session.agents import AgentLinker
 from reread.session.finding import Finding
 from reread.session.loader import Loader, Progress
 from reread.session.merge import Transcript
+from reread.session.session_part import PartSource
 from reread.session.usage_inputs import usage_inputs
 
 
@@ -210,7 +211,11 @@ class SessionThreads:
         """Return the files of its agents that exist now, by agent id."""
         if self.path is None:
             return {}
-        return layout.agent_files(self.path, layout.agent_sessions(self.path, self.ids))
+        found = layout.agent_files(self.path, layout.agent_sessions(self.path, self.ids))
+        if isinstance(self.source, PartSource):
+            heads = {id: layout.first_envelope(path) for id, path in found.items()}
+            return {id: found[id] for id, head in heads.items() if head is not None and head.sessionId in self.ids}
+        return found
 
     @property
     def agents(self) -> dict[str, Agent]:
@@ -239,7 +244,8 @@ class SessionThreads:
     def usage_inputs(self) -> Inputs:
         """The files and bytes that are counted as its usage."""
         self.require_open()
-        return usage_inputs(self.path, self.source, self.roots)
+        agents = self.agent_files().values() if isinstance(self.source, PartSource) else ()
+        return usage_inputs(self.path, self.source, self.roots, agents)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Return the bytes of all threads: a copy needs no file, and does not change when the file does."""

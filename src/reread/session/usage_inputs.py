@@ -10,6 +10,7 @@ from reread.catalog.store import companions
 from reread.disk.sources import Source
 from reread.records.decode import Record
 from reread.records.dialects import history
+from reread.session.session_part import PartSource
 from reread.storage.kept_file import file_exists
 
 CHUNK = 1 << 18
@@ -27,10 +28,16 @@ def is_usage_known(records: Iterable[Record]) -> bool:
     return next((record.dialect != history.NAME for record in records), True)
 
 
-def usage_inputs(path: Path | None, source: Source, roots: Sequence[str | Path] | None) -> Inputs:
-    """Return what is counted as a session's usage: its files, or its bytes if there is no file."""
+def usage_inputs(
+    path: Path | None, source: Source, roots: Sequence[str | Path] | None, agents: Iterable[Path] = ()
+) -> Inputs:
+    """Return what is counted as a session's usage: its files; its bytes if there is no file or it is a part of one."""
     inputs = Inputs()
-    if path is not None and file_exists(path):
+    if isinstance(source, PartSource):
+        inputs.data.append(b"".join(_chunks(source)))
+        for agent in agents:
+            inputs.add_file(str(agent.absolute()))
+    elif path is not None and file_exists(path):
         add_session(inputs, path, roots)
     else:
         inputs.data.append(b"".join(_chunks(source)))
