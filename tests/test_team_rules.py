@@ -24,7 +24,7 @@ from reread.dataset import team_cube, team_tables, team_writers
 from reread.dataset.figures import FIGURES, RowMask
 from reread.dataset.manifest import TablePart, TablesManifest
 from reread.dataset.schema import TABLES
-from reread.dataset.small_groups import LEAST, Atom, Block, divide, join_periods, quarter_days
+from reread.dataset.small_groups import LEAST, Atom, FigureBlock, divide, join_periods, quarter_days
 from reread.dataset.table_files import TableFiles
 from reread.dataset.team_report import TeamReport, TeamRow
 from reread.dataset.team_tables import (  # pyright: ignore[reportPrivateUsage]
@@ -792,7 +792,7 @@ REPORTED = team_tables.ReportKind("usage", ("n", "usd"), ("project",))
 def test_a_report_has_each_group_its_people_and_the_others_last() -> None:
     weeks = ("2026-11-02", "2026-11-09", "2026-11-16")
 
-    def blocks(n: int, *groups: tuple[str, str, float]) -> list[Block]:
+    def blocks(n: int, *groups: tuple[str, str, float]) -> list[FigureBlock]:
         atoms = [
             Atom(weeks[n], person, f"{person}-1", (person, f"{person}-1", "t", project), (1.0, cost))
             for project, people, cost in groups
@@ -807,7 +807,7 @@ def test_a_report_has_each_group_its_people_and_the_others_last() -> None:
     few = blocks(1, ("b", "xyz", 8.0), ("a", "xyzuvw", 16.0), ("c", "u", 32.0))
     labels = {"a": "shop", weeks[1]: "no project"}
 
-    def report(by: tuple[str, ...], blocks: list[Block]) -> Any:
+    def report(by: tuple[str, ...], blocks: list[FigureBlock]) -> Any:
         found = team_tables._made(REPORTED, by, blocks, labels, 2, {"eve": ["junk"]})
         assert found.refused == {"eve": ["junk"]} and found.weeks_left_out == 2 and found.by == by
         shown = [(*row.group.values(), row["n"], row["usd"], row.people, row.partial) for row in found.rows]

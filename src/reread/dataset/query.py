@@ -11,19 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from reread.base.optional_dependencies import require
+from reread.dataset.arrow_values import python_values
 from reread.dataset.local_tables import own_tables
 from reread.dataset.report import Progress
 from reread.dataset.table_files import table_files
 from reread.errors import Misuse
-
-
-def python_values(column: Any) -> list[Any]:
-    """Return the values of a column; raise Misuse if Python has no such date or time."""
-    try:
-        return column.to_pylist()
-    except (ValueError, OverflowError):
-        has = "the result has a date or time outside the years 1 to 9999"
-        raise Misuse(f"Cannot show a column: {has}; make it text with `::varchar`.") from None
 
 
 class QueryRows(Sequence[dict[str, Any]]):

@@ -33,7 +33,7 @@ class Atom(NamedTuple):
     figures: Sums
 
 
-class Block(NamedTuple):
+class FigureBlock(NamedTuple):
     """The smallest part of a team's figures that is shown."""
 
     period: Period
@@ -46,16 +46,16 @@ class Block(NamedTuple):
     """What its parts would be called, if that is something else."""
 
 
-def make_block(period: Period, group: Group, atoms: Collection[Atom]) -> Block:
+def make_block(period: Period, group: Group, atoms: Collection[Atom]) -> FigureBlock:
     """Return atoms as one block."""
     people, machines = (
         frozenset(found) for found in zip(*((atom.person, atom.machine) for atom in atoms), strict=True)
     )
     merged = frozenset(atom.values for atom in atoms) - {group}
-    return Block(period, group, people, machines, add(atom.figures for atom in atoms), merged)
+    return FigureBlock(period, group, people, machines, add(atom.figures for atom in atoms), merged)
 
 
-def divide(period: Period, atoms: Sequence[Atom]) -> list[Block]:
+def divide(period: Period, atoms: Sequence[Atom]) -> list[FigureBlock]:
     """Return the blocks of a period, from what people did in it who did not agree to be shown alone."""
     parts: list[tuple[Group, Sequence[Atom]]] = [((), atoms)]
     for column in range(len(atoms[0].values)):

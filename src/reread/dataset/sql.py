@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 
 from reread.base.optional_dependencies import require
 from reread.dataset.arrow import arrow_schema
+from reread.dataset.arrow_values import python_values
 from reread.dataset.copies import counted
 from reread.dataset.manifest import TablesManifest, newest_manifests
-from reread.dataset.query import python_values
 from reread.dataset.schema import FLOAT, INTEGER, PARTITIONS, STRING, TABLES, TIME, TableSchema
 from reread.dataset.table_files import TableFiles
 from reread.errors import Misuse, NotFound, Unreadable

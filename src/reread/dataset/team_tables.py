@@ -23,7 +23,7 @@ from reread.dataset.report import Progress
 from reread.dataset.small_groups import (
     OTHERS,
     Atom,
-    Block,
+    FigureBlock,
     Group,
     Period,
     add,
@@ -103,7 +103,7 @@ class Team:
         self._cubes: Cubes = Cubes(self._writers, self.settings.key)
         self._known = -1
         self._atoms: dict[tuple[ReportKind, str], list[Atom]] = {}
-        self._blocks: dict[tuple[ReportKind, Period], list[Block]] = {}
+        self._blocks: dict[tuple[ReportKind, Period], list[FigureBlock]] = {}
         """What was made of what the machines have written last."""
         self._lock = Lock()
 
@@ -226,7 +226,7 @@ class Team:
             self._atoms.clear()
             self._blocks.clear()
 
-    def _shown(self, kind: ReportKind, span: Span) -> list[Block]:
+    def _shown(self, kind: ReportKind, span: Span) -> list[FigureBlock]:
         """Return the blocks whose weeks are all within a time."""
         alone = self._writers.shown_alone
 
@@ -241,7 +241,7 @@ class Team:
         periods = join_periods(quarters, people, _quarters_within(quarters, span))
         weeks = {atom.week for atom in self._asked(kind, span)}
         own = [(week,) for week in weeks.difference(*periods)]
-        blocks: list[Block] = []
+        blocks: list[FigureBlock] = []
         for period in (*periods, *own):
             if all(_is_within(week, span) for week in period):
                 if (kind, period) not in self._blocks:
@@ -249,7 +249,7 @@ class Team:
                 blocks += self._blocks[kind, period]
         return blocks
 
-    def _divided(self, kind: ReportKind, period: Period, *, shown: bool) -> list[Block]:
+    def _divided(self, kind: ReportKind, period: Period, *, shown: bool) -> list[FigureBlock]:
         """Return the blocks of a period: if it has too few people to be shown, those of people who agreed."""
         alone = self._writers.shown_alone
         quarters = dict.fromkeys(_quarter(week) for week in period)
@@ -258,7 +258,7 @@ class Team:
         blocks = [make_block(period, atom.values, [atom]) for atom in atoms if atom.person in alone]
         return [*blocks, *(divide(period, others) if others and shown else ())]
 
-    def _left_out(self, kind: ReportKind, span: Span, blocks: Sequence[Block]) -> int:
+    def _left_out(self, kind: ReportKind, span: Span, blocks: Sequence[FigureBlock]) -> int:
         """Return how many weeks of a time have figures that are in no block."""
         alone = self._writers.shown_alone
         asked = {atom.week for atom in self._asked(kind, span) if atom.person not in alone}
@@ -345,7 +345,7 @@ _BUDGET_WEEKS: dict[str, Callable[[date], tuple[date, date]]] = {
 def _made(
     kind: ReportKind,
     by: tuple[str, ...],
-    blocks: Sequence[Block],
+    blocks: Sequence[FigureBlock],
     labels: Mapping[str, str],
     left_out: int,
     refused: dict[str, list[str]],
@@ -357,7 +357,7 @@ def _made(
         names = (_period_name(period), *group)
         return tuple(names[place] for place in places)
 
-    rows: dict[Group, list[Block]] = {}
+    rows: dict[Group, list[FigureBlock]] = {}
     merged: set[Group] = set()
     for block in blocks:
         rows.setdefault(called(block.period, block.group), []).append(block)
@@ -389,11 +389,11 @@ def _made(
     )
 
 
-def _sums(kind: ReportKind, blocks: Sequence[Block]) -> dict[str, float]:
+def _sums(kind: ReportKind, blocks: Sequence[FigureBlock]) -> dict[str, float]:
     return dict(zip(kind.figures, add(block.figures for block in blocks), strict=True)) if blocks else {}
 
 
-def _people(blocks: Sequence[Block]) -> set[str]:
+def _people(blocks: Sequence[FigureBlock]) -> set[str]:
     return {person for block in blocks for person in block.people}
 
 

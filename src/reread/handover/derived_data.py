@@ -25,7 +25,7 @@ from reread.storage.user_paths import cache_folder
 STORE, CACHE = "store", "cache"
 
 
-class Place(NamedTuple):
+class OwnPlace(NamedTuple):
     """A place in reread's own folders, and what a deletion does there."""
 
     folder: str
@@ -37,33 +37,37 @@ class Place(NamedTuple):
 
 
 PLACES = (
-    Place(STORE, "archive/*", "kept copies; other archives are listed in `archives.json`", "deleted with `--kept`"),
-    Place(STORE, "conversations/*", "captured conversations, with agents and summaries", "deleted with `--kept`"),
-    Place(STORE, "projects/*", "adopted sessions", "deleted"),
-    Place(STORE, "trash/*", "what was deleted", "deleted with `--now`"),
-    Place(STORE, "annotations.json*", "stars and notes", "deleted with `--now`, once nothing else is left"),
-    Place(STORE, "share/maps/*", "the texts that `share` replaced", "deleted with `--now`, once nothing else is left"),
-    Place(STORE, "placing.json", "what `resume` is putting", "gone when it is put; a killed run is undone by the next"),
-    Place(STORE, "share/*", "a key, and decisions by HMAC", "stays: no word can be had from it"),
-    Place(
+    OwnPlace(STORE, "archive/*", "kept copies; other archives are listed in `archives.json`", "deleted with `--kept`"),
+    OwnPlace(STORE, "conversations/*", "captured conversations, with agents and summaries", "deleted with `--kept`"),
+    OwnPlace(STORE, "projects/*", "adopted sessions", "deleted"),
+    OwnPlace(STORE, "trash/*", "what was deleted", "deleted with `--now`"),
+    OwnPlace(STORE, "annotations.json*", "stars and notes", "deleted with `--now`, once nothing else is left"),
+    OwnPlace(
+        STORE, "share/maps/*", "the texts that `share` replaced", "deleted with `--now`, once nothing else is left"
+    ),
+    OwnPlace(
+        STORE, "placing.json", "what `resume` is putting", "gone when it is put; a killed run is undone by the next"
+    ),
+    OwnPlace(STORE, "share/*", "a key, and decisions by HMAC", "stays: no word can be had from it"),
+    OwnPlace(
         STORE, "config.json*", "settings, budgets, workspaces of captured conversations", "stays: it names no session"
     ),
-    Place(STORE, "sql_history", "what you typed at the prompt of `sql`", "stays: these are your own words"),
-    Place(STORE, "machine", "the machine's name", "stays: it names no session"),
-    Place(STORE, "archives.json*", "where other archives are", "stays: it names no session"),
-    Place(STORE, "reread-keep.xml", "a timer of Windows", "stays: it names no session"),
-    Place(STORE, "*.lock", "nothing", "stays"),
-    Place(CACHE, "cache.sqlite*", "headers, usage, facts, results of counts", "its rows are overwritten"),
-    Place(CACHE, "folds/*", "opened sessions", "its own are deleted"),
-    Place(CACHE, "joins/*", "how kept states and files fit together", "its own are deleted"),
-    Place(CACHE, "search-*", "the words of all sessions", "deleted as a whole if it knows the session"),
-    Place(CACHE, "tables/*", "tables of `sql`, and what was fetched of a bucket's", "deleted as a whole"),
-    Place(CACHE, "mirrors/*", "which objects a bucket has", "goes with what the bucket has: `--kept --now`"),
-    Place(CACHE, "team/*", "figures of teams", "stays: it has no words"),
-    Place(CACHE, "spending-*", "what today costs, and is left of budgets", "stays: it has no words"),
-    Place(CACHE, "rate-limits-*", "the rate limits that a client gave last", "stays: it has no words"),
-    Place(CACHE, "prefixes", "hashes of files that begin alike", "stays: no word can be had from it"),
-    Place(CACHE, "pass*", "when all sessions were last read", "stays: it has no words"),
+    OwnPlace(STORE, "sql_history", "what you typed at the prompt of `sql`", "stays: these are your own words"),
+    OwnPlace(STORE, "machine", "the machine's name", "stays: it names no session"),
+    OwnPlace(STORE, "archives.json*", "where other archives are", "stays: it names no session"),
+    OwnPlace(STORE, "reread-keep.xml", "a timer of Windows", "stays: it names no session"),
+    OwnPlace(STORE, "*.lock", "nothing", "stays"),
+    OwnPlace(CACHE, "cache.sqlite*", "headers, usage, facts, results of counts", "its rows are overwritten"),
+    OwnPlace(CACHE, "folds/*", "opened sessions", "its own are deleted"),
+    OwnPlace(CACHE, "joins/*", "how kept states and files fit together", "its own are deleted"),
+    OwnPlace(CACHE, "search-*", "the words of all sessions", "deleted as a whole if it knows the session"),
+    OwnPlace(CACHE, "tables/*", "tables of `sql`, and what was fetched of a bucket's", "deleted as a whole"),
+    OwnPlace(CACHE, "mirrors/*", "which objects a bucket has", "goes with what the bucket has: `--kept --now`"),
+    OwnPlace(CACHE, "team/*", "figures of teams", "stays: it has no words"),
+    OwnPlace(CACHE, "spending-*", "what today costs, and is left of budgets", "stays: it has no words"),
+    OwnPlace(CACHE, "rate-limits-*", "the rate limits that a client gave last", "stays: it has no words"),
+    OwnPlace(CACHE, "prefixes", "hashes of files that begin alike", "stays: no word can be had from it"),
+    OwnPlace(CACHE, "pass*", "when all sessions were last read", "stays: it has no words"),
 )
 """Everything that reread writes of sessions without being told where; the first row that fits a file is its own."""
 HEAD = 1 << 14

@@ -57,8 +57,8 @@ from reread.dataset.team_report import Writer as Writer
 from reread.dataset.team_tables import Team as Team
 from reread.git.notes import CommitNote as CommitNote
 from reread.git.notes import NotedLines as NotedLines
-from reread.handover.deletion import DeletedLine as DeletedLine
-from reread.handover.deletion import Deletion as Deletion
+from reread.handover.found_session import DeletedLine as DeletedLine
+from reread.handover.found_session import Deletion as Deletion
 from reread.handover.placement import PlacedFile as PlacedFile
 from reread.handover.prompt_lines import RemovedLines as RemovedLines
 from reread.handover.resuming import Continuation as Continuation
