@@ -188,7 +188,7 @@ class _Value:
             at = found.end()
             if text[at - 1] == "\x1e":
                 return self._keyed(at)
-            return self._quoted(at) or self._wide(at, is_sure=True)
+            return self._quoted(at) or self._wide(at)
         found = self._value_before() if text[self.start - 1 : self.start] in "\"'\x1e" else None
         if found is not None:
             return found
@@ -201,11 +201,6 @@ class _Value:
         found = syntax.PAIR.match(text, end)
         if found is not None:
             return self._pair(found.end())
-        if text[max(0, self.start - 2) : self.start] == "${":
-            default = syntax.DEFAULT.match(text, end)
-            return (
-                self._checked(syntax.NARROW.match(text, default.end()), is_word_secret) if default is not None else None
-            )
         found = syntax.MORE_TARGETS.match(text, end) if following == "," else None
         if found is not None:
             return self._of_several(found.end())
@@ -239,8 +234,6 @@ class _Value:
         if found is None or not self.name.is_strong:
             return None
         start, stop, _ = found
-        if syntax.CALLED.fullmatch(own) is None:
-            return None
         is_set = own.isupper() or own.lower().startswith(("set", "with"))
         is_value = is_odd(self.text[start:stop]) or looks_secret(self.text[start:stop])
         return self._literal(start, stop) if is_set or is_value else None
@@ -268,17 +261,19 @@ class _Value:
         text, end = self.text, self.end
         listed = syntax.PAIR.match(text, end)
         if listed is not None:
-            return self._quoted(listed.end(), is_literal=True)
+            return self._option_at(listed.end())
         operator = re.match(r"[ \t]{1,4}|[=:][ \t]{0,2}", text[end : end + 6])
         if operator is None:
             return self._next_line()
         at = end + operator.end()
         if text[at : at + 1] in "-|><;&)":
             return None
-        return self._quoted(at, is_literal=True) or self._checked(syntax.NARROW.match(text, at), self._is_option_value)
+        return self._option_at(at)
 
-    def _is_option_value(self, value: str) -> bool:
-        return is_word_secret(value) if self.name.is_strong else looks_secret(value) or is_odd(value)
+    def _option_at(self, at: int) -> tuple[int, int] | None:
+        string, word = self._string(at), syntax.NARROW.match(self.text, at)
+        place = string[:2] if string is not None else word.span() if word is not None else (at, at)
+        return self._checked_span(*place, is_word_secret if self.name.is_strong else is_odd)
 
     def _pair(self, at: int) -> tuple[int, int] | None:
         """Two strings with a comma between them: a pair, or two names of a list."""
@@ -296,9 +291,6 @@ class _Value:
 
     def _next_line(self) -> tuple[int, int] | None:
         """A value that is alone on the next line."""
-        block = syntax.BLOCK.match(self.text, self.end)
-        if block is not None:
-            return self._literal(*block.span("value"))
         found = syntax.NEXT_LINE.match(self.text, self.end)
         if found is None:
             return None
@@ -316,20 +308,20 @@ class _Value:
             return None
         at = gap.end()
         before = self.text[max(0, self.start - 60) : self.start]
-        is_set = syntax.SET_BEFORE.search(before) is not None
-        if is_set:
+        if syntax.SET_BEFORE.search(before) is not None:
             return self._quoted(at) or self._checked(syntax.NARROW.match(self.text, at), is_word_secret)
         is_set = syntax.SETS.search(before.rpartition("\n")[2]) is not None
-        is_name = self.name.is_strong or is_set or self.text[self.start : self.end].isupper()
-        if not is_name or self.text[at : at + 1] == "-" or (gap[0][0] == "," and not self.is_password):
+        is_constant = self.text[self.start : self.end].isupper()
+        if (
+            not (self.name.is_strong or is_set or is_constant)
+            or self.text[at : at + 1] == "-"
+            or (gap[0][0] == "," and not self.is_password)
+        ):
             return None
         string = self._string(at)
         if string is not None:
-            start, stop, _ = string
-            value = self.text[start:stop]
-            if self.text[self.start : self.end].isupper() or syntax.SQL_BEFORE.search(before):
-                return (start, stop) if is_word_secret(value) else None
-            return (start, stop) if looks_secret(value) or is_odd(value) else None
+            is_sql = is_constant or syntax.SQL_BEFORE.search(before) is not None
+            return self._checked_span(*string[:2], is_word_secret if is_sql else is_odd)
         word = syntax.NARROW.match(self.text, at)
         line = before.rpartition("\n")[2].rpartition("\x1f")[2].rpartition("\x1e")[2]
         is_line = (
@@ -337,34 +329,22 @@ class _Value:
             and self.text[word.end() : word.end() + 1] in ("", "\n", "\r", "\x1e", "\x1f")
             and not line.strip(syntax.MARKS)
         )
-        if is_line and self.name.label in ("requirepass", "masterauth"):
-            return self._checked(word, is_word_secret)
         return self._checked(word, is_odd if self.is_password and (is_line or is_set) else is_mixed)
 
     def _before(self) -> tuple[int, int] | None:
         """A value before its name: use X as the password."""
         first = max(0, self.start - 120)
-        found = (
-            syntax.AS.search(self.text[first : self.start])
-            if any(word in self.text[max(0, self.start - 24) : self.start] for word in ("as ", "is ", "are "))
-            else None
-        )
+        found = syntax.AS.search(self.text[first : self.start])
         accept = is_odd if self.name.is_strong else is_mixed
         return self._checked_span(first + found.start(1), first + found.end(1), accept) if found is not None else None
 
     def _cell(self, at: int) -> tuple[int, int] | None:
         """The next cell of a table."""
-        stop = self.text.find("|", at, at + LONGEST_LINE)
-        if stop < 0 or "|" not in self.text[max(0, self.start - 60) : self.start].rpartition("\n")[2]:
+        found = syntax.CELL.match(self.text, at)
+        is_row = "|" in self.text[max(0, self.start - 60) : self.start].rpartition("\n")[2]
+        if found is None or not is_row or not self.name.is_strong:
             return None
-        value = self.text[at:stop].strip(" \t`*")
-        start = self.text.find(value, at)
-        is_value = self.name.is_strong and " " not in value and "\n" not in value and is_word_secret(value)
-        return (
-            (start, start + len(value))
-            if is_value and (self._is_bare(value) or is_odd(value) or self.is_password)
-            else None
-        )
+        return self._checked_span(*found.span("value"), is_word_secret if self.is_password else is_odd)
 
     def _said(self, at: int) -> tuple[int, int] | None:
         """A value in a sentence: the password is X."""
@@ -420,7 +400,7 @@ class _Value:
                 return self._literal(at, stop - (text[stop - 1] == "\\"))
         is_tight = text[operator.start() : at].strip("\"'`])") in ("=", ":")
         if is_tight and self._is_setting():
-            return self._wide(at, is_sure=True)
+            return self._wide(at)
         return self._bare(at)
 
     def _of_several(self, at: int) -> tuple[int, int] | None:
@@ -462,16 +442,9 @@ class _Value:
             string = more
         return found[0], max(found[1], string[1])
 
-    def _quoted(self, at: int, *, is_literal: bool = False) -> tuple[int, int] | None:
-        """A string; one that is followed by an operator is part of an expression."""
+    def _quoted(self, at: int) -> tuple[int, int] | None:
         found = self._string(at)
-        if found is None:
-            return None
-        start, stop, _ = found
-        value = self.text[start:stop]
-        if is_literal and self.name.is_strong:
-            return (start, stop) if is_word_secret(value) else None
-        return self._literal(start, stop)
+        return self._literal(*found[:2]) if found is not None else None
 
     def _literal(self, start: int, stop: int) -> tuple[int, int] | None:
         value = self.text[start:stop]
@@ -495,39 +468,17 @@ class _Value:
 
     def _is_setting(self) -> bool:
         """True for NAME=value as shells and environments have it: no name of a program's code is written so."""
-        text = self.text
-        before = text[max(0, self.start - 24) : self.start]
-        own = text[self.start : self.end]
-        is_setting = (
-            syntax.SETTING.search(before) is not None
-            or syntax.LINE_LEAD.fullmatch(before.rpartition("\n")[2]) is not None
-        )
-        if is_setting and (own.isupper() or before.endswith("$env:")):
-            return True
-        if syntax.QUERY_BEFORE.search(before) is not None or "%26" in before[-3:]:
-            return True
-        if syntax.WORD_BEFORE.search(before) is not None and text[self.end] == "=":
-            return True
-        return (
-            re.search(
-                r"(?:export|-e|--env|--build-arg|--from-literal|--set|-var|-D|setenv|declare)"
-                r"[ \t=]?[\"']?[\w.]{0,24}\Z",
-                before,
-            )
-            is not None
-        )
+        before = self.text[max(0, self.start - 24) : self.start]
+        is_word = self.text[self.end] == "=" and syntax.WORD_BEFORE.search(before) is not None
+        return is_word or syntax.SET.search(before) is not None
 
-    def _wide(self, at: int, *, is_sure: bool) -> tuple[int, int] | None:
+    def _wide(self, at: int) -> tuple[int, int] | None:
         """A value up to the next space, or up to what ends a part of an address or of a list of settings."""
-        text = self.text
-        before = text[max(0, self.start - 24) : self.start]
-        in_query = syntax.QUERY_BEFORE.search(before) is not None
-        found = syntax.NARROW.match(text, at) if in_query or text[at - 1] != "=" else syntax.WIDE.match(text, at)
-        if found is None:
-            return None
+        in_query = syntax.QUERY_BEFORE.search(self.text[max(0, self.start - 24) : self.start]) is not None
+        pattern = syntax.NARROW if in_query or self.text[at - 1] != "=" else syntax.WIDE
         is_constant = self.text[self.start : self.end].isupper() and not self._is_constant_key()
-        accept = is_word_secret if is_sure and (self.name.is_strong or is_constant) else self._is_bare
-        return self._checked_span(*found.span(), accept)
+        accept = is_word_secret if self.name.is_strong or is_constant else self._is_bare
+        return self._checked(pattern.match(self.text, at), accept)
 
     def _bare(self, at: int) -> tuple[int, int] | None:
         """A value without quotes that may be code: the rest of a line of a configuration, or a value that is none."""
@@ -544,9 +495,6 @@ class _Value:
             if narrow is not None and text[narrow.end() : narrow.end() + 1] not in ("(", "[")
             else None
         )
-        if found is None and is_line and self.is_password and narrow is not None and is_odd(narrow[0]):
-            is_prose = re.match(r"[.,;!?]?[ \t]+[A-Za-z]", text[narrow.end() : narrow.end() + 8]) is not None
-            found = self._checked(narrow, is_odd) if is_prose else None
         if not is_line or not rest or not (self.name.is_strong or is_odd(rest.rstrip(syntax.TRAILING))):
             return found
         value = rest.rstrip(syntax.TRAILING) if rest[-1] in ",;:\"'`" else rest
@@ -575,9 +523,8 @@ class _Value:
             )
         if not self.name.is_strong:
             return looks_secret(value)
-        if "-" in value and value.replace("-", "").isalnum() and is_odd(value):  # words with hyphens are no code
-            return True
-        return is_bare_secret(value, is_password=self.is_password)
+        is_hyphened = "-" in value and value.replace("-", "").isalnum()  # no code
+        return is_bare_secret(value, is_password=self.is_password) or (is_hyphened and is_odd(value))
 
     def _is_in_code(self, line: int, stop: int) -> bool:
         """True if a line stands between lines of code."""

@@ -101,11 +101,15 @@ def is_reference(value: str) -> bool:
     return all(word in _PLACEHOLDER_WORDS for word in words)
 
 
+def _is_no_value(value: str) -> bool:
+    return is_reference(value) or is_place(value) or _CALL.fullmatch(value) is not None
+
+
 def is_literal_secret(value: str, *, is_password: bool, is_strong: bool) -> bool:
     """True if a text that is certainly no code can be a secret, given how sure its name is."""
     if not is_strong and ("../" in value or value[:1] == "/" or UUID.fullmatch(value)):  # paths, and ids of sessions
         return False
-    if len(value) < SHORTEST or is_reference(value) or is_place(value) or _CALL.fullmatch(value) is not None:
+    if len(value) < SHORTEST or _is_no_value(value):
         return False
     if not is_strong:
         return looks_secret(value) or is_odd(value)
@@ -125,7 +129,7 @@ def _is_plain_token(value: str) -> bool:
 
 def is_bare_secret(value: str, *, is_password: bool) -> bool:
     """True if a value without quotes, which may be code, is a secret."""
-    if len(value) < SHORTEST or is_reference(value) or is_place(value) or _CALL.fullmatch(value) is not None:
+    if len(value) < SHORTEST or _is_no_value(value):
         return False
     if value.isdigit():
         return is_password and 6 <= len(value) <= 12
@@ -137,16 +141,14 @@ def is_bare_secret(value: str, *, is_password: bool) -> bool:
 
 def is_word_secret(value: str) -> bool:
     """True if a value of letters alone, or of words with hyphens, can be a secret where only values stand."""
-    if len(value) < SHORTEST or is_reference(value) or is_place(value) or _CALL.fullmatch(value) is not None:
+    if len(value) < SHORTEST or _is_no_value(value):
         return False
     return not (_SECRET_STEM.search(value) is not None and is_code_name(value.replace("-", "_")))
 
 
 def looks_secret(value: str) -> bool:
     """True if a value looks like a secret by itself: letters and digits mixed, and no name, path or number."""
-    if len(value) < 8 or is_reference(value) or is_place(value) or " " in value.strip():
-        return False
-    if UUID.fullmatch(value) is not None or _CALL.fullmatch(value) is not None:
+    if len(value) < 8 or _is_no_value(value) or " " in value.strip() or UUID.fullmatch(value) is not None:
         return False
     is_mixed = _DIGIT.search(value) is not None and _LETTER.search(value) is not None
     return (is_mixed or is_scrambled(value)) and not is_code_name(value)

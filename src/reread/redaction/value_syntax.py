@@ -33,8 +33,6 @@ OPERATOR = re.compile(
     r")\*{0,2}[ \t]{0,12}",
     re.ASCII,
 )
-DEFAULT = re.compile(r"(?::?[-=]|:)(?=[^\s}?+])")
-"""The text before the default of a variable: ${PASSWORD:-…} in a shell, ${db.password:…} in Spring."""
 FALLBACK = re.compile(
     r"[\"'\])]{0,3}[ \t]{1,3}(?:(?:\|\||\?\?|or)[ \t]{1,3}|\{ get;[^{}\n]{0,24}\} = )(?=\\{0,8}[\"'`])"
 )
@@ -105,15 +103,17 @@ LINE_LEAD = re.compile(
     r"(?:[A-Za-z][\w-]{0,39}[ \t/]{1,4}){0,3}(?:\$(?:env:|\{?))?"
 )
 """Text before the name on a line that has nothing but it and its value."""
-SETTING = re.compile(
-    r"(?:export|set|setx|setenv|declare|local|readonly|ENV|ARG|env|SET|-e|--env|--build-arg"
-    r"|--from-literal)[ \t=](?:-\w[ \t])?[\"']?\Z|\$env:\Z|(?:\A|[\s;&\"'])\Z"
+_SET = (
+    r"(?:export|setx?|SET|setenv|declare|local|readonly|ENV|ARG|env|-e|--env|--build-arg|--from-literal|--set|-var|-D)"
 )
+SET = re.compile(r"\$env:\Z|%26\Z|[?&;][\w.\[\]-]{0,40}\Z|" + _SET + r"[ \t=]?[\"']?[\w.]{0,24}\Z")
+"""What stands before a name that a shell, an environment or an address gives a value."""
 SETS = re.compile(
     r"(?:\A|[\s;&|(\"'`])(?:config(?:ure)?|set|put|add|env|connect|modify|create|update|login|user(?:name)?)"
     r"[ \t:-][^\n]{0,80}\Z"
 )
 """A command that sets what is named later on its line."""
+CELL = re.compile(r"[`*]{0,2}(?P<value>[^\s|`*]{4,200})[`*]{0,2}[ \t]{0,40}\|")
 SPACE = re.compile(r",?[ \t]{1,4}(?:--plaintext |[0-9] )?(?:\((?=[\"'`\w]))?")
 ASCII_WORD = re.compile(r"[A-Za-z0-9!#$%*+./:=?@^_~-]{4,120}")
 SET_BEFORE = re.compile(
@@ -135,11 +135,6 @@ AS = re.compile(
 )
 SQL_BEFORE = re.compile(r"(?i)\b(?:with|user|role|encrypted|set|login|by)\s{1,4}(?:\S{1,40}\s{1,4})?\Z")
 HOLDER = re.compile(r"(?i)secret|passw|secure|str|byte|encode|some|char")
-CALLED = re.compile(
-    r"(?i)(?:set|with|use)?_?(?:\w{1,12}_)?(?:password|passwd|pwd|passphrase|secret|api_?key|client_?secret"
-    r"|secret_?key|access_?token|auth_?token)"
-)
-"""The name of a call that gets a secret."""
 WORD_BEFORE = re.compile(r"[^\s,(\[{=:][ \t]{1,4}\Z")
 """The end of another word of the same line, which is no argument of a call."""
 MNEMONIC = re.compile(r"(?:[a-z]{3,8} ){11,23}[a-z]{3,8}")
