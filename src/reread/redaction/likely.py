@@ -18,6 +18,7 @@ from reread.redaction.likely_commands import Match
 from reread.redaction.likely_places import FINDERS
 from reread.redaction.secret_columns import read_column
 from reread.redaction.secret_names import (
+    FOREIGN_LETTER,
     FOREIGN_WORD,
     HARMLESS_AFTER,
     LONGEST,
@@ -108,7 +109,7 @@ def find_likely(text: str) -> Iterator[LikelyMatch]:
             for finder in FINDERS.get(keyword, ()):
                 found += finder(text, lowered, at, keyword)
     yield from _named(text, lowered, stems)
-    if not text.isascii():
+    if not text.isascii() and FOREIGN_LETTER.search(text) is not None:
         yield from _in_other_languages(text)
     for match in found:
         if "\x1e" not in text[match[0] : match[1]] and "\x1f" not in text[match[0] : match[1]]:  # of one string only

@@ -59,9 +59,11 @@ class SecretScanner:
 
     def _find_in(self, text: str, found: SpanSet, view: NormalizedText | None = None, at: int = 0) -> None:
         """Add what is in one reading of a text, or of the part of it that begins somewhere."""
-        own = find_written(text)
+        own: list[tuple[int, int]] | None = None
 
         def add(span: Span) -> None:
+            nonlocal own
+            own = find_written(text) if own is None else own  # few texts have a span
             for part in foreign_parts(span, text, own):
                 found.add(_moved(part, view, at))
 

@@ -53,6 +53,8 @@ FOREIGN_WORD = re.compile(
     + r"[^\W\x00-\x7f]{0,6}"
 )
 """Those of them that have other letters than ASCII, which are names in no code."""
+FOREIGN_LETTER = re.compile(f"[{''.join(sorted({c for word in _ELSEWHERE for c in word + word.upper() if c > '~'}))}]")
+"""Each of these has such a letter; few texts do, and this is faster."""
 
 STEMS = (
     *"pass pwd pw pswd secret token cred auth key pin otp sessid session_ sessionid jwt bearer mnemonic seed_".split(),

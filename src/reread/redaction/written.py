@@ -44,8 +44,7 @@ _SIGNS = " \t\r\n\"'`\\,.;:!?()[]{}<>|=&/*_-+@#$%~^"
 
 def find_written(text: str) -> list[tuple[int, int]]:
     """Return where a text is of our own writing, in order."""
-    has_name = any(word in text for word in ("user-", "host-", "person-", "owner-", "phone-"))
-    found = [match.span() for match in _PSEUDONYM.finditer(text)] if has_name else []
+    found = [match.span() for match in _PSEUDONYM.finditer(text)]
     if "redacted-" in text:
         found += (match.span() for match in _REPLACEMENT.finditer(text))
         found += (match.span() for match in _CUT_OFF.finditer(text) if _is_beginning(match[1]))
