@@ -244,6 +244,7 @@ INTERNAL = {
     "FileVersion": "load load_before load_hunks step",
     "ChangeStream": "start",
     "Stats": "add_call add_response add_turn",
+    "DecisionStore": "keep_map read_map",
     "Metadata": "note note_state",
     "Ledger": "add change code explain_agent explain_attached explain_call explain_message explain_record "
     "explain_repeat",

@@ -26,20 +26,20 @@ from reread.disk.moved_files import SESSION_UUID
 from reread.errors import Misuse, NotFound, RereadError, Unreadable
 from reread.handover import trash
 from reread.handover.derived_data import forget_session
-from reread.handover.found_session import (
+from reread.handover.placement import undo_placement, writing
+from reread.handover.running import running
+from reread.handover.session_files import original_name
+from reread.handover.session_traces import (
     DeletedLine,
     Deletion,
-    FoundSession,
+    SessionTraces,
     archives_searched,
-    find_all,
-    kept_files,
+    find_traces,
+    kept_traces,
     maps_of,
     mirror_of,
     trashed_files,
 )
-from reread.handover.placement import undo_placement, writing
-from reread.handover.running import running
-from reread.handover.session_files import original_name
 from reread.handover.trash import TrashEntry
 from reread.handover.trashed_file import TrashedFile, file_now, is_unchanged
 from reread.storage.atomic import remove_unfinished
@@ -91,16 +91,16 @@ def delete(
                 raise error
         chosen = _without_kept(chosen, on_error, skips=skips, now=now)
         for one in chosen:
-            if isinstance(one, FoundSession):
+            if isinstance(one, SessionTraces):
                 _require_deletable(one, kept=kept, now=now)
         for one in chosen:
-            if isinstance(one, FoundSession) and any(str(one.path) in before.files for before in done):
+            if isinstance(one, SessionTraces) and any(str(one.path) in before.files for before in done):
                 continue  # a captured conversation that went with its session
             try:
                 if isinstance(
-                    one, FoundSession
+                    one, SessionTraces
                 ):  # what they share belongs to the last one: so each is looked for again
-                    done.append(_delete(find_all(one.name, root, now=now), batch, kept=kept, now=now))
+                    done.append(_delete(find_traces(one.name, root, now=now), batch, kept=kept, now=now))
                 else:
                     done.append(_planned(one, kept=kept, now=now))
                     if now:
@@ -134,12 +134,12 @@ def _choose(
     finished: Sequence[TrashEntry],
     *,
     now: bool,
-) -> list[FoundSession | TrashEntry]:
+) -> list[SessionTraces | TrashEntry]:
     """Return what there is of each session, once: its files, or else what was in the trash."""
-    chosen: dict[tuple[str, str], FoundSession | TrashEntry] = {}
+    chosen: dict[tuple[str, str], SessionTraces | TrashEntry] = {}
     for session in sessions:
         try:
-            one = find_all(session, root, now=now)
+            one = find_traces(session, root, now=now)
         except NotFound:
             known = [*finished, *(trash.entries() if now else ())]
             one = trash.choose_entry(str(session), known)
@@ -150,10 +150,10 @@ def _choose(
 
 
 def _without_kept(
-    chosen: list[FoundSession | TrashEntry], tell: Callable[[RereadError], None] | None, *, skips: bool, now: bool
-) -> list[FoundSession | TrashEntry]:
+    chosen: list[SessionTraces | TrashEntry], tell: Callable[[RereadError], None] | None, *, skips: bool, now: bool
+) -> list[SessionTraces | TrashEntry]:
     """Leave out the sessions of which only kept copies are left, and tell how many; raise Misuse if none is left."""
-    kept = [one for one in chosen if skips and isinstance(one, FoundSession) and one.is_only_kept]
+    kept = [one for one in chosen if skips and isinstance(one, SessionTraces) and one.is_only_kept]
     kept = [one for one in kept if not (now and trashed_files(one.key))]
     if not kept:
         return chosen
@@ -165,8 +165,8 @@ def _without_kept(
     return [one for one in chosen if one not in kept]
 
 
-def _planned(one: FoundSession | TrashEntry, *, kept: bool, now: bool) -> Deletion:
-    if isinstance(one, FoundSession):
+def _planned(one: SessionTraces | TrashEntry, *, kept: bool, now: bool) -> Deletion:
+    if isinstance(one, SessionTraces):
         return one.deletion(kept=kept, now=now)
     return msgspec.structs.replace(_of_entry(one), files=files) if (files := trashed_files(one.key)) else _of_entry(one)
 
@@ -177,7 +177,7 @@ def _of_entry(entry: TrashEntry) -> Deletion:
     return Deletion(entry.session, entry.title, entry.project, files, lines, entry.size, False)
 
 
-def _require_deletable(found: FoundSession, *, kept: bool, now: bool) -> Deletion:
+def _require_deletable(found: SessionTraces, *, kept: bool, now: bool) -> Deletion:
     """Return what would be deleted of a session; raise Misuse if it may not be."""
     deletion = found.deletion(kept=kept, now=now)
     if found.is_only_kept and not kept and not (now and trashed_files(found.key)):
@@ -192,7 +192,7 @@ def _require_deletable(found: FoundSession, *, kept: bool, now: bool) -> Deletio
     return deletion
 
 
-def _delete(found: FoundSession, batch: str, *, kept: bool, now: bool) -> Deletion:
+def _delete(found: SessionTraces, batch: str, *, kept: bool, now: bool) -> Deletion:
     deletion = _require_deletable(found, kept=kept, now=now)
     if found.is_only_kept and not kept:
         size = sum(entry.size for entry in trash.entries() if entry.key == found.key)
@@ -227,7 +227,7 @@ def _delete(found: FoundSession, batch: str, *, kept: bool, now: bool) -> Deleti
         raise Misuse(f"Cannot delete {found.session}: {error}; {became}. End it and try again.") from error
     left = [file.path for file in files if not file.edited and os.path.lexists(file.path)]
     copies = [
-        typed_path(Path(one.path)) for one in kept_files(found.session, found.path, archives_searched(found.roots), [])
+        typed_path(Path(one.path)) for one in kept_traces(found.session, found.path, archives_searched(found.roots), [])
     ]
     left += copies if kept else []
     if left:
@@ -245,7 +245,7 @@ def _pieces(objects: Sequence[PruneOutcome]) -> dict[str, list[str]]:
     return found
 
 
-def _require_own(found: FoundSession, *, now: bool) -> None:
+def _require_own(found: SessionTraces, *, now: bool) -> None:
     """Raise Misuse, before anything is deleted, if what a bucket has of a session must stay."""
     if found.objects and not now:
         where = typed_path(Path(found.objects[0].path))
@@ -294,7 +294,7 @@ def _finish(entry: TrashEntry) -> None:
     for url, pieces in entry.pieces.items():
         Archive(url).delete_unnamed(pieces)
     archives = [*entry.archives, *archives_searched(None)]
-    if entry.is_last and not any(kept_files(entry.session, Path(entry.transcript), archives, [])):
+    if entry.is_last and not any(kept_traces(entry.session, Path(entry.transcript), archives, [])):
         _forget_notes(entry.session)
     paths = [file.path for file in (*entry.files, *entry.objects)]
     read_as = [str(Path(path).with_name(original_name(os.path.basename(path)))) for path in paths]

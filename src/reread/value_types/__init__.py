@@ -57,11 +57,11 @@ from reread.dataset.team_report import Writer as Writer
 from reread.dataset.team_tables import Team as Team
 from reread.git.notes import CommitNote as CommitNote
 from reread.git.notes import NotedLines as NotedLines
-from reread.handover.found_session import DeletedLine as DeletedLine
-from reread.handover.found_session import Deletion as Deletion
 from reread.handover.placement import PlacedFile as PlacedFile
 from reread.handover.prompt_lines import RemovedLines as RemovedLines
 from reread.handover.resuming import Continuation as Continuation
+from reread.handover.session_traces import DeletedLine as DeletedLine
+from reread.handover.session_traces import Deletion as Deletion
 from reread.handover.trash import TrashEntry as TrashEntry
 from reread.handover.trashed_file import TrashedFile as TrashedFile
 from reread.history.file_text import FileText as FileText

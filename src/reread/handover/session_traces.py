@@ -61,7 +61,7 @@ class Deletion(msgspec.Struct, frozen=True):
     """Where it can be restored from; empty if it was deleted for good."""
 
 
-class FoundSession(NamedTuple):
+class SessionTraces(NamedTuple):
     """What there is of a session."""
 
     session: str
@@ -124,7 +124,7 @@ def trashed_files(key: tuple[str, str]) -> tuple[str, ...]:
     return tuple(str(path) for folder in trash.folders_in_trash(key) for path in sorted(folder.iterdir()))
 
 
-def find_all(session: str | Path, root: str | Path | Sequence[str | Path] | None, *, now: bool) -> FoundSession:
+def find_traces(session: str | Path, root: str | Path | Sequence[str | Path] | None, *, now: bool) -> SessionTraces:
     """Return everything there is of a session."""
     roots = [root] if isinstance(root, str | Path) else root
     try:
@@ -145,7 +145,7 @@ def find_all(session: str | Path, root: str | Path | Sequence[str | Path] | None
     return found._replace(title=header.title, project=header.project, ids=ids)
 
 
-def _left(session: str, roots: Sequence[str | Path] | None, missing: NotFound, *, now: bool) -> FoundSession:
+def _left(session: str, roots: Sequence[str | Path] | None, missing: NotFound, *, now: bool) -> SessionTraces:
     """Return what was left of a session without its transcript, by its whole id; raise NotFound if there is nothing.
 
     What undoes exports, or cannot be read in the trash, counts if it is to be deleted for good.
@@ -169,7 +169,7 @@ def _gather(
     roots: Sequence[str | Path] | None,
     files: list[Path],
     captured: Sequence[Path],
-) -> FoundSession:
+) -> SessionTraces:
     """Return what there is of a session in folders, archives and of reread's own, besides some files."""
     if roots is None:  # a session may have files in each folder of this machine
         configs = list(dict.fromkeys([*configs, *(Path(os.path.abspath(one)) for one in layout.config_folders())]))  # noqa: PTH100
@@ -178,7 +178,7 @@ def _gather(
     lines = [found for one in configs if (found := find_lines(one / HISTORY, id)) is not None]
     archives = archives_searched(roots)
     transcripts = [file for file in files if file.name.startswith(f"{id}.jsonl")]
-    outcomes = list(kept_files(id, path, archives, transcripts))
+    outcomes = list(kept_traces(id, path, archives, transcripts))
     objects = [one for one in outcomes if mirror_of(Path(one.path))[1]]
     frames = [Path(one.path) for one in outcomes if one not in objects]
     named = [*transcripts, *(Path(one.path) for one in outcomes if is_transcript(one.name))]
@@ -187,7 +187,7 @@ def _gather(
     kept = [*frames, *maps, *(file for one in captured for file in _captured(one))]
     indexes = {str(index): left for one in configs for index, left in _indexes(one, id)}
     undoing = maps_of(id, {str(path), *map(str, files)}, [*files, *frames])
-    return FoundSession(
+    return SessionTraces(
         *(id, "", "", files, list(dict.fromkeys(kept)), objects, archives, lines, indexes, path, name, undoing),
         *([id], configs, roots),
     )
@@ -289,7 +289,7 @@ def _pastes(config: Path, session: str) -> Iterator[Path]:
             yield path
 
 
-def kept_files(
+def kept_traces(
     session: str, path: Path, archives: Sequence[str | Path], transcripts: Sequence[Path]
 ) -> Iterator[PruneOutcome]:
     """Yield what archives have of a session; of one whose id is no UUID only what was in the project of its path."""
