@@ -9,7 +9,7 @@ where it may be code, only one that is none.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from itertools import islice
 from typing import NamedTuple
 
@@ -42,7 +42,7 @@ from reread.redaction.secret_values import (
     is_word_secret,
     looks_secret,
 )
-from reread.redaction.words import words_regex
+from reread.redaction.words import keyword_search
 
 LONGEST_VALUE = 4_096
 LONGEST_LINE = 400
@@ -51,34 +51,7 @@ MOST_WORDS = 6
 """How many words may stand between a password and the word for it in another language."""
 
 _STEMS = frozenset(stem.encode() for stem in STEMS)
-_COMMON = b" etasrinolcdumpfhgb_y.v,w(k)=x:j-q/z"
-"""Characters of texts, the most frequent first."""
-
-
-def _core(keyword: bytes) -> int:
-    """Return where in a keyword its rarest character is that has two more behind it."""
-    places = range(max(1, len(keyword) - 2) if keyword != b" -" else 2)
-    return max(places, key=lambda at: _COMMON.find(keyword[at]) % 64)
-
-
-def _by_core(keywords: Iterable[bytes]) -> dict[bytes, list[tuple[int, bytes]]]:
-    """Return what is to be looked for, with the keywords that it may be part of, and how much of each is before it.
-
-    A regular expression tries every place where one of its words may begin: the rarer these, the faster.
-    """
-    cores = {keyword: keyword[_core(keyword) :] for keyword in keywords}
-    return {
-        core: [(_core(keyword) - at, keyword) for keyword, own in cores.items() for at in _places(own, core)]
-        for core in cores.values()
-    }
-
-
-def _places(part: bytes, text: bytes) -> list[int]:
-    return [at for at in range(len(text)) if text.startswith(part, at)]
-
-
-_CORES = _by_core({*_STEMS, *FINDERS})
-_CORE = re.compile(words_regex(core.decode() for core in _CORES).pattern.encode())
+_CORE, _CORES = keyword_search({*_STEMS, *FINDERS})
 _NAME_CHARACTERS = b"abcdefghijklmnopqrstuvwxyz0123456789_.-"
 _NAMES = bytes(byte if byte in _NAME_CHARACTERS else 32 for byte in range(256))
 """Turns every character that no name has into a space."""

@@ -19,13 +19,13 @@ AHEAD = 4_200
 """How much of a text behind a keyword is read."""
 
 
-def is_phrase(value: str) -> bool:
+def is_bare_password(value: str) -> bool:
     """True for a password of letters and signs where only a password, or a word of code, can stand."""
     return is_literal_secret(value, is_password=True, is_strong=True) and not value.isidentifier() and " " not in value
 
 
 def _is_argument(value: str) -> bool:
-    return looks_secret(value) or is_phrase(value)
+    return looks_secret(value) or is_bare_password(value)
 
 
 def _is_line(value: str) -> bool:
@@ -53,7 +53,7 @@ _BY = (
 _NAME = r"\s{1,20}\S{1,120}\s{1,20}"
 
 
-class Place(NamedTuple):
+class SecretPlace(NamedTuple):
     """What leads from a keyword to a secret."""
 
     keywords: str
@@ -69,32 +69,32 @@ class Place(NamedTuple):
 
 
 # fmt: off
-PLACES: tuple[Place, ...] = (
-    Place("bearer", r"[ \t]{1,3}(?P<value>[\w.~+/=%:|-]{11,4000}[\w~+/=%-])", looks_secret, HEADER, "authorization"),
-    Place("sig=|signature=", r"(?i)[?&;](?:amp;)?[\w-]{0,16}sig(?:nature)?=(?P<value>[\w%+/=.~-]{16,1000})", looks_secret, SIGNATURE, before=24),
-    Place("password|assword", r"[^\n]{0,80}[\s;})]{1,40}(?:\w{1,24}\.)?(?:send|sendline|send_keys|write)[ \t(]{1,3}(?:--[ \t])?[\"'](?P<value>[^\"'\n\\]{3,80})(?:\\[rn])?[\"']", label="password"),
-    Place("identified", rf"(?i){_BY}\\{{0,8}}[\"'](?P<value>[^\"'\n]{{1,200}}?)\\{{0,8}}[\"']", label="identified_by"),
-    Place("identified", rf"(?<=IDENTIFIED)(?i:{_BY})(?P<value>[\w$#!-]{{3,60}})", label="identified_by"),
-    Place("machine", rf"{_NAME}(?:login{_NAME})?(?:account{_NAME})?password\s{{1,20}}(?P<value>[^\s=:]\S{{1,199}}?)(?=[\"'`,;)\\]{{0,4}}(?:\s|\Z))", label="netrc"),
-    Place("login", rf"{_NAME}(?:account{_NAME})?password\s{{1,20}}(?P<value>[^\s=:]\S{{1,199}}?)(?=[\"'`,;)\\]{{0,4}}(?:\s|\Z))", label="netrc"),
-    Place("auth|cred", _AFTER_NAME + r"\\{0,8}[\"'][^\"'\n]{1,80}\\{0,8}[\"']" + _SECOND, _is_argument),
-    Place("login", _AFTER_NAME + r"\\{0,8}[\"'][^\"'\n]{1,40}@[^\"'\n]{1,40}\\{0,8}[\"']" + _SECOND, _is_argument),
-    Place("login", _AFTER_NAME + r"\\{0,8}[\"'][^\"'\n]{1,80}\\{0,8}[\"']" + _SECOND, looks_secret),
-    Place("auth", r"(?:basic_|(?P<bearer>bearer_))auth\([ \t]{0,2}(?(bearer)|[^\n,()]{1,80},[ \t]{0,2}(?:Some\()?)" + _STRING, _is_argument, before=7),
-    Place("connect", r"(?:ion)?\([ \t]{0,2}(?:[^\n\"'(),]{1,80}|" + _ANY_STRING + r")" + _TWO_MORE, _is_argument),
-    Place("mysqli", r"\([ \t]{0,2}" + _ANY_STRING + _TWO_MORE, _is_argument),
-    Place("pdo(", r"(?:[^\n\"'(),]{1,80}|" + _ANY_STRING + r")" + _TWO_MORE, _is_argument, label="pdo"),
-    Place("jwt.", r"(?:encode|decode|sign|verify)\([^\n\"'`()]{1,80},[ \t]{0,2}" + _STRING, _is_argument, label="jwt"),
-    Place("hmac", r"(?:\.new\(|\([ \t]{0,2}" + _ANY_STRING + r",[ \t]{0,2})" + _STRING, _is_argument),
-    Place("create_user|addlogin|userpassword", rf"\(?[ \t]{{0,2}}(?:{_ANY_STRING},[ \t]{{0,2}}){{1,2}}" + _STRING, _is_argument),
-    Place("fernet(", _STRING, _is_argument, label="fernet"),
-    Place("wifi.begin", r"\([ \t]{0,2}(?:\w{1,40}|" + _ANY_STRING + r"),[ \t]{0,2}" + _STRING, _is_argument),
-    Place(" crypt(", r"[ \t]{0,2}" + _STRING, _is_argument, label="crypt"),
-    Place(":5432:|:*:", r"[\w*-]{1,63}:[\w.*-]{1,63}:(?P<value>[^\s:\"'\x1e\x1f]{4,100})(?=[ \t\r]{0,4}(?:[\n\x1e\x1f\"'\\]|\Z))", _is_line, label="pgpass"),
-    Place("@tcp(", r"(?:\A|(?<=[\s\"'=(]))[\w.-]{1,60}:(?P<value>[^\s\"'/\x1e\x1f]{3,100})@tcp\(", _is_address, CREDENTIALS, "url", before=170),
-    Place(":thin:", r"[\w.-]{1,60}/(?P<value>[^\s\"'/@\x1e\x1f]{3,100})@", _is_address, CREDENTIALS, "url"),
-    Place("cred|log in with|zugangsdaten", r"(?:entials?|s)?[^\n\x1e\x1f]{0,24}[ \t(:][\w.@+-]{1,60}[ \t]{0,2}[/:][ \t]{0,2}(?P<value>[^\s\"'`,;)\x1e\x1f]{7,79}[^\s\"'`,;.!?)\x1e\x1f]!?)", _is_account, label="login"),
-    Place("pass:", r"-pass(?:in|out|word)?[ \t=]{1,4}[\"']?pass:" + VALUE, label="pass", before=16),
+PLACES: tuple[SecretPlace, ...] = (
+    SecretPlace("bearer", r"[ \t]{1,3}(?P<value>[\w.~+/=%:|-]{11,4000}[\w~+/=%-])", looks_secret, HEADER, "authorization"),
+    SecretPlace("sig=|signature=", r"(?i)[?&;](?:amp;)?[\w-]{0,16}sig(?:nature)?=(?P<value>[\w%+/=.~-]{16,1000})", looks_secret, SIGNATURE, before=24),
+    SecretPlace("password|assword", r"[^\n]{0,80}[\s;})]{1,40}(?:\w{1,24}\.)?(?:send|sendline|send_keys|write)[ \t(]{1,3}(?:--[ \t])?[\"'](?P<value>[^\"'\n\\]{3,80})(?:\\[rn])?[\"']", label="password"),
+    SecretPlace("identified", rf"(?i){_BY}\\{{0,8}}[\"'](?P<value>[^\"'\n]{{1,200}}?)\\{{0,8}}[\"']", label="identified_by"),
+    SecretPlace("identified", rf"(?<=IDENTIFIED)(?i:{_BY})(?P<value>[\w$#!-]{{3,60}})", label="identified_by"),
+    SecretPlace("machine", rf"{_NAME}(?:login{_NAME})?(?:account{_NAME})?password\s{{1,20}}(?P<value>[^\s=:]\S{{1,199}}?)(?=[\"'`,;)\\]{{0,4}}(?:\s|\Z))", label="netrc"),
+    SecretPlace("login", rf"{_NAME}(?:account{_NAME})?password\s{{1,20}}(?P<value>[^\s=:]\S{{1,199}}?)(?=[\"'`,;)\\]{{0,4}}(?:\s|\Z))", label="netrc"),
+    SecretPlace("auth|cred", _AFTER_NAME + r"\\{0,8}[\"'][^\"'\n]{1,80}\\{0,8}[\"']" + _SECOND, _is_argument),
+    SecretPlace("login", _AFTER_NAME + r"\\{0,8}[\"'][^\"'\n]{1,40}@[^\"'\n]{1,40}\\{0,8}[\"']" + _SECOND, _is_argument),
+    SecretPlace("login", _AFTER_NAME + r"\\{0,8}[\"'][^\"'\n]{1,80}\\{0,8}[\"']" + _SECOND, looks_secret),
+    SecretPlace("auth", r"(?:basic_|(?P<bearer>bearer_))auth\([ \t]{0,2}(?(bearer)|[^\n,()]{1,80},[ \t]{0,2}(?:Some\()?)" + _STRING, _is_argument, before=7),
+    SecretPlace("connect", r"(?:ion)?\([ \t]{0,2}(?:[^\n\"'(),]{1,80}|" + _ANY_STRING + r")" + _TWO_MORE, _is_argument),
+    SecretPlace("mysqli", r"\([ \t]{0,2}" + _ANY_STRING + _TWO_MORE, _is_argument),
+    SecretPlace("pdo(", r"(?:[^\n\"'(),]{1,80}|" + _ANY_STRING + r")" + _TWO_MORE, _is_argument, label="pdo"),
+    SecretPlace("jwt.", r"(?:encode|decode|sign|verify)\([^\n\"'`()]{1,80},[ \t]{0,2}" + _STRING, _is_argument, label="jwt"),
+    SecretPlace("hmac", r"(?:\.new\(|\([ \t]{0,2}" + _ANY_STRING + r",[ \t]{0,2})" + _STRING, _is_argument),
+    SecretPlace("create_user|addlogin|userpassword", rf"\(?[ \t]{{0,2}}(?:{_ANY_STRING},[ \t]{{0,2}}){{1,2}}" + _STRING, _is_argument),
+    SecretPlace("fernet(", _STRING, _is_argument, label="fernet"),
+    SecretPlace("wifi.begin", r"\([ \t]{0,2}(?:\w{1,40}|" + _ANY_STRING + r"),[ \t]{0,2}" + _STRING, _is_argument),
+    SecretPlace(" crypt(", r"[ \t]{0,2}" + _STRING, _is_argument, label="crypt"),
+    SecretPlace(":5432:|:*:", r"[\w*-]{1,63}:[\w.*-]{1,63}:(?P<value>[^\s:\"'\x1e\x1f]{4,100})(?=[ \t\r]{0,4}(?:[\n\x1e\x1f\"'\\]|\Z))", _is_line, label="pgpass"),
+    SecretPlace("@tcp(", r"(?:\A|(?<=[\s\"'=(]))[\w.-]{1,60}:(?P<value>[^\s\"'/\x1e\x1f]{3,100})@tcp\(", _is_address, CREDENTIALS, "url", before=170),
+    SecretPlace(":thin:", r"[\w.-]{1,60}/(?P<value>[^\s\"'/@\x1e\x1f]{3,100})@", _is_address, CREDENTIALS, "url"),
+    SecretPlace("cred|log in with|zugangsdaten", r"(?:entials?|s)?[^\n\x1e\x1f]{0,24}[ \t(:][\w.@+-]{1,60}[ \t]{0,2}[/:][ \t]{0,2}(?P<value>[^\s\"'`,;)\x1e\x1f]{7,79}[^\s\"'`,;.!?)\x1e\x1f]!?)", _is_account, label="login"),
+    SecretPlace("pass:", r"-pass(?:in|out|word)?[ \t=]{1,4}[\"']?pass:" + VALUE, label="pass", before=16),
 )
 # fmt: on
 
@@ -102,7 +102,7 @@ PLACES: tuple[Place, ...] = (
 class _PlaceFinder:
     """The search for the secret of one place."""
 
-    def __init__(self, place: Place) -> None:
+    def __init__(self, place: SecretPlace) -> None:
         self._place = place
         self._pattern = re.compile(place.pattern)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 _END = ""
 
@@ -42,3 +42,35 @@ def _pattern(root: _Tree, shortest: bool) -> str:
         return ""
     inner = branches[0] if len(branches) == 1 and not is_word else f"(?:{'|'.join(branches)})"
     return f"{inner}?" if is_word else inner
+
+
+_COMMON = b" etasrinolcdumpfhgb_y.v,w(k)=x:j-q/z"
+"""Characters of texts, the most frequent first."""
+
+
+def _core(keyword: bytes) -> int:
+    """Return where in a keyword its rarest character is that has two more behind it."""
+    places = range(max(1, len(keyword) - 2) if keyword != b" -" else 2)
+    return max(places, key=lambda at: _COMMON.find(keyword[at]) % 64)
+
+
+def _keywords_by_core(keywords: Iterable[bytes]) -> dict[bytes, list[tuple[int, bytes]]]:
+    """Return what is to be looked for, with the keywords that it may be part of, and how much of each is before it.
+
+    A regular expression tries every place where one of its words may begin: the rarer these, the faster.
+    """
+    cores = {keyword: keyword[_core(keyword) :] for keyword in keywords}
+    return {
+        core: [(_core(keyword) - at, keyword) for keyword, own in cores.items() for at in _places(own, core)]
+        for core in cores.values()
+    }
+
+
+def _places(part: bytes, text: bytes) -> list[int]:
+    return [at for at in range(len(text)) if text.startswith(part, at)]
+
+
+def keyword_search(keywords: Collection[bytes]) -> tuple[re.Pattern[bytes], dict[bytes, list[tuple[int, bytes]]]]:
+    """Return what finds the rarest part of each keyword, and the keywords that a part may be of."""
+    cores = _keywords_by_core(keywords)
+    return re.compile(words_regex(core.decode() for core in cores).pattern.encode()), cores
