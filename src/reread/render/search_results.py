@@ -30,7 +30,7 @@ LONGEST_WORD = 32
 
 def result_lines(
     hits: Sequence[Hit],
-    found: Hits,
+    found: Hits | SearchReply,
     *,
     command: Sequence[str] = ("reread",),
     ids: Mapping[str, str] | None = None,
