@@ -150,6 +150,7 @@ OWN_HELP = {
 for one project, `resume` and `delete` act on whole sessions, and what is served of a team is not counted."""
 OWN_TYPES = {
     ("--file", "ls"),
+    *(("--format", verb) for verb in ("export", "share")),
     *(("--output", verb) for verb in ("file", "keep", "share", "tables")),
     *(("--to", verb) for verb in ("adopt", "keep", "share", "tables")),
     *((option, "budget") for option in ("--project", "--model", "--team")),

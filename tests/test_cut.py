@@ -59,7 +59,7 @@ def test_what_comes_after_the_last_record_of_the_turn_is_of_the_next(tmp_path: P
     first, second = told(user("Do it"), reply("Done.", id="m1"))
     snapshot = state("file-history-snapshot", messageId="u1", snapshot={})
     assert len(cut(written(tmp_path, first, second, snapshot, *LATER))[0]) == 2
-    with pytest.raises(reread.Misuse, match="No turn 3; the session has 2"):
+    with pytest.raises(reread.Misuse, match="No turn 3; this session has 2 turns"):
         cut(written(tmp_path, first, second, *LATER), 3)
     with pytest.raises(reread.Misuse):
         cut(written(tmp_path, first, second, *LATER), 0)

@@ -427,7 +427,7 @@ class TestCut:
     ) -> None:
         first, *rest = session.read_text().splitlines(keepends=True)
         session.write_text("".join([first.rstrip()[:-1] + f',"odd":{odd},"slug":"fox","sessionId":"{ID}"}}\n', *rest]))
-        done = reread.resume(ID, at=1, branch=0)
+        done = reread.resume(ID, at=1, path=0)
         lines = [jsontext.loads(one) for one in Path(done.files[0].path).read_bytes().splitlines()]
         own = next(one for one in lines if "odd" in one)
         assert own["slug"] == f"fox-{done.session[:8]}"

@@ -73,7 +73,7 @@ def test_every_session_fits_the_schema(path: Path) -> None:
 @one_in(2)
 @pytest.mark.parametrize(
     "selection",
-    [{"full": True}, {"turns": (-2, None)}, {"branch": 1}, {"only": "prompts"}, {"only": "tools"}, {"errors": True}],
+    [{"full": True}, {"turns": (-2, None)}, {"path": 1}, {"only": "prompts"}, {"only": "tools"}, {"errors": True}],
     ids=str,
 )
 def test_every_selection_fits_the_schema(selection: dict[str, Any]) -> None:

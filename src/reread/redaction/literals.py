@@ -16,7 +16,7 @@ from urllib.parse import quote
 
 from reread.redaction.encodings import decode_text, encoded_runs
 from reread.redaction.secret_values import UUID, is_word_secret, is_wordlike, looks_secret
-from reread.redaction.spans import LIKELY, PERSONAL, Span
+from reread.redaction.spans import LIKELY, OWN_TEXT, PERSONAL, Span
 from reread.redaction.words import words_regex
 
 SHORTEST = 4
@@ -57,6 +57,9 @@ class Literals:
         self._pattern = None
         if known.level == PERSONAL:
             self._words.setdefault(known.value, known)
+            return
+        if known.kind == OWN_TEXT:  # whoever named it means it wherever it stands
+            self._whole |= dict.fromkeys((known.value, *forms_of(known.value)), known)
             return
         self._add_forms(known.value, known)
         for part in secret_parts(known.value):

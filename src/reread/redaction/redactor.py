@@ -23,7 +23,7 @@ from reread.redaction.personal import HOST, PERSON, REMOTE, USER, Personal, home
 from reread.redaction.pictures import without_metadata
 from reread.redaction.rewrite import DropCounts, FileRedaction, clean_text, clean_value
 from reread.redaction.scan import BINARY, SecretScanner
-from reread.redaction.spans import CERTAIN, LEVELS, LIKELY, PERSONAL, Span, leaves, replace_spans
+from reread.redaction.spans import CERTAIN, LEVELS, LIKELY, OWN_TEXT, PERSONAL, Span, leaves, replace_spans
 from reread.redaction.written import KINDS, OTHER
 from reread.session.session import Session, threads_of
 from reread.session.threads import load_agent
@@ -32,8 +32,6 @@ from reread.storage.kept_file import stat_file
 from reread.storage.safe_open import PRIVATE_FILE, make_private_folder
 
 _SIGNS = " \t\r\n\"'`\\,.;:|<>()[]{}*_"
-OWN_TEXT = "text"
-"""The kind of what someone asked to replace."""
 Engine = Callable[[Iterable[str]], Iterator[Span]]
 """Another scanner: gets texts, and yields the secrets it finds in them."""
 

@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterable, Iterator
 import msgspec
 
 CERTAIN, LIKELY, PERSONAL = "certain", "likely", "personal"
+OWN_TEXT = "text"
+"""The kind of what someone asked to replace."""
 LEVELS = (CERTAIN, LIKELY, PERSONAL)
 """The classes: replaced, to be decided, and replaced by a pseudonym."""
 
