@@ -104,7 +104,10 @@ def test_decisions_of_an_earlier_review_stay_in_the_file(tmp_path: Path) -> None
 
 
 def test_only_what_a_redaction_can_write_is_taken_for_our_own() -> None:
-    for own in ("[redacted-password-1]", "[redacted-github-token-12]", "[redacted-passw", "%5Bredacted-cookie-3%5D"):
+    for own in (
+        *("[redacted-password-1]", "[redacted-github-token-12]", "[redacted-passw", "%5Bredacted-cookie-3%5D"),
+        *("[undecided-password-1]", "[undecided-key-or"),
+    ):
         assert SecretScanner().find(f'password = "{own}"') == [], own
     forgeries = (
         "[redacted-x-Tr0ub4dor] [REDACTED-Tr0ub4dor3] redacted-Tr0ub4dor3 [redacted-kestrel-1] [redacted-kestrel9"

@@ -639,11 +639,15 @@ def test_what_is_undecided_is_a_conflict_and_what_is_no_json_is_refused(
         "html",
     )
     document.side_effect, document.return_value = None, (b"it", "text/x", "n.x")
-    for query, form, name in (("", "html", "n.x"), ("form=json", "json", "n.x"), ("form=json&preview=1", "html", None)):
+    for query, form in (("", "html"), ("form=json", "json")):
         answer = ask(app, f"{BASE}/share/document", query)
         assert answer.body == b"it" and document.call_args.args == (KEY, form)
-        headers = {"content-disposition": f'attachment; filename="{name}"'} if name else routes.PREVIEW_HEADERS
-        assert answer.headers.items() >= headers.items() and ("x-frame-options" in answer.headers) is (name is None)
+        assert answer.headers["content-disposition"] == 'attachment; filename="n.x"'
+        assert "x-frame-options" not in answer.headers
+    document.side_effect = reread.Undecided("decide first")
+    monkeypatch.setattr(ShareReviews, "preview", lambda reviews, key: b"so far")
+    answer = ask(app, f"{BASE}/share/document", "form=json&preview=1")
+    assert answer.body == b"so far" and answer.headers.items() >= routes.PREVIEW_HEADERS.items()
     monkeypatch.setattr(ShareReviews, "review", lambda reviews, key: {"review": key})
     monkeypatch.setattr(ShareReviews, "change", lambda reviews, key, body: {key: body})
     assert ask(app, f"{BASE}/share").value == {"review": KEY}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 import pty
@@ -141,6 +142,40 @@ def test_nothing_is_written_as_long_as_something_is_undecided(tmp_path: Path, st
         redaction.export("html", to=target)
     assert len(caught.value.findings) == 2
     assert not target.exists() and not list(tmp_path.glob("out*"))
+
+
+def test_a_preview_hides_and_marks_what_nobody_decided_about(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(decisions, "default_store", lambda: tmp_path / "store")
+    path = likely_session(tmp_path)
+    made = planted.Planting()
+    encoded = base64.b64encode(b'password = "hunter2!x"').decode()
+    more = [made.prompt(f"with {made('token')}"), made.answer(planted.text(f"hunter2%21x, hunter2!x, {encoded}"))]
+    path.write_text(path.read_text() + "".join(json.dumps(record) + "\n" for record in more))
+    reviews = ShareReviews(lambda key: path)
+    first, second = (finding for finding in reviews.review("k").findings if finding.level == "likely")
+
+    def shown() -> str:
+        return everything(reviews.preview("k"))
+
+    def answers() -> list[str | None]:
+        return [finding.decision for finding in reviews.review("k").findings if finding.level == "likely"]
+
+    text = shown()
+    assert "hunter2" not in text and "s3cr3t-99z" not in text and made.needles["token"] not in text
+    assert encoded not in text and encoded.rstrip("=") not in text
+    assert "[undecided-password-1]" in text and "[undecided-password-2]" in text
+    assert "[redacted-github-token-1]" in text and "[redacted-password-" not in text
+    assert answers() == [None, None], "looking decides nothing"
+    reviews.change("k", {"action": "decide", "ids": [first.id], "decision": "keep"})
+    text = shown()
+    assert "hunter2!x" in text and "s3cr3t-99z" not in text and "[undecided-password-2]" in text
+    reviews.change("k", {"action": "choose", "choices": {"turns": "1"}})
+    assert answers() == ["keep", None]
+    with pytest.raises(reread.Undecided):
+        reviews.document("k", "html")
+    reviews.change("k", {"action": "decide", "ids": [second.id], "decision": "replace"})
+    assert "undecided-password" not in shown()
+    assert reviews.preview("k") == reviews.document("k", "html")[0]
 
 
 def test_only_what_is_chosen_has_to_be_decided(tmp_path: Path, store: DecisionStore):

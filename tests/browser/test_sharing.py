@@ -25,18 +25,31 @@ def test_findings_are_decided_previewed_and_downloaded(
     page.locator(".message").first.wait_for()
     page.locator(".session-head").get_by_role("link", name="Share").click()
     pane = page.get_by_role("region", name="Share")
-    expect(pane).to_contain_text("Decide on 1 finding to continue")
+    summary = pane.locator(".share-summary")
+    expect(summary).to_have_text(
+        "1 to decide before it can be shared · 1 secret and 1 personal detail will be replaced"
+    )
+    expect(pane).to_contain_text("Decide on 1 finding to download")
+    expect(pane.get_by_role("link", name="Download")).to_have_count(0)
     assert "hunter2" not in pane.inner_text() and made.needles["prompt"] not in pane.inner_text()
     assert axe(page) == []
+    pane.get_by_role("link", name="Preview", exact=True).click()
+    beside = page.frame_locator("iframe")
+    expect(beside.locator(".message").last).to_contain_text("I used [undecided-password-1] for Project Harbor")
+    assert not [frame for frame in page.frames[1:] if "hunter2" in frame.content()]
     likely = pane.get_by_role("region", name="To decide")
+    expect(likely).to_contain_text("To decide 1")
     likely.get_by_role("button", name="Replace").click()
-    expect(likely).to_contain_text("[redacted-password-1]")
+    expect(pane.get_by_role("region", name="Decided")).to_contain_text("[redacted-password-1]")
+    expect(likely).to_have_count(0)
+    expect(pane.get_by_role("link", name="Download")).to_be_visible()
+    expect(beside.locator(".message").last).to_contain_text("I used [redacted-password-1] for Project Harbor")
+    pane.get_by_role("link", name="Close the preview").click()
     pane.get_by_label("Also replace").fill("Project Harbor")
     pane.locator("form").get_by_role("button", name="Replace").click()
     expect(pane.get_by_role("region", name="Secrets")).to_contain_text("Secrets 2")
-    expect(pane.locator(".share-summary")).to_have_text("3 secrets and 1 personal detail will be replaced.")
+    expect(summary).to_have_text("Nothing left to decide · 3 secrets and 1 personal detail will be replaced")
     pane.get_by_role("link", name="Preview", exact=True).click()
-    beside = page.frame_locator("iframe")
     expect(beside.locator(".message").last).to_contain_text("I used [redacted-password-1] for [redacted-text-1]")
     assert page.frames[1].evaluate("origin") == "null"
     pane.get_by_role("region", name="Secrets").get_by_role("button", name="Keep", exact=True).last.click()
@@ -74,9 +87,9 @@ def test_findings_are_those_in_what_is_chosen(
     page.locator(".message").first.wait_for()
     page.locator(".session-head").get_by_role("link", name="Share").click()
     pane = page.get_by_role("region", name="Share")
-    expect(pane).to_contain_text("Decide on 2 findings to continue")
+    expect(pane).to_contain_text("Decide on 2 findings to download")
     pane.get_by_role("button", name="Thinking").click()
-    expect(pane).to_contain_text("Decide on 1 finding to continue")
+    expect(pane).to_contain_text("Decide on 1 finding to download")
     pane.get_by_label("Turns").fill("1")
     pane.get_by_label("Turns").press("Enter")
     expect(pane.get_by_role("region", name="Secrets")).to_contain_text("GitHub token")
@@ -120,3 +133,30 @@ def test_values_of_one_name_get_one_decision(
         pane.get_by_role("link", name="Download").click()
     document = Path(download.value.path()).read_text()
     assert "Qx7mP2kLw9ZtR4vb" in document and "Qx7mP2kLw9ZtR4va" not in document
+
+
+def test_what_is_to_be_decided_follows_each_decision_before_the_server_answers(
+    tab: Tab, serve: Callable[..., str], tmp_path: Path
+) -> None:
+    made = planted.Planting()
+    path = tmp_path / f"{planted.ID}.jsonl"
+    path.write_text(json.dumps(made.prompt('password = "hunter2!x" and db_password: "s3cr3t-99z"')) + "\n")
+    page = tab(serve("serve", path))
+    page.locator(".message").first.wait_for()
+    page.locator(".session-head").get_by_role("link", name="Share").click()
+    pane = page.get_by_role("region", name="Share")
+    level, todo = pane.locator(".share-level").first, pane.locator(".share-summary strong")
+    expect(level.locator("h2")).to_have_text("To decide 2")
+    held: list[Any] = []
+    page.route("**/share", lambda route: held.append(route), times=1)
+    level.get_by_role("button", name="Replace").first.click()
+    expect(level.locator("h2")).to_have_text("To decide 1 of 2")
+    expect(todo).to_have_text("1 to decide before it can be shared")
+    level.get_by_role("button", name="Keep", exact=True).last.click()
+    expect(level.locator("h2")).to_have_text("Decided 2")
+    expect(todo).to_have_text("Nothing left to decide")
+    download = pane.get_by_role("link", name="Download")
+    expect(download).to_have_count(0)
+    held[0].continue_()
+    expect(download).to_be_visible()
+    expect(level.locator("[aria-pressed=true]")).to_have_text(["Replace", "Keep"])

@@ -131,21 +131,33 @@ class Redaction:
         """
         if format == "jsonl":  # all files of the session
             self.require_decisions()
-        document = b""
+        with self._finished(format, selection) as (copy, document):
+            if to is not None:
+                self._write(copy, document, format, Path(to))
+        return document
+
+    def preview(self, **selection: Unpack[SelectionOptions]) -> bytes:
+        """Return the page as others would see it, in which what nobody decided about is hidden, and marked as such."""
+        with self._finished("html", selection, decided=False) as (_, document):
+            return document
+
+    @contextmanager
+    def _finished(
+        self, format: str, selection: SelectionOptions, *, decided: bool = True
+    ) -> Generator[tuple[Session, bytes]]:
+        """Provide a copy and its document; raise Undecided if everything in it has to be `decided`, and is not."""
         for last in (False, False, True):
             with self.redacted() as copy:
                 placed = self._at_place(copy)
                 document = self._render(placed, format, selection)
-                self.require_decisions(self._shown_in(document))
+                if decided:
+                    self.require_decisions(self._shown_in(document))
                 left = self._find_left([document])
                 if left and not last:  # the records are replaced again, with what only the document shows
                     self._redactor.add_spans(left)
                     continue
-                document = self.cleaned(document) if left else document
-                if to is not None:
-                    self._write(placed, document, format, Path(to))
+                yield placed, self.cleaned(document) if left else document
             break
-        return document
 
     def keep(self, to: str | Path) -> KeepReport:
         """Put the session into a folder or bucket, as `reread.keep` does, without what is replaced.
@@ -205,7 +217,7 @@ class Redaction:
         return [finding for finding in self.findings if self._as_shown(finding) in text]
 
     def _as_shown(self, finding: SensitiveText) -> str:
-        return (self.value_of(finding) or "") if finding.decision == KEEP else finding.replacement
+        return (self.value_of(finding) or "") if finding.decision == KEEP else self._redactor.stand_in(finding)
 
     def require_decisions(self, findings: Sequence[SensitiveText] | None = None) -> None:
         """Raise Undecided if somebody has to decide about a finding, of all or of some."""

@@ -24,7 +24,7 @@ from reread.redaction.pictures import without_metadata
 from reread.redaction.rewrite import DropCounts, FileRedaction, clean_text, clean_value
 from reread.redaction.scan import BINARY, SecretScanner
 from reread.redaction.spans import CERTAIN, LEVELS, LIKELY, OWN_TEXT, PERSONAL, Span, leaves, replace_spans
-from reread.redaction.written import KINDS, OTHER
+from reread.redaction.written import KINDS, OTHER, REDACTED, UNDECIDED
 from reread.session.session import Session, threads_of
 from reread.session.threads import load_agent
 from reread.storage.atomic import write_atomic
@@ -116,7 +116,7 @@ class Redactor:
             return self.personal.pseudonym(span.kind, span.value)
         kind = span.kind if span.kind in KINDS else OTHER
         self._numbers[kind] += 1
-        return f"[redacted-{kind}-{self._numbers[kind]}]"
+        return f"[{REDACTED}{kind}-{self._numbers[kind]}]"
 
     @property
     def findings(self) -> list[SensitiveText]:
@@ -202,7 +202,7 @@ class Redactor:
         return self._decision(span) != KEEP
 
     def replacement(self, span: Span) -> str | None:
-        """Return what a span is replaced by; None if it is kept. What nobody decided about is replaced."""
+        """Return what a span is replaced by; None if it is kept. What nobody decided about is hidden, and marked."""
         if span.kind == BINARY:
             picture = _clean_picture(span.value) if self.images else None
             self.omitted.images += picture is None
@@ -214,7 +214,11 @@ class Redactor:
             self.add_spans([span])
             finding = self._values.get((span.kind, span.value)) or self._same_value(span)
         self.replaced[finding.id] += 1
-        return finding.replacement
+        return self.stand_in(finding)
+
+    def stand_in(self, finding: SensitiveText) -> str:
+        """Return what a copy has in the place of a finding that is not kept."""
+        return finding.replacement if finding.decision else finding.replacement.replace(REDACTED, UNDECIDED, 1)
 
     def _same_value(self, span: Span) -> SensitiveText:
         return next(finding for (_, value), finding in self._values.items() if value == span.value)

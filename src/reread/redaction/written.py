@@ -26,13 +26,16 @@ KINDS = frozenset(
         *("password", "key-or-token", "url-password", "authorization", "cookie", "signature", "text", OTHER),
     )
 )
-_BEGINNINGS = sorted(f"redacted-{kind}-" for kind in KINDS)
+REDACTED, UNDECIDED = "redacted-", "undecided-"
+"""How a replacement begins, and what stands in its place in a preview as long as nobody decided."""
+_BEGINNINGS = sorted(f"{word}{kind}-" for word in (REDACTED, UNDECIDED) for kind in KINDS)
 DEEPEST = 3
 """How many texts may be encoded in one another."""
 
 _OPEN, _CLOSE = r"(?:\\{0,8}\[|%(?:25)?5[Bb]|&#(?:91|x5[Bb]);)", r"(?:\\{0,8}\]|%(?:25)?5[Dd]|&#(?:93|x5[Dd]);)"
-_REPLACEMENT = re.compile(rf"{_OPEN}redacted-{words_regex(KINDS).pattern}-[0-9]{{1,6}}(?:{_CLOSE}|(?![A-Za-z0-9-]))")
-_CUT_OFF = re.compile(rf"{_OPEN}(redacted-[a-z0-9-]{{0,90}})(?![\w\]%&\\-])")
+_WORD = f"(?:{REDACTED}|{UNDECIDED})"
+_REPLACEMENT = re.compile(rf"{_OPEN}{_WORD}{words_regex(KINDS).pattern}-[0-9]{{1,6}}(?:{_CLOSE}|(?![A-Za-z0-9-]))")
+_CUT_OFF = re.compile(rf"{_OPEN}({_WORD}[a-z0-9-]{{0,90}})(?![\w\]%&\\-])")
 _PSEUDONYM = re.compile(
     r"(?<![A-Za-z0-9])(?:person-[0-9a-f]{6}@example\.com|owner-[0-9a-f]{6}(?:/repo-[0-9a-f]{6})?"
     r"|(?:user|host|person|phone)-[0-9a-f]{6})(?![A-Za-z0-9])"
@@ -45,7 +48,7 @@ _SIGNS = " \t\r\n\"'`\\,.;:!?()[]{}<>|=&/*_-+@#$%~^"
 def find_written(text: str) -> list[tuple[int, int]]:
     """Return where a text is of our own writing, in order."""
     found = [match.span() for match in _PSEUDONYM.finditer(text)]
-    if "redacted-" in text:
+    if REDACTED in text or UNDECIDED in text:
         found += (match.span() for match in _REPLACEMENT.finditer(text))
         found += (match.span() for match in _CUT_OFF.finditer(text) if _is_beginning(match[1]))
     return sorted(found)

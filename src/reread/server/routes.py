@@ -43,7 +43,7 @@ from reread.server.library_stats import library_advice, library_calls, library_f
 from reread.server.library_usage import library_cost_parts, library_usage
 from reread.server.open_sessions import OpenSession, OpenSessions, ThreadKey
 from reread.server.reader_settings import change_reader_settings, read_reader_settings, read_setup
-from reread.server.sharing import ShareReviews
+from reread.server.sharing import MEDIA_TYPES, ShareReviews
 from reread.server.static_files import static_routes
 from reread.server.team_page import team_page
 from reread.server.thread_limit import ThreadLimit
@@ -376,13 +376,11 @@ def make_app(library: SessionLibrary, team: Team | None = None) -> Starlette:
         return json_response(await library_threads.run(read_setup, library))
 
     def make_document(request: Request) -> Response:
-        params = Parameters(request)
-        shown = params.flag("preview")
-        form = "html" if shown else params.text("form") or "html"
-        document, media_type, name = reviews.document(request.path_params["key"], form)
+        params, key = Parameters(request), request.path_params["key"]
+        if params.flag("preview"):  # as the other will open it: a page of its own, which cannot ask this server
+            return Response(reviews.preview(key), media_type=MEDIA_TYPES["html"], headers=PREVIEW_HEADERS)
+        document, media_type, name = reviews.document(key, params.text("form") or "html")
         headers = {"content-disposition": f'attachment; filename="{name}"'}
-        if shown:  # as the other will open it: a page of its own, which cannot ask this server for anything
-            headers = PREVIEW_HEADERS
         return Response(document, media_type=media_type, headers=headers)
 
     async def share_document(request: Request) -> Response:

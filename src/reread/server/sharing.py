@@ -79,7 +79,8 @@ class ShareReviews:
     def review(self, key: str) -> ShareReview:
         """Return what was found in what is chosen of a session, and what was decided."""
         shared = self._shared(key)
-        findings = shared.findings()
+        with self._lock:  # what was decided since the copy was made would not be found in it
+            findings = shared.findings()
         undecided = sum(finding.decision is None for finding in findings)
         found = [ShareFinding.of(finding) for finding in findings]
         return ShareReview(findings=found, undecided=undecided, choices=shared.choices)
@@ -111,7 +112,14 @@ class ShareReviews:
             document = shared.redaction.export(form, **shared.selection)
         return document, MEDIA_TYPES[form], f"{key}-shared.{SUFFIXES.get(form, form)}"
 
+    def preview(self, key: str) -> bytes:
+        """Return the page as others would see it now; what is undecided is hidden in it."""
+        shared = self._shared(key)
+        with self._lock:
+            return shared.redaction.preview(**shared.selection)
+
     def _shared(self, key: str) -> SharedSession:
-        if key not in self._sessions:
-            self._sessions[key] = SharedSession(self._find(key))
-        return self._sessions[key]
+        with self._lock:  # a page asks for the review and the preview at once: one that came later would lose decisions
+            if key not in self._sessions:
+                self._sessions[key] = SharedSession(self._find(key))
+            return self._sessions[key]

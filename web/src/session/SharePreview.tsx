@@ -6,13 +6,11 @@ import { Store, useVersion } from "../kit/store";
 /** What is chosen in the panel while the preview is shown. */
 export const PREVIEW = "preview";
 
-/** Whether the page can be made, and how often what is in it changed. */
+/** How often what is in the page changed. */
 class PreviewState extends Store {
-  ready = false;
   changes = 0;
 
-  set(ready: boolean): void {
-    this.ready = ready;
+  renew(): void {
     this.changes += 1;
     this.changed();
   }
@@ -22,6 +20,6 @@ export const sharePreview = new PreviewState();
 
 export function SharePreview({ session }: { session: string }) {
   useVersion(sharePreview);
-  if (!sharePreview.ready) return <p className="note share-waiting">The preview appears here as soon as all findings are decided on.</p>;
+  if (sharePreview.changes === 0) return <p className="note share-waiting">The preview appears here as soon as the session is searched for secrets.</p>;
   return <iframe key={sharePreview.changes} className="share-preview" title="Preview" sandbox="allow-scripts allow-downloads" src={sharePreviewUrl(session)} />;
 }

@@ -5,48 +5,55 @@ import { changeReview, FORMATS, loadReview, shareDocumentUrl, sharePreviewUrl, t
 import type { ShareChoices, ShareFinding, ShareReview } from "../data/values";
 import { ChipGroup } from "../kit/ChipGroup";
 import { DisclosureButton } from "../kit/DisclosureButton";
-import { plural } from "../kit/format";
+import { exact, plural } from "../kit/format";
 import { useKept } from "../kit/kept";
 import { PlainText } from "../kit/PlainText";
 import { toError } from "../kit/toError";
 import { kindName } from "./findingKinds";
 import { PanelLink, PlaceLink } from "./PanelLink";
 import { PREVIEW, sharePreview } from "./SharePreview";
+import { decisionTitle, summary, withDecisions } from "./shareReview";
 
-const LEVELS: [level: string, title: string, note: string][] = [
-  ["likely", "To decide", "These may be secrets. Replace or keep each of them."],
+const LEVELS: [level: string, title: string | null, note: string][] = [
+  ["likely", null, "They may be secrets. Each is replaced or kept, as you decide."],
   ["certain", "Secrets", "They have a vendor’s format, or are your own texts."],
   ["personal", "Personal details", "Names, folders, hosts, mail addresses and remotes get pseudonyms."],
 ];
 const FORMAT_NAMES: Record<string, string> = { html: "Page", markdown: "Markdown", json: "JSON", jsonl: "Session file" };
 
 export function ShareTab({ session, chosen }: { session: string; chosen: string }) {
-  const [review, setReview] = useState<ShareReview | null>(null);
+  const [answered, setAnswered] = useState<ShareReview | null>(null);
+  /** The decisions that the server has not answered yet, by the ids of findings: they are shown at once. */
+  const [asked, setAsked] = useState<Record<string, string>>({});
   const [error, setError] = useState<string | null>(null);
   const [form, setForm] = useKept<string>("share as", FORMATS[0]);
   const take = (answer: Promise<ShareReview>) =>
     answer.then(
       (next) => {
-        setReview(next);
+        setAnswered(next);
         setError(null);
-        sharePreview.set(next.undecided === 0);
       },
       (fault: unknown) => setError(toError(fault).message),
     );
-  useEffect(() => void take(loadReview(session)), [session]);
+  useEffect(() => void take(loadReview(session)).then(() => sharePreview.renew()), [session]);
   const queue = useRef<Promise<unknown>>(Promise.resolve());
   /** The choices that the server has not answered yet; what is shown is what it said. */
   const open = useRef<Partial<ShareChoices>>({});
   const change = (wanted: ShareChange) => {
-    const answered = take(queue.current.then(() => changeReview(session, wanted))).then(() => {
-      if (queue.current === answered) open.current = {};
+    if (wanted.action === "decide") setAsked((before) => ({ ...before, ...Object.fromEntries(wanted.ids.map((id) => [id, wanted.decision])) }));
+    const done = take(queue.current.then(() => changeReview(session, wanted))).then(() => {
+      if (queue.current !== done) return;
+      open.current = {};
+      setAsked({});
+      sharePreview.renew();
     });
-    queue.current = answered;
+    queue.current = done;
   };
   const choose = (choices: ShareChoices, changes: Partial<ShareChoices>) => {
     open.current = { ...open.current, ...changes };
     change({ action: "choose", choices: { ...choices, ...open.current } });
   };
+  const review = answered && withDecisions(answered, asked);
   return (
     <section className="share-tab" aria-label="Share">
       {error !== null && <p role="alert">{error}</p>}
@@ -62,7 +69,7 @@ export function ShareTab({ session, chosen }: { session: string; chosen: string 
           <OwnText onReplace={(text) => change({ action: "text", text })} />
           <div className="share-actions">
             <ChipGroup label="Format" options={FORMATS} value={form as (typeof FORMATS)[number]} name={(name) => FORMAT_NAMES[name] ?? name} onChoose={setForm} />
-            <Document review={review} session={session} form={form} previewed={chosen === PREVIEW} />
+            <Document review={review} saved={answered?.undecided === 0} session={session} form={form} previewed={chosen === PREVIEW} />
           </div>
         </>
       )}
@@ -70,38 +77,48 @@ export function ShareTab({ session, chosen }: { session: string; chosen: string 
   );
 }
 
-/** What will be replaced, in one sentence. */
+/** What one has to do, then what happens. */
 function Summary({ findings }: { findings: ShareFinding[] }) {
-  const replaced = findings.filter(({ decision }) => decision === "replace");
-  const personal = replaced.filter(({ level }) => level === "personal").length;
-  const secrets = replaced.length - personal;
-  const parts = [secrets ? plural(secrets, "secret") : "", personal ? plural(personal, "personal detail") : ""].filter(Boolean);
+  const { todo, result } = summary(findings);
   return (
-    <p className="share-summary">
-      {parts.length ? <strong>{parts.join(" and ")} will be replaced.</strong> : <strong>Nothing will be replaced.</strong>}
+    <p className="share-summary" role="status">
+      <strong>{todo}</strong> · {result}
     </p>
   );
 }
 
 const isWhole = (choices: ShareChoices) => choices.thinking && choices.turns === "";
 
-/** The links to the document, as soon as it can be made. */
-function Document({ review, session, form, previewed }: { review: ShareReview; session: string; form: string; previewed: boolean }) {
-  if (review.undecided > 0) return <p className="note warning">Decide on {plural(review.undecided, "finding")} to continue.</p>;
-  if (form === "jsonl" && !isWhole(review.choices))
-    return <p className="note">The session's own file has all turns and thinking; choose another format.</p>;
+interface DocumentProps {
+  review: ShareReview;
+  /** Whether the server knows that all is decided. */
+  saved: boolean;
+  session: string;
+  form: string;
+  previewed: boolean;
+}
+
+/** The preview, and the file as soon as it can be made. */
+function Document({ review, saved, session, form, previewed }: DocumentProps) {
+  const partly = form === "jsonl" && !isWhole(review.choices);
   return (
-    <p className="share-links">
-      <PanelLink className="preview-beside" panel={{ tab: "share", chosen: previewed ? "" : PREVIEW }}>
-        {previewed ? "Close the preview" : "Preview"}
-      </PanelLink>
-      <a href={sharePreviewUrl(session)} target="_blank" rel="noreferrer">
-        Preview in a new tab
-      </a>
-      <a className="share-download" href={shareDocumentUrl(session, form)} download>
-        Download
-      </a>
-    </p>
+    <>
+      {review.undecided > 0 && <p className="note warning">Decide on {plural(review.undecided, "finding")} to download.</p>}
+      {review.undecided === 0 && partly && <p className="note">The session's own file has all turns and thinking; choose another format.</p>}
+      <p className="share-links">
+        <PanelLink className="preview-beside" panel={{ tab: "share", chosen: previewed ? "" : PREVIEW }}>
+          {previewed ? "Close the preview" : "Preview"}
+        </PanelLink>
+        <a href={sharePreviewUrl(session)} target="_blank" rel="noreferrer">
+          Preview in a new tab
+        </a>
+        {review.undecided === 0 && saved && !partly && (
+          <a className="share-download" href={shareDocumentUrl(session, form)} download>
+            Download
+          </a>
+        )}
+      </p>
+    </>
   );
 }
 
@@ -135,12 +152,14 @@ interface FindingsProps {
   change(wanted: ShareChange): void;
 }
 
-function Level({ title, note, session, findings, change }: FindingsProps & { title: string; note: string }) {
+/** Findings of a level; one without a title says what is left to decide. */
+function Level({ title, note, session, findings, change }: FindingsProps & { title: string | null; note: string }) {
   if (findings.length === 0) return null;
+  const [name, count] = title === null ? decisionTitle(findings) : [title, exact(findings.length)];
   return (
-    <section className="share-level" aria-label={title}>
+    <section className="share-level" aria-label={name}>
       <h2>
-        {title} <span className="muted num">{findings.length}</span>
+        {name} <span className="muted num">{count}</span>
       </h2>
       <p className="note">{note}</p>
       <ul>
