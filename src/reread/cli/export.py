@@ -89,7 +89,7 @@ def export(
 
     \b
     reread export latest -o session.html
-    reread export latest:3 -o turn.md
+    reread export 8c1f:2 -o turn.md
     reread export latest --turns -3 --no-thinking -o session.md
     reread export --project harbor --only answers -o answers.md
     reread export latest -f json -o session.json
