@@ -446,6 +446,10 @@ class _Value:
         is_word = self.text[self.end] == "=" and syntax.WORD_BEFORE.search(before) is not None
         return is_word or syntax.SET.search(before) is not None
 
+    def _is_variable(self, at: int) -> bool:
+        """True for a variable of an environment that is set: NAME=value, without blanks, is no line of code."""
+        return self.text[self.start : self.end].isupper() and self.text[self.end : at] == "="
+
     def _wide(self, at: int) -> tuple[int, int] | None:
         """A value up to the next space, or up to what ends a part of an address or of a list of settings."""
         in_query = syntax.QUERY_BEFORE.search(self.text[max(0, self.start - 24) : self.start]) is not None
@@ -485,7 +489,7 @@ class _Value:
         if (
             value.isidentifier()
             and not is_scrambled(value)
-            and (not is_word or rest[-1] in ",;" or self._is_in_code(line, stop))
+            and (not is_word or rest[-1] in ",;" or (not self._is_variable(at) and self._is_in_code(line, stop)))
         ):
             return None
         return (at, at + len(value)) if is_word_secret(value) else found

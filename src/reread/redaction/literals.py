@@ -58,9 +58,6 @@ class Literals:
         if known.level == PERSONAL:
             self._words.setdefault(known.value, known)
             return
-        if known.kind == OWN_TEXT:  # whoever named it means it wherever it stands
-            self._whole |= dict.fromkeys((known.value, *forms_of(known.value)), known)
-            return
         self._add_forms(known.value, known)
         for part in secret_parts(known.value):
             self._add_forms(part, known)
@@ -98,7 +95,8 @@ class Literals:
                     end += 1
             elif known is None:
                 known = self._words[form]
-                within = _ALNUM if known.level == PERSONAL else _IN_NAME
+                is_meant = known.level == PERSONAL or known.kind == OWN_TEXT  # in a path, too
+                within = _ALNUM if is_meant else _IN_NAME
                 if within.match(text[max(0, start - 1) : start]) or within.match(text[end : end + 1]):
                     continue
             yield Span(start, end, known.value, known.kind, known.level)
