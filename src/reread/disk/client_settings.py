@@ -51,7 +51,7 @@ def set_status_line(path: Path, setting: dict[str, Any]) -> None:
 
         def remember(installed: dict[str, Any]) -> None:
             known = as_dict(installed.get(str(path)))
-            kept = known if before is not None and before == known.get(OURS) else {BEFORE: before}
+            kept = known if before is not None and before == known.get(OURS) else {BEFORE: _foreign(before)}
             installed[str(path)] = {**kept, OURS: ours}
 
         change_object(default_store() / INSTALLED, remember)
@@ -67,7 +67,8 @@ def unset_status_line(path: Path) -> bool:
     def change(settings: dict[str, Any]) -> None:
         nonlocal done
         known = as_dict(read_object(default_store() / INSTALLED).get(str(path)))
-        done = KEY in settings and settings[KEY] == known.get(OURS)
+        now = settings.get(KEY)
+        done = now is not None and (now == known.get(OURS) or (not known and _foreign(now) is None))
         if done and known.get(BEFORE) is not None:
             settings[KEY] = known[BEFORE]
         elif done:
@@ -76,3 +77,17 @@ def unset_status_line(path: Path) -> bool:
     if path.exists():
         change_object(path, change, guard=default_store() / GUARD)
     return done
+
+
+def _foreign(setting: Any) -> Any:
+    """Return a setting, or None if it is as `status_setting` makes it: 0.3 has not written down what it set."""
+    try:
+        words = shlex.split(as_str(as_dict(setting).get("command")) or "")
+    except ValueError:  # an open quote
+        return setting
+    words = words[:-2] if words[-2:-1] == ["--format"] else words
+    is_own = words[-1:] == ["statusline"] and (
+        (len(words) == 2 and Path(words[0]).stem == "reread")
+        or words[1:-1] in (["-m", "reread"], ["-P", "-m", "reread"])
+    )
+    return None if is_own else setting
