@@ -4,7 +4,6 @@ import errno
 import json
 import os
 import shutil
-import signal
 import sqlite3
 import subprocess
 import sys
@@ -18,7 +17,7 @@ from typing import Any
 import msgspec
 import pytest
 from command import cli, offered
-from effort import one_in
+from killing import killed
 from session_home import ID, Machine, line, write
 
 import reread
@@ -41,8 +40,6 @@ from reread.session import loader, saved_fold
 from reread.session.pass_process import PassJob, start_pass
 from reread.session.session_pass import SessionPass
 from reread.storage.atomic import NewFile
-
-pytestmark = one_in(4)
 
 OTHER = "0ther017-0000-4000-8000-000000000002".replace("0ther", "07be2")
 WORD = "quixotically"
@@ -533,25 +530,13 @@ def test_what_is_written_while_it_is_deleted_stays(
         assert [one.session for one in reread.trash()] == [ID]
 
 
-KILLED = """
-import os, signal, sys
-import reread
-left, verb = int(sys.argv[1]), sys.argv[2]
-def stop(event, args):
-    global left
-    if event in ("os.link", "os.rename", "os.mkdir", "os.remove", "os.rmdir", "os.utime") and sys.argv[3] in str(args):
-        left -= 1
-        if left < 0:
-            os.kill(os.getpid(), signal.SIGKILL)
-sys.addaudithook(stop)
-if verb == "undo":
-    reread.undo_delete()
-else:
-    reread.delete(sys.argv[4], now=verb == "now")
-"""
+def carried_out(verb: str) -> None:
+    if verb == "undo":
+        reread.undo_delete()
+    else:
+        reread.delete(ID, now=verb == "now")
 
 
-@one_in(3)
 @pytest.mark.parametrize("verb", ["delete", "now", "undo"])
 def test_killed_at_any_step_it_is_there_or_gone_and_the_next_one_finishes(machine: Machine, verb: str) -> None:
     before, backup = state(machine.config), machine.folder.parent / "backup"
@@ -559,11 +544,9 @@ def test_killed_at_any_step_it_is_there_or_gone_and_the_next_one_finishes(machin
     for step in range(0, 400, 5):
         if verb == "undo":
             reread.delete(ID)
-        words = [sys.executable, "-c", KILLED, str(step), verb, str(machine.folder), ID]
-        done = subprocess.run(words, capture_output=True, timeout=120)
-        if done.returncode == 0:
+        was_killed = killed(lambda: carried_out(verb), step, machine.folder)
+        if not was_killed:
             break
-        assert done.returncode == -signal.SIGKILL, done.stderr.decode()
         now = clean(state(machine.config))
         assert others(now) == others(before)
         there = f"projects/-first/{ID}.jsonl" in now
@@ -589,14 +572,12 @@ def test_killed_at_any_step_it_is_there_or_gone_and_the_next_one_finishes(machin
             assert saying(machine.folder) == [], step
             shutil.rmtree(machine.config)
             shutil.copytree(backup, machine.config, symlinks=True)
-    assert done.returncode == 0 and step > 5
+    assert not was_killed and step > 5
 
 
 def kill(machine: Machine, verb: str, place: Path | str) -> None:
     """Run a deletion or an undo of it, and kill it when it comes to a file."""
-    words = [sys.executable, "-c", KILLED, "0", verb, str(place), ID]
-    done = subprocess.run(words, capture_output=True, timeout=120)
-    assert done.returncode == -signal.SIGKILL, done.stderr.decode()
+    assert killed(lambda: carried_out(verb), 0, place)
 
 
 def goes_on(machine: Machine, how: str) -> None:
@@ -682,13 +663,12 @@ def test_a_list_of_sessions_is_never_missing_while_a_deletion_is_undone(machine:
     index = machine.config / "projects" / "-first" / "sessions-index.json"
     for step in range(9):
         reread.delete(ID)
-        words = [sys.executable, "-c", KILLED, str(step), "undo", str(index)]
-        done = subprocess.run(words, capture_output=True, timeout=120)
+        was_killed = killed(reread.undo_delete, step, index)
         assert len(json.loads(index.read_bytes())["entries"]) in (1, 2)
-        if done.returncode == 0:
+        if not was_killed:
             break
         reread.undo_delete()
-    assert done.returncode == 0 and step > 0
+    assert not was_killed and step > 0
 
 
 TWIN = f"{ID[:-1]}2"

@@ -4,7 +4,6 @@ import errno
 import json
 import os
 import shutil
-import signal
 import subprocess
 import sys
 import time
@@ -14,8 +13,8 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
-from effort import one_in
 from folder_bucket import use_folder
+from killing import killed
 from session_home import ID, Machine, line, write
 
 import reread
@@ -28,7 +27,7 @@ from reread.handover.running import running
 from reread.storage.atomic import NewFile
 from reread.storage.kept_file import generation_path
 
-pytestmark = one_in(3)
+STEPS = ("os.link", "os.rename", "os.mkdir", "os.remove", "open")
 
 
 @pytest.fixture
@@ -220,38 +219,21 @@ def test_a_damaged_copy_and_a_full_disk_are_clear_errors_and_leave_nothing(
     assert machine.files() == {}
 
 
-KILLED = """
-import os, signal, sys
-import reread
-from reread.handover import placement
-left = int(sys.argv[1])
-def stop(event, args):
-    global left
-    if event in ("os.link", "os.rename", "os.mkdir", "os.remove", "open") and "claude" in str(args[0]):
-        left -= 1
-        if left < 0:
-            os.kill(os.getpid(), signal.SIGKILL)
-sys.addaudithook(stop)
-reread.resume("5e55", root=sys.argv[2])
-"""
-
-
 def test_a_run_that_is_killed_at_any_step_shows_nothing_or_all(first: Path, machine: Machine) -> None:
     own = write(first)
     whole = expected(own, machine)
     for step in range(0, 400, 7):
-        done = subprocess.run([sys.executable, "-c", KILLED, str(step), str(first)], capture_output=True, timeout=150)
+        was_killed = killed(lambda: reread.resume("5e55", root=first), step, machine.config, STEPS)
         found = machine.files()
         visible = {name: data for name, data in found.items() if ".reread-" not in name}
         assert all(whole[name] == data for name, data in visible.items())
         if machine.target().exists():
             assert visible == whole
-        if done.returncode == 0:
+        if not was_killed:
             break
-        assert done.returncode == -signal.SIGKILL, done.stderr.decode()
         if step % 2:
             shutil.rmtree(machine.config, ignore_errors=True)
-    assert done.returncode == 0 and step > 20
+    assert not was_killed and step > 20
     reread.resume("5e55", root=first)
     assert {name: data for name, data in machine.files().items() if ".reread-" not in name} == whole
 

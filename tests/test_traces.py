@@ -17,6 +17,7 @@ from zlib import crc32
 import pytest
 from command import REREAD, cli
 from effort import EFFORT
+from killing import CHANGES, end_of
 from planted_home import ID, OTHER, SAID, WORD, plant, saying, settle, transcript
 from session_home import Machine
 
@@ -188,21 +189,7 @@ def killed(act: Callable[[], object], step: int) -> bool:
 
     What is appended to a file is torn.
     """
-    child = os.fork()
-    if not child:
-        code = 1
-        try:
-            _kill_at(step)
-            act()
-            code = 0
-        finally:
-            os._exit(code)
-    _, status = os.waitpid(child, 0)
-    assert os.WIFSIGNALED(status) or os.WEXITSTATUS(status) == 0, "the child has failed"
-    return os.WIFSIGNALED(status)
-
-
-CHANGES = {"os.link", "os.rename", "os.remove", "os.mkdir", "os.rmdir", "os.utime", "os.truncate", "os.chmod"}
+    return end_of(act, lambda: _kill_at(step))
 
 
 def _kill_at(step: int) -> None:
@@ -210,7 +197,9 @@ def _kill_at(step: int) -> None:
 
     def count(event: str, arguments: Any) -> None:
         nonlocal left
-        if event in CHANGES or (event == "open" and isinstance(arguments[2], int) and arguments[2] & os.O_CREAT):
+        if event in (*CHANGES, "os.truncate", "os.chmod") or (
+            event == "open" and isinstance(arguments[2], int) and arguments[2] & os.O_CREAT
+        ):
             left -= 1
             if left < 0:
                 os.kill(os.getpid(), signal.SIGKILL)
