@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 from damage import replace_bytes
-from effort import examples, one_in
+from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from indexes import index_folder, open_reader
@@ -51,8 +51,6 @@ from reread.index.store import BrokenIndex, IndexReader
 from reread.index.update import refresh
 from reread.render.search_results import read_command
 from reread.storage.lock import lock
-
-pytestmark = one_in(3)
 
 KILLS = int(os.environ.get("REREAD_KILLS", "6"))
 """How many times the writer is killed; 500 in a long run."""
@@ -727,7 +725,7 @@ def test_the_command_for_a_hit_does_not_take_its_session_for_an_option() -> None
         after="",
         link="",
     )
-    assert read_command(hit, ["reread"], hit.session) == ["reread", "show", "--turns", "2", "--", "--raw"]
+    assert read_command(hit, ["reread"], hit.session) == ["reread", "show", "--", "--raw:2"]
 
 
 def test_a_long_update_lets_another_process_go_first(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from effort import one_in
 from hypothesis import given
 from hypothesis import strategies as st
 from making import answer, jsonl, reply, result, told, use, user
@@ -23,8 +22,6 @@ from reread.index.spelling import is_spelled_like, one_off
 from reread.index.store import open_update
 from reread.render.search_results import result_count
 from reread.value_types import Hits
-
-pytestmark = one_in(4)
 
 
 @pytest.fixture

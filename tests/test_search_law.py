@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from effort import one_in
 
 from reread.base.joined_text import without_escapes
 from reread.base.paths import SAMPLES
@@ -24,8 +23,6 @@ from reread.index.scan import units_after
 from reread.index.terms import LONGEST, word_pieces, words
 from reread.index.unsaid import SILENT_TYPES, UNSAID_FIELDS, UNSAID_MESSAGE, UNSAID_OF_TYPE
 from reread.index.update import UNWRITABLE, RefreshResult, unindexed
-
-pytestmark = one_in(3)
 
 HERE = Path(__file__).parent
 NO_INDEX = RefreshResult(None, UNWRITABLE)
