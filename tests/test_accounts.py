@@ -25,8 +25,6 @@ from reread.accounting.rows import AnyLine
 from reread.accounting.slow_lines import fit, peek_line
 from reread.reports.usage_report import FIGURES, report_value
 
-pytestmark = one_in(2)
-
 CASES = sorted((Path(__file__).parent / "fixtures" / "accounts").glob("*.case"))
 
 

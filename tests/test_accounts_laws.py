@@ -6,7 +6,6 @@ from typing import Any
 
 import msgspec
 import pytest
-from effort import one_in
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -17,8 +16,6 @@ from reread.accounting.group_by import UsageReport, group_entries
 from reread.accounting.prices import bundled_prices
 from reread.accounting.responses import resolve
 from reread.accounting.scan import Scanner
-
-pytestmark = one_in(2)
 
 SESSIONS = ("a", "b", "c")
 MODELS = ("claude-opus-5-5", "claude-haiku-5-5", "claude-unknown", "<synthetic>", None)

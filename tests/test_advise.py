@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 from command import run
-from effort import one_in
 from making import answer, attachment, jsonl, reply, result, state, system, use, user
 from prompt_cache import Client
 
@@ -17,8 +16,6 @@ import reread
 from reread.accounting.prices import bundled_prices
 from reread.reports.advice_report import _when as when  # pyright: ignore[reportPrivateUsage]
 from reread.reports.session_facts import signature
-
-pytestmark = one_in(3)
 
 SERVERS = {"shop": ["find", "buy"], "idle": ["wait"]}
 DENIED = "The user doesn't want to proceed with this tool use. The tool use was rejected"

@@ -17,7 +17,7 @@ import pytest
 from batches import some
 from click.testing import CliRunner
 from command import cli
-from effort import one_in, sampled
+from effort import sampled
 
 import reread
 from reread import Archive
@@ -39,8 +39,6 @@ from reread.storage import frames
 from reread.storage.kept_copy import KeptFolder
 from reread.storage.kept_file import generation_path, kept_path
 from reread.storage.safe_open import open_regular
-
-pytestmark = one_in(3)
 
 REAL = Path(__file__).parent / "real"
 LARGER = os.environ.get("REREAD_REAL_CLIENT")

@@ -13,7 +13,6 @@ from typing import Any
 from unittest.mock import patch
 
 import pytest
-from effort import one_in
 from folder_bucket import FolderBucket, tree, use_folder
 
 import reread
@@ -27,8 +26,6 @@ from reread.storage.bucket import FOLDER_MARK, BucketStore, store_at
 from reread.storage.byte_store import ObjectState, StoreError
 from reread.storage.frames import FRAME_SIZE
 from reread.storage.services import BY_SCHEME
-
-pytestmark = one_in(3)
 
 REAL = Path(os.environ.get("REREAD_REAL_CLIENT", Path(__file__).parent / "real"))
 SAMPLES = Path(reread.__file__).parent / "samples"

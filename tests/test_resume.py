@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from command import REREAD
+from command import REREAD, forked
 from effort import one_in
 from limits import child_process
 
@@ -19,7 +19,7 @@ from reread.base.shell_words import quote_command
 from reread.catalog.store import Store
 from reread.recording.resume_command import resumption
 
-pytestmark = [pytest.mark.skipif(os.name != "posix", reason="a script stands for claude"), one_in(4)]
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="a script stands for claude")
 
 SESSION = "5e551017-0000-4000-8000-000000000001"
 KEPT_SAMPLE = "1d9c4e83-5b60-4f2a-8e17-a04c6b93d275"
@@ -61,16 +61,8 @@ class Home:
         return path
 
     def run(self, *words: object, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
-        command = [*REREAD, "resume", *map(str, words)]
-        return subprocess.run(
-            command,
-            capture_output=True,
-            text=True,
-            env=self.environment,
-            cwd=cwd,
-            timeout=150,
-            stdin=subprocess.DEVNULL,
-        )
+        done = forked(["resume", *map(str, words)], env=self.environment, cwd=cwd)
+        return subprocess.CompletedProcess(done.args, done.returncode, done.stdout.decode(), done.stderr.decode())
 
     def conversations(self) -> list[list[str]]:
         return [stored.session_ids for stored in Store(self.folder / "store").conversations()]

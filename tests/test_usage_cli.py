@@ -16,18 +16,22 @@ import reread
 from reread.base.paths import SAMPLES
 from reread.reports.usage_report import FIGURES, report_value
 
-pytestmark = one_in(3)
+
+@pytest.fixture(scope="module")
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One cache for all tests, so that the samples are read once."""
+    return tmp_path_factory.mktemp("cache")
 
 
 @pytest.fixture
-def run(tmp_path: Path) -> Any:
+def run(tmp_path: Path, cache: Path) -> Any:
     """Run the command with an empty home folder."""
 
     def call(*words: str, stdin: bytes | None = None, **more: str) -> subprocess.CompletedProcess[str]:
         home = {
             "HOME": str(tmp_path),
             "CLAUDE_CONFIG_DIR": str(tmp_path / "none"),
-            "REREAD_CACHE": str(tmp_path / "cache"),
+            "REREAD_CACHE": str(cache),
         }
         own = {name: value for name, value in os.environ.items() if name != "COLUMNS"}
         environment = {**own, **home, "TZ": "UTC", **more}
@@ -133,11 +137,12 @@ def test_times_and_models_filter(run: Any) -> None:
 
 
 def test_the_cache_is_used_unless_no_cache_is_given(run: Any, tmp_path: Path) -> None:
-    first = run("--demo", "usage", "--json", "--no-cache").stdout
+    own = {"REREAD_CACHE": str(tmp_path / "cache")}
+    first = run("--demo", "usage", "--json", "--no-cache", **own).stdout
     assert not (tmp_path / "cache").exists()
-    assert run("--demo", "usage", "--json").stdout == first
+    assert run("--demo", "usage", "--json", **own).stdout == first
     assert (tmp_path / "cache" / "cache.sqlite").exists()
-    assert run("--demo", "usage", "--json").stdout == first
+    assert run("--demo", "usage", "--json", **own).stdout == first
 
 
 @pytest.mark.parametrize(
