@@ -316,6 +316,13 @@ def test_a_time_that_python_does_not_have_is_an_error(samples: Path, query: str)
         list(database.query(query).rows)
 
 
+@pytest.mark.parametrize("target", ["/", "folder"])
+def test_rows_are_not_written_in_place_of_a_folder(tmp_path: Path, target: str) -> None:
+    (tmp_path / "folder").mkdir()
+    done = run("--demo", "sql", "select 1", "--parquet", str(tmp_path / target))
+    assert (done.returncode, done.stderr) == (2, f"reread: Cannot write {tmp_path / target}: Is a directory.\n")
+
+
 def test_a_statement_whose_type_has_no_name_is_refused(samples: Path) -> None:
     with pytest.raises(Misuse, match="Cannot run UPDATE"):
         reread.sql("update extensions", tables=samples)

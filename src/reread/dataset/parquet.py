@@ -258,8 +258,9 @@ def write_usage(
 
 def write_result(path: Path, schema: Schema, found: Iterable[RecordBatch]) -> None:
     """Write the rows of a query to a Parquet file; it appears when it is whole."""
-    if not path.parent.is_dir():
-        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
+    if not path.parent.is_dir() or path.is_dir():
+        code = errno.EISDIR if path.is_dir() else errno.ENOENT
+        raise OSError(code, os.strerror(code), str(path))
     place, name = TableFiles(path.parent), path.name
     file = place.write(name)
     try:
