@@ -41,10 +41,12 @@ def session_otlp(session: Session, selection: Selection) -> Iterator[bytes]:
     trace = _hex(16, "trace", session.id)
     about = {"service.name": NAME, "service.version": session.versions[-1] if session.versions else None}
     scope = {"name": "reread", "version": __version__}
-    spans = [span.value(trace) for span in _Trace(session, selection).spans]
-    scoped = {"resource": {"attributes": _attributes(about)}, "scopeSpans": [{"scope": scope, "spans": spans}]}
-    yield jsontext.dumps({"resourceSpans": [scoped]})
-    yield b"\n"
+    scoped = {"resource": {"attributes": _attributes(about)}, "scopeSpans": [{"scope": scope, "spans": []}]}
+    opening, _, closing = jsontext.dumps({"resourceSpans": [scoped]}).rpartition(b"[]")
+    yield opening + b"["
+    for n, span in enumerate(_Trace(session, selection).spans):  # one at a time: as JSON, it is many times as large
+        yield (b"," if n else b"") + jsontext.dumps(span.value(trace))
+    yield b"]" + closing + b"\n"
 
 
 class _Span(msgspec.Struct, eq=False, kw_only=True):
