@@ -15,7 +15,7 @@ LARGEST = 1 << 20
 """Bytes of a file that names others that are read."""
 MOST_FILES = 500_000
 """So many files are looked at; a repository with more is given up when git takes too long."""
-_INCLUDED = re.compile(rb'^[ \t]*path[ \t]*=[ \t]*"?([^"\r\n]+?)"?[ \t]*\r?$', re.MULTILINE | re.IGNORECASE)
+_INCLUDED = re.compile(rb'^[ \t]*path[ \t]*=[ \t]*"?([^" \t\r\n][^"\r\n]*)', re.MULTILINE | re.IGNORECASE)
 
 
 def refuse_pipes(folder: Path) -> None:
@@ -63,6 +63,6 @@ def _named(path: str) -> Iterator[str]:
     elif name in (OWN, "commondir"):
         found = [data.removeprefix(b"gitdir:").strip()]
     else:
-        found = _INCLUDED.findall(data)
+        found = [path.rstrip() for path in _INCLUDED.findall(data)]
     for one in found:
         yield os.path.join(folder, os.path.expanduser(os.fsdecode(one.split(b"\0")[0])))
