@@ -41,8 +41,9 @@ def session_otlp(session: Session, selection: Selection) -> Iterator[bytes]:
     trace = _hex(16, "trace", session.id)
     about = {"service.name": NAME, "service.version": session.versions[-1] if session.versions else None}
     scope = {"name": "reread", "version": __version__}
-    scoped = {"resource": {"attributes": _attributes(about)}, "scopeSpans": [{"scope": scope, "spans": []}]}
-    opening, _, closing = jsontext.dumps({"resourceSpans": [scoped]}).rpartition(b"[]")
+    scoped: dict[str, Any] = {"scope": scope, "spans": []}
+    request = {"resourceSpans": [{"resource": {"attributes": _attributes(about)}, "scopeSpans": [scoped]}]}
+    opening, _, closing = jsontext.dumps(request).rpartition(b"[]")
     yield opening + b"["
     for n, span in enumerate(_Trace(session, selection).spans):  # one at a time: as JSON, it is many times as large
         yield (b"," if n else b"") + jsontext.dumps(span.value(trace))
