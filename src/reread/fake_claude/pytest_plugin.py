@@ -15,8 +15,6 @@ from pathlib import Path
 
 import pytest
 
-from reread.fake_claude.script_sources import read_recordings
-
 RECORDINGS = "recordings"
 """The folder beside a test that holds its recordings."""
 
@@ -49,6 +47,8 @@ class FakeClaude:
 
     def replay(self, *recordings: str | os.PathLike[str]) -> None:
         """Answer from these recordings only: their names, or paths of files or folders from the test's folder on."""
+        from reread.fake_claude.script_sources import read_recordings
+
         located = [self._located(recording) for recording in recordings]
         for source in located if "REREAD_RECORD" not in os.environ else ():
             next(read_recordings([source]), None)  # says so if there is no such recording
