@@ -53,7 +53,7 @@ _PUNCTUATION = frozenset("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~")
 _ITEM = re.compile(r"(?:[-*+]|\d{1,9}[.)])(?=[ \t]|$)")
 _HEADING = re.compile(r"#{1,6}(?=[ \t]|$)|(?:(?:=+|-+)[ \t]*|(?:\*[ \t]*){3,}|(?:-[ \t]*){3,}|(?:_[ \t]*){3,})$")
 """A heading, its underline or a rule: code can begin right after it."""
-_LINE_BREAK = re.compile(r"[ \t]*\n[ \t]*")
+_LINE_BREAK = re.compile(r"(?<![ \t])[ \t]*\n[ \t]*")
 _TAB = 4
 """Columns to the next stop of a tab, and those by which code is indented."""
 _DEEPEST_QUOTE = 5
