@@ -254,7 +254,7 @@ def test_each_tool_answers_without_the_asking_session(tmp_path: Path, monkeypatc
             done = await client.call_tool("sessions", {})
             assert ASKING in done.content[0].text
 
-    anyio.run(use_it)
+    run_apart(lambda: anyio.run(use_it))
 
 
 def server(root: Path) -> StdioServerParameters:
@@ -374,7 +374,7 @@ def test_an_unknown_argument_is_refused() -> None:
                 refused = await client.call_tool(tool.name, {**required, "fixd": True})
                 assert refused.is_error and "fixd" in refused.content[0].text
 
-    anyio.run(call)
+    run_apart(lambda: anyio.run(call))
 
 
 def test_a_call_that_is_written_late_is_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
