@@ -100,7 +100,6 @@ groups: list[UsageGrouping] = ["day", "model"]
 print(reread.usage(by=groups, sort="cost").totals.cost_usd, list(reread.search("x", kinds=["prompts"], order="newest")))
 """
 WRONG = (
-    'reread.export("x", "docx")',
     'reread.export("x", turns="all")',
     'reread.usage(by="dya")',
     'reread.search("x", order="old")',
