@@ -718,6 +718,26 @@ def test_a_conversation_that_is_being_captured_is_refused(machine: Machine) -> N
     assert str(writer.path) in done.files and not writer.path.exists()
 
 
+def test_a_conversation_goes_with_each_session_that_it_ran(machine: Machine) -> None:
+    """Also with one between two others, and one that the client ended before it said its id."""
+    store = reread.Store()
+    silent, several, other = (f"talk-{number}" for number in range(3))
+    for name, ids in ((silent, []), (several, ["one", ID, "three"]), (other, ["one"])):
+        with store.writer(name) as writer:
+            if not ids:
+                writer.start_run(["claude", "--resume", ID, "-p", f"say {WORD}"])
+                writer.end_run(1)
+            for id in ids:
+                writer.append(
+                    json.dumps({"type": "result", "session_id": id, "result": ID if id == ID else ""}).encode()
+                )
+        os.utime(writer.path, (1, 1))
+    (done,) = reread.delete(ID, kept=True)
+    left = {name: str(store.path_of(name)) not in done.files for name in (silent, several, other)}
+    assert left == {silent: False, several: False, other: True}
+    assert store.path_of(other).exists() and not store.path_of(silent).exists()
+
+
 def test_a_plan_that_only_they_share_goes_with_both(machine: Machine) -> None:
     (machine.config / "projects" / "-first" / f"{OTHER}.jsonl").write_bytes(line(1, sessionId=OTHER))
     settle(machine.config)

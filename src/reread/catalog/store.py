@@ -6,8 +6,10 @@ import os
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
+from functools import lru_cache
 from pathlib import Path
 
+from reread.base.claude_argv import find_invocation
 from reread.catalog.config import add_workspace
 from reread.catalog.headers import captures_of, read_headers
 from reread.catalog.resolve import LATEST, Candidate, choose, looks_like_path
@@ -16,13 +18,15 @@ from reread.catalog.stored_line import NEWLINE, OUT, split_line_end
 from reread.catalog.writer import RESULT, ConversationWriter
 from reread.disk import layout
 from reread.disk.filenames import filename_for, id_from_filename
-from reread.errors import Misuse, NotFound
+from reread.errors import Misuse, NotFound, Unreadable
 
 DEFAULT = "default"
 """The name of the workspace and the agent if none is given."""
 SUFFIX = ".jsonl"
 APPEND_WAIT_SECONDS = 5
 NEVER = datetime.fromtimestamp(0, UTC)
+SESSION_OPTIONS = ("--resume", "--session-id")
+"""Options of `claude` that name a session."""
 
 
 class Store:
@@ -140,6 +144,28 @@ def companions(path: Path, roots: Sequence[str | Path] | None = None) -> list[Pa
         return [transcript for transcript in transcripts if transcript is not None]
     # a capture that also contains other sessions would add their messages
     return [found for found in captures_of(path.stem, roots) if StoredConversation(found).session_ids == [path.stem]]
+
+
+def captures_with(session: str, roots: Sequence[str | Path] | None = None) -> list[Path]:
+    """Return the captured conversations with any run of a session, also one that ended before it said its id.
+
+    One that cannot be read is in no list of conversations either.
+    """
+    found: list[Path] = []
+    for header in read_headers(layout.captured_files(roots)):
+        if header.captured:
+            with suppress(Unreadable):
+                known = header.sessions if session in header.sessions else _sessions_in(header.path, header.size)
+                found += [Path(header.path)] if session in known else []
+    return found
+
+
+@lru_cache(maxsize=4096)
+def _sessions_in(path: str, size: int) -> frozenset[str]:
+    """Return the sessions that a conversation of this size has, and those that its commands named."""
+    stored = StoredConversation(Path(path))
+    asked = [call.options for run in stored.runs if (call := find_invocation(run.argv)) is not None]
+    return frozenset([*stored.session_ids, *(one[name] for one in asked for name in SESSION_OPTIONS if name in one)])
 
 
 def _newest_first(paths: list[Path]) -> list[Path]:

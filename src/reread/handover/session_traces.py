@@ -16,8 +16,9 @@ from reread.archive.prune import PruneOutcome
 from reread.archive.source_files import is_named_after, is_transcript
 from reread.base import jsontext
 from reread.base.coerce import as_dict
-from reread.catalog.headers import captures_of, read_header
+from reread.catalog.headers import read_header
 from reread.catalog.resolve import resolve_session
+from reread.catalog.store import captures_with
 from reread.disk import layout
 from reread.disk.layout import AgentFolders
 from reread.disk.moved_files import SESSION_UUID
@@ -139,7 +140,7 @@ def find_traces(session: str | Path, root: str | Path | Sequence[str | Path] | N
     files = []
     if os.path.lexists(path) and config is None and not header.captured and not _is_kept(path):
         files = [Path(file.path) for file in files_of(path) if os.path.lexists(file.path)]
-    captured = [path] if header.captured else captures_of(id, roots)
+    captured = [path] if header.captured else captures_with(id, roots)
     ids = [id, *(header.sessions if header.captured else ())]
     found = _gather(id, path, path, [config] if config is not None else [], roots, files, captured)
     return found._replace(title=header.title, project=header.project, ids=ids)
@@ -154,7 +155,7 @@ def _left(session: str, roots: Sequence[str | Path] | None, missing: NotFound, *
         raise missing
     configs = [Path(os.path.abspath(folder)) for folder in map(layout.expand_path, roots or ())]  # noqa: PTH100
     configs = [one for one in configs if not layout.is_archive(one) and not one.is_relative_to(mirrors_folder())]
-    found = _gather(session, Path(session), session, configs, roots, [], captures_of(session, roots))
+    found = _gather(session, Path(session), session, configs, roots, [], captures_with(session, roots))
     unread = [folder for folder in trash.read_entries()[1] if folder in trash.folders_in_trash(found.key)]
     if not any((found.files, found.kept, found.objects, found.lines, found.indexes, now and (found.maps or unread))):
         raise missing
