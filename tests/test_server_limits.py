@@ -9,6 +9,7 @@ from types import SimpleNamespace
 from typing import Any
 from unittest.mock import Mock
 
+import h11
 import pytest
 from asking import ask
 from limits import PATIENCE, run_async
@@ -78,6 +79,14 @@ def timer(connection: LimitedProtocol) -> float | None:
 REQUEST = b"GET / HTTP/1.1\r\nhost: x\r\n\r\n"
 
 
+def answer(connection: LimitedProtocol) -> None:
+    """Let a request be answered."""
+    connection.conn.send(h11.Response(status_code=200, headers=[("content-length", "0")]))
+    connection.conn.send(h11.EndOfMessage())
+    connection.conn.start_next_cycle()
+    connection.cycle.response_complete = True
+
+
 def test_a_client_has_time_for_its_request_and_for_reading_the_answer(config: Any) -> None:
     connection = Line(config).connect()
     first: Any = connection._timer
@@ -90,7 +99,7 @@ def test_a_client_has_time_for_its_request_and_for_reading_the_answer(config: An
     assert timer(connection) == 30.0 and not connection.flow._is_writable_event.is_set()
     connection.resume_writing()
     assert timer(connection) is None and connection.flow._is_writable_event.is_set()
-    connection.cycle.response_complete = True
+    answer(connection)
     assert connection.is_idle is True
     connection.data_received(REQUEST[:9])
     assert timer(connection) == 10.0
@@ -124,9 +133,23 @@ def test_if_all_are_being_answered_the_new_one_is_closed(config: Any, monkeypatc
     assert (busy.transport.abort.called, late.transport.abort.called) == (False, True)
 
 
-def test_a_client_that_asks_on_and_reads_nothing_has_its_time_and_makes_way(
-    config: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.parametrize("then", [b"", REQUEST[:1], REQUEST * 3])
+def test_a_client_that_asks_on_before_it_is_answered_is_closed(config: Any, then: bytes) -> None:
+    """Hundreds that ask hundreds of times at once would be busy for ever, and no place would be left."""
+    at_once, later = (Line(config).connect() for _ in range(2))
+    at_once.data_received(REQUEST + then)
+    later.data_received(REQUEST)
+    assert not later.transport.abort.called
+    later.data_received(then) if then else None
+    assert at_once.transport.abort.called == later.transport.abort.called == bool(then)
+    answered = Line(config).connect()
+    answered.data_received(REQUEST)
+    answer(answered)
+    answered.data_received(REQUEST)
+    assert not answered.transport.abort.called
+
+
+def test_a_client_that_reads_nothing_makes_way(config: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connections, "MAX_CONNECTIONS", 3)
     line = Line(config)
     reading, unread, later = connected = [line.connect() for _ in range(3)]
@@ -134,9 +157,6 @@ def test_a_client_that_asks_on_and_reads_nothing_has_its_time_and_makes_way(
         one.data_received(REQUEST)
     for one in (unread, later):
         one.pause_writing()
-    set_now = unread._timer
-    unread.data_received(REQUEST * 3)
-    assert unread._timer is set_now and timer(unread) == 30.0, "to send more gains no time"
     newest = line.connect()
     aborted = [one.transport.abort.called for one in (reading, unread, later, newest)]
     assert aborted == [False, True, False, False]

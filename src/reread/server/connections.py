@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any, cast
 
+import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 MAX_CONNECTIONS = 256
@@ -32,9 +33,11 @@ class LimitedProtocol(H11Protocol):
 
     def data_received(self, data: bytes) -> None:
         super().data_received(data)
-        if self.is_idle and self._timer is None:
+        if self.conn.their_state is h11.DONE and self.conn.trailing_data[0]:  # no browser asks on before it is answered
+            self.abort()
+        elif self.is_idle and self._timer is None:
             self._expire_after(REQUEST_SECONDS)
-        elif not self.is_idle and not self.flow.write_paused:  # to send more requests is not to read answers
+        elif not self.is_idle:
             self._cancel()
 
     def pause_writing(self) -> None:
