@@ -117,6 +117,29 @@ def test_what_people_write_every_day_is_found(family: str) -> None:
     assert [(form, value) for form in forms for value in values if value in left(form.replace("[V]", value))] == []
 
 
+@pytest.mark.parametrize(
+    "form",
+    [
+        "Replace the admin password by [V] everywhere",
+        "password of jane (root): [V]",
+        "the secret that both of them have is still [V]",
+        "ssh jane@10.0.0.4, pw [V]",
+    ],
+)
+def test_what_looks_like_a_password_is_one_wherever_a_sentence_has_it(form: str) -> None:
+    for value in ("Tr0ub4dor+3x", "hv3Kz9_pQ2!mW7", "Sommer-Haus26"):
+        assert value not in left(form.replace("[V]", value))
+    for word in ("UserServiceV2", "Argon2id", "test-session-1", "loginForm", "10.0.0.4"):
+        assert word in left(form.replace("[V]", word))
+
+
+@pytest.mark.parametrize("form", ["our gitlab token ([V]) ends on monday", "the key of our weather station is [V]"])
+def test_a_random_value_is_secret_after_a_name_that_much_has(form: str) -> None:
+    assert "Zt9rWq4LmX2bVn7Ks3Jd" not in left(form.replace("[V]", "Zt9rWq4LmX2bVn7Ks3Jd"))
+    for word in ("Ed25519PrivateKey", "kestrel-orbit-41", "user_profile_cache_key_2", "Sommer2026!"):
+        assert word in left(form.replace("[V]", word))
+
+
 @pytest.mark.parametrize("line", lines_of("harmless.txt"))
 def test_what_only_speaks_of_secrets_is_none(line: str) -> None:
     text = line.replace("\\n", "\n")

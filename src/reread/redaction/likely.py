@@ -31,6 +31,7 @@ from reread.redaction.secret_names import (
 )
 from reread.redaction.secret_values import (
     is_bare_secret,
+    is_chosen,
     is_code_name,
     is_literal_secret,
     is_mixed,
@@ -108,14 +109,14 @@ def _named(text: str, lowered: bytes, stems: list[int]) -> Iterator[LikelyMatch]
         if name is None and end - start in (3, 5):
             name = name_in_words(own.lower(), text[max(0, start - 16) : start])
         found = _Value(text, start, end, name).find() if name is not None else None
-        if name is not None and found is not None and (not name.is_id or is_random(text[slice(*found)])):
+        if name is not None and found is not None and (not name.is_vague or is_random(text[slice(*found)])):
             yield LikelyMatch(*found, name.kind, name.label)
             done = max(done, found[1])
             continue
         ending = syntax.MIXED_END.fullmatch(own) if end - start > 17 and not own.islower() else None
         if ending is not None and is_mixed(ending["value"]):
             yield LikelyMatch(start + ending.start("value"), start + ending.end("value"), TOKEN, "name")
-        elif name is not None and name.is_strong and not (table_head <= start < table_end):
+        elif name is not None and (name.is_strong or name.kind == PASSWORD) and not (table_head <= start < table_end):
             column = read_column(text, start, end)
             if column is not None:
                 table_head, table_end = column.head_end, column.end
@@ -163,6 +164,9 @@ class _Value:
             if text[at - 1] == "\x1e":
                 return self._keyed(at)
             return self._quoted(at) or self._wide(at)
+        found = syntax.VALUE_OPTION.match(text, end) if following == " " else None
+        if found is not None:
+            return self._option_at(found.end())
         found = self._value_before() if text[self.start - 1 : self.start] in "\"'\x1e" else None
         if found is not None:
             return found
@@ -190,7 +194,10 @@ class _Value:
                 return None
             direct = self._spaced() if of else None
             if direct is None and not self.name.is_strong:
-                return self._checked(syntax.NARROW.match(text, found.end()), is_mixed)
+                string, word = self._string(found.end()), syntax.NARROW.match(text, found.end())
+                return (
+                    self._checked_span(*string[:2], is_mixed) if string is not None else self._checked(word, is_mixed)
+                )
             return direct or self._quoted(found.end()) or self._said(found.end()) or self._in_sentence()
         if found["cell"]:
             return self._cell(found.end())
@@ -269,7 +276,7 @@ class _Value:
         if found is None:
             return None
         is_list = self.text[self.start] == "-" and self.text[self.end] == "\n"  # the words of a command, each a string
-        if self.text[self.end] in "\r\n" and not is_list:  # a form: what is alone on two lines
+        if found["sign"] is None and not is_list:  # a form: what is alone on two lines
             line = self.text[max(0, self.start - 40) : self.start].rpartition("\n")[2]
             accept = is_mixed if not line.strip(syntax.MARKS) and self.name.is_strong else None
             return self._checked_span(*found.span("value"), accept) if accept is not None else None
@@ -277,20 +284,20 @@ class _Value:
 
     def _spaced(self) -> tuple[int, int] | None:
         """A value after nothing but a space: PASSWORD 'x', ENV PASSWORD x, password Qx7…"""
-        gap = syntax.SPACE.match(self.text, self.end)
+        before = self.text[max(0, self.start - 60) : self.start]
+        is_set = syntax.SETS.search(before.rpartition("\n")[2]) is not None
+        gap = syntax.SPACE.match(self.text, self.end + (is_set and self.text[self.end : self.end + 1] in ("'", '"')))
         if gap is None:
             return None
         at = gap.end()
-        before = self.text[max(0, self.start - 60) : self.start]
         if syntax.SET_BEFORE.search(before) is not None:
             return self._quoted(at) or self._checked(syntax.NARROW.match(self.text, at), is_word_secret)
-        is_set = syntax.SETS.search(before.rpartition("\n")[2]) is not None
         is_constant = self.text[self.start : self.end].isupper()
-        if (
-            not (self.name.is_strong or is_set or is_constant)
-            or self.text[at : at + 1] == "-"
-            or (gap[0][0] == "," and not self.is_password)
-        ):
+        if not (self.name.is_strong or is_set or is_constant):
+            is_place = self.name.label.encode() in FINDERS  # which says better what it is
+            accept = is_chosen if self.is_password else is_random
+            return self._checked(syntax.NARROW.match(self.text, at), accept) if not is_place else None
+        if self.text[at : at + 1] == "-" or (gap[0][0] == "," and not self.is_password):
             return None
         string = self._string(at)
         if string is not None:
@@ -315,10 +322,12 @@ class _Value:
     def _cell(self, at: int) -> tuple[int, int] | None:
         """The next cell of a table."""
         found = syntax.CELL.match(self.text, at)
-        is_row = "|" in self.text[max(0, self.start - 60) : self.start].rpartition("\n")[2]
+        line = self.text[max(0, self.start - 60) : self.start].rpartition("\n")[2]
+        is_row = found is not None and ("|" in line if found["last"] is None else not line.strip(syntax.MARKS))
         if found is None or not is_row or not self.name.is_strong:
             return None
-        return self._checked_span(*found.span("value"), is_word_secret if self.is_password else is_odd)
+        is_sure = self.is_password and found["last"] is None
+        return self._checked_span(*found.span("value"), is_word_secret if is_sure else is_odd)
 
     def _said(self, at: int) -> tuple[int, int] | None:
         """A value in a sentence: the password is X."""
@@ -332,12 +341,18 @@ class _Value:
         return self._checked(word, is_said_secret) if word is not None and self._ends_sentence(word) else None
 
     def _in_sentence(self) -> tuple[int, int] | None:
-        """The first value behind a word of another language, whatever its words for "is" and "of the database" are."""
-        if not self.name.is_foreign:
+        """The first value behind the name, whatever words for "is" and "of the database" are between.
+
+        What ends a word in English may be code, so there it has to look as few things but passwords do.
+        """
+        own, before = self.text[self.start : self.end], self.text[max(0, self.start - 2) : self.start]
+        is_said = own.isalpha() and not own.isupper() and syntax.PROSE_BEFORE.fullmatch(before) is not None
+        if not self.name.is_foreign and not (is_said and (self.name.is_strong or self.is_password)):
             return None
+        accept = is_odd if self.name.is_foreign else is_chosen
         stop = len(re.split(r"[\n\x1e\x1f]", self.text[self.end : self.end + 120], maxsplit=1)[0]) + self.end
         words = islice(syntax.ASCII_WORD.finditer(self.text, self.end, stop), MOST_WORDS)
-        return next((found for word in words if (found := self._checked(word, is_odd)) is not None), None)
+        return next((found for word in words if (found := self._checked(word, accept)) is not None), None)
 
     def _ends_sentence(self, word: re.Match[str]) -> bool:
         return self.text[word.end() : word.end() + 1] in ("", *"\n\r\x1e\x1f\"',;)") or word[0][-1] in ".!?"
@@ -370,8 +385,9 @@ class _Value:
         opener = text[self.start - 1 : self.start]
         if opener in ("'", '"') and text[self.end] not in "\"'":  # the string is "name: value"
             stop = text.find(opener, at, at + LONGEST_LINE)
-            if stop > at and "\n" not in text[at:stop]:
-                return self._literal(at, stop - (text[stop - 1] == "\\"))
+            whole = self._literal(at, stop - (text[stop - 1] == "\\")) if stop > at else None
+            if whole is not None and "\n" not in text[at:stop]:
+                return whole
         is_tight = text[operator.start() : at].strip("\"'`])") in ("=", ":")
         if is_tight and self._is_setting():
             return self._wide(at)

@@ -42,16 +42,24 @@ class ClientCommand(NamedTuple):
 # fmt: off
 COMMANDS: tuple[ClientCommand, ...] = (
     ClientCommand("sshpass", r"[ \t]-p[ \t]{0,4}"),
-    ClientCommand("mysql mariadb mysqldump mysqladmin 7z 7za", r"[ \t]-p(?=[^\s])"),
+    ClientCommand("mysql mariadb mysqldump mysqladmin mariadb-dump", r"[ \t]-p(?=[^\s])"),
+    ClientCommand("7z 7za rar", r"[ \t]-h?p(?=[^\s])"),
     ClientCommand("docker podman helm skopeo buildah nerdctl az oc crane", r"[ \t]-p[ \t]{1,4}", "login"),
     ClientCommand("mongo mongosh mongodump mongorestore twine cqlsh cypher-shell", r"[ \t]-p[ \t]{1,4}"),
+    ClientCommand("az", r"[ \t]-p[ \t]{1,4}", " -u "),
     ClientCommand("beeline psexec useradd usermod", r"[ \t]-p[ \t]{1,4}"),
     ClientCommand("redis-cli valkey-cli keydb-cli", r"[ \t]-a[ \t]{1,4}"),
     ClientCommand("curl wget", rf"[ \t](?:-\w{{0,6}}[uU]|--user|--proxy-user)[ \t=]{{0,3}}[\"']?{_USER}:(?=[^\s/])"),
     ClientCommand("curl wget", rf"[ \t](?:-b|--cookie)[ \t=]{{0,3}}[\"']?{_OTHER_COOKIES}{_SESSION_COOKIE}="),
     ClientCommand("http https xh", rf"[ \t](?:-a|--auth)[ \t=]{{1,3}}[\"']?{_USER}:"),
-    ClientCommand("openssl", r"[ \t]-k[ \t]{1,4}"),
+    ClientCommand("openssl", r"[ \t](?:-k|passwd[ \t](?:-\w{1,8}[ \t]){0,3})[ \t]{0,4}(?!-)"),
+    ClientCommand("ansible-vault", r"[ \t]encrypt_string[ \t]{1,4}"),
+    ClientCommand("security", r"[ \t]-w[ \t]{1,4}", "-password"),
+    ClientCommand("networksetup", r"-setairportnetwork[ \t]\S{1,40}[ \t](?:\"[^\"\n]{1,60}\"|\S{1,60})[ \t]{1,4}"),
+    ClientCommand("dscl", r"[ \t]-?passwd[ \t]\S{1,99}[ \t]{1,4}"),
     ClientCommand("ldapsearch ldapadd ldapmodify ldapwhoami ldappasswd ldapdelete", r"[ \t]-w[ \t]{0,4}"),
+    ClientCommand("ldappasswd", r"[ \t]-[sa][ \t]{0,4}"),
+    ClientCommand("smbclient", r"[ \t]//\S{1,99}[ \t]{1,4}"),
     ClientCommand("smbclient rpcclient smbmap", rf"[ \t]-U[ \t]{{0,4}}[\"']?{_USER}?%"),
     ClientCommand("htpasswd", r"[ \t]-\w{0,6}b\w{0,6}[ \t]{1,4}(?:[^\s-]\S{0,80}[ \t]{1,4}){1,2}(?=\S{1,99}\s*\Z)"),
     ClientCommand("zip unzip sqlcmd bcp isql ipmitool", r"[ \t]-P[ \t]{0,4}"),
@@ -63,12 +71,10 @@ COMMANDS: tuple[ClientCommand, ...] = (
     ClientCommand("xfreerdp rdesktop cmdkey", r"[ \t]/p(?:ass)?:"),
     ClientCommand("lftp", r"[ \t]-u[ \t]{1,4}[\"']?[\w.@+-]{1,80},"),
     ClientCommand("ssh-keygen", r"[ \t]-[NP][ \t]{1,4}"),
-    ClientCommand("vault", r"[ \t]login[ \t]{1,4}(?!-)"),
     ClientCommand("wpa_passphrase", r"[ \t]{1,4}\S{1,64}[ \t]{1,4}"),
-    ClientCommand("snmpwalk snmpget", r"[ \t]-[AX][ \t]{1,4}"),
+    ClientCommand("snmpwalk snmpget snmpset", r"[ \t]-[AXc][ \t]{1,4}"),
     ClientCommand("mysqladmin", r"[ \t]password[ \t]{1,4}"),
     ClientCommand("poetry composer", r"http-basic\.\S{1,80}[ \t]{1,4}\S{1,80}[ \t]{1,4}"),
-    ClientCommand("mc", r"[ \t]alias set \S{1,40} \S{1,120} \S{1,80}[ \t]{1,4}"),
     ClientCommand("rclone", r"[ \t]obscure[ \t]{1,4}"),
     ClientCommand("expdp impdp", r"[ \t](?:userid=)?[\w-]{1,40}/(?=[^\s/@]{3,100}(?:@|\s|\Z))"),
     ClientCommand("mosquitto_passwd", r"[ \t]-b[ \t]{1,4}\S{1,80}[ \t]{1,4}\S{1,80}[ \t]{1,4}"),
@@ -77,8 +83,9 @@ COMMANDS: tuple[ClientCommand, ...] = (
 )
 # fmt: on
 _RARE = frozenset(
-    b"rabbitmqctl sqlplus net vault wpa_passphrase mysqladmin xfreerdp rdesktop cmdkey convertto-securestring "
-    b"curl htpasswd poetry composer rclone expdp impdp mosquitto_passwd kinit".split()
+    b"rabbitmqctl sqlplus net wpa_passphrase mysqladmin xfreerdp rdesktop cmdkey convertto-securestring "
+    b"curl htpasswd poetry composer rclone expdp impdp mosquitto_passwd kinit openssl smbclient "
+    b"ansible-vault dscl networksetup".split()
 )
 """Commands that get a secret without an option, or after one that few others have."""
 _COMMANDS: dict[bytes, list[tuple[re.Pattern[str], str]]] = {}
@@ -134,6 +141,10 @@ _READERS = (
     b"passphrase-fd",
     b"cryptsetup",
     b"smbpasswd",
+    b"secret-tool",
+    b"vncpasswd",
+    b"keepassxc-cli",
+    b"pass insert",
 )
 
 
@@ -175,7 +186,7 @@ def _stored(text: str, lowered: bytes, at: int, keyword: bytes) -> Iterator[Matc
         yield from _piped(text, lowered, at, keyword)
 
 
-_OPTION = re.compile(rb"[puawknxb]|-user|-auth|-proxy-user|-cookie")
+_OPTION = re.compile(rb"[puawknxbsch]|-user|-auth|-proxy-user|-cookie")
 """An option of one of the commands; these are looked for on its line only, as there are many."""
 _COMMAND = re.compile(
     rb"(?<![a-z0-9])(" + words_regex(word.decode() for word in _COMMANDS).pattern.encode() + rb")[ \t.\w]"

@@ -77,10 +77,22 @@ PLACES: tuple[SecretPlace, ...] = (
     SecretPlace("identified", rf"(?<=IDENTIFIED)(?i:{_BY})(?P<value>[\w$#!-]{{3,60}})", label="identified_by"),
     SecretPlace("machine", rf"{_NAME}(?:login{_NAME})?(?:account{_NAME})?password\s{{1,20}}(?P<value>[^\s=:]\S{{1,199}}?)(?=[\"'`,;)\\]{{0,4}}(?:\s|\Z))", label="netrc"),
     SecretPlace("login", rf"{_NAME}(?:account{_NAME})?password\s{{1,20}}(?P<value>[^\s=:]\S{{1,199}}?)(?=[\"'`,;)\\]{{0,4}}(?:\s|\Z))", label="netrc"),
-    SecretPlace("auth|cred", _AFTER_NAME + r"\\{0,8}[\"'][^\"'\n]{1,80}\\{0,8}[\"']" + _SECOND, _is_argument),
-    SecretPlace("login", _AFTER_NAME + r"\\{0,8}[\"'][^\"'\n]{1,40}@[^\"'\n]{1,40}\\{0,8}[\"']" + _SECOND, _is_argument),
+    SecretPlace("auth|cred", _AFTER_NAME + r"\\{0,8}[\"'][^\"'\n]{1,80}\\{0,8}[\"'](?:\.\w{1,12}\(\))?" + _SECOND, _is_argument),
+    SecretPlace("login|andpassword", _AFTER_NAME + r"\\{0,8}[\"'][^\"'\n]{1,40}@[^\"'\n]{1,40}\\{0,8}[\"']" + _SECOND, _is_argument),
     SecretPlace("login", _AFTER_NAME + r"\\{0,8}[\"'][^\"'\n]{1,80}\\{0,8}[\"']" + _SECOND, looks_secret),
     SecretPlace("auth", r"(?:basic_|(?P<bearer>bearer_))auth\([ \t]{0,2}(?(bearer)|[^\n,()]{1,80},[ \t]{0,2}(?:Some\()?)" + _STRING, _is_argument, before=7),
+    SecretPlace("basic_auth ", _ANY_STRING + r",[ \t]{0,2}" + _STRING, _is_argument, label="basic_auth"),
+    SecretPlace(".auth(", _STRING + r"[ \t]{0,2}\)", _is_argument, label="auth"),
+    SecretPlace("plainauth(", rf"[ \t]{{0,2}}{_ANY_STRING},[ \t]{{0,2}}[^\n,]{{1,80}},[ \t]{{0,2}}" + _STRING, _is_argument, label="plainauth"),
+    SecretPlace("setsecret(|pgp_sym_encrypt(|pgp_sym_decrypt(|aes_encrypt(|aes_decrypt(", r"[^\n(),]{1,80},[ \t]{0,2}" + _STRING, _is_argument, label="secret"),
+    SecretPlace(".tochararray", r"[\"](?P<value>[^\"\n\\\x1e\x1f]{4,200})\"\.toCharArray", _is_argument, label="characters", before=202),
+    SecretPlace("bcrypt.", r"\w{1,20}\([ \t]{0,2}" + _STRING, _is_argument, label="bcrypt"),
+    SecretPlace("btoa(|b64encode(", r"b?[\"'][\w.@+-]{1,60}:(?P<value>[^\"'\n\x1e\x1f]{4,100})[\"']", _is_argument, label="basic_auth"),
+    SecretPlace("snmp-server|tacacs-server|radius-server|isakmp", r"[^\n\x1e\x1f]{0,60}[ \t](?:community|key)[ \t]{1,4}(?:[0-9][ \t])?" + VALUE, _is_account, label="key"),
+    SecretPlace("option key", r"[ \t]{1,4}" + VALUE, _is_account, label="key"),
+    SecretPlace("vault login|cargo login|operator unseal|bw unlock", r"[ \t]{1,4}" + VALUE, label="login"),
+    SecretPlace("alias set", r" \S{1,40} \S{1,120} \S{1,80}[ \t]{1,4}" + VALUE, label="alias"),
+    SecretPlace("]:25|]:465|]:587", r"[ \t]{1,20}[\w.@+-]{1,80}:(?P<value>[^\s\x1e\x1f]{4,100})", _is_line, label="sasl_password"),
     SecretPlace("connect", r"(?:ion)?\([ \t]{0,2}(?:[^\n\"'(),]{1,80}|" + _ANY_STRING + r")" + _TWO_MORE, _is_argument),
     SecretPlace("mysqli", r"\([ \t]{0,2}" + _ANY_STRING + _TWO_MORE, _is_argument),
     SecretPlace("pdo(", r"(?:[^\n\"'(),]{1,80}|" + _ANY_STRING + r")" + _TWO_MORE, _is_argument, label="pdo"),
@@ -93,7 +105,7 @@ PLACES: tuple[SecretPlace, ...] = (
     SecretPlace(":5432:|:*:", r"[\w*-]{1,63}:[\w.*-]{1,63}:(?P<value>[^\s:\"'\x1e\x1f]{4,100})(?=[ \t\r]{0,4}(?:[\n\x1e\x1f\"'\\]|\Z))", _is_line, label="pgpass"),
     SecretPlace("@tcp(", r"(?:\A|(?<=[\s\"'=(]))[\w.-]{1,60}:(?P<value>[^\s\"'/\x1e\x1f]{3,100})@tcp\(", _is_address, CREDENTIALS, "url", before=170),
     SecretPlace(":thin:", r"[\w.-]{1,60}/(?P<value>[^\s\"'/@\x1e\x1f]{3,100})@", _is_address, CREDENTIALS, "url"),
-    SecretPlace("cred|log in with|zugangsdaten", r"(?:entials?|s)?[^\n\x1e\x1f]{0,24}[ \t(:][\w.@+-]{1,60}[ \t]{0,2}[/:][ \t]{0,2}(?P<value>[^\s\"'`,;)\x1e\x1f]{7,79}[^\s\"'`,;.!?)\x1e\x1f]!?)", _is_account, label="login"),
+    SecretPlace("cred|log in with|sign in with|zugangsdaten", r"(?:entials?|s)?[^\n\x1e\x1f]{0,24}[ \t(:][\w.@+-]{1,60}[ \t]{0,2}(?:[/:]|and[ \t]{1,2})[ \t]{0,2}(?P<value>[^\s\"'`,;)\x1e\x1f]{7,79}[^\s\"'`,;.!?)\x1e\x1f]!?)", _is_account, label="login"),
     SecretPlace("pass:", r"-pass(?:in|out|word)?[ \t=]{1,4}[\"']?pass:" + VALUE, label="pass", before=16),
 )
 # fmt: on
@@ -120,7 +132,7 @@ class _PlaceFinder:
 _QUOTED_URL = {'"': r"[^\s\"<>\x1e\x1f]", "'": r"[^\s'<>\x1e\x1f]", "": r"[^\s\"'<>`\x1e\x1f]"}
 _USERINFO = {
     quote: re.compile(
-        rf"(?P<user>[^\s/:@\"'<>\x1e\x1f]{{0,80}}):(?P<password>{inside}{{1,200}})@(?=[A-Za-z0-9\[_$%{{-])"
+        rf"(?P<user>[^\s/:@\"'<>\x1e\x1f]{{0,80}}):(?P<password>{inside}{{1,200}})@(?=[A-Za-z0-9\[_$%{{/-])"
     )
     for quote, inside in _QUOTED_URL.items()
 }

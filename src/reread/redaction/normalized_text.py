@@ -60,6 +60,8 @@ _OVERSTRUCK = re.compile("[^\n\x08\x1e\x1f]\x08")
 _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1b\x7f]")
 _FULL_WIDTH = 0xFEE0
 _LINE_END = r"[ \t\"'`\\+|│=]{0,6}(?:\r?\n|(?:(?<!\\)\\++r)?(?<!\\)\\++n)[ \t]*+(?:\d{1,7}[→:|\t])?"
+_CONTINUED = re.compile(r"\\\r?\n[ \t]*")
+"""The end of a line of a command that goes on in the next."""
 _QUOTES = r"(?:[ \t\"'`]|\\+[\"'])*+"
 _NEXT = r"(?=[\w+/=.:~$-])"
 _BREAK = re.compile(rf"{_LINE_END}{_QUOTES}{_NEXT}")
@@ -200,11 +202,26 @@ def readings(text: str) -> Iterator[tuple[int, NormalizedText]]:
     view = visible(text)
     if view is not None:
         yield 0, view
+    yield from _continued(text)
     for at, unescaped in _unescaped(text):
         yield at, unescaped
         view = visible(unescaped.text)
         if view is not None:
             yield at, _ViewOfView(unescaped, view)
+
+
+def _continued(text: str) -> Iterator[tuple[int, NormalizedText]]:
+    """Yield each command that stands on several lines, as if it were on one; and where it begins."""
+    done = 0
+    while (found := _CONTINUED.search(text, done)) is not None:
+        start = max(done, text.rfind("\n", 0, found.start()) + 1)
+        while found is not None:  # up to the end of the first line that does not go on
+            done = text.find("\n", found.end())
+            done = len(text) if done < 0 else done
+            found = _CONTINUED.match(text, done - 1 - (text[done - 1] == "\r"))
+        view = _substitute(text[start:done], _CONTINUED, lambda _: " ")
+        if view is not None:
+            yield start, view
 
 
 def _unescaped(text: str) -> Iterator[tuple[int, NormalizedText]]:

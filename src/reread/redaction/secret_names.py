@@ -85,7 +85,7 @@ _SECRETS = frozenset("secret secrets token credential credentials creds cred jwt
 _KEYS = frozenset(
     """api app application access private auth sign signing encrypt encryption decryption crypt crypto master account
     license licence client secret subscription service shared storage ssh gpg pgp deploy deployment consumer hmac jwt
-    webhook session write admin ingest ingestion integration rest management tunnel join unseal recovery wif wallet
+    webhook session write admin ingest ingestion integration rest management tunnel join unseal recovery wif wallet maps
     validator instrumentation cookie csrf cipher aes des rsa ecdsa totp otp personal developer sas bot fernet
     preshared""".split()
 )
@@ -156,6 +156,11 @@ _PROSE_KEYS = re.compile(
 )
 
 
+_WORD_BEFORE = re.compile(r"[A-Za-z]{2} \Z")
+SOME_KEY = "some_key"
+"""The label of a key of which a sentence says that it is one, as of the weather service: only what is random is."""
+
+
 class SecretName(NamedTuple):
     """A name that says that what follows is a secret."""
 
@@ -166,9 +171,9 @@ class SecretName(NamedTuple):
     """The name as one word, the same for all spellings."""
 
     @property
-    def is_id(self) -> bool:
-        """True for a name of ids, which are secret only where a server takes one for a password."""
-        return not self.is_strong and self.label.endswith(("session_id", "sessionid", "sessid", "sid"))
+    def is_vague(self) -> bool:
+        """True for a name of ids, which are secret only where a server takes one for a password, and of any key."""
+        return not self.is_strong and self.label.endswith(("session_id", "sessionid", "sessid", "sid", SOME_KEY))
 
     is_foreign: bool = False
     """True for a word of another language, which only people write."""
@@ -208,7 +213,9 @@ def name_in_words(word: str, before: str) -> SecretName | None:
     if before.endswith(("?", "&")):
         return SecretName(TOKEN, False, "key")
     found = _PROSE_KEYS.search(before)
-    return SecretName(TOKEN, True, f"{found[1].lower()}_key") if found is not None else None
+    if found is not None:
+        return SecretName(TOKEN, True, f"{found[1].lower()}_key")
+    return SecretName(TOKEN, False, SOME_KEY) if _WORD_BEFORE.search(before) is not None else None
 
 
 def _noun(words: list[str]) -> tuple[str, int, bool] | None:

@@ -160,6 +160,12 @@ def is_mixed(value: str) -> bool:
     return looks_secret(value) and (has_case or not value.isalnum())
 
 
+def is_chosen(value: str) -> bool:
+    """True for letters of both cases with digits, as a password is to have, and no name in code, such as `ViewV2`."""
+    has_all = all(any(map(test, value)) for test in (str.isupper, str.islower, str.isdigit))
+    return is_mixed(value) and has_all and (sum(map(str.isdigit, value)) > 1 or not value.isalnum())
+
+
 def is_odd(value: str) -> bool:
     """True for a value that is no single word: letters with digits, or several words with signs between them."""
     if len(value) < 6 or not is_word_secret(value) or " " in value or UUID.fullmatch(value) is not None:

@@ -15,6 +15,7 @@ IS = (
         "(?:was |been )?changed to",
         "is|to be|to",
     ),
+    "(?:with|has|to) (?:the )?value",
     *("was", "be", "equals", "ist", "lautet", "est", "es", "é", "è", "er", "är", "je", "este", "jest", "adalah"),
 )
 """What stands between a name and its value in a sentence; words of other languages also have names without it."""
@@ -27,7 +28,7 @@ OPERATOR = re.compile(
     r"|[Aa]s \w{1,30} =)"
     r"|(?P<assign>:=|\?=|\+=|=>|={1,3}|->|<-|::(?=[ \t])|:(?![:=])|[→＝：])"
     r"|(?P<dash>[–—-](?=[ \t]))"
-    r"|(?P<said>(?:(?P<of>" + _OF + r")[ \t])?"
+    r"|(?P<said>(?:(?P<of>" + _OF + r")[ \t])??"
     r"(?:" + "|".join(IS) + r")(?=[\s:]):?|(?P<of_it>" + _OF + r")[ \t]?[:=](?=\s))"
     r"|(?P<cell>\|)"
     r")\*{0,2}[ \t]{0,12}",
@@ -45,7 +46,8 @@ GLUE = re.compile(
 BLOCK_DEFAULT = re.compile(r"[\"'][ \t]{0,4}\{[^{}]{0,300}?\bdefault[ \t]{0,20}=[ \t]{0,4}(?=[\"'])")
 """The text before the default of a variable of Terraform."""
 FILLED = re.compile(
-    r"(?:\\{0,8}[\"'`\]]){1,4}\)\.(?:fill|type|send_?[kK]eys|set_?[vV]alue|press_?[sS]equentially|input)\([ \t]{0,2}"
+    r"(?:\\{0,8}[\"'`\]]){1,4}\){1,2}\."
+    r"(?:fill|type|send_?[kK]eys|set_?[vV]alue|press_?[sS]equentially|input)\([ \t]{0,2}"
     r"(?=\\{0,8}[\"'`])"
 )
 """The text before the one that a script types into a field of this name."""
@@ -66,23 +68,28 @@ ELEMENT = re.compile(
 )
 """The content of an element of XML, or of the one that holds its value."""
 NEXT_ELEMENT = re.compile(
-    r"</[\w:.]{1,40}>[ \t\r\n]{0,40}<(?:\w{1,20}:)?(?:[vV]alue|string)>(?P<value>[^<>\x1e\x1f]{1,400})</"
+    r"</[\w:.]{1,40}>[ \t\r\n]{0,40}<(?:\w{1,20}:)?(?:[vV]alue|string|td|dd)>(?:<code>)?"
+    r"(?P<value>[^<>\x1e\x1f]{1,400})</"
 )
 """The element after one that holds a name."""
 VALUE_FIELD = re.compile(
-    r"(?:\\{0,8}[\"'`](?=[\s,;])|(?=[\n\x1f]))[\s,;\x1f]{1,40}(?:\\{0,8}[\"'`])?"
+    r"(?:\\{0,8}[\"'`](?=[\s,;])|(?=[\n\x1f]|,[ \t]|[ \t]value=[\"']))[\s,;\x1f]{1,40}(?:\\{0,8}[\"'`])?"
     r"(?:[tT]ype\\{0,8}[\"']?[ \t]{0,4}[:\x1e][ \t]{0,4}\\{0,8}[\"']?\w{1,20}\\{0,8}[\"']?[\s,\x1f]{1,40}"
     r"(?:\\{0,8}[\"'`])?)?"
     r"(?:\w{0,16}[vV]alue|content(?==))(?:\\{0,8}[\"'`])?[ \t]{0,4}[=:\x1e][ \t]{0,4}(?=(?P<next>\S))"
 )
 """The text before the value where the name is one itself: `name="password" value="…"`, also on the next line."""
-PAIR = re.compile(r"\\{0,8}[\"'`](?:\]\\{0,8}[\"'`])?[ \t]{0,4},[ \t]{0,4}(?=\\{0,8}[\"'`])")
+VALUE_OPTION = re.compile(
+    r"(?:[ \t]{1,4}-[\w-]{1,24}(?:[ \t=][\w./-]{1,60})?){0,3}[ \t]{1,4}--?(?:value|body)[ \t=]{1,4}"
+)
+"""The text before the value of a variable that a command sets."""
+PAIR = re.compile(r"\]?\\{0,8}[\"'`](?:\]\\{0,8}[\"'`])?[ \t]{0,4},[ \t]{0,4}(?=\\{0,8}[\"'`])")
 BLOCK = re.compile(r":[ \t]{0,4}[|>][+-]?[ \t]*\r?\n[ \t]{1,40}(?P<value>[^\s\x1e\x1f][^\r\n\x1e\x1f]{0,400})")
 """A value of YAML that begins on the next line."""
 NEXT_LINE = re.compile(
-    r"(?:[\"'`*_]{0,4}[ \t]{0,2}[:=][*_]{0,2}[ \t]{0,2}\(?|(?<=[a-z:])(?=\r?\n))[ \t]*\\?\r?\n"
-    r"(?:[ \t]*\r?\n)?(?:```\w{0,12}\r?\n)?[ \t`\"'>]{0,40}(?P<value>[^\s\"'`\x1e\x1f]{4,200})[ \t\"'`,;)]{0,4}"
-    r"(?=[\r\n\x1e\x1f]|\Z)"
+    r"(?:[\"'`*_]{0,4}[ \t]{0,2}(?P<sign>[:=])[*_]{0,2}[ \t]{0,2}\(?|(?<=[a-z:])[*_]{0,3}(?=[ \t]*\r?\n))[ \t]*\\?\r?\n"
+    r"(?:[ \t]*(?:[-=~]{3,40}[ \t]*)?\r?\n){0,2}(?:```\w{0,12}\r?\n)?[ \t`\"'>]{0,40}"
+    r"(?P<value>[^\s\"'`\x1e\x1f]{4,200})[ \t\"'`,;)]{0,4}(?=[\r\n\x1e\x1f]|\Z)"
 )
 """A value that is alone on the next line."""
 OPENING = re.compile(r"(?:[rRbBuUfFLN@$]{1,2}(?=[\"'`]))?(?P<slashes>\\{0,8})(?P<quote>\"\"\"|'''|[\"'`“‘«„「『])")
@@ -113,7 +120,7 @@ SETS = re.compile(
     r"[ \t:-][^\n]{0,80}\Z"
 )
 """A command that sets what is named later on its line."""
-CELL = re.compile(r"[`*]{0,2}(?P<value>[^\s|`*]{4,200})[`*]{0,2}[ \t]{0,40}\|")
+CELL = re.compile(r"[`*]{0,2}(?P<value>[^\s|`*]{4,200})[`*]{0,2}[ \t]{0,40}(?:\||(?P<last>(?=[\r\n\x1e\x1f]|\Z)))")
 SPACE = re.compile(r",?[ \t]{1,4}(?:--plaintext |[0-9] )?(?:\((?=[\"'`\w]))?")
 ASCII_WORD = re.compile(r"[A-Za-z0-9!#$%*+./:=?@^_~-]{4,120}")
 SET_BEFORE = re.compile(
@@ -129,9 +136,12 @@ CODE_LINE = re.compile(
     r"|struct|interface|type|public|private"
     r"|str|int|bool|string|number|boolean|float|bytes|any|None|null)\b"
 )
+PROSE_BEFORE = re.compile(r"[a-z'’)] |\A|[\n(] ?")
+"""What stands before a word of a sentence."""
 QUERY_BEFORE = re.compile(r"[?&;](?:[\w.\[\]-]{0,40})\Z")
 AS = re.compile(
-    r"(?:\A|[\s\"'`/:])([^\s\"'`/:]{4,80})[\"'`]? (?:as|is|are) (?:the |my |your |our |its |a |an )?(?:[\w-]{1,20} )?\Z"
+    r"(?:\A|[\s\"'`:])([^\s\"'`:]{4,80})[\"'`]? (?:(?:in|into) \w{1,12} )?(?:(?:in|into) (?:the )?\w{1,20} )?"
+    r"(?:as|is|are|for) (?:the |my |your |our |its |a |an )?(?:[\w-]{1,20} )?\Z"
 )
 SQL_BEFORE = re.compile(r"(?i)\b(?:with|user|role|encrypted|set|login|by)\s{1,4}(?:\S{1,40}\s{1,4})?\Z")
 HOLDER = re.compile(r"(?i)secret|passw|secure|str|byte|encode|some|char")
@@ -140,7 +150,7 @@ WORD_BEFORE = re.compile(r"[^\s,(\[{=:][ \t]{1,4}\Z")
 MNEMONIC = re.compile(r"(?:[a-z]{3,8} ){11,23}[a-z]{3,8}")
 """The words from which the keys of a wallet are made."""
 DIGITS = re.compile(r"[0-9](?:[ -]?[0-9]){3,9}")
-MARKS = " \t0123456789+-→|"
+MARKS = " \t0123456789+-→|*#>"
 TRAILING = ".,:;!?\"'`)]}>*_\\"
 MIXED_END = re.compile(
     r"(?i).{0,50}(?:passw(?:or)?d|passphrase|token|secret|api_?key)[-_.](?P<value>[A-Za-z0-9]{12,60})(?:\.\w{1,5})?"
