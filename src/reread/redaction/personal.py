@@ -54,7 +54,9 @@ _REMOTE_URL = re.compile(
 )
 _HOST = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]{2,62}(?=[:\s])")
 _PHONE = re.compile(
-    r"(?<![\w+/=.-])\+(?:[1-9][0-9]{0,2}(?:[ \u00a0./-]?\(?[0-9]{1,6}\)?){1,6})(?![\w:]|[.,][0-9])", re.ASCII
+    r"(?<![\w+/=.-])(?:\+|(?<![0-9]:)00(?=[1-9][0-9]{0,2}[ \u00a0]))"
+    r"(?:[1-9][0-9]{0,2}(?:[ \u00a0./-]?\(?[0-9]{1,6}\)?){1,6})(?![\w:]|[.,][0-9])",
+    re.ASCII,
 )
 """A phone number with the code of its country; people group the digits as they like."""
 PHONE_DIGITS = range(9, 16)
@@ -109,7 +111,7 @@ class Personal:
             yield from _emails(text)
             yield from self._prompts(text)
             yield from _authors(text)
-        if "+" in text:
+        if "+" in text or "00" in text:
             yield from _phones(text)
         if "Linux " in text:
             yield from _groups(_UNAME, text, HOST, is_host)

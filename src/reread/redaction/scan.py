@@ -13,7 +13,7 @@ from reread.redaction.likely import find_likely
 from reread.redaction.literals import Literals
 from reread.redaction.normalized_text import NormalizedText, readings
 from reread.redaction.secret_names import TOKEN
-from reread.redaction.secret_values import is_mixed
+from reread.redaction.secret_values import is_chosen, is_mixed
 from reread.redaction.spans import CERTAIN, LIKELY, PERSONAL, Span, SpanSet
 from reread.redaction.written import DEEPEST, find_written, foreign_parts
 
@@ -29,12 +29,13 @@ _MAGIC = tuple(
 )
 """How encoded pictures, documents, archives and programs begin."""
 
-_PARTNER = re.compile(
-    r"[\"'`)]{0,3}(?:[ \t,;:/|&=()\"'`]{1,8}(?:[A-Za-z][A-Za-z_-]{0,23})?){1,6}?"
-    r"(?<=[ \t,;:/|=(\"'`])(?P<value>[A-Za-z0-9][\w+/=.~-]{14,198}[\w+/=])(?![\w+/=@-])",
-    re.ASCII,
-)
-"""What stands a few words behind a secret on the same line."""
+_LINK = r"[ \t\r\n,;:/|&=()\"'`]{1,8}(?:[A-Za-z][A-Za-z_-]{0,23})?"
+_HALF = r"(?P<value>[A-Za-z0-9][\w+/.~-]{13,196}[\w+/]={0,2})"
+_PARTNER = re.compile(rf"[\"'`)]{{0,3}}(?:{_LINK}){{1,6}}?(?<=[\s,;:/|=(\"'`]){_HALF}(?![\w+/=@-])", re.ASCII)
+"""What stands a few words behind a secret, on the same line or the next."""
+_PARTNER_BEFORE = re.compile(rf"(?<![\w+/.~@-]){_HALF}[\"'`)]{{0,3}}(?:{_LINK}){{1,7}}\Z", re.ASCII)
+"""What stands a few words before it."""
+LONGEST_PAIR = 400
 
 
 class SecretScanner:
@@ -100,9 +101,14 @@ class SecretScanner:
 def _partner(text: str, known: Span) -> Span | None:
     """Return what stands beside a secret and looks like the other half of a pair: the secret of an id of a key."""
     found = _PARTNER.match(text, known.end)
-    if found is None or not is_mixed(found["value"]):
+    if found is not None and (is_chosen if "\n" in found[0] else is_mixed)(found["value"]):
+        return Span(*found.span("value"), found["value"], TOKEN, LIKELY, name=f"beside_{known.kind}")
+    first = max(0, known.start - LONGEST_PAIR)
+    found = _PARTNER_BEFORE.search(text[first : known.start])
+    if found is None or not is_chosen(found["value"]):
         return None
-    return Span(*found.span("value"), found["value"], TOKEN, LIKELY, name=f"beside_{known.kind}")
+    start, end = found.span("value")
+    return Span(first + start, first + end, found["value"], TOKEN, LIKELY, name=f"beside_{known.kind}")
 
 
 def _moved(span: Span, view: NormalizedText | None, at: int) -> Span:
