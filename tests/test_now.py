@@ -193,7 +193,7 @@ def test_a_session_that_leaves_the_registry_has_ended(machines: Any) -> None:
 
 
 @needs_proc
-@pytest.mark.parametrize("stale", ["1", "2147483646"])
+@pytest.mark.parametrize("stale", ["1", "999999999"])  # its file comes before, and after, that of any client
 def test_of_two_entries_of_a_session_the_live_one_counts(machines: Any, stale: str) -> None:
     machine = machines()
     machine.write(14)
@@ -241,6 +241,35 @@ def test_a_session_that_died_stays_so_when_its_entry_is_removed(
     (machine.config / "sessions" / f"{machine.client.pid}.json").unlink()
     (one,) = watch.update()
     assert (one.state, one.inferred) == (state, not seen)
+
+
+@needs_proc
+def test_a_session_that_came_back_ends_when_it_ends_again(machines: Any) -> None:
+    machine = machines()
+    machine.write(28)
+    watch, ends = NowWatch(machine.config), list[Any]()
+    for again in (False, True):
+        if again:
+            machine.client = subprocess.Popen(machine.client.args, executable=sys.executable, stdin=subprocess.PIPE)
+        machine.register(status="idle")
+        assert [one.state for one in watch.update()] == ["idle"]
+        machine.kill()
+        (machine.config / "sessions" / f"{machine.client.pid}.json").unlink()
+        ends += [(one.state, one.since) for one in watch.update()]
+    assert [state for state, _ in ends] == ["ended", "ended"] and ends[0] < ends[1]
+
+
+@needs_proc
+def test_a_client_has_not_written_what_was_there_before_it(machines: Any) -> None:
+    machine = machines()
+    machine.write(28)
+    began = processes.process(machine.client.pid).started
+    os.utime(machine.transcript, (began - 5, began - 5))
+    (one,) = reread.now(root=machine.config)
+    assert (one.pid, one.state) == (None, "ended")
+    os.utime(machine.transcript)
+    (one,) = reread.now(root=machine.config)
+    assert (one.pid, one.state) == (machine.client.pid, "idle")
 
 
 @needs_proc

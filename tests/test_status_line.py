@@ -148,6 +148,24 @@ def test_of_two_kinds_of_cache_the_longer_life_counts(tmp_path: Path, bought: di
 
 
 @pytest.mark.parametrize(
+    "after",
+    [
+        '{"type":"assistant","timestamp":"2026-11-10T02:00:00Z","message":{"usage":{"cache_creation_input_tok',
+        '{"type":"user","timestamp":"2026-11-10T02:00:00Z","message":{"content":"\\"cache_creation\\": 1"}}\n',
+        '{"type":"assistant","timestamp":"2026-11-10T02:00:00Z","message":{"content":[{"text":"cache_creation"}]}}\n',
+    ],
+    ids=["being written", "a quote", "no figures"],
+)
+def test_only_a_whole_response_that_says_so_uses_the_cache(tmp_path: Path, after: str) -> None:
+    usage = {"cache_creation": {"ephemeral_1h_input_tokens": 9}}
+    record = {"type": "assistant", "timestamp": "2026-11-10T01:00:00Z", "message": {"usage": usage}}
+    path = tmp_path / "8c1f.jsonl"
+    path.write_text(json.dumps(record) + "\n" + after)
+    ends = datetime(2026, 11, 10, 2, tzinfo=UTC).timestamp()
+    assert status_line._cache_end(str(path)) == ends  # pyright: ignore[reportPrivateUsage]
+
+
+@pytest.mark.parametrize(
     ("words", "template"),
     [
         (["--format", "{cost}"], "{cost}"),

@@ -190,7 +190,10 @@ def _cache_end(path: object) -> float | None:
         for line in reversed(lines):
             if b'"cache_creation' in line and line.endswith(b"}"):
                 record = _dict(json.loads(line))
-                bought = _part(_part(_part(record, "message"), "usage"), "cache_creation")
+                used = _part(_part(record, "message"), "usage")
+                if not used:  # a text that quotes a response
+                    continue
+                bought = _part(used, "cache_creation")
                 seconds = next((life for name, life in LIVES.items() if _number(bought.get(name))), 300)
                 stamp = _text(record.get("timestamp")).replace("Z", "+00:00")
                 return datetime.fromisoformat(stamp).timestamp() + seconds
