@@ -337,7 +337,7 @@ def count_calls(path: Path) -> None:
     for by in ("tool", "failure", "file", "agent", "day"):
         report = reread.stats(path, by=by, cache=False)
         list(stats_lines(report, width=100))
-        list(call_lines(report, listed_calls(report.calls), titles={}, width=100))
+        list(call_lines(report, listed_calls(report.calls), ids={}, width=100))
         stats_csv(report)
         jsontext.dumps(stats_value(report))
 

@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 from command import run
 from effort import one_in
-from making import answer, jsonl, read, reply, result, state, system, told, use, user
+from making import SESSION, answer, jsonl, read, reply, result, state, system, told, use, user
+from making import write as write_session
 
 import reread
 from reread.accounting.billing import Usage
@@ -287,6 +288,21 @@ class TestCommandLine:
             lines = done.stdout.splitlines()
             assert max(map(len, lines)) <= width and lines[0].startswith("exit 1")
             assert any("8c1f0b52:1." in line and "pytest -q" in line for line in lines)
+
+    def test_an_address_in_the_list_is_as_long_as_it_must_be(self, tmp_path: Path) -> None:
+        for last in "12":
+            called = reply(use(f"c{last}", command="make"), id=f"m{last}")
+            lines = told(user("Build."), called, answer(result(f"c{last}", is_error=True)))
+            name = f"{SESSION[:-1]}{last}"
+            write_session(tmp_path, *({**line, "sessionId": name} for line in lines), name=name)
+        shown = run("--root", str(tmp_path), "stats", "--list", home=tmp_path).stdout
+        addresses = [line.split()[0] for line in shown.splitlines() if line.startswith(f"  {SESSION[:8]}")]
+        assert sorted(reread.open(address, root=tmp_path).id[-1] for address in addresses) == ["1", "2"]
+
+    def test_a_session_without_a_call_has_its_title_too(self, tmp_path: Path) -> None:
+        write_session(tmp_path, *told(user("Blue?"), reply("It scatters light.")), name=SESSION)
+        shown = run("--root", str(tmp_path), "stats", "--by", "session", home=tmp_path).stdout
+        assert f"{SESSION[:8]} Blue?" in shown
 
     @pytest.mark.parametrize("by", ["tool", "session", "project,week", "file", "failure"])
     def test_the_table_fits_eighty_columns(self, by: str, tmp_path: Path) -> None:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import itertools
 import os
 import sys
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from io import TextIOWrapper
+from pathlib import Path
 from typing import Any, cast
 
 import click
@@ -161,3 +162,17 @@ def print_notice(text: str) -> None:
 
     with suppress(OSError):  # standard error is closed or full
         click.echo(f"reread: {safe(text)}", err=True)
+
+
+def ids_to_type(roots: Sequence[Path]) -> dict[str, str]:
+    """Return the beginning of the id of each session file that no other one begins with, as `ls` lists them."""
+    from reread.base.paths import path_name
+    from reread.disk.gone_sessions import prompt_paths
+    from reread.disk.layout import session_paths
+    from reread.render.listings import unique_beginnings
+
+    stems = {path: path_name(path).removesuffix(".jsonl") for path in session_paths(roots or None)}
+    gone = prompt_paths(roots or None, set(stems.values()))
+    stems |= {path: path_name(path).removesuffix(".jsonl") for path in list(gone)}
+    short = unique_beginnings((path, stem, ()) for path, stem in stems.items())
+    return {stem: short[path] for path, stem in stems.items()}

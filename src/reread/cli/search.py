@@ -21,7 +21,7 @@ from reread.cli._options import (
     since_option,
     until_option,
 )
-from reread.cli._output import print_json, print_lines, print_notice, progress, terminal_width
+from reread.cli._output import ids_to_type, print_json, print_lines, print_notice, progress, terminal_width
 from reread.cli._unmatched import close_name, exit_unmatched, suggestion, unknown_models, unknown_projects
 
 if TYPE_CHECKING:
@@ -191,7 +191,7 @@ def search(
         from reread.storage.user_paths import reread_words
 
         width = terminal_width()
-        print_lines(result_lines(hits, found, command=reread_words(roots), ids=_short_ids(roots), width=width))
+        print_lines(result_lines(hits, found, command=reread_words(roots), ids=ids_to_type(roots), width=width))
     if not hits:
         if have_no_sessions(roots):
             exit_unmatched(ctx, (), no_sessions_text(roots, "search jitter"))
@@ -256,20 +256,6 @@ def _unknown(named: Iterable[tuple[str, str]], roots: Sequence[Path]) -> Iterato
             yield from unknown_projects([name], {header.project for header in headers})
         else:
             yield f"No call is about a file {name!r}; name its end, or a part of its path."
-
-
-def _short_ids(roots: Sequence[Path]) -> dict[str, str]:
-    """Return the beginning of the id of each session file that no other one begins with, as `ls` lists them."""
-    from reread.base.paths import path_name
-    from reread.disk.gone_sessions import prompt_paths
-    from reread.disk.layout import session_paths
-    from reread.render.listings import unique_beginnings
-
-    stems = {path: path_name(path).removesuffix(".jsonl") for path in session_paths(roots or None)}
-    gone = prompt_paths(roots or None, set(stems.values()))
-    stems |= {path: path_name(path).removesuffix(".jsonl") for path in list(gone)}
-    short = unique_beginnings((path, stem, ()) for path, stem in stems.items())
-    return {stem: short[path] for path, stem in stems.items()}
 
 
 def _open(link: str, roots: Sequence[Path]) -> None:

@@ -22,7 +22,7 @@ from reread.cli._options import (
     tz_option,
     until_option,
 )
-from reread.cli._output import print_json, print_lines, print_notice, progress, terminal_width
+from reread.cli._output import ids_to_type, print_json, print_lines, print_notice, progress, terminal_width
 from reread.cli._team import print_team, team_of, team_option
 from reread.cli._unmatched import unknown_projects, unknown_tools
 from reread.errors import Misuse
@@ -112,7 +112,6 @@ def stats(
     if as_json or as_csv:
         for path in report.unread:
             print_notice(f"Cannot read {path}: not included.")
-    titles = {place.session: place.title for place in report.calls}
     found_nothing = not report.rows and not report.hidden
     unmatched = found_nothing and any(options[name] for name in FILTERS)
     if as_json:
@@ -125,12 +124,13 @@ def stats(
     elif as_list:
         calls = calls_to_list(report)
         listed = listed_calls(calls[: limit or MOST_LISTED])
-        print_lines([line] for line in call_lines(report, listed, titles=titles, width=terminal_width() or WIDTH))
+        width = terminal_width() or WIDTH
+        print_lines([line] for line in call_lines(report, listed, ids=ids_to_type(roots), width=width))
         if len(listed) < len(calls):
             print_notice(f"{plural(listed, 'call')} of {number_text(len(calls))}; -n N lists more.")
     else:
         usage = [*reread_words(roots), "usage", *sessions]
-        print_lines([line] for line in stats_lines(report, width=terminal_width(), titles=titles, usage=usage))
+        print_lines([line] for line in stats_lines(report, width=terminal_width(), usage=usage))
     unknown = unknown_projects(options["project"], report.known.get("project", ()))
     notices = [*unknown, *unknown_tools(options["tool"], report.known.get("tool", ()))]
     filters = unmatched if found_nothing else None

@@ -47,7 +47,6 @@ def stats_lines(
     report: StatsReport,
     *,
     width: int | None = None,
-    titles: Mapping[str, str] | None = None,
     usage: Sequence[str] = ("reread", "usage"),
 ) -> Iterator[Styled]:
     """Yield the table, its totals and what they say in words; without a width, all columns are there.
@@ -58,7 +57,7 @@ def stats_lines(
     headers = HEADERS if by_call else TURN_HEADERS
     figures = _call_figures if by_call else _turn_figures
     rows = [
-        ([label(name, row.group[name], titles) for name in report.by], figures(row.stats), row.stats.calls)
+        ([label(name, row.group[name], report.titles) for name in report.by], figures(row.stats), row.stats.calls)
         for row in report.rows
     ]
     yield from table_lines(report.by, headers, rows, figures(report.totals), width, OPTIONAL)
@@ -111,20 +110,24 @@ def _compactions(totals: Stats) -> str:
 
 
 def call_lines(
-    report: StatsReport, calls: Sequence[ListedCall], *, titles: Mapping[str, str], width: int = WIDTH
+    report: StatsReport, calls: Sequence[ListedCall], *, ids: Mapping[str, str], width: int = WIDTH
 ) -> Iterator[Styled]:
-    """Yield the calls behind the figures by group: address, outcome, tool and what it was to do, then its error."""
+    """Yield the calls behind the figures by group: address, outcome, tool and what it was to do, then its error.
+
+    `ids` has what tells sessions apart, by their ids: an address is there to be typed.
+    """
     groups = [tuple(row.group.values()) for row in (*report.rows, *report.hidden)]
     for group in dict.fromkeys([*groups, *(one.place.group for one in calls)]):
         own = [one for one in calls if one.place.group == group]
         if not own:
             continue
         if report.by:
-            names = [label(name, value, titles) for name, value in zip(report.by, group, strict=True)]
+            names = [label(name, value, report.titles) for name, value in zip(report.by, group, strict=True)]
             yield STRONG, truncate(f"{'  '.join(names)}  ({plural(own, 'call')})", width)
         for one in own:
             call = one.place.call
-            where = one.address._replace(session=short_session(one.address.session))
+            session = one.address.session
+            where = one.address._replace(session=ids.get(session) or short_session(session))
             words = [str(where), call.failure or call.state, call.tool, one_line(one.what)]
             yield PLAIN, truncate(f"  {safe_line('  '.join(word for word in words if word))}", width)
             if one.error:

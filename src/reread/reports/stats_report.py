@@ -158,6 +158,8 @@ class StatsReport(msgspec.Struct, frozen=True):
     """What was written to the cache again; None if only some calls are counted."""
     empty_sessions: int = 0
     """Sessions without a turn of their own; 0 if only some calls or some time are counted."""
+    titles: dict[str, str] = {}
+    """The titles of the sessions, by their id."""
 
     @property
     def unplaced_cost_usd(self) -> float:
@@ -264,7 +266,8 @@ def stats(
     counted = (groups, rows, tally.totals, len(tally.counted), tally.calls)
     is_whole = not keep.is_on_calls and first is None and last is None
     empty = len({facts.session for facts in sessions} - tally.counted) if is_whole else 0
-    return StatsReport(*counted, used, tuple(sorted(unread)), tuple(hidden), known, cached, empty)
+    titles = {facts.session: facts.title for facts in sessions}
+    return StatsReport(*counted, used, tuple(sorted(unread)), tuple(hidden), known, cached, empty, titles)
 
 
 class _Tally:
