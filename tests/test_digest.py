@@ -10,6 +10,7 @@ from command import run
 from making import SESSION, answer, jsonl, reply, result, told, use, user, write
 
 import reread
+from reread.base.times import parse_timestamp
 from reread.render.digest_text import digest_html, digest_markdown
 from reread.reports import digest_report
 from reread.reports.digest_report import Digest
@@ -80,6 +81,25 @@ def test_what_several_files_have_counts_once(tmp_path: Path, kind: str) -> None:
     assert {one.session: one.calls for one in told_of} == {row["session"]: row["calls"] for row in stats.rows}
     assert [one.prompts for one in told_of if one.session == SESSION] == [["Do it", "More"]]
     assert sum(test.passed for one in told_of for test in one.tests) == 1
+
+
+def test_what_a_session_did_in_several_folders_is_told_as_one(tmp_path: Path) -> None:
+    """Its file was moved and went on elsewhere, each time with new records only."""
+    said = told(
+        *(user("Begin"), _reply("c1", "pytest -q"), answer(result("c1")), user("Commit it")),
+        *(_reply("c2", "git commit -m x"), answer(result("c2", "[main 1a2b3c4] Half")), user("Go on")),
+        *(_reply("c3", "pytest -q tests"), answer(result("c3")), user("And that")),
+        *(_reply("c4", "git commit -m y"), answer(result("c4", "[main 5d6e7f8] All")), user("Thanks")),
+    )
+    for project, records in (("p", said[:4]), ("q", said[4:7]), ("r", said[7:])):
+        write(tmp_path, *records, name=SESSION, project=project)
+    (project,) = reread.digest(since="2000", root=tmp_path).projects
+    (one,) = project.sessions
+    assert one.prompts == ["Begin", "Commit it", "Go on", "And that", "Thanks"]
+    assert [commit.sha for commit in one.commits] == ["1a2b3c4", "5d6e7f8"]
+    assert [(test.command, test.passed) for test in one.tests] == [("pytest -q", 1), ("pytest -q tests", 1)]
+    assert (one.calls, one.failed_calls) == (4, 0)
+    assert (one.started, one.ended) == (parse_timestamp(said[0]["timestamp"]), parse_timestamp(said[-1]["timestamp"]))
 
 
 def _reply(id: str, command: str) -> dict[str, Any]:

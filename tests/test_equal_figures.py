@@ -214,3 +214,30 @@ def test_every_way_says_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert [text for pair, text in found.items() if pair not in KNOWN_DIFFERENCES] == []
     if corpus == "samples":
         assert set(found) == set(KNOWN_DIFFERENCES), "what no longer differs leaves the table"
+
+
+@pytest.mark.parametrize("name", ["0", "f"])
+def test_what_a_fork_copied_is_the_originals_in_every_report(tmp_path: Path, name: str) -> None:
+    """Whatever the fork is called: the client writes first into its file when it starts, and then the copies."""
+    whole = told(*said("1", "ls"), *said("2", "pwd"))
+    fork = f"{name}{FORK[1:]}"
+    queued = {"type": "queue-operation", "operation": "enqueue", "sessionId": fork, "timestamp": "2026-01-01T00:00:00Z"}
+    write(tmp_path, *whole[:3], name=SESSION)
+    write(tmp_path, queued, *copied(whole, fork), name=fork)
+    used = {row["session"]: row["cost_usd"] for row in reread.usage(by="session", root=tmp_path).rows}
+    assert len(used) == 2
+    assert {row["session"]: row["cost_usd"] for row in reread.stats(by="session", root=tmp_path).rows} == used
+    digest = reread.digest(since="2000", root=tmp_path)
+    assert {one.session: one.cost_usd for project in digest.projects for one in project.sessions} == used
+    assert [one.calls for project in digest.projects for one in project.sessions] == [1, 1]
+
+
+@pytest.mark.parametrize("project", ["a", "z"])
+def test_a_file_that_ends_while_a_call_runs_does_not_hide_its_outcome(tmp_path: Path, project: str) -> None:
+    whole = told(*said("1", "pytest -q"))
+    whole[-1]["message"]["content"][0]["is_error"] = True
+    write(tmp_path, *whole, name=SESSION, project="m")
+    write(tmp_path, *whole[:-1], name=SESSION, project=project)
+    assert reread.stats(root=tmp_path).totals.failed == 1
+    ((one,),) = (project.sessions for project in reread.digest(since="2000", root=tmp_path).projects)
+    assert (one.failed_calls, [test.failed for test in one.tests]) == (1, [1])

@@ -25,7 +25,7 @@ from reread.reports.cache_figures import places_of
 from reread.reports.facts_cache import Progress, facts_of
 from reread.reports.file_owners import owner_test
 from reread.reports.session_facts import CallFact, SessionFacts
-from reread.reports.stats_report import began_at, session_files_of
+from reread.reports.stats_report import began_at, originals_first, session_files_of
 from reread.reports.usage_report import session_name
 from reread.session.cache_breaks import CacheBreak
 from reread.storage.user_paths import reread_words
@@ -120,9 +120,9 @@ def advise(
     found = facts_of(paths, cache=cache, progress=progress, unread=unread)
     sessions = [
         facts
-        for facts in sorted(found, key=began_at)
+        for facts in originals_first(found)
         if (not folders or layout.is_within(facts.project, folders))
-        and (first or -(1 << 62)) <= (began_at(facts)[0] if first or last else 0) < (last or 1 << 62)
+        and (first or -(1 << 62)) <= (began_at(facts) if first or last else 0) < (last or 1 << 62)
     ]
     typed = _Typed(sources, root)
     items = [

@@ -22,7 +22,7 @@ from reread.reports.cache_figures import CacheFigures, figures_of, places_of
 from reread.reports.facts_cache import Progress, facts_of
 from reread.reports.file_owners import owner_test
 from reread.reports.session_facts import ResponseFact, SessionFacts
-from reread.reports.stats_report import began_at, session_files_of
+from reread.reports.stats_report import originals_first, session_files_of
 from reread.reports.usage_report import session_name
 from reread.session.cache_breaks import CacheBreak
 
@@ -115,9 +115,7 @@ def cache_breaks(
     unread: list[str] = []
     paths = session_files_of(list(map(session_name, sources)), root, owner_test(person, machine))
     found = facts_of(paths, cache=cache, progress=progress, unread=unread)
-    sessions = sorted(
-        (facts for facts in found if not folders or layout.is_within(facts.project, folders)), key=began_at
-    )
+    sessions = originals_first(facts for facts in found if not folders or layout.is_within(facts.project, folders))
 
     def counts(fact: CacheBreak | ResponseFact) -> bool:
         time, table = fact.time_ms, current_prices()

@@ -183,9 +183,10 @@ def digest_value(made: Digest) -> dict[str, Any]:
     return msgspec.to_builtins(made)
 
 
-def _began(header: Header) -> tuple[float, str]:
-    """Return what files are sorted by: what several have belongs to the first."""
-    return header.started.timestamp() if header.started is not None else math.inf, header.path
+def _began(header: Header) -> tuple[float, str, int, str]:
+    """Return what files are sorted by: what several have belongs to the first, of one session to the largest."""
+    start = header.started.timestamp() if header.started is not None else math.inf
+    return start, header.id, -header.size, header.path
 
 
 def _when(one: DigestSession) -> float:

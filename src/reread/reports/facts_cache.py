@@ -29,7 +29,7 @@ from reread.session.session_pass import FACTS, CataloguedPart, SessionPass, newe
 
 Progress = Callable[[int], None]
 """Called with the number of sessions that were read."""
-TABLE, FORMAT = "session_facts", 8
+TABLE, FORMAT = "session_facts", 9
 """Where the catalogue keeps facts; change the format when they would be found differently now."""
 
 

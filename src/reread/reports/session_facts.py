@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import zip_longest
+from itertools import islice, zip_longest
 
 import msgspec
 
+from reread.accounting.scan import PEEKED_LINES
 from reread.base.coerce import as_dict, as_str
 from reread.base.times import timestamp_ms
 from reread.history.patches import changed_lines
@@ -125,6 +126,8 @@ class SessionFacts(msgspec.Struct, frozen=True, array_like=True):
     project: str
     path: str
     title: str
+    started_ms: int | None
+    """The first time in its file: of what a fork copied, the times are those of the original."""
     turns: list[TurnFact]
     responses: list[ResponseFact]
     calls: list[CallFact]
@@ -149,6 +152,7 @@ def session_facts(session: Session) -> SessionFacts:
     """Return the facts of a session."""
     threads: list[tuple[Conversation, Agent | None]] = [(session.conversation, None)]
     threads += [(agent, agent) for agent in session.agents.values()]
+    first = islice(session.records, PEEKED_LINES)
     responses: list[ResponseFact] = []
     calls: list[CallFact] = []
     for conversation, agent in threads:
@@ -164,6 +168,9 @@ def session_facts(session: Session) -> SessionFacts:
         project=session.project,
         path=str(session.path or ""),
         title=session.title,
+        started_ms=next(
+            (stamp for record in first if (stamp := timestamp_ms(record.envelope.timestamp)) is not None), None
+        ),
         turns=list(_turn_facts(session)),
         responses=responses,
         calls=calls,

@@ -33,7 +33,7 @@ from reread.reports.facts_cache import Progress, facts_of
 from reread.reports.file_owners import FileTest, file_owners, owner_test
 from reread.reports.session_facts import CallFact, ResponseFact, SessionFacts, TurnFact
 from reread.reports.usage_report import session_name, usage
-from reread.tools.outcome import DENIED, FAILED, INTERRUPTED
+from reread.tools.outcome import DENIED, FAILED, INTERRUPTED, RUNNING
 
 if TYPE_CHECKING:
     from reread.session.session import Session
@@ -43,6 +43,8 @@ F = TypeVar("F", TurnFact, ResponseFact, CallFact)
 Key = Callable[[SessionFacts, Fact], str | None]
 NO_CALL = "(no call)"
 """The group of responses without a call, if responses are grouped by something that only calls have."""
+NEVER = 1 << 62
+"""After any time."""
 
 
 class Stats(msgspec.Struct, kw_only=True):
@@ -249,7 +251,8 @@ def stats(
         if not folders or layout.is_within(facts.project, folders):
             sessions.append(facts)
     tally = _Tally(keys, keep, by_call=keep.is_on_calls or not CALL_GROUPS.isdisjoint(groups))
-    for facts in sorted(sessions, key=began_at):
+    sessions = originals_first(sessions)
+    for facts in sessions:
         tally.add(facts)
     rows = [
         StatsGroup(dict(zip(groups, group, strict=True)), figures)
@@ -258,7 +261,7 @@ def stats(
     ]
     used = cached = None
     if not keep.is_on_calls:
-        places, written = places_of(sorted(sessions, key=began_at), keep.accepts_time)
+        places, written = places_of(sessions, keep.accepts_time)
         cached = figures_of([found for _, found in places], written)
         only: dict[str, Any] = {"project": project, "person": person, "machine": machine}
         used = usage(*names, by=(), since=since, until=until, tz=tz, root=root, cache=cache, **only).totals
@@ -266,7 +269,7 @@ def stats(
     counted = (groups, rows, tally.totals, len(tally.counted), tally.calls)
     is_whole = not keep.is_on_calls and first is None and last is None
     empty = len({facts.session for facts in sessions} - tally.counted) if is_whole else 0
-    titles = {facts.session: facts.title for facts in sessions}
+    titles = {facts.session: facts.title for facts in reversed(sessions)}
     return StatsReport(*counted, used, tuple(sorted(unread)), tuple(hidden), known, cached, empty, titles)
 
 
@@ -406,10 +409,26 @@ def _order(item: tuple[tuple[str | None, ...], Stats], groups: Sequence[str]) ->
     return (-figures.calls, -(figures.cost_usd or 0.0), *(value or "" for value in group))
 
 
-def began_at(facts: SessionFacts) -> tuple[int, str]:
-    """Return when a session began, and its file: what copies are in another of belongs to the first."""
+def began_at(facts: SessionFacts) -> int:
+    """Return when a session began, or the one that it copied."""
     times = (fact.time_ms for fact in (*facts.turns[:1], *facts.responses[:1]))
-    return (next((time for time in times if time is not None), 1 << 62), facts.path)
+    return next((time for time in times if time is not None), NEVER)
+
+
+def originals_first(found: Iterable[SessionFacts]) -> list[SessionFacts]:
+    """Return sessions in the order in which what several files have is theirs.
+
+    A fork follows the session that it copied, whose file was started before. Of the files of one session, the one with
+    most of it is first: another may end while a call ran, whose outcome it does not know.
+    """
+
+    def order(facts: SessionFacts) -> tuple[int, int, str, int, str]:
+        ended = sum(call.state != RUNNING for call in facts.calls)
+        size = len(facts.turns) + len(facts.responses) + len(facts.calls) + ended
+        start = facts.started_ms if facts.started_ms is not None else NEVER
+        return began_at(facts), start, facts.session, -size, facts.path
+
+    return sorted(found, key=order)
 
 
 def session_files_of(
