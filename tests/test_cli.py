@@ -540,11 +540,16 @@ class TestCompletion:
 
 
 def test_a_configuration_folder_that_is_missing_is_named(tmp_path: Path) -> None:
-    missing = str(tmp_path / "typo")
-    for verb in ("ls", "show", "usage", "search"):
-        words = [verb, "x"] if verb == "search" else [verb]
+    missing, work = str(tmp_path / "typo"), tmp_path / "work"
+    work.mkdir()
+    (work / "a.py").write_text("x = 1\n")
+    git = ("git", "-C", str(work), "-c", "user.name=a", "-c", "user.email=a@example.com")
+    for words in (["init", "--quiet"], ["add", "a.py"], ["commit", "--quiet", "--message", "x"]):
+        subprocess.run([*git, *words], check=True)
+    of_work = [["blame", str(work / "a.py")], ["review", "HEAD", "--repo", str(work)]]
+    for words in [["search", "x"], *of_work, *([verb] for verb in "ls show usage check secrets digest keep".split())]:
         said = run(*words, home=tmp_path, env={"CLAUDE_CONFIG_DIR": missing}).stderr
-        assert f"CLAUDE_CONFIG_DIR={missing} (no such folder: {missing})" in said
+        assert f"CLAUDE_CONFIG_DIR={missing} (no such folder: {missing})" in said, words
 
 
 def test_an_export_without_a_pair_says_so(tmp_path: Path) -> None:

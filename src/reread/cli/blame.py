@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from reread.cli._option_types import FILE
-from reread.cli._options import listing_options, merged_roots
+from reread.cli._options import have_no_sessions, listing_options, merged_roots, no_sessions_text
 from reread.cli._output import print_json, print_lines, print_notice, progress, terminal_width
 from reread.cli._unmatched import exit_unmatched
 
@@ -56,5 +56,6 @@ def blame(ctx: click.Context, path: str, recorded_as: str | None, as_json: bool,
     if as_json:
         print_json([line_value(line) for line in blamed])
     if not any(line.session for line in blamed):
-        exit_unmatched(ctx, (), UNWRITTEN)
+        no_sessions = [no_sessions_text(roots or [], "blame")] if have_no_sessions(roots or []) else []
+        exit_unmatched(ctx, no_sessions, UNWRITTEN)
     return None if as_json else print_lines(blame_lines(blamed, width=terminal_width()))

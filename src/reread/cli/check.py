@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from reread.cli._option_types import SESSION
-from reread.cli._options import json_option, merged_roots, pager_option, refuse_with, root_options
+from reread.cli._options import json_option, merged_roots, no_sessions_text, pager_option, refuse_with, root_options
 from reread.cli._output import print_json, print_lines, progress
 from reread.errors import Misuse
 
@@ -55,7 +55,7 @@ def check(
     roots = merged_roots(ctx, root) or None
     names = sessions or [str(folder) for folder in session_folders(roots)]
     if not names:
-        raise Misuse("No sessions to check; name a file or a folder, or try `reread --demo check`.")
+        raise Misuse(no_sessions_text(merged_roots(ctx, root), "check"))
     with progress("checking", None) as step:
         report = check_report(names, root=roots, progress=lambda _: step(1))
     if as_json:

@@ -16,8 +16,10 @@ from reread.cli._notices import shell_words
 from reread.cli._options import (
     format_of,
     format_option,
+    have_no_sessions,
     json_option,
     merged_roots,
+    no_sessions_text,
     project_option,
     refuse_with,
     root_options,
@@ -103,6 +105,8 @@ def digest(
         print_notice(f"{reason} Not included.")
     for notice in unmatched_projects(merged_roots(ctx, root), project) if project and not found else ():
         print_notice(notice)
+    if bucket is None and not found and have_no_sessions(merged_roots(ctx, root)):
+        print_notice(no_sessions_text(merged_roots(ctx, root), "digest"))
     from reread.base import jsontext
 
     data = made.encode("utf-8", "replace") if isinstance(made, str) else jsontext.dumps(made)

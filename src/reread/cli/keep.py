@@ -12,7 +12,15 @@ import click
 
 from reread.base.paths import SAMPLES
 from reread.cli._option_types import SESSION
-from reread.cli._options import json_option, merged_roots, refuse_with, refuse_without, root_options
+from reread.cli._options import (
+    have_no_sessions,
+    json_option,
+    merged_roots,
+    no_sessions_text,
+    refuse_with,
+    refuse_without,
+    root_options,
+)
 from reread.cli._output import print_json, print_notice, progress
 from reread.cli._paths import FolderName, PathName
 from reread.errors import Misuse
@@ -113,6 +121,8 @@ def keep(
         for line in _report_lines(archive, report, stakes) if not quiet else ():
             click.echo(line)
         _print_problems([f"{file.path}: {file.outcome}: {file.note}" for file in report.problems])
+    if not report.sessions and not quiet and have_no_sessions(roots or []):
+        print_notice(no_sessions_text(roots or [], "keep --to DIR"))
     return ctx.exit(FOUND_DAMAGE if report.count("failed") else OK)
 
 

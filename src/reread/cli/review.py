@@ -11,7 +11,14 @@ import click
 
 from reread.cli._exit_codes import NOTHING_FOUND
 from reread.cli._option_types import Name, offered
-from reread.cli._options import format_of, format_option, listing_options, merged_roots
+from reread.cli._options import (
+    format_of,
+    format_option,
+    have_no_sessions,
+    listing_options,
+    merged_roots,
+    no_sessions_text,
+)
 from reread.cli._output import print_json, print_lines, print_notice, progress
 from reread.cli._paths import STDOUT, PathName, output_option
 from reread.cli._redaction import ask_about, review_of, settle, text_decision_options
@@ -118,6 +125,8 @@ def review(
     if not found.commits:
         print_notice("No commits in this range.")
         return ctx.exit(NOTHING_FOUND)
+    if not found.turns and have_no_sessions(roots or []):
+        print_notice(no_sessions_text(roots or [], "review"))
     redaction = None
     if not no_redact:
         redaction = ReviewRedaction(found, sessions)

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from reread.cli._option_types import SESSION
-from reread.cli._options import listing_options, merged_roots
+from reread.cli._options import listing_options, merged_roots, no_sessions_text
 from reread.cli._output import print_json, print_lines, print_notice, progress
 from reread.errors import Misuse
 
@@ -39,7 +39,7 @@ def secrets(
     roots = merged_roots(ctx, root) or None
     names = sessions or [str(folder) for folder in session_folders(roots)]
     if not names:
-        raise Misuse("No sessions to scan; name a file or a folder, or try `reread --demo secrets`.")
+        raise Misuse(no_sessions_text(merged_roots(ctx, root), "secrets"))
     with progress("scanning", None) as step:
         report = secrets_report(names, root=roots, personal=personal, progress=step)
     for fault in report.faults:
