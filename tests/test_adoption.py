@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
-from effort import one_in
 
 import reread
 from reread.base.paths import SAMPLES
@@ -14,8 +13,6 @@ from reread.cli import reread as command
 from reread.errors import Misuse, NotFound
 from reread.recording.adoption import adopt
 from reread.recording.resume_command import resumption
-
-pytestmark = one_in(3)
 
 SESSIONS = [header for header in reread.sessions(root=SAMPLES) if not header.captured]
 FOREIGN: dict[str, Any] = {

@@ -29,8 +29,6 @@ from reread.storage import frames, safe_open
 from reread.storage.frames import BadFrame, pack, unpack
 from reread.storage.safe_open import NotRegular, make_own_folder, open_own, read_own
 
-pytestmark = one_in(4)
-
 ID = "11111111-1111-4111-8111-111111111111"
 linux = pytest.mark.skipif(not hasattr(os, "geteuid") or sys.platform == "win32", reason="owners are those of Unix")
 

@@ -35,8 +35,6 @@ from reread.mcp_server.pages import BYTES_PER_TOKEN, MARK, MOST_TOKENS, NOTE, Pa
 from reread.mcp_server.server import make_server
 from reread.render.search_results import GUESSES, result_count
 
-pytestmark = one_in(4)
-
 OWN = re.compile(
     r"|reread://session/[\w%.~-]+(/turn/\d+)?( · [\w:.,+%() -]+)*( \(continued\))?"
     r"|[\d,]+ [a-z]+.*\.|No [a-z].*\.|About it:|With some of the words:|What limits this answer:"
@@ -103,6 +101,11 @@ def test_a_page_is_as_full_as_it_may_be(tokens: int, counted: int) -> None:
     with pytest.raises(Misuse, match="counted from 1"):
         answer("head", passages, page=0)
     assert answer("head", passages) == answer("head", passages, tokens=6000, page=1)
+
+
+def test_a_passage_that_begins_on_a_page_is_not_called_continued() -> None:
+    passages = [Passage(name, [MARK + "x" * 900]) for name in ("first", "second")]
+    assert [answer("head", passages, tokens=500, page=page).splitlines()[3] for page in (1, 2)] == ["first", "second"]
 
 
 def test_a_regular_expression_that_runs_away_is_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -341,6 +344,7 @@ SAME_ANSWERS: list[tuple[str, dict[str, Any]]] = [
 ]
 
 
+@one_in(4)
 @pytest.mark.parametrize(("query", "options"), SAME_ANSWERS)
 def test_library_command_line_and_agents_get_the_same_answer(query: str, options: dict[str, Any]) -> None:
     given = options | ({"order": "newest"} if options.get("newest") else {})

@@ -38,8 +38,6 @@ from reread.render.query_table import cell_text, json_rows, query_csv, query_lin
 from reread.reports.usage_report import FIGURES, figures
 from reread.session.session import threads_of
 
-pytestmark = one_in(3)
-
 DOCUMENT = (Path(__file__).parent.parent / "docs" / "tables.md").read_text()
 QUESTIONS = re.findall(r"^([^\n`]+\?[^\n]*)\n\n```sql\n((?:[^`]+))```$", DOCUMENT, re.MULTILINE)
 REAL = Path(__file__).parent / "real"

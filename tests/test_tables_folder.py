@@ -17,7 +17,6 @@ from typing import Any
 import msgspec
 import pytest
 from command import run
-from effort import one_in
 from making import answer, jsonl, reply, result, told, use, user
 
 import reread
@@ -27,8 +26,6 @@ from reread.dataset.parquet import PartsWriter, parquet, pyarrow
 from reread.dataset.schema import TABLES
 from reread.dataset.table_files import TableFiles
 from reread.errors import Misuse, NotFound, RereadError, Unreadable, Unwritable
-
-pytestmark = one_in(3)
 
 
 @pytest.fixture(autouse=True)

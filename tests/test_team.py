@@ -17,7 +17,6 @@ import msgspec
 import pytest
 from asking import ask
 from command import run as run_reread
-from effort import one_in
 from making import jsonl, told
 from team_machines import KEY, WORDS, Machine, as_written_by_02, session, uuid, write_all
 
@@ -40,8 +39,6 @@ from reread.server.routes import make_app
 from reread.storage import bucket_mirror
 from reread.storage.user_paths import cache_folder, expand_path
 from reread.tools import built_in_tools
-
-pytestmark = one_in(5)
 
 parquet = pytest.importorskip("pyarrow.parquet")
 pyarrow = pytest.importorskip("pyarrow")
