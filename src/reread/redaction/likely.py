@@ -505,7 +505,7 @@ class _Value:
         if (
             value.isidentifier()
             and not is_scrambled(value)
-            and (not is_word or rest[-1] in ",;" or (not self._is_variable(at) and self._is_in_code(line, stop)))
+            and (not is_word or rest[-1] in ",;" or (not self._is_variable(at) and syntax.is_in_code(text, line, stop)))
         ):
             return None
         return (at, at + len(value)) if is_word_secret(value) else found
@@ -519,13 +519,6 @@ class _Value:
             return looks_secret(value)
         is_hyphened = "-" in value and value.replace("-", "").isalnum()  # no code
         return is_bare_secret(value, is_password=self.is_password) or (is_hyphened and is_odd(value))
-
-    def _is_in_code(self, line: int, stop: int) -> bool:
-        """True if a line stands between lines of code."""
-        text = self.text
-        above = text[max(0, line - 200) : max(0, line - 1)].rpartition("\n")[2]
-        below = text[stop + 1 : stop + 200].partition("\n")[0]
-        return any(syntax.CODE_LINE.search(near) is not None for near in (above, below))
 
     def _checked(self, found: re.Match[str] | None, accept: Callable[[str], bool]) -> tuple[int, int] | None:
         return self._checked_span(*found.span(), accept) if found is not None else None

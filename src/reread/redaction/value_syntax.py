@@ -156,3 +156,10 @@ MIXED_END = re.compile(
     r"(?i).{0,50}(?:passw(?:or)?d|passphrase|token|secret|api_?key)[-_.](?P<value>[A-Za-z0-9]{12,60})(?:\.\w{1,5})?"
 )
 """A name, as of a file, that has the value at its end."""
+
+
+def is_in_code(text: str, start: int, stop: int) -> bool:
+    """True if a line stands between lines of code."""
+    above = text[max(0, start - 200) : max(0, start - 1)].rpartition("\n")[2]
+    below = text[stop + 1 : stop + 200].partition("\n")[0]
+    return any(CODE_LINE.search(near) is not None for near in (above, below))
