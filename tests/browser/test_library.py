@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from browser.conftest import AFTER_FRAMES
 from making import SESSION, answer, jsonl, reply, result, text, told, use, user
 from playwright.sync_api import expect
 
@@ -210,6 +211,15 @@ MOVE_AND_RELEASE = """(year, x) => ["pointermove", "pointerup"].forEach((type) =
 """A drag that ends before it is drawn, as on a busy machine."""
 
 
+def resting(element: Any) -> Any:
+    """Return where an element is once it does not move: a list that grows or shrinks takes a scrollbar with it."""
+    before, now = None, element.bounding_box()
+    while before != now:
+        element.page.evaluate(AFTER_FRAMES)
+        before, now = now, element.bounding_box()
+    return now
+
+
 def test_a_day_and_days_are_chosen_in_the_year(tab: Tab, serve: Callable[..., str], filled: Path) -> None:
     page = tab(serve("--root", filled, "serve"), **WIDE)
     page.locator(".session-row").first.wait_for()
@@ -218,7 +228,7 @@ def test_a_day_and_days_are_chosen_in_the_year(tab: Tab, serve: Callable[..., st
     days.last.click()
     expect(count_text(page)).to_have_text(re.compile("^[123] of 40"))
     expect(page.locator(".chip.on")).to_contain_text("when:")
-    first, last = days.nth(355).bounding_box(), days.last.bounding_box()
+    first, last = resting(days.nth(355)), resting(days.last)
     page.mouse.move(first["x"] + 1, first["y"] + 5)
     page.mouse.down()
     page.mouse.move(last["x"] + 1, last["y"] + 5, steps=5)
@@ -227,6 +237,7 @@ def test_a_day_and_days_are_chosen_in_the_year(tab: Tab, serve: Callable[..., st
     expect(page).to_have_url(re.compile("from=.*to="))
     page.go_back()
     expect(count_text(page)).to_have_text(re.compile("^[123] of 40"))
+    first, last = resting(days.nth(355)), resting(days.last)
     page.mouse.move(first["x"] + 1, first["y"] + 5)
     page.mouse.down()
     page.locator(".year").evaluate(MOVE_AND_RELEASE, last["x"] + 1)
