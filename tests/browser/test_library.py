@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from browser.conftest import AFTER_FRAMES
 from making import SESSION, answer, jsonl, reply, result, text, told, use, user
 from playwright.sync_api import expect
+
+from browser.conftest import AFTER_FRAMES
 
 Tab = Callable[..., Any]
 WIDE = {"viewport": {"width": 1440, "height": 900}}
