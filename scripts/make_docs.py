@@ -130,14 +130,9 @@ ORDER = {
     "Checking": ("check", "Finding"),
     "Counting": (
         "usage",
-        "value_types.UsageReport",
-        "value_types.UsageGroup",
-        "value_types.CostComparison",
+        "value_types.Report",
+        "value_types.Row",
         "cache_breaks",
-        "value_types.CacheReport",
-        "value_types.CacheGroup",
-        "value_types.CacheFigures",
-        "value_types.BreakPlace",
         "value_types.CacheBreak",
         "Usage",
         "value_types.UsageRow",
@@ -153,11 +148,6 @@ ORDER = {
     ),
     "Statistics": (
         "stats",
-        "value_types.StatsReport",
-        "value_types.StatsGroup",
-        "value_types.Stats",
-        "value_types.CallPlace",
-        "value_types.CallFact",
         "advise",
         "value_types.AdviceReport",
         "value_types.Advice",
@@ -228,7 +218,11 @@ ORDER = {
         "value_types.Entry",
         "value_types.Node",
     ),
-    "Choices": ("value_types.SelectionOptions", *(f"value_types.{name}" for name in CHOICES)),
+    "Choices": (
+        "value_types.SelectionOptions",
+        "value_types.ScopeOptions",
+        *(f"value_types.{name}" for name in CHOICES),
+    ),
     "Errors": ("RereadError", "NotFound", "Ambiguous", "Misuse", "Undecided", "Unreadable", "Unwritable"),
 }
 """The public names by what they are for, and the types that they give."""

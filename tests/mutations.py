@@ -34,23 +34,22 @@ from reread.reader.file_view import list_changed_files, version_body
 from reread.reader.session_search import search_session
 from reread.reader.session_view import SessionView
 from reread.reader.steps import run_steps
+from reread.render.call_listing import call_lines
 from reread.render.diff_table import difference_lines
 from reread.render.file_listing import history_lines, version_lines
-from reread.render.finding_listing import drift_lines, report_lines
+from reread.render.finding_listing import check_lines, drift_lines
 from reread.render.listings import header_lines, short_ids
+from reread.render.report_table import report_lines
 from reread.render.search_results import result_lines
 from reread.render.secret_listing import secret_lines
 from reread.render.selection import Selection
-from reread.render.stats_table import call_lines, stats_csv, stats_lines
 from reread.render.terminal import TerminalView, make_console
-from reread.render.usage_table import usage_csv, usage_lines
 from reread.reports.call_list import listed_calls
 from reread.reports.check_report import check_report
 from reread.reports.diff_report import diff_value
 from reread.reports.file_report import history_value
+from reread.reports.report import report_value
 from reread.reports.secrets_report import secrets_report
-from reread.reports.stats_report import stats_value
-from reread.reports.usage_report import report_value
 from reread.session.follower import Follower
 from reread.session.session import Session
 from reread.tools import tool_names
@@ -267,7 +266,7 @@ def read_everything(path: Path) -> None:
     read_in_the_reader(session)
     count(path)
     report = check_report([path])
-    for line in (*report_lines(report, verbose=True), *drift_lines(report)):
+    for line in (*check_lines(report, verbose=True), *drift_lines(report)):
         line.encode()
     jsontext.dumps(report)
     header = read_header(path)
@@ -298,8 +297,8 @@ def count(path: Path) -> None:
     """Count the file alone, and print the tables."""
     for by in ("day", "session", "project,model", "agent", "block"):
         report = reread.usage(path, by=by, cache=False)
-        list(usage_lines(report, width=100))
-        usage_csv(report)
+        list(report_lines(report, width=100))
+        report.to_csv()
     jsontext.dumps(report_value(reread.usage(path, cache=False)))
 
 
@@ -336,10 +335,10 @@ def count_calls(path: Path) -> None:
     """Report what the session did."""
     for by in ("tool", "failure", "file", "agent", "day"):
         report = reread.stats(path, by=by, cache=False)
-        list(stats_lines(report, width=100))
-        list(call_lines(report, listed_calls(report.calls), ids={}, width=100))
-        stats_csv(report)
-        jsontext.dumps(stats_value(report))
+        list(report_lines(report, width=100))
+        list(call_lines(report, listed_calls(report.items), titles={}, width=100))
+        report.to_csv()
+        jsontext.dumps(report_value(report))
 
 
 def redact(path: Path) -> None:

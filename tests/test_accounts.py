@@ -14,16 +14,16 @@ from typing import Any
 
 import pytest
 from effort import one_in
+from used import FIGURES
 
 import reread
 from reread.accounting import workers
-from reread.accounting.billing import Usage
 from reread.accounting.dedupe import ForkPoints, ResponseCopy
 from reread.accounting.digest import FileDigest, FileResponse, ResponseOrigin, UsageDigest
-from reread.accounting.group_by import UsageGroup, UsageReport, arrange
 from reread.accounting.rows import AnyLine
 from reread.accounting.slow_lines import fit, peek_line
-from reread.reports.usage_report import FIGURES, report_value
+from reread.reports.report import Report, Row, report_value
+from reread.reports.usage_report import arrange
 
 CASES = sorted((Path(__file__).parent / "fixtures" / "accounts").glob("*.case"))
 
@@ -118,9 +118,10 @@ def test_copies_of_files_add_nothing(path: Path, tmp_path: Path) -> None:
 def test_every_row_has_every_figure(tmp_path: Path) -> None:
     write_files(parse(CASES[0]), tmp_path)
     value = report_value(reread.usage(tmp_path, by="day,model"))
-    assert set(value) == {"rows", "totals"}
-    assert all(list(row) == ["day", "model", *FIGURES] for row in value["rows"])
-    assert list(value["totals"]) == [*FIGURES, "unpriced_models", "lower_bound"]
+    assert set(value) == {"rows", "totals", "prices", "comparison"}
+    more = ("tokens", "unpriced_models", "lower_bound")
+    assert all(list(row) == ["day", "model", *FIGURES, *more] for row in value["rows"])
+    assert list(value["totals"]) == [*FIGURES, *more]
 
 
 def test_a_line_of_many_megabytes(tmp_path: Path) -> None:
@@ -324,7 +325,7 @@ class TestSelection:
     def test_groups_and_figures_can_be_read_by_name(self, tree: Path) -> None:
         report = reread.usage(root=tree, by="session")
         assert report["rows"][0]["session"] == "a"
-        assert report.rows[0]["responses"] == report.rows[0].usage.responses == 2
+        assert report.rows[0]["responses"] == report.rows[0].responses == 2
         assert report["totals"]["output_tokens"] == report.totals.output_tokens == 3
 
 
@@ -368,8 +369,9 @@ def test_work_is_shared_among_as_many_processes_as_it_is_worth(monkeypatch: pyte
     assert shares == [[5, 2, 1], [4, 3]]
 
 
-def grouped(name: str, responses: int, tokens: int, cost: float | None, reported: float | None = None) -> UsageGroup:
-    return UsageGroup({"day": name}, Usage(responses, tokens, cost_usd=cost, reported_cost_usd=reported))
+def grouped(name: str, responses: int, tokens: int, cost: float | None, reported: float | None = None) -> Row:
+    values = {"responses": responses, "tokens": tokens, "cost_usd": cost, "reported_cost_usd": reported}
+    return Row({"day": name}, values)
 
 
 @pytest.mark.parametrize(
@@ -390,17 +392,17 @@ def grouped(name: str, responses: int, tokens: int, cost: float | None, reported
 def test_rows_are_sorted_and_hidden(options: dict[str, Any], shown: str, hidden: str) -> None:
     """Of a timeline, the newest rows are shown, of all else the dearest; a reported cost goes before a computed one."""
     rows = [grouped("a", 1, 10, 3.0), grouped("b", 2, 30, 1.0), grouped("c", 3, 20, 0.5, 5.0), grouped("d", 4, 5, None)]
-    report = arrange(UsageReport(("day",), rows, Usage(), "2026-11-11"), **options)
+    report = arrange(Report("usage", ("day",), rows, Row({}, {})), **options)
     assert ["".join(row["day"] for row in found) for found in (report.rows, report.hidden)] == [shown, hidden]
     if options == {"limit": 1}:
-        models = arrange(UsageReport(("model", "day"), rows, Usage(), ""), limit=1)
+        models = arrange(Report("usage", ("model", "day"), rows, Row({}, {})), limit=1)
         assert [row["day"] for row in models.rows] == ["c"] and len(models.hidden) == 3
 
 
 @pytest.mark.parametrize("options", [{"sort": "colour"}, {"limit": 0}])
 def test_rows_cannot_be_arranged_in_any_way(options: dict[str, Any]) -> None:
     with pytest.raises(reread.Misuse):
-        arrange(UsageReport(("day",), [], Usage(), ""), **options)
+        arrange(Report("usage", ("day",), [], Row({}, {})), **options)
 
 
 def test_without_sources_all_sessions_are_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

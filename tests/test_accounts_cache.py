@@ -18,7 +18,8 @@ from reread.accounting.scan import ReadBuffer, Scanner
 from reread.accounting.usage_cache import UsageCache
 from reread.disk import cache, states
 from reread.disk.derived_cache import DerivedValue
-from reread.render.usage_table import LOUD, usage_lines
+from reread.render.report_table import report_lines
+from reread.render.text_table import LOUD
 
 
 @pytest.fixture(autouse=True)
@@ -196,7 +197,7 @@ def test_the_result_for_one_folder_is_kept_when_another_is_counted(tree: Path, t
     write(tmp_path / "more/projects/p/c.jsonl", row("c", 1))
     output(tmp_path / "more")
     with closing(sqlite3.connect(cache.cache_folder() / cache.NAME)) as database:
-        assert database.execute("SELECT count(*) FROM usage_results").fetchone() == (2,)
+        assert database.execute("SELECT count(*) FROM scope").fetchone() == (2,)
 
 
 def test_a_file_that_cannot_be_read_is_reported(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -212,7 +213,7 @@ def test_a_file_that_cannot_be_read_is_reported(tree: Path, monkeypatch: pytest.
     for _ in range(2):
         report = reread.usage(root=tree)
         assert (report.totals.output_tokens, report.unread) == (2, (unreadable,))
-    notes = [text for style, text in usage_lines(report) if style == LOUD]
+    notes = [text for style, text in report_lines(report) if style == LOUD]
     assert unreadable in notes[0]
     monkeypatch.undo()
     assert reread.usage(root=tree, cache=False).unread == ()
@@ -225,11 +226,10 @@ BREAKAGES = {
     "overwritten": lambda path: path.write_bytes(path.read_bytes()[:2000] + b"\xff" * 9000 + path.read_bytes()[11000:]),
     "other tables": lambda path: (path.unlink(), run_sql(path, "CREATE TABLE mine (x)")),
     "other format": lambda path: run_sql(path, "PRAGMA user_version = 999"),
-    "no table": lambda path: run_sql(path, "DROP TABLE usage_digests"),
-    "invalid digests": lambda path: run_sql(
-        path, "UPDATE usage_digests SET value = x'00ff'", "DELETE FROM usage_results"
-    ),
-    "invalid results": lambda path: run_sql(path, "UPDATE usage_results SET entries = x'00ff'"),
+    "no digests": lambda path: run_sql(path, "DROP TABLE usage_digests", "DELETE FROM settled"),
+    "invalid digests": lambda path: run_sql(path, "UPDATE usage_digests SET value = x'00ff'", "DELETE FROM settled"),
+    "no responses": lambda path: run_sql(path, "DROP TABLE response"),
+    "other columns": lambda path: run_sql(path, "ALTER TABLE origin ADD COLUMN more TEXT"),
 }
 
 

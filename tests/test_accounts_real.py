@@ -18,6 +18,7 @@ from reread.accounting.digest import file_digest
 from reread.accounting.prices import bundled_prices
 from reread.accounting.responses import ResolvedResponse, resolved_responses
 from reread.accounting.workers import ScanJob, read
+from reread.reports.usage_report import usage_of
 
 HERE = Path(__file__).parent / "real"
 LARGER = os.environ.get("REREAD_REAL_CLIENT")
@@ -161,7 +162,7 @@ def test_resumes_and_forks_count_nothing_twice(scenario: Path) -> None:
 def test_a_session_has_the_usage_of_the_report(scenario: Path) -> None:
     for path in plain.transcripts(scenario):
         session = reread.open(path)
-        report = reread.usage(path, cache=False).totals
+        report = usage_of(reread.usage(path, cache=False).totals)
         assert session.usage == report
         threads = [session.conversation, *session.agents.values()]
         parts = sum((thread.usage for thread in threads), reread.Usage())

@@ -8,7 +8,7 @@ import pytest
 from making import jsonl
 
 import reread
-from reread.accounting.group_by import UsageReport
+from reread.reports.report import Report as UsageReport
 
 S, OTHER = "11111111-2222-4333-8444-555555555555", "66666666-2222-4333-8444-555555555555"
 MODEL = "claude-sonnet-4-20250514"

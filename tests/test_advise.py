@@ -14,8 +14,8 @@ from prompt_cache import Client
 
 import reread
 from reread.accounting.prices import bundled_prices
+from reread.facts.derive import signature
 from reread.reports.advice_report import _when as when  # pyright: ignore[reportPrivateUsage]
-from reread.reports.session_facts import signature
 
 SERVERS = {"shop": ["find", "buy"], "idle": ["wait"]}
 DENIED = "The user doesn't want to proceed with this tool use. The tool use was rejected"

@@ -751,8 +751,9 @@ def test_what_is_written_again_costs_more_than_reading_it_by_its_life() -> None:
     for five, hour, tokens, in_hour in ((3_000, 1_000, 2_000, 500), (9_000, 0, 2_000, 0), (0, 9_000, 9_000, 9_000)):
         charge = Charge("claude-opus-4-5", write_5m=five, write_1h=hour, read=77, input=5)
         picos = (tokens - in_hour) * rates.write_5m + in_hour * rates.write_1h - tokens * rates.read
-        assert cache_breaks._price(tokens, charge, None) == pytest.approx(picos / 1e12, rel=1e-9)
-    assert cache_breaks._price(5, Charge("unknown", write_5m=5), None) is None
+        one_hour = cache_breaks.hour_tokens(tokens, charge)
+        assert cache_breaks.rewriting_cost(rates, tokens, one_hour) == pytest.approx(picos / 1e12, rel=1e-9)
+    assert cache_breaks.rewriting_cost(None, 5, 0) is None
 
 
 def check_sums(session: reread.Session) -> None:
@@ -841,7 +842,7 @@ def test_a_report_counts_each_break_once(tmp_path: Path) -> None:
     assert reread.stats(root=root).cache == report.totals
     by_day = reread.cache_breaks(root=root, by=("thread", "day"), model="opus", tz="UTC")
     assert [(row.group, row["breaks"]) for row in by_day.rows] == [({"thread": "main", "day": "2026-11-10"}, 2)]
-    assert reread.cache_breaks(root=root, since="2026-11-11").breaks == []
+    assert reread.cache_breaks(root=root, since="2026-11-11").items == []
     with pytest.raises(reread.Misuse, match="cause, session"):
         reread.cache_breaks(root=root, by="tool")  # pyright: ignore[reportArgumentType]
 

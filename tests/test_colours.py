@@ -6,9 +6,9 @@ import io
 
 import pytest
 
+from reread.base.colours import readable_colours
+from reread.base.sanitize import coloured_output, csv_cell, safe, safe_json, safe_line, terminal_text
 from reread.cli._output import PrintableStream
-from reread.render.colours import readable_colours
-from reread.render.sanitize import coloured_output, csv_cell, safe, safe_json, safe_line, terminal_text
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ from typing import Any
 import pyarrow
 import pytest
 from making import answer, jsonl, reply, result, system, thinking, told, use, user
+from used import FIGURES, figures
 
 import reread
 from reread.base.paths import SAMPLES
@@ -27,7 +28,6 @@ from reread.dataset.usage_rows import settled_rows
 from reread.disk.file_set import find_files
 from reread.disk.machine import machine_id
 from reread.errors import Misuse
-from reread.reports.usage_report import FIGURES, figures
 from reread.session.session import threads_of
 
 REAL = Path(__file__).parent / "real"

@@ -35,6 +35,7 @@ from reread.disk.cache import FileState, cache_folder
 from reread.disk.file_set import find_files
 from reread.disk.machine import machine_id
 from reread.errors import Ambiguous, Misuse, NotFound, Unwritable
+from reread.facts.store import FactStore
 from reread.handover import derived_data, prompt_lines, trash
 from reread.session import loader, saved_fold
 from reread.session.pass_process import PassJob, start_pass
@@ -162,7 +163,7 @@ def delete_before(monkeypatch: pytest.MonkeyPatch, where: object, name: str) -> 
 
 
 def usage_meanwhile(monkeypatch: pytest.MonkeyPatch) -> None:
-    delete_before(monkeypatch, UsageCache, "save_result")
+    delete_before(monkeypatch, FactStore, "may_store")
     reread.usage()
 
 

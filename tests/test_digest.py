@@ -59,7 +59,7 @@ def _called(id: str, text: str, bad: bool) -> list[dict[str, Any]]:
 def test_its_cost_is_that_of_usage(made: Digest) -> None:
     counted = reread.usage(by="project", **PERIOD)
     assert made.cost_usd == pytest.approx(float(counted.totals.cost_usd or 0))
-    costs = {row["project"]: float(row.usage.cost_usd or 0) for row in counted.rows}
+    costs = {row["project"]: float(row.cost_usd or 0) for row in counted.rows}
     assert {one.project: pytest.approx(one.cost_usd) for one in made.projects} == costs
 
 

@@ -23,10 +23,10 @@ from leaves import letters, pieces, spoken_leaves
 from test_html import page_of
 
 import reread
+from reread.base.sanitize import plain_text
 from reread.reader.session_view import SessionView
 from reread.render.json import session_json
 from reread.render.markdown import session_markdown
-from reread.render.sanitize import plain_text
 from reread.render.selection import Selection
 from reread.render.terminal import TerminalView, make_console
 

@@ -21,6 +21,7 @@ from reread.errors import Misuse, NotFound
 from reread.index.hits import Hit
 from reread.index.search_process import SearchReply, SearchRequest
 from reread.reports.now_report import LiveSession
+from reread.reports.report import Row
 from reread.server import (
     library_review,
     library_search,
@@ -201,32 +202,38 @@ def test_the_thread_that_waits_for_the_index_holds_nobody_up(
 # Figures
 
 
-def place(tool: str, state: str, time: int | None, path: str = "a", project: str = "p", **more: Any) -> Any:
-    fact = SimpleNamespace(tool=tool, state=state, failure=None, time_ms=time, **more)
-    return SimpleNamespace(call=fact, path=path, project=project, group=(more.get("group"),))
+def item(
+    tool: str,
+    state: str,
+    time: int | None,
+    path: str = "a",
+    project: str = "p",
+    *,
+    failure: str | None = None,
+    group: str | None = None,
+) -> Row:
+    told = {"state": state, "failure": failure, "time_ms": time, "path": path, "project": project}
+    return Row({"tool": group}, {**told, "tool": tool})
 
 
 @pytest.fixture
 def reported(monkeypatch: pytest.MonkeyPatch) -> Any:
     """The report on the statistics: its calls can be set, and the options that it was asked with are kept."""
-    found = SimpleNamespace(calls=[], by=("tool",), asked=[])
+    found = SimpleNamespace(items=[], by=("tool",), asked=[])
     monkeypatch.setattr(library_stats, "stats", lambda *given, **more: found.asked.append((given, more)) or found)
-    monkeypatch.setattr(library_stats, "call_place_value", lambda one: {"time_ms": one.call.time_ms})
     return found
 
 
 def test_failures_are_the_most_frequent_first_with_the_last_of_each(reported: Any) -> None:
-    timeout = place("Bash", "failed", 5, path="b", project="q")
-    timeout.call.failure = "timeout"
-    reported.calls = [
-        place("Bash", "failed", 3, project="q"),
-        place("Read", "failed", 2),
-        place("Bash", "failed", 9),
-        place("Bash", "failed", None, path="c"),
-        place("Bash", "done", 99),
-        place("Edit", "failed", None),
-        place("Bash", "failed", 1),
-        timeout,
+    reported.items = [
+        item("Bash", "failed", 3, project="q"),
+        item("Read", "failed", 2),
+        item("Bash", "failed", 9),
+        item("Bash", "failed", None, path="c"),
+        item("Bash", "done", 99),
+        item("Edit", "failed", None),
+        item("Bash", "failed", 1),
+        item("Bash", "failed", 5, path="b", project="q", failure="timeout"),
     ]
     answer = library_stats.library_failures(Mock(paths=[], roots=None, keys=lambda: {"a": "A"}), {"by": "model"})
     assert (answer["failed"], answer["calls"]) == (7, 8) and reported.asked == [((), {"root": None, "by": "tool"})]
@@ -237,27 +244,29 @@ def test_failures_are_the_most_frequent_first_with_the_last_of_each(reported: An
         ("Edit", "other", 1, 1, 1, "p", 1, None, None),
         ("Read", "other", 1, 1, 1, "p", 1, 2, 2),
     ]
-    assert [one["last"] for one in answer["rows"]] == [
-        {"key": "A", "time_ms": 9},
-        {"key": None, "time_ms": 5},
-        {"key": "A", "time_ms": None},
-        {"key": "A", "time_ms": 2},
+    assert [(one["last"]["key"], one["last"]["time_ms"]) for one in answer["rows"]] == [
+        ("A", 9),
+        (None, 5),
+        ("A", None),
+        ("A", 2),
     ]
+    assert all("path" not in one["last"] for one in answer["rows"]), "where a file lies is the server's own"
 
 
 def test_calls_of_a_group_are_the_newest_first_and_at_most_200(reported: Any) -> None:
     library = Mock(paths=[], roots=None, keys=lambda: {"a": "A"})
-    reported.calls = [place("Bash", "done", n, group="x") for n in range(201)]
-    reported.calls += [
-        place("Bash", "done", None, group="x"),
-        place("Bash", "done", 999, group="y"),
-        place("B", "d", 7),
+    reported.items = [item("Bash", "done", n, group="x") for n in range(201)]
+    reported.items += [
+        item("Bash", "done", None, group="x"),
+        item("Bash", "done", 999, group="y"),
+        item("B", "d", 7),
     ]
     answer = library_stats.library_calls(library, {"group": "x"})
     assert answer["total"] == 202 and [one["time_ms"] for one in answer["calls"]] == [*range(200, 0, -1)]
     assert answer["calls"][0]["key"] == "A"
     for none in ({}, {"group": ""}):
-        assert library_stats.library_calls(library, none) == {"calls": [{"key": "A", "time_ms": 7}], "total": 1}
+        answer = library_stats.library_calls(library, none)
+        assert answer["total"] == 1 and [(one["key"], one["time_ms"]) for one in answer["calls"]] == [("A", 7)]
     for by in ((), ("a", "b")):
         reported.by = by
         with pytest.raises(Misuse, match=f"the calls of {len(by)} groups"):
@@ -267,8 +276,8 @@ def test_calls_of_a_group_are_the_newest_first_and_at_most_200(reported: Any) ->
 SOURCES = [
     ([], None, (), {"root": None}),
     ([], [Path("r")], (), {"root": [Path("r")]}),
-    ([Path("f")], None, (Path("f"),), {"root": None}),
-    ([Path("f")], [Path("r")], (Path("f"), Path("r")), {"root": None}),
+    ([Path("f")], None, (Path("f"),), {}),
+    ([Path("f")], [Path("r")], (Path("f"), Path("r")), {}),
 ]
 
 
@@ -277,9 +286,10 @@ def test_reports_read_what_the_library_lists_with_the_options_of_the_request(
     paths: list[Path], roots: Any, sources: Any, root: Any, reported: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     library = Mock(paths=paths, roots=roots, rows_by_session=lambda: {"s": SimpleNamespace(key="k")})
-    monkeypatch.setattr(library_stats, "stats_value", lambda report: report.asked[-1])
-    query = {"by": "tool", "since": "x", "tool": "T", "state": "", "root": "/", "cache": "0"}
-    assert library_stats.library_stats(library, query) == (sources, {**root, "by": "tool", "since": "x", "tool": "T"})
+    monkeypatch.setattr(library_stats, "report_value", lambda report: report.asked[-1])
+    query = {"by": "tool", "since": "x", "model": "m", "tool": "T", "state": "", "root": "/", "cache": "0"}
+    options = {"by": "tool", "since": "x", "model": "m", "tool": "T"}
+    assert library_stats.library_stats(library, query) == (sources, {**root, **options})
     asked: list[Any] = []
     monkeypatch.setattr(library_stats, "advise", lambda *given, **more: asked.append((given, more)))
     value = {"advice": [{"places": [{"session": "s"}, {"session": "t"}]}, {"places": [{"session": "s"}]}]}
@@ -294,9 +304,8 @@ def test_usage_is_of_the_files_and_folders_of_the_library(monkeypatch: pytest.Mo
     monkeypatch.setattr("reread.server.library_usage.usage", lambda *given, **more: asked.append((given, more)))
     monkeypatch.setattr("reread.server.library_usage.cost_parts", lambda *given, **more: asked.append((given, more)))
     monkeypatch.setattr("reread.server.library_usage.report_value", lambda _: {"rows": [dict(one) for one in rows]})
-    for paths, roots, sources, _ in SOURCES:
+    for paths, roots, sources, root in SOURCES:
         library = Mock(paths=paths, roots=roots, rows_by_session=lambda: {"s0": "row"})
-        root = {} if paths else {"root": roots}
         query = {"by": "day", "sort": "cost", "model": "m", "until": "", "root": "/"}
         assert library_usage(library, query) == {"rows": rows}
         assert asked.pop() == (sources, {**root, "by": "day", "sort": "cost", "model": "m"})

@@ -14,13 +14,13 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-import msgspec
 import pytest
 from effort import one_in
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from indexes import index_folder
 from making import SESSION, answer, jsonl, reply, result, told, use, user, write
+from used import facts_of
 
 import reread
 from reread.accounting import workers
@@ -38,7 +38,6 @@ from reread.index.hit_locator import OpenedSession
 from reread.index.store import open_reader
 from reread.index.update import LEAST, refresh
 from reread.records.decode import Decoder
-from reread.reports.facts_cache import facts_of
 from reread.reports.file_index import FileIndexReader
 from reread.session import loader
 from reread.session.pass_process import begin_pass, only_pass, pass_is_due
@@ -81,7 +80,7 @@ def test_what_a_search_reads_is_counted_at_once(root: Path, monkeypatch: pytest.
 
     monkeypatch.setattr(workers, "read", fail)
     assert reread.usage(root=root).rows == expected
-    assert sum(row.usage.output_tokens for row in expected) == 12
+    assert sum(row.output_tokens for row in expected) == 12
 
 
 def test_a_search_reads_nothing_for_usage_alone(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -156,7 +155,7 @@ def rows_of(root: Path) -> Any:
 
 VERBS: dict[str, Callable[[Path], Any]] = {
     "usage": lambda root: reread.usage(root=root).rows,
-    "facts": lambda root: sorted(map(msgspec.msgpack.encode, facts_of(sessions_in(root)))),
+    "facts": lambda root: facts_of(sessions_in(root)),
     "files": files_of,
     "hits": lambda root: sorted(map(repr, reread.search("needle", root=root, limit=None, order="newest"))),
 }
@@ -313,13 +312,17 @@ def test_a_large_session_opens_at_once_after_a_pass(root: Path, monkeypatch: pyt
 
 COUNTER = """
 import sys
-from pathlib import Path
-from reread.records.decode import Decoder
-from reread.reports.facts_cache import facts_of
+import reread
+from reread.facts.opening import FactsPart
 from reread.session import session_pass
 session_pass.SAVED_BYTES = 1
-for facts in facts_of(sorted(Path(sys.argv[1]).rglob("*.jsonl"))):
-    print(facts.path, flush=True)
+save = FactsPart.save
+def tell(self):
+    paths = [path for path, *_ in self._unsaved]
+    save(self)
+    print(*paths, flush=True)
+FactsPart.save = tell
+reread.stats(root=sys.argv[1])
 """
 
 

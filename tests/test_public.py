@@ -23,12 +23,12 @@ import reread
 import reread.plugins
 import reread.records.types
 import reread.value_types
-from reread.accounting import group_by
 from reread.base import choices
 from reread.cli import VERBS
 from reread.index import answer, query
 from reread.render import selection
-from reread.reports import stats_report
+from reread.reports import stats_report, usage_report
+from reread.reports.usage_report import usage_of
 from reread.tools import outcome
 
 SAMPLES = Path(reread.__file__).parent / "samples"
@@ -221,8 +221,8 @@ def test_the_closed_choices_are_those_that_are_accepted() -> None:
         choices.SearchOrder: (answer.RELEVANCE, answer.NEWEST),
         choices.SelectedParts: selection.ONLY,
         choices.StatsGrouping: stats_report.GROUPS,
-        choices.UsageGrouping: group_by.GROUPS,
-        choices.UsageOrder: group_by.SORTS,
+        choices.UsageGrouping: usage_report.GROUPS,
+        choices.UsageOrder: (usage_report.GROUP, *usage_report.ORDERS),
     }
     for choice, values in accepted.items():
         assert set(get_args(choice)) == set(values)
@@ -295,7 +295,7 @@ def test_a_header_is_taken_wherever_a_path_is(tmp_path: Path) -> None:
     for header in headers:
         session = reread.open(header, root=SAMPLES)
         assert session.path == Path(header)
-        assert reread.usage(header, root=SAMPLES, cache=False).totals == session.usage
+        assert usage_of(reread.usage(header, root=SAMPLES, cache=False).totals) == session.usage
     assert reread.usage(headers, root=SAMPLES).totals == reread.usage(root=SAMPLES).totals
     assert list(reread.check(headers[0])) == reread.open(headers[0]).problems
     assert reread.export(headers[0]) == reread.export(headers[0].path)

@@ -19,11 +19,11 @@ from making import jsonl, printed, reply, use, user
 
 import reread
 from reread.base.paths import SAMPLES
+from reread.base.sanitize import coloured_output, plain_output, plain_text, safe, safe_json
 from reread.reader.export_formats import FORMATS, export
 from reread.render import terminal_images
 from reread.render.format import more_fields
 from reread.render.markdown import session_markdown
-from reread.render.sanitize import coloured_output, plain_output, plain_text, safe, safe_json
 from reread.render.selection import Selection, parse_turns
 from reread.render.terminal import TerminalView, make_console
 from reread.render.terminal_changes import ChangePrinter

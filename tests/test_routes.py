@@ -265,19 +265,19 @@ def test_the_calls_behind_a_figure_are_listed_newest_first(
     app: Any, library: SessionLibrary, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     report = reread.stats(root=SAMPLES, by="tool")
-    wanted = [place for place in report.calls if place.group == ("Bash",)]
+    wanted = [call for call in report.items if call.group["tool"] == "Bash"]
     found = library_stats.library_calls(library, {"by": "tool", "group": "Bash"})
     assert found["total"] == len(wanted) == len(found["calls"]) > 9
     times = [call["time_ms"] for call in found["calls"]]
     assert times == sorted(times, reverse=True) and len(set(times)) > 9
-    assert {call["key"] for call in found["calls"]} == {Path(place.path).stem for place in wanted}
+    assert {call["key"] for call in found["calls"]} == {Path(call["path"]).stem for call in wanted}
     monkeypatch.setattr(library_stats, "MOST_CALLS", 2)
     assert library_stats.library_calls(library, {"by": "tool", "group": "Bash"}) == {
         "calls": found["calls"][:2],
         "total": found["total"],
     }
     assert library_stats.library_calls(library, {"by": "failure"})["total"] == sum(
-        place.group == (None,) for place in reread.stats(root=SAMPLES, by="failure").calls
+        call.group["failure"] is None for call in reread.stats(root=SAMPLES, by="failure").items
     )
     assert ask(app, "/api/stats/calls", "by=tool,state").status == 400
 

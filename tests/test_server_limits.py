@@ -18,7 +18,7 @@ from uvicorn.server import ServerState
 
 from reread.base.paths import SAMPLES
 from reread.disk.cache import FileState
-from reread.reports import facts_cache
+from reread.facts import sessions
 from reread.server import connections, open_sessions, routes
 from reread.server.answer_cache import AnswerCache
 from reread.server.compression import Compression
@@ -344,15 +344,15 @@ def test_an_answer_that_files_outlived_is_returned_and_not_kept(cache: AnswerCac
 @pytest.mark.parametrize(
     ("changed", "left"), [("a", {"b"}), ("b/agent", {"a"}), ("unknown", set[str]()), ("", {"a", "b"})]
 )
-def test_only_the_facts_of_sessions_that_changed_are_read_again(
+def test_only_sessions_that_changed_are_looked_at_again(
     cache: AnswerCache, files: Files, changed: str, left: set[str]
 ) -> None:
     cache.answer(Maker(), {})
-    cache._facts = dict.fromkeys("ab", Mock())
+    cache._known = dict.fromkeys("ab", Mock())
     if changed:
         files.change(changed)
     cache._forget_changes()
-    assert set(cache._facts) == left
+    assert set(cache._known) == left
 
 
 def test_an_answer_says_how_many_sessions_are_left_and_is_made_again(
@@ -361,13 +361,13 @@ def test_an_answer_says_how_many_sessions_are_left_and_is_made_again(
     given: list[float] = []
 
     def make(library: Any, query: Mapping[str, str]) -> Any:
-        reading = facts_cache._reading.get()
-        assert reading is not None and reading.known is cache._facts
+        reading = sessions._reading.get()
+        assert reading is not None and reading.known is cache._known
         given.append(reading.until)
         reading.left = 3 - len(given)
         return {"n": len(given)}
 
-    monkeypatch.setattr(facts_cache.time, "monotonic", lambda: 100.0)
+    monkeypatch.setattr(sessions.time, "monotonic", lambda: 100.0)
     answers = [cache.answer(make, {}) for _ in range(4)]
     assert answers == [b'{"n":1,"pending":2}', b'{"n":2,"pending":1}', b'{"n":3}', b'{"n":3}']
     assert given == [101.0] * 3

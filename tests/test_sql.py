@@ -22,6 +22,7 @@ from command import run
 from effort import one_in
 from limits import PATIENCE
 from making import jsonl, reply, use, user
+from used import FIGURES, figures
 
 import reread
 from reread.base.paths import SAMPLES
@@ -35,7 +36,6 @@ from reread.dataset.table_files import TableFiles
 from reread.disk.machine import machine_id
 from reread.errors import Misuse, NotFound, Unreadable
 from reread.render.query_table import cell_text, json_rows, query_csv, query_lines
-from reread.reports.usage_report import FIGURES, figures
 from reread.session.session import threads_of
 
 DOCUMENT = (Path(__file__).parent.parent / "docs" / "tables.md").read_text()

@@ -19,6 +19,8 @@ from asking import ask
 from command import run as run_reread
 from making import jsonl, told
 from team_machines import KEY, WORDS, Machine, as_written_by_02, session, uuid, write_all
+from used import FIGURES as COUNTED
+from used import figures
 
 import reread
 from reread.accounting.prices import bundled_prices
@@ -31,8 +33,6 @@ from reread.dataset.small_groups import LEAST
 from reread.dataset.table_files import TableFiles
 from reread.errors import Misuse
 from reread.reports.cost_parts import cost_parts
-from reread.reports.usage_report import FIGURES as COUNTED
-from reread.reports.usage_report import figures
 from reread.server.guard import Guard, SignIn
 from reread.server.library import SessionLibrary
 from reread.server.routes import make_app

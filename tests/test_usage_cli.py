@@ -11,10 +11,11 @@ from typing import Any
 import pytest
 from command import forked, offered
 from effort import one_in
+from used import FIGURES
 
 import reread
 from reread.base.paths import SAMPLES
-from reread.reports.usage_report import FIGURES, report_value
+from reread.reports.report import report_value
 
 
 @pytest.fixture(scope="module")
@@ -89,7 +90,7 @@ def test_the_table_has_notes(run: Any, tmp_path: Path) -> None:
 def test_csv_has_the_rows_with_their_groups_and_figures(run: Any) -> None:
     done = run("--demo", "usage", "--by", "session,model", "--csv")
     rows = list(csv.reader(io.StringIO(done.stdout)))
-    assert rows[0] == ["session", "model", *FIGURES]
+    assert rows[0] == ["session", "model", *FIGURES, "tokens"]
     assert len(rows) == len(reread.usage(root=SAMPLES, by="session,model", cache=False).rows) + 1
 
 
@@ -132,7 +133,7 @@ def test_times_and_models_filter(run: Any) -> None:
     part = json.loads(run("--demo", "usage", "--json", "--since", "2026-11-10", "--model", "opus").stdout)["totals"]
     assert 0 < part["responses"] < everything
     none = json.loads(run("--demo", "usage", "--json", "--until", "2020-01-01").stdout)
-    assert none == {"rows": [], "totals": none["totals"]}
+    assert none == {"rows": [], "totals": none["totals"], "prices": none["prices"], "comparison": None}
     assert (none["totals"]["responses"], none["totals"]["cost_usd"]) == (0, 0)
 
 
@@ -168,14 +169,14 @@ def test_no_sessions_are_no_rows(run: Any) -> None:
     assert json.loads(done.stdout)["rows"] == []
 
 
-def test_numbers_too_large_for_a_cost_are_shown(run: Any, tmp_path: Path) -> None:
+def test_no_response_has_more_tokens_than_anyone_could_send(run: Any, tmp_path: Path) -> None:
     message = {"id": "m", "model": "claude-opus-5-5", "stop_reason": "end_turn", "usage": {"output_tokens": 10**400}}
     path = tmp_path / "a.jsonl"
     path.write_text(json.dumps({"type": "assistant", "sessionId": "a", "requestId": "r", "message": message}))
     totals = json.loads(run("usage", str(path), "--json").stdout)["totals"]
-    assert (totals["output_tokens"], totals["cost_usd"]) == (10**400, None)
-    assert str(10**400) in run("usage", str(path), "--csv").stdout
-    assert "?" in run("usage", str(path)).stdout
+    assert (totals["output_tokens"], totals["cost_usd"]) == (10**15, 20 * 10**9)
+    assert str(10**15) in run("usage", str(path), "--csv").stdout
+    assert "$20,000,000,000" in run("usage", str(path)).stdout
 
 
 class TestReportedCost:

@@ -13,11 +13,11 @@ from typing import Any
 import pytest
 from indexes import open_reader
 from making import SESSION, reply, user, write
+from used import facts_of
 
 from reread.dataset import whole_pass
 from reread.disk.cache import cache_folder
 from reread.disk.file_set import FileSet, find_files
-from reread.reports.facts_cache import facts_of
 from reread.session import pass_process
 from reread.session.pass_process import PassJob, begin_pass, pass_is_due, start_pass
 from reread.session.session_pass import PARTS, SessionPass

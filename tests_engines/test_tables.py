@@ -11,12 +11,12 @@ from typing import Any
 import pyarrow.dataset
 import pytest
 from making import answer, encode, jsonl, reply, result, told, use, user
+from used import FIGURES, figures
 
 import reread
 from reread.dataset.schema import TABLES
 from reread.dataset.sql import Database
 from reread.dataset.table_files import TableFiles
-from reread.reports.usage_report import FIGURES, figures
 from reread.session.session import threads_of
 
 OWN = sorted(path for path in (Path(__file__).parents[1] / "tests" / "real").iterdir() if path.is_dir())

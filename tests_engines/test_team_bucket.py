@@ -21,13 +21,13 @@ import pyarrow.parquet
 import pytest
 from bucket import Bucket, run, start
 from team_machines import KEY, WORDS, Machine, as_written_by_02, write_all
+from used import FIGURES, figures
 
 import reread
 import reread.spark
 from reread.dataset.iceberg import commit_tables, open_catalog
 from reread.dataset.manifest import newest_manifests
 from reread.dataset.table_files import TableFiles, table_files
-from reread.reports.usage_report import FIGURES, figures
 from reread.storage.frames import unpack
 
 MACHINES = 20

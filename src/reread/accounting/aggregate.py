@@ -10,17 +10,14 @@ import msgspec
 from msgspec import Raw
 
 from reread.accounting.best_row import replaces
-from reread.accounting.billing import ChargeFields, charge_fields, charge_of, extra_charges, to_nanos
+from reread.accounting.billing import charge_fields, charge_of, extra_charges, to_nanos
 from reread.accounting.cost_counters import CounterReading
 from reread.accounting.digest import (
     ANY_REQUEST,
     NO_RESPONSES,
     OWN_ROW,
-    PROMPT_THRESHOLDS,
-    SLOT_MS,
     FileResponse,
     ResponseOrigin,
-    UsageCell,
     UsageDigest,
 )
 from reread.accounting.rows import AnyRow, PlainRow
@@ -91,9 +88,6 @@ def pending_from_cache(response: FileResponse) -> PendingResponse:
     )
 
 
-LOW_THRESHOLD, HIGH_THRESHOLD = PROMPT_THRESHOLDS
-
-
 class DigestBuilder:
     """Aggregates responses into a digest."""
 
@@ -103,13 +97,12 @@ class DigestBuilder:
         self.origins: dict[ResponseOrigin, int] = {origin: n for n, origin in enumerate(digest.origins)}
         self.last_fields: tuple[object, ...] = ()
         self.last_index: int = 0
-        self.cells: dict[tuple[int | None, int, str | None, int, int], list[tuple[int, ...]]] = {}
         self.plain: list[tuple[Any, ...]] = []
         self.special: list[FileResponse] = []
 
     def build(self, responses: dict[Key, OpenResponse]) -> None:
         """Put all responses of the file into the digest."""
-        add_plain, add_to_cell, origin_index = self.plain.append, self._add_to_cell, self._origin_index
+        add_plain, origin_index = self.plain.append, self._origin_index
         index = -1
         for (message_id, request), response in responses.items():
             index += 1
@@ -119,11 +112,7 @@ class DigestBuilder:
             message, origin, time_ms = response.message, origin_index(response), timestamp_ms(response.timestamp)
             ended, charge = bool(message.stop_reason), charge_fields(message.usage, message.model)
             add_plain((index, request, origin, time_ms, ended, charge, response.uuid))
-            add_to_cell(origin, time_ms, charge, ended)
         digest = self.digest
-        digest.cells = [
-            UsageCell(*key, len(rows), *map(sum, zip(*rows, strict=True))) for key, rows in self.cells.items()
-        ]
         digest.special, digest.ids = self.special, [message_id for message_id, _ in responses]
         self._encode_plain()
         for reading in digest.readings:
@@ -136,20 +125,8 @@ class DigestBuilder:
             self.digest.plain = Raw(data)
             return
         plain = [msgspec.convert((*fields, self.digest.ids[fields[0]]), FileResponse) for fields in self.plain]
-        self.digest.plain, self.digest.cells = NO_RESPONSES, []
+        self.digest.plain = NO_RESPONSES
         self.digest.special = sorted([*plain, *self.special], key=lambda response: response.index)
-
-    def _add_to_cell(self, origin_index: int, time_ms: int | None, charge: ChargeFields, ended: bool) -> None:
-        model, input_tokens, output_tokens, write_5m, write_1h, read, searches, mode = charge
-        prompt = input_tokens + write_5m + write_1h + read
-        band = 0 if prompt <= LOW_THRESHOLD else 1 if prompt <= HIGH_THRESHOLD else 2
-        key = (None if time_ms is None else time_ms // SLOT_MS, origin_index, model, mode, band)
-        counts = (input_tokens, output_tokens, write_5m, write_1h, read, searches, not ended)
-        rows = self.cells.get(key)
-        if rows is None:
-            self.cells[key] = [counts]
-        else:
-            rows.append(counts)
 
     def _add_pending(self, index: int, message_id: str, request: str | None, pending: PendingResponse) -> None:
         response = self._finish(index, message_id, request, pending)
@@ -159,7 +136,6 @@ class DigestBuilder:
             origin, time_ms, ended = response.origin_index, response.time_ms, response.ended
             charge = msgspec.structs.astuple(response.charge)
             self.plain.append((index, response.request, origin, time_ms, ended, charge, response.uuid))
-            self._add_to_cell(origin, time_ms, charge, ended)
         else:
             self.special.append(response)
 

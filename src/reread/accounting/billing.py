@@ -18,7 +18,11 @@ BILLED_APART = frozenset({"advisor_message", "advisor", "compaction"})
 """Types of iterations that are billed but not included in the usage of the response."""
 UNKNOWN = "unknown"
 """Name of the model if no row names one."""
-MOST_DOLLARS = 1e12
+MOST_DOLLARS = 1e6
+"""A response never costs more: a greater sum is no statement of its cost."""
+MOST_TOKENS = 10**15
+"""A response never has more tokens: a greater count means this."""
+PICOS_PER_DOLLAR = 10**12
 NANOS_PER_DOLLAR = 10**9
 MS_PER_DAY = 86_400_000
 
@@ -296,7 +300,7 @@ def charge_fields(usage: UsageFields, model: str | None) -> ChargeFields:
     """Return the fields of the charge of a response.
 
     Cache writes are the stated total or the sum of the split, whichever is more; what the split does not explain lives
-    five minutes. Negative counts are zero.
+    five minutes. A count is at least zero, and at most what no request can have: so that sums are whole numbers.
     """
     input_tokens, output_tokens = usage.input_tokens or 0, usage.output_tokens or 0
     read, write_5m, write_1h = usage.cache_read_input_tokens or 0, usage.cache_creation_input_tokens or 0, 0
@@ -310,9 +314,16 @@ def charge_fields(usage: UsageFields, model: str | None) -> ChargeFields:
         mode |= US
     if usage.service_tier == "batch":
         mode |= BATCH
-    if input_tokens < 0 or output_tokens < 0 or read < 0 or write_5m < 0 or write_1h < 0 or searches < 0:
-        counts = (max(0, count) for count in (input_tokens, output_tokens, write_5m, write_1h, read, searches))
-        return (model, *counts, mode)  # pyright: ignore[reportReturnType]
+    if not (
+        0 <= input_tokens <= MOST_TOKENS
+        and 0 <= output_tokens <= MOST_TOKENS
+        and 0 <= read <= MOST_TOKENS
+        and 0 <= write_5m <= MOST_TOKENS
+        and 0 <= write_1h <= MOST_TOKENS
+        and 0 <= searches <= MOST_TOKENS
+    ):
+        counts = (input_tokens, output_tokens, write_5m, write_1h, read, searches)
+        return (model, *(min(max(0, count), MOST_TOKENS) for count in counts), mode)  # pyright: ignore[reportReturnType]
     return (model, input_tokens, output_tokens, write_5m, write_1h, read, searches, mode)
 
 

@@ -1,16 +1,14 @@
-"""Collect the digests of the files to count, from the cache if possible, and compute their usage entries."""
+"""What to count, and the digests of it: from the cache if possible."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 
-import msgspec
-
 from reread.accounting.billing import Usage
-from reread.accounting.digest import FORMAT, FileDigest, decode_digest, file_digest
-from reread.accounting.entries import UsageEntry, sum_entries
+from reread.accounting.digest import FileDigest, decode_digest, file_digest
+from reread.accounting.entries import sum_entries
 from reread.accounting.prices import Prices
 from reread.accounting.responses import resolve
 from reread.accounting.usage_cache import UsageCache, open_cache
@@ -19,7 +17,7 @@ from reread.base import jsontext
 from reread.base.gc_pause import gc_paused
 from reread.disk import layout
 from reread.disk.cache import FileState
-from reread.disk.derived_cache import DerivedValue, encoded
+from reread.disk.derived_cache import DerivedValue
 from reread.disk.file_set import FileSet
 from reread.errors import NotFound, Unreadable
 
@@ -66,121 +64,66 @@ class Inputs(FileSet):
             raise Unreadable.at(path, error) from error
 
 
-class Collection:
-    """The usage of some inputs, from the cache as far as it has them."""
+def session_state(path: Path, folders: layout.AgentFolders) -> bytes:
+    """Return a hash of the state of all files of a session: of everything that is derived of it."""
+    from hashlib import blake2b  # loaded late: it loads OpenSSL
+
+    inputs = Inputs()
+    inputs.add_session(path, folders)
+    return blake2b(jsontext.dumps(inputs.state), digest_size=16).digest()
+
+
+class Digests:
+    """The digests of files, from the cache as far as it has them."""
 
     def __init__(
-        self,
-        inputs: Inputs,
-        cache: UsageCache | None,
-        prices: Prices,
-        *,
-        keep_deleted: bool = False,
-        progress: Progress | None = None,
+        self, states: dict[str, FileState], cache: UsageCache | None, *, progress: Progress | None = None
     ) -> None:
-        self.inputs = inputs
+        self.states = states
         self.cache = cache
-        self.prices = prices
         self.progress = progress
-        self.cached: dict[str, DerivedValue] = cache.files() if cache is not None else {}
-        deleted = inputs.gone(self.cached)
-        self.dropped: list[str] = [] if keep_deleted else deleted
-        """Deleted files to remove from the cache."""
-        self.kept: list[str] = deleted if keep_deleted else []
-        """Deleted files to count nevertheless."""
         self.unread: set[str] = set()
         """Files that could not be read."""
 
-    def entries(self, *, exact: bool = False) -> list[UsageEntry]:
-        """Return all usage entries; unless exact, responses of the same quarter of an hour are one entry."""
-        key = self._key() if self.cache is not None else b""
-        known = None if exact else self._cached_entries(key)
-        if known is not None:
-            return known
-        fresh: list[DerivedValue] = []
-        files = [*self._digests(fresh), *map(_scan_data, self.inputs.data)]
-        entries = self._resolve(files, exact=exact)
-        if self.cache is not None:
-            result = None if exact or self.inputs.data else encoded(entries)
-            if result is not None:
-                self.cache.save_result(fresh, self.dropped, key, result)
-            elif fresh or self.dropped:
-                self.cache.save(fresh, self.dropped)
-        return entries
+    def read(self, paths: Collection[str]) -> Iterator[FileDigest]:
+        """Yield the digests of some of the files; those that were read now are stored. Files that are gone come first.
 
-    def _resolve(self, files: list[FileDigest], *, exact: bool) -> list[UsageEntry]:
-        """Return the entries of all files, without those of files that cannot be counted."""
-        try:
-            return resolve(files, self.prices, exact=exact)
-        except Exception:  # one file must not stop the others; the report names those that are missing
-            good: list[FileDigest] = []
-            for file in files:
-                try:
-                    resolve([file], self.prices, exact=exact)
-                except Exception:
-                    self.unread.add(file.path)
-                else:
-                    good.append(file)
-            if len(good) == len(files):
-                raise
-            return resolve(good, self.prices, exact=exact)
-
-    def _cached_entries(self, key: bytes) -> list[UsageEntry] | None:
-        """Return the entries that were computed from the same files in the same state."""
-        unchanged = all(self._is_unchanged(path, state) for path, state in self.inputs.states.items())
-        if self.cache is None or self.inputs.data or self.dropped or not unchanged:
-            return None
-        encoded = self.cache.result(key)
-        try:
-            return None if encoded is None else msgspec.msgpack.decode(encoded, type=list[UsageEntry])
-        except jsontext.DECODE_ERRORS:
-            return None
-
-    def _is_unchanged(self, path: str, state: FileState) -> bool:
-        cached = self.cached.get(path)
-        return cached is not None and cached.state == state
-
-    def _key(self) -> bytes:
-        """Return a hash of everything the entries depend on."""
-        from hashlib import blake2b  # loaded late: it loads OpenSSL
-
-        content = (FORMAT, self.inputs.state, sorted(self.kept), msgspec.json.encode(self.prices.table))
-        return blake2b(jsontext.dumps(content), digest_size=16).digest()
-
-    def _digests(self, fresh: list[DerivedValue]) -> Iterator[FileDigest]:
-        """Yield the digest of every file; those that were read now are added to `fresh`."""
-        paths = [path for path in (*self.inputs.states, *self.kept) if path in self.cached]
-        encoded = self.cache.values(paths) if self.cache is not None else {}
+        Of one that is gone, only the cache can have a digest.
+        """
+        cached = self.cache.derived(paths) if self.cache is not None else {}
         jobs: list[ScanJob] = []
-        for path, state in self.inputs.states.items():
-            cached = self.cached.get(path) if path in encoded else None
-            is_complete = cached is not None and cached.state == state and cached.offset == state.size
-            digest = decode_digest(encoded[path]) if is_complete else None
+        for path in paths:
+            state, known = self.states.get(path), cached.get(path)
+            is_current = known is not None and (state is None or (known.state == state and known.is_complete))
+            digest = decode_digest(known.value) if known is not None and is_current else None
             if digest is not None:
                 yield file_digest(path, digest)
-            else:
-                if cached is not None:
-                    cached = msgspec.structs.replace(cached, value=encoded[path])
-                jobs.append(ScanJob(path, state.size, cached))
-        self.unread = {job.path for job in jobs}
-        for path in self.kept:
-            digest = decode_digest(encoded[path]) if path in encoded else None
-            if digest is not None:
-                yield file_digest(path, digest)
-        for cached, digest in scan_all(jobs, self.progress):
-            self.unread.discard(cached.path)
-            fresh.append(cached)
-            yield file_digest(cached.path, digest)
+            elif state is not None:
+                jobs.append(ScanJob(path, state.size, known))
+        self.unread |= {job.path for job in jobs}
+        fresh: list[DerivedValue] = []
+        for known, digest in scan_all(jobs, self.progress):
+            self.unread.discard(known.path)
+            fresh.append(known)
+            yield file_digest(known.path, digest)
+        if self.cache is not None and fresh:
+            self.cache.save(fresh)
 
 
 def total_usage(inputs: Inputs, prices: Prices) -> Usage:
     """Return the total usage of some inputs."""
     size = sum(state.size for state in inputs.states.values())
     with gc_paused(), open_cache(size >= CACHED_FROM) as cache:
-        return sum_entries(Collection(inputs, cache, prices).entries()).to_usage()
+        return sum_entries(resolve(list(digests_of(inputs, cache)), prices), prices).to_usage()
 
 
-def _scan_data(data: bytes) -> FileDigest:
+def digests_of(inputs: Inputs, cache: UsageCache | None) -> Iterator[FileDigest]:
+    """Yield the digests of files and of data that is in no file."""
+    yield from Digests(inputs.states, cache).read(inputs.states)
+    yield from map(data_digest, inputs.data)
+
+
+def data_digest(data: bytes) -> FileDigest:
     from hashlib import blake2b  # loaded late: it loads OpenSSL
 
     from reread.accounting.scan import Scanner

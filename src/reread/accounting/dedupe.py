@@ -23,6 +23,20 @@ class ResponseCopy(msgspec.Struct, gc=False):
     origin: ResponseOrigin
 
 
+def file_links(file: FileDigest) -> Iterator[tuple[str, str | None]]:
+    """Yield the responses, sessions and agents that a file names: what it may have in common with others.
+
+    What counts of a file depends on no file that is not linked to it, over whatever other files.
+    """
+    digest = file.digest
+    agents = {file.agent, *(origin.agent for origin in digest.origins)} - {None, SIDECHAIN}
+    yield from (("agent", agent) for agent in agents)
+    yield from (("response", id) for id in (*digest.ids, *(response.id for response in digest.special)))
+    yield ("session", file.session)
+    yield from (("session", reading.session) for reading in digest.readings)
+    yield from (("session", origin.session) for origin in digest.origins)
+
+
 def origin_filter(files: Sequence[FileDigest]) -> Callable[[ResponseOrigin], bool]:
     """Return a test for origins whose responses count: second-hand ones only if the agent's own rows are missing."""
     origins = [origin for file in files for origin in file.digest.origins]

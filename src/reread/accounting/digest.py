@@ -10,10 +10,10 @@ from reread.base import jsontext
 from reread.disk import layout
 from reread.disk.derived_cache import encoded
 
-FORMAT = 12
-READABLE = (10,)
-"""Earlier formats that are read too, so that what `--keep-deleted` remembers outlives an update: 10 is that of 0.2."""
+FORMAT = 13
 """Change it when cached digests can no longer be read, or would be built differently now."""
+READABLE = (10, 12)
+"""Earlier formats that are read too, so that what `--keep-deleted` remembers outlives an update: of 0.2 and of 0.3."""
 
 OWN_ROW, PROGRESS, CALL_RESULT = range(3)
 """Where the usage of a response was found: in its own row, in a progress record, or only in the result of a call."""
@@ -62,41 +62,16 @@ class FileResponse(msgspec.Struct, gc=False, array_like=True):
     """If rows have no request id: keys that a copy of one of them in another session shares."""
 
 
-class UsageCell(msgspec.Struct, gc=False, array_like=True):
-    """The sum of plain responses with the same time slot, origin, model, mode and band."""
-
-    slot: int | None
-    """Number of SLOT_MS intervals since 1970."""
-    origin_index: int
-    model: str | None
-    mode: int
-    band: int
-    """How many of PROMPT_THRESHOLDS their prompts exceed."""
-    responses: int = 0
-    input: int = 0
-    output: int = 0
-    write_5m: int = 0
-    write_1h: int = 0
-    read: int = 0
-    searches: int = 0
-    unconfirmed: int = 0
-
-
-SLOT_MS = 900_000
-"""A quarter of an hour: in every time zone the day begins on one."""
-PROMPT_THRESHOLDS = (100_000, 200_000)
-"""Prompt lengths above which some model costs more; with a price table that has others, every response is priced."""
-
-
 NO_RESPONSES = msgspec.Raw(msgspec.msgpack.encode([]))
 
 
 class UsageDigest(msgspec.Struct, array_like=True):
-    """All usage in one file: plain responses summed in cells, and each response for files that share some of them."""
+    """All usage in one file: each response, and the readings of the client's counters."""
 
     format: int = FORMAT
     origins: list[ResponseOrigin] = []
-    cells: list[UsageCell] = []
+    sums: msgspec.Raw = NO_RESPONSES
+    """What earlier formats kept here; the place of each field is part of the format."""
     ids: list[str] = []
     """The message ids of all responses."""
     plain: msgspec.Raw = NO_RESPONSES

@@ -1,18 +1,20 @@
-"""Usage entries: the tokens and cost of one response, or of many that share an origin and a time slot."""
+"""Usage entries: what one response used, or what is billed or reported apart, with everything it can be grouped by."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from operator import attrgetter
+from collections.abc import Iterable
 
 import msgspec
 
-from reread.accounting.billing import UsageSum
+from reread.accounting.billing import MS_PER_DAY, UsageSum
+from reread.accounting.prices import Prices, Rates
 
 
-class UsageEntry(msgspec.Struct, gc=False, array_like=True):
-    """Tokens and cost with everything they can be grouped by."""
+class UsageEntry(msgspec.Struct, gc=False):
+    """The tokens of one response, of a part of it that is billed apart, or what only the client's counters know."""
 
+    path: str
+    """The file it belongs to."""
     time_ms: int | None
     session: str | None
     project: str | None
@@ -20,54 +22,57 @@ class UsageEntry(msgspec.Struct, gc=False, array_like=True):
     agent: str | None
     """None in the main thread."""
     model: str | None
+    mode: int = 0
+    """Request modes that change the price."""
+    prompt: int = 0
+    """The length of the prompt that decides the price, in tokens."""
     responses: int = 0
+    """1 for a response; 0 for what is billed or reported apart."""
     input: int = 0
     output: int = 0
     write_5m: int = 0
     write_1h: int = 0
     read: int = 0
     searches: int = 0
-    cost_picos: int | None = None
-    """Cost of the tokens in pico-dollars; None if the model has no price."""
     reported_nanos: int | None = None
     """Cost as the client reported it, in nano-dollars."""
     unconfirmed: int = 0
-    path: str | None = None
-    """The file it belongs to; None if it stands for many responses."""
     message: str | None = None
     """The API's id of the message."""
     request: str | None = None
     """The API's id of the request."""
 
-    def add(self, other: UsageEntry) -> None:
-        """Add the numbers of another entry with the same origin and time."""
-        self.responses += other.responses
-        self.input += other.input
-        self.output += other.output
-        self.write_5m += other.write_5m
-        self.write_1h += other.write_1h
-        self.read += other.read
-        self.searches += other.searches
-        self.unconfirmed += other.unconfirmed
-        if other.cost_picos is not None:
-            self.cost_picos = (self.cost_picos or 0) + other.cost_picos
-        if other.reported_nanos is not None:
-            self.reported_nanos = (self.reported_nanos or 0) + other.reported_nanos
+    @property
+    def is_billed(self) -> bool:
+        """False if it only states a cost that the client reported."""
+        return self.reported_nanos is None or self.responses > 0
+
+    @property
+    def counts(self) -> tuple[int, int, int, int, int, int]:
+        """The tokens and searches that have a price."""
+        return (self.input, self.output, self.write_5m, self.write_1h, self.read, self.searches)
+
+    def cost_picos(self, prices: Prices) -> int | None:
+        """Return the cost of its tokens in pico-dollars; None if its model has no price."""
+        day = None if self.time_ms is None else self.time_ms // MS_PER_DAY
+        rates = rates_for(prices, self.model, day, self.mode, self.prompt)
+        return None if rates is None else rates.cost(*self.counts)
 
 
-_counts_of = attrgetter("responses", "unconfirmed", "input", "output", "write_5m", "write_1h", "read", "searches")
+def rates_for(prices: Prices, model: str | None, day: int | None, mode: int, prompt: int) -> Rates | None:
+    """Return the rates for a prompt of so many tokens: above the model's threshold, all of it is billed higher."""
+    rates = prices.rates(model, day, mode)
+    return rates.long if rates is not None and rates.long is not None and prompt > rates.over else rates
 
 
-def sum_entries(entries: Sequence[UsageEntry]) -> UsageSum:
+def sum_entries(entries: Iterable[UsageEntry], prices: Prices) -> UsageSum:
     """Return the total of some entries."""
     out = UsageSum()
-    if entries:
-        out.responses, out.unconfirmed, *out.counts = map(sum, zip(*map(_counts_of, entries), strict=True))
-    costs = [entry.cost_picos for entry in entries if entry.cost_picos is not None]
-    out.cost_picos, out.priced = sum(costs), bool(costs)
     for entry in entries:
-        if entry.cost_picos is None and (entry.reported_nanos is None or entry.responses):
-            out.add_cost(entry.model, None)
-        if entry.reported_nanos is not None:
-            out.add_reported(entry.reported_nanos)
+        out.responses += entry.responses
+        out.unconfirmed += entry.unconfirmed
+        out.counts = [one + more for one, more in zip(out.counts, entry.counts, strict=True)]
+        out.add_reported(entry.reported_nanos)
+        if entry.is_billed:
+            out.add_cost(entry.model, entry.cost_picos(prices))
     return out

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Iterator, Sequence
 from itertools import chain
 
 import msgspec
 
-from reread.accounting.billing import MS_PER_DAY, Charge, cost
+from reread.accounting.billing import Charge
 from reread.accounting.cost_counters import CounterDelta, CounterReading, ModelCounters
 from reread.accounting.counter_deltas import CounterDeltas
 from reread.accounting.dedupe import ForkPoints, ResponseCopy, copy_rank, group_copies, origin_filter
 from reread.accounting.digest import (
     ANY_REQUEST,
     CALL_RESULT,
-    PROMPT_THRESHOLDS,
     SIDECHAIN,
-    SLOT_MS,
     FileDigest,
     FileResponse,
     ResponseOrigin,
@@ -38,12 +36,9 @@ class ResolvedResponse(msgspec.Struct, gc=False):
     reported_nanos: int | None
 
 
-def resolve(files: Sequence[FileDigest], prices: Prices, *, exact: bool = True) -> list[UsageEntry]:
-    """Return the usage entries of some files together, in whatever order the files are given.
-
-    Unless exact, responses with the same origin and quarter of an hour are one entry.
-    """
-    return _Resolver(files, prices, exact=exact).entries()
+def resolve(files: Sequence[FileDigest], prices: Prices) -> list[UsageEntry]:
+    """Return the usage entries of some files together, in whatever order the files are given."""
+    return _Resolver(files, prices).entries()
 
 
 def resolved_responses(files: Sequence[FileDigest], prices: Prices) -> list[ResolvedResponse]:
@@ -54,10 +49,9 @@ def resolved_responses(files: Sequence[FileDigest], prices: Prices) -> list[Reso
 
 
 class _Resolver:
-    def __init__(self, files: Sequence[FileDigest], prices: Prices, *, exact: bool = True) -> None:
+    def __init__(self, files: Sequence[FileDigest], prices: Prices) -> None:
         self.files = sorted(files, key=lambda file: file.path)
         self.prices = prices
-        self.exact = exact or not prices.thresholds <= set(PROMPT_THRESHOLDS)
         self.counts = origin_filter(self.files)
         in_transcripts = {
             origin.session
@@ -77,11 +71,7 @@ class _Resolver:
         """Return the entries of each response, then of what only the counters know."""
         out: list[UsageEntry] = []
         in_counters: dict[tuple[int, str | None], list[ResolvedResponse]] = {}
-        overlapping, separate = self._split_files()
-        single, shared = self.copies(overlapping)
-        for file in separate:
-            out += self._cell_entries(file)
-            single += [copy for response in file.digest.special if (copy := self._copy(file, response)) is not None]
+        single, shared = self.copies(self.files)
         for resolved in self.merge(single, shared):
             origin = resolved.first.origin
             if resolved.reported_nanos is not None and self.counters.has_cost(origin.session):
@@ -98,42 +88,6 @@ class _Resolver:
         for resolved in chain.from_iterable(in_counters.values()):
             out += self._response_entries(resolved)
         return out
-
-    def _split_files(self) -> tuple[list[FileDigest], list[FileDigest]]:
-        """Split the files into those that share message ids, whose responses must be compared, and the others."""
-        if self.exact:
-            return self.files, []
-        counts = Counter(chain.from_iterable(file.digest.ids for file in self.files))
-        repeated = {message_id for message_id, count in counts.items() if count > 1}
-        overlapping: list[FileDigest] = []
-        separate: list[FileDigest] = []
-        for file in self.files:
-            (separate if repeated.isdisjoint(file.digest.ids) else overlapping).append(file)
-        return overlapping, separate
-
-    def _cell_entries(self, file: FileDigest) -> Iterator[UsageEntry]:
-        """Yield the entries of the plain responses of a file that shares none of them."""
-        origins = file.digest.origins
-        for cell in file.digest.cells:
-            origin = origins[cell.origin_index]
-            time_ms = None if cell.slot is None else cell.slot * SLOT_MS
-            counts = (cell.input, cell.output, cell.write_5m, cell.write_1h, cell.read, cell.searches)
-            rates = self.prices.rates(cell.model, None if time_ms is None else time_ms // MS_PER_DAY, cell.mode)
-            if rates is not None and rates.long is not None and rates.over in PROMPT_THRESHOLDS[: cell.band]:
-                rates = rates.long
-            yield UsageEntry(
-                time_ms,
-                origin.session,
-                origin.project or file.project,
-                origin.branch,
-                origin.agent,
-                cell.model,
-                cell.responses,
-                *counts,
-                None if rates is None else rates.cost(*counts),
-                None,
-                cell.unconfirmed,
-            )
 
     # Responses and their copies
 
@@ -207,18 +161,16 @@ class _Resolver:
         for extra in best.extras:
             yield self._entry(first, extra)
 
-    def _entry(self, copy: ResponseCopy, charge: Charge, *, long: bool | None = None) -> UsageEntry:
+    def _entry(self, copy: ResponseCopy, charge: Charge) -> UsageEntry:
         """Return the entry of a charge that belongs to the origin of a copy, without counting a response."""
-        origin, file, time_ms = copy.origin, copy.file, copy.response.time_ms
-        cost_picos = cost(charge, time_ms, self.prices, long=long)
+        origin, file, response = copy.origin, copy.file, copy.response
         project = origin.project or (file.digest.cwd if origin.streamed else None) or file.project
-        entry = UsageEntry(
-            time_ms, origin.session, project, origin.branch, origin.agent, charge.model, 0, *charge.counts, cost_picos
+        where = (file.path, response.time_ms, origin.session, project, origin.branch, origin.agent)
+        entry = UsageEntry(*where, charge.model, charge.mode, charge.prompt, 0, *charge.counts)
+        entry.message, entry.request = (
+            response.id or None,
+            None if response.request == ANY_REQUEST else response.request,
         )
-        if self.exact:
-            request = copy.response.request
-            entry.path, entry.message = file.path, copy.response.id or None
-            entry.request = None if request == ANY_REQUEST else request
         return entry
 
     # Counters
@@ -226,15 +178,16 @@ class _Resolver:
     def _cost_entries(self, file: FileDigest, session: str | None) -> Iterator[UsageEntry]:
         """Yield the costs that the counters in a file report, by model."""
         digest = file.digest
-        models = [cell.model for cell in digest.cells] + [response.charge.model for response in digest.special]
+        deltas = self.counters.cost_deltas(file, session)
+        models = dict.fromkeys(response.charge.model for response in digest.responses()) if deltas else ()
         names = {self._base_model(model): model for model in models}
-        for delta in self.counters.cost_deltas(file, session):
+        for delta in deltas:
             origin, time_ms = self._reading_origin(file, delta.reading)
             project = origin.project or digest.cwd or file.project
             for model, nanos in _costs_by_model(delta):
-                name = names.get(self._base_model(model), model)
-                path = file.path if self.exact else None
-                yield UsageEntry(time_ms, session, project, origin.branch, None, name, reported_nanos=nanos, path=path)
+                name = model if model in models else names.get(self._base_model(model), model)
+                where = (file.path, time_ms, session, project, origin.branch, None)
+                yield UsageEntry(*where, name, reported_nanos=nanos)
 
     def _counter_entries(
         self, file: FileDigest, session: str | None, responses: list[ResolvedResponse]
@@ -285,18 +238,18 @@ class _Resolver:
         model = charges[0].model
         counted = _counter_charge(counters, model, sum(charge.write_1h for charge in charges))
         rest = [a - sum(b) for a, *b in zip(counted.counts, *(charge.counts for charge in charges), strict=True)]
-        rates = self.prices.rates(model, None)
-        threshold = rates.over if rates is not None and rates.long is not None else 1 << 62
-        long = sum(charge.prompt > threshold for charge in charges) * 2 > len(charges)
+        prompts = sorted((charge.prompt for charge in charges), reverse=True)
         if len(responses) == 1 or min(rest) < 0:
             rest = list(counted.counts)
             charges = [Charge(charge.model, mode=charge.mode) for charge in charges]
         for n, (resolved, charge) in enumerate(zip(responses, charges, strict=True)):
             entry = self._entry(resolved.first, charge)
-            if n == 0 and any(rest):
-                entry.add(self._entry(resolved.first, Charge(charge.model, *rest, mode=charge.mode), long=long))
             entry.responses, entry.reported_nanos = 1, resolved.reported_nanos
             yield entry
+            if n == 0 and any(rest):
+                more = self._entry(resolved.first, Charge(charge.model, *rest, mode=charge.mode))
+                more.prompt = prompts[len(prompts) // 2]  # billed as most of the prompts are
+                yield more
 
     def _reading_origin(self, file: FileDigest, reading: CounterReading) -> tuple[ResponseOrigin, int | None]:
         """Return origin and time for the cost of a reading: those of the main thread's last response before it."""

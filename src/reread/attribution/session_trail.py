@@ -17,11 +17,11 @@ from reread.base.text import cut_words
 from reread.base.times import timestamp_ms
 from reread.disk.derived_cache import DerivedValues, encoded
 from reread.errors import RereadError
+from reread.facts.derive import SHELLS
 from reread.history.line_trace import line_numbers
 from reread.model.conversation import Call, Message, Turn
 from reread.reports.digest_report import DigestTest, short_command, tests_run
 from reread.reports.file_index import files_state
-from reread.reports.session_facts import SHELLS
 from reread.session.commits import GitOperationsByTurn, calls_with_agents
 from reread.session.session import Session
 from reread.session.session_pass import FILES, CataloguedPart, SessionPass

@@ -251,7 +251,7 @@ def _unknown_verb(name: str) -> str:
 
 def _print_error(error: Exception) -> None:
     """Print an error to standard error as one paragraph, without control characters."""
-    from reread.render.sanitize import safe
+    from reread.base.sanitize import safe
 
     with suppress(OSError):  # standard error is closed or full
         click.echo(safe(f"reread: {_error_text(error)}"), err=True)

@@ -47,7 +47,7 @@ def offered(texts: Mapping[str, str]) -> list[CompletionItem]:
 
     Words with which somebody could have the shell run something are left out.
     """
-    from reread.render.sanitize import safe
+    from reread.base.sanitize import safe
 
     plain = ((word, text) for word, text in texts.items() if not _OF_THE_SHELL.search(word))
     return [_item(safe(word), help=safe(" ".join(text.split()))[:60] or None) for word, text in plain]
@@ -251,5 +251,5 @@ class GroupNames(CommaList):
         return (*importlib.import_module(self._module).GROUPS, *self._known)
 
 
-USAGE_GROUPS = GroupNames("reread.accounting.group_by", "cache")
+USAGE_GROUPS = GroupNames("reread.reports.usage_report", "cache")
 STATS_GROUPS = GroupNames("reread.reports.stats_report")

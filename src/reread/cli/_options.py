@@ -14,6 +14,7 @@ from reread.cli._option_types import (
     DEMO_KEY,
     FILE,
     LATEST,
+    MODEL,
     PROJECT,
     SESSION,
     TOOL,
@@ -116,6 +117,11 @@ def check_pretty_options(ctx: click.Context) -> None:
     """Raise Misuse if one of those options would be ignored."""
     refuse_with(ctx, "--text", ("--pretty",), "it prints only the answers")
     refuse_without(ctx, "--full", "--pretty", "everything is printed as it came")
+
+
+def model_option(command: Callable[..., Any]) -> Callable[..., Any]:
+    text = "Include only this model or family (opus). Repeatable."
+    return click.option("--model", multiple=True, type=MODEL, metavar="MODEL", help=text)(command)
 
 
 def tool_option(help: str) -> Callable[..., Any]:

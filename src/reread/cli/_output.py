@@ -25,7 +25,7 @@ class PrintableStream(TextIOWrapper):
 
     def write(self, s: str, /) -> int:
         """Write text; what is not a colour is made visible."""
-        from reread.render.sanitize import terminal_text
+        from reread.base.sanitize import terminal_text
 
         super().write(terminal_text(s))
         return len(s)
@@ -67,7 +67,7 @@ def write_bytes(pieces: Iterable[bytes]) -> None:
 
 def echo_json(text: bytes, *, end: str = "\n") -> None:
     """Print JSON with control characters escaped."""
-    from reread.render.sanitize import safe_json
+    from reread.base.sanitize import safe_json
 
     click.echo(safe_json(text.decode()) + end, nl=False)
 
@@ -114,7 +114,7 @@ def echo_lines(lines: Iterable[Iterable[tuple[str, str]]]) -> None:
 
 def print_pages(pages: Iterable[str], *, colour: bool | None = None) -> None:
     """Print pieces of text, on a terminal through a pager; with `colour`, keep the codes in them for other outputs."""
-    from reread.render.sanitize import terminal_text
+    from reread.base.sanitize import terminal_text
 
     safe_pages = map(terminal_text, pages)
     if pages_output():
@@ -158,7 +158,7 @@ def progress(label: str, length: int | None) -> Generator[Callable[[int], None]]
 
 def print_notice(text: str) -> None:
     """Print a notice to standard error, without control characters."""
-    from reread.render.sanitize import safe
+    from reread.base.sanitize import safe
 
     with suppress(OSError):  # standard error is closed or full
         click.echo(f"reread: {safe(text)}", err=True)

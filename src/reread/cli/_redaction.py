@@ -179,6 +179,6 @@ def _show(group: list[SensitiveText], number: str) -> None:
 
 
 def _echo(text: str) -> None:
-    from reread.render.sanitize import safe
+    from reread.base.sanitize import safe
 
     click.echo("\n".join(safe(line) for line in text.split("\n")), err=True)

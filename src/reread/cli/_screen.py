@@ -7,8 +7,8 @@ import sys
 from collections.abc import Iterable
 from typing import Self
 
+from reread.base.sanitize import terminal_text
 from reread.cli._output import styled
-from reread.render.sanitize import terminal_text
 
 ENTER, LEAVE = "\x1b[?1049h\x1b[?25l", "\x1b[?25h\x1b[?1049l"
 """To another screen without a cursor, and back to what was there."""

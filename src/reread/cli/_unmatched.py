@@ -60,12 +60,10 @@ def unknown_files(paths: Iterable[str], changed: Collection[str]) -> Iterator[st
 
 def unknown_models(models: Iterable[str], used: Collection[str]) -> Iterator[str]:
     """Yield a sentence for each model that was not used; none if no model was."""
-    from reread.accounting.group_by import matches_model
-    from reread.accounting.prices import current_prices
+    from reread.facts.scope import matches_model
 
-    prices = current_prices(None)
     for model in models if used else ():
-        if not any(matches_model(name, model, prices) for name in used):
+        if not any(matches_model(name, model) for name in used):
             families = {word for name in used for word in _WORD.findall(name)}
             yield f"No response of a model {model!r}; {suggestion(model, used, also=families)}"
 

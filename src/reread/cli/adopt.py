@@ -32,9 +32,9 @@ def adopt(paths: tuple[Path, ...], to: Path | None, as_json: bool) -> None:
     reread adopt trajectory.json
     reread adopt trajectory.json --to ~/runs
     """
+    from reread.base.sanitize import safe_line
     from reread.base.text import plural
     from reread.recording.adoption import adopt as adopt_files
-    from reread.render.sanitize import safe_line
 
     unread: list[str] = []
     adopted = adopt_files(paths, to=to, unread=unread)

@@ -136,7 +136,7 @@ def _asks(found: Sequence[Deletion], *, now: bool) -> bool:
 
 
 def _list(found: Sequence[Deletion]) -> None:
-    from reread.render.sanitize import safe
+    from reread.base.sanitize import safe
 
     for one in found:
         what = plural(len(one.files), "file") + (
@@ -148,7 +148,7 @@ def _list(found: Sequence[Deletion]) -> None:
 
 def _say(found: Sequence[Deletion], verb: str, *, as_json: bool) -> None:
     """Print what was deleted or restored; without a verb, every file and line that would be."""
-    from reread.render.sanitize import safe
+    from reread.base.sanitize import safe
 
     if as_json:
         print_json(found)

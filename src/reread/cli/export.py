@@ -178,10 +178,10 @@ def _export_site(
     redaction_of: Callable[[Session], Redaction] | None,
     review: Path | None,
 ) -> None:
+    from reread.base.sanitize import safe
     from reread.catalog.resolve import resolve_session
     from reread.disk.layout import expand_path, sessions_below
     from reread.reader.site_export import write_site
-    from reread.render.sanitize import safe
 
     if form not in (None, "html") or output == STDOUT:
         raise Misuse("Several sessions can only be exported as a folder of pages; use -f html -o DIR.")

@@ -166,7 +166,7 @@ def _list_trash(*, as_json: bool) -> None:
     if as_json:
         print_json(found)
         return
-    from reread.render.sanitize import safe
+    from reread.base.sanitize import safe
 
     for entry in found:
         prompts = sum(len(removed.places) for removed in entry.lines)
@@ -283,7 +283,7 @@ def _filter_by_content(
 
 def _filter_by_git(headers: Iterable[Header], commit: str | None, pr: int | None) -> Iterator[Header]:
     """Yield the headers of sessions that made a commit or worked on a pull request."""
-    from reread.reports.facts_cache import made
+    from reread.facts.sessions import made
 
     candidates = list(headers)
     with progress("reading", len(candidates)) as step:

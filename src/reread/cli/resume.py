@@ -134,8 +134,8 @@ def resume(
 
 def _print(found: Continuation, *, as_json: bool, done: bool) -> None:
     """Print what was written or would be, and the command; all but the command as comments of a shell."""
+    from reread.base.sanitize import safe
     from reread.base.shell_words import quote_command
-    from reread.render.sanitize import safe
 
     if as_json:
         print_json(found)
@@ -158,8 +158,8 @@ def _say_what_was_written(found: Continuation) -> None:
 
 def _asks(found: Continuation) -> bool:
     """Ask whether to run a command in a folder that a file from elsewhere names; raise Misuse if nobody can answer."""
+    from reread.base.sanitize import safe
     from reread.base.shell_words import quote_command
-    from reread.render.sanitize import safe
 
     said = f"{found.session} is not one of your own sessions. It names the folder in which this would run:"
     click.echo(safe(f"{said}\n  {quote_command(found.command, found.cwd)}"), err=True)

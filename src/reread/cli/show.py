@@ -101,8 +101,8 @@ def show(
     if raw:
         write_bytes(line.raw for line in session.lines)
     elif form == "json":
+        from reread.base.sanitize import safe_json
         from reread.render.json import session_json
-        from reread.render.sanitize import safe_json
 
         pieces = session_json(session, selection)
         if sys.stdout.isatty():

@@ -15,6 +15,7 @@ from reread.cli._options import (
     limit_option,
     listing_options,
     merged_roots,
+    model_option,
     owner_options,
     project_option,
     since_option,
@@ -24,12 +25,13 @@ from reread.cli._options import (
 )
 from reread.cli._output import ids_to_type, print_json, print_lines, print_notice, progress, terminal_width
 from reread.cli._team import print_team, team_of, team_option
-from reread.cli._unmatched import unknown_projects, unknown_tools
+from reread.cli._unmatched import unknown_models, unknown_projects, unknown_tools
 from reread.errors import Misuse
 
-FILTERS = ("since", "until", "project", "person", "machine", "tool", "state")
+FILTERS = ("since", "until", "project", "person", "machine", "model", "tool", "state")
 NOT_OF_TEAMS = (
-    *("--tool", "--state", "--limit", "--project", "--person", "--machine", "--list", "--no-cache", "--root", "--demo"),
+    *("--tool", "--state", "--limit", "--project", "--person", "--machine", "--model", "--list", "--no-cache"),
+    *("--root", "--demo"),
 )
 NO_CALLS = "No call or turn fits all of these options. Run `reread stats` without them to count all."
 MOST_LISTED = 50
@@ -56,6 +58,7 @@ STATES = ("running", "done", "failed", "denied", "interrupted")
 @tz_option
 @project_option
 @owner_options
+@model_option
 @click.option("--list", "as_list", is_flag=True, help="List the calls of each group, failed ones first.")
 @click.option("--csv", "as_csv", is_flag=True, help="Print CSV.")
 @click.option("--no-cache", is_flag=True, help="Read all files again, and store nothing in the cache.")
@@ -92,10 +95,12 @@ def stats(
     reread stats latest --by file
     reread stats --team s3://team/figures --by failure
     """
-    from reread.render.stats_table import WIDTH, call_lines, stats_csv, stats_lines
+    from reread.render.call_listing import call_lines
+    from reread.render.report_table import report_lines
+    from reread.render.text_table import WIDTH
     from reread.reports.call_list import calls_to_list, listed_calls, listed_value
+    from reread.reports.report import report_value
     from reread.reports.stats_report import stats as report_on
-    from reread.reports.stats_report import stats_value
     from reread.storage.user_paths import reread_words
 
     if as_csv and (as_json or as_list):
@@ -116,9 +121,9 @@ def stats(
     unmatched = found_nothing and any(options[name] for name in FILTERS)
     if as_json:
         calls = listed_calls(calls_to_list(report)[:limit]) if as_list else []
-        print_json([listed_value(one) for one in calls] if as_list else stats_value(report))
+        print_json([listed_value(one) for one in calls] if as_list else report_value(report))
     elif as_csv:
-        click.echo(stats_csv(report), nl=False)
+        click.echo(report.to_csv(), nl=False)
     elif unmatched:
         pass
     elif as_list:
@@ -130,8 +135,9 @@ def stats(
             print_notice(f"{plural(listed, 'call')} of {number_text(len(calls))}; -n N lists more.")
     else:
         usage = [*reread_words(roots), "usage", *sessions]
-        print_lines([line] for line in stats_lines(report, width=terminal_width(), usage=usage))
+        print_lines([line] for line in report_lines(report, width=terminal_width(), command=usage))
     unknown = unknown_projects(options["project"], report.known.get("project", ()))
+    unknown = [*unknown, *unknown_models(options["model"], report.known.get("model", ()))]
     notices = [*unknown, *unknown_tools(options["tool"], report.known.get("tool", ()))]
     filters = unmatched if found_nothing else None
     end_report(ctx, roots, of_all=not sessions, filters=filters, notices=notices, text=NO_CALLS)

@@ -10,12 +10,13 @@ from click.core import ParameterSource
 
 from reread.base.text import split_names
 from reread.cli._exit_codes import NOTHING_FOUND
-from reread.cli._option_types import DOLLARS, MODEL, SESSION, USAGE_GROUPS
+from reread.cli._option_types import DOLLARS, SESSION, USAGE_GROUPS
 from reread.cli._options import (
     end_report,
     limit_option,
     listing_options,
     merged_roots,
+    model_option,
     owner_options,
     project_option,
     refuse_with,
@@ -43,8 +44,8 @@ NO_RESPONSES = "No response fits all of these options. Run `reread usage` withou
 NO_BREAKS = "No cache break fits all of these options. Run `reread usage --by cache` without them to count all."
 
 if TYPE_CHECKING:
-    from reread.accounting.group_by import UsageReport
     from reread.accounting.prices import Prices
+    from reread.reports.report import Report
 
 
 @click.command()
@@ -75,9 +76,7 @@ if TYPE_CHECKING:
 @tz_option
 @project_option
 @owner_options
-@click.option(
-    "--model", multiple=True, type=MODEL, metavar="MODEL", help="Include only this model or family (opus). Repeatable."
-)
+@model_option
 @click.option("--csv", "as_csv", is_flag=True, help="Print CSV.")
 @click.option("--prices", is_flag=True, help="Show the price table and exit.")
 @click.option(
@@ -124,8 +123,9 @@ def usage(
     reread usage --team s3://team/figures --by project
     """
     from reread.accounting.prices import current_prices
-    from reread.render.usage_table import PLAIN, hidden_note, unread_note, usage_csv, usage_lines, wrapped_notes
-    from reread.reports.usage_report import report_value
+    from reread.render.report_table import hidden_note, report_lines, unread_note
+    from reread.render.text_table import PLAIN, wrapped_notes
+    from reread.reports.report import report_value
     from reread.reports.usage_report import usage as count
 
     if as_json and as_csv:
@@ -171,10 +171,12 @@ def usage(
     if as_json:
         print_json(report_value(report))
     elif as_csv:
-        click.echo(usage_csv(report), nl=False)
+        click.echo(report.to_csv(), nl=False)
     elif not unmatched:
-        titles, unused = _titles(sessions, roots, report) if "session" in report.by else (None, 0)
-        lines = usage_lines(report, width=terminal_width(), titles=titles)
+        unused = 0
+        if "session" in report.by:
+            report.titles, unused = _titles(sessions, roots, report)
+        lines = report_lines(report, width=terminal_width())
         kept = {name: options[name] for name in (*FILTERS, "tz")}
         note = _cache_note(sessions, roots, cache=not no_cache, **kept)
         if unused and not any(options[name] for name in FILTERS):
@@ -189,7 +191,7 @@ def usage(
     end_report(ctx, roots, of_all=not sessions, filters=filters, notices=notices, text=NO_RESPONSES)
     if in_limit:
         print_notice(NO_RESPONSES)
-    _exit_over(ctx, report.totals.cost_usd, fail_over)
+    _exit_over(ctx, report.totals["cost_usd"], fail_over)
 
 
 def _exit_over(ctx: click.Context, cost: Any, limit: float | None) -> None:
@@ -201,11 +203,11 @@ def _exit_over(ctx: click.Context, cost: Any, limit: float | None) -> None:
 
 def _check_groups(names: list[str]) -> None:
     """Refuse a group that is none, or that `cache` cannot be grouped by."""
-    from reread.accounting.group_by import GROUPS
+    from reread.reports.usage_report import GROUPS
 
     known = (*GROUPS, CACHE)
     if CACHE in names:
-        from reread.reports.cache_report import GROUPS as OF_BREAKS  # loads what opens sessions
+        from reread.reports.cache_report import GROUPS as OF_BREAKS
 
         known = (CACHE, *(name for name in OF_BREAKS if name != "cause"))
     for name in names:
@@ -236,8 +238,9 @@ def _print_breaks(
     **options: Any,
 ) -> None:
     """Print what had to be written to the cache again, by cause."""
-    from reread.render.cache_table import cache_csv, cache_lines
-    from reread.reports.cache_report import cache_breaks, cache_value
+    from reread.render.report_table import report_lines
+    from reread.reports.cache_report import cache_breaks
+    from reread.reports.report import report_value
 
     kept = {name: options[name] for name in (*FILTERS, "tz", "limit")}
     groups = ["cause" if name == CACHE else name for name in by.split(",")]
@@ -247,14 +250,13 @@ def _print_breaks(
         for path in report.unread:
             print_notice(f"Cannot read {path}: not included.")
     if as_json:
-        print_json(cache_value(report))
+        print_json({**report_value(report), "breaks": list(map(dict, report.items))})
     elif as_csv:
-        click.echo(cache_csv(report), nl=False)
-    elif report.totals.breaks:
-        titles = {place.session: place.title for place in report.breaks}
-        print_lines([line] for line in cache_lines(report, width=terminal_width(), titles=titles))
+        click.echo(report.to_csv(), nl=False)
+    elif report.totals["breaks"]:
+        print_lines([line] for line in report_lines(report, width=terminal_width()))
     filtered = any(options[name] for name in FILTERS)
-    filters = None if report.totals.breaks or as_json else filtered
+    filters = None if report.totals["breaks"] or as_json else filtered
     end_report(ctx, roots, of_all=not sessions, filters=filters, notices=[], text=NO_BREAKS)
     if filters is False:
         print_notice("No cache break: whatever was cached was read from the cache.")
@@ -265,21 +267,23 @@ def _cache_note(sessions: tuple[str, ...], roots: list[Path], **options: Any) ->
     if STDIN in sessions:
         return []
     from reread.disk.layout import expand_path
-    from reread.render.cache_table import cache_note
-    from reread.render.usage_table import PLAIN
+    from reread.facts.scope import Scope
+    from reread.facts.sessions import unknown_bytes
+    from reread.facts.store import answered
+    from reread.render.report_table import cache_note
+    from reread.render.text_table import PLAIN
     from reread.reports.cache_report import cache_breaks
-    from reread.reports.facts_cache import unknown_bytes
-    from reread.reports.stats_report import session_files_of
     from reread.storage.user_paths import reread_words
 
     named = sessions and not any(expand_path(name).is_dir() for name in sessions)
-    if not named and unknown_bytes(session_files_of(list(sessions), roots or None)) > MOST_READ:
+    scope = Scope(*sessions, root=roots or None)
+    if not named and answered(lambda store: unknown_bytes(store, scope.sessions())) > MOST_READ:
         return []
     totals = cache_breaks(*sessions, by=(), root=roots or None, **options).totals
-    return [(PLAIN, cache_note(totals, [*reread_words(roots), "usage", *sessions]))] if totals.breaks else []
+    return [(PLAIN, cache_note(totals, [*reread_words(roots), "usage", *sessions]))] if totals["breaks"] else []
 
 
-def _titles(names: tuple[str, ...], roots: list[Path], report: UsageReport) -> tuple[dict[str, str], int]:
+def _titles(names: tuple[str, ...], roots: list[Path], report: Report) -> tuple[dict[str, str], int]:
     """Return the titles of sessions by their id, and of how many sessions a report has no usage."""
     from reread.catalog.headers import read_header, sessions
     from reread.catalog.resolve import resolve_session
@@ -299,7 +303,7 @@ def _titles(names: tuple[str, ...], roots: list[Path], report: UsageReport) -> t
 def _print_prices(table: Prices, as_json: bool) -> None:
     import time
 
-    from reread.render.usage_table import price_lines
+    from reread.render.price_listing import price_lines
 
     if as_json:
         import msgspec

@@ -19,14 +19,14 @@ from pathlib import PurePosixPath, PureWindowsPath
 from typing import Any, get_args
 
 from reread.accounting.billing import SYNTHETIC
-from reread.accounting.digest import SLOT_MS
 from reread.accounting.prices import bundled_prices
 from reread.base.choices import CacheBreakCause, CallState
 from reread.base.paths import normalize_folder
 from reread.catalog.team_settings import TeamSettings
 from reread.dataset.schema import CALLS, PARTITIONS, SESSIONS, STRING, TABLES, USAGE, Column, Row, TableSchema
 from reread.disk.repository import repository_of
-from reread.reports.session_facts import FAILURES
+from reread.facts.clock import SLOT_MS
+from reread.facts.derive import FAILURES
 from reread.tools import MCP, built_in_tools
 
 PERSON = Column("person", STRING, "The person whose machine wrote the row.")

@@ -6,25 +6,23 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 
-from reread.accounting.billing import NANOS_PER_DOLLAR
+from reread.accounting.billing import NANOS_PER_DOLLAR, PICOS_PER_DOLLAR
 from reread.accounting.entries import UsageEntry
-from reread.accounting.group_by import agent_type
+from reread.accounting.prices import current_prices
 from reread.base import jsontext
 from reread.base.coerce import as_str
 from reread.base.times import timestamp_ms
 from reread.dataset.schema import Row
+from reread.facts.derive import failure_kind
 from reread.history.versions import FileHistory, FileVersion
 from reread.model.conversation import Agent, Call, Conversation, Message
 from reread.model.record_kinds import SYNTHETIC
 from reread.records.blocks import Thinking
 from reread.records.decode import Record
-from reread.reports.session_facts import failure_kind
-from reread.session.cache_breaks import CacheBreak
 from reread.session.merge import is_captured
 from reread.session.session import Session, threads_of
 from reread.tools.outcome import DONE, FAILED, RUNNING, content_text
 
-PICOS_PER_DOLLAR = 10**12
 EARLIEST_MS = -62_135_596_800_000
 """The beginning of the year 1."""
 
@@ -226,21 +224,33 @@ def file_rows(session: Session, origin: FileOrigin) -> Iterator[Row]:
         )
 
 
+class RewrittenTokens(NamedTuple):
+    """What a response had to write to the cache again."""
+
+    cause: str
+    tokens: int
+    cost_usd: float | None
+
+
+NOT_REWRITTEN = (None, None, None)
+
+
 def entry_rows(
     entries: Iterable[UsageEntry],
     machine: str,
     agent_types: Mapping[str, str],
-    breaks: Mapping[str, CacheBreak] | None = None,
+    breaks: Mapping[str, RewrittenTokens] | None = None,
 ) -> Iterator[Row]:
     """Yield a row for each usage entry of files that were counted together; `breaks` are cache breaks by message."""
-    unplaced = dict(breaks or {})
+    unplaced, prices = dict(breaks or {}), current_prices()
     for entry in entries:
-        found = unplaced.get(entry.message or "")
+        message = entry.message or ""
+        found = unplaced.get(message)
         if found is not None and found.tokens <= entry.write_5m + entry.write_1h:
-            del unplaced[found.message]
+            del unplaced[message]
         else:
             found = None
-        cost, reported = entry.cost_picos, entry.reported_nanos
+        cost, reported = entry.cost_picos(prices) if entry.is_billed else None, entry.reported_nanos
         yield (
             machine,
             month_of(entry.time_ms),
@@ -249,22 +259,17 @@ def entry_rows(
             entry.project,
             entry.branch,
             entry.agent,
-            agent_type(entry, agent_types),
+            (agent_types.get(message) or agent_types.get(entry.agent)) if entry.agent else None,
             entry.message,
             entry.request,
             _known(entry.time_ms),
             entry.model,
             entry.responses,
-            entry.input,
-            entry.output,
-            entry.write_5m,
-            entry.write_1h,
-            entry.read,
-            entry.searches,
+            *entry.counts,
             cost / PICOS_PER_DOLLAR if cost is not None else None,
             reported / NANOS_PER_DOLLAR if reported is not None else None,
             entry.unconfirmed,
-            *((found.cause, found.tokens, found.cost_usd) if found is not None else (None, None, None)),
+            *(found or NOT_REWRITTEN),
         )
 
 

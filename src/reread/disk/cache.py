@@ -8,6 +8,7 @@ use it at the same time.
 from __future__ import annotations
 
 import os
+import re
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -32,6 +33,7 @@ BUSY_SECONDS = 5.0
 """How long to wait for another process before giving up."""
 
 Row = tuple[Any, ...]
+_INDEX = re.compile(r"CREATE INDEX \w+ ON \w+ \(\w+\)")
 
 
 class FileState(NamedTuple):
@@ -68,6 +70,15 @@ class CacheTable(NamedTuple):
     """Change it when rows written before can no longer be read: the table is then emptied."""
     renewals: Mapping[int, str] = MappingProxyType({})
     """For earlier formats, a statement in SQL that makes their rows readable; then the table is not emptied."""
+    indexed: tuple[str, ...] = ()
+    """Columns with an index of their own."""
+    group: str = ""
+    """If one table of a group has to be emptied, all of them are: their rows refer to each other."""
+
+    @property
+    def indexes(self) -> list[str]:
+        """The statements that create its indexes."""
+        return [f"CREATE INDEX {self.name}_by_{column} ON {self.name} ({column})" for column in self.indexed]
 
     @property
     def sql(self) -> str:
@@ -96,6 +107,11 @@ class CacheFile:
         """True if another process has kept it locked for too long, so that something was not read or written."""
         self._database = self._open()
 
+    @property
+    def database(self) -> sqlite3.Connection | None:
+        """The open file; None if it cannot be used."""
+        return self._database
+
     def read(self, query: str, *values: object) -> list[Row]:
         """Return the rows that a query selects; none if the cache cannot be used."""
         if self._database is None:
@@ -103,7 +119,7 @@ class CacheFile:
         try:
             return self._database.execute(query, values).fetchall()
         except sqlite3.Error as error:
-            self._recover(error)
+            self.recover(error)
         except (OverflowError, UnicodeError):  # a value that SQLite cannot hold is in no row
             pass
         return []
@@ -138,7 +154,7 @@ class CacheFile:
                 database.executemany(sql, rows)
             database.execute("COMMIT")
         except sqlite3.Error as error:
-            self._recover(error)
+            self.recover(error)
             return False
         finally:
             if self._database is database and database.in_transaction:
@@ -146,7 +162,7 @@ class CacheFile:
                     database.execute("ROLLBACK")
         return True
 
-    def _recover(self, error: sqlite3.Error) -> None:
+    def recover(self, error: sqlite3.Error) -> None:
         """Rebuild the file unless the error says only that another process has locked it."""
         if self._is_busy(error):
             return
@@ -197,6 +213,7 @@ class CacheFile:
             database.execute("PRAGMA secure_delete = ON")  # what is forgotten is overwritten
             if _is_ours(database):
                 self._create_tables(database)
+                database.execute("PRAGMA foreign_keys = ON")
                 return database
         except sqlite3.Error:
             database.close()
@@ -212,7 +229,8 @@ class CacheFile:
         for table, renewal in self._outdated(database):  # another process may have created them meanwhile
             if renewal is None:
                 database.execute(f"DROP TABLE IF EXISTS {table.name}")
-                database.execute(table.sql)
+                for sql in (table.sql, *table.indexes):
+                    database.execute(sql)
             else:
                 database.execute(renewal)
             database.execute("REPLACE INTO formats VALUES (?, ?)", (table.name, table.format))
@@ -222,11 +240,14 @@ class CacheFile:
         """Return the tables that are missing or of another format, with what renews their rows."""
         formats = dict(database.execute("SELECT name, format FROM formats"))
         found = dict(database.execute("SELECT name, sql FROM sqlite_master WHERE type = 'table'"))
-        return [
-            (table, table.renewals.get(formats.get(table.name, 0)) if found.get(table.name) == table.sql else None)
+        outdated = {
+            table.name: table.renewals.get(formats.get(table.name, 0)) if found.get(table.name) == table.sql else None
             for table in self._tables
             if formats.get(table.name) != table.format or found.get(table.name) != table.sql
-        ]
+        }
+        groups = {table.group for table in self._tables if table.name in outdated} - {""}
+        outdated |= {table.name: None for table in self._tables if table.group in groups}
+        return [(table, outdated[table.name]) for table in self._tables if table.name in outdated]
 
 
 def _is_ours(database: sqlite3.Connection) -> bool:
@@ -245,7 +266,8 @@ def _has_only_tables(database: sqlite3.Connection) -> bool:
     """False if the file has views, triggers or virtual tables, which could do anything when a table is read."""
     found = database.execute("SELECT type, name, sql FROM sqlite_master").fetchall()
     plain = all(
-        (kind == "index" and sql is None) or (kind == "table" and str(sql).startswith(f"CREATE TABLE {name} ("))
+        (kind == "index" and (sql is None or _INDEX.fullmatch(sql)))
+        or (kind == "table" and str(sql).startswith(f"CREATE TABLE {name} ("))
         for kind, name, sql in found
     )
     return plain and ("table", FORMATS.name, FORMATS.sql) in found

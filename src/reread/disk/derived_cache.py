@@ -33,6 +33,15 @@ FORGOTTEN = CacheTable("forgotten", "id INTEGER PRIMARY KEY, times INTEGER", 1)
 """How often files were forgotten, in one row."""
 _FORGET_AGAIN = f"REPLACE INTO {FORGOTTEN.name} SELECT 1, coalesce(max(times), 0) + 1 FROM {FORGOTTEN.name}"
 
+FACTS = "file"
+"""The table of the files that facts are of: all facts of a file are deleted with its row."""
+FORGET_FACTS = (
+    f"DELETE FROM settled WHERE file IN (SELECT b.file FROM {FACTS} f JOIN link a ON a.file = f.id"
+    f" JOIN link b ON b.hash = a.hash WHERE f.path = ?)",
+    f"DELETE FROM {FACTS} WHERE path = ?",
+)
+"""Statements that forget the facts of a file. What others have in common with it is counted again."""
+
 ReadAt = Callable[[int, int], bytes]
 """Reads `length` bytes at `offset`."""
 
@@ -160,7 +169,9 @@ class DerivedValues:
 
     def _deletions(self, paths: list[str]) -> list[Statement]:
         rows = [(path,) for path in paths]
-        return [Statement(f"DELETE FROM {name} WHERE path = ?", rows) for name in (self._tables() if rows else ())]
+        names = self._tables() if rows else []
+        known = [f"DELETE FROM {name} WHERE path = ?" for name in names if name != FACTS]
+        return [Statement(sql, rows) for sql in (*known, *(FORGET_FACTS if FACTS in names else ()))]
 
     def forget(self, is_meant: Callable[[str], bool], *more: Statement) -> bool:
         """Forget files that were deleted, in all tables; False if another process prevents it for long.
@@ -183,9 +194,9 @@ class DerivedValues:
         }
 
     def _tables(self) -> list[str]:
-        """Return the names of all tables of the catalogue."""
+        """Return the names of all tables of the catalogue that have paths."""
         found = self.cache.read("SELECT name, sql FROM sqlite_master WHERE type = 'table'")
-        return [name for name, sql in found if sql == CacheTable(name, COLUMNS, 0).sql]
+        return [name for name, sql in found if name == FACTS or sql == CacheTable(name, COLUMNS, 0).sql]
 
     def close(self) -> None:
         """Close the catalogue."""

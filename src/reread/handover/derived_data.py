@@ -11,10 +11,9 @@ from collections.abc import Iterable
 from contextlib import closing, suppress
 from typing import NamedTuple
 
-from reread.accounting.usage_cache import DELETE_RESULTS, UsageCache
+from reread.accounting.usage_cache import UsageCache
 from reread.dataset.local_tables import FOLDER as TABLES
 from reread.disk import joined
-from reread.disk.cache import Statement
 from reread.disk.moved_files import SESSION_UUID
 from reread.errors import Unwritable
 from reread.index.store import drop_indexes_with
@@ -87,7 +86,7 @@ def forget_session(session: str, paths: Iterable[str]) -> None:
         return path in gone or (needle is not None and needle in path)
 
     with closing(UsageCache()) as values:
-        if not values.forget(is_of, Statement(DELETE_RESULTS)):
+        if not values.forget(is_of):
             raise Unwritable(
                 "Cannot delete from the cache: another process is writing there; try again when it is done."
             )

@@ -29,10 +29,10 @@ from reread.index.search_process import SearchProcesses, SearchRequest
 from reread.mcp_server.pages import MOST_TOKENS, TOKENS, Passage, answer, quoted, word
 from reread.render.file_listing import diff_lines
 from reread.render.markdown import sequence_markdown
+from reread.render.report_table import report_lines
 from reread.render.search_results import GUESSES, result_count
 from reread.render.selection import ONLY, Selection, parse_turns, selected_turns
 from reread.render.sequence import SequenceItem, TurnStart, turn_sequence
-from reread.render.usage_table import usage_lines
 from reread.reports.file_index import FileIndexReader, names_file
 from reread.reports.usage_report import usage
 from reread.session.session import Session
@@ -317,7 +317,7 @@ def usage_answer(
     """Count the tokens and cost of sessions, each response once."""
     report = usage(by=cast(UsageGrouping, by), since=since, until=until, project=project, model=model, root=roots)
     head = f"{plural(len(report.rows), 'row')}."
-    lines = (line for _, text in usage_lines(report, width=WIDTH) for line in quoted(text))
+    lines = (line for _, text in report_lines(report, width=WIDTH) for line in quoted(text))
     return answer(head, [Passage("Tokens and cost:", lines)], tokens=max_tokens, page=page)
 
 

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 from urllib.parse import quote
 
+from reread.base.sanitize import safe
 from reread.base.text import plural
 from reread.errors import Misuse
-from reread.render.sanitize import safe
 
 BYTES_PER_TOKEN = 3
 """Text of transcripts has three to five bytes a token, so a page has at most as many tokens as were asked for."""

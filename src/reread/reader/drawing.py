@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from reread import tools
 from reread.base.coerce import as_dict, as_str
 from reread.base.error_summary import telling_line
+from reread.base.sanitize import strip_escapes
 from reread.base.text import one_line, plural
 from reread.model import parts as p
 from reread.model.conversation import Call, Message
@@ -17,7 +18,6 @@ from reread.reader.timeline import RUN_CATEGORIES, category_of
 from reread.reader.trim import CHARS, Trimmer
 from reread.render.format import agent_of
 from reread.render.part_nodes import call_nodes, part_nodes, part_title
-from reread.render.sanitize import strip_escapes
 from reread.render.selection import EVERYTHING, Selection
 from reread.render.sequence import SESSION_STATE
 from reread.session.commits import Commit, PullRequest

@@ -14,6 +14,7 @@ import msgspec
 from msgspec.structs import replace
 
 from reread.base import jsontext
+from reread.base.sanitize import safe
 from reread.base.text import plural
 from reread.base.version import __version__
 from reread.model.conversation import Agent, Branch, Call
@@ -30,7 +31,6 @@ from reread.reader.thread_view import MAX_MARKS, ThreadView, state_mark
 from reread.reader.timeline import Timeline
 from reread.reader.waterfall import waterfall
 from reread.render.agents import agents_below
-from reread.render.sanitize import safe
 from reread.render.selection import EVERYTHING, Selection, selected_turns
 from reread.session.session import Session
 from reread.tools.nodes import Picture

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import msgspec
 
+from reread.facts.derive import lines_changed
 from reread.reader.library_schema import LibraryRow
 from reread.reader.schema import Figures
 from reread.reader.timeline import Timeline
-from reread.reports.session_facts import lines_changed
 from reread.session.session import Session
 from reread.session.usage_inputs import is_usage_known
 

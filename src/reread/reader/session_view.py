@@ -30,7 +30,7 @@ from reread.render.format import cache_break_text, heading, notice_label, shown_
 from reread.render.markdown import sequence_markdown
 from reread.render.selection import EVERYTHING
 from reread.render.sequence import SESSION_STATE, message_sequence, turn_sequence
-from reread.reports.usage_report import usage
+from reread.reports.usage_report import usage, usage_of
 from reread.session.commits import GitOperations
 from reread.session.context_window import ContextFill
 from reread.session.session import Session, threads_of
@@ -446,7 +446,7 @@ def _usage_summary(source: Path | Session, agent: str | None, context: list[Cont
     by_model: dict[str, list[Usage]] = {}
     for row in report.rows:
         if agent is None or row["agent"] == agent:
-            by_model.setdefault(str(row["model"] or UNKNOWN_MODEL), []).append(row.usage)
+            by_model.setdefault(str(row["model"] or UNKNOWN_MODEL), []).append(usage_of(row))
     return _summary({model: total(usages) for model, usages in by_model.items()}, context)
 
 

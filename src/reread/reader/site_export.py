@@ -14,6 +14,7 @@ import msgspec
 from reread.accounting.prices import model_text
 from reread.base import jsontext
 from reread.base.format import date_text, money_text, number_text, tokens_text
+from reread.base.sanitize import safe
 from reread.base.text import home_text, plural
 from reread.base.version import __version__
 from reread.catalog.headers import read_header
@@ -25,7 +26,6 @@ from reread.reader.library_schema import LibraryRow
 from reread.reader.page_assets import NOTICES, Assets, reader_file, shared_assets
 from reread.reader.row_counts import count_session
 from reread.reader.session_keys import is_session_key, session_key
-from reread.render.sanitize import safe
 from reread.render.selection import EVERYTHING, Selection
 from reread.session.session import Session, threads_of
 from reread.storage.atomic import write_atomic

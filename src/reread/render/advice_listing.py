@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from reread.base.format import money_text, tokens_text
+from reread.base.sanitize import safe_line
 from reread.base.text import SHORT_ID, one_line, plural, wrapped
-from reread.render.sanitize import safe_line
-from reread.render.usage_table import PLAIN, STRONG, Styled
+from reread.render.text_table import PLAIN, STRONG, Styled
 from reread.reports.advice_report import Advice, AdviceReport
 
 TITLE = 50

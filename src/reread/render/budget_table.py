@@ -7,9 +7,9 @@ from typing import Any
 
 from reread.base.format import money_text
 from reread.base.paths import path_name
+from reread.base.sanitize import safe_line
 from reread.base.text import pad
 from reread.render.listings import PLAIN, QUIET, STRONG, Span
-from reread.render.sanitize import safe_line
 from reread.reports.budget_report import Budget, BudgetState
 from reread.reports.status_line import limit_text
 

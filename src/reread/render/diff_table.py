@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from reread.base.format import duration_text, money_text, number_text, tokens_text
+from reread.base.sanitize import safe
 from reread.base.text import cell_width, pad, plural, truncate
 from reread.base.times import seconds_between
 from reread.render.file_listing import diff_lines
 from reread.render.listings import NAME, PLAIN, QUIET, STRONG, Span
-from reread.render.sanitize import safe
 from reread.reports.diff_report import CREATED, DELETED, DiffSide, FileDifference, SessionDiff
 
 COLUMN = 60

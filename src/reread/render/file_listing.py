@@ -7,11 +7,11 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from reread.base.format import date_text
 from reread.base.paths import normalize_folder
+from reread.base.sanitize import safe
 from reread.base.text import cell_width, pad, plural, short_session, truncate
 from reread.history.paths import is_below
 from reread.history.versions import FileHistory, FileVersion
 from reread.render.listings import NAME, PLAIN, QUIET, STRONG, Span
-from reread.render.sanitize import safe
 from reread.reports.blame_report import BlamedLine
 from reread.tools.nodes import Hunk
 

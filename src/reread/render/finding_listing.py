@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from reread.base.sanitize import safe_line
 from reread.base.text import plural
-from reread.render.sanitize import safe_line
 from reread.reports.check_report import CheckReport
 
 
-def report_lines(report: CheckReport, *, verbose: bool = False) -> Iterator[str]:
+def check_lines(report: CheckReport, *, verbose: bool = False) -> Iterator[str]:
     """Findings in the format of compiler messages, and their totals."""
     for file in report.files:
         for finding in file.findings:

@@ -9,9 +9,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from reread.accounting.prices import model_text
 from reread.base.format import date_text, size_text
 from reread.base.paths import path_name
+from reread.base.sanitize import safe_line
 from reread.base.text import cell_width, pad, truncate
 from reread.catalog.header import Header
-from reread.render.sanitize import safe_line
 
 MIN_ID, WHOLE_ID = 8, 20
 """How much of an id is shown at least; an id that is not longer than the second is never cut."""

@@ -7,6 +7,7 @@ from typing import Any
 
 from reread.accounting.prices import model_text
 from reread.base.format import duration_text, time_text
+from reread.base.sanitize import plain_text
 from reread.base.text import plural
 from reread.model import parts as p
 from reread.model.authors import COMMAND, MODEL, PERSON
@@ -31,7 +32,6 @@ from reread.render.format import (
 from reread.render.markdown_nodes import nodes_markdown
 from reread.render.markdown_text import code, fenced, folded, guarded, inline
 from reread.render.part_nodes import call_nodes, mark_details, missed_call_fields, part_nodes, part_title
-from reread.render.sanitize import plain_text
 from reread.render.selection import Selection
 from reread.render.sequence import (
     BACKGROUND,

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+from reread.base.sanitize import plain_output, plain_text, safe
 from reread.base.text import plural
 from reread.render.format import picture_text
 from reread.render.markdown_text import code, fenced, folded, guarded, inline
-from reread.render.sanitize import plain_output, plain_text, safe
 from reread.render.selection import Selection
 from reread.render.tree import data_lines, file_lines
 from reread.tools import nodes

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 from html import escape
 
-from reread.render.sanitize import safe
+from reread.base.sanitize import safe
 
 _FENCE = re.compile(r"([ \t]*)((?:[-*+]|\d{1,9}[.)])[ \t]+)?(`{3,}+|~{3,}+)(.*)")
 _QUOTE = re.compile(r" {0,3}>[ ]?")

@@ -8,9 +8,9 @@ from datetime import UTC, datetime
 
 from reread.base.format import duration_text, money_text, tokens_text
 from reread.base.paths import path_name
+from reread.base.sanitize import safe_line
 from reread.base.text import pad, truncate
 from reread.render.listings import NAME, PLAIN, QUIET, STRONG, Span
-from reread.render.sanitize import safe_line
 from reread.reports.now_report import LiveSession
 
 LOUD, REMOVED, ADDED = "loud", "removed", "added"

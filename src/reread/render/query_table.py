@@ -11,8 +11,8 @@ from decimal import Decimal
 from typing import Any, cast
 
 from reread.base import jsontext
+from reread.base.sanitize import csv_cell, safe_line
 from reread.base.text import cell_width, pad, truncate
-from reread.render.sanitize import csv_cell, safe_line
 
 MEASURED_ROWS = 500
 """The first rows decide how wide columns are."""

@@ -9,13 +9,13 @@ from reread.base import jsontext
 from reread.base.choices import RequestProof
 from reread.base.coerce import as_dict, as_list, as_str
 from reread.base.format import date_text, number_text, size_text
+from reread.base.sanitize import safe
 from reread.base.text import cell_width, pad, plural, truncate
 from reread.model.conversation import Request
 from reread.model.request_changes import ADDED, DROPPED, RequestChange
 from reread.render.file_listing import diff_lines
 from reread.render.listings import NAME, PLAIN, QUIET, STRONG, Span
-from reread.render.sanitize import safe
-from reread.render.usage_table import bar
+from reread.render.text_table import bar
 from reread.session.context_parts import Context, ContextPart
 from reread.tools._diff import compute_hunks
 

@@ -15,12 +15,12 @@ from reread.attribution.review_values import (
     ReviewTurn,
 )
 from reread.base.format import date_text, money_text
+from reread.base.sanitize import safe, safe_line
 from reread.base.text import one_line, plural, short_session
 from reread.git.notes import CommitNote
 from reread.render.digest_text import PAGE, STYLE, UNKNOWN, test_text
 from reread.render.listings import NAME, PLAIN, QUIET, STRONG, Span
 from reread.render.markdown_text import inline
-from reread.render.sanitize import safe, safe_line
 
 SHA, PROMPT = 7, 120
 """How much of a commit's name and, beside a commit, of a prompt is shown."""

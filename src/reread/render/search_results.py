@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from reread.base.format import date_text, number_text
+from reread.base.sanitize import plain_output
 from reread.base.shell_words import quote_command
 from reread.base.text import cell_width, plural, truncate
 from reread.index.find import Hits
@@ -14,7 +15,6 @@ from reread.index.hits import Hit, group_by_session
 from reread.index.matching import AROUND
 from reread.index.ranking import ALL
 from reread.render.listings import PLAIN, QUIET, STRONG, Span
-from reread.render.sanitize import plain_output
 
 if TYPE_CHECKING:
     from reread.index.search_process import SearchReply

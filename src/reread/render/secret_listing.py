@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from reread.base.sanitize import safe_line
 from reread.base.text import plural, truncate
 from reread.redaction.spans import CERTAIN, LEVELS
 from reread.render.listings import PLAIN, QUIET, STRONG, Span
-from reread.render.sanitize import safe_line
 from reread.reports.secrets_report import Secret, SecretsReport
 
 MAX_CONTEXT = 110

@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 import msgspec
 
 from reread.base.format import tokens_text
+from reread.base.sanitize import plain_output, plain_text
 from reread.base.text import one_line
 from reread.catalog.resolve import shell_name
 from reread.model.conversation import Agent, Branch, Compaction, Conversation, Message, Turn
@@ -35,7 +36,6 @@ from reread.model.parts import (
     quiet_text,
 )
 from reread.model.remaining_fields import other_fields, state_after, state_fields
-from reread.render.sanitize import plain_output, plain_text
 from reread.render.selection import EVERYTHING, Selection, selected_turns
 from reread.session.cache_breaks import CacheBreak, CacheBreaks
 from reread.session.commits import GitOperations, GitOperationsByTurn

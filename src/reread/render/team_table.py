@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from reread.base.format import duration_text, money_text, tokens_text
+from reread.base.sanitize import safe_line
 from reread.base.text import plural
 from reread.dataset.team_report import TeamDigest, TeamReport
 from reread.render.budget_table import budget_name
 from reread.render.markdown_text import inline
-from reread.render.sanitize import safe_line
-from reread.render.usage_table import LOUD, PLAIN, Styled, table_csv, table_lines, wrapped_notes
+from reread.render.text_table import LOUD, PLAIN, Styled, table_csv, table_lines, wrapped_notes
 from reread.reports.budget_report import budget_value
 
 Figure = Callable[[Mapping[str, float]], str]

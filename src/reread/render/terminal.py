@@ -13,6 +13,7 @@ from rich.theme import Theme
 
 from reread.accounting.prices import model_text
 from reread.base.format import duration_text, time_text
+from reread.base.sanitize import plain_text, safe, safe_line
 from reread.base.text import one_line, plural
 from reread.model import parts as p
 from reread.model.conversation import Agent, Call, Message
@@ -36,7 +37,6 @@ from reread.render.format import (
 from reread.render.highlight import rendered_markdown
 from reread.render.long_text import LONG, LongText, excerpt, indented
 from reread.render.part_nodes import call_nodes, mark_details, missed_call_fields, part_nodes, part_title
-from reread.render.sanitize import plain_text, safe, safe_line
 from reread.render.selection import Selection
 from reread.render.sequence import (
     BACKGROUND,

@@ -9,9 +9,9 @@ from rich.padding import Padding
 from rich.text import Text
 
 from reread.base.coerce import as_dict
+from reread.base.sanitize import safe, safe_line
 from reread.model import parts as p
 from reread.records.decode import Record
-from reread.render.sanitize import safe, safe_line
 from reread.render.sequence import is_drawn
 from reread.render.terminal import TerminalView
 from reread.session.changes import Change

@@ -11,11 +11,11 @@ from rich.console import RenderableType
 from rich.table import Table as RichTable
 from rich.text import Text
 
+from reread.base.sanitize import coloured_output, plain_output, plain_text, safe
 from reread.base.text import plural
 from reread.render.format import BOXES, picture_text
 from reread.render.highlight import highlighted, rendered_markdown
 from reread.render.long_text import LONG, LongText, indented, plain, shortened
-from reread.render.sanitize import coloured_output, plain_output, plain_text, safe
 from reread.render.terminal_images import inline_picture
 from reread.render.tree import data_lines, file_lines
 from reread.tools import nodes

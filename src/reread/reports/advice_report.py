@@ -6,28 +6,29 @@ import os
 import re
 import shlex
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime, tzinfo
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from reread.accounting.billing import sum_known
-from reread.accounting.group_by import ZoneClock
+from reread.accounting.billing import PICOS_PER_DOLLAR, sum_known
+from reread.accounting.prices import current_prices
 from reread.base.choices import AdviceKind, CacheBreakCause
 from reread.base.text import plural
 from reread.base.times import TimeLike, parse_period_ms, parse_time_zone
 from reread.catalog.resolve import shell_name
 from reread.disk import layout
-from reread.reports.advice_facts import SERVER, SKILL, TOOL, AdviceFacts, server_of
-from reread.reports.cache_figures import places_of
-from reread.reports.facts_cache import Progress, facts_of
-from reread.reports.file_owners import owner_test
-from reread.reports.session_facts import CallFact, SessionFacts
-from reread.reports.stats_report import began_at, originals_first, session_files_of
-from reread.reports.usage_report import session_name
-from reread.session.cache_breaks import CacheBreak
+from reread.facts.clock import zone_time
+from reread.facts.loaded import SERVER, SKILL, TOOL, server_of
+from reread.facts.scope import Scope, session_name
+from reread.facts.sessions import Progress
+from reread.facts.store import FactStore, answered, known_path
+from reread.facts.views import BREAKS, CALLS, RESPONSES, SHARES, show_sessions, show_shares
+from reread.reports.counting import count_all
+from reread.reports.report import Row
+from reread.reports.tally import Tally
 from reread.storage.user_paths import reread_words
 from reread.tools.outcome import DENIED, DONE, FAILED
 
@@ -36,11 +37,13 @@ if TYPE_CHECKING:
 
 CHARS_PER_TOKEN = 4
 """What a token of a definition is taken for: the API counts requests, not their parts."""
-PICOS_PER_DOLLAR = 10**12
 OFTEN = 3
 """Fewer failures, denials, breaks or sessions are no habit."""
 MOST_PLACES = 5
 """So many places are named as evidence of each advice."""
+CALL = ("path", "line", "turn", "agent", "tool", "state", "failure", "command", "skill")
+BREAK = ("path", "line", "turn", "agent", "time", "cause", "tokens")
+"""What advice needs of calls and cache breaks."""
 EXPECTED_FAILURES = frozenset({"grep", "rg", "egrep", "fgrep", "diff", "cmp", "test", "[", "false", "which", "pgrep"})
 """Commands that fail to say no."""
 
@@ -113,26 +116,112 @@ def advise(
     of this machine, or those below `root`.
     """
     zone = parse_time_zone(tz)
-    first, last = parse_period_ms(since, until, zone)
-    folders = layout.expand_folders(project)
+    scope = Scope(*sources, root=root, person=person, machine=machine)
+    period, folders = parse_period_ms(since, until, zone), layout.expand_folders(project)
     unread: list[str] = []
-    paths = session_files_of(list(map(session_name, sources)), root, owner_test(person, machine))
-    found = facts_of(paths, cache=cache, progress=progress, unread=unread)
-    sessions = [
-        facts
-        for facts in originals_first(found)
-        if (not folders or layout.is_within(facts.project, folders))
-        and (first or -(1 << 62)) <= (began_at(facts) if first or last else 0) < (last or 1 << 62)
-    ]
+
+    def ask(store: FactStore) -> tuple[list[_Session], list[Row]]:
+        unread[:] = count_all(store, scope, progress)
+        chosen = [file for file, name, began in _chosen(store) if _is_meant(name, began, period, folders)]
+        show_sessions(store, chosen)
+        show_shares(store)
+        tally = Tally(store, scope, current_prices())
+        return _sessions(tally), tally.items(BREAKS, BREAK, (), priced=BREAKS)
+
+    sessions, breaks = answered(ask, cache=cache)
     typed = _Typed(sources, root)
     items = [
         *_unused(sessions, typed),
         *_failing(sessions, typed),
         *_denied(sessions, typed),
-        *_habits(sessions, ZoneClock(zone), typed),
+        *_habits(sessions, breaks, lambda time_ms: zone_time(time_ms, zone), typed),
     ]
     items.sort(key=lambda item: (-(item.cost_usd or 0.0), -item.count, item.subject))
-    return AdviceReport(items, len({facts.session for facts in sessions}), tuple(sorted(unread)))
+    return AdviceReport(items, len({one.session for one in sessions}), tuple(sorted(unread)))
+
+
+class _Session(msgspec.Struct, frozen=True):
+    """What advice needs of a session."""
+
+    file: int
+    session: str
+    title: str
+    project: str
+    path: str
+    calls: list[Row]
+    """Those that no session before had."""
+    commands: list[str]
+    """The commands that were typed."""
+    loaded: list[tuple[str, str, int | None]]
+    memory: str
+    picos_per_token: float
+    """What one token at the start of the main thread's prompt cost over the whole session, in pico-dollars."""
+
+
+Period = tuple[int | None, int | None]
+
+
+def _chosen(store: FactStore) -> list[tuple[int, str | None, int | None]]:
+    """Return the files, projects and beginnings of the sessions of a scope."""
+    return store.rows("SELECT s.file, s.project, s.began FROM session s JOIN chosen c ON c.file = s.file")  # pyright: ignore[reportReturnType]
+
+
+def _is_meant(project: str | None, began: int | None, period: Period, folders: Sequence[str]) -> bool:
+    first, last = period
+    if folders and not layout.is_within(project, folders):
+        return False
+    time = began if began is not None else 1 << 62
+    return (first is None and last is None) or (first or -(1 << 62)) <= time < (last or 1 << 62)
+
+
+def _sessions(tally: Tally) -> list[_Session]:
+    """Return the sessions, the first one first."""
+    rows = tally.store.rows
+    calls: dict[str, list[Row]] = {}
+    for call in tally.items(CALLS, CALL, (), priced=SHARES):
+        calls.setdefault(call["path"], []).append(call)
+    typed: dict[int, list[str]] = {}
+    for file, command in rows("SELECT file, command FROM typed"):
+        typed.setdefault(file, []).append(command)
+    loaded: dict[int, list[tuple[str, str, int | None]]] = {}
+    for file, *what in rows("SELECT file, kind, name, chars FROM loaded"):
+        loaded.setdefault(file, []).append((what[0], what[1], what[2]))
+    memory: dict[int, str] = dict(rows("SELECT file, text FROM memory"))
+    costs = _picos_per_token(tally)
+    return [
+        _Session(
+            file=file,
+            session=id,
+            title=title,
+            project=project or "",
+            path=known_path(path),
+            calls=calls.get(path, []),
+            commands=typed.get(file, []),
+            loaded=loaded.get(file, []),
+            memory=memory.get(file, ""),
+            picos_per_token=costs.get(path, 0),
+        )
+        for file, id, title, project, path in rows(
+            "SELECT s.file, s.id, s.title, s.project, f.path FROM session s"
+            " JOIN chosen c ON c.file = s.file JOIN file f ON f.id = s.file ORDER BY c.place"
+        )
+    ]
+
+
+def _picos_per_token(tally: Tally) -> dict[str, float]:
+    """Return what one token at the start of each prompt cost: it is read if anything is, else written, else input."""
+    found: dict[str, float] = {}
+    for path, cached, written, count, *priced in tally.priced(
+        f"SELECT path, cache_read_tokens > 0, CASE WHEN cache_write_1h_tokens > 0 THEN 2"
+        f" WHEN cache_write_5m_tokens > 0 THEN 1 ELSE 0 END, sum(responses), {{price}} FROM {RESPONSES}"
+        f" WHERE agent IS NULL AND responses > 0 GROUP BY path, 2, 3, {{price}}"
+    ):
+        rates = tally.rates(priced)
+        if rates is not None:
+            written_at = (rates.input, rates.write_5m, rates.write_1h)
+            each = rates.read if cached else written_at[int(written)]
+            found[path] = found.get(path, 0) + each * count
+    return found
 
 
 def advice_value(report: AdviceReport) -> dict[str, Any]:
@@ -154,7 +243,7 @@ class _Typed:
     def all(self, verb: str, *options: str) -> str:
         return shlex.join([*self._reread, verb, *self._sources, *options])
 
-    def place(self, facts: SessionFacts, line: int | None, turn: int | None, agent: str | None = None) -> AdvicePlace:
+    def place(self, facts: _Session, line: int | None, turn: int | None, agent: str | None = None) -> AdvicePlace:
         name = shell_name(Path(facts.path), facts.session) if self._sources else shlex.quote(facts.session)
         place = f":{turn}" if turn is not None and agent is None else ""
         command = f"{shlex.join(self._reread)} show {name}{place}"
@@ -165,13 +254,13 @@ class _Subject:
     """Something that is loaded: in which sessions, and whether any of them used it."""
 
     def __init__(self) -> None:
-        self.sessions: list[SessionFacts] = []
+        self.sessions: list[_Session] = []
         self.chars = 0
-        self.picos = 0
+        self.picos = 0.0
         self.priced = 0
 
 
-def _unused(sessions: Sequence[SessionFacts], typed: _Typed) -> Iterator[Advice]:
+def _unused(sessions: Sequence[_Session], typed: _Typed) -> Iterator[Advice]:
     used = {(SKILL, name) for facts in sessions for call in facts.calls if (name := call.skill)}
     used |= {(SKILL, name) for facts in sessions for name in facts.commands}
     for tool in {call.tool for facts in sessions for call in facts.calls}:
@@ -179,16 +268,14 @@ def _unused(sessions: Sequence[SessionFacts], typed: _Typed) -> Iterator[Advice]
     subjects: dict[tuple[str, str], _Subject] = {}
     sessions = list({facts.session: facts for facts in sessions}.values())  # two files of a session are one
     for facts in sessions:
-        own = facts.advice_facts()
-        for loaded in own.loaded:
-            key = (loaded.kind, loaded.name)
-            if key in used or _is_mentioned(loaded.name, own):
+        for kind, name, chars in facts.loaded:
+            if (kind, name) in used or _is_mentioned(name, facts):
                 continue
-            subject = subjects.setdefault(key, _Subject())
+            subject = subjects.setdefault((kind, name), _Subject())
             subject.sessions.append(facts)
-            if loaded.chars is not None:
-                subject.chars = max(subject.chars, loaded.chars)
-                subject.picos += own.picos_per_token * loaded.chars // CHARS_PER_TOKEN
+            if chars is not None:
+                subject.chars = max(subject.chars, chars)
+                subject.picos += facts.picos_per_token * chars / CHARS_PER_TOKEN
                 subject.priced += 1
     often = {key: subject for key, subject in subjects.items() if len(subject.sessions) >= min(OFTEN, len(sessions))}
     for (kind, name), subject in often.items():
@@ -222,9 +309,9 @@ def _unused_advice(kind: AdviceKind, subject: str, what: str, found: Sequence[_S
     )
 
 
-def _failing(sessions: Sequence[SessionFacts], typed: _Typed) -> Iterator[Advice]:
-    runs: dict[tuple[str, str], list[tuple[SessionFacts, CallFact]]] = {}
-    for facts, call in _fresh_calls(sessions):
+def _failing(sessions: Sequence[_Session], typed: _Typed) -> Iterator[Advice]:
+    runs: dict[tuple[str, str], list[tuple[_Session, Row]]] = {}
+    for facts, call in _all_calls(sessions):
         if call.command and call.command.split()[0] not in EXPECTED_FAILURES and call.state in (DONE, FAILED):
             runs.setdefault((facts.project, call.command), []).append((facts, call))
     for (project, command), calls in runs.items():
@@ -238,9 +325,9 @@ def _failing(sessions: Sequence[SessionFacts], typed: _Typed) -> Iterator[Advice
         yield _called("failing_command", command, text, project, failed, see, typed)
 
 
-def _denied(sessions: Sequence[SessionFacts], typed: _Typed) -> Iterator[Advice]:
-    denials: dict[tuple[str, str], list[tuple[SessionFacts, CallFact]]] = {}
-    for facts, call in _fresh_calls(sessions):
+def _denied(sessions: Sequence[_Session], typed: _Typed) -> Iterator[Advice]:
+    denials: dict[tuple[str, str], list[tuple[_Session, Row]]] = {}
+    for facts, call in _all_calls(sessions):
         if call.state == DENIED:
             denials.setdefault((facts.project, call.command or call.tool), []).append((facts, call))
     for (project, subject), calls in denials.items():
@@ -255,7 +342,7 @@ def _called(
     subject: str,
     text: str,
     project: str,
-    calls: Sequence[tuple[SessionFacts, CallFact]],
+    calls: Sequence[tuple[_Session, Row]],
     command: str,
     typed: _Typed,
 ) -> Advice:
@@ -287,27 +374,31 @@ HABITS: dict[CacheBreakCause, str] = {
 """Causes of cache breaks that someone can do something about."""
 
 
-def _habits(sessions: Sequence[SessionFacts], clock: ZoneClock, typed: _Typed) -> Iterator[Advice]:
-    found: dict[CacheBreakCause, list[tuple[SessionFacts, CacheBreak]]] = {}
-    for facts, item in places_of(sessions, lambda _: True)[0]:
-        found.setdefault(item.cause, []).append((facts, item))
+def _habits(
+    sessions: Sequence[_Session], breaks: Sequence[Row], clock: Callable[[int], datetime], typed: _Typed
+) -> Iterator[Advice]:
+    by_path = {facts.path: facts for facts in sessions}
+    found: dict[str, list[Row]] = {}
+    for item in breaks:
+        found.setdefault(item["cause"], []).append(item)
     for cause, text in HABITS.items():
         places = found.get(cause, [])
         if len(places) < OFTEN:
             continue
-        times = [clock.time(item.time_ms) for _, item in places if item.time_ms is not None]
-        costs = [item.cost_usd for _, item in places if item.cost_usd is not None]
+        times = [clock(item["time_ms"]) for item in places if item["time_ms"] is not None]
         yield Advice(
             kind="cache_habit",
             subject=cause,
             text=text.format(count=plural(len(places), "time"), when=_when(times)),
             project=None,
             count=len(places),
-            tokens=sum(item.tokens for _, item in places),
+            tokens=sum(item["tokens"] for item in places),
             tokens_estimated=False,
-            cost_usd=sum(costs) if costs else None,
+            cost_usd=sum_known(item["cost_usd"] for item in places),
             command=typed.all("usage", "--by", "cache,hour" if cause.startswith("idle") else "cache,session"),
-            places=_newest(typed.place(facts, item.line, item.turn, item.agent) for facts, item in places),
+            places=_newest(
+                typed.place(by_path[item["path"]], item["line"], item["turn"], item["agent"]) for item in places
+            ),
         )
 
 
@@ -321,22 +412,16 @@ def _when(times: Sequence[datetime]) -> str:
     return f", mostly from {first:02}:00 to {(first + 3) % 24:02}:00" if share >= 0.5 and len(times) >= OFTEN else ""
 
 
-def _fresh_calls(sessions: Iterable[SessionFacts]) -> Iterator[tuple[SessionFacts, CallFact]]:
-    """Yield the calls of sessions, each once however many have a copy."""
-    seen: set[str] = set()
-    for facts in sessions:
-        for call in facts.calls:
-            if not call.id or call.id not in seen:
-                seen.add(call.id)
-                yield facts, call
+def _all_calls(sessions: Iterable[_Session]) -> Iterator[tuple[_Session, Row]]:
+    return ((facts, call) for facts in sessions for call in facts.calls)
 
 
-def _says(subject: str, calls: Sequence[tuple[SessionFacts, CallFact]]) -> bool:
+def _says(subject: str, calls: Sequence[tuple[_Session, Row]]) -> bool:
     """True if the memory of one of the sessions mentions something."""
-    return any(_is_mentioned(subject, facts.advice_facts()) for facts, _ in calls)
+    return any(_is_mentioned(subject, facts) for facts, _ in calls)
 
 
-def _is_mentioned(subject: str, facts: AdviceFacts) -> bool:
+def _is_mentioned(subject: str, facts: _Session) -> bool:
     """True if the memory of a session has something as whole words; a tool of a server stands for the server, too."""
     words = r"\s+".join(map(re.escape, subject.split()))
     return re.search(rf"(?<![\w-])(?:mcp__)?{words}(?:__[\w-]+)?(?![\w-])", facts.memory, re.IGNORECASE) is not None

@@ -13,7 +13,7 @@ from reread.base.coerce import as_dict, as_str
 from reread.base.error_summary import telling_line
 from reread.errors import RereadError
 from reread.model.conversation import Call, Conversation
-from reread.reports.stats_report import CallPlace, StatsReport, call_place_value
+from reread.reports.report import Report, Row
 from reread.session.places import turns_of
 from reread.session.session import Session
 from reread.session.session import open as open_session
@@ -26,7 +26,7 @@ _FIRST = (FAILED, DENIED, INTERRUPTED)
 class ListedCall(msgspec.Struct, frozen=True, kw_only=True):
     """A call of a report, as it is listed."""
 
-    place: CallPlace
+    call: Row
     address: Address
     """Where it is; without a turn if its session can no longer be read."""
     what: str = ""
@@ -35,22 +35,23 @@ class ListedCall(msgspec.Struct, frozen=True, kw_only=True):
     """The line that says most about why it failed."""
 
 
-def calls_to_list(report: StatsReport) -> list[CallPlace]:
+def calls_to_list(report: Report) -> list[Row]:
     """Return the calls of a report, failed ones first, then the newest; of one by kinds of failure, only the failed."""
-    chosen = [place for place in report.calls if FAILURE not in report.by or place.call.failure is not None]
-    return sorted(chosen, key=lambda place: (_rank(place.call.state), -(place.call.time_ms or 0)))
+    chosen = [call for call in report.items if FAILURE not in report.by or call["failure"] is not None]
+    return sorted(chosen, key=lambda call: (_rank(call["state"]), -(call["time_ms"] or 0)))
 
 
-def listed_calls(places: Iterable[CallPlace]) -> list[ListedCall]:
+def listed_calls(calls: Iterable[Row]) -> list[ListedCall]:
     """Return calls with what only their sessions say."""
     sessions: dict[str, Session | None] = {}
     found: list[ListedCall] = []
-    for place in places:
-        if place.path not in sessions:
-            sessions[place.path] = None
+    for call in calls:
+        path = call["path"]
+        if path not in sessions:
+            sessions[path] = None
             with suppress(RereadError, OSError):  # it was deleted since it was counted
-                sessions[place.path] = open_session(place.path)
-        found.append(_listed(place, sessions[place.path]))
+                sessions[path] = open_session(path)
+        found.append(_listed(call, sessions[path]))
     return found
 
 
@@ -58,16 +59,15 @@ def _rank(state: str) -> int:
     return _FIRST.index(state) if state in _FIRST else len(_FIRST)
 
 
-def _listed(place: CallPlace, session: Session | None) -> ListedCall:
-    fact = place.call
-    thread = None if session is None else session.agents.get(fact.agent) if fact.agent else session.conversation
-    call = next((call for call in _calls(thread, fact.id) if call.line == fact.line), None) if thread else None
-    address = Address(place.session, agent=fact.agent, turn=fact.turn)
+def _listed(row: Row, session: Session | None) -> ListedCall:
+    thread = None if session is None else session.agents.get(row["agent"]) if row["agent"] else session.conversation
+    call = next((call for call in _calls(thread, row["id"]) if call.line == row["line"]), None) if thread else None
+    address = Address(row["session"], agent=row["agent"], turn=row["turn"])
     if call is None or thread is None:
-        return ListedCall(place=place, address=address, what=fact.command or fact.file or "")
-    what = as_str(as_dict(call.input).get("command")) or fact.file or call.title.removeprefix(call.name).strip()
+        return ListedCall(call=row, address=address, what=row["command"] or row["file"] or "")
+    what = as_str(as_dict(call.input).get("command")) or row["file"] or call.title.removeprefix(call.name).strip()
     error = telling_line(call.error or "") if call.state in _FIRST else ""
-    return ListedCall(place=place, address=_address(address, thread, call), what=what, error=error)
+    return ListedCall(call=row, address=_address(address, thread, call), what=what, error=error)
 
 
 def _calls(thread: Conversation, id: str) -> Sequence[Call]:
@@ -87,4 +87,4 @@ def _address(address: Address, thread: Conversation, call: Call) -> Address:
 def listed_value(listed: ListedCall) -> dict[str, Any]:
     """Return a call that is listed as JSON values."""
     more = {"address": str(listed.address), "what": listed.what, "error": listed.error or None}
-    return {**call_place_value(listed.place), **more}
+    return {**listed.call, **more}

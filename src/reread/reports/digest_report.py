@@ -22,7 +22,8 @@ from reread.catalog.headers import sessions
 from reread.errors import NotFound, Unreadable
 from reread.model.conversation import Call
 from reread.redaction.text_cleaner import text_cleaner
-from reread.reports.session_facts import session_facts
+from reread.reports.report import Row
+from reread.reports.stats_report import stats
 from reread.reports.usage_report import usage
 from reread.session.session import Session
 from reread.session.session import open as open_session
@@ -153,14 +154,18 @@ def digest(
     zone = parse_time_zone(tz)
     first, last = parse_period_ms(since, until, zone)
     counted = usage(by="session", since=since, until=until, tz=zone, project=project, root=root)
-    costs = {str(row["session"]): row.usage.cost_usd for row in counted.rows}
+    costs = {str(row["session"]): row.cost_usd for row in counted.rows}
+    calls: dict[str, list[Row]] = {}
+    for call in stats(by=(), since=since, until=until, tz=zone, root=root).items:
+        calls.setdefault(call["path"], []).append(call)
     window = (first or 0) / 1000, (last / 1000 if last is not None else datetime.now().timestamp())
     unread: list[str] = []
     by_id: dict[str, DigestSession] = {}
     seen: set[str] = set()
     for header in sorted(sessions(project=project, since=since, root=root), key=_began):
         if not header.prompts_only and _may_be_within(header, window):
-            one = _session_digest(header, window, seen, root, unread)
+            own = calls.get(header.path, [])
+            one = _session_digest(header, window, seen, own, root, unread)
             if one is not None:
                 by_id[one.session] = _joined(by_id[one.session], one) if one.session in by_id else one
         if progress is not None:
@@ -201,19 +206,22 @@ def _session_digest(
     header: Header,
     window: tuple[float, float],
     seen: set[str],
+    calls: Sequence[Row],
     root: str | Path | Sequence[str | Path] | None,
     unread: list[str],
 ) -> DigestSession | None:
     """Return what a file tells that a session did in the period, without what was seen; None if that is nothing."""
     try:
         with closing(open_session(header.path, root=root)) as session:
-            return _made(session, header, window, seen)
+            return _made(session, header, window, seen, calls)
     except (Unreadable, NotFound, OSError) as error:
         unread.append(str(error))
         return None
 
 
-def _made(session: Session, header: Header, window: tuple[float, float], seen: set[str]) -> DigestSession | None:
+def _made(
+    session: Session, header: Header, window: tuple[float, float], seen: set[str], facts: Sequence[Row]
+) -> DigestSession | None:
     def is_new(id: str, when: float | None) -> bool:
         if when is None or not window[0] <= when < window[1] or id in seen:
             return False
@@ -223,15 +231,10 @@ def _made(session: Session, header: Header, window: tuple[float, float], seen: s
     threads = (session.conversation, *session.agents.values())  # an agent may work on when nobody says anything
     stamped = [(message, message.timestamp) for thread in threads for message in thread.messages]
     fresh = [(message, time) for message, time in stamped if time is not None and is_new(message.id, time.timestamp())]
-    facts = [
-        fact
-        for fact in session_facts(session).calls
-        if is_new(f"call {fact.id}" if fact.id else "", fact.time_ms / 1000 if fact.time_ms is not None else None)
-    ]
     messages, times = [message for message, _ in fresh], [time for _, time in fresh]
     if not any(message.kind in ("prompt", "response", "command") for message in messages):
         return None
-    made = {fact.id for fact in facts}
+    made = {fact["id"] for fact in facts}
     calls = [call for thread in threads for call in thread.calls if call.id in made]
     return DigestSession(
         session=session.id,
@@ -249,9 +252,9 @@ def _made(session: Session, header: Header, window: tuple[float, float], seen: s
             and message.active
         ],
         files=_added_up(
-            DigestFile(fact.file, fact.lines_added, fact.lines_removed)
+            DigestFile(fact["file"], fact["lines_added"], fact["lines_removed"])
             for fact in facts
-            if fact.file is not None and (fact.lines_added or fact.lines_removed)
+            if fact["file"] is not None and (fact["lines_added"] or fact["lines_removed"])
         ),
         commits=[
             DigestCommit(one.sha, one.subject or "", one.branch) for one in session.commits if one.call.id in made
@@ -263,7 +266,7 @@ def _made(session: Session, header: Header, window: tuple[float, float], seen: s
         ],
         tests=tests_run(calls),
         calls=len(facts),
-        failed_calls=sum(fact.state == "failed" for fact in facts),
+        failed_calls=sum(fact["state"] == "failed" for fact in facts),
         cost_usd=None,
     )
 

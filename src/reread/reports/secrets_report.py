@@ -18,6 +18,7 @@ from reread.disk import layout
 from reread.disk.layout import TOOL_RESULTS
 from reread.disk.sources import FileSource, MemorySource, Source, read_all
 from reread.errors import RereadError, naming_file
+from reread.facts.scope import session_name
 from reread.records.decode import RecordOrigin
 from reread.redaction.findings import mask
 from reread.redaction.literals import Literals
@@ -25,7 +26,6 @@ from reread.redaction.personal import Personal, own_names
 from reread.redaction.rewrite import FileRedaction
 from reread.redaction.scan import BINARY, SecretScanner
 from reread.redaction.spans import LEVELS, PERSONAL, Span, leaves
-from reread.reports.usage_report import session_name
 from reread.storage.safe_open import read_whole
 
 if TYPE_CHECKING:

@@ -3,52 +3,50 @@
 from __future__ import annotations
 
 import math
-import os
-import sys
-from collections.abc import Iterable, Iterator, Sequence
-from datetime import tzinfo
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, TypeGuard
+from typing import TYPE_CHECKING, Any, Unpack
 
-import msgspec
-
-from reread.accounting.billing import COUNT_NAMES
-from reread.accounting.collect import Collection, Inputs
-from reread.accounting.digest import SLOT_MS
-from reread.accounting.group_by import AGENT_TYPE, BLOCK, OWNERS, UsageFilter, UsageReport, arrange, group_entries
+from reread.accounting.billing import COUNT_NAMES, Usage, to_dollars
 from reread.accounting.prices import Prices, current_prices
-from reread.accounting.usage_cache import open_cache
 from reread.accounting.workers import Progress
 from reread.base.choices import UsageGrouping, UsageOrder
-from reread.base.gc_pause import gc_paused
 from reread.base.text import split_names
-from reread.base.times import TimeLike, parse_period_ms, parse_time_zone
-from reread.disk import layout
-from reread.disk.sources import read_all
-from reread.errors import Misuse, NotFound
-from reread.reports.file_owners import file_owners, owner_test
-from reread.storage.kept_file import is_kept_transcript
-from reread.storage.prompt_history import is_prompts
+from reread.errors import Misuse
+from reread.facts.scope import Scope, ScopeOptions
+from reread.facts.store import FactStore, answered
+from reread.facts.views import RESPONSES
+from reread.reports.counting import count_used
+from reread.reports.report import Report, Row
+from reread.reports.tally import COMMON, Figures, Measure, Money, Tally, ascending, limited, total_of
 
 if TYPE_CHECKING:
-    from reread.session.session import Session
+    from reread.facts.scope import Source
 
-    Source = str | os.PathLike[str] | bytes | IO[bytes] | Session
-
-STDIN = "-"
+USED = Measure(
+    RESPONSES,
+    {
+        "responses": "sum(responses)",
+        **{name: f"total({name})" for name in COUNT_NAMES},
+        "reported_nanos": "sum(CAST(reported_nanos AS REAL))",
+        "unconfirmed_responses": "sum(unconfirmed_responses)",
+    },
+    cost="cost",
+)
+"""What responses used."""
+GROUPS = tuple(COMMON)
+GROUP = "group"
+ORDERS: dict[str, Callable[[Row], float]] = {
+    "cost": lambda row: best_cost(row),
+    "tokens": lambda row: row["tokens"],
+    "responses": lambda row: row["responses"],
+}
+"""The orders of rows besides that of their groups."""
 
 
 def usage(
     *sources: Source | Iterable[Source],
     by: UsageGrouping | Sequence[UsageGrouping] = "day",
-    since: TimeLike | None = None,
-    until: TimeLike | None = None,
-    tz: str | tzinfo | None = None,
-    project: str | Path | Sequence[str | Path] | None = None,
-    model: str | Sequence[str] | None = None,
-    person: str | Sequence[str] | None = None,
-    machine: str | Sequence[str] | None = None,
-    root: str | Path | Sequence[str | Path] | None = None,
     prices: str | Path | Prices | None = None,
     cache: bool = True,
     keep_deleted: bool = False,
@@ -56,7 +54,8 @@ def usage(
     min_cost: float | None = None,
     limit: int | None = None,
     progress: Progress | None = None,
-) -> UsageReport:
+    **options: Unpack[ScopeOptions],
+) -> Report:
     """Return the tokens and cost of sessions, counting each response once, by group and in total.
 
     Without sources, count all sessions of this machine, or those below `root`. A source is a session or its header (its
@@ -68,129 +67,102 @@ def usage(
     that cost most, or have most of what they are sorted by. `prices` is a JSON file with prices that override the
     bundled ones. With `keep_deleted`, transcripts that were counted before and have been deleted still count.
     """
-    zone = parse_time_zone(tz)
     table = prices if isinstance(prices, Prices) else current_prices(prices)
     if min_cost is not None and math.isnan(min_cost):
         raise Misuse(f"Invalid cost {min_cost}; use a number of dollars, such as 0.50.")
     groups = tuple(dict.fromkeys(split_names(by)))
-    first, last = parse_period_ms(since, until, zone)
-    keep = UsageFilter(
-        since=first,
-        until=last,
-        projects=layout.expand_folders(project),
-        models=tuple(split_names(model)),
-        file=owner_test(person, machine),
+    scope = Scope(*sources, **options)
+
+    def ask(store: FactStore) -> Report:
+        wanted = {"agents": "agent" in groups, "types": "agent_type" in groups}
+        unread = count_used(store, scope, **wanted, keep_deleted=keep_deleted, progress=progress)
+        return _report(store, scope, unread, groups, table)
+
+    return arrange(answered(ask, cache=cache), sort=sort, min_cost=min_cost, limit=limit)
+
+
+def arrange(report: Report, *, sort: str = GROUP, min_cost: float | None = None, limit: int | None = None) -> Report:
+    """Put the rows of a report in another order, largest first, and hide those below a cost or beyond a limit."""
+    if sort != GROUP and sort not in ORDERS:
+        raise Misuse(f"Cannot sort by {sort!r}; use {', '.join((GROUP, *ORDERS))}.")
+    rows = report.rows if sort == GROUP else sorted(report.rows, key=ORDERS[sort], reverse=True)
+    least = -math.inf if min_cost is None else min_cost
+    cheap = [row for row in rows if best_cost(row) < least]
+    rows = [row for row in rows if best_cost(row) >= least]
+    order = ORDERS[sort if sort != GROUP else "cost"]
+    report.rows, more = limited(rows, limit, by=report.by if sort == GROUP else (), weight=order)
+    report.hidden = [*cheap, *more]
+    return report
+
+
+def _report(store: FactStore, scope: Scope, unread: set[str], groups: tuple[str, ...], prices: Prices) -> Report:
+    tally = Tally(store, scope, prices)
+    tally.check(groups, GROUPS)
+    found = tally.by(groups, USED)
+    totals = usage_figures(total_of(found))
+    rows = [
+        Row(dict(zip(groups, group, strict=True)), usage_figures(found[group]))
+        for group in sorted(found, key=ascending)
+    ]
+    comparison = _compare(tally) if totals["reported_cost_usd"] is not None else None
+    about: dict[str, Any] = {"prices": prices.table.as_of, "comparison": comparison}
+    known = {name: _values(store, name) for name in ("project", "model") if scope.options.get(name)}
+    return Report(
+        "usage", groups, rows if groups else [], Row({}, totals), unread=sorted(unread), known=known, about=about
     )
-    inputs = _inputs(list(_flatten(sources)), root)
-    with gc_paused(), open_cache(cache) as usage_cache:
-        collection = Collection(inputs, usage_cache, table, keep_deleted=keep_deleted, progress=progress)
-        exact = (  # only exact entries know their file
-            keep.file is not None
-            or not {BLOCK, AGENT_TYPE, *OWNERS}.isdisjoint(groups)
-            or any((time_ms or 0) % SLOT_MS for time_ms in (keep.since, keep.until))
-        )
-        types = _agent_types(inputs, cache=cache) if AGENT_TYPE in groups else None
-        entries = collection.entries(exact=exact)
-        owner = file_owners() if not set(OWNERS).isdisjoint(groups) else None
-        report = group_entries(entries, groups, zone=zone, prices=table, keep=keep, agent_types=types, owner=owner)
-        report = msgspec.structs.replace(report, unread=tuple(sorted(collection.unread)))
-        return arrange(report, sort=sort, min_cost=min_cost, limit=limit)
 
 
-def _agent_types(inputs: Inputs, *, cache: bool) -> dict[str, str]:
-    from reread.reports.facts_cache import known_agent_types  # opens sessions, which counting does not need
-
-    return known_agent_types(inputs.states, cache=cache)
-
-
-def _flatten(sources: Iterable[Any]) -> Iterator[Source]:
-    for source in sources:
-        if isinstance(source, str | os.PathLike | bytes | bytearray) or _is_session(source) or hasattr(source, "read"):
-            yield source  # pyright: ignore[reportReturnType]
-        else:
-            yield from _flatten(source)
-
-
-def _is_session(source: object) -> TypeGuard[Session]:
-    """True if this is an open session. Checks an attribute, because counting does not need to load sessions."""
-    return hasattr(source, "permission_modes")
-
-
-def session_name(source: str | os.PathLike[str] | Session) -> str | Path:
-    """Return what to find the file of a session by; raise Misuse if it has none."""
-    if isinstance(source, str | os.PathLike):
-        return source if isinstance(source, str) else Path(source)
-    path = getattr(source, "path", None)
-    if path is None:
-        raise Misuse(f"This {type(source).__name__} has no file; write it to one, and name that.")
-    return path
+def usage_figures(found: Figures) -> Figures:
+    """Return the figures of responses as a report has them."""
+    money: Money = found.get("cost") or Money()
+    counts = {name: int(found.get(name) or 0) for name in COUNT_NAMES}
+    responses, unconfirmed = found.get("responses") or 0, found.get("unconfirmed_responses") or 0
+    reported = found.get("reported_nanos")
+    return {
+        "responses": responses,
+        **counts,
+        "cost_usd": None if responses and not money.is_priced else to_dollars(int(money.picos + 500) // 1000),
+        "reported_cost_usd": None if reported is None else to_dollars(int(reported)),
+        "unconfirmed_responses": unconfirmed,
+        "tokens": sum(counts.values()) - counts["web_searches"],
+        "unpriced_models": sorted(money.unpriced),
+        "lower_bound": unconfirmed > 0,
+    }
 
 
-def _inputs(sources: list[Source], root: str | Path | Sequence[str | Path] | None) -> Inputs:
-    """Return what the sources name; all sessions if there are none."""
-    inputs = Inputs()
-    if not sources:
-        inputs.add_folders(layout.session_folders([root] if isinstance(root, str | Path) else root))
-    for source in sources:
-        if isinstance(source, str | os.PathLike) and source != STDIN:
-            _add_path(inputs, source if isinstance(source, str) else Path(source), root)
-        elif _is_session(source):
-            from reread.session.session import threads_of
-
-            inputs.add(threads_of(source).usage_inputs)
-        else:
-            inputs.data.append(_read(source))
-    return inputs
+def usage_of(row: Row) -> Usage:
+    """Return the figures of a row as the usage of a session has them."""
+    names = (name for name in Usage.__struct_fields__ if name != "unpriced_models")
+    return Usage(**{name: row[name] for name in names}, unpriced_models=tuple(row["unpriced_models"]))
 
 
-def _add_path(inputs: Inputs, name: str | Path, root: str | Path | Sequence[str | Path] | None) -> None:
-    path = layout.expand_path(name)
-    if name != "" and os.path.isdir(path):
-        inputs.add_folder(layout.require_folder(path))
-    else:
-        from reread.catalog.resolve import resolve_session
-        from reread.session.session import open, threads_of  # noqa: A004
-        from reread.session.session_part import part_of
-        from reread.session.usage_inputs import add_session
-
-        roots = [root] if isinstance(root, str | Path) else root
-        is_plain = os.path.isfile(path) and not is_kept_transcript(path)
-        file = path if is_plain else resolve_session(name, root=root)
-        if is_prompts(file):
-            raise NotFound(f"Only the prompts of {file.stem} are left, so what it used is not known.", path=str(file))
-        if not is_plain and part_of(file, name) is not None:
-            inputs.add(threads_of(open(name, root=root)).usage_inputs)
-        else:
-            add_session(inputs, file, roots)
+def best_cost(row: Row) -> float:
+    """Return a cost as the client reported it, else as computed."""
+    return row["reported_cost_usd"] if row["reported_cost_usd"] is not None else row["cost_usd"] or 0.0
 
 
-def _read(source: Any) -> bytes:
-    if isinstance(source, bytes | bytearray):
-        return bytes(source)
-    return read_all(sys.stdin.buffer if source == STDIN else source)
+def _compare(tally: Tally) -> Row:
+    """Compare what was reported with what was computed for the same sessions, and say what all others cost.
+
+    A cost is None if no response of these sessions has a price; `best_usd` is that of all, as reported if it was.
+    """
+    sessions = tally.by(("session",), USED)
+    same = {key: found for key, found in sessions.items() if found["reported_nanos"] is not None}
+    others = {key: found for key, found in sessions.items() if key not in same}
+    one, other = usage_figures(total_of(same)), usage_figures(total_of(others))
+    reported = one["reported_cost_usd"] or 0.0
+    figures = {
+        "sessions": len(same),
+        "reported_usd": reported,
+        "computed_usd": one["cost_usd"],
+        "other_sessions": len(others),
+        "other_usd": other["cost_usd"] if others else 0.0,
+        "best_usd": reported + (other["cost_usd"] or 0.0),
+    }
+    return Row({}, figures)
 
 
-def report_value(report: UsageReport) -> dict[str, Any]:
-    """Return a report as JSON values: `rows` with their groups and figures, `totals`, and `comparison` of costs."""
-    rows = [{**row.group, **figures(row.usage)} for row in report.rows]
-    totals = report.totals
-    flags = {"unpriced_models": list(totals.unpriced_models), "lower_bound": totals.lower_bound}
-    value: dict[str, Any] = {"rows": rows, "totals": {**figures(totals), **flags}}
-    if report.comparison is not None:
-        value["comparison"] = msgspec.to_builtins(report.comparison)
-    return value
-
-
-FIGURES = (
-    "responses",
-    *COUNT_NAMES,
-    "cost_usd",
-    "reported_cost_usd",
-    "unconfirmed_responses",
-)
-"""The figures of each row of a report."""
-
-
-def figures(usage: Any) -> dict[str, Any]:
-    """Return the figures of a usage by name."""
-    return {name: usage[name] for name in FIGURES}
+def _values(store: FactStore, column: str) -> set[str]:
+    """Return all values of a column of the responses that there are."""
+    name = "folder_of(project)" if column == "project" else column
+    return {value for (value,) in store.rows(f"SELECT DISTINCT {name} FROM {RESPONSES}") if value}

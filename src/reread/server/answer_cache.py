@@ -13,7 +13,7 @@ from typing import Any
 
 from reread.base import jsontext
 from reread.disk.cache import FileState
-from reread.reports.facts_cache import KnownFacts, remembering
+from reread.facts.sessions import KnownStates, remembering
 from reread.server.library import SessionLibrary
 
 MOST_ANSWERS = 64
@@ -24,27 +24,27 @@ Make = Callable[[SessionLibrary, Mapping[str, str]], Any]
 
 
 class AnswerCache:
-    """The answers to requests about a library, and the facts that they were made from."""
+    """The answers to requests about a library, and the states of the sessions that they were made from."""
 
     def __init__(self, library: SessionLibrary, *, patience: float = PATIENCE_SECONDS) -> None:
         self._library = library
         self._patience = patience
         self._lock = threading.Lock()
         self._counting = threading.Lock()
-        """One answer is made at a time: the next finds the facts that it read."""
+        """One answer is made at a time: the next finds what it read."""
         self._states: dict[str, FileState] = {}
         self._answers: dict[Any, bytes] = {}
-        self._facts: KnownFacts = {}
+        self._known: KnownStates = {}
 
     def answer(self, make: Make, query: Mapping[str, str]) -> bytes:
         """Return the JSON of an answer: the last one if nothing has changed since, or of what was read in time."""
         key = (make, tuple(sorted(query.items())), date.today())
         with self._lock:
             self._forget_changes()
-            states, facts, known = self._states, self._facts, self._answers.get(key)
-        if known is not None:
-            return known
-        with self._counting, remembering(facts, seconds=self._patience) as reading:
+            states, known, made = self._states, self._known, self._answers.get(key)
+        if made is not None:
+            return made
+        with self._counting, remembering(known, seconds=self._patience) as reading:
             value = make(self._library, query)
         if reading.left:
             return jsontext.dumps({**value, "pending": reading.left})
@@ -57,11 +57,11 @@ class AnswerCache:
         return answer
 
     def _forget_changes(self) -> None:
-        """Forget all answers if a file changed, and the facts of the session it belongs to."""
+        """Forget all answers if a file changed, and the state of the session it belongs to."""
         states = self._library.watched_files().states
         if states == self._states:
             return
         changed = {path for path in states.keys() | self._states.keys() if states.get(path) != self._states.get(path)}
         owners = {self._library.owner(path) for path in changed}
-        kept = {} if None in owners else {path: facts for path, facts in self._facts.items() if path not in owners}
-        self._states, self._facts, self._answers = dict(states), kept, {}
+        kept = {} if None in owners else {path: state for path, state in self._known.items() if path not in owners}
+        self._states, self._known, self._answers = dict(states), kept, {}

@@ -22,10 +22,10 @@ from reread.disk.cache import FileState
 from reread.disk.file_set import FileSet, find_files
 from reread.disk.sources import LIVE_SECONDS
 from reread.errors import Ambiguous, Misuse, NotFound, RereadError
+from reread.facts.owners import file_owners
 from reread.reader import library_schema
 from reread.reader.row_counts import RowCounts
 from reread.reader.session_keys import session_key
-from reread.reports.file_owners import file_owners
 from reread.server.counter_process import CounterProcess
 from reread.server.event_bus import EventBus
 from reread.server.running import RunningSessions

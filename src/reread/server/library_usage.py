@@ -10,7 +10,8 @@ import msgspec
 
 from reread.errors import Misuse
 from reread.reports.cost_parts import cost_parts
-from reread.reports.usage_report import report_value, usage
+from reread.reports.report import report_value
+from reread.reports.usage_report import usage
 from reread.server.library import SessionLibrary
 
 FILTERS = ("since", "until", "tz", "project", "person", "machine", "model")
@@ -23,7 +24,8 @@ def library_usage(library: SessionLibrary, query: Mapping[str, str]) -> dict[str
 
     With `listed`, a row of a session has its row in the library too; None if the library does not list it.
     """
-    value = report_value(usage(*_sources(library), **_options(library, query, OPTIONS)))
+    sources, options = asked(library, query, OPTIONS)
+    value = report_value(usage(*sources, **options))
     count = query.get("count")
     if count:
         if not count.isdecimal() or len(count) > 12:
@@ -38,13 +40,13 @@ def library_usage(library: SessionLibrary, query: Mapping[str, str]) -> dict[str
 
 def library_cost_parts(library: SessionLibrary, query: Mapping[str, str]) -> Any:
     """Return why the sessions of a library cost what they cost, filtered by the query parameters."""
-    return msgspec.to_builtins(cost_parts(*_sources(library), **_options(library, query, FILTERS)))
+    sources, options = asked(library, query, FILTERS)
+    return msgspec.to_builtins(cost_parts(*sources, **options))
 
 
-def _sources(library: SessionLibrary) -> list[Path]:
-    return [*library.paths, *(library.roots or [])] if library.paths else []
-
-
-def _options(library: SessionLibrary, query: Mapping[str, str], names: Sequence[str]) -> dict[str, Any]:
-    given: dict[str, Any] = {name: query[name] for name in names if query.get(name)}
-    return given if library.paths else {**given, "root": library.roots}
+def asked(library: SessionLibrary, query: Mapping[str, str], names: Sequence[str]) -> tuple[list[Path], dict[str, Any]]:
+    """Return the sources of a report on a library, and its options: those of the request that have these names."""
+    options: dict[str, Any] = {name: query[name] for name in names if query.get(name)}
+    if library.paths:
+        return [*library.paths, *(library.roots or [])], options
+    return [], {**options, "root": library.roots}

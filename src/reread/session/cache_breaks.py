@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple, get_args
 import msgspec
 
 from reread.accounting.billing import Charge, UsageRow, charge_of, message_charges, rates_of, to_dollars
-from reread.accounting.prices import current_prices, model_text, parse_model_id
+from reread.accounting.prices import Rates, current_prices, model_text, parse_model_id
 from reread.base import jsontext
 from reread.base.choices import CacheBreakCause
 from reread.base.coerce import as_dict, as_int, as_list, as_str
@@ -123,7 +123,7 @@ class CacheBreaks:
             cause=cause,
             evidence=evidence,
             tokens=tokens,
-            cost_usd=_price(tokens, now, time_ms),
+            cost_usd=rewriting_cost(rates_of(now, time_ms, current_prices()), tokens, hour_tokens(tokens, now)),
             gap_seconds=gap,
             cached_tokens=cached,
             read_tokens=now.read,
@@ -413,10 +413,14 @@ def _tool_changes(old: list[Any], new: list[Any]) -> str:
     return f"tools changed: {', '.join(names[:MOST_TOOLS]) or 'their order'}{more}"
 
 
-def _price(tokens: int, charge: Charge, time_ms: int | None) -> float | None:
-    rates = rates_of(charge, time_ms, current_prices())
+def hour_tokens(tokens: int, charge: Charge) -> int:
+    """Return how many of the tokens that a request wrote again it wrote for an hour."""
+    return tokens * charge.write_1h // _writes(charge)
+
+
+def rewriting_cost(rates: Rates | None, tokens: int, one_hour: int) -> float | None:
+    """Return what writing tokens cost more than reading them would have; None if their model has no price."""
     if rates is None:
         return None
-    one_hour = tokens * charge.write_1h // _writes(charge)
     picos = rates.cost(0, 0, tokens - one_hour, one_hour, 0, 0) - rates.cost(0, 0, 0, 0, tokens, 0)
     return to_dollars(max(0, picos + 500) // 1000)

@@ -9,7 +9,7 @@ The fold of a large session is saved, too, so that it opens at once from then on
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property
 from importlib import import_module
@@ -27,7 +27,7 @@ from reread.storage.kept_file import stat_file
 
 PARTS = PLACES, FACTS, FILES = (
     "reread.index.session_places:PlacesPart",
-    "reread.reports.facts_cache:FactsPart",
+    "reread.facts.opening:FactsPart",
     "reread.reports.file_index:FilesPart",
 )
 """The parts, in the order in which they are derived."""
@@ -99,12 +99,17 @@ class CataloguedPart:
         self._values.close()
 
 
+def _new_part(module: str, kind: str) -> SessionPart:
+    return getattr(import_module(module), kind)()
+
+
 class SessionPass:
     """Opens sessions, and derives what the catalogue lacks of them; what is left to be saved is when it is closed."""
 
-    def __init__(self, parts: Sequence[str] = PARTS) -> None:
-        """Derive some parts of each session."""
+    def __init__(self, parts: Sequence[str] = PARTS, *, given: Mapping[str, SessionPart] | None = None) -> None:
+        """Derive some parts of each session; those that are `given` are closed by whoever gave them."""
         self._names = parts
+        self._given = given or {}
         self._unsaved = 0
 
     def __enter__(self) -> Self:
@@ -113,13 +118,13 @@ class SessionPass:
     def __exit__(self, *_: object) -> None:
         if "_parts" in self.__dict__:
             self.save()
-            for part in self._parts.values():
-                part.close()
+            for name, part in self._parts.items():
+                if name not in self._given:
+                    part.close()
 
     @cached_property
     def _parts(self) -> dict[str, SessionPart]:
-        named = ((name, *name.split(":")) for name in self._names)
-        return {name: getattr(import_module(module), kind)() for name, module, kind in named}
+        return {name: self._given.get(name) or _new_part(*name.split(":")) for name in self._names}
 
     def derive(self, path: str | Path, wanted: str) -> Any:
         """Open a session and return the part that is wanted of it; its other parts are derived if they are missing."""

@@ -92,7 +92,7 @@ def _complete(path: Path, size: int) -> dict[tuple[str | None, str | None], Usag
     digest.special = [response for response in digest.special if response.origin_index in own]
     digest.readings = []
     last = digest.ids[-1] if digest.ids else None
-    entries = resolve([file_digest(str(path), digest)], current_prices(), exact=True)
+    entries = resolve([file_digest(str(path), digest)], current_prices())
     return {
         (entry.message, entry.request): entry
         for entry in entries

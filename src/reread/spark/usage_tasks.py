@@ -11,7 +11,8 @@ import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from reread.accounting.digest import SIDECHAIN, FileDigest, file_digest
+from reread.accounting.dedupe import file_links
+from reread.accounting.digest import file_digest
 from reread.accounting.workers import ScanJob, scan_all
 from reread.base import jsontext
 from reread.dataset.arrow import RecordBatch, pyarrow
@@ -87,20 +88,9 @@ def links_of(part: FilePart) -> Iterator[RecordBatch]:
     """Yield what a file may have in common with others."""
     path = str(part.local())
     digests = (file_digest(path, digest) for _, digest in scan_all([ScanJob(path, part.end)]))
-    links = sorted({hash_of(*name) for digest in digests for name in _names(digest)})
-    columns = [[hash_of(part.path)] * len(links), links]
+    found = sorted({hash_of(*name) for digest in digests for name in file_links(digest)})
+    columns = [[hash_of(part.path)] * len(found), found]
     yield pyarrow.record_batch([pyarrow.array(column, pyarrow.int64()) for column in columns], ["file", "link"])
-
-
-def _names(file: FileDigest) -> Iterator[tuple[str, str | None]]:
-    """Yield the responses, sessions and agents that a file names."""
-    digest = file.digest
-    agents = {file.agent, *(origin.agent for origin in digest.origins)} - {None, SIDECHAIN}
-    yield from (("agent", agent) for agent in agents)
-    yield from (("response", id) for id in (*digest.ids, *(response.id for response in digest.special)))
-    yield ("session", file.session)
-    yield from (("session", reading.session) for reading in digest.readings)
-    yield from (("session", origin.session) for origin in digest.origins)
 
 
 def hash_of(*name: str | None) -> int:

@@ -4,9 +4,6 @@ Every type of record has a struct in `reread.records.types`, and every node a to
 """
 
 from reread.accounting.billing import UsageRow as UsageRow
-from reread.accounting.group_by import CostComparison as CostComparison
-from reread.accounting.group_by import UsageGroup as UsageGroup
-from reread.accounting.group_by import UsageReport as UsageReport
 from reread.accounting.prices import ModelName as ModelName
 from reread.accounting.prices import Price as Price
 from reread.accounting.prices import PricedModel as PricedModel
@@ -55,6 +52,7 @@ from reread.dataset.team_report import TeamReport as TeamReport
 from reread.dataset.team_report import TeamRow as TeamRow
 from reread.dataset.team_report import Writer as Writer
 from reread.dataset.team_tables import Team as Team
+from reread.facts.scope import ScopeOptions as ScopeOptions
 from reread.git.notes import CommitNote as CommitNote
 from reread.git.notes import NotedLines as NotedLines
 from reread.handover.placement import PlacedFile as PlacedFile
@@ -148,10 +146,6 @@ from reread.reports.advice_report import AdvicePlace as AdvicePlace
 from reread.reports.advice_report import AdviceReport as AdviceReport
 from reread.reports.blame_report import BlamedLine as BlamedLine
 from reread.reports.budget_report import BudgetState as BudgetState
-from reread.reports.cache_figures import CacheFigures as CacheFigures
-from reread.reports.cache_report import BreakPlace as BreakPlace
-from reread.reports.cache_report import CacheGroup as CacheGroup
-from reread.reports.cache_report import CacheReport as CacheReport
 from reread.reports.diff_report import DiffSide as DiffSide
 from reread.reports.diff_report import FileDifference as FileDifference
 from reread.reports.diff_report import SessionDiff as SessionDiff
@@ -164,14 +158,11 @@ from reread.reports.digest_report import DigestSession as DigestSession
 from reread.reports.digest_report import DigestTest as DigestTest
 from reread.reports.file_report import FileAt as FileAt
 from reread.reports.now_report import LiveSession as LiveSession
+from reread.reports.report import Report as Report
+from reread.reports.report import Row as Row
 from reread.reports.secrets_report import FileSecrets as FileSecrets
 from reread.reports.secrets_report import Secret as Secret
 from reread.reports.secrets_report import SecretsReport as SecretsReport
-from reread.reports.session_facts import CallFact as CallFact
-from reread.reports.stats_report import CallPlace as CallPlace
-from reread.reports.stats_report import Stats as Stats
-from reread.reports.stats_report import StatsGroup as StatsGroup
-from reread.reports.stats_report import StatsReport as StatsReport
 from reread.session.cache_breaks import CacheBreak as CacheBreak
 from reread.session.changes import ChangeStream as ChangeStream
 from reread.session.commits import Commit as Commit

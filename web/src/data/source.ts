@@ -5,6 +5,7 @@ import type {
   AnnotationChange,
   CallBody,
   ChangedFiles,
+  CostParts,
   FileBlame,
   FileDiff,
   FilterResult,
@@ -59,11 +60,11 @@ export interface Filter {
 /** The star and the note of a session. */
 export type Annotation = Pick<AnnotationChange, "starred" | "note">;
 
-/** A row of the usage report: groups and figures by name. */
-export type UsageRow = Record<string, string | number | null>;
+/** A row of a report: groups and figures by name. */
+export type ReportRow = Record<string, string | number | null>;
 
 /** The usage of a session, and its row in the library; null if that does not list it. */
-export type SessionUsage = UsageRow & { listed: LibraryRow | null };
+export type SessionUsage = ReportRow & { listed: LibraryRow | null };
 
 /** What a report counts: groups with commas, the first and the last day. */
 export interface ReportQuery {
@@ -82,21 +83,15 @@ export interface Counted {
   pending?: number;
 }
 
-export interface UsageReport extends Counted {
-  rows: UsageRow[];
-  totals: UsageRow & { unconfirmed_responses: number; unpriced_models: string[]; lower_bound: boolean };
-}
-
-/** The parts of a cost, which add up to it, and why what was cached was written again. */
-export interface CostParts extends Counted {
-  output_usd: number;
-  input_usd: number;
-  cache_read_usd: number;
-  cache_first_usd: number;
-  cache_again_usd: number;
-  searches_usd: number;
-  breaks: number;
-  causes: { cause: string; breaks: number; cost_usd: number }[];
+/** A report of usage or of statistics: figures by group and in total, and what only one of the two says. */
+export interface Report extends Counted {
+  rows: ReportRow[];
+  totals: ReportRow & { unpriced_models: string[] };
+  /** How many sessions are counted. */
+  sessions?: number;
+  unconfirmed_responses?: number;
+  /** What was written to the cache again; absent if only some calls are counted. */
+  cache?: { breaks: number; tokens: number; cost_usd: number | null; share: number };
 }
 
 /** A budget and what is spent of it, as `reread budget --json` says. */
@@ -108,17 +103,6 @@ export interface BudgetState {
   spent_usd: number;
   left_usd: number;
   forecast_usd: number | null;
-}
-
-/** A row of the statistics: groups and figures by name. */
-export type StatsRow = Record<string, string | number | null>;
-
-export interface StatsReport extends Counted {
-  sessions: number;
-  rows: StatsRow[];
-  totals: StatsRow & { unconfirmed_responses: number; unpriced_models: string[] };
-  /** What was written to the cache again; absent if only some calls are counted. */
-  cache?: { breaks: number; tokens: number; cost_usd: number | null; share: number };
 }
 
 /** A call that the statistics count, and the key of its session. */
@@ -266,11 +250,11 @@ export interface Source {
   /** What the whole session changed in a file, and the turn that wrote each of its lines. */
   fileDiff(thread: ThreadRef, file: number): Promise<FileDiff>;
   fileBlame(thread: ThreadRef, file: number): Promise<FileBlame>;
-  usageReport(query: ReportQuery): Promise<UsageReport>;
-  costParts(query: Omit<ReportQuery, "by">): Promise<CostParts>;
+  usageReport(query: ReportQuery): Promise<Report>;
+  costParts(query: Omit<ReportQuery, "by">): Promise<CostParts & Counted>;
   /** The sessions that used the most dollars or tokens. */
   topSessions(query: Omit<ReportQuery, "by">, sort: "cost" | "tokens", count: number): Promise<SessionUsage[]>;
-  statsReport(query: ReportQuery): Promise<StatsReport>;
+  statsReport(query: ReportQuery): Promise<Report>;
   /** The turns behind a commit that a session made. */
   review(session: string, commit: string): Promise<Review>;
   /** The figures of a team, if the server has one. */

@@ -7,6 +7,25 @@ export interface DigestTest {
   last_passed: boolean;
 }
 
+/** Cache breaks of one cause. */
+export interface CauseCost {
+  cause: string;
+  breaks: number;
+  cost_usd: number;
+}
+
+/** The parts of a cost, which add up to it. */
+export interface CostParts {
+  output_usd: number;
+  input_usd: number;
+  cache_read_usd: number;
+  cache_first_usd: number;
+  cache_again_usd: number;
+  searches_usd: number;
+  breaks: number;
+  causes: CauseCost[];
+}
+
 /** One thing that `check` found, and where. */
 export interface Finding {
   code: string;

@@ -3,7 +3,7 @@
 import { useState } from "react";
 import { settings } from "../kit/settings";
 import { useSelector } from "../kit/store";
-import type { UsageRow } from "../data/source";
+import type { ReportRow } from "../data/source";
 import type { ValueFormat } from "./ColumnChart";
 import { HOURS } from "./columns";
 import { measureOf, type Measure } from "./usageChart";
@@ -17,7 +17,7 @@ const LEFT = 36;
 const TOP = 18;
 
 interface Props {
-  rows: UsageRow[];
+  rows: ReportRow[];
   measure: Measure;
   format: ValueFormat;
 }

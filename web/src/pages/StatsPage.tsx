@@ -10,14 +10,15 @@ import { useCount } from "../kit/useAsync";
 import { reportHref, type ReportRoute } from "../route";
 import { Bar } from "../shell/Bar";
 import { Empty, LoadError, Loading } from "../shell/PageStates";
-import type { StatsReport, StatsRow } from "../data/source";
+import type { Report, ReportRow } from "../data/source";
 import { AdviceList } from "./AdviceList";
 import { ColumnChart, type ValueFormat } from "./ColumnChart";
 import { columnsOf, durationTicks, lastDays, periodOf, PERIODS, wholeTicks, type Unit } from "./columns";
 import { Failures } from "./Failures";
-import { Counting, onlyOf, REPORT_FILTERS, ReportFilters, useGroups } from "./reportParts";
+import { boundsOf, Counting, onlyOf, REPORT_FILTERS, ReportFilters, useGroups } from "./reportParts";
 import { StatsTable, type StatsOnly } from "./StatsTable";
 import { Total } from "./Total";
+import { number } from "./usageChart";
 
 export const GROUPS: [by: string, name: string][] = [
   ["tool", "Tool"],
@@ -33,16 +34,15 @@ export const GROUPS: [by: string, name: string][] = [
   ["person", "Person"],
 ];
 
-/** A call has no model of its own. */
+/** A turn has no model of its own, and most figures are of turns. */
 const FILTERS = REPORT_FILTERS.filter((name) => name !== "model");
 
 interface Plot {
   name: string;
-  series: [name: string, value: (row: StatsRow) => number, colour: string][];
+  series: [name: string, value: (row: ReportRow) => number, colour: string][];
   format: ValueFormat;
 }
 
-const number = (row: StatsRow, name: string): number => Number(row[name] ?? 0);
 const counts = (noun: string): ValueFormat => ({ short: exact, exact: (value) => plural(value, noun), ticks: wholeTicks });
 
 const PLOTS: Plot[] = [
@@ -135,7 +135,7 @@ export function StatsPage({ route }: { route: ReportRoute }) {
 }
 
 interface OverviewProps {
-  report: StatsReport;
+  report: Report;
   days: number | null;
   unit: Unit;
   plot: Plot;
@@ -166,6 +166,7 @@ function Overview({ report, days, unit, plot, route, children }: OverviewProps) 
     );
   }
   const total = (name: string) => number(totals, name);
+  const bounds = boundsOf(report);
   return (
     <>
       <p className="usage-totals">
@@ -177,16 +178,15 @@ function Overview({ report, days, unit, plot, route, children }: OverviewProps) 
           <Total value={exact(total("denied"))} name="denied" />
         </a>
         <Total value={exact(total("retries"))} name="retries" />
-        <Total value={exact(total("turns"))} name={`turns in ${plural(report.sessions, "session")}`} />
+        <Total value={exact(total("turns"))} name={`turns in ${plural(report.sessions ?? 0, "session")}`} />
         <Total value={duration(total("model_seconds"))} name="model" />
         <Total value={duration(total("tool_seconds"))} name="tools" />
         <Total value={duration(total("waiting_seconds"))} name="waiting" />
         <Total value={exact(total("compactions"))} name={total("compactions") === 1 ? "compaction" : "compactions"} />
-        <Total value={totals.cost_usd === null ? "?" : money(total("cost_usd"), isLowerBound(totals))} name="cost" />
+        <Total value={totals.cost_usd === null ? "?" : money(total("cost_usd"), isLowerBound(bounds))} name="cost" />
       </p>
-      <Caveats figures={totals} />
+      <Caveats figures={bounds} />
       <CacheBreaks report={report} />
-      {!report.pending && <Unplaced cost={total("unplaced_cost_usd")} />}
       {children}
       <ColumnChart chart={chart} label={plot.name} format={plot.format} />
     </>
@@ -194,23 +194,13 @@ function Overview({ report, days, unit, plot, route, children }: OverviewProps) 
 }
 
 /** How much had to be written to the cache again. */
-function CacheBreaks({ report: { cache } }: { report: StatsReport }) {
+function CacheBreaks({ report: { cache } }: { report: Report }) {
   if (!cache?.breaks) return null;
   const cost = cache.cost_usd === null ? "" : `, ${money(cache.cost_usd)} more than reading them`;
   return (
     <p className="note">
       {plural(cache.breaks, "cache break")}: {tokens(cache.tokens)} tokens written again ({share(cache.share)} of cache writes){cost}.{" "}
       <a href="#/usage">Usage</a> says why.
-    </p>
-  );
-}
-
-/** What the page of usage counts besides, so that nobody has to wonder about the difference. */
-function Unplaced({ cost }: { cost: number }) {
-  if (Math.abs(cost) < 0.005) return null;
-  return (
-    <p className="note">
-      Usage counts {money(Math.abs(cost))} {cost > 0 ? "more" : "less"}: no response in a transcript states that.
     </p>
   );
 }

@@ -6,7 +6,7 @@ import { ago, capitalized, duration, exact, folder, fullTime, model, money } fro
 import { PlainText } from "../kit/PlainText";
 import { useAsync } from "../kit/useAsync";
 import { reportHref, sessionHref, type ReportRoute } from "../route";
-import type { CountedCall, ReportQuery, StatsReport, StatsRow } from "../data/source";
+import type { CountedCall, ReportQuery, Report, ReportRow } from "../data/source";
 import { sumBy } from "./usageChart";
 
 const NO_CALL = "(no call)";
@@ -15,7 +15,7 @@ const NO_CALL = "(no call)";
 export type StatsOnly = Omit<ReportQuery, "by">;
 
 interface Props {
-  report: StatsReport;
+  report: Report;
   by: string;
   only: StatsOnly;
   route: ReportRoute;
@@ -61,8 +61,8 @@ export function StatsTable({ report, by, only, route }: Props) {
 }
 
 /** The tools of an MCP server as one row, which leads to the servers. */
-function byServer(rows: StatsRow[]): StatsRow[] {
-  const servers = new Map<string, StatsRow[]>();
+function byServer(rows: ReportRow[]): ReportRow[] {
+  const servers = new Map<string, ReportRow[]>();
   for (const row of rows) {
     const name = serverOf(row);
     if (name) servers.set(name, [...(servers.get(name) ?? []), row]);
@@ -76,10 +76,10 @@ function byServer(rows: StatsRow[]): StatsRow[] {
 }
 
 const SERVER = "mcp__";
-const serverOf = (row: StatsRow): string | null => /^mcp__(.+?)__/.exec(String(row.tool ?? ""))?.[1] ?? null;
+const serverOf = (row: ReportRow): string | null => /^mcp__(.+?)__/.exec(String(row.tool ?? ""))?.[1] ?? null;
 
 interface RowProps {
-  row: StatsRow;
+  row: ReportRow;
   by: string;
   group: string;
   only: StatsOnly;

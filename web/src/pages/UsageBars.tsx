@@ -3,7 +3,7 @@
 import { money, plural, share, tokens } from "../kit/format";
 import { PlainText, visible } from "../kit/PlainText";
 import { listHref, type Filters } from "../route";
-import type { UsageRow } from "../data/source";
+import type { ReportRow } from "../data/source";
 import type { Range } from "./columns";
 import { passes } from "./libraryFilters";
 import { useLibraryRows } from "./listState";
@@ -11,7 +11,7 @@ import { REPORT_FILTERS, type ReportOnly } from "./reportParts";
 import { groupName, measureOf, type Group, type Measure } from "./usageChart";
 
 interface Props {
-  rows: UsageRow[];
+  rows: ReportRow[];
   group: Group;
   measure: Measure;
   /** The sum of all groups, also of those that have no bar. */
@@ -54,13 +54,13 @@ export function UsageBars({ rows, group, measure, total, range, only }: Props) {
 }
 
 /** The address of the sessions of a group; null if the group has no name. */
-export function sessionsHref(row: UsageRow, group: Group, range: Range, only: ReportOnly): string | null {
+export function sessionsHref(row: ReportRow, group: Group, range: Range, only: ReportOnly): string | null {
   const filters = filtersOf(row, group, range, only);
   return filters && listHref({ filter: group === "tool" ? `tool:${String(row.tool)}` : "", only: filters });
 }
 
 /** What the list is narrowed to for the sessions of a group. */
-function filtersOf(row: UsageRow, group: Group, [from, to]: Range, only: ReportOnly): Filters | null {
+function filtersOf(row: ReportRow, group: Group, [from, to]: Range, only: ReportOnly): Filters | null {
   const value = row[group];
   if (value === null || value === undefined || value === "" || value === "(no call)" || (group === "agent_type" && value === "main")) return null;
   const filters: Filters = from ? { from, to } : {};

@@ -3,7 +3,7 @@
 import { useMemo, useState, type ReactNode } from "react";
 import { useSource } from "../contexts";
 import { ChipGroup } from "../kit/ChipGroup";
-import { Caveats } from "../kit/Figure";
+import { Caveats, isLowerBound } from "../kit/Figure";
 import { capitalized, exact, exactMoney, money, moneyTick, plural, tokens } from "../kit/format";
 import { useKeptScroll } from "../kit/keepScroll";
 import { useKept } from "../kit/kept";
@@ -11,13 +11,13 @@ import { useAsync, useCount, useLastReady } from "../kit/useAsync";
 import { Bar } from "../shell/Bar";
 import { LoadError, Loading } from "../shell/PageStates";
 import { reportHref, type ReportRoute } from "../route";
-import type { Source, UsageReport } from "../data/source";
+import type { Report, Source } from "../data/source";
 import type { ReaderSettings } from "../data/values";
 import { BudgetField } from "./BudgetField";
 import { ColumnChart, periodName, total, type ValueFormat } from "./ColumnChart";
 import { daysOf, fittingUnit, lastDays, periodOf, PERIODS, UNITS, type Chart, type Column, type Range, type Unit } from "./columns";
 import { Heatmap } from "./Heatmap";
-import { budgetOf, Change, Counting, Forecast, NoUsage, onlyOf, ReportFilters, useGroups, type ReportOnly } from "./reportParts";
+import { boundsOf, budgetOf, Change, Counting, Forecast, NoUsage, onlyOf, ReportFilters, useGroups, type ReportOnly } from "./reportParts";
 import { TopSessions } from "./TopSessions";
 import { Total } from "./Total";
 import { chartOf, groupName, GROUPS, measureOf, number, sumBy, sumByGroup, tokensOf, type Group, type Measure } from "./usageChart";
@@ -89,7 +89,7 @@ export function UsagePage({ route }: { route: ReportRoute }) {
         {loaded.state === "failed" && <LoadError error={loaded.error} onRetry={() => setAttempt(attempt + 1)} />}
         {loaded.state === "loading" && <Loading />}
         {loaded.state === "ready" && (
-          <Report
+          <Loaded
             report={loaded.value.report}
             view={{ ...loaded.value.view, measure: loaded.value.view.group === "tool" ? "cost" : view.measure }}
             wanted={loaded.isCurrent ? loaded.value.view : view}
@@ -120,9 +120,9 @@ interface LoadedView {
   pending: number | undefined;
 }
 
-interface LoadedReport extends UsageReport {
+interface LoadedReport extends Report {
   /** What the whole range used, whatever the groups. */
-  usage: UsageReport["totals"];
+  usage: Report;
 }
 
 /** The rows by period and group. A response belongs to no tool: by tool, its cost is shared by its calls. */
@@ -130,13 +130,13 @@ async function loadRows(source: Source, { range: [since, until], only, unit, gro
   const query = { by: `${unit},${group}`, since, until, ...only };
   if (group !== "tool") {
     const report = await source.usageReport(query);
-    return { ...report, usage: report.totals };
+    return { ...report, usage: report };
   }
-  const [calls, { totals }] = await Promise.all([source.statsReport(query), source.usageReport({ ...query, by: unit })]);
-  return { ...calls, totals: { ...totals, ...calls.totals }, usage: totals };
+  const [calls, usage] = await Promise.all([source.statsReport(query), source.usageReport({ ...query, by: unit })]);
+  return { ...calls, usage };
 }
 
-interface ReportProps {
+interface LoadedProps {
   report: LoadedReport;
   /** What the report shows. */
   view: View;
@@ -147,7 +147,7 @@ interface ReportProps {
   choose(changes: Record<string, string | null>): void;
 }
 
-function Report({ report, view, wanted, waiting, route, choose }: ReportProps) {
+function Loaded({ report, view, wanted, waiting, route, choose }: LoadedProps) {
   const { range, only, unit, group, measure } = view;
   const source = useSource();
   const chart = useMemo(() => chartOf(report.rows, unit, group, measure, range), [report, unit, group, measure]);
@@ -173,7 +173,7 @@ function Report({ report, view, wanted, waiting, route, choose }: ReportProps) {
   return (
     <>
       <Totals usage={report.usage} peak={measure === "cost" ? peakOf(chart) : null} periods={chart.columns.length} unit={unit}>
-        <Change range={range} only={only} cost={number(report.usage, "cost_usd")} />
+        <Change range={range} only={only} cost={number(report.usage.totals, "cost_usd")} />
         <Forecast only={only} budgets={budgets.state === "ready" ? budgets.value : []} />
       </Totals>
       <div className="choices">
@@ -247,17 +247,20 @@ function peakOf({ columns }: Chart): Column | null {
 }
 
 /** The totals of the range, and once what is unknown about them. */
-function Totals({ usage, peak, periods, unit, children }: { usage: UsageReport["totals"]; peak: Column | null; periods: number; unit: Unit; children: ReactNode }) {
-  const cost = number(usage, "cost_usd");
-  const read = number(usage, "cache_read_tokens");
-  const input = tokensOf(usage) - number(usage, "output_tokens");
+function Totals({ usage, peak, periods, unit, children }: { usage: Report; peak: Column | null; periods: number; unit: Unit; children: ReactNode }) {
+  const { totals } = usage;
+  const bounds = boundsOf(usage);
+  const isLeast = isLowerBound(bounds);
+  const cost = number(totals, "cost_usd");
+  const read = number(totals, "cache_read_tokens");
+  const input = tokensOf(totals) - number(totals, "output_tokens");
   return (
     <>
       <p className="usage-totals">
-        <Total value={money(cost, usage.lower_bound)} name="at list prices" title={exactMoney(cost)} />
+        <Total value={money(cost, isLeast)} name="at list prices" title={exactMoney(cost)} />
         {children}
-        <Total value={tokens(tokensOf(usage))} name="tokens" title={`${exact(tokensOf(usage))} tokens`} />
-        <Total value={exact(number(usage, "responses"))} name="responses" />
+        <Total value={tokens(tokensOf(totals))} name="tokens" title={`${exact(tokensOf(totals))} tokens`} />
+        <Total value={exact(number(totals, "responses"))} name="responses" />
         {input > 0 && (
           <Total
             value={`${Math.floor((read / input) * 100)} %`}
@@ -265,10 +268,10 @@ function Totals({ usage, peak, periods, unit, children }: { usage: UsageReport["
             title={`${exact(read)} of ${exact(input)} tokens of input`}
           />
         )}
-        {peak && <Total value={money(cost / periods, usage.lower_bound)} name={`per ${unit} on average`} />}
+        {peak && <Total value={money(cost / periods, isLeast)} name={`per ${unit} on average`} />}
         {peak && <Total value={money(total(peak))} name={`on the highest ${unit}, ${periodName(peak.period)}`} />}
       </p>
-      <Caveats figures={usage} />
+      <Caveats figures={bounds} />
     </>
   );
 }

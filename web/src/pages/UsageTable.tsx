@@ -2,11 +2,11 @@
 
 import { exact, exactMoney, money, share } from "../kit/format";
 import { PlainText } from "../kit/PlainText";
-import type { UsageRow } from "../data/source";
+import type { ReportRow } from "../data/source";
 import { FigureTable } from "./FigureTable";
 import { number } from "./usageChart";
 
-type Column = [name: string, value: (row: UsageRow) => number];
+type Column = [name: string, value: (row: ReportRow) => number];
 
 const RESPONSE_COLUMNS: Column[] = [
   ["Responses", (row) => number(row, "responses")],
@@ -23,21 +23,21 @@ const CALL_COLUMNS: Column[] = [
 
 interface Props {
   label: string;
-  rows: UsageRow[];
-  totals: UsageRow;
+  rows: ReportRow[];
+  totals: ReportRow;
   /** True if the rows count calls, not responses. */
   calls?: boolean;
-  name(row: UsageRow): string;
+  name(row: ReportRow): string;
   /** What the name is short for. */
-  title?(row: UsageRow): string;
+  title?(row: ReportRow): string;
   /** The address with the figures of one row. */
-  href?(row: UsageRow): string | null;
+  href?(row: ReportRow): string | null;
 }
 
 export function UsageTable({ label, rows, totals, calls = false, name, title, href }: Props) {
   const columns = calls ? CALL_COLUMNS : RESPONSE_COLUMNS;
   const total = number(totals, "cost_usd");
-  const figures = (row: UsageRow) => (
+  const figures = (row: ReportRow) => (
     <>
       <td className="num" title={row.cost_usd === null ? "No price for this model" : exactMoney(number(row, "cost_usd"))}>
         {row.cost_usd === null ? "–" : money(number(row, "cost_usd"))}

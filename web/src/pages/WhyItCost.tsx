@@ -3,7 +3,7 @@
 import { useSource } from "../contexts";
 import { money, plural, share } from "../kit/format";
 import { useCount } from "../kit/useAsync";
-import type { CostParts } from "../data/source";
+import type { CostParts } from "../data/values";
 import type { Range } from "./columns";
 import type { ReportOnly } from "./reportParts";
 

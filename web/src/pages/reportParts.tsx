@@ -5,7 +5,7 @@ import { exact, folder, isoDay, model, money, month } from "../kit/format";
 import { visible } from "../kit/PlainText";
 import { useAsync, useLastReady } from "../kit/useAsync";
 import { Empty } from "../shell/PageStates";
-import type { BudgetState, ReportQuery } from "../data/source";
+import type { BudgetState, Report, ReportQuery } from "../data/source";
 import { dayAfter, daysOf, type Range } from "./columns";
 import { periodName } from "./ColumnChart";
 import { ChosenChip, monthDays } from "./FilterBar";
@@ -22,6 +22,12 @@ export const REPORT_FILTERS = Object.keys(NAMES) as (keyof ReportOnly)[];
 
 /** The filters among the choices of a report. */
 export const onlyOf = (choices: Record<string, string>, names = REPORT_FILTERS): ReportOnly => Object.fromEntries(names.flatMap((name) => (choices[name] ? [[name, choices[name]]] : [])));
+
+/** What makes the cost of a report a lower bound. Statistics may split responses among calls, so that only the report as a whole says how many are open. */
+export const boundsOf = ({ totals, unconfirmed_responses }: Report) => ({
+  unconfirmed_responses: unconfirmed_responses ?? number(totals, "unconfirmed_responses"),
+  unpriced_models: totals.unpriced_models,
+});
 
 /** The budget of a period for what is counted. */
 export const budgetOf = (budgets: BudgetState[], per: string, only: ReportOnly): number | undefined =>

@@ -1,7 +1,7 @@
 /** The usage report as the data of a stacked column chart, and its rows summed by group. */
 
 import { folder, model } from "../kit/format";
-import type { UsageRow } from "../data/source";
+import type { ReportRow } from "../data/source";
 import { columnsOf, type Chart, type Range, type Unit } from "./columns";
 
 export const GROUPS = ["project", "model", "agent_type", "tool", "machine", "person"] as const;
@@ -12,19 +12,11 @@ export type Measure = "cost" | "tokens";
 const MOST_SERIES = 6;
 const OTHERS = "others";
 
-const TOKEN_FIELDS = [
-  "input_tokens",
-  "output_tokens",
-  "cache_write_5m_tokens",
-  "cache_write_1h_tokens",
-  "cache_read_tokens",
-];
+export const number = (row: ReportRow, name: string): number => Number(row[name] ?? 0);
 
-export const number = (row: UsageRow, name: string): number => Number(row[name] ?? 0);
+export const tokensOf = (row: ReportRow): number => number(row, "tokens");
 
-export const tokensOf = (row: UsageRow): number => TOKEN_FIELDS.reduce((sum, name) => sum + number(row, name), 0);
-
-export const measureOf = (row: UsageRow, measure: Measure): number => (measure === "cost" ? number(row, "cost_usd") : tokensOf(row));
+export const measureOf = (row: ReportRow, measure: Measure): number => (measure === "cost" ? number(row, "cost_usd") : tokensOf(row));
 
 const NAMES: Record<Group, (value: string) => string> = {
   model,
@@ -35,13 +27,13 @@ const NAMES: Record<Group, (value: string) => string> = {
   person: String,
 };
 
-export const groupName = (row: UsageRow, group: Group): string => {
+export const groupName = (row: ReportRow, group: Group): string => {
   const value = row[group];
   return value === null || value === undefined || value === "" ? "unknown" : NAMES[group](String(value));
 };
 
 /** The chart of these rows, from the first day of the range, or of the rows, to the last. */
-export function chartOf(rows: UsageRow[], unit: Unit, group: Group, measure: Measure, range: Range): Chart {
+export function chartOf(rows: ReportRow[], unit: Unit, group: Group, measure: Measure, range: Range): Chart {
   const names = groupNames(rows, group, measure);
   const shown = names.length > MOST_SERIES ? [...names.slice(0, MOST_SERIES - 1), OTHERS] : names;
   const seriesOf = new Map(names.map((name, at) => [name, Math.min(at, shown.length - 1)]));
@@ -54,7 +46,7 @@ export function chartOf(rows: UsageRow[], unit: Unit, group: Group, measure: Mea
 }
 
 /** The names of the groups, the largest first. */
-function groupNames(rows: UsageRow[], group: Group, measure: Measure): string[] {
+function groupNames(rows: ReportRow[], group: Group, measure: Measure): string[] {
   const sums = new Map<string, number>();
   for (const row of rows) {
     const name = groupName(row, group);
@@ -64,8 +56,8 @@ function groupNames(rows: UsageRow[], group: Group, measure: Measure): string[] 
 }
 
 /** One row for each key, with the sums of the rows that have it. */
-export function sumBy(rows: UsageRow[], key: (row: UsageRow) => unknown): UsageRow[] {
-  const sums = new Map<unknown, UsageRow>();
+export function sumBy(rows: ReportRow[], key: (row: ReportRow) => unknown): ReportRow[] {
+  const sums = new Map<unknown, ReportRow>();
   for (const row of rows) {
     const before = sums.get(key(row));
     sums.set(key(row), before ? added(before, row) : { ...row });
@@ -74,12 +66,12 @@ export function sumBy(rows: UsageRow[], key: (row: UsageRow) => unknown): UsageR
 }
 
 /** One row for each group. Versions of a model that have one name are one group, as in the chart. */
-export const sumByGroup = (rows: UsageRow[], group: Group): UsageRow[] =>
+export const sumByGroup = (rows: ReportRow[], group: Group): ReportRow[] =>
   sumBy(rows, (row) => (group === "model" ? groupName(row, group) : row[group]));
 
 /** The sum of two rows; a cost that is unknown in both stays so. */
-function added(one: UsageRow, other: UsageRow): UsageRow {
-  const sum: UsageRow = { ...one };
+function added(one: ReportRow, other: ReportRow): ReportRow {
+  const sum: ReportRow = { ...one };
   for (const [name, value] of Object.entries(other)) {
     if (typeof value === "number") sum[name] = number(one, name) + value;
   }

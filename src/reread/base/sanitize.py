@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
-from reread.render.colours import readable_colours
+from reread.base.colours import readable_colours
 
 FORMULA_STARTS = ("=", "+", "-", "@", "|", "%")
 """Characters that a spreadsheet takes for the beginning of a formula; wide forms of these characters, too."""

@@ -1,18 +1,13 @@
-"""What advice needs of one session: what was loaded into its requests, what it cost there, and what its memory says."""
+"""What was loaded into the requests of a session: servers, tools and skills, and what its memory files say."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
-import msgspec
-
-from reread.accounting.billing import charge_of, rates_of
-from reread.accounting.prices import current_prices
 from reread.base import jsontext
 from reread.base.coerce import as_dict, as_list, as_str
-from reread.base.times import timestamp_ms
 from reread.model.conversation import Conversation
 from reread.records.decode import Record
 
@@ -40,27 +35,16 @@ PLACEHOLDER = "DeferredToolPlaceholder"
 SERVER, TOOL, SKILL = "mcp_server", "tool", "skill"
 
 
-class Loaded(msgspec.Struct, frozen=True, array_like=True):
-    """A server, tool or skill that was in the requests of a session."""
+class Loaded(NamedTuple):
+    """What was in the requests of a session."""
 
-    kind: str
-    """mcp_server, tool or skill."""
-    name: str
-    chars: int | None
-    """Characters of its definition in each request; None if only its name is recorded."""
-
-
-class AdviceFacts(msgspec.Struct, frozen=True, array_like=True):
-    """What advice needs of one session."""
-
-    loaded: list[Loaded] = []
-    memory: str = ""
+    items: list[tuple[str, str, int | None]]
+    """The kind of each server, tool or skill, its name, and the characters of its definition in each request."""
+    memory: str
     """The texts of its memory files, as recorded."""
-    picos_per_token: int = 0
-    """What one token at the start of the main thread's prompt cost over the whole session, in pico-dollars."""
 
 
-def advice_facts(conversation: Conversation) -> AdviceFacts:
+def loaded_in(conversation: Conversation) -> Loaded:
     """Return what was loaded in the main thread of a session."""
     loaded: dict[tuple[str, str], int | None] = {}
     memory: dict[str, None] = {}
@@ -69,8 +53,8 @@ def advice_facts(conversation: Conversation) -> AdviceFacts:
             for kind, name, chars in _loaded(record):
                 loaded[kind, name] = max(chars or 0, loaded.get((kind, name)) or 0) or None
             memory |= dict.fromkeys(_memory(record))
-    found = [Loaded(kind, name, chars) for (kind, name), chars in loaded.items()]
-    return AdviceFacts(found, "\n\n".join(memory)[:LONGEST_MEMORY], _picos_per_token(conversation))
+    found = [(kind, name, chars) for (kind, name), chars in loaded.items()]
+    return Loaded(found, "\n\n".join(memory)[:LONGEST_MEMORY])
 
 
 def server_of(tool: str) -> str | None:
@@ -135,17 +119,3 @@ def _names(value: Any) -> list[str]:
 def _server_name(item: Any) -> str | None:
     connected = as_dict(item).get("status") in (None, "connected")
     return (as_str(as_dict(item).get("name")) if isinstance(item, dict) else as_str(item)) if connected else None
-
-
-def _picos_per_token(conversation: Conversation) -> int:
-    """Return what one token at the start of each prompt cost: it is read if anything is, else written, else input."""
-    picos, prices = 0, current_prices()
-    for message in conversation.messages:
-        for row in message.rows if message.kind == "response" else ():
-            charge = charge_of(row.usage, row.model)
-            rates = rates_of(charge, timestamp_ms(message.stamp), prices)
-            if rates is None:
-                continue
-            written = rates.write_1h if charge.write_1h else rates.write_5m if charge.write_5m else rates.input
-            picos += rates.read if charge.read else written
-    return picos

@@ -1,0 +1,147 @@
+"""The facts of sessions: those that changed are opened, and their rows derived."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
+from pathlib import Path
+
+import msgspec
+
+from reread.accounting.collect import session_state
+from reread.disk import layout
+from reread.disk.layout import AgentFolders
+from reread.disk.states import one_moment
+from reread.errors import RereadError
+from reread.facts.schema import AGENT, FILE, MADE, SESSION
+from reread.facts.store import FactStore, answered, known_path
+
+Progress = Callable[[int], None]
+"""Called with the number of sessions that were read."""
+KnownStates = dict[str, bytes]
+"""The states of sessions by the path of their files."""
+
+
+class Reading(msgspec.Struct):
+    """The states that somebody knows of sessions, and how long they wait for the facts of others."""
+
+    known: KnownStates
+    until: float
+    """The moment, as `time.monotonic` has it, at which they take what there is. One more session is read even then."""
+    left: int = 0
+    """How many sessions were not read until then."""
+
+
+_reading: ContextVar[Reading | None] = ContextVar("reading", default=None)
+
+
+@contextmanager
+def remembering(known: KnownStates, *, seconds: float = math.inf) -> Generator[Reading]:
+    """Take what is known for granted during the block, and add what is seen: the caller knows which files changed.
+
+    What is not read after so many seconds is left out.
+    """
+    reading = Reading(known, time.monotonic() + seconds)
+    token = _reading.set(reading)
+    try:
+        yield reading
+    finally:
+        _reading.reset(token)
+
+
+def open_sessions(
+    store: FactStore, paths: Sequence[Path], *, progress: Progress | None = None, unread: list[str] | None = None
+) -> list[int]:
+    """Bring the facts of session files up to date, and return the ids of the files; others go to `unread`."""
+    reading = _reading.get()
+    states = _states(paths, reading.known if reading is not None else {})
+    known = known_sessions(store)
+    missing = [path for path in paths if path not in states or known.get(path, (0, b""))[1] != states[path]]
+    if progress is not None and len(missing) < len(paths):
+        progress(len(paths) - len(missing))
+    if missing:
+        from reread.facts.opening import derive_facts  # loaded late: it opens sessions
+
+        for read, path in enumerate(derive_facts(store, missing, states), 1):
+            if unread is not None and path is not None:
+                unread.append(str(path))
+            if progress is not None:
+                progress(1)
+            if reading is not None and time.monotonic() > reading.until:
+                reading.left = max(reading.left, len(missing) - read)
+                break
+        known = known_sessions(store)
+    return [known[path][0] for path in paths if path in known and known[path][1] == states.get(path)]
+
+
+def known_sessions(store: FactStore) -> dict[Path, tuple[int, bytes]]:
+    """Return the ids of the files of known sessions, and the states of their files."""
+    rows = store.rows(f"SELECT f.path, s.file, s.state FROM {SESSION.name} s JOIN {FILE.name} f ON f.id = s.file")
+    return {Path(known_path(path)): (file, state) for path, file, state in rows}
+
+
+AgentNames = Mapping[str, tuple[str | None, str | None]]
+"""The ids and types of agents, by their ids and by those of their messages."""
+
+
+def agents_of(store: FactStore, files: Iterable[int], paths: Iterable[str]) -> AgentNames:
+    """Return the agents of opened sessions, and those with metadata beside some files.
+
+    Besides the metadata beside an agent's file, the call that started it tells its type. Old clients wrote the rows of
+    agents into the session's file without an id: only their messages tell them apart.
+    """
+    wanted = set(files)
+    rows = store.rows(
+        f"SELECT a.file, a.id, a.agent, a.type FROM {AGENT.name} a JOIN {FILE.name} f ON f.id = a.file ORDER BY f.path"
+    )
+    found = {id: (agent, type) for file, id, agent, type in rows if file in wanted}  # of copies, the last one counts
+    return found | {agent: (agent, type) for agent, type in layout.agent_types(paths).items()}
+
+
+def made(
+    paths: Iterable[Path], *, commit: str | None = None, pr: int | None = None, progress: Progress | None = None
+) -> set[Path]:
+    """Return the session files in which a commit was made, or a pull request was worked on."""
+
+    def ask(store: FactStore) -> set[Path]:
+        files = open_sessions(store, list(paths), progress=progress)
+        found = {Path(path): file for path, (file, _) in known_sessions(store).items()}
+        made = {
+            file: store.rows(f"SELECT commit_sha, pull_request FROM {MADE.name} WHERE file = ?", (file,))
+            for file in files
+        }
+        return {
+            path
+            for path, file in found.items()
+            if file in made
+            and (
+                commit is None
+                or any(sha and (sha.startswith(commit) or commit.startswith(sha)) for sha, _ in made[file])
+            )
+            and (pr is None or any(number == pr for _, number in made[file]))
+        }
+
+    return answered(ask)
+
+
+def unknown_bytes(store: FactStore, paths: Sequence[Path]) -> int:
+    """Return how much would have to be read to have the facts of all session files: of those that are not kept."""
+    known, states, total = known_sessions(store), _states(paths, {}), 0
+    for path in paths:
+        with suppress(OSError):
+            total += 0 if path in states and known.get(path, (0, b""))[1] == states[path] else path.stat().st_size
+    return total
+
+
+def _states(paths: Iterable[Path], known: KnownStates) -> dict[Path, bytes]:
+    """Return a hash for each session of the state of all its files; none of one that cannot be read."""
+    folders = AgentFolders()
+    found: dict[Path, bytes] = {}
+    with one_moment():
+        for path in paths:
+            with suppress(RereadError, OSError):  # whoever opens it then says why it cannot be read
+                found[path] = known.get(str(path)) or known.setdefault(str(path), session_state(path, folders))
+    return found

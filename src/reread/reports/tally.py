@@ -1,0 +1,311 @@
+"""The one way from facts to figures: rows of views are grouped and summed by SQL, and priced."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from typing import Any, NamedTuple
+
+from reread.accounting.billing import MS_PER_DAY, UNKNOWN, to_dollars
+from reread.accounting.entries import rates_for
+from reread.accounting.prices import Prices, Rates
+from reread.base.paths import normalize_folder
+from reread.disk.repository import repository_of
+from reread.errors import Misuse
+from reread.facts.clock import BLOCK, MS_PER_HOUR, PERIODS, SLOT_MS, WEEKDAYS, block_of_hour, period_of_slot
+from reread.facts.owners import file_owners
+from reread.facts.schema import COUNTS
+from reread.facts.scope import Scope
+from reread.facts.store import FactStore
+from reread.facts.views import BREAKS, CALLS, RESPONSES, SHARES, TURNS
+from reread.reports.report import Row
+
+MAIN, SUBAGENTS = "main", "subagents"
+OWNERS = ("person", "machine", "team")
+TIMELINE = ("day", "week", "month", BLOCK)
+"""Groups whose rows go from the oldest to the newest."""
+NO_CALL = "(no call)"
+"""The group of responses without a call, if responses are grouped by something that only calls have."""
+_FLOOR = "CASE WHEN {0} >= 0 THEN {0} / {1} ELSE ({0} - {1} + 1) / {1} END"
+"""A division that rounds down, as SQLite does not for what is below zero."""
+
+COMMON: dict[str, str] = {
+    **{name: f"{name}_of({_FLOOR.format('time', SLOT_MS)})" for name in PERIODS},
+    "session": "session",
+    "project": "folder_of(project)",
+    "repository": "repository_of(project)",
+    "model": "model",
+    "branch": "branch",
+    "agent": f"coalesce(agent, '{MAIN}')",
+    "thread": f"CASE WHEN agent IS NULL THEN '{MAIN}' ELSE '{SUBAGENTS}' END",
+    "agent_type": f"CASE WHEN agent IS NULL THEN '{MAIN}' ELSE agent_type END",
+    BLOCK: f"block_of({_FLOOR.format('time', MS_PER_HOUR)})",
+    **{name: f"{name}_of(path)" for name in OWNERS},
+}
+"""What a fact is grouped by, in SQL."""
+OF_CALLS = {name: name for name in ("tool", "failure", "state", "file", "skill", "mcp_server")}
+"""The groups that only calls have."""
+GROUPS: dict[str, dict[str, str]] = {
+    RESPONSES: COMMON | dict.fromkeys(OF_CALLS, f"'{NO_CALL}'"),
+    TURNS: COMMON | {"model": "NULL"},
+    CALLS: COMMON | OF_CALLS,
+    SHARES: COMMON | OF_CALLS,
+    BREAKS: COMMON | {"cause": "cause"},
+}
+_COLUMNS: dict[str, frozenset[str]] = {
+    RESPONSES: frozenset({"path", "session", "project", "branch", "model", "time"}),
+    TURNS: frozenset({"path", "session", "project", "branch", "time"}),
+    CALLS: frozenset({"path", "session", "project", "branch", "model", "time", "tool", "state"}),
+    SHARES: frozenset({"path", "session", "project", "branch", "model", "time", "tool", "state"}),
+    BREAKS: frozenset({"path", "session", "project", "branch", "model", "time"}),
+}
+"""The columns of each view that filters may ask."""
+
+
+class Measure(NamedTuple):
+    """Figures that are summed over the rows of a view."""
+
+    view: str
+    figures: Mapping[str, str]
+    """An aggregate in SQL for each figure."""
+    cost: str = ""
+    """The name of the figure that is what the rows cost; empty if they cost nothing."""
+    where: str = ""
+    """Which rows count, in SQL."""
+
+
+def _folder(project: str | None) -> str | None:
+    return normalize_folder(project) if project else project
+
+
+def _repository(project: str | None) -> str | None:
+    return repository_of(normalize_folder(project)) if project else project
+
+
+class Money:
+    """A sum of money, as far as there are prices."""
+
+    def __init__(self) -> None:
+        self.picos: float = 0
+        self.is_priced = False
+        """True if anything had a price."""
+        self.unpriced: set[str] = set()
+        """Models without one."""
+
+    def add(self, other: Money) -> None:
+        self.picos += other.picos
+        self.is_priced |= other.is_priced
+        self.unpriced |= other.unpriced
+
+    @property
+    def dollars(self) -> float | None:
+        """The sum in dollars; None if nothing had a price that needs one."""
+        return None if self.unpriced and not self.is_priced else to_dollars(math.floor((self.picos + 500) / 1000))
+
+
+ITEM_NAMES = {"time": "time_ms"}
+"""What columns are called in lists, if not as in the store."""
+Figures = dict[str, Any]
+Groups = dict[tuple[str | None, ...], Figures]
+
+
+class Tally:
+    """Counts the facts of a scope."""
+
+    def __init__(self, store: FactStore, scope: Scope, prices: Prices) -> None:
+        self.store = store
+        self.scope = scope
+        self.prices = prices
+        self.conditions: dict[str, str] = {view: self._condition(view) for view in _COLUMNS}
+        """What facts must fulfil in each view, in SQL; empty if none of them can."""
+        store.define("folder_of", _folder)
+        store.define("repository_of", _repository)
+        for period in PERIODS:
+            store.define(f"{period}_of", period_of_slot(period, scope.zone))
+
+    def _condition(self, view: str) -> str:
+        """Return the condition of a view's rows; 'false' if a filter asks for a column that it has not."""
+        first, last = self.scope.period
+        parts = [f"time >= {first}"] if first is not None else []
+        parts += [f"time < {last}"] if last is not None else []
+        for name, (one, test) in self.scope.filters.items():
+            if one.column not in _COLUMNS[view]:
+                return "false"
+            self.store.define(f"is_{name}", test)
+            parts.append(f"{one.column} {one.sql}" if one.sql else f"is_{name}({one.column})")
+        return " AND ".join(parts) or "true"
+
+    def counts(self, view: str) -> bool:
+        """True if rows of a view can count: every filter has a column there."""
+        return self.conditions[view] != "false"
+
+    def check(self, by: Sequence[str], known: Iterable[str], what: str = "") -> None:
+        """Raise Misuse if there is no such group; prepare those that need more than a row."""
+        for name in by:
+            if name not in known:
+                raise Misuse(f"Cannot group {what}by {name!r}; use {', '.join(known)}, or several with commas.")
+        if not set(OWNERS).isdisjoint(by):
+            owner = file_owners()
+            for name in OWNERS:
+                self.store.define(f"{name}_of", partial(owner, name))
+        if BLOCK in by:
+            hours = self.store.rows(
+                f"SELECT DISTINCT {_FLOOR.format('time', MS_PER_HOUR)} FROM {RESPONSES}"
+                f" WHERE time IS NOT NULL AND {self.conditions[RESPONSES]}"
+            )
+            self.store.define("block_of", block_of_hour((hour for (hour,) in hours), self.scope.zone))
+
+    def by(self, groups: Sequence[str], *measures: Measure) -> Groups:
+        """Return the figures of each group."""
+        found: Groups = {}
+        for measure in measures:
+            if self.counts(measure.view):
+                self._add(found, groups, measure)
+        return found
+
+    def _add(self, found: Groups, groups: Sequence[str], measure: Measure) -> None:
+        keys = [GROUPS[measure.view][name] for name in groups]
+        price_key = _price_key(measure.view, self.prices) if measure.cost else []
+        amounts = [f"total({name})" for name in _AMOUNTS[measure.view]] if measure.cost else []
+        wanted = [*keys, *price_key, *amounts, *measure.figures.values()]
+        grouping = ", ".join(str(number + 1) for number in range(len(keys) + len(price_key)))
+        where = " AND ".join(filter(None, (self.conditions[measure.view], measure.where)))
+        sql = f"SELECT {', '.join(wanted)} FROM {measure.view} WHERE {where}"
+        sql += f" GROUP BY {grouping}" if grouping else ""
+        first, then = len(keys), len(keys) + len(price_key)
+        for row in self.store.rows(sql):
+            figures = found.setdefault(row[:first], {})
+            values = row[then + len(amounts) :]
+            for name, value in zip(measure.figures, values, strict=True):
+                combine(figures, name, value)
+            if measure.cost:
+                money = figures.setdefault(measure.cost, Money())
+                money.add(self._money(measure.view, row[first:then], row[then : then + len(amounts)]))
+
+    def items(self, view: str, columns: Sequence[str], groups: Sequence[str], *, priced: str) -> list[Row]:
+        """Return each row of a view that counts, with its groups, some columns and its cost."""
+        keys = [GROUPS[view][name] for name in groups]
+        where = f"FROM {view} WHERE {self.conditions[view]}"
+        rows = self.store.rows(f"SELECT row, {', '.join([*keys, *columns])} {where} ORDER BY place, row")
+        costs = self._costs(priced, f"row IN (SELECT row {where})")
+        names = [ITEM_NAMES.get(name, name) for name in columns]
+        return [
+            Row(
+                dict(zip(groups, row[1 : len(keys) + 1], strict=True)),
+                {**dict(zip(names, row[len(keys) + 1 :], strict=True)), "cost_usd": costs.get(row[0], Money()).dollars},
+            )
+            for row in rows
+        ]
+
+    def _costs(self, view: str, where: str) -> dict[int, Money]:
+        """Return what each of some rows cost."""
+        key = _price_key(view, self.prices)
+        found: dict[int, Money] = {}
+        for id, *values in self.store.rows(
+            f"SELECT row, {', '.join([*key, *_AMOUNTS[view]])} FROM {view} WHERE {where}"
+        ):
+            found.setdefault(id, Money()).add(self._money(view, values[: len(key)], values[len(key) :]))
+        return found
+
+    def priced(self, sql: str) -> list[tuple[Any, ...]]:
+        """Return the rows of a query about responses; `{price}` stands for what `rates` needs."""
+        return self.store.rows(sql.format(price=", ".join(_price_key(RESPONSES, self.prices)[:-1])))
+
+    def rates(self, priced: Sequence[Any]) -> Rates | None:
+        """Return the rates of a row; None if its model has no price."""
+        model, mode, day, prompt = priced
+        return rates_for(self.prices, model, day, mode, prompt)
+
+    def _money(self, view: str, key: Sequence[Any], amounts: Sequence[float]) -> Money:
+        model, mode, day, prompt, is_billed = key
+        money = Money()
+        if is_billed:
+            rates = rates_for(self.prices, model, day, mode, prompt)
+            if rates is None:
+                money.unpriced.add(model or UNKNOWN)
+            else:
+                money.picos, money.is_priced = _PICOS[view](rates, amounts), True
+        return money
+
+
+def combine(figures: Figures, name: str, value: Any) -> None:
+    """Add a value to a figure; a peak is the largest value. What is not known adds nothing."""
+    known = figures.get(name)
+    if known is None or value is None:
+        figures[name] = value if known is None else known
+    elif isinstance(known, Money):
+        known.add(value)
+    elif name in PEAKS:
+        figures[name] = max(known, value)
+    else:
+        figures[name] = known + value
+
+
+PEAKS = frozenset({"context_peak"})
+"""Figures that are the largest of their values, not the sum."""
+
+
+def total_of(groups: Groups) -> Figures:
+    """Return the figures of all groups together."""
+    found: Figures = {}
+    for figures in groups.values():
+        for name, value in figures.items():
+            if isinstance(value, Money):
+                found.setdefault(name, Money()).add(value)
+            else:
+                combine(found, name, value)
+    return found
+
+
+_RESPONSE_COUNTS = tuple(column.name for column in COUNTS)
+_AMOUNTS = {RESPONSES: _RESPONSE_COUNTS, SHARES: _RESPONSE_COUNTS, BREAKS: ("tokens", "hour_tokens")}
+"""What is priced."""
+
+
+def _rewriting(rates: Rates, amounts: Sequence[float]) -> float:
+    tokens, one_hour = amounts
+    return rates.cost(0, 0, tokens - one_hour, one_hour, 0, 0) - rates.cost(0, 0, 0, 0, tokens, 0)  # pyright: ignore[reportArgumentType]
+
+
+def _using(rates: Rates, amounts: Sequence[float]) -> float:
+    return rates.cost(*(int(amount) if amount == int(amount) else amount for amount in amounts))  # pyright: ignore[reportArgumentType]
+
+
+_PICOS: dict[str, Callable[[Rates, Sequence[float]], float]] = {RESPONSES: _using, SHARES: _using, BREAKS: _rewriting}
+
+
+def _price_key(view: str, prices: Prices) -> list[str]:
+    """Return what decides the price, in SQL: model, mode, day, a prompt that costs as much, and if it is billed."""
+    start = "price_" if view == SHARES else ""
+    steps = " ".join(f"WHEN {start}prompt > {over} THEN {over + 1}" for over in sorted(prices.thresholds, reverse=True))
+    prompt = f"CASE {steps} ELSE 0 END" if steps else "0"
+    is_billed = "reported_nanos IS NULL OR responses > 0" if view == RESPONSES else "1"
+    return [f"{start}model", f"{start}mode", _FLOOR.format(f"{start}time", MS_PER_DAY), prompt, is_billed]
+
+
+def is_timeline(by: Sequence[str]) -> bool:
+    """True if rows that are in the order of their groups go from the oldest to the newest."""
+    return bool(by) and by[0] in TIMELINE
+
+
+def limited(
+    rows: list[Row], limit: int | None, *, by: Sequence[str], weight: Callable[[Row], Any]
+) -> tuple[list[Row], list[Row]]:
+    """Return at most so many rows, and the others: the newest ones in their order, or the largest, largest first."""
+    if limit is None:
+        return rows, []
+    if limit < 1:
+        raise Misuse(f"Invalid limit {limit}; use 1 or more.")
+    if is_timeline(by):
+        return rows[-limit:], rows[:-limit]
+    rows = sorted(rows, key=weight, reverse=True)
+    return rows[:limit], rows[limit:]
+
+
+_WEEKDAY_ORDER = {name: str(at) for at, name in enumerate(WEEKDAYS)}
+
+
+def ascending(group: Iterable[str | None]) -> list[tuple[bool, str]]:
+    """Return what groups are sorted by: unknown ones first, days of the week from Monday on, all else as text."""
+    return [(value is not None, _WEEKDAY_ORDER.get(value or "", value or "")) for value in group]
