@@ -7,9 +7,9 @@ import re
 import shlex
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from datetime import datetime, tzinfo
+from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import msgspec
 
@@ -17,12 +17,11 @@ from reread.accounting.billing import PICOS_PER_DOLLAR, sum_known
 from reread.accounting.prices import current_prices
 from reread.base.choices import AdviceKind, CacheBreakCause
 from reread.base.text import plural
-from reread.base.times import TimeLike, parse_period_ms, parse_time_zone
 from reread.catalog.resolve import shell_name
 from reread.disk import layout
 from reread.facts.clock import zone_time
 from reread.facts.loaded import SERVER, SKILL, TOOL, server_of
-from reread.facts.scope import Scope, session_name
+from reread.facts.scope import Scope, ScopeOptions, session_name
 from reread.facts.sessions import Progress
 from reread.facts.store import FactStore, answered, known_path
 from reread.facts.views import BREAKS, CALLS, RESPONSES, SHARES
@@ -42,6 +41,8 @@ OFTEN = 3
 MOST_PLACES = 5
 """So many places are named as evidence of each advice."""
 CALL = ("path", "line", "turn", "agent", "tool", "state", "failure", "command", "skill")
+OF_BEGINNING = ("since", "until", "project")
+"""The options of a scope that choose sessions by where and when they began."""
 BREAK = ("path", "line", "turn", "agent", "time", "cause", "tokens")
 """What advice needs of calls and cache breaks."""
 EXPECTED_FAILURES = frozenset({"grep", "rg", "egrep", "fgrep", "diff", "cmp", "test", "[", "false", "which", "pgrep"})
@@ -99,15 +100,9 @@ class AdviceReport(msgspec.Struct, frozen=True):
 
 def advise(
     *sources: str | os.PathLike[str] | Session,
-    since: TimeLike | None = None,
-    until: TimeLike | None = None,
-    tz: str | tzinfo | None = None,
-    project: str | Path | Sequence[str | Path] | None = None,
-    person: str | Sequence[str] | None = None,
-    machine: str | Sequence[str] | None = None,
-    root: str | Path | Sequence[str | Path] | None = None,
     cache: bool = True,
     progress: Progress | None = None,
+    **options: Unpack[ScopeOptions],
 ) -> AdviceReport:
     """Return what could be done differently, each with its evidence from sessions; no model is asked.
 
@@ -115,23 +110,27 @@ def advise(
     breaks by habit. What the memory files of these sessions mention is left out. Without sources, look at all sessions
     of this machine, or those below `root`.
     """
-    zone = parse_time_zone(tz)
-    scope = Scope(*sources, root=root, person=person, machine=machine)
-    period, folders = parse_period_ms(since, until, zone), layout.expand_folders(project)
+    scope = Scope(*sources, **{name: value for name, value in options.items() if name not in OF_BEGINNING})  # pyright: ignore[reportArgumentType]
+    period, folders = Scope(**options).period, layout.expand_folders(options.get("project"))
+    zone = scope.zone
     unread: list[str] = []
 
     def ask(store: FactStore) -> tuple[list[_Session], list[Row]]:
         def choose(files: list[int]) -> list[int]:
             wanted = ",".join(map(str, files))
-            began = store.rows(f"SELECT file, project, began FROM session WHERE file IN ({wanted})")
-            return [file for file, *about in began if _is_meant(*about, period, folders)]
+            sessions = store.rows(f"SELECT file, project, began FROM session WHERE file IN ({wanted})")
+            return [file for file, name, began in sessions if _is_meant(name, began, period, folders)]
 
         unread[:] = count_all(store, scope, progress, choose=choose)
         tally = Tally(store, scope, current_prices())
-        return _sessions(tally), tally.items(BREAKS, BREAK, (), priced=BREAKS)
+        chosen = _sessions(tally)
+        if scope.filters:
+            counted = tally.paths()
+            chosen = [facts for facts in chosen if facts.path in counted]
+        return chosen, tally.items(BREAKS, BREAK, (), priced=BREAKS)
 
     sessions, breaks = answered(ask, cache=cache)
-    typed = _Typed(sources, root)
+    typed = _Typed(sources, options.get("root"))
     items = [
         *_unused(sessions, typed),
         *_failing(sessions, typed),

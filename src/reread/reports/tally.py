@@ -17,7 +17,7 @@ from reread.facts.clock import BLOCK, MS_PER_HOUR, PERIODS, SLOT_MS, WEEKDAYS, b
 from reread.facts.owners import file_owners
 from reread.facts.schema import COUNTS
 from reread.facts.scope import Scope
-from reread.facts.store import FactStore
+from reread.facts.store import FactStore, known_path
 from reread.facts.views import BREAKS, CALLS, RESPONSES, SHARES, TURNS
 from reread.reports.report import Row
 
@@ -199,6 +199,12 @@ class Tally:
             )
             for row in rows
         ]
+
+    def paths(self) -> set[str]:
+        """Return the sessions that have anything that counts, by the paths of their files."""
+        views = (view for view in (TURNS, RESPONSES, CALLS) if self.counts(view))
+        found = (self.store.rows(f"SELECT DISTINCT path FROM {view} WHERE {self.conditions[view]}") for view in views)
+        return {known_path(path) for rows in found for (path,) in rows}
 
     def _costs(self, view: str, where: str) -> dict[int, Money]:
         """Return what each of some rows cost."""
