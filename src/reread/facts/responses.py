@@ -7,7 +7,7 @@ to, over whatever other files: what counts of these depends on no file besides.
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from typing import NamedTuple
 from zlib import crc32
@@ -62,18 +62,20 @@ def _count_named(store: FactStore, inputs: Inputs, progress: Progress | None) ->
         digests = Digests(inputs.states, cache, progress=progress)
         files = [*digests.read(inputs.states), *map(data_digest, inputs.data)]
     unread = set(digests.unread)
-    for table in (RESPONSE, ORIGIN):  # they stand before those of the cache
-        columns = ", ".join(table.names)
-        store.run(f"CREATE TEMP TABLE IF NOT EXISTS named_{table.name} ({columns})")
+    return Counted(name_responses(store, _entries(files, unread)).scope, unread)
+
+
+def name_responses(store: FactStore, entries: Sequence[UsageEntry]) -> Counted:
+    """Let a store have some responses besides those of its files."""
+    files = {path: number for number, path in enumerate(dict.fromkeys(entry.path for entry in entries), 1)}
+    origins = _Origins(1, NAMED, files)
+    rows = list(origins.rows(entries))
+    named = ((RESPONSE, rows), (ORIGIN, origins.made), (FILE, [(number, path) for path, number in files.items()]))
+    for table, found in named:  # they stand before those of the cache
+        store.run(f"CREATE TEMP TABLE IF NOT EXISTS named_{table.name} ({', '.join(table.names)})")
         store.run(f"DELETE FROM named_{table.name}")
-    origins = _Origins(1, NAMED, {file.path: number for number, file in enumerate(files, 1)})
-    rows = list(origins.rows(_entries(files, unread)))
-    store.add(ORIGIN.called(f"named_{ORIGIN.name}"), origins.made)
-    store.add(RESPONSE.called(f"named_{RESPONSE.name}"), rows)
-    store.run("CREATE TEMP TABLE IF NOT EXISTS named_file (id INTEGER, path TEXT)")
-    store.run("DELETE FROM named_file")
-    store.add(FILE.called("named_file"), ((number, path) for path, number in origins.files.items()))
-    return Counted(NAMED, unread)
+        store.add(table.called(f"named_{table.name}"), found)
+    return Counted(NAMED, set())
 
 
 class _Counting:
