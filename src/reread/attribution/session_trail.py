@@ -11,20 +11,21 @@ from pathlib import Path
 import msgspec
 
 from reread.accounting.billing import sum_known
+from reread.accounting.collect import session_state
 from reread.base import jsontext
 from reread.base.coerce import as_dict, as_str
 from reread.base.text import cut_words
 from reread.base.times import timestamp_ms
 from reread.disk.derived_cache import DerivedValues, encoded
+from reread.disk.layout import AgentFolders
 from reread.errors import RereadError
 from reread.facts.derive import SHELLS
 from reread.history.line_trace import line_numbers
 from reread.model.conversation import Call, Message, Turn
 from reread.reports.digest_report import DigestTest, short_command, tests_run
-from reread.reports.file_index import files_state
 from reread.session.commits import GitOperationsByTurn, calls_with_agents
 from reread.session.session import Session
-from reread.session.session_pass import FILES, CataloguedPart, SessionPass
+from reread.session.session_pass import FACTS, CataloguedPart, SessionPass
 
 TABLE, FORMAT = "session_trails", 3
 """The table of the catalogue; change the format when values would be found differently now."""
@@ -129,7 +130,7 @@ class TrailsPart(CataloguedPart):
 
     def state(self, path: Path) -> bytes:
         """Return a hash of the state of a session's files."""
-        return files_state(str(path))
+        return session_state(path, AgentFolders())
 
     def is_current(self, path: Path, state: bytes) -> bool:
         """True if the trail of a session in this state is known."""
@@ -154,13 +155,12 @@ def read_trails(
     with closing(DerivedValues(TABLE, format=FORMAT)) as values:
         stored = values.values(names)
     found: dict[str, SessionTrail] = {}
-    with SessionPass((FILES, TRAILS)) as opened:
+    with SessionPass((FACTS, TRAILS)) as opened:
         for name in names:
             try:
                 trail = _known(stored.pop(name, None))
-                found[name] = (
-                    trail if trail is not None and trail.state == files_state(name) else opened.derive(name, TRAILS)
-                )
+                state = session_state(Path(name), AgentFolders())
+                found[name] = trail if trail is not None and trail.state == state else opened.derive(name, TRAILS)
             except (RereadError, OSError):
                 if unread is not None:
                     unread.append(name)

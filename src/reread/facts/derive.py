@@ -10,11 +10,13 @@ from reread.accounting.billing import message_charges
 from reread.accounting.scan import PEEKED_LINES
 from reread.base.coerce import as_dict, as_str
 from reread.base.times import timestamp_ms
+from reread.facts.file_changes import file_change_rows
 from reread.facts.loaded import loaded_in, server_of
 from reread.facts.schema import (
     AGENT,
     CACHE_BREAK,
     CALL,
+    FILE_CHANGE,
     LOADED,
     MADE,
     MEMORY,
@@ -83,6 +85,7 @@ class SessionFacts:
         began = next((time for time in (*turns, *responses) if time is not None), None)
         stamps = (timestamp_ms(record.envelope.timestamp) for record in islice(session.records, PEEKED_LINES))
         started = next((stamp for stamp in stamps if stamp is not None), None)
+        self.rows[FILE_CHANGE] += file_change_rows(session)
         answers = sum(message.kind == "response" for thread, _ in threads for message in thread.messages)
         ended = sum(row[STATE] != RUNNING for row in self.rows[CALL])
         extent = len(self.rows[TURN]) + answers + len(self.rows[CALL]) + ended

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from reread.disk.cache import CacheTable
 
-FORMAT = 1
+FORMAT = 2
 """Change it when facts would be derived differently now: all of them are then derived again."""
 INTEGER, REAL, TEXT, BLOB = "INTEGER", "REAL", "TEXT", "BLOB"
 
@@ -257,9 +257,19 @@ MEMORY = FactTable(
     (_FILE, FactColumn("text", TEXT)),
     indexed=("file",),
 )
+FILE_CHANGE = FactTable(
+    "file_change",
+    "A file that a session changed, its agents included.",
+    (
+        _FILE,
+        FactColumn("path", TEXT, "Its path, as the session knows it."),
+        FactColumn("versions", BLOB, "The lines that each version changed, as numbers: no word can be had from them."),
+    ),
+    indexed=("file",),
+)
 
 OF_SESSIONS = (TURN, CALL, CACHE_BREAK)
 """The facts of sessions that have an origin."""
-PER_SESSION = (AGENT, MADE, TYPED, LOADED, MEMORY)
+PER_SESSION = (AGENT, MADE, TYPED, LOADED, MEMORY, FILE_CHANGE)
 """The facts of sessions as a whole."""
 TABLES = (FILE, ORIGIN, SCOPE, SETTLED, LINK, SESSION, RESPONSE, *OF_SESSIONS, *PER_SESSION)

@@ -25,10 +25,9 @@ from reread.errors import RereadError, naming_file
 from reread.session.session import Session, threads_of
 from reread.storage.kept_file import stat_file
 
-PARTS = PLACES, FACTS, FILES = (
+PARTS = PLACES, FACTS = (
     "reread.index.session_places:PlacesPart",
     "reread.facts.opening:FactsPart",
-    "reread.reports.file_index:FilesPart",
 )
 """The parts, in the order in which they are derived."""
 SAVED_BYTES = 8 << 20
