@@ -39,11 +39,12 @@ from reread.attribution.review_values import (
     ReviewPart,
     ReviewTurn,
 )
-from reread.attribution.session_trail import LONGEST_PROMPT, SessionTrail, TrailTurn, read_trails
+from reread.attribution.session_trail import SessionTrail, TrailTurn, read_trails
 from reread.base.paths import comparable_path, path_name
 from reread.base.text import cut_words
 from reread.disk import layout
 from reread.errors import Misuse, NotFound
+from reread.facts.derive import LONGEST_PROMPT
 from reread.facts.sessions import Progress
 from reread.facts.store import FactStore, answered
 from reread.git.notes import CommitNote, read_notes
@@ -76,7 +77,7 @@ class SessionTrails:
         unread: list[str] | None = None,
     ) -> None:
         paths = list(layout.session_paths([root] if isinstance(root, str | Path) else root))
-        self.by_path: dict[str, SessionTrail] = read_trails(paths, progress=progress, unread=unread)
+        self.by_path: dict[str, SessionTrail] = read_trails(store, paths, root=root, progress=progress, unread=unread)
         self.index = FileIndex(store, self.by_path)
 
 
