@@ -303,14 +303,11 @@ def _filter_by_git(headers: Iterable[Header], commit: str | None, pr: int | None
 
 def _filter_by_file(headers: Iterable[Header], changed: str) -> Iterator[Header]:
     """Yield the headers of sessions that changed a file."""
-    from contextlib import closing
-
-    from reread.reports.file_index import FileIndexReader, names_file
+    from reread.reports.file_index import sessions_that_changed
 
     candidates = list(headers)
-    with closing(FileIndexReader()) as reader, progress("reading", len(candidates)) as step:
-        index = reader.read([header.path for header in candidates], progress=step)
-        found = set(index.sessions_of(names_file(changed)))
+    with progress("reading", len(candidates)) as step:
+        found = set(sessions_that_changed(changed, [header.path for header in candidates], progress=step))
     yield from (header for header in candidates if header.path in found)
 
 

@@ -18,7 +18,7 @@ from reread.facts.owners import file_owners
 from reread.facts.schema import COUNTS
 from reread.facts.scope import Scope
 from reread.facts.store import FactStore, known_path
-from reread.facts.views import BREAKS, CALLS, RESPONSES, SHARES, TURNS
+from reread.facts.views import BREAKS, CALLS, PROMPTS, RESPONSES, SHARES, TURNS
 from reread.reports.report import Row
 
 MAIN, SUBAGENTS = "main", "subagents"
@@ -59,6 +59,7 @@ _COLUMNS: dict[str, frozenset[str]] = {
     CALLS: frozenset({"path", "session", "project", "branch", "model", "time", "tool", "state"}),
     SHARES: frozenset({"path", "session", "project", "branch", "model", "time", "tool", "state"}),
     BREAKS: frozenset({"path", "session", "project", "branch", "model", "time"}),
+    PROMPTS: frozenset({"path", "session", "project", "branch", "time"}),
 }
 """The columns of each view that filters may ask."""
 
@@ -190,7 +191,7 @@ class Tally:
         keys = [GROUPS[view][name] for name in groups]
         where = f"FROM {view} WHERE {self.conditions[view]} AND {where}"
         rows = self.store.rows(f"SELECT row, {', '.join([*keys, *columns])} {where} ORDER BY place, row")
-        costs = self._costs(priced, f"row IN (SELECT row {where})")
+        costs = self.costs(priced, "row", f"row IN (SELECT row {where})")
         names = [ITEM_NAMES.get(name, name) for name in columns]
         return [
             Row(
@@ -206,13 +207,12 @@ class Tally:
         found = (self.store.rows(f"SELECT DISTINCT path FROM {view} WHERE {self.conditions[view]}") for view in views)
         return {known_path(path) for rows in found for (path,) in rows}
 
-    def _costs(self, view: str, where: str) -> dict[int, Money]:
-        """Return what each of some rows cost."""
+    def costs(self, view: str, of: str, where: str, *, source: str = "") -> dict[Any, Money]:
+        """Return what rows cost, by what they are of; the source is the view, joined with other tables."""
         key = _price_key(view, self.prices)
-        found: dict[int, Money] = {}
-        for id, *values in self.store.rows(
-            f"SELECT row, {', '.join([*key, *_AMOUNTS[view]])} FROM {view} WHERE {where}"
-        ):
+        found: dict[Any, Money] = {}
+        columns = ", ".join([of, *key, *_AMOUNTS[view]])
+        for id, *values in self.store.rows(f"SELECT {columns} FROM {source or view} WHERE {where}"):
             found.setdefault(id, Money()).add(self._money(view, values[: len(key)], values[len(key) :]))
         return found
 
