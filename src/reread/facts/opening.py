@@ -24,8 +24,7 @@ def derive_facts(store: FactStore, paths: Sequence[Path], states: Mapping[Path, 
         for path in newest_first(paths):
             try:
                 with naming_file(path), whole_files():
-                    session = Session(FileSource(path))
-                part.derive(session, states.get(path, b""))
+                    part.derive(Session(FileSource(path)), states.get(path, b""))
                 part.save()
             except (RereadError, OSError):
                 yield path
