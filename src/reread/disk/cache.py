@@ -21,6 +21,8 @@ from reread.storage.safe_open import NotRegular, make_own_folder, open_own
 from reread.storage.user_paths import cache_folder
 
 NAME = "cache.sqlite"
+RETIRED = ("session_counts", "session_facts", "usage_results")
+"""Tables of earlier versions that nothing asks any more."""
 APPLICATION_ID = 0x72657264
 """Marks a SQLite file as ours."""
 LAYOUT = 1
@@ -234,6 +236,9 @@ class CacheFile:
             else:
                 database.execute(renewal)
             database.execute("REPLACE INTO formats VALUES (?, ?)", (table.name, table.format))
+        for name in RETIRED:
+            database.execute(f"DROP TABLE IF EXISTS {name}")
+            database.execute("DELETE FROM formats WHERE name = ?", (name,))
         database.execute("COMMIT")
 
     def _outdated(self, database: sqlite3.Connection) -> list[tuple[CacheTable, str | None]]:

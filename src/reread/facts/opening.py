@@ -34,7 +34,8 @@ def derive_facts(store: FactStore, paths: Sequence[Path], states: Mapping[Path, 
     with SessionPass(given={FACTS: part}) as sessions:
         for path in newest_first(paths):
             try:
-                sessions.derive(path, FACTS)
+                if not part.is_current(path, states.get(path, b"")):  # another pass may have been here
+                    sessions.derive(path, FACTS)
             except (RereadError, OSError):
                 yield path
             else:

@@ -223,7 +223,13 @@ CACHE_BREAK = FactTable(
 AGENT = FactTable(
     "agent",
     "An agent, by its id, and by those of its messages if no record has its id.",
-    (_FILE, FactColumn("id", TEXT), FactColumn("agent", TEXT), FactColumn("type", TEXT)),
+    (
+        _FILE,
+        FactColumn("id", TEXT),
+        FactColumn("agent", TEXT),
+        FactColumn("type", TEXT),
+        FactColumn("is_warmup", INTEGER, "1 if the client only warms up with it."),
+    ),
     indexed=("file",),
 )
 MADE = FactTable(
