@@ -163,7 +163,7 @@ def delete_before(monkeypatch: pytest.MonkeyPatch, where: object, name: str) -> 
 
 
 def usage_meanwhile(monkeypatch: pytest.MonkeyPatch) -> None:
-    delete_before(monkeypatch, FactStore, "may_store")
+    delete_before(monkeypatch, FactStore, "writing")
     reread.usage()
 
 

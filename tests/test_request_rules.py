@@ -16,8 +16,10 @@ import reread
 from reread.model import request, request_changes, request_index
 from reread.model.request_index import RequestIndex
 from reread.records.types.api import CacheMark
-from reread.reports import cache_figures, cache_report
+from reread.reports import cache_report
+from reread.reports.report import report_value
 from reread.reports.request_report import split_request
+from reread.reports.tally import Figures, Groups, Money
 from reread.session.places import NoSuchRequest, request_at
 
 
@@ -371,8 +373,8 @@ def test_rows_are_hashed_backwards_until_all_are_found() -> None:
 
 def test_breaks_are_counted_within_a_period(tmp_path: Path) -> None:
     root = two_sessions(tmp_path)
-    breaks = [place.cache_break for place in reread.cache_breaks(root=root).breaks]
-    times = [datetime.fromtimestamp((one.time_ms or 0) / 1000, UTC) for one in breaks]
+    breaks = reread.cache_breaks(root=root).items
+    times = [datetime.fromtimestamp(one["time_ms"] / 1000, UTC) for one in breaks]
     step = timedelta(milliseconds=1)
     for since, until, count in (
         (times[0], None, 3),
@@ -383,9 +385,9 @@ def test_breaks_are_counted_within_a_period(tmp_path: Path) -> None:
         (times[1], times[2] + step, 2),
     ):
         report = reread.cache_breaks(root=root, since=since, until=until)
-        assert len(report.breaks) == report.totals.breaks == count, (since, until)
-        assert [place.cache_break.message for place in report.breaks] == [
-            one.message
+        assert len(report.items) == report.totals.breaks == count, (since, until)
+        assert [one["id"] for one in report.items] == [
+            one["id"]
             for one, time in zip(breaks, times, strict=True)
             if (since or time) <= time < (until or time + step)
         ]
@@ -416,7 +418,7 @@ def test_rows_are_ordered_limited_and_grouped(tmp_path: Path) -> None:
     assert tokens == sorted(tokens, reverse=True) and len(set(tokens)) > 1 and report["by"] == ("cause",)
     few = reread.cache_breaks(root=root, limit=1)
     assert (few.rows, list(few.hidden), few.totals) == (report.rows[:1], report.rows[1:], report.totals)
-    assert report.hidden == () and report.unread == ()
+    assert report.hidden == [] and report.unread == ()
     assert reread.cache_breaks(root=root, by=()).rows == []
     groups = {
         by: [tuple(row.group.values()) for row in reread.cache_breaks(root=root, by=by, tz="UTC").rows]
@@ -432,9 +434,9 @@ def test_rows_are_ordered_limited_and_grouped(tmp_path: Path) -> None:
     }
     sessions = reread.cache_breaks(root=root, by="session").rows
     assert sorted(row["breaks"] for row in sessions) == [1, 2]
-    assert len(reread.cache_breaks(root=root, project="/work/shop").breaks) == 3
-    assert reread.cache_breaks(root=root, project="/work/other").breaks == []
-    assert [len(reread.cache_breaks(root=root, model=name).breaks) for name in ("opus", "sonnet", "opus,sonnet")] == [
+    assert len(reread.cache_breaks(root=root, project="/work/shop").items) == 3
+    assert reread.cache_breaks(root=root, project="/work/other").items == []
+    assert [len(reread.cache_breaks(root=root, model=name).items) for name in ("opus", "sonnet", "opus,sonnet")] == [
         2,
         1,
         3,
@@ -444,68 +446,57 @@ def test_rows_are_ordered_limited_and_grouped(tmp_path: Path) -> None:
 def test_a_report_as_json_has_all_of_it(tmp_path: Path) -> None:
     root = two_sessions(tmp_path)
     report = reread.cache_breaks(root=root)
-    value = cache_report.cache_value(report)
-    assert [(row["cause"], row["breaks"], row["tokens"]) for row in value["rows"]] == [
-        (row["cause"], row["breaks"], row["tokens"]) for row in report.rows
-    ]
-    assert value["totals"]["cache_write_tokens"] == report.cache_write_tokens and value["totals"]["breaks"] == 3
-    place = report.breaks[0]
-    assert (place.session, place.title.partition(" ")[0]) == (SESSION, "prompt")
-    about = {"session": SESSION, "title": place.title, "project": "/work/shop", "path": place.path}
-    expected = {**about, "message": place.cache_break.message, "cause": "idle_over_5m"}
-    assert {name: value["breaks"][0][name] for name in expected} == expected
+    value = report_value(report)
+    assert value["rows"] == [dict(row) for row in report.rows] and value["totals"] == dict(report.totals)
+    assert value["cache_write_tokens"] == report.cache_write_tokens and value["totals"]["breaks"] == 3
+    place = report.items[0]
+    assert (place["session"], place["title"].partition(" ")[0]) == (SESSION, "prompt")
+    assert (place["project"], place["cause"]) == ("/work/shop", "idle_over_5m")
+    assert reread.open(place["path"]).id == SESSION
+    assert [one for row in report for one in report.items_of(row)] == sorted(
+        report.items, key=lambda one: [row["cause"] for row in report].index(one["cause"])
+    )
 
 
 def test_breaks_are_ordered_by_time_or_else_by_tokens_and_name() -> None:
-    groups: dict[tuple[str | None, ...], list[Any]] = {
-        ("b",): [item("1", 5)],
-        ("a",): [item("2", 2), item("3", 3)],
-        (None,): [item("4", 5)],
-        ("c",): [item("5", 9)],
-    }
+    groups: Groups = {("b",): {"tokens": 5}, ("a",): {"tokens": 5}, (None,): {"tokens": 5}, ("c",): {"tokens": 9}}
     for by, order in (("cause", ["c", None, "a", "b"]), ("day", [None, "a", "b", "c"])):
         found = sorted(groups, key=lambda group, by=by: cache_report._order(group, (by,), groups))
         assert [group[0] for group in found] == order
 
 
-def test_breaks_of_agents_are_grouped_by_thread_and_agent() -> None:
-    facts: Any = None
-    breaks: list[Any] = [SimpleNamespace(agent=agent) for agent in (None, "a1")]
-    for by, names in (("thread", ["main", "subagents"]), ("agent", ["main", "a1"])):
-        assert [cache_report._KEYS[by](facts, found) for found in breaks] == names
-
-
-def item(message: str, tokens: int = 5, cost_usd: float | None = 0.5) -> Any:
-    return SimpleNamespace(message=message, tokens=tokens, cost_usd=cost_usd)
+def money(dollars: float | None) -> Money:
+    made = Money()
+    if dollars is None:
+        made.unpriced.add("llama")
+    else:
+        made.picos, made.is_priced = dollars * 1e12, True
+    return made
 
 
 @pytest.mark.parametrize(
     ("found", "written", "figures"),
     [
-        ([], 0, (0, 0, 0.0, 0.0)),
-        ([], 10, (0, 0, 0.0, 0.0)),
-        ([item("a"), item("b", 3, 0.25)], 16, (2, 8, 0.75, 0.5)),
-        ([item("a", cost_usd=None)], 10, (1, 5, None, 0.5)),
-        ([item("a", cost_usd=None), item("b", cost_usd=0.0)], 10, (2, 10, 0.0, 1.0)),
-        ([item("a")], 0, (1, 5, 0.5, 0.0)),
+        ({}, 0, (0, 0, 0.0, 0.0, [])),
+        ({}, 10, (0, 0, 0.0, 0.0, [])),
+        ({"breaks": 2, "tokens": 8, "cost": money(0.75)}, 16, (2, 8, 0.75, 0.5, [])),
+        ({"breaks": 1, "tokens": 5, "cost": money(None)}, 10, (1, 5, None, 0.5, ["llama"])),
+        ({"breaks": 1, "tokens": 5, "cost": money(0.5)}, 0, (1, 5, 0.5, 0.0, [])),
     ],
 )
-def test_figures_of_breaks(found: list[Any], written: int, figures: Any) -> None:
-    made = cache_figures.figures_of(found, written)
-    assert (made.breaks, made.tokens, made.cost_usd, made.share) == figures
+def test_figures_of_breaks(found: Figures, written: int, figures: Any) -> None:
+    made = cache_report.break_figures(found, written)
+    assert tuple(made[name] for name in ("breaks", "tokens", "cost_usd", "share", "unpriced_models")) == figures
 
 
-def test_each_break_and_response_counts_once_and_in_the_first_session() -> None:
-    def facts(responses: str, breaks: str) -> Any:
-        rows = [SimpleNamespace(id=id, cache_write_tokens=10, tokens=0) for id in responses]
-        return SimpleNamespace(responses=rows, cache_breaks=[item(id) for id in breaks])
-
-    first, second = facts("abc", "bx"), facts("bcd", "bd")
-    places, written = cache_figures.places_of([first, second], lambda _: True)
-    assert [(facts is first, found.message) for facts, found in places] == [(True, "b"), (False, "d")] and written == 40
-    places, written = cache_figures.places_of([first, second], lambda fact: getattr(fact, "id", "b") in "ab")
-    assert len(places) == 2 and written == 20
-    assert cache_figures.places_of([first], lambda fact: not hasattr(fact, "message")) == ([], 30)
+def test_each_break_and_response_counts_once_however_many_files_have_it(tmp_path: Path) -> None:
+    root = two_sessions(tmp_path)
+    once = reread.cache_breaks(root=root)
+    for path in list((root / "projects").rglob("*.jsonl")):
+        (path.parent / f"copy-of-{path.name}").write_bytes(path.read_bytes())
+    twice = reread.cache_breaks(root=root)
+    assert (twice.rows, twice.totals, twice.cache_write_tokens) == (once.rows, once.totals, once.cache_write_tokens)
+    assert [one["id"] for one in twice.items] == [one["id"] for one in once.items]
 
 
 def test_a_client_that_never_forgets_has_no_report(tmp_path: Path) -> None:

@@ -1038,7 +1038,7 @@ def test_reports_have_their_figures_by_group(bucket: Path) -> None:
         assert not report.withheld and report.weeks_left_out == 0 and report.refused == {}
         keys = [tuple(row[name] for name in report.by) for row in report.rows]
         return {
-            key[0] if len(key) == 1 else key: {name: value for name, value in row.items() if value}
+            key[0] if len(key) == 1 else key: {name: value for name, value in row.figures.items() if value}
             for key, row in zip(keys, report.rows, strict=True)
         }
 
