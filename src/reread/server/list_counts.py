@@ -22,11 +22,12 @@ import msgspec
 
 from reread.accounting.billing import SYNTHETIC
 from reread.accounting.prices import current_prices
+from reread.disk.derived_cache import known_path
 from reread.errors import RereadError
 from reread.facts.schema import AGENT, FILE, SESSION
 from reread.facts.scope import Scope
 from reread.facts.sessions import remembering
-from reread.facts.store import FactStore, answered, known_path
+from reread.facts.store import FactStore, answered
 from reread.facts.views import RESPONSES
 from reread.reader.schema import Figures
 from reread.reports.counting import count_all
