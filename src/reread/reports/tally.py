@@ -11,13 +11,14 @@ from reread.accounting.billing import MS_PER_DAY, UNKNOWN, to_dollars
 from reread.accounting.entries import rates_for
 from reread.accounting.prices import Prices, Rates
 from reread.base.paths import normalize_folder
+from reread.disk.derived_cache import known_path
 from reread.disk.repository import repository_of
 from reread.errors import Misuse
 from reread.facts.clock import BLOCK, MS_PER_HOUR, PERIODS, SLOT_MS, WEEKDAYS, block_of_hour, period_of_slot
 from reread.facts.owners import file_owners
 from reread.facts.schema import COUNTS
 from reread.facts.scope import Scope
-from reread.facts.store import FactStore, known_path
+from reread.facts.store import FactStore
 from reread.facts.views import BREAKS, CALLS, PROMPTS, RESPONSES, SHARES, TURNS
 from reread.reports.report import Row
 
