@@ -23,7 +23,7 @@ from reread.server.library import SessionLibrary
 from reread.server.library_usage import library_usage
 from reread.server.list_counts import CountJob, ListCounter, RowCounts, count_list
 
-COUNTS = RowCounts(7, 0, [], 0, 0, [], Figures())
+COUNTS = RowCounts(7, 0, [], 0, 0, [], False, Figures())
 
 
 class Events:

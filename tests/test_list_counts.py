@@ -24,7 +24,7 @@ from reread.reader.schema import Figures
 from reread.server import list_counts as module
 from reread.server.list_counts import CountJob, ListCounter, ListCounts, RowCounts, count_list
 
-COUNTS = RowCounts(1, 2, ["a"], 3, 4, ["m"], Figures())
+COUNTS = RowCounts(1, 2, ["a"], 3, 4, ["m"], True, Figures())
 ONE = ListCounts({Path("a"): COUNTS}, 0)
 
 

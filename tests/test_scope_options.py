@@ -11,6 +11,7 @@ from making import SESSION, answer, reply, result, told, use, user, write
 import reread
 from reread.base.scope_options import ALL, OF_RESPONSES, OF_SESSIONS, SCOPE_OPTIONS
 from reread.facts.scope import FILTERS, ScopeOptions
+from reread.mcp_server.answers import usage_answer
 from reread.server.library import SessionLibrary
 from reread.server.library_stats import library_advice, library_stats
 from reread.server.library_usage import library_usage
@@ -93,6 +94,9 @@ def test_a_filter_chooses_the_same_in_every_way(root: Path, name: str) -> None:
             "/api/advise": library_advice(library, {name: text})["sessions"],
         }
     assert counts == dict.fromkeys(counts, sessions)
+    if name in OF_RESPONSES:
+        rows = usage_answer(by="session", roots=[root], **options).partition(" ")[0]
+        assert rows == str(sessions)
 
 
 def test_sessions_whose_last_command_failed_are_listed_and_searched(root: Path, tmp_path: Path) -> None:

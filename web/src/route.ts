@@ -23,7 +23,7 @@ export interface Panel {
 }
 
 /** What a list of sessions can be narrowed to. */
-export const FILTERS = ["project", "model", "agent", "branch", "machine", "person", "from", "to", "size", "starred", "running", "captured", "kept"] as const;
+export const FILTERS = ["project", "model", "agent", "branch", "machine", "person", "from", "to", "size", "starred", "failed", "running", "captured", "kept"] as const;
 export type Filters = Partial<Record<(typeof FILTERS)[number], string>>;
 
 /** A list of sessions: what was typed, what it is narrowed to, how the sessions are grouped and sorted, and how the texts that were found. */

@@ -42,6 +42,7 @@ const session = (title: string, project: string, tokens: number | null): Library
   agent_types: [],
   lines_added: null,
   lines_removed: null,
+  failed: false,
   figures: tokens === null ? null : figures(tokens, tokens / 1000),
 });
 
@@ -79,7 +80,7 @@ test("a click on a column sorts by it, another reverses, a third returns", () =>
   expect(parseSort("constructor").by).toBe("updated");
 });
 
-const filtered = { ...session("x", "/home/sam/api", 1), started: "2026-11-01T12:00:00", updated: "2026-11-03T12:00:00", size: 2e6, agent_types: ["Explore"], kept: true, machine: "laptop" };
+const filtered = { ...session("x", "/home/sam/api", 1), started: "2026-11-01T12:00:00", updated: "2026-11-03T12:00:00", size: 2e6, agent_types: ["Explore"], kept: true, failed: true, machine: "laptop" };
 
 test.each([
   [{}, true],
@@ -95,6 +96,7 @@ test.each([
   [{ to: "2026-10-31" }, false],
   [{ kept: "1" }, true],
   [{ starred: "1" }, false],
+  [{ failed: "1" }, true],
   [{ machine: "laptop" }, true],
   [{ person: "ann" }, false],
 ])("the filter %j lists it: %s", (only, listed) => expect(passes(filtered, only)).toBe(listed));

@@ -26,14 +26,14 @@ SCOPE_OPTIONS = {
         "Time zone of days, weeks and months: local (default), UTC, +02:00, Europe/Berlin.", "ZONE", once=True
     ),
     "project": ScopeOption(
-        "Include only sessions in this folder or below, or of the project with this name. Repeatable.", "DIR|NAME"
+        "Include only sessions in this folder or below, or of the project with this name.", "DIR|NAME"
     ),
-    "person": ScopeOption("Include only sessions of this person, by name or pattern (ann-*). Repeatable.", "NAME"),
-    "machine": ScopeOption("Include only sessions of this machine, by name or pattern (ann-*). Repeatable.", "NAME"),
-    "branch": ScopeOption("Include only what was done on this git branch. Repeatable.", "NAME"),
-    "model": ScopeOption("Include only this model or family (opus). Repeatable.", "MODEL"),
-    "tool": ScopeOption("Count only calls of this tool. Repeatable.", "NAME", of_calls=True),
-    "state": ScopeOption("Count only calls in this state. Repeatable.", "STATE", of_calls=True),
+    "person": ScopeOption("Include only sessions of this person, by name or pattern (ann-*).", "NAME"),
+    "machine": ScopeOption("Include only sessions of this machine, by name or pattern (ann-*).", "NAME"),
+    "branch": ScopeOption("Include only what was done on this git branch.", "NAME"),
+    "model": ScopeOption("Include only this model or family (opus).", "MODEL"),
+    "tool": ScopeOption("Count only calls of this tool.", "NAME", of_calls=True),
+    "state": ScopeOption("Count only calls in this state.", "STATE", of_calls=True),
     "failed": ScopeOption("Include only sessions whose last command failed."),
 }
 """The options by name, in the order of help."""

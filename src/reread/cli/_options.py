@@ -91,7 +91,8 @@ def scope_options(*names: str, default: str | None = None, **help: str) -> Calla
     def add(command: Callable[..., Any]) -> Callable[..., Any]:
         for name in reversed(names):
             option, type = SCOPE_OPTIONS[name], TYPES.get(name)
-            about: dict[str, Any] = {"help": help.get(name, option.help)}
+            repeatable = "" if option.once or not option.metavar else " Repeatable."
+            about: dict[str, Any] = {"help": help.get(name, option.help) + repeatable}
             if not option.metavar:
                 about |= {"is_flag": True}
             else:
@@ -220,7 +221,7 @@ def selection_options(command: Callable[..., Any]) -> Callable[..., Any]:
                 type=click.Choice(ONLY),
                 help="Show only this kind of content; `answers` is prompts and final answers.",
             ),
-            scope_options("tool", tool="Show only calls of this tool, with their prompts. Repeatable."),
+            scope_options("tool", tool="Show only calls of this tool, with their prompts."),
             click.option(
                 "--file",
                 "files",

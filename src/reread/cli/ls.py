@@ -55,7 +55,7 @@ FILTERS = (
     click.option(
         "--lines", metavar="RANGE", help="Only files with this many lines: 1-5, 3, 1000-, -5 (reads the files)."
     ),
-    scope_options("tool", tool="Only sessions that used this tool, * for any (reads the files). Repeatable."),
+    scope_options("tool", tool="Only sessions that used this tool, * for any (reads the files)."),
     scope_options("failed"),
     click.option("--errors", is_flag=True, help="Only sessions with errors (reads the files)."),
     click.option("--git-branches", is_flag=True, help="Only sessions on several git branches (reads the files)."),

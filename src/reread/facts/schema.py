@@ -289,3 +289,5 @@ OF_SESSIONS = (TURN, CALL, CACHE_BREAK, PROMPT)
 PER_SESSION = (AGENT, ANSWER, GIT_COMMIT, PULL_REQUEST, TYPED, LOADED, MEMORY, FILE_CHANGE)
 """The facts of sessions as a whole."""
 TABLES = (FILE, HEADER, ORIGIN, SCOPE, SETTLED, LINK, SESSION, RESPONSE, *OF_SESSIONS, *PER_SESSION)
+LAST_FAILED = "last_failed"
+"""The view of the sessions whose last command failed."""

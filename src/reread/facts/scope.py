@@ -18,6 +18,7 @@ from reread.disk import layout
 from reread.disk.sources import read_all
 from reread.errors import Misuse, NotFound
 from reread.facts.owners import owner_test
+from reread.facts.schema import LAST_FAILED
 from reread.storage.kept_file import is_kept_transcript
 from reread.storage.prompt_history import is_prompts
 
@@ -170,7 +171,7 @@ FILTERS = {
     "machine": Filter("path", _machines),
     "tool": Filter("tool", _words),
     "state": Filter("state", _words),
-    "failed": Filter("session", _flag, sql="IN last_failed"),
+    "failed": Filter("session", _flag, sql=f"IN {LAST_FAILED}"),
 }
 """What one can choose by: each row has the name of an option."""
 

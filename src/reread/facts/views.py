@@ -11,7 +11,19 @@ from collections.abc import Sequence
 
 from reread.accounting.digest import SIDECHAIN
 from reread.facts.responses import NAMED, Counted
-from reread.facts.schema import CACHE_BREAK, CALL, COUNTS, FILE, ORIGIN, PROMPT, RESPONSE, SESSION, TURN, FactTable
+from reread.facts.schema import (
+    CACHE_BREAK,
+    CALL,
+    COUNTS,
+    FILE,
+    LAST_FAILED,
+    ORIGIN,
+    PROMPT,
+    RESPONSE,
+    SESSION,
+    TURN,
+    FactTable,
+)
 from reread.facts.sessions import AgentNames
 from reread.facts.store import FactStore
 
@@ -58,9 +70,9 @@ def show_sessions(store: FactStore, files: Sequence[int]) -> None:
     )
     for name, table in ((TURNS, TURN), (CALLS, CALL), (BREAKS, CACHE_BREAK), (PROMPTS, PROMPT)):
         _show(store, name, table)
-    store.run("DROP VIEW IF EXISTS last_failed")
+    store.run(f"DROP VIEW IF EXISTS {LAST_FAILED}")
     store.run(
-        "CREATE TEMP VIEW last_failed AS SELECT session FROM (SELECT session, state,"
+        f"CREATE TEMP VIEW {LAST_FAILED} AS SELECT session FROM (SELECT session, state,"
         " row_number() OVER (PARTITION BY session ORDER BY time DESC, row DESC) AS number"
         f" FROM {CALLS} WHERE command IS NOT NULL AND state IN ('done', 'failed'))"
         " WHERE number = 1 AND state = 'failed'"

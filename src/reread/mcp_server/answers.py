@@ -7,13 +7,14 @@ from collections.abc import Callable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import closing, nullcontext, suppress
 from pathlib import Path
-from typing import Annotated, cast
+from typing import Annotated, Any, cast
 from urllib.parse import unquote
 
 from pydantic import Field
 
 from reread.base.choices import UsageGrouping
 from reread.base.format import date_text, size_text
+from reread.base.scope_options import SCOPE_OPTIONS
 from reread.base.text import one_line, plural
 from reread.catalog.header import Header
 from reread.catalog.headers import read_header, sessions
@@ -80,6 +81,7 @@ def search_answer(
     newest: Annotated[bool, Field(description="The newest matches first instead of the best.")] = False,
     model: Annotated[str | None, Field(description="Only what this model or family (opus) wrote.")] = None,
     branch: Annotated[str | None, Field(description="Only what was said on this git branch.")] = None,
+    failed: Annotated[bool, Field(description=SCOPE_OPTIONS["failed"].help)] = False,
     regex: Annotated[bool, Field(description="The query is a regular expression.")] = False,
     fixed: Annotated[bool, Field(description="Find exactly these characters, punctuation and case included.")] = False,
     strict: Annotated[bool, Field(description="Only texts that contain all words; nothing is guessed.")] = False,
@@ -102,6 +104,8 @@ def search_answer(
         model=model,
         branch=branch,
         path=file,
+        failed=failed,
+        root=roots,
         is_literal=regex or fixed,
         without=tuple(without),
     )
@@ -305,16 +309,13 @@ def usage_answer(
     by: Annotated[
         str, Field(description="day, week, month, session, project, repository, model, branch, agent; or several.")
     ] = "day",
-    since: Since = None,
-    until: Until = None,
-    project: Project = None,
-    model: Annotated[str | None, Field(description="Only this model or family (opus).")] = None,
     max_tokens: Tokens = TOKENS,
     page: Page = 1,
     roots: Roots = None,
+    **scope: Any,
 ) -> str:
     """Count the tokens and cost of sessions, each response once."""
-    report = usage(by=cast(UsageGrouping, by), since=since, until=until, project=project, model=model, root=roots)
+    report = usage(by=cast(UsageGrouping, by), root=roots, **scope)
     head = f"{plural(len(report.rows), 'row')}."
     lines = (line for _, text in report_lines(report, width=WIDTH) for line in quoted(text))
     return answer(head, [Passage("Tokens and cost:", lines)], tokens=max_tokens, page=page)

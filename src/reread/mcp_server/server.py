@@ -7,13 +7,15 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ResourceNotFoundError, ToolError
 from mcp.server.mcpserver.tools import Tool
 from mcp_types import ToolAnnotations
+from pydantic import Field
 
+from reread.base.scope_options import OF_RESPONSES, SCOPE_OPTIONS
 from reread.base.struct_types import build_types
 from reread.base.version import __version__
 from reread.errors import RereadError
@@ -72,10 +74,20 @@ def _call_id(ctx: Context[Any, Any]) -> str | None:
     return call if isinstance(call, str) else None
 
 
+def _scope_parameter(name: str) -> inspect.Parameter:
+    """Return a parameter for an option of a scope."""
+    option = SCOPE_OPTIONS[name]
+    type, default = (str | None, None) if option.metavar else (bool, False)
+    annotation = Annotated[type, Field(description=option.help)]
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+
+
 def _tool(name: str, function: Callable[..., str], known: Mapping[str, Callable[[Context[Any, Any]], Any]]) -> Tool:
     """Return a tool that gives an answer. It has no arguments for what is known here, and refuses those it has not."""
     signature = inspect.signature(function, eval_str=True)
-    own = [parameter for parameter in signature.parameters.values() if parameter.name not in known]
+    own = [one for one in signature.parameters.values() if one.name not in known and one.kind != one.VAR_KEYWORD]
+    if any(one.kind == one.VAR_KEYWORD for one in signature.parameters.values()):
+        own += [_scope_parameter(name) for name in OF_RESPONSES]
 
     def call(ctx: Context[Any, Any], **options: Any) -> str:
         return function(**options, **{key: value(ctx) for key, value in known.items() if key in signature.parameters})

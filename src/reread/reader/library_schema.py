@@ -47,6 +47,8 @@ class LibraryRow(Value, frozen=True):
     lines_added: int | None = None
     lines_removed: int | None = None
     """Lines that its edits added and removed, those of its agents included."""
+    failed: bool = False
+    """Whether its last command failed, as far as it was read."""
     figures: Figures | None = None
 
     @classmethod

@@ -24,7 +24,7 @@ from reread.accounting.billing import SYNTHETIC
 from reread.accounting.prices import current_prices
 from reread.disk.derived_cache import known_path
 from reread.errors import RereadError
-from reread.facts.schema import AGENT, FILE, SESSION
+from reread.facts.schema import AGENT, FILE, LAST_FAILED, SESSION
 from reread.facts.scope import Scope
 from reread.facts.sessions import remembering
 from reread.facts.store import FactStore, answered
@@ -45,7 +45,7 @@ PAUSE_FACTOR, LONGEST_PAUSE = 20.0, 30.0
 
 
 class RowCounts(msgspec.Struct):
-    """Turns, agents, changed lines, models and usage of a session."""
+    """Turns, agents, changed lines, models and usage of a session, and whether its last command failed."""
 
     turns: int
     agents: int
@@ -53,6 +53,7 @@ class RowCounts(msgspec.Struct):
     lines_added: int
     lines_removed: int
     models: list[str]
+    failed: bool
     figures: Figures
 
 
@@ -103,6 +104,7 @@ def _counts(store: FactStore, scope: Scope) -> dict[Path, RowCounts]:
         models.setdefault(session, []).append(model)
     for file, agent, kind in store.rows(f"SELECT file, agent, type FROM {AGENT.name} WHERE NOT is_warmup"):
         agents.setdefault(file, {})[agent] = kind
+    failed = {session for (session,) in store.rows(f"SELECT session FROM {LAST_FAILED}")}
     counts: dict[Path, RowCounts] = {}
     for path, file, id in store.rows(
         f"SELECT f.path, s.file, s.id FROM chosen c JOIN {SESSION.name} s ON s.file = c.file"
@@ -116,6 +118,7 @@ def _counts(store: FactStore, scope: Scope) -> dict[Path, RowCounts]:
             lines_added=figures.get("lines_added") or 0,
             lines_removed=figures.get("lines_removed") or 0,
             models=models.get(id, []),
+            failed=id in failed,
             figures=Figures.of(usage_of(Row({}, usage_figures(figures)))),
         )
     return counts

@@ -75,6 +75,9 @@ export interface ReportQuery {
   model?: string | undefined;
   machine?: string | undefined;
   person?: string | undefined;
+  branch?: string | undefined;
+  /** "1" for sessions whose last command failed. */
+  failed?: string | undefined;
 }
 
 /** An answer that counts sessions. */

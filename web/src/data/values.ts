@@ -599,6 +599,7 @@ export interface LibraryRow {
   agent_types: string[];
   lines_added: number | null;
   lines_removed: number | null;
+  failed: boolean;
   figures: Figures | null;
 }
 

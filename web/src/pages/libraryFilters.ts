@@ -9,7 +9,7 @@ import { periodName } from "./ColumnChart";
 export const CHOICES = ["project", "model", "agent", "branch", "machine", "person", "size"] as const;
 export type Choice = (typeof CHOICES)[number];
 /** The filters that are on or off, and what they are called. */
-export const SWITCHES = { starred: "★ Starred", running: "Running", captured: "Captured", kept: "Kept" } as const;
+export const SWITCHES = { starred: "★ Starred", failed: "Failed last", running: "Running", captured: "Captured", kept: "Kept" } as const;
 export type Switch = keyof typeof SWITCHES;
 
 const SIZES: Record<string, number> = { "100 kB": 1e5, "1 MB": 1e6, "10 MB": 1e7 };
@@ -26,6 +26,7 @@ const VALUES: Record<Choice, (row: LibraryRow) => string[]> = {
 
 const IS: Record<Switch, (row: LibraryRow, running: ReadonlySet<string>) => boolean> = {
   starred: (row) => row.starred,
+  failed: (row) => row.failed,
   running: (row, running) => running.has(row.key),
   captured: (row) => row.captured,
   kept: (row) => row.kept || row.gone,

@@ -14,10 +14,10 @@ import { useLibraryRows } from "./listState";
 import { number } from "./usageChart";
 
 /** What a report counts: only these. */
-export type ReportOnly = Pick<ReportQuery, "project" | "model" | "machine" | "person">;
+export type ReportOnly = Pick<ReportQuery, "project" | "model" | "branch" | "machine" | "person" | "failed">;
 type Choose = (changes: Record<string, string | null>) => void;
 
-const NAMES: Record<keyof ReportOnly, (value: string) => string> = { project: folder, model, machine: String, person: String };
+const NAMES: Record<keyof ReportOnly, (value: string) => string> = { project: folder, model, branch: String, machine: String, person: String, failed: () => "last command" };
 export const REPORT_FILTERS = Object.keys(NAMES) as (keyof ReportOnly)[];
 
 /** The filters among the choices of a report. */
@@ -30,8 +30,8 @@ export const boundsOf = ({ totals, unconfirmed_responses }: Report) => ({
 });
 
 /** The budget of a period for what is counted. */
-export const budgetOf = (budgets: BudgetState[], per: string, only: ReportOnly): number | undefined =>
-  only.machine || only.person ? undefined : budgets.find((one) => one.per === per && one.project === (only.project ?? null) && one.model === (only.model ?? null))?.amount_usd;
+export const budgetOf = (budgets: BudgetState[], per: string, { project, model, ...others }: ReportOnly): number | undefined =>
+  Object.values(others).some(Boolean) ? undefined : budgets.find((one) => one.per === per && one.project === (project ?? null) && one.model === (model ?? null))?.amount_usd;
 
 /** Filters as chips. Their values come from the list of sessions. */
 export function ReportFilters({ only, names = REPORT_FILTERS, onChange }: { only: ReportOnly; names?: (keyof ReportOnly)[]; onChange: Choose }) {
@@ -41,6 +41,13 @@ export function ReportFilters({ only, names = REPORT_FILTERS, onChange }: { only
       {names.map((name) => {
         const chosen = only[name];
         if (chosen) return <ChosenChip key={name} name={name} value={NAMES[name](chosen)} onRemove={() => onChange({ [name]: null })} />;
+        if (name === "failed") {
+          return (
+            <button key={name} type="button" className="chip add" aria-pressed={false} title="Only sessions whose last command failed" onClick={() => onChange({ failed: "1" })}>
+              + failed
+            </button>
+          );
+        }
         const values = choicesOf(sessions, name);
         if (!values.length) return null;
         return (
