@@ -21,7 +21,8 @@ from reread.facts.sessions import Progress
 from reread.facts.store import FactStore, Row, answered
 from reread.facts.views import CALLS, PROMPTS, RESPONSES
 from reread.reports.counting import count_all
-from reread.reports.tally import Measure, Money, Tally, total_of
+from reread.reports.tally import Tally, total_of
+from reread.reports.usage_report import USED, usage_figures
 
 PROMPT = 200
 """Characters of a prompt."""
@@ -144,18 +145,18 @@ def digest(
     def ask(store: FactStore) -> Digest:
         unread = [f"Cannot read {path}." for path in count_all(store, scope, progress)]
         tally = Tally(store, scope, current_prices())
-        costs = tally.by(("session",), Measure(RESPONSES, {}, cost="cost"))
+        used = tally.by(("session",), USED)
         found: dict[str, list[DigestSession]] = {}
         for one in _sessions_in(store, tally):
-            money: Money | None = costs.get((one.session or None,), {}).get("cost")
-            cost = money.dollars if money is not None else None
+            figures = used.get((one.session,))
+            cost = usage_figures(figures)["cost_usd"] if figures is not None else None
             found.setdefault(one.project, []).append(msgspec.structs.replace(one, cost_usd=cost))
         projects = [
             DigestProject(name, sorted(done, key=_when), sum_known(one.cost_usd for one in done))
             for name, done in found.items()
         ]
         projects.sort(key=lambda one: (-(one.cost_usd or 0.0), one.project))
-        return Digest(start, stop, projects, (total_of(costs).get("cost") or Money()).dollars, unread=unread)
+        return Digest(start, stop, projects, usage_figures(total_of(used))["cost_usd"], unread=unread)
 
     made = answered(ask)
     return _redacted(made) if redact else made
