@@ -115,6 +115,7 @@ def test_two_sessions_and_a_person_in_one_commit_and_two_commits_in_one_turn(rig
         ("Add to it", 2, 2),
     ]
     assert review.cost_usd == pytest.approx(sum(turn.cost_usd or 0 for turn in review.turns)) and review.cost_usd > 0
+    assert review.cost_usd == pytest.approx(reread.usage(root=rig.claude).totals.cost_usd)
     shown = run("--root", rig.claude, "review", "HEAD^!", "--repo", rig.repository).output
     assert "Wrote 2 lines, 1 of which is in none of these commits\n" in shown
 
