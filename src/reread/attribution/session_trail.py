@@ -8,9 +8,10 @@ from collections.abc import Sequence
 import msgspec
 
 from reread.accounting.prices import current_prices
+from reread.disk.derived_cache import known_path
 from reread.facts.schema import ANSWER, CALL, FILE, GIT_COMMIT, ORIGIN, PROMPT, PULL_REQUEST, SESSION, TURN, FactTable
 from reread.facts.scope import Scope
-from reread.facts.store import FactStore, Row, known_path
+from reread.facts.store import FactStore, Row
 from reread.facts.views import RESPONSES
 from reread.reports.counting import count_used
 from reread.reports.digest_report import DigestTest, test_runs

@@ -131,7 +131,7 @@ class SessionFacts:
 
     def _add_agent(self, agent: Agent) -> None:
         ids = [agent.id] if agent.path else [agent.id, *(m.id for m in agent.messages if m.kind == "response")]
-        self.rows[AGENT] += ((id, agent.id, agent.type) for id in ids if id)
+        self.rows[AGENT] += ((id, agent.id, agent.type, agent.warmup) for id in ids if id)
 
     def _add_calls(self, conversation: Conversation, agent: Agent | None) -> None:
         failed: dict[str, bool] = {}

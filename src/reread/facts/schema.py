@@ -6,63 +6,24 @@ milliseconds since 1970. What is not known is NULL.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from reread.catalog.header_table import HEADER
+from reread.disk.fact_table import (
+    BLOB,
+    FILE,
+    ID,
+    INTEGER,
+    OF_FILE,
+    REAL,
+    STATE,
+    TEXT,
+    FactColumn,
+    FactTable,
+)
 
-from reread.disk.cache import CacheTable
-
-FORMAT = 3
-"""Change it when facts would be derived differently now: all of them are then derived again."""
-INTEGER, REAL, TEXT, BLOB = "INTEGER", "REAL", "TEXT", "BLOB"
-
-
-class FactColumn(NamedTuple):
-    """One column of a table."""
-
-    name: str
-    type: str
-    doc: str = ""
-    constraint: str = ""
-
-    @property
-    def sql(self) -> str:
-        """Its definition in SQL."""
-        return f"{self.name} {self.type} {self.constraint}".rstrip()
-
-
-class FactTable(NamedTuple):
-    """One table."""
-
-    name: str
-    doc: str
-    columns: tuple[FactColumn, ...]
-    indexed: tuple[str, ...] = ()
-    """Columns with an index of their own."""
-
-    @property
-    def names(self) -> list[str]:
-        """The names of its columns."""
-        return [column.name for column in self.columns]
-
-    @property
-    def in_cache(self) -> CacheTable:
-        """The table as the cache creates it."""
-        columns = ", ".join(column.sql for column in self.columns)
-        return CacheTable(self.name, columns, FORMAT, indexed=self.indexed, group="facts")
-
-    def called(self, name: str) -> FactTable:
-        """Return the same table under another name, without indexes."""
-        return self._replace(name=name, indexed=())
-
-    @property
-    def insert(self) -> str:
-        """The statement that adds a row."""
-        return f"INSERT INTO {self.name} VALUES ({', '.join('?' * len(self.columns))})"
-
-
-_ID = FactColumn("id", INTEGER, constraint="PRIMARY KEY")
-_OF_ORIGIN, _OF_FILE = (f"REFERENCES {name} (id) ON DELETE CASCADE" for name in ("origin", "file"))
-_ORIGIN = FactColumn("origin", INTEGER, "Where it came about: a row of `origin`.", _OF_ORIGIN)
-_FILE = FactColumn("file", INTEGER, "The transcript.", _OF_FILE)
+_ORIGIN = FactColumn(
+    "origin", INTEGER, "Where it came about: a row of `origin`.", "REFERENCES origin (id) ON DELETE CASCADE"
+)
+_FILE = FactColumn("file", INTEGER, "The transcript.", OF_FILE)
 _LINE = FactColumn("line", INTEGER, "The line of its first record, from 1.")
 _TURN = FactColumn("turn", INTEGER, "The turn of the main thread; NULL in agents and on other branches.")
 _MODEL = FactColumn("model", TEXT, "The model that answered.")
@@ -72,16 +33,15 @@ _PRICED = (
     FactColumn("prompt", INTEGER, "The length of the prompt that decides the price, in tokens."),
 )
 
-FILE = FactTable("file", "A transcript.", (_ID, FactColumn("path", TEXT, "Its absolute path.", "UNIQUE")))
 ORIGIN = FactTable(
     "origin",
     "Where facts came about, as their records say.",
     (
-        _ID,
+        ID,
         FactColumn(
             "scope", INTEGER, "The set of files in which responses were counted; NULL for facts of one session."
         ),
-        FactColumn("file", INTEGER, "The transcript: for facts of a session, that of the session.", _OF_FILE),
+        FactColumn("file", INTEGER, "The transcript: for facts of a session, that of the session.", OF_FILE),
         FactColumn("session", TEXT, "The id of the session."),
         FactColumn("project", TEXT, "The folder it worked in."),
         FactColumn("branch", TEXT, "The branch of git."),
@@ -119,7 +79,7 @@ SCOPE = FactTable(
     "scope",
     "A set of files in which each response counts once: the folders that were asked for.",
     (
-        _ID,
+        ID,
         FactColumn("name", TEXT, "Says which folders.", "UNIQUE"),
         FactColumn("used", INTEGER, "When it was last asked."),
     ),
@@ -130,7 +90,7 @@ SETTLED = FactTable(
     (
         FactColumn("scope", INTEGER),
         _FILE,
-        *(FactColumn(name, INTEGER) for name in ("device", "inode", "size", "modified")),
+        *STATE,
     ),
     indexed=("scope", "file"),
 )
@@ -144,7 +104,7 @@ SESSION = FactTable(
     "session",
     "A session that was opened, and the state of its files then.",
     (
-        FactColumn("file", INTEGER, "The transcript.", f"PRIMARY KEY {_OF_FILE}"),
+        FactColumn("file", INTEGER, "The transcript.", f"PRIMARY KEY {OF_FILE}"),
         FactColumn("state", BLOB, "A hash of the state of all its files."),
         FactColumn("id", TEXT),
         FactColumn("title", TEXT),
@@ -246,7 +206,13 @@ CACHE_BREAK = FactTable(
 AGENT = FactTable(
     "agent",
     "An agent, by its id, and by those of its messages if no record has its id.",
-    (_FILE, FactColumn("id", TEXT), FactColumn("agent", TEXT), FactColumn("type", TEXT)),
+    (
+        _FILE,
+        FactColumn("id", TEXT),
+        FactColumn("agent", TEXT),
+        FactColumn("type", TEXT),
+        FactColumn("is_warmup", INTEGER, "1 if the client only warms up with it."),
+    ),
     indexed=("file",),
 )
 GIT_COMMIT = FactTable(
@@ -322,4 +288,4 @@ OF_SESSIONS = (TURN, CALL, CACHE_BREAK, PROMPT)
 """The facts of sessions that have an origin."""
 PER_SESSION = (AGENT, ANSWER, GIT_COMMIT, PULL_REQUEST, TYPED, LOADED, MEMORY, FILE_CHANGE)
 """The facts of sessions as a whole."""
-TABLES = (FILE, ORIGIN, SCOPE, SETTLED, LINK, SESSION, RESPONSE, *OF_SESSIONS, *PER_SESSION)
+TABLES = (FILE, HEADER, ORIGIN, SCOPE, SETTLED, LINK, SESSION, RESPONSE, *OF_SESSIONS, *PER_SESSION)
