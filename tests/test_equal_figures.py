@@ -10,6 +10,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,8 @@ from making import SESSION, answer, reply, result, told, use, user, write
 
 import reread
 from reread.base.paths import SAMPLES
+from reread.reports.budget_report import budgets, parse_budget, set_budget
+from reread.reports.digest_report import Digest
 from reread.server.library import SessionLibrary
 from reread.server.library_stats import library_stats
 from reread.server.library_usage import library_usage
@@ -111,6 +114,7 @@ def asked(roots: list[Path], folder: Path) -> Iterator[tuple[str, str, Any]]:
     timed = reread.usage(by=(), since="1970", root=roots).totals.cost_usd
     yield "cost in time", "usage", timed
     yield "cost in time", "digest", told_of.cost_usd
+    yield from period_figures(roots, told_of)
     yield "calls", "digest", sum(one.calls for project in told_of.projects for one in project.sessions)
     broken = reread.cache_breaks(root=roots)
     yield "cache writes", "cache_breaks", broken.cache_write_tokens
@@ -122,6 +126,22 @@ def asked(roots: list[Path], folder: Path) -> Iterator[tuple[str, str, Any]]:
     library.refresh()
     yield from of_usage("/api/usage", library_usage(library, {"by": "day"})["totals"])
     yield from of_stats("/api/stats", library_stats(library, {"by": "session"}))
+
+
+def period_figures(roots: list[Path], told_of: Digest) -> Iterator[tuple[str, str, Any]]:
+    """The cost and calls of each session, and the cost of a month."""
+    for row in reread.stats(by="session", since="1970", root=roots).rows:
+        yield f"calls of {row['session']}", "stats", row["calls"]
+    for row in reread.usage(by="session", since="1970", root=roots).rows:
+        yield f"cost of {row['session']}", "usage", row["cost_usd"]
+    for one in (one for project in told_of.projects for one in project.sessions):
+        yield f"calls of {one.session}", "digest", one.calls
+        yield f"cost of {one.session}", "digest", one.cost_usd
+    set_budget(parse_budget("1000/month"))
+    (state,) = budgets(root=roots, tz="UTC", now=datetime(2026, 11, 30, tzinfo=UTC))
+    month = reread.usage(by=(), since=state.start, until=state.end, root=roots).totals
+    yield "cost of a month", "usage", month.cost_usd or 0.0
+    yield "cost of a month", "budget", state.spent_usd
 
 
 TOKENS = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_5m_tokens", "cache_write_1h_tokens")

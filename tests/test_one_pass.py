@@ -37,6 +37,7 @@ from reread.disk.derived_cache import PROOF
 from reread.disk.file_set import find_files
 from reread.disk.machine import machine_id
 from reread.disk.sources import FileSource
+from reread.facts.sessions import open_sessions
 from reread.facts.store import FactStore
 from reread.index.hit_locator import OpenedSession
 from reread.index.store import open_reader
@@ -145,7 +146,7 @@ def sessions_in(root: Path) -> list[Path]:
 
 def files_of(root: Path) -> Any:
     with closing(FactStore()) as store:
-        files = FileIndex(store, map(str, sessions_in(root)))
+        files = FileIndex(store, open_sessions(store, sessions_in(root)))
         return files.paths, {name: files.traces_of(name) for paths in files.paths.values() for name in paths}
 
 

@@ -30,6 +30,8 @@ from reread.attribution.session_trail import SessionTrail, TrailCommit, TrailTur
 from reread.base import jsontext
 from reread.base.text import short_session
 from reread.errors import Misuse, NotFound, Undecided
+from reread.facts.scope import Scope
+from reread.facts.sessions import open_sessions
 from reread.facts.store import FactStore
 from reread.git import command as git_command
 from reread.git import notes as git_notes
@@ -115,6 +117,7 @@ def test_two_sessions_and_a_person_in_one_commit_and_two_commits_in_one_turn(rig
         ("Add to it", 2, 2),
     ]
     assert review.cost_usd == pytest.approx(sum(turn.cost_usd or 0 for turn in review.turns)) and review.cost_usd > 0
+    assert review.cost_usd == pytest.approx(reread.usage(root=rig.claude).totals.cost_usd)
     shown = run("--root", rig.claude, "review", "HEAD^!", "--repo", rig.repository).output
     assert "Wrote 2 lines, 1 of which is in none of these commits\n" in shown
 
@@ -222,7 +225,8 @@ def test_prompts_that_were_rewound_belong_to_the_turn_before(tmp_path: Path) -> 
     records = [{**user(name), "uuid": name, "parentUuid": parent} for name, parent in parents.items()]
     path, gone, unread = write(tmp_path, *records), tmp_path / "none.jsonl", list[str]()
     with closing(FactStore()) as store:
-        (trail,) = read_trails(store, [str(path), str(gone)], root=tmp_path, unread=unread).values()
+        files = open_sessions(store, [path, gone], unread=unread)
+        (trail,) = read_trails(store, Scope(root=tmp_path), files).values()
     assert [turn.dropped for turn in trail.turns] == [[], ["dropped"], []]
     assert [turn.prompt for turn in trail.turns] == ["one", "two", "three"] and unread == [str(gone)]
 

@@ -42,10 +42,10 @@ from reread.attribution.review_values import (
 from reread.attribution.session_trail import SessionTrail, TrailTurn, read_trails
 from reread.base.paths import comparable_path, path_name
 from reread.base.text import cut_words
-from reread.disk import layout
 from reread.errors import Misuse, NotFound
 from reread.facts.derive import LONGEST_PROMPT
-from reread.facts.sessions import Progress
+from reread.facts.scope import Scope
+from reread.facts.sessions import Progress, open_sessions
 from reread.facts.store import FactStore, answered
 from reread.git.notes import CommitNote, read_notes
 from reread.git.repository import MOST_COMMITS, FileLines, GitCommit, Repository
@@ -63,22 +63,8 @@ BATCH = 64 << 20
 """So many bytes of files are looked at together."""
 Key = tuple[str, int | None]
 """The id of a session, and a turn."""
-
-
-class SessionTrails:
-    """The trails of all sessions, by their files."""
-
-    def __init__(
-        self,
-        store: FactStore,
-        root: str | Path | Sequence[str | Path] | None = None,
-        *,
-        progress: Progress | None = None,
-        unread: list[str] | None = None,
-    ) -> None:
-        paths = list(layout.session_paths([root] if isinstance(root, str | Path) else root))
-        self.by_path: dict[str, SessionTrail] = read_trails(store, paths, root=root, progress=progress, unread=unread)
-        self.index = FileIndex(store, self.by_path)
+Trails = Mapping[str, SessionTrail]
+"""Those of all sessions, by their files."""
 
 
 def find_review(
@@ -104,7 +90,9 @@ def find_review(
 
     def ask(store: FactStore) -> Review:
         unread: list[str] = []
-        trails = SessionTrails(store, root, progress=progress, unread=unread)
+        scope = Scope(root=root)
+        files = open_sessions(store, scope.sessions(), progress=progress, unread=unread)
+        trails, index = read_trails(store, scope, files), FileIndex(store, files)
         if commits:
             chosen = opened.known_commits(commits)
             if not chosen:
@@ -113,17 +101,17 @@ def find_review(
         else:
             first, last, chosen = _chosen(opened, which, pr, trails, most)
         branch = opened.branch_of(which.rpartition("..")[2].removeprefix(".") or "HEAD") if which is not None else None
-        found = _Reviewer(opened, trails, chosen).review(first, last, branch, unread)
+        found = _Reviewer(opened, trails, index, chosen).review(first, last, branch, unread)
         if sessions is not None:
             used = {turn.session for turn in found.turns}
-            sessions[:] = (path for path, trail in trails.by_path.items() if trail.id in used)
+            sessions[:] = (path for path, trail in trails.items() if trail.id in used)
         return found
 
     return answered(ask)
 
 
 def _chosen(
-    repository: Repository, which: str | None, pr: int | None, trails: SessionTrails, most: int
+    repository: Repository, which: str | None, pr: int | None, trails: Trails, most: int
 ) -> tuple[str | None, str, list[GitCommit]]:
     """Return the first and last commit that are reviewed, and all of them."""
     if which is not None:
@@ -134,7 +122,7 @@ def _chosen(
         if head is not None:
             first = repository.default_base(head)
             return first, head, repository.commits(first, head, most=most)
-    worked = [trail for trail in trails.by_path.values() if any(pull.number == pr for pull in trail.pulls)]
+    worked = [trail for trail in trails.values() if any(pull.number == pr for pull in trail.pulls)]
     worked = [trail for trail in worked if _is_of(trail, repository)]  # others have pull requests of this number, too
     branches = [commit.branch for trail in worked for commit in trail.commits if commit.branch]
     for branch in dict.fromkeys([*reversed(branches), *(name for trail in worked for name in trail.branches)]):
@@ -162,15 +150,15 @@ def _is_of(trail: SessionTrail, repository: Repository) -> bool:
 
 
 class _Reviewer:
-    def __init__(self, repository: Repository, trails: SessionTrails, commits: Sequence[GitCommit]) -> None:
+    def __init__(self, repository: Repository, trails: Trails, index: FileIndex, commits: Sequence[GitCommit]) -> None:
         self._repository = repository
-        self._trails = trails.by_path
+        self._trails = trails
         self._commits = commits
         self._added: dict[str, list[FileLines]] = dict(repository.added_lines(commits))
         self._recorded = self._find_recorded()
         roots = [str(repository.top), os.path.realpath(repository.top), *repository.work_trees()]
         made = ((path, [file.path for file in self._added.get(sha, ())]) for sha, path, _ in self._recorded_files())
-        self._traces = ProjectTraces(trails.index, [*roots, *other_roots(trails.index, made)])
+        self._traces = ProjectTraces(index, [*roots, *other_roots(index, made)])
         self._notes: dict[str, CommitNote] = read_notes(repository, [commit.sha for commit in commits])
         self._noted_prompts: dict[Key, str] = {}
         self._ids = {path: trail.id for path, trail in self._trails.items()}

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
-from pathlib import Path
-from typing import Any
+from collections.abc import Sequence
 
 import msgspec
 
@@ -13,7 +11,6 @@ from reread.accounting.prices import current_prices
 from reread.disk.derived_cache import known_path
 from reread.facts.schema import ANSWER, CALL, FILE, GIT_COMMIT, ORIGIN, PROMPT, PULL_REQUEST, SESSION, TURN, FactTable
 from reread.facts.scope import Scope
-from reread.facts.sessions import Progress, open_sessions
 from reread.facts.store import FactStore, Row
 from reread.facts.views import RESPONSES
 from reread.reports.counting import count_used
@@ -72,17 +69,9 @@ class SessionTrail(msgspec.Struct, frozen=True):
     pulls: list[TrailPull]
 
 
-def read_trails(
-    store: FactStore,
-    sessions: Iterable[str],
-    *,
-    root: Any = None,
-    progress: Progress | None = None,
-    unread: list[str] | None = None,
-) -> dict[str, SessionTrail]:
-    """Return the trails of sessions by their files; those that cannot be read are left out, and go to `unread`."""
-    files = open_sessions(store, list(map(Path, sessions)), progress=progress, unread=unread)
-    count_used(store, Scope(root=root))
+def read_trails(store: FactStore, scope: Scope, files: Sequence[int]) -> dict[str, SessionTrail]:
+    """Return the trails of opened sessions by their paths; the files are those of a scope."""
+    count_used(store, scope)
     rows = _TrailRows(store)
     query = f"SELECT s.file, f.path, s.id, s.project FROM {SESSION.name} s JOIN {FILE.name} f ON f.id = s.file"
     known = {file: (known_path(path), id, project) for file, path, id, project in store.rows(query)}

@@ -16,7 +16,7 @@ from reread.base.text import one_line
 from reread.disk import layout
 from reread.errors import Misuse, NotFound, RereadError, Unreadable
 from reread.facts.file_changes import PROMPT_LENGTH
-from reread.facts.sessions import Progress
+from reread.facts.sessions import Progress, open_sessions
 from reread.facts.store import FactStore, answered
 from reread.git.notes import CommittedLine, blamed_commits, read_notes
 from reread.git.repository import Repository
@@ -75,11 +75,11 @@ def blame(
     text = FileText.from_bytes(data).text
     rows = text.split("\n")[: -1 if text.endswith("\n") else None] if text else []
     first, last = parse_lines(lines, len(rows)) if lines is not None else (1, len(rows))
-    roots = [root] if isinstance(root, str | Path) else root
+    paths = list(layout.session_files([root] if isinstance(root, str | Path) else root))
     numbers = line_numbers(text)
 
     def ask(store: FactStore) -> Sequence[LineOrigin | None]:
-        index = FileIndex(store, layout.session_paths(roots), progress=progress, unread=unread)
+        index = FileIndex(store, open_sessions(store, paths, progress=progress, unread=unread))
         name = _name_here(index, file) if recorded_as is None else _recorded_name(index, recorded_as)
         return LineBlame(index.traces_of, name).of(numbers)
 

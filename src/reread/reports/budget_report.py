@@ -19,7 +19,9 @@ from reread.base.times import parse_span, parse_time_zone
 from reread.catalog.config import change_config_value, config_value
 from reread.disk.layout import default_store, expand_folders
 from reread.errors import Misuse
-from reread.reports.usage_report import usage
+from reread.facts.scope import Scope
+from reread.reports.report import Row
+from reread.reports.usage_report import usage_totals
 
 SETTING, SCOPED = "budgets", "scoped"
 UNITS = {"day": "today", "week": "this week", "month": "this month"}
@@ -147,16 +149,21 @@ def budgets(
     `now` is another time to report on.
     """
     zone, clock = parse_time_zone(tz), now or datetime.now(UTC)
-    return [_state(budget, root, zone, clock) for budget in stored_budgets() if budget.team is None]
+    found = [(one, *_period(one, zone, clock)) for one in stored_budgets() if one.team is None]
+    scopes = (
+        Scope(since=start, until=end, tz=zone, project=budget.project, model=budget.model, root=root)
+        for budget, start, end in found
+    )
+    return [_state(*one, used, clock) for one, used in zip(found, usage_totals(*scopes), strict=True)]
 
 
-def _state(
-    budget: Budget, root: str | Path | Sequence[str | Path] | None, zone: tzinfo | None, clock: datetime
-) -> BudgetState:
+def _period(budget: Budget, zone: tzinfo | None, clock: datetime) -> tuple[datetime, datetime]:
     start, end = parse_span(UNITS[budget.per], now=clock, zone=zone)
-    end = end or clock
-    report = usage(since=start, until=end, tz=zone, project=budget.project, model=budget.model, root=root)
-    spent = float(report.totals.cost_usd or 0)
+    return start, end or clock
+
+
+def _state(budget: Budget, start: datetime, end: datetime, used: Row, clock: datetime) -> BudgetState:
+    spent = float(used.cost_usd or 0)
     over = (clock - start) / (end - start)
     return BudgetState(
         **msgspec.structs.asdict(budget),
@@ -165,7 +172,7 @@ def _state(
         spent_usd=spent,
         left_usd=budget.amount_usd - spent,
         forecast_usd=spent / over if over >= SURE else None,
-        lower_bound=report.totals.lower_bound,
+        lower_bound=used.lower_bound,
     )
 
 

@@ -21,7 +21,8 @@ from reread.facts.sessions import Progress
 from reread.facts.store import FactStore, Row, answered
 from reread.facts.views import CALLS, PROMPTS, RESPONSES
 from reread.reports.counting import count_all
-from reread.reports.tally import Measure, Money, Tally, total_of
+from reread.reports.tally import Groups, Tally, total_of
+from reread.reports.usage_report import USED, usage_figures
 
 PROMPT = 200
 """Characters of a prompt."""
@@ -144,18 +145,16 @@ def digest(
     def ask(store: FactStore) -> Digest:
         unread = [f"Cannot read {path}." for path in count_all(store, scope, progress)]
         tally = Tally(store, scope, current_prices())
-        costs = tally.by(("session",), Measure(RESPONSES, {}, cost="cost"))
+        used = tally.by(("session",), USED)
         found: dict[str, list[DigestSession]] = {}
-        for one in _sessions_in(store, tally):
-            money: Money | None = costs.get((one.session or None,), {}).get("cost")
-            cost = money.dollars if money is not None else None
-            found.setdefault(one.project, []).append(msgspec.structs.replace(one, cost_usd=cost))
+        for one in _sessions_in(store, tally, used):
+            found.setdefault(one.project, []).append(one)
         projects = [
             DigestProject(name, sorted(done, key=_when), sum_known(one.cost_usd for one in done))
             for name, done in found.items()
         ]
         projects.sort(key=lambda one: (-(one.cost_usd or 0.0), one.project))
-        return Digest(start, stop, projects, (total_of(costs).get("cost") or Money()).dollars, unread=unread)
+        return Digest(start, stop, projects, usage_figures(total_of(used))["cost_usd"], unread=unread)
 
     made = answered(ask)
     return _redacted(made) if redact else made
@@ -170,8 +169,8 @@ def _when(one: DigestSession) -> float:
     return one.started.timestamp() if one.started is not None else 0.0
 
 
-def _sessions_in(store: FactStore, tally: Tally) -> Iterator[DigestSession]:
-    """Yield what each session did, without what it cost."""
+def _sessions_in(store: FactStore, tally: Tally, used: Groups) -> Iterator[DigestSession]:
+    """Yield what each session did."""
 
     def by_session(view: str, columns: str, more: str) -> dict[str, list[Row]]:
         found: dict[str, list[Row]] = defaultdict(list)
@@ -214,7 +213,7 @@ def _sessions_in(store: FactStore, tally: Tally) -> Iterator[DigestSession]:
             tests=test_runs((tests, state == "done") for _, _, state, *_, tests in own if tests is not None),
             calls=len(own),
             failed_calls=sum(state == "failed" for _, _, state, *_ in own),
-            cost_usd=None,
+            cost_usd=usage_figures(used[session,])["cost_usd"] if (session,) in used else None,
         )
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
@@ -26,28 +25,20 @@ _decode: Callable[[bytes], list[TracedVersion]] = msgspec.msgpack.Decoder(list[T
 class FileIndex:
     """The changes that sessions made to files."""
 
-    def __init__(
-        self,
-        store: FactStore,
-        sessions: Iterable[str],
-        *,
-        progress: Progress | None = None,
-        unread: list[str] | None = None,
-    ) -> None:
-        """Read what these sessions did to files; those that cannot be read are left out, and go to `unread`."""
+    def __init__(self, store: FactStore, files: Iterable[int]) -> None:
+        """Read what opened sessions did, by the ids of their files."""
         self._store = store
-        names = list(sessions)
-        known = set(open_sessions(store, list(map(Path, names)), progress=progress, unread=unread))
-        self._files = {
-            known_path(path): file for file, path in store.rows(f"SELECT id, path FROM {FILE.name}") if file in known
-        }
-        changed: dict[int, list[str]] = defaultdict(list)
-        for file, path in store.rows(f"SELECT file, path FROM {FILE_CHANGE.name} ORDER BY rowid"):
-            changed[file].append(path)
-        self.paths: dict[str, list[str]] = {
-            name: changed[self._files[name]] for name in names if self._files.get(name) in changed
-        }
+        self._files: dict[str, int] = {}
+        self.paths: dict[str, list[str]] = {}
         """The paths of files that each session changed, by the session's path."""
+        opened = set(files)
+        for file, session, path in store.rows(
+            f"SELECT c.file, f.path, c.path FROM {FILE_CHANGE.name} c JOIN {FILE.name} f ON f.id = c.file"
+            " ORDER BY f.path, c.rowid"
+        ):
+            if file in opened:
+                self._files[known_path(session)] = file
+                self.paths.setdefault(known_path(session), []).append(path)
 
     def sessions_of(self, test: Callable[[str], bool]) -> Iterator[str]:
         """Yield the sessions that changed a file whose path passes a test."""
@@ -75,8 +66,10 @@ class FileIndex:
 
 def sessions_that_changed(file: str, sessions: Iterable[str], *, progress: Progress | None = None) -> list[str]:
     """Return those of some sessions that changed a file."""
-    names, test = list(sessions), names_file(file)
-    return answered(lambda store: list(FileIndex(store, names, progress=progress).sessions_of(test)))
+    paths, test = list(map(Path, sessions)), names_file(file)
+    return answered(
+        lambda store: list(FileIndex(store, open_sessions(store, paths, progress=progress)).sessions_of(test))
+    )
 
 
 def names_file(typed: str) -> Callable[[str], bool]:

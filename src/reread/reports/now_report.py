@@ -26,6 +26,12 @@ from reread.disk.processes import ClientProcesses, Process
 from reread.disk.registry import FOLDER, RunningSession, running_sessions
 from reread.disk.sources import FileSource
 from reread.errors import NotFound, Unreadable
+from reread.facts.scope import Scope
+from reread.facts.store import FactStore, answered
+from reread.facts.views import RESPONSES
+from reread.reports.counting import count_used
+from reread.reports.tally import Tally, total_of
+from reread.reports.usage_report import USED, usage_figures
 from reread.session.activity import DIED, ENDED, STATES, WAITING, Activity, activity_of
 from reread.session.context_window import ContextFill, ContextGauge
 from reread.session.follower import Follower, folder_ticks
@@ -353,8 +359,6 @@ class _OpenSession:
         if not self._facts:
             session = self._session
             fill = self._fill()
-            usage = session.usage
-            self._spent = list(self._costs(clock))
             self._facts = {
                 "title": session.title,
                 "project": session.project,
@@ -363,7 +367,7 @@ class _OpenSession:
                 "turn": session.turns[-1].index if session.turns else None,
                 "context_tokens": fill.tokens if fill is not None else None,
                 "context_window": fill.window if fill is not None else None,
-                "cost_usd": None if usage.cost_usd is None else float(usage.cost_usd),
+                "cost_usd": self._count(clock),
             }
         return {**self._facts, "cost_per_hour_usd": self._rate(clock)}
 
@@ -377,16 +381,19 @@ class _OpenSession:
         fills = self._gauge.fills(self._session.turns[-2:], current_prices())
         return next((fill for fill in reversed(fills) if fill.tokens is not None), None)
 
-    def _costs(self, clock: datetime) -> Iterator[tuple[float, float]]:
-        """Yield what the responses of the last hour cost, in all threads."""
-        for thread in (self.conversation, *self._session.agents.values()):
-            for message in reversed(thread.messages):
-                when = message.timestamp
-                if when is not None and clock - when > HOUR:
-                    break
-                cost = message.usage.cost_usd if message.kind == "response" else None
-                if when is not None and cost:
-                    yield when.timestamp(), float(cost)
+    def _count(self, clock: datetime) -> float | None:
+        """Return what the session cost, and note what its responses of the last hour did."""
+        scope = Scope(self._session)
+
+        def ask(store: FactStore) -> float | None:
+            count_used(store, scope)
+            tally = Tally(store, scope, current_prices())
+            oldest = int((clock - HOUR).timestamp() * 1000)
+            costs = tally.costs(RESPONSES, "time", f"time >= {oldest}")
+            self._spent = [(time / 1000, money.dollars or 0.0) for time, money in costs.items()]
+            return usage_figures(total_of(tally.by((), USED)))["cost_usd"]
+
+        return answered(ask)
 
     def _rate(self, clock: datetime) -> float | None:
         if self._facts.get("cost_usd") is None:

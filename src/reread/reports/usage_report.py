@@ -81,6 +81,17 @@ def usage(
     return arrange(answered(ask, cache=cache), sort=sort, min_cost=min_cost, limit=limit)
 
 
+def usage_totals(*scopes: Scope) -> list[Row]:
+    """Return the totals of scopes of the same sessions, which are looked at once."""
+
+    def ask(store: FactStore) -> list[Row]:
+        count_used(store, scopes[0])
+        tallies = (Tally(store, scope, current_prices()) for scope in scopes)
+        return [Row({}, usage_figures(total_of(tally.by((), USED)))) for tally in tallies]
+
+    return answered(ask) if scopes else []
+
+
 def arrange(report: Report, *, sort: str = GROUP, min_cost: float | None = None, limit: int | None = None) -> Report:
     """Put the rows of a report in another order, largest first, and hide those below a cost or beyond a limit."""
     if sort != GROUP and sort not in ORDERS:
