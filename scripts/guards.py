@@ -134,7 +134,7 @@ GUARDS = [
     Guard("disk/cache.py", "max_page_count = {LARGEST // page}", "max_page_count = 4294967294", STORE),
     Guard("disk/derived_cache.py", "f\"typeof({name}) = '{kind.lower()}'\"", '"TRUE"', STORE),
     Guard("disk/derived_cache.py", "if not unpacking.eof:", "if False:", STORE),
-    Guard("disk/derived_cache.py", "in (self._tables() if paths else ())", "in [self._name]", f"{STORE} -k forgets"),
+    Guard("disk/derived_cache.py", "names = self._tables() if rows else {}", "names = {}", f"{STORE} -k forgets"),
     Guard("disk/derived_cache.py", "except (OverflowError, UnicodeError):", "except UnicodeError:", FOUND),
     Guard("storage/frames.py", "decompress(frame, most)", "decompress(frame)", f"{STORE} -k bomb"),
     Guard("storage/frames.py", ' and decompressor.decompress(b"", 1):', " and False:", f"{STORE} -k bomb"),

@@ -138,17 +138,18 @@ def dangling_link(path: Path) -> None:
 
 ENDLESS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i FROM n) SELECT * FROM n"
 ATTACKS: dict[str, Callable[[Path], object]] = {
-    "a view that never ends": script(f"DROP TABLE headers; CREATE VIEW headers AS {ENDLESS}"),
-    "a trigger": script("CREATE TRIGGER t AFTER DELETE ON headers BEGIN SELECT 1; END"),
+    "a view that never ends": script(f"DROP TABLE header; CREATE VIEW header AS {ENDLESS}"),
+    "a trigger": script("CREATE TRIGGER t AFTER DELETE ON header BEGIN SELECT 1; END"),
     "a virtual table": script("CREATE VIRTUAL TABLE more USING fts5(a)"),
-    "an index of an expression": script("CREATE INDEX i ON headers (abs(size))"),
-    "columns of another type": script("DROP TABLE headers; CREATE TABLE headers (path, a, b)"),
+    "an index of an expression": script("CREATE INDEX i ON header (abs(size))"),
+    "columns of another type": script("DROP TABLE usage_digests; CREATE TABLE usage_digests (path, a, b)"),
     "columns without types": script(
-        "DROP TABLE headers; CREATE TABLE headers (path, device, inode, size, modified, offset, proof, value)"
+        "DROP TABLE usage_digests;"
+        "CREATE TABLE usage_digests (path, device, inode, size, modified, offset, proof, value)"
     ),
-    "formats in a view": script("DROP TABLE formats; CREATE VIEW formats AS SELECT 'headers' AS name, 1 AS format"),
+    "formats in a view": script("DROP TABLE formats; CREATE VIEW formats AS SELECT 'header' AS name, 1 AS format"),
     "formats of another type": script("UPDATE formats SET format = x'00'"),
-    "no tables": script("DROP TABLE headers; DROP TABLE usage_digests; DROP TABLE places"),
+    "no tables": script("DROP TABLE header; DROP TABLE usage_digests; DROP TABLE places"),
     "write-ahead logging": script("PRAGMA journal_mode = WAL"),
     "bytes that are no database": lambda path: path.write_bytes(b"SQLite format 3\0" + bytes(5000)),
     "an empty file": lambda path: path.write_bytes(b""),
@@ -298,6 +299,7 @@ def test_whoever_sees_that_a_session_is_gone_forgets_all_of_it(home: Path) -> No
     with closing(sqlite3.connect(home / "cache" / cache.NAME)) as database:
         tables = [name for (name,) in database.execute("SELECT name FROM sqlite_master WHERE sql LIKE '%path TEXT%'")]
         kept = [name for name in tables if database.execute(f"SELECT * FROM {name} WHERE path = ?", (str(path),))]
+        assert database.execute("SELECT title FROM header").fetchall() == [("hello",)]
     assert "file" in kept, "facts, which go with their file"
     path.unlink()
     assert list(reread.sessions()) == []

@@ -40,7 +40,7 @@ HEADER = FactTable(
 _EPOCH, _MICROSECOND = datetime(1970, 1, 1, tzinfo=UTC), timedelta(microseconds=1)
 _NAMES = HEADER.names[1 + len(STATE) :]
 _COLUMNS = ", ".join(f"h.{name}" for name in HEADER.names[1:])
-_KNOWN = f"SELECT f.path, {_COLUMNS} FROM {HEADER.name} h JOIN {FILE.name} f ON f.id = h.file"
+_KNOWN = f"SELECT f.path, {_COLUMNS} FROM {HEADER.name} h JOIN {FILE.name} f ON f.id = h.file WHERE f.path IS NOT NULL"
 _MARKS = ", ".join("?" * (len(HEADER.names) - 1))
 _SAVE = f"REPLACE INTO {HEADER.name} SELECT id, {_MARKS} FROM {FILE.name} WHERE path = ?"
 
@@ -62,7 +62,7 @@ class HeaderTable(Catalogue[KnownHeader]):
         if paths is None or len(paths) > FEW_PATHS:
             rows = self.cache.read(_KNOWN)
         else:
-            rows = [row for path in paths for row in self.cache.read(f"{_KNOWN} WHERE f.path = ?", path)]
+            rows = [row for path in paths for row in self.cache.read(f"{_KNOWN} AND f.path = ?", path)]
         end = 1 + len(STATE)
         return {os.fsdecode(row[0]): (FileState(*row[1:end]), row[end:]) for row in rows}
 
