@@ -10,9 +10,16 @@ from typing import NamedTuple
 
 from reread.disk.cache import CacheTable
 
-FORMAT = 1
+FORMAT = 2
 """Change it when facts would be derived differently now: all of them are then derived again."""
-INTEGER, REAL, TEXT, BLOB = "INTEGER", "REAL", "TEXT", "BLOB"
+INTEGER, REAL, TEXT, BLOB, ANY = "INTEGER", "REAL", "TEXT", "BLOB", "ANY"
+KNOWN = frozenset(
+    "cached_tokens cause compactions context_growth device evidence extent hash hour_tokens inode is_retry kind"
+    " input_tokens output_tokens cache_write_5m_tokens cache_write_1h_tokens cache_read_tokens web_searches"
+    " lines_added lines_removed mode model_seconds modified name path prompt read_tokens responses size state title"
+    " tokens tool tool_seconds unconfirmed_responses unmeasured_compactions waiting_seconds".split()
+)
+"""Columns that are never NULL, besides what refers to another table."""
 
 
 class FactColumn(NamedTuple):
@@ -26,7 +33,8 @@ class FactColumn(NamedTuple):
     @property
     def sql(self) -> str:
         """Its definition in SQL."""
-        return f"{self.name} {self.type} {self.constraint}".rstrip()
+        known = " NOT NULL" if self.name in KNOWN else ""
+        return f"{self.name} {self.type}{known} {self.constraint}".rstrip()
 
 
 class FactTable(NamedTuple):
@@ -47,7 +55,7 @@ class FactTable(NamedTuple):
     def in_cache(self) -> CacheTable:
         """The table as the cache creates it."""
         columns = ", ".join(column.sql for column in self.columns)
-        return CacheTable(self.name, columns, FORMAT, indexed=self.indexed, group="facts")
+        return CacheTable(self.name, columns, FORMAT, indexed=self.indexed, group="facts", strict=True)
 
     def called(self, name: str) -> FactTable:
         """Return the same table under another name, without indexes."""
@@ -60,7 +68,7 @@ class FactTable(NamedTuple):
 
 
 _ID = FactColumn("id", INTEGER, constraint="PRIMARY KEY")
-_OF_ORIGIN, _OF_FILE = (f"REFERENCES {name} (id) ON DELETE CASCADE" for name in ("origin", "file"))
+_OF_ORIGIN, _OF_FILE = (f"NOT NULL REFERENCES {name} (id) ON DELETE CASCADE" for name in ("origin", "file"))
 _ORIGIN = FactColumn("origin", INTEGER, "Where it came about: a row of `origin`.", _OF_ORIGIN)
 _FILE = FactColumn("file", INTEGER, "The transcript.", _OF_FILE)
 _LINE = FactColumn("line", INTEGER, "The line of its first record, from 1.")
@@ -72,7 +80,10 @@ _PRICED = (
     FactColumn("prompt", INTEGER, "The length of the prompt that decides the price, in tokens."),
 )
 
-FILE = FactTable("file", "A transcript.", (_ID, FactColumn("path", TEXT, "Its absolute path.", "UNIQUE")))
+_PATH = FactColumn(
+    "path", ANY, "Its absolute path; bytes if it is not Unicode.", "UNIQUE CHECK (typeof(path) IN ('text', 'blob'))"
+)
+FILE = FactTable("file", "A transcript.", (_ID, _PATH))
 ORIGIN = FactTable(
     "origin",
     "Where facts came about, as their records say.",
@@ -82,7 +93,7 @@ ORIGIN = FactTable(
             "scope", INTEGER, "The set of files in which responses were counted; NULL for facts of one session."
         ),
         FactColumn("file", INTEGER, "The transcript: for facts of a session, that of the session.", _OF_FILE),
-        FactColumn("session", TEXT, "The id of the session."),
+        FactColumn("session", TEXT, "The id of the session.", "CHECK (session IS NOT NULL OR scope IS NOT NULL)"),
         FactColumn("project", TEXT, "The folder it worked in."),
         FactColumn("branch", TEXT, "The branch of git."),
         FactColumn("agent", TEXT, "The id of the agent; NULL in the main thread."),
