@@ -1,24 +1,28 @@
 """What reread derives and keeps, if someone else has put something in its place: it is dropped, and made anew."""
 
 import os
+import re
 import shutil
 import sqlite3
 import sys
 import zlib
 from collections.abc import Callable
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
+from batches import part
+from command import cli
 from damage import replace_bytes
-from effort import one_in
+from effort import one_in, sampled
 from making import answer, jsonl, reply, result, told, use, user
 
 import reread
+from reread.base.paths import SAMPLES
 from reread.disk import cache
-from reread.disk.cache import CacheFile, CacheTable, Statement
+from reread.disk.cache import STRICT_VERSION, CacheFile, CacheTable, Statement
 from reread.disk.derived_cache import decompressed
 from reread.facts.schema import TABLES
 from reread.index import segments, store
@@ -78,24 +82,74 @@ WRONG: tuple[object, ...] = (
 )
 
 
-def spoil(value: object) -> None:
-    """Put a wrong value into every column of every table."""
+FACTS = {table.name for table in TABLES}
+
+
+def spoil(value: object, *, facts: bool) -> set[tuple[str, str]]:
+    """Put a wrong value into every column of every table of facts, or of every other one; return those that have it."""
+    taken = set[tuple[str, str]]()
     with closing(sqlite3.connect(cache.cache_folder() / cache.NAME)) as database:
-        tables = [name for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
-        assert len(tables) > 5
-        for table in tables:
-            columns = [row[1] for row in database.execute(f"PRAGMA table_info({table})")][1:]
-            for column in columns if table != cache.FORMATS.name else []:
-                database.execute(f"UPDATE {table} SET {column} = ?", (value,))
+        tables = {name for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+        spoiled = tables & FACTS if facts else tables - FACTS - {cache.FORMATS.name}
+        assert len(spoiled) > 2
+        for table in spoiled:
+            for _, column, *_ in database.execute(f"PRAGMA table_info({table})").fetchall()[1:]:
+                with suppress(*([sqlite3.IntegrityError] if facts else [])):
+                    changed = database.execute(f"UPDATE {table} SET {column} = ?", (value,)).rowcount
+                    taken |= {(table, column)} if changed else set()
         database.commit()
+    return taken
 
 
 def test_values_of_any_type_are_derived_again(home: Path) -> None:
     wanted = answers(home)
     for value in WRONG:
-        spoil(value)
+        spoil(value, facts=False)
         assert answers(home) == wanted, value
         assert answers(home) == wanted
+
+
+STRICT = pytest.mark.skipif(sqlite3.sqlite_version_info < STRICT_VERSION, reason="this SQLite has no strict tables")
+
+
+@STRICT
+@pytest.mark.parametrize(
+    ("value", "takes"), [("text", {"TEXT", "ANY"}), (b"\xff\x00", {"BLOB", "ANY"}), (1.5e300, {"REAL", "TEXT"})]
+)
+def test_facts_of_another_type_cannot_be_stored(home: Path, value: object, takes: set[str]) -> None:
+    answers(home)
+    with closing(sqlite3.connect(cache.cache_folder() / cache.NAME)) as database:
+        strict = {name for _, name, *_, strict in database.execute("PRAGMA table_list") if strict}
+    assert strict == FACTS
+    types = {(table.name, column.name): column.type for table in TABLES for column in table.columns}
+    taken = {types[column] for column in spoil(value, facts=True)}
+    assert taken and taken <= takes
+
+
+ABSURD = (None, -(2**63), 2**63 - 1, -1, "", "a\0\n", 1e308, float("inf"), b"\xff\x00")
+ASKING = ["usage --by session", "usage --by cache", "usage --by month --json", "stats --list", "stats --by hour"]
+ASKING += ["advise", "digest --since 2020"]
+
+
+@sampled
+@pytest.mark.timeout(900)
+def test_every_verb_answers_whatever_fact_is_absurd(home: Path) -> None:
+    shutil.copy(next(SAMPLES.glob("projects/*/d2a94e17*.jsonl")), home / "claude/projects/-p")
+    for words in ASKING:
+        cli(*words.split())
+    path = home / "cache" / cache.NAME
+    good = path.read_bytes()
+    columns = [(table.name, column.name) for table in TABLES for column in table.columns]
+    for table, column in {*part(columns, 40), ("cache_break", "cause")}:
+        for value in ABSURD:
+            path.write_bytes(good)
+            with closing(sqlite3.connect(path)) as database, suppress(sqlite3.IntegrityError):
+                database.execute(f"UPDATE OR REPLACE {table} SET {column} = ?", (value,))
+                database.commit()
+                spoiled = path.read_bytes()
+                for words in ASKING:
+                    path.write_bytes(spoiled)
+                    assert cli(*words.split()).exit_code in (0, 1), (table, column, value, words)
 
 
 def script(sql: str) -> Callable[[Path], object]:
@@ -297,7 +351,8 @@ def test_whoever_sees_that_a_session_is_gone_forgets_all_of_it(home: Path) -> No
     answers(home)
     path = home / f"claude/projects/-p/{ID}.jsonl"
     with closing(sqlite3.connect(home / "cache" / cache.NAME)) as database:
-        tables = [name for (name,) in database.execute("SELECT name FROM sqlite_master WHERE sql LIKE '%path TEXT%'")]
+        made = database.execute("SELECT name, sql FROM sqlite_master WHERE type = 'table'")
+        tables = [name for name, sql in made if re.search(r"\bpath (TEXT|ANY)", sql)]
         kept = [name for name in tables if database.execute(f"SELECT * FROM {name} WHERE path = ?", (str(path),))]
         assert database.execute("SELECT title FROM header").fetchall() == [("hello",)]
     assert "file" in kept, "facts, which go with their file"

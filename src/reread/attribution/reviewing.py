@@ -43,6 +43,7 @@ from reread.attribution.session_trail import SessionTrail, TrailTurn, read_trail
 from reread.base.paths import comparable_path, path_name
 from reread.base.text import cut_words
 from reread.errors import Misuse, NotFound
+from reread.facts.clock import zone_time
 from reread.facts.derive import LONGEST_PROMPT
 from reread.facts.scope import Scope
 from reread.facts.sessions import Progress, open_sessions
@@ -440,7 +441,7 @@ def _review_turn(
         session=key[0],
         turn=key[1],
         prompt=turn.prompt,
-        started=datetime.fromtimestamp(turn.started / 1000, UTC) if turn.started else None,
+        started=zone_time(turn.started, UTC) if turn.started else None,
         model=turn.model,
         cost_usd=turn.cost_usd,
         commits=commits,

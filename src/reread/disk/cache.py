@@ -31,6 +31,8 @@ LARGEST = 1 << 30
 """Bytes that the file may have: one with more is rebuilt."""
 LARGEST_VALUE = 1 << 27
 """Bytes that a value may have."""
+STRICT_VERSION = (3, 37)
+"""The first SQLite with strict tables; with an older one, values of any type may be in any column."""
 BUSY_SECONDS = 5.0
 """How long to wait for another process before giving up."""
 
@@ -81,6 +83,8 @@ class CacheTable(NamedTuple):
     """Columns with an index of their own."""
     group: str = ""
     """If one table of a group has to be emptied, all of them are: their rows refer to each other."""
+    strict: bool = False
+    """True if no column takes values of another type than its own, whoever writes them."""
 
     @property
     def indexes(self) -> list[str]:
@@ -90,7 +94,8 @@ class CacheTable(NamedTuple):
     @property
     def sql(self) -> str:
         """The statement that creates it."""
-        return f"CREATE TABLE {self.name} ({self.columns})"
+        strict = " STRICT" if self.strict and sqlite3.sqlite_version_info >= STRICT_VERSION else ""
+        return f"CREATE TABLE {self.name} ({self.columns}){strict}"
 
 
 class Statement(NamedTuple):

@@ -6,9 +6,16 @@ from typing import NamedTuple
 
 from reread.disk.cache import CacheTable, FileState
 
-FORMAT = 4
+FORMAT = 5
 """Change it when facts would be derived differently now: all of them are then derived again."""
-INTEGER, REAL, TEXT, BLOB = "INTEGER", "REAL", "TEXT", "BLOB"
+INTEGER, REAL, TEXT, BLOB, ANY = "INTEGER", "REAL", "TEXT", "BLOB", "ANY"
+KNOWN = frozenset(
+    "cached_tokens cause compactions context_growth device evidence extent hash hour_tokens inode is_retry kind"
+    " input_tokens output_tokens cache_write_5m_tokens cache_write_1h_tokens cache_read_tokens web_searches"
+    " lines_added lines_removed mode model_seconds modified name path prompt read_tokens responses size state title"
+    " tokens tool tool_seconds unconfirmed_responses unmeasured_compactions waiting_seconds".split()
+)
+"""Columns that are never NULL, besides what refers to another table."""
 
 
 class FactColumn(NamedTuple):
@@ -22,7 +29,8 @@ class FactColumn(NamedTuple):
     @property
     def sql(self) -> str:
         """Its definition in SQL."""
-        return f"{self.name} {self.type} {self.constraint}".rstrip()
+        known = " NOT NULL" if self.name in KNOWN else ""
+        return f"{self.name} {self.type}{known} {self.constraint}".rstrip()
 
 
 class FactTable(NamedTuple):
@@ -43,7 +51,7 @@ class FactTable(NamedTuple):
     def in_cache(self) -> CacheTable:
         """The table as the cache creates it."""
         columns = ", ".join(column.sql for column in self.columns)
-        return CacheTable(self.name, columns, FORMAT, indexed=self.indexed, group="facts")
+        return CacheTable(self.name, columns, FORMAT, indexed=self.indexed, group="facts", strict=True)
 
     def called(self, name: str) -> FactTable:
         """Return the same table under another name, without indexes."""
@@ -56,7 +64,10 @@ class FactTable(NamedTuple):
 
 
 ID = FactColumn("id", INTEGER, constraint="PRIMARY KEY")
-OF_FILE = "REFERENCES file (id) ON DELETE CASCADE"
-FILE = FactTable("file", "A transcript.", (ID, FactColumn("path", TEXT, "Its absolute path.", "UNIQUE")))
+OF_FILE = "NOT NULL REFERENCES file (id) ON DELETE CASCADE"
+_PATH = FactColumn(
+    "path", ANY, "Its absolute path; bytes if it is not Unicode.", "UNIQUE CHECK (typeof(path) IN ('text', 'blob'))"
+)
+FILE = FactTable("file", "A transcript.", (ID, _PATH))
 STATE = tuple(FactColumn(name, INTEGER) for name in FileState._fields)
 """The state of a file when facts were derived of it."""

@@ -21,7 +21,7 @@ from reread.disk.fact_table import (
 )
 
 _ORIGIN = FactColumn(
-    "origin", INTEGER, "Where it came about: a row of `origin`.", "REFERENCES origin (id) ON DELETE CASCADE"
+    "origin", INTEGER, "Where it came about: a row of `origin`.", "NOT NULL REFERENCES origin (id) ON DELETE CASCADE"
 )
 _FILE = FactColumn("file", INTEGER, "The transcript.", OF_FILE)
 _LINE = FactColumn("line", INTEGER, "The line of its first record, from 1.")
@@ -42,7 +42,7 @@ ORIGIN = FactTable(
             "scope", INTEGER, "The set of files in which responses were counted; NULL for facts of one session."
         ),
         FactColumn("file", INTEGER, "The transcript: for facts of a session, that of the session.", OF_FILE),
-        FactColumn("session", TEXT, "The id of the session."),
+        FactColumn("session", TEXT, "The id of the session.", "CHECK (session IS NOT NULL OR scope IS NOT NULL)"),
         FactColumn("project", TEXT, "The folder it worked in."),
         FactColumn("branch", TEXT, "The branch of git."),
         FactColumn("agent", TEXT, "The id of the agent; NULL in the main thread."),

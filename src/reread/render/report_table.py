@@ -75,7 +75,7 @@ def label(name: str, value: str | None, titles: Mapping[str, str] | None = None)
     if name == "cause":
         from reread.render.format import CAUSES  # loaded late: it loads what reads sessions
 
-        return CAUSES[cast(CacheBreakCause, value)]
+        return CAUSES.get(cast(CacheBreakCause, value), safe_line(value))  # the store may be damaged
     return safe_line(value)[:16].replace("T", " ") if name == "block" else safe_line(value)
 
 

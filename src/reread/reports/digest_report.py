@@ -15,6 +15,7 @@ from reread.accounting.prices import current_prices
 from reread.base.coerce import as_dict, as_list
 from reread.base.text import cut_words, one_line
 from reread.base.times import TimeLike
+from reread.facts.clock import zone_time
 from reread.facts.schema import FILE, GIT_COMMIT, PULL_REQUEST, FactTable
 from reread.facts.scope import Scope
 from reread.facts.sessions import Progress
@@ -196,8 +197,8 @@ def _sessions_in(store: FactStore, tally: Tally, used: Groups) -> Iterator[Diges
             title=one_line(title or ""),
             project=project or "",
             git_branch=next((row[0] for row in branches[session]), said[-1][2] if said else None),
-            started=datetime.fromtimestamp(min(times) / 1000, UTC) if times else None,
-            ended=datetime.fromtimestamp(max(times) / 1000, UTC) if times else None,
+            started=zone_time(min(times), UTC) if times else None,
+            ended=zone_time(max(times), UTC) if times else None,
             prompts=[
                 cut_words(one_line(text, LONGEST_SCANNED), PROMPT)
                 for *_, kind, author, is_active, text in said
