@@ -29,10 +29,11 @@ from reread.catalog.team_settings import TeamSettings
 from reread.dataset.arrow import pyarrow
 from reread.dataset.copies import hashed_id
 from reread.dataset.figures import CAUSE, FAILURE, FIGURES, ID, MODEL, PROJECT, RULES, STATE, TOOL, RowMask
-from reread.dataset.schema import BOOLEAN, FLOAT, INTEGER, STRING, TIME, VERSION, Column
+from reread.dataset.schema import VERSION
 from reread.dataset.sql import SETTINGS
 from reread.dataset.team_writers import MOST_TOKENS, TableFileRef, Writers
 from reread.errors import Unreadable
+from reread.facts.schema import BOOLEAN, INTEGER, REAL, TEXT, TIME, Column
 from reread.storage.atomic import remove_unfinished, write_atomic
 from reread.storage.safe_open import make_private_folder
 from reread.storage.user_paths import cache_folder
@@ -405,7 +406,7 @@ def _bounds(month: str | None) -> tuple[int | None, int] | None:
     return first, first + calendar.monthrange(year, number)[1] * 86_400_000
 
 
-_TYPES = {STRING: "VARCHAR", INTEGER: "BIGINT", FLOAT: "DOUBLE", BOOLEAN: "BOOLEAN", TIME: "TIMESTAMPTZ"}
+_TYPES = {TEXT: "VARCHAR", INTEGER: "BIGINT", REAL: "DOUBLE", BOOLEAN: "BOOLEAN", TIME: "TIMESTAMPTZ"}
 LONGEST = 300
 
 
@@ -416,7 +417,7 @@ def _quoted(name: str) -> str:
 def _bounded(column: Column, *, hashed: bool) -> str:
     """Return the value of a column; of a text that no machine has reason to write, nothing is kept in memory."""
     name = _quoted(column.name)
-    if column.type != STRING:
+    if column.type != TEXT:
         return f"{name}::{_TYPES[column.type]}"
     value = hashed_id(column.name) if hashed else f"{name}::VARCHAR"
     return f"CASE WHEN strlen({name}) <= {LONGEST} THEN {value} WHEN {name} IS NOT NULL THEN 'other' END"
