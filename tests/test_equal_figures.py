@@ -185,6 +185,10 @@ def stats_figures(roots: list[Path]) -> Iterator[tuple[str, str, Any]]:
             report = reread.stats(by=by, model=model, root=roots)
             yield f"cost of {model}", f"stats by {by}", report.totals.cost_usd
             yield f"calls of {model}", f"stats by {by}", report.totals.calls
+    for by in ("tool", "skill", "mcp_server"):
+        for row in reread.stats(by=by, root=roots).rows:
+            if row[by] and row["calls"]:
+                yield f"calls of {by} {row[by]}", f"stats by {by}", row["calls"]
     for by in ("session", "tool"):
         report = reread.stats(by=by, root=roots)
         yield from of_stats(f"stats by {by}", report)
@@ -202,7 +206,11 @@ def table_figures(roots: list[Path], folder: Path) -> Iterator[tuple[str, str, A
     rows["sql of Parquet"] = {name: [*reread.sql(f"select * from {name}", tables=folder)] for name in ASKED}
     for way, found in rows.items():
         yield from of_usage(way, {name: summed(found["usage"], name) for name in ("responses", *TOKENS, "cost_usd")})
-        yield "calls", way, len({row["id"] for row in found["calls"]})
+        calls = {row["id"]: row for row in found["calls"]}
+        yield "calls", way, len(calls)
+        for by, column in (("tool", "name"), ("skill", "skill"), ("mcp_server", "mcp_server")):
+            numbers = Counter(row[column] for row in calls.values())
+            yield from ((f"calls of {by} {group}", way, number) for group, number in numbers.items() if group)
         yield "sessions", way, len({row["session"] for row in found["sessions"]})
         for by in ("agent", "agent_type", "model", "project", "session"):
             groups = Counter[str | None]()

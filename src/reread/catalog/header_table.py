@@ -13,28 +13,28 @@ from reread.base import jsontext
 from reread.catalog.header import Header
 from reread.disk.cache import FileState, Statement
 from reread.disk.derived_cache import FEW_PATHS, Catalogue, FileValue
-from reread.disk.fact_table import FILE, INTEGER, OF_FILE, STATE, TEXT, FactColumn, FactTable
+from reread.disk.fact_table import FILE, INTEGER, OF_FILE, STATE, TEXT, Column, FactTable
 
 HEADER = FactTable(
     "header",
     "What the first and the last bytes of a transcript say of its session.",
     (
-        FactColumn("file", INTEGER, "The transcript.", f"PRIMARY KEY {OF_FILE}"),
+        Column("file", INTEGER, "The transcript.", f"PRIMARY KEY {OF_FILE}"),
         *STATE,
-        FactColumn("id", TEXT, "The id of the session, or of a captured conversation."),
-        FactColumn("title", TEXT),
-        FactColumn("project", TEXT, "The folder it worked in."),
-        FactColumn("project_guessed", INTEGER, "1 if no record names the folder."),
-        FactColumn("git_branch", TEXT),
-        FactColumn("version", TEXT, "The version of Claude Code."),
-        FactColumn("model", TEXT),
-        FactColumn("started", INTEGER, "The first time, in microseconds since 1970."),
-        FactColumn("updated", INTEGER, "The last time, in microseconds since 1970."),
-        FactColumn("bytes", INTEGER, "Its size."),
-        FactColumn("title_guessed", INTEGER, "1 if there is neither a title nor a prompt."),
-        FactColumn("captured", INTEGER, "1 if it is a captured conversation."),
-        FactColumn("sessions", TEXT, "The ids of Claude Code's sessions at its start and its end, as JSON."),
-        FactColumn("prompts_only", INTEGER, "1 if only its prompts are left."),
+        Column("id", TEXT, "The id of the session, or of a captured conversation."),
+        Column("title", TEXT),
+        Column("project", TEXT, "The folder it worked in."),
+        Column("project_guessed", INTEGER, "1 if no record names the folder."),
+        Column("git_branch", TEXT),
+        Column("version", TEXT, "The version of Claude Code."),
+        Column("model", TEXT),
+        Column("started", INTEGER, "The first time, in microseconds since 1970."),
+        Column("updated", INTEGER, "The last time, in microseconds since 1970."),
+        Column("bytes", INTEGER, "Its size."),
+        Column("title_guessed", INTEGER, "1 if there is neither a title nor a prompt."),
+        Column("captured", INTEGER, "1 if it is a captured conversation."),
+        Column("sessions", TEXT, "The ids of Claude Code's sessions at its start and its end, as JSON."),
+        Column("prompts_only", INTEGER, "1 if only its prompts are left."),
     ),
 )
 _EPOCH, _MICROSECOND = datetime(1970, 1, 1, tzinfo=UTC), timedelta(microseconds=1)

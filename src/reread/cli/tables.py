@@ -129,8 +129,13 @@ def _list_tables(text: bool, as_json: bool) -> None:
     from reread.dataset.schema import TABLES, VERSION
 
     if as_json:
+        shown = ("name", "type", "doc", "text")
         listed = [
-            {"name": table.name, "doc": table.doc, "columns": [column._asdict() for column in table.columns]}
+            {
+                "name": table.name,
+                "doc": table.doc,
+                "columns": [{part: getattr(column, part) for part in shown} for column in table.columns],
+            }
             for table in TABLES.values()
         ]
         return print_json({"version": VERSION, "tables": listed})

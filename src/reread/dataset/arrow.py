@@ -7,7 +7,8 @@ from typing import Any
 
 from reread.base.jsontext import replace_surrogates
 from reread.base.optional_dependencies import require
-from reread.dataset.schema import BOOLEAN, FLOAT, INTEGER, STRING, TIME, VERSION, Column, Row, TableSchema
+from reread.dataset.schema import VERSION, Row, TableSchema
+from reread.facts.schema import BOOLEAN, INTEGER, REAL, TEXT, TIME, Column
 
 pyarrow: Any = require("pyarrow")
 Array = RecordBatch = RecordBatchReader = Schema = Any
@@ -18,11 +19,13 @@ BATCH_BYTES = 16 << 20
 """A batch ends with the row that reaches either of these; the bytes are those of its longer texts."""
 LONG_TEXT = 256
 LARGEST = (1 << 63) - 1
+EARLIEST_MS = -62_135_596_800_000
+"""The beginning of the year 1: a time zone can make a time that lies before it, which nobody can show."""
 
 _TYPES = {
-    STRING: pyarrow.string(),
+    TEXT: pyarrow.string(),
     INTEGER: pyarrow.int64(),
-    FLOAT: pyarrow.float64(),
+    REAL: pyarrow.float64(),
     BOOLEAN: pyarrow.bool_(),
     TIME: pyarrow.timestamp("us", "UTC"),
 }
@@ -86,7 +89,7 @@ class RowBuffer:
 
 def _array(column: Column, values: Iterable[Any]) -> Array:
     if column.type == TIME:
-        values = [None if value is None else value * 1000 for value in values]
+        values = [None if value is None or value < EARLIEST_MS else value * 1000 for value in values]
     try:
         return pyarrow.array(values, _TYPES[column.type])
     except (OverflowError, UnicodeError, pyarrow.ArrowInvalid):

@@ -1,7 +1,7 @@
 """Tables for a team: figures without words.
 
-Every column of every table has a rule here, and one without a rule is a fault that a test finds: so nothing leaves a
-machine because somebody added it to a table. A column is a number, a time, a name of a known vocabulary (a model is
+Every column of a table says its rule, and one without is left out: so nothing leaves a machine because somebody added
+it to a table. A column is a number, a time, a name of a known vocabulary (a model is
 called as in the bundled price table), or a hash with the team's key; else it is left out. Whatever a transcript has as
 text may be somebody's words, also where the client writes an id. An id of the form that the API or the client makes at
 random is hashed without the key: nobody can guess it, and whoever reads recognises copies by it, also in tables of
@@ -23,14 +23,15 @@ from reread.accounting.prices import bundled_prices
 from reread.base.choices import CacheBreakCause, CallState
 from reread.base.paths import normalize_folder
 from reread.catalog.team_settings import TeamSettings
-from reread.dataset.schema import CALLS, PARTITIONS, SESSIONS, STRING, TABLES, USAGE, Column, Row, TableSchema
+from reread.dataset.schema import CALLS, PARTITIONS, SESSIONS, TABLES, USAGE, Row, TableSchema
 from reread.disk.repository import repository_of
 from reread.facts.clock import SLOT_MS
 from reread.facts.derive import FAILURES
+from reread.facts.schema import TEXT, Column
 from reread.tools import MCP, built_in_tools
 
-PERSON = Column("person", STRING, "The person whose machine wrote the row.")
-TEAM = Column("team", STRING, "The team of that person.")
+PERSON = Column("person", TEXT, "The person whose machine wrote the row.")
+TEAM = Column("team", TEXT, "The team of that person.")
 DIGITS = 20
 """Hexadecimal digits of a hash: among a hundred million rows no two are likely to be the same."""
 OTHER = "other"
@@ -62,60 +63,10 @@ MODEL, TOOL, AGENT_TYPE, VERSION, ENTRYPOINT, STATE, FAILURE, CAUSE = (
 )
 
 RULES: dict[str, dict[str, str]] = {
-    SESSIONS.name: {
-        "path": PATH,
-        "session": ID,
-        "title": LEAVE_OUT,
-        "project": PROJECT,
-        "git_branch": LEAVE_OUT,
-        "version": VERSION,
-        "model": MODEL,
-        "entrypoint": ENTRYPOINT,
-        "started": SLOT,
-        "ended": SLOT,
-        **dict.fromkeys(("size", "records", "messages", "turns", "calls", "agents", "branches", "compactions"), KEEP),
-        "forked_from": ID,
-        "captured": KEEP,
-    },
-    CALLS.name: {
-        "path": PATH,
-        "session": ID,
-        "line": KEEP,
-        "uuid": ID,
-        "agent": AGENT,
-        "agent_type": AGENT_TYPE,
-        "id": ID,
-        "message_id": ID,
-        "name": TOOL,
-        "state": STATE,
-        "failure": FAILURE,
-        "exit_code": KEEP,
-        "started": SLOT,
-        "ended": SLOT,
-        **dict.fromkeys(("duration", "turn", "branch", "active"), KEEP),
-        "model": MODEL,
-        "dropped": KEEP,
-        **dict.fromkeys(("file", "result_line", "title", "input", "result", "error"), LEAVE_OUT),
-    },
-    USAGE.name: {
-        "path": PATH,
-        "session": ID,
-        "project": PROJECT,
-        "git_branch": LEAVE_OUT,
-        "agent": AGENT,
-        "agent_type": AGENT_TYPE,
-        "message_id": ID,
-        "request_id": ID,
-        "time": SLOT,
-        "model": MODEL,
-        **dict.fromkeys(("responses", "input_tokens", "output_tokens", "cache_write_5m_tokens"), KEEP),
-        **dict.fromkeys(("cache_write_1h_tokens", "cache_read_tokens", "web_searches", "cost_usd"), KEEP),
-        **dict.fromkeys(("reported_cost_usd", "unconfirmed_responses"), KEEP),
-        "cache_break_cause": CAUSE,
-        **dict.fromkeys(("cache_rewritten_tokens", "cache_rewritten_usd"), KEEP),
-    },
+    table.name: {column.name: column.team for column in table.columns[len(PARTITIONS) :]}
+    for table in (SESSIONS, CALLS, USAGE)
 }
-"""How each column is written; a table without rules is not written. A number or a truth value may be kept."""
+"""How each column is written, as the tables say; other tables are not. A number or a truth value may be kept."""
 
 
 def _figures_table(table: TableSchema) -> TableSchema:

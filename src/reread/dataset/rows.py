@@ -10,7 +10,7 @@ from reread.base import jsontext
 from reread.base.coerce import as_str
 from reread.base.times import timestamp_ms
 from reread.dataset.schema import Row
-from reread.facts.derive import failure_kind
+from reread.facts.derive import calls_of, turn_numbers
 from reread.history.versions import FileHistory, FileVersion
 from reread.model.conversation import Agent, Call, Conversation, Message
 from reread.model.record_kinds import SYNTHETIC
@@ -18,10 +18,7 @@ from reread.records.blocks import Thinking
 from reread.records.decode import Record
 from reread.session.merge import is_captured
 from reread.session.session import Session, threads_of
-from reread.tools.outcome import DONE, FAILED, RUNNING, content_text
-
-EARLIEST_MS = -62_135_596_800_000
-"""The beginning of the year 1."""
+from reread.tools.outcome import DONE, RUNNING, content_text
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -68,8 +65,8 @@ def session_row(session: Session, origin: FileOrigin, size: int) -> Row:
         _stated_last(conversation, "version", metadata.versions),
         next((one.model for one in reversed(conversation.messages) if one.model not in (None, SYNTHETIC)), None),
         _stated_last(conversation, "entrypoint", metadata.entrypoints),
-        _time(metadata.first_stamp),
-        _time(metadata.last_stamp),
+        timestamp_ms(metadata.first_stamp),
+        timestamp_ms(metadata.last_stamp),
         size,
         len(conversation.records),
         len(conversation.messages),
@@ -101,7 +98,7 @@ def record_rows(records: Iterable[Record], origin: FileOrigin, *, text: bool) ->
             envelope.parentUuid,
             record.type,
             envelope.subtype,
-            _time(envelope.timestamp),
+            timestamp_ms(envelope.timestamp),
             record.dialect,
             message.id if message is not None else None,
             envelope.requestId,
@@ -116,7 +113,7 @@ def record_rows(records: Iterable[Record], origin: FileOrigin, *, text: bool) ->
 
 def message_rows(conversation: Conversation, origin: FileOrigin, *, text: bool) -> Iterator[Row]:
     """Yield a row for each message of a thread."""
-    agent, turns = _agent(conversation, origin), _turns(conversation)
+    agent, turns = _agent(conversation, origin), turn_numbers(conversation)
     for message in conversation.messages:
         envelope = conversation.records[message.records[0]].envelope
         row = (
@@ -129,7 +126,7 @@ def message_rows(conversation: Conversation, origin: FileOrigin, *, text: bool) 
             message.role,
             message.kind,
             message.author,
-            _time(message.stamp),
+            timestamp_ms(message.stamp),
             turns.get(message.index),
             message.branch,
             message.index in turns,
@@ -143,28 +140,18 @@ def message_rows(conversation: Conversation, origin: FileOrigin, *, text: bool) 
 
 def call_rows(conversation: Conversation, origin: FileOrigin, *, text: bool) -> Iterator[Row]:
     """Yield a row for each call of a thread."""
-    agent, turns, records = _agent(conversation, origin), _turns(conversation), conversation.records
-    for call in conversation.calls:
+    agent, turns, records = _agent(conversation, origin), turn_numbers(conversation), conversation.records
+    for call, facts in calls_of(conversation):
         outcome = call.outcome
         row = (
             *origin.start,
-            call.line,
             records[call.use].envelope.uuid,
             *agent,
-            call.id,
-            call.message.id,
-            call.name,
-            outcome.state,
-            failure_kind(call) if outcome.state == FAILED else None,
+            *facts,
             outcome.exit_code,
-            _milliseconds(call.started),
             _milliseconds(call.ended),
-            call.duration,
-            turns.get(call.message.index),
             call.message.branch,
             call.message.index in turns,
-            call.message.model,
-            call.file,
             records.line(call.answer) if call.answer >= 0 else None,
             records.is_dropped(call.use),
         )
@@ -226,11 +213,6 @@ def _agent(conversation: Conversation, origin: FileOrigin) -> tuple[str | None, 
     return (conversation.id, conversation.type) if isinstance(conversation, Agent) else (origin.agent, None)
 
 
-def _turns(conversation: Conversation) -> dict[int, int]:
-    """Return the turns of the messages on the active branch, by the index of the message."""
-    return {message.index: turn.index for turn in conversation.turns for message in turn.messages}
-
-
 def _thinking(message: Message) -> str | None:
     thoughts = (block.thinking for block in message.blocks if isinstance(block, Thinking))
     return "\n\n".join(thought for thought in thoughts if isinstance(thought, str) and thought) or None
@@ -253,17 +235,8 @@ def _uuid(call: Call | None) -> str | None:
     return call.conversation.records[call.use].envelope.uuid if call is not None else None
 
 
-def _time(stamp: str | None) -> int | None:
-    return known_time(timestamp_ms(stamp))
-
-
 def _milliseconds(time: datetime | None) -> int | None:
-    return known_time((time - _EPOCH) // timedelta(milliseconds=1)) if time is not None else None
-
-
-def known_time(time_ms: int | None) -> int | None:
-    """Return a time, or None if it lies before the year 1, as a time zone can make it."""
-    return time_ms if time_ms is None or time_ms >= EARLIEST_MS else None
+    return (time - _EPOCH) // timedelta(milliseconds=1) if time is not None else None
 
 
 def _stated_last(conversation: Conversation, name: str, values: Sequence[str]) -> str | None:

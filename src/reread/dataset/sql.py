@@ -17,9 +17,10 @@ from reread.dataset.arrow import arrow_schema
 from reread.dataset.arrow_values import python_values
 from reread.dataset.copies import counted
 from reread.dataset.manifest import TablesManifest, newest_manifests
-from reread.dataset.schema import FLOAT, INTEGER, PARTITIONS, STRING, TABLES, TIME, TableSchema
+from reread.dataset.schema import PARTITIONS, TABLES, TableSchema
 from reread.dataset.table_files import TableFiles
 from reread.errors import Misuse, NotFound, Unreadable
+from reread.facts.schema import INTEGER, REAL, TEXT, TIME
 from reread.storage.safe_open import NotRegular, open_regular
 
 duckdb: Any = require("duckdb")
@@ -39,7 +40,7 @@ SETTINGS = {
     "python_enable_replacements": "false",  # a name in a query is no variable of this program
     "temp_directory": "",
 }
-TYPES = {STRING: "VARCHAR", INTEGER: "BIGINT", FLOAT: "DOUBLE", TIME: "TIMESTAMP WITH TIME ZONE"}
+TYPES = {TEXT: "VARCHAR", INTEGER: "BIGINT", REAL: "DOUBLE", TIME: "TIMESTAMP WITH TIME ZONE"}
 READS, EXPLAINS, SEVERAL, WRITES = "SELECT", "EXPLAIN", "MULTI", "COPY"
 """Types of statements; one is SEVERAL if it has a PIVOT anywhere."""
 _WORD = re.compile(r"\w+")
@@ -300,7 +301,7 @@ def _view(table: TableSchema, files: list[str] | None, *, text: bool, copies: bo
 
 def _repeated() -> set[str]:
     """Return the columns of which many rows have the same text."""
-    columns = [column for table in TABLES.values() for column in table.columns if column.type == STRING]
+    columns = [column for table in TABLES.values() for column in table.columns if column.type == TEXT]
     return {column.name for column in columns} - {column.name for column in columns if column.text} - IDS
 
 

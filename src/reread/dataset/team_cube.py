@@ -29,10 +29,11 @@ from reread.catalog.team_settings import TeamSettings
 from reread.dataset.arrow import pyarrow
 from reread.dataset.copies import hashed_id
 from reread.dataset.figures import CAUSE, FAILURE, FIGURES, ID, MODEL, PROJECT, RULES, STATE, TOOL, RowMask
-from reread.dataset.schema import BOOLEAN, FLOAT, INTEGER, STRING, TIME, VERSION, Column
+from reread.dataset.schema import VERSION
 from reread.dataset.sql import SETTINGS
 from reread.dataset.team_writers import MOST_TOKENS, TableFileRef, Writers
 from reread.errors import Unreadable
+from reread.facts.schema import BOOLEAN, INTEGER, REAL, TEXT, TIME, Column
 from reread.storage.atomic import remove_unfinished, write_atomic
 from reread.storage.safe_open import make_private_folder
 from reread.storage.user_paths import cache_folder
@@ -40,7 +41,7 @@ from reread.storage.user_paths import cache_folder
 duckdb: Any = require("duckdb")
 parquet: Any = require("pyarrow.parquet")
 
-FORMAT = 6
+FORMAT = 7
 """Changes when cubes would be made differently."""
 FOLDER = "team"
 UNUSED_SECONDS = 30 * 86_400
@@ -55,25 +56,44 @@ class Cube(NamedTuple):
     """Which rows of a table count, and what is summed of them."""
 
     table: str
-    others: tuple[str, ...]
-    """Tables that the query reads too."""
-    keys: tuple[str, ...]
-    """The columns that figures are grouped by, besides day and machine."""
-    figures: tuple[str, ...]
+    keys: dict[str, str]
+    """What figures are grouped by, besides day and machine, in SQL."""
+    figures: dict[str, str]
+    """What is summed, in SQL."""
     time: str
     """The column that tells the month of a row."""
     limits: dict[str, int]
     """The most that a figure of a row can be, by column."""
     rows: str
-    """The columns of the rows of all files, each with its place."""
-    steps: tuple[str, ...]
-    """What finds the rows that do not count, because another one does: the table `lost` has their places.
+    """The columns of the rows of all files, besides the place of each and its machine."""
+    key: str
+    """What copies of a row have in common; with other columns of the table of keys."""
+    lost: tuple[str, ...]
+    """What finds the copies that do not count: the table `lost` has their places."""
+    counted: str = "counted"
+    """The rows that count are in the view `counted`; how others are joined to them."""
+    others: tuple[str, ...] = ()
+    """Tables that the query reads too."""
 
-    Each step reads few columns of the view `every`: to keep all columns of a row until it is known whether it counts
-    takes twice the memory.
-    """
-    query: str
-    """A query that sums the rows that count, which are in the view `counted`."""
+    @property
+    def steps(self) -> tuple[str, ...]:
+        """What finds the rows that do not count.
+
+        Each step reads few columns of the view `every`: to keep all columns of a row until it is known whether it
+        counts takes twice the memory.
+        """
+        repeated = "SELECT k FROM keyed GROUP BY k HAVING count(*) > 1"
+        return (
+            f"CREATE TEMP TABLE keyed AS SELECT place, {self.key} AS k FROM every",
+            f"CREATE TEMP TABLE copied AS SELECT * FROM keyed SEMI JOIN ({repeated}) USING (k)",
+            *self.lost,
+        )
+
+    @property
+    def query(self) -> str:
+        """A query that sums the rows that count."""
+        named = ", ".join(f'{sql} AS "{name}"' for name, sql in (*self.keys.items(), *self.figures.items()))
+        return f"SELECT day, machine, {named} FROM {self.counted} GROUP BY ALL"
 
     @property
     def valid(self) -> str:
@@ -93,6 +113,13 @@ class Cube(NamedTuple):
         )
 
 
+def _all_but_first(order: str) -> str:
+    """Return the step that leaves out all copies of a row but the first in an order."""
+    number = f"row_number() OVER (PARTITION BY k ORDER BY {order}) AS number"
+    numbered = f"SELECT place, {number} FROM every JOIN copied USING (place)"
+    return f"CREATE TEMP TABLE lost AS SELECT place FROM ({numbered}) WHERE number > 1"
+
+
 _COUNTS = ("responses", *COUNT_NAMES, "unconfirmed_responses", "cache_rewritten_tokens")
 _DOLLARS = ("cost_usd", "reported_cost_usd", "cache_rewritten_usd")
 _USAGE_COLUMNS = ", ".join(f'"{name}"' for name in ("time", "cache_break_cause", *_COUNTS, *_DOLLARS))
@@ -101,22 +128,21 @@ _NEVER_NULL = frozenset({"responses", "turns", "compactions"})
 
 USAGE = Cube(
     "usage",
-    (),
-    ("project", "model", "cause"),
-    (*_COUNTS, *_DOLLARS, "unpriced", "reports", "breaks", "disputed"),
+    {"project": "project", "model": "model", "cause": "cache_break_cause"},
+    {
+        **{name: f'sum("{name}")' for name in (*_COUNTS, *_DOLLARS)},
+        "unpriced": "count(*) FILTER (cost_usd IS NULL AND responses > 0)",
+        "reports": "count(reported_cost_usd)",
+        "breaks": "count(cache_rewritten_tokens)",
+        "disputed": "count(disputed.place) FILTER (responses > 0)",
+    },
     "time",
     {**dict.fromkeys(_COUNTS, MOST), **dict.fromkeys(_DOLLARS, MOST_USD), "responses": 1},
-    f"place, machine, message_id AS mid, request_id AS rid, session AS ses, project, model, {_USAGE_COLUMNS}",
-    (
-        """
-    CREATE TEMP TABLE keyed AS SELECT place, hash(machine) AS writer, rid IS NULL AND mid IS NOT NULL AS bare, hash(
+    f"message_id AS mid, request_id AS rid, session AS ses, project, model, {_USAGE_COLUMNS}",
+    """hash(machine) AS writer, rid IS NULL AND mid IS NOT NULL AS bare, hash(
       mid, coalesce(rid, ses), CASE WHEN mid IS NULL THEN epoch_ms("time") END, CASE WHEN mid IS NULL THEN model END
-    ) AS k FROM every
-    """,
-        """
-    CREATE TEMP TABLE copied AS
-    SELECT * FROM keyed SEMI JOIN (SELECT k FROM keyed GROUP BY k HAVING count(*) > 1) USING (k)
-    """,
+    )""",
+    (
         # of the machine whose copy counts, a response counts once, and so does each thing that was billed apart with it
         f"""
     CREATE TEMP TABLE judged AS
@@ -136,81 +162,42 @@ USAGE = Cube(
     )
     SELECT place, writer <> owner OR number > 1 AS lost, differs FROM numbered JOIN owners USING (k)
     """,
-        "CREATE TEMP TABLE bare AS SELECT place, k FROM keyed WHERE bare",
         """
     CREATE TEMP TABLE lost AS
     SELECT place FROM judged WHERE lost
     UNION
-    SELECT place FROM bare SEMI JOIN (
+    SELECT place FROM (SELECT place, k FROM keyed WHERE bare) SEMI JOIN (
       SELECT hash(mid, ses, NULL::BIGINT, NULL::VARCHAR) AS k FROM every WHERE rid IS NOT NULL
     ) USING (k)
     """,
     ),
-    f"""
-    SELECT day, machine, project, model, cache_break_cause AS cause,
-      {", ".join(f'sum("{name}")::BIGINT AS "{name}"' for name in _COUNTS)},
-      {", ".join(f'sum("{name}") AS "{name}"' for name in _DOLLARS)},
-      count(*) FILTER (cost_usd IS NULL AND responses > 0) AS unpriced, count(reported_cost_usd) AS reports,
-      count(cache_rewritten_tokens) AS breaks, count(disputed.place) FILTER (responses > 0) AS disputed
-    FROM counted LEFT JOIN (SELECT place FROM judged WHERE differs) disputed USING (place)
-    GROUP BY ALL
-    """,
+    "counted LEFT JOIN (SELECT place FROM judged WHERE differs) disputed USING (place)",
 )
 
 CALLS = Cube(
     "calls",
-    ("sessions",),
-    ("project", "model", "tool", "state", "failure"),
-    ("calls", "seconds"),
+    {"project": "p.project", "model": "model", "tool": "name", "state": "state", "failure": "failure"},
+    {"calls": "count(*)", "seconds": "sum(duration)"},
     "started",
     {"duration": MOST},
-    'place, machine, coalesce(id, uuid) AS own, session, path, line, "started", duration, name, state, failure, model',
-    (
-        """
-    CREATE TEMP TABLE keyed AS SELECT place,
-      CASE WHEN own IS NULL THEN hash(machine, path, line) ELSE hash(own) END AS k FROM every
-    """,
-        """
-    CREATE TEMP TABLE copied AS
-    SELECT * FROM keyed SEMI JOIN (SELECT k FROM keyed GROUP BY k HAVING count(*) > 1) USING (k)
-    """,
-        """
-    CREATE TEMP TABLE lost AS SELECT place FROM (
-      SELECT place, row_number() OVER (PARTITION BY k ORDER BY state = 'running', machine, line) AS number
-      FROM every JOIN copied USING (place)
-    ) WHERE number > 1
-    """,
-    ),
-    """
-    WITH projects AS (SELECT hash(session) AS ses, min(project) AS project FROM sessions GROUP BY ALL)
-    SELECT day, machine, projects.project AS project, model, name AS tool, state, failure,
-      count(*) AS calls, sum(duration) AS seconds
-    FROM (SELECT *, hash(session) AS ses FROM counted) LEFT JOIN projects USING (ses)
-    GROUP BY ALL
-    """,
+    'coalesce(id, uuid) AS own, session, path, line, "started", duration, name, state, failure, model',
+    "CASE WHEN own IS NULL THEN hash(machine, path, line) ELSE hash(own) END",
+    (_all_but_first("state = 'running', machine, line"),),
+    """(SELECT *, hash(session) AS ses FROM counted) LEFT JOIN (
+      SELECT hash(session) AS ses, min(project) AS project FROM sessions GROUP BY ALL
+    ) p USING (ses)""",
+    ("sessions",),
 )
 
 SESSIONS = Cube(
     "sessions",
-    (),
-    ("project", "model"),
-    ("sessions", "turns", "compactions"),
+    {"project": "project", "model": "model"},
+    {"sessions": "count(*)", "turns": "sum(turns)", "compactions": "sum(compactions)"},
     "started",
     {"turns": MOST, "compactions": MOST},
-    'place, machine, session AS ses, "started", project, model, turns, compactions, records',
-    (
-        """
-    CREATE TEMP TABLE lost AS SELECT place FROM (
-      SELECT place, row_number() OVER (PARTITION BY coalesce(ses, machine) ORDER BY records DESC, machine) AS number
-      FROM every
-    ) WHERE number > 1
-    """,
-    ),
-    """
-    SELECT day, machine, project, model,
-      count(*) AS sessions, sum(turns)::BIGINT AS turns, sum(compactions)::BIGINT AS compactions
-    FROM counted GROUP BY ALL
-    """,
+    'session AS ses, "started", project, model, turns, compactions, records',
+    "hash(coalesce(ses, machine))",
+    (_all_but_first("records DESC, machine"),),
 )
 CUBES = {cube.table: cube for cube in (USAGE, CALLS, SESSIONS)}
 _LABELS = {"project": PROJECT, "model": MODEL, "cause": CAUSE, "tool": TOOL, "state": STATE, "failure": FAILURE}
@@ -286,7 +273,7 @@ class Cubes:
             first, end = bounds
             moment = f'epoch_ms(r."{cube.time}")'
             within = f"{moment} IS NULL" if first is None else f"{moment} >= {first} AND {moment} < {end}"
-            rows = f"(SELECT {cube.rows} FROM {cube.table}) r"
+            rows = f"(SELECT place, machine, {cube.rows} FROM {cube.table}) r"
             [(sound, near)] = connection.sql(
                 f"SELECT {cube.all_valid}, count(*) = count(*) FILTER ({within}) FROM {rows}"
             ).fetchall()
@@ -405,7 +392,7 @@ def _bounds(month: str | None) -> tuple[int | None, int] | None:
     return first, first + calendar.monthrange(year, number)[1] * 86_400_000
 
 
-_TYPES = {STRING: "VARCHAR", INTEGER: "BIGINT", FLOAT: "DOUBLE", BOOLEAN: "BOOLEAN", TIME: "TIMESTAMPTZ"}
+_TYPES = {TEXT: "VARCHAR", INTEGER: "BIGINT", REAL: "DOUBLE", BOOLEAN: "BOOLEAN", TIME: "TIMESTAMPTZ"}
 LONGEST = 300
 
 
@@ -416,7 +403,7 @@ def _quoted(name: str) -> str:
 def _bounded(column: Column, *, hashed: bool) -> str:
     """Return the value of a column; of a text that no machine has reason to write, nothing is kept in memory."""
     name = _quoted(column.name)
-    if column.type != STRING:
+    if column.type != TEXT:
         return f"{name}::{_TYPES[column.type]}"
     value = hashed_id(column.name) if hashed else f"{name}::VARCHAR"
     return f"CASE WHEN strlen({name}) <= {LONGEST} THEN {value} WHEN {name} IS NOT NULL THEN 'other' END"

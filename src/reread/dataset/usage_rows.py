@@ -14,7 +14,7 @@ from reread.accounting.prices import Rates, current_prices
 from reread.accounting.workers import Progress
 from reread.base.gc_pause import gc_paused
 from reread.dataset.freshness import path_text
-from reread.dataset.rows import known_time, month_of
+from reread.dataset.rows import month_of
 from reread.dataset.schema import USAGE, Row
 from reread.disk import layout
 from reread.disk.derived_cache import known_path
@@ -36,7 +36,6 @@ _VALUES = {
     "git_branch": "branch",
     "message_id": "message",
     "request_id": "request",
-    "time": "known_time(time)",
     "cost_usd": f"CASE WHEN reported_nanos IS NULL OR responses > 0 THEN cost({_PRICED}, {', '.join(_COUNTS)}) END",
     "reported_cost_usd": f"reported_nanos / {float(NANOS_PER_DOLLAR)}",
     "cache_break_cause": "CASE WHEN number = 1 THEN cause END",
@@ -87,7 +86,7 @@ def response_rows(
     def rewriting(*values: Any) -> float | None:
         return rewriting_cost(rates(*values[:4]), *values[4:])
 
-    for function in (month_of, known_time, cost, rewriting):
+    for function in (month_of, cost, rewriting):
         store.define(function.__name__, function, arguments=-1)
     store.define("path_text", _path_text)
     show_responses(store, counted, agents)

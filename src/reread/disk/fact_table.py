@@ -6,9 +6,11 @@ from typing import NamedTuple
 
 from reread.disk.cache import CacheTable, FileState
 
-FORMAT = 5
+FORMAT = 6
 """Change it when facts would be derived differently now: all of them are then derived again."""
-INTEGER, REAL, TEXT, BLOB, ANY = "INTEGER", "REAL", "TEXT", "BLOB", "ANY"
+TEXT, INTEGER, REAL, BOOLEAN, TIME, BLOB, ANY = "string", "integer", "float", "boolean", "time", "blob", "any"
+"""Types of columns. An integer has 64 bits; a time is in UTC, and in rows it is milliseconds since 1970."""
+_SQL_TYPES = {TEXT: "TEXT", REAL: "REAL", BLOB: "BLOB", ANY: "ANY"}
 KNOWN = frozenset(
     "cached_tokens cause compactions context_growth device evidence extent hash hour_tokens inode is_retry kind"
     " input_tokens output_tokens cache_write_5m_tokens cache_write_1h_tokens cache_read_tokens web_searches"
@@ -18,19 +20,23 @@ KNOWN = frozenset(
 """Columns that are never NULL, besides what refers to another table."""
 
 
-class FactColumn(NamedTuple):
-    """One column of a table."""
+class Column(NamedTuple):
+    """One column of a table, of facts or of those that are written for others."""
 
     name: str
     type: str
     doc: str = ""
     constraint: str = ""
+    team: str = "leave out"
+    """The rule by which tables for a team have it: see `dataset.figures`."""
+    text: bool = False
+    """True if it holds what was said, and is left out of tables unless asked for."""
 
     @property
     def sql(self) -> str:
         """Its definition in SQL."""
         known = " NOT NULL" if self.name in KNOWN else ""
-        return f"{self.name} {self.type}{known} {self.constraint}".rstrip()
+        return f"{self.name} {_SQL_TYPES.get(self.type, 'INTEGER')}{known} {self.constraint}".rstrip()
 
 
 class FactTable(NamedTuple):
@@ -38,7 +44,7 @@ class FactTable(NamedTuple):
 
     name: str
     doc: str
-    columns: tuple[FactColumn, ...]
+    columns: tuple[Column, ...]
     indexed: tuple[str, ...] = ()
     """Columns with an index of their own."""
 
@@ -46,6 +52,11 @@ class FactTable(NamedTuple):
     def names(self) -> list[str]:
         """The names of its columns."""
         return [column.name for column in self.columns]
+
+    def exported(self, *left_out: str, **names: str) -> list[Column]:
+        """Return its columns for tables of others, some under another name."""
+        columns = (column for column in self.columns if column.name not in ("origin", *left_out))
+        return [column._replace(name=names.get(column.name, column.name)) for column in columns]
 
     @property
     def in_cache(self) -> CacheTable:
@@ -63,11 +74,11 @@ class FactTable(NamedTuple):
         return f"INSERT INTO {self.name} VALUES ({', '.join('?' * len(self.columns))})"
 
 
-ID = FactColumn("id", INTEGER, constraint="PRIMARY KEY")
+ID = Column("id", INTEGER, constraint="PRIMARY KEY")
 OF_FILE = "NOT NULL REFERENCES file (id) ON DELETE CASCADE"
-_PATH = FactColumn(
+_PATH = Column(
     "path", ANY, "Its absolute path; bytes if it is not Unicode.", "UNIQUE CHECK (typeof(path) IN ('text', 'blob'))"
 )
 FILE = FactTable("file", "A transcript.", (ID, _PATH))
-STATE = tuple(FactColumn(name, INTEGER) for name in FileState._fields)
+STATE = tuple(Column(name, INTEGER) for name in FileState._fields)
 """The state of a file when facts were derived of it."""

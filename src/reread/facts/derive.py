@@ -88,7 +88,9 @@ class SessionFacts:
         threads: list[tuple[Conversation, Agent | None]] = [(session.conversation, None)]
         threads += [(agent, agent) for agent in session.agents.values()]
         for conversation, agent in threads:
-            self._add_calls(conversation, agent)
+            for call, row in calls_of(conversation):
+                told = (*row, self._turns.of(call), *_told_by(call))
+                self.rows[CALL].append((self._origin(conversation, agent, call.use), *told))
             self._add_cache_breaks(conversation, agent)
             if agent is not None:
                 self._add_agent(agent)
@@ -132,24 +134,6 @@ class SessionFacts:
     def _add_agent(self, agent: Agent) -> None:
         ids = [agent.id] if agent.path else [agent.id, *(m.id for m in agent.messages if m.kind == "response")]
         self.rows[AGENT] += ((id, agent.id, agent.type, agent.warmup) for id in ids if id)
-
-    def _add_calls(self, conversation: Conversation, agent: Agent | None) -> None:
-        failed: dict[str, bool] = {}
-        """Whether the last call of each tool failed, in this turn."""
-        times = CallTimes()
-        numbers = {m.index: turn.index for turn in conversation.turns for m in turn.messages} if agent is None else {}
-        for turn in cut_turns(conversation.messages, conversation.marks.ends):
-            failed.clear()
-            for message in turn.messages:
-                skill = _skill_of(message) if message.calls else None
-                for call in message.calls:
-                    origin = self._origin(conversation, agent, call.use)
-                    skill_of_call = _loaded_skill(call) or skill
-                    is_retry = failed.get(call.name, False)
-                    number = numbers.get(message.index)
-                    row = _call_row(call, number, times, is_retry, skill_of_call)
-                    self.rows[CALL].append((origin, *row, self._turns.of(call), *_told_by(call)))
-                    failed[call.name] = call.state == FAILED
 
     def _add_cache_breaks(self, conversation: Conversation, agent: Agent | None) -> None:
         breaks = CacheBreaks(conversation)
@@ -268,6 +252,25 @@ def _call_key(call: Call) -> CallKey:
 def _told_by(call: Call) -> Row:
     """Return the command of a call if it ran tests, and if it undid something."""
     return testing_command(call), undoing_command(shell_command(call))
+
+
+def calls_of(conversation: Conversation) -> Iterator[tuple[Call, Row]]:
+    """Yield each call of a thread, with what its columns have."""
+    times, turns = CallTimes(), turn_numbers(conversation)
+    for turn in cut_turns(conversation.messages, conversation.marks.ends):
+        failed: dict[str, bool] = {}
+        """Whether the last call of each tool failed, in this turn."""
+        for message in turn.messages:
+            skill = _skill_of(message) if message.calls else None
+            for call in message.calls:
+                is_retry = failed.get(call.name, False)
+                yield call, _call_row(call, turns.get(message.index), times, is_retry, _loaded_skill(call) or skill)
+                failed[call.name] = call.state == FAILED
+
+
+def turn_numbers(conversation: Conversation) -> dict[int, int]:
+    """Return the turns of the messages on the active branch, by the index of the message."""
+    return {message.index: turn.index for turn in conversation.turns for message in turn.messages}
 
 
 def _typed(message: Message) -> str:

@@ -10,9 +10,10 @@ from typing import Any
 from reread.base.optional_dependencies import require
 from reread.catalog.headers import read_header
 from reread.dataset.arrow import RecordBatch, batches, pyarrow
-from reread.dataset.schema import BOOLEAN, FLOAT, INTEGER, STRING, TABLES, TIME, Row, TableSchema
+from reread.dataset.schema import TABLES, Row, TableSchema
 from reread.disk.cache import FileState
 from reread.errors import Misuse
+from reread.facts.schema import BOOLEAN, INTEGER, REAL, TEXT, TIME
 
 datasource: Any = importlib.import_module("pyspark.sql.datasource")
 types: Any = importlib.import_module("pyspark.sql.types")
@@ -22,9 +23,9 @@ LATEST = timedelta(days=1)
 """A record's time is at most so much later than that of the last record of its file."""
 
 _TYPES = {
-    STRING: types.StringType,
+    TEXT: types.StringType,
     INTEGER: types.LongType,
-    FLOAT: types.DoubleType,
+    REAL: types.DoubleType,
     BOOLEAN: types.BooleanType,
     TIME: types.TimestampType,
 }
