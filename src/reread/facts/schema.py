@@ -273,6 +273,15 @@ MEMORY = FactTable(
     (_FILE, FactColumn("text", TEXT)),
     indexed=("file",),
 )
+PLACES = FactTable(
+    "places",
+    "What a search says of the records of a file besides their texts, above all their turns.",
+    (
+        FactColumn("file", INTEGER, "The file: that of a session, or of one of its agents.", f"PRIMARY KEY {OF_FILE}"),
+        *STATE,
+        FactColumn("value", BLOB, "The places, packed."),
+    ),
+)
 FILE_CHANGE = FactTable(
     "file_change",
     "A file that a session changed, its agents included.",
@@ -288,4 +297,4 @@ OF_SESSIONS = (TURN, CALL, CACHE_BREAK, PROMPT)
 """The facts of sessions that have an origin."""
 PER_SESSION = (AGENT, ANSWER, GIT_COMMIT, PULL_REQUEST, TYPED, LOADED, MEMORY, FILE_CHANGE)
 """The facts of sessions as a whole."""
-TABLES = (FILE, HEADER, ORIGIN, SCOPE, SETTLED, LINK, SESSION, RESPONSE, *OF_SESSIONS, *PER_SESSION)
+TABLES = (FILE, HEADER, PLACES, ORIGIN, SCOPE, SETTLED, LINK, SESSION, RESPONSE, *OF_SESSIONS, *PER_SESSION)
