@@ -16,6 +16,7 @@ from reread.disk import layout
 from reread.disk.cache import FileState
 from reread.disk.derived_cache import PROOF, DerivedValue, DerivedValues, proof_at
 from reread.disk.file_set import gone_files
+from reread.index.hit_locations import ConversationLocations, LocationsTable, forget_places
 
 
 @pytest.fixture(autouse=True)
@@ -67,18 +68,31 @@ def test_a_value_does_not_cover_another_file_in_its_place(tmp_path: Path) -> Non
     assert not is_continued(derived, path)
 
 
-def test_a_value_is_current_for_one_state_of_its_file() -> None:
+def test_a_value_has_the_last_state_of_its_file() -> None:
     with closing(DerivedValues("values_", format=1)) as values:
         first, second = FileState(1, 2, 3, 4), FileState(1, 2, 3, 5)
-        values.save([DerivedValue("a", first, 3, b"", b"first")])
-        assert values.current("a", first) == b"first"
-        assert values.current("a", second) is None
-        assert values.current("b", first) is None
-        values.save([DerivedValue("a", second, 3, b"", b"second")])
-        assert values.current("a", first) is None
-        assert values.derived()["a"].value == values.derived(["a"])["a"].value == values.values(["a"])["a"] == b"second"
+        for state, value in ((first, b"first"), (second, b"second")):
+            values.save([DerivedValue("a", state, 3, b"", value)])
+            assert (values.derived()["a"].state, values.files()["a"].state) == (state, state)
+            assert values.derived()["a"].value == values.derived(["a"])["a"].value == values.values(["a"])["a"] == value
         values.save([], ["a"])
         assert values.files() == {}
+
+
+def test_places_are_of_one_state_of_a_file_and_go_with_its_facts(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    path.write_bytes(b"line\n")
+    place = ConversationLocations(None, (None, None), b"", b"", b"", [], b"", b"", [], [])
+    with closing(LocationsTable()) as table:
+        table.add(str(path), FileState.at(path), place)
+        table.flush()
+        assert table.has(str(path), str(path)) and table.read(str(path), str(path)) is not None
+        path.write_bytes(b"another line\n")
+        assert not table.has(str(path), str(path)) and table.read(str(path), str(path)) is None
+        table.add(str(path), FileState.at(path), place)
+        table.flush()
+        forget_places([str(path)])
+        assert not table.has(str(path), str(path))
 
 
 def test_gone_files_are_those_below_the_folders_that_no_longer_exist(tmp_path: Path) -> None:

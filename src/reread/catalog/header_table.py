@@ -12,7 +12,7 @@ import msgspec
 from reread.base import jsontext
 from reread.catalog.header import Header
 from reread.disk.cache import FileState, Statement
-from reread.disk.derived_cache import FEW_PATHS, Catalogue, FileValue
+from reread.disk.derived_cache import FEW_PATHS, Catalogue, FileValue, row_statements
 from reread.disk.fact_table import FILE, INTEGER, OF_FILE, STATE, TEXT, Column, FactTable
 
 HEADER = FactTable(
@@ -40,9 +40,7 @@ HEADER = FactTable(
 _EPOCH, _MICROSECOND = datetime(1970, 1, 1, tzinfo=UTC), timedelta(microseconds=1)
 _NAMES = HEADER.names[1 + len(STATE) :]
 _COLUMNS = ", ".join(f"h.{name}" for name in HEADER.names[1:])
-_KNOWN = f"SELECT f.path, {_COLUMNS} FROM {HEADER.name} h JOIN {FILE.name} f ON f.id = h.file WHERE f.path IS NOT NULL"
-_MARKS = ", ".join("?" * (len(HEADER.names) - 1))
-_SAVE = f"REPLACE INTO {HEADER.name} SELECT id, {_MARKS} FROM {FILE.name} WHERE path = ?"
+_KNOWN = f"SELECT f.path, {_COLUMNS} FROM {HEADER.name} h JOIN {FILE.name} f ON f.id = h.file"
 
 
 class KnownHeader(FileValue, frozen=True):
@@ -68,9 +66,7 @@ class HeaderTable(Catalogue[KnownHeader]):
 
     def statements(self, values: Sequence[KnownHeader]) -> list[Statement]:
         """Return the statements that store headers."""
-        rows = [(*one.state, *_values(one.header), one.path) for one in values]
-        files = Statement(f"INSERT OR IGNORE INTO {FILE.name} (path) VALUES (?)", [(one.path,) for one in values])
-        return [files, Statement(_SAVE, rows)]
+        return row_statements(HEADER, ((one.path, *one.state, *_values(one.header)) for one in values))
 
 
 def header_of(path: str, values: Sequence[Any]) -> Header | None:

@@ -14,12 +14,12 @@ import zlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import closing
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import msgspec
 
 from reread.disk.cache import CacheFile, CacheTable, FileState, Statement
-from reread.disk.fact_table import FILE
+from reread.disk.fact_table import FILE, FactTable
 
 PROOF = 64
 """How many bytes before the offset are compared to see that a file was only appended to."""
@@ -113,6 +113,15 @@ def decompressed(data: bytes, most: int) -> bytes:
     if not unpacking.eof:
         raise ValueError(f"cut off, or more than {most} bytes")
     return raw
+
+
+def row_statements(table: FactTable, rows: Iterable[Sequence[Any]]) -> list[Statement]:
+    """Return the statements that store one row for each of some files: its path, its state, and the other values."""
+    rows = [(stored_path(path), *values) for path, *values in rows]
+    known = Statement(f"INSERT OR IGNORE INTO {FILE.name} (path) VALUES (?)", [(path,) for path, *_ in rows])
+    marks = ", ".join("?" * (len(table.columns) - 1))
+    save = f"REPLACE INTO {table.name} SELECT id, {marks} FROM {FILE.name} WHERE path = ?"
+    return [known, Statement(save, [(*values, path) for path, *values in rows])]
 
 
 V = TypeVar("V", bound=FileValue)
@@ -215,15 +224,6 @@ class DerivedValues(Catalogue[DerivedValue]):
             return dict(row for path in paths for row in self.cache.read(f"{query} AND path = ?", path))
         asked = set(paths)
         return {path: value for path, value in self.cache.read(query) if path in asked}
-
-    def current(self, path: str, state: FileState) -> bytes | None:
-        """Return the value of a file; None if the file was in another state when the value was derived."""
-        query = f"""
-            SELECT value FROM {self._name}
-            WHERE {IS_TYPED} AND path = ? AND device = ? AND inode = ? AND size = ? AND modified = ?
-        """
-        rows = self.cache.read(query, path, *state)
-        return rows[0][0] if rows else None
 
     def statements(self, values: Sequence[DerivedValue]) -> list[Statement]:
         """Return the statement that stores values."""

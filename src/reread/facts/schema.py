@@ -287,6 +287,15 @@ MEMORY = FactTable(
     (_FILE, Column("text", TEXT)),
     indexed=("file",),
 )
+PLACES = FactTable(
+    "places",
+    "What a search says of the records of a file besides their texts, above all their turns.",
+    (
+        Column("file", INTEGER, "The file: that of a session, or of one of its agents.", f"PRIMARY KEY {OF_FILE}"),
+        *STATE,
+        Column("value", BLOB, "The places, packed."),
+    ),
+)
 FILE_CHANGE = FactTable(
     "file_change",
     "A file that a session changed, its agents included.",
@@ -302,6 +311,6 @@ OF_SESSIONS = (TURN, CALL, CACHE_BREAK, PROMPT)
 """The facts of sessions that have an origin."""
 PER_SESSION = (AGENT, ANSWER, GIT_COMMIT, PULL_REQUEST, TYPED, LOADED, MEMORY, FILE_CHANGE)
 """The facts of sessions as a whole."""
-TABLES = (FILE, HEADER, ORIGIN, SCOPE, SETTLED, LINK, SESSION, RESPONSE, *OF_SESSIONS, *PER_SESSION)
+TABLES = (FILE, HEADER, PLACES, ORIGIN, SCOPE, SETTLED, LINK, SESSION, RESPONSE, *OF_SESSIONS, *PER_SESSION)
 LAST_FAILED = "last_failed"
 """The view of the sessions whose last command failed."""

@@ -18,10 +18,20 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import msgspec
 
 from reread.disk import layout
-from reread.disk.cache import LARGEST_VALUE, FileState
-from reread.disk.derived_cache import DerivedValue, DerivedValues, compressed, decompressed, encoded
+from reread.disk.cache import LARGEST_VALUE, FileState, Statement
+from reread.disk.derived_cache import (
+    Catalogue,
+    FileValue,
+    compressed,
+    decompressed,
+    encoded,
+    row_statements,
+    stored_path,
+)
+from reread.disk.fact_table import FILE
 from reread.disk.sources import FileSource
 from reread.errors import RereadError
+from reread.facts.schema import PLACES
 from reread.model.content import content_blocks
 from reread.model.ledger import AGENT, ATTACHED, DUPLICATE, MERGED, PAIRED, REAPPENDED, SHOWN, call_target
 from reread.records.decode import Record
@@ -30,8 +40,11 @@ from reread.session.fold_schema import code_format
 if TYPE_CHECKING:
     from reread.model.conversation import Conversation
 
-TABLE = "places"
-FORMAT = 2
+_KNOWN = (
+    f"SELECT p.value FROM {PLACES.name} p JOIN {FILE.name} f ON f.id = p.file"
+    " WHERE f.path = ? AND p.device = ? AND p.inode = ? AND p.size = ? AND p.modified = ?"
+    " AND typeof(p.value) = 'blob'"
+)
 NONE, UNKNOWN = -1, -2
 """Stand for the turn of a message that is in none, and of one that was not looked for."""
 MOST_STEPS = 200_000
@@ -255,12 +268,18 @@ _decode_file = msgspec.msgpack.Decoder(FileLocations).decode
 _decode = msgspec.msgpack.Decoder(ConversationLocations).decode
 
 
-class LocationsTable:
-    """The places in the catalogue."""
+class _KnownPlaces(FileValue, frozen=True):
+    """The places of a file, packed."""
+
+    value: bytes
+
+
+class LocationsTable(Catalogue[_KnownPlaces]):
+    """The places of files."""
 
     def __init__(self) -> None:
-        self._values = DerivedValues(TABLE, format=FORMAT)
-        self._unsaved: list[DerivedValue] = []
+        super().__init__(FILE.in_cache, PLACES.in_cache)
+        self._unsaved: list[_KnownPlaces] = []
 
     def read(self, path: str, main: str) -> SavedLocations | None:
         """Return the places of a file of a session; None if they are not known, or not as its files are now."""
@@ -275,17 +294,21 @@ class LocationsTable:
 
     def _current(self, path: str, main: str) -> msgspec.Raw | None:
         try:
-            value = self._values.current(path, FileState.at(path))
-            if value is None:
+            values = self.cache.read(_KNOWN, stored_path(path), *FileState.at(path))
+            if not values:
                 return None
-            saved = _decode_file(decompressed(value, LARGEST_VALUE))
+            saved = _decode_file(decompressed(values[0][0], LARGEST_VALUE))
         except (OSError, ValueError):  # damaged, or of another form
             return None
         if saved.format != code_format() or (saved.files and saved.files != session_states(main, saved.ids)):
             return None
         return saved.conversation
 
-    def save(
+    def statements(self, values: Sequence[_KnownPlaces]) -> list[Statement]:
+        """Return the statements that store places."""
+        return row_statements(PLACES, ((one.path, *one.state, one.value) for one in values))
+
+    def add(
         self,
         path: str,
         state: FileState,
@@ -301,23 +324,23 @@ class LocationsTable:
         if value is not None:
             file = FileLocations(code_format(), files or {}, list(ids), msgspec.Raw(value))
             known = compressed(encoded(file) or b"")
-            self._unsaved.append(DerivedValue(path, state, state.size, b"", known))
+            self._unsaved.append(_KnownPlaces(path, state, known))
 
     def flush(self) -> None:
-        """Write what was saved to the catalogue."""
+        """Write what was added to the catalogue."""
         if self._unsaved:
-            self._values.save(self._unsaved)
+            self.save(self._unsaved)
             self._unsaved.clear()
 
     def close(self) -> None:
         """Close the catalogue."""
         self.flush()
-        self._values.close()
+        super().close()
 
 
 def forget_places(paths: Sequence[str]) -> None:
     """Delete the places of files that are gone."""
     if paths:
-        table = DerivedValues(TABLE, format=FORMAT)
+        table = LocationsTable()
         table.save([], paths)
         table.close()

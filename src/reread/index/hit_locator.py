@@ -75,7 +75,7 @@ class OpenedSession:
         self._saved.add((path, agents))
         if path == self._path and not agents:
             places = make_places(conversation, None, None, message_turns(conversation))
-            table.save(path, self._state, places)
+            table.add(path, self._state, places)
             return
         files, id = self._agents.files, layout.agent_id(Path(path))
         if threads.transcripts or path not in files or files.get(self._path) != self._state:
@@ -86,7 +86,7 @@ class OpenedSession:
             places = make_places(self._agents.loaders[id].conversation, id, self._agent_turn)
         else:
             return
-        table.save(path, files[path], places, files, self._agents.ids)
+        table.add(path, files[path], places, files, self._agents.ids)
 
     def save_all(self, table: LocationsTable) -> None:
         """Save the places of all its files."""
