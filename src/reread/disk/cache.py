@@ -103,6 +103,9 @@ class Statement(NamedTuple):
 FORMATS = CacheTable("formats", "name TEXT PRIMARY KEY, format INTEGER", LAYOUT)
 """The table with the formats of the others."""
 
+GONE = ("file_paths", "file_traces", "named_passwords", "session_facts", "session_trails", "usage_results")
+"""Tables of earlier versions: what nobody reads any more does not stay."""
+
 
 class CacheFile:
     """The cache, open for the tables of one purpose."""
@@ -233,6 +236,8 @@ class CacheFile:
         if not self._outdated(database):
             return
         database.execute("BEGIN IMMEDIATE")
+        for name in GONE:
+            database.execute(f"DROP TABLE IF EXISTS {name}")
         for table, renewal in self._outdated(database):  # another process may have created them meanwhile
             if renewal is None:
                 database.execute(f"DROP TABLE IF EXISTS {table.name}")

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from reread.disk.cache import CacheTable, FileState
 
-FORMAT = 1
+FORMAT = 4
 """Change it when facts would be derived differently now: all of them are then derived again."""
 INTEGER, REAL, TEXT, BLOB = "INTEGER", "REAL", "TEXT", "BLOB"
 

@@ -130,6 +130,10 @@ TURN = FactTable(
         FactColumn("compactions", INTEGER),
         FactColumn("tokens_removed", INTEGER, "By those of its compactions that say how many; NULL if none does."),
         FactColumn("unmeasured_compactions", INTEGER, "Compactions that do not."),
+        FactColumn("number", INTEGER, "Its number, from 1; NULL on other branches."),
+        FactColumn("ended", INTEGER, "The last time in it."),
+        FactColumn("model", TEXT, "The first model that answered."),
+        FactColumn("written", BLOB, "The lines in its and its agents' commands of several lines, as numbers."),
     ),
     indexed=("origin", "id"),
 )
@@ -155,8 +159,27 @@ CALL = FactTable(
         FactColumn("lines_removed", INTEGER),
         FactColumn("command", TEXT, "Of a shell command, the program and what it is told to do: `npm test`."),
         FactColumn("skill", TEXT, "The skill that it loads, or on behalf of which it was made."),
+        FactColumn("main_turn", INTEGER, "The turn of the main thread that it was made in, or that began its agent."),
+        FactColumn("tests", TEXT, "The beginning of a command that ran tests."),
+        FactColumn("undoes", TEXT, "The beginning of a command that puts files back to what git has."),
     ),
     indexed=("origin", "id", "message"),
+)
+PROMPT = FactTable(
+    "prompt",
+    "A prompt or a typed command of the main thread.",
+    (
+        _ORIGIN,
+        FactColumn("id", TEXT, "That of the message."),
+        _LINE,
+        _TIME,
+        FactColumn("turn", INTEGER, "The turn that it begins; of one that was rewound, the turn before it."),
+        FactColumn("kind", TEXT, "prompt, command …"),
+        FactColumn("author", TEXT, "Who wrote it: person, client …"),
+        FactColumn("is_active", INTEGER, "0 if it was rewound."),
+        FactColumn("text", TEXT, "The beginning of its text."),
+    ),
+    indexed=("origin", "id"),
 )
 CACHE_BREAK = FactTable(
     "cache_break",
@@ -192,10 +215,37 @@ AGENT = FactTable(
     ),
     indexed=("file",),
 )
-MADE = FactTable(
-    "made",
-    "The commits that a session made, and the pull requests that it worked on.",
-    (_FILE, FactColumn("commit_sha", TEXT), FactColumn("pull_request", INTEGER)),
+GIT_COMMIT = FactTable(
+    "git_commit",
+    "A commit that a session made.",
+    (
+        _FILE,
+        FactColumn("call", TEXT, "The call that made it."),
+        FactColumn("turn", INTEGER, "The turn of the main thread; NULL on other branches."),
+        _TIME,
+        FactColumn("sha", TEXT, "Its hash, as far as the session states it."),
+        FactColumn("subject", TEXT),
+        FactColumn("branch", TEXT),
+    ),
+    indexed=("file",),
+)
+PULL_REQUEST = FactTable(
+    "pull_request",
+    "A pull request that a session worked on.",
+    (
+        _FILE,
+        FactColumn("call", TEXT, "The call that did it; NULL if the client linked the session to it."),
+        FactColumn("number", INTEGER),
+        FactColumn("repository", TEXT, "Owner and name."),
+        FactColumn("url", TEXT),
+        FactColumn("action", TEXT, "created, merged, commented …; NULL if it was only linked."),
+    ),
+    indexed=("file",),
+)
+ANSWER = FactTable(
+    "answer",
+    "The responses of each turn of the main thread, those of its agents included.",
+    (_FILE, FactColumn("turn", INTEGER), FactColumn("message", TEXT)),
     indexed=("file",),
 )
 TYPED = FactTable(
@@ -223,9 +273,19 @@ MEMORY = FactTable(
     (_FILE, FactColumn("text", TEXT)),
     indexed=("file",),
 )
+FILE_CHANGE = FactTable(
+    "file_change",
+    "A file that a session changed, its agents included.",
+    (
+        _FILE,
+        FactColumn("path", TEXT, "Its path, as the session knows it."),
+        FactColumn("versions", BLOB, "The lines that each version changed, as numbers: no word can be had from them."),
+    ),
+    indexed=("file",),
+)
 
-OF_SESSIONS = (TURN, CALL, CACHE_BREAK)
+OF_SESSIONS = (TURN, CALL, CACHE_BREAK, PROMPT)
 """The facts of sessions that have an origin."""
-PER_SESSION = (AGENT, MADE, TYPED, LOADED, MEMORY)
+PER_SESSION = (AGENT, ANSWER, GIT_COMMIT, PULL_REQUEST, TYPED, LOADED, MEMORY, FILE_CHANGE)
 """The facts of sessions as a whole."""
 TABLES = (FILE, HEADER, ORIGIN, SCOPE, SETTLED, LINK, SESSION, RESPONSE, *OF_SESSIONS, *PER_SESSION)

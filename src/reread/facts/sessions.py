@@ -18,7 +18,7 @@ from reread.disk.derived_cache import known_path
 from reread.disk.layout import AgentFolders
 from reread.disk.states import one_moment
 from reread.errors import RereadError
-from reread.facts.schema import AGENT, FILE, MADE, SESSION
+from reread.facts.schema import AGENT, FILE, GIT_COMMIT, PULL_REQUEST, SESSION
 from reread.facts.store import FactStore, answered
 
 NEW: tuple[int, bytes | None] = (0, None)
@@ -111,22 +111,13 @@ def made(
     """Return the session files in which a commit was made, or a pull request was worked on."""
 
     def ask(store: FactStore) -> set[Path]:
-        files = open_sessions(store, list(paths), progress=progress)
-        found = {Path(path): file for path, (file, _) in known_sessions(store).items()}
-        made = {
-            file: store.rows(f"SELECT commit_sha, pull_request FROM {MADE.name} WHERE file = ?", (file,))
-            for file in files
-        }
-        return {
-            path
-            for path, file in found.items()
-            if file in made
-            and (
-                commit is None
-                or any(sha and (sha.startswith(commit) or commit.startswith(sha)) for sha, _ in made[file])
-            )
-            and (pr is None or any(number == pr for _, number in made[file]))
-        }
+        files = set(open_sessions(store, list(paths), progress=progress))
+        if commit is not None:
+            shas = store.rows(f"SELECT file, sha FROM {GIT_COMMIT.name}")
+            files &= {file for file, sha in shas if sha.startswith(commit) or commit.startswith(sha)}
+        if pr is not None:
+            files &= {file for (file,) in store.rows(f"SELECT file FROM {PULL_REQUEST.name} WHERE number = ?", (pr,))}
+        return {path for path, (file, _) in known_sessions(store).items() if file in files}
 
     return answered(ask)
 

@@ -49,7 +49,10 @@ class FactStore:
         self._database.execute(sql, values)
 
     def define(self, name: str, function: Callable[..., Any], *, arguments: int = 1) -> None:
-        """Let queries use a function, which returns the same for the same values: it is asked once for each."""
+        """Let queries use a function, which returns the same for the same values: it is asked once for each.
+
+        One that takes any number of them, if `arguments` is -1, is asked each time.
+        """
         known: dict[Any, Any] = {}
 
         def remembered(*values: Any) -> Any:
@@ -57,7 +60,8 @@ class FactStore:
                 known[values] = function(*values)
             return known[values]
 
-        self._database.create_function(name, arguments, remembered, deterministic=True)
+        called = function if arguments < 0 else remembered
+        self._database.create_function(name, arguments, called, deterministic=True)
 
     @contextmanager
     def writing(self) -> Generator[None]:
