@@ -62,7 +62,7 @@ def test_tables_of_earlier_versions_are_dropped_with_all_that_they_said(path: Pa
     with opened(WORDS):
         pass
     with closing(sqlite3.connect(path)) as database, database:
-        for name in cache.RETIRED:
+        for name in cache.GONE:
             database.execute(f"CREATE TABLE {name} (path TEXT PRIMARY KEY, value BLOB)")
             database.execute(f"INSERT INTO {name} VALUES ('p', 'a secret')")
             database.execute("INSERT INTO formats VALUES (?, 9)", (name,))

@@ -266,7 +266,7 @@ def test_every_way_says_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 
 @pytest.mark.parametrize("corpus", [*CORPORA])
-def test_the_list_says_of_each_session_what_reports_by_session_say(
+def test_the_list_says_of_each_session_what_reports_say(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, corpus: str
 ) -> None:
     for name in ("CLAUDE_CONFIG_DIR", "REREAD_HOME", "REREAD_CACHE"):
@@ -277,17 +277,19 @@ def test_the_list_says_of_each_session_what_reports_by_session_say(
     library._set_counts(count_list(CountJob(roots), math.inf).counts)
     by_session: dict[str, dict[str, Any]] = {}
     for report, names in (
-        (reread.stats(by="session", root=roots), ("turns", "lines_added", "lines_removed")),
+        (reread.stats(by="session", root=roots), ("lines_added", "lines_removed")),
         (reread.usage(by="session", root=roots), ("tokens", "output_tokens", "cost_usd", "unconfirmed_responses")),
     ):
         for row in report.rows:
             by_session.setdefault(row["session"], {}).update({name: row[name] for name in names})
     entries = [entry for entry in library._entries.values() if not entry.header.prompts_only]
+    for entry in entries:
+        assert entry.row().turns == reread.stats(entry.path, by=(), root=roots).totals.turns, entry.path
     listed = [(id, entry.row()) for entry in entries for id in entry.header.sessions or (entry.header.id,)]
     assert by_session.keys() <= dict(listed).keys() and all(row.turns is not None for _, row in listed)
     for id, row in listed:
         found = msgspec.to_builtins(row) | msgspec.to_builtins(row.figures)
-        expected = dict.fromkeys(("turns", "lines_added", "tokens"), 0) | by_session.get(id, {})
+        expected = dict.fromkeys(("lines_added", "tokens"), 0) | by_session.get(id, {})
         assert {name: found[name] for name in expected} == expected, id
 
 

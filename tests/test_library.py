@@ -217,9 +217,7 @@ def test_what_is_on_the_screen_is_counted_first(write: Callable[..., Path], tmp_
     assert counter.request.call_count == 3
 
 
-def test_a_captured_conversation_has_the_title_and_the_counts_of_its_session(
-    write: Callable[..., Path], tmp_path: Path
-) -> None:
+def test_a_captured_conversation_has_the_title_of_its_session(write: Callable[..., Path], tmp_path: Path) -> None:
     library = SessionLibrary([tmp_path], count=False)
     write(f"p/{SESSION}.jsonl", "first")
     captured = {"conversationId": "c1", "claudeMessage": {"type": "system", "subtype": "init", "session_id": SESSION}}
@@ -228,7 +226,8 @@ def test_a_captured_conversation_has_the_title_and_the_counts_of_its_session(
     path.write_bytes(jsonl(captured))
     library.refresh()
     library._set_counts(count_list(CountJob([tmp_path])).counts)
-    assert [(row.title, row.turns) for row in library.listing().sessions] == [("first", 1)] * 2
+    rows = library.listing().sessions
+    assert {(row.title, row.captured, row.turns) for row in rows} == {("first", False, 1), ("first", True, 0)}
     alone = tmp_path / "conversations/w/a/c2.jsonl"
     alone.write_bytes(jsonl({**captured, "conversationId": "c2", "claudeMessage": {"type": "system"}}))
     library.refresh()

@@ -21,8 +21,6 @@ from reread.storage.safe_open import NotRegular, make_own_folder, open_own
 from reread.storage.user_paths import cache_folder
 
 NAME = "cache.sqlite"
-RETIRED = ("headers", "session_counts", "session_facts", "usage_results")
-"""Tables of earlier versions that nothing asks any more."""
 APPLICATION_ID = 0x72657264
 """Marks a SQLite file as ours."""
 LAYOUT = 1
@@ -108,7 +106,10 @@ class Statement(NamedTuple):
 FORMATS = CacheTable("formats", "name TEXT PRIMARY KEY, format INTEGER", LAYOUT)
 """The table with the formats of the others."""
 
-GONE = ("file_paths", "file_traces", "named_passwords", "session_facts", "session_trails", "usage_results")
+GONE = (
+    *("file_paths", "file_traces", "headers", "named_passwords"),
+    *("session_counts", "session_facts", "session_trails", "usage_results"),
+)
 """Tables of earlier versions: what nobody reads any more does not stay."""
 
 
@@ -243,6 +244,7 @@ class CacheFile:
         database.execute("BEGIN IMMEDIATE")
         for name in GONE:
             database.execute(f"DROP TABLE IF EXISTS {name}")
+            database.execute("DELETE FROM formats WHERE name = ?", (name,))
         for table, renewal in self._outdated(database):  # another process may have created them meanwhile
             if renewal is None:
                 database.execute(f"DROP TABLE IF EXISTS {table.name}")
@@ -251,9 +253,6 @@ class CacheFile:
             else:
                 database.execute(renewal)
             database.execute("REPLACE INTO formats VALUES (?, ?)", (table.name, table.format))
-        for name in RETIRED:
-            database.execute(f"DROP TABLE IF EXISTS {name}")
-            database.execute("DELETE FROM formats WHERE name = ?", (name,))
         database.execute("COMMIT")
 
     def _outdated(self, database: sqlite3.Connection) -> list[tuple[CacheTable, str | None]]:

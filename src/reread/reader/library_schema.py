@@ -42,14 +42,16 @@ class LibraryRow(Value, frozen=True):
     """The notes of a person about it."""
     models: list[str] = []
     turns: int | None = None
+    """Turns of its file, also those that a fork copied."""
     agents: int | None = None
     agent_types: list[str] = []
     lines_added: int | None = None
     lines_removed: int | None = None
-    """Lines that its edits added and removed, those of its agents included."""
+    """Lines that its edits added and removed, those of its agents included; what a fork copied is the original's."""
     failed: bool = False
     """Whether its last command failed, as far as it was read."""
     figures: Figures | None = None
+    """What it used; what a fork copied is the original's."""
 
     @classmethod
     def of(cls, key: str, header: Header) -> LibraryRow:

@@ -1,6 +1,7 @@
 """What the list says of each session besides its header: from facts; a child process derives those that are missing.
 
-The figures of a session are those of `usage` and `stats` by session: what a fork copied is the original's.
+Tokens, cost and lines are those of `usage` and `stats` by session: what a fork copied is the original's. Its turns are
+those of its file, which `stats` says of that session alone: a fork that only copied is not empty.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from reread.accounting.billing import SYNTHETIC
 from reread.accounting.prices import current_prices
 from reread.disk.derived_cache import known_path
 from reread.errors import RereadError
-from reread.facts.schema import AGENT, FILE, LAST_FAILED, SESSION
+from reread.facts.schema import AGENT, FILE, LAST_FAILED, ORIGIN, SESSION, TURN
 from reread.facts.scope import Scope
 from reread.facts.sessions import remembering
 from reread.facts.store import FactStore, answered
@@ -32,7 +33,7 @@ from reread.facts.views import RESPONSES
 from reread.reader.schema import Figures
 from reread.reports.counting import count_all
 from reread.reports.report import Row
-from reread.reports.stats_report import CALLED, LASTED
+from reread.reports.stats_report import CALLED
 from reread.reports.tally import Tally
 from reread.reports.usage_report import USED, usage_figures, usage_of
 from reread.session.session_pass import SessionPass
@@ -95,7 +96,7 @@ def count_list(job: CountJob, patience: float = PATIENCE_SECONDS) -> ListCounts:
 
 
 def _counts(store: FactStore, scope: Scope) -> dict[Path, RowCounts]:
-    found = Tally(store, scope, current_prices()).by(("session",), LASTED, USED, CALLED)
+    found = Tally(store, scope, current_prices()).by(("session",), USED, CALLED)
     models, agents = dict[str, list[str]](), dict[int, dict[str, str | None]]()
     for session, model in store.rows(
         f"SELECT session, model FROM {RESPONSES} WHERE responses > 0 AND model IS NOT NULL AND model <> '{SYNTHETIC}'"
@@ -106,13 +107,14 @@ def _counts(store: FactStore, scope: Scope) -> dict[Path, RowCounts]:
         agents.setdefault(file, {})[agent] = kind
     failed = {session for (session,) in store.rows(f"SELECT session FROM {LAST_FAILED}")}
     counts: dict[Path, RowCounts] = {}
-    for path, file, id in store.rows(
-        f"SELECT f.path, s.file, s.id FROM chosen c JOIN {SESSION.name} s ON s.file = c.file"
+    turns = f"SELECT count(*) FROM {TURN.name} t JOIN {ORIGIN.name} o ON o.id = t.origin WHERE o.file = s.file"
+    for path, file, id, turns_of_file in store.rows(
+        f"SELECT f.path, s.file, s.id, ({turns}) FROM chosen c JOIN {SESSION.name} s ON s.file = c.file"
         f" JOIN {FILE.name} f ON f.id = s.file"
     ):
         figures, started = found.get((id,), {}), agents.get(file, {})
         counts[Path(known_path(path))] = RowCounts(
-            turns=figures.get("turns") or 0,
+            turns=turns_of_file,
             agents=len(started),
             agent_types=sorted({kind for kind in started.values() if kind}),
             lines_added=figures.get("lines_added") or 0,
