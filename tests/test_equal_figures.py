@@ -5,12 +5,15 @@ client, and made ones that several files have.
 """
 
 import json
+import math
 import os
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from command import run
 from effort import SAMPLE
@@ -21,6 +24,7 @@ from reread.base.paths import SAMPLES
 from reread.server.library import SessionLibrary
 from reread.server.library_stats import library_stats
 from reread.server.library_usage import library_usage
+from reread.server.list_counts import CountJob, count_list
 
 HERE = Path(__file__).parent
 LARGER = Path(os.environ.get("REREAD_REAL_CLIENT") or "/nonexistent") / "data"
@@ -95,7 +99,7 @@ CORPORA: dict[str, Callable[[Path], list[Path]]] = {
 }
 
 
-def asked(roots: list[Path]) -> Iterator[tuple[str, str, Any]]:
+def asked(roots: list[Path], folder: Path) -> Iterator[tuple[str, str, Any]]:
     """Yield each figure, a way to it, and what that says."""
     yield from usage_figures(roots)
     yield from stats_figures(roots)
@@ -108,15 +112,12 @@ def asked(roots: list[Path]) -> Iterator[tuple[str, str, Any]]:
     yield "cost in time", "usage", timed
     yield "cost in time", "digest", told_of.cost_usd
     yield "calls", "digest", sum(one.calls for project in told_of.projects for one in project.sessions)
-    yield "cache writes", "cache_breaks", reread.cache_breaks(root=roots).cache_write_tokens
-    names = ("responses", *TOKENS, "cost_usd")
-    sums = ", ".join(f"sum({name}) as {name}" for name in names)
-    (row,) = reread.sql(f"select {sums} from usage", root=roots)
-    yield from of_usage("sql", row)
-    (row,) = reread.sql("select count(distinct id) as n from calls", root=roots)
-    yield "calls", "sql", row["n"]
-    (row,) = reread.sql("select count(distinct session) as n from sessions", root=roots)
-    yield "sessions", "sql", row["n"]
+    broken = reread.cache_breaks(root=roots)
+    yield "cache writes", "cache_breaks", broken.cache_write_tokens
+    yield "cache breaks", "cache_breaks", broken.totals.breaks
+    yield "tokens of cache breaks", "cache_breaks", broken.totals.tokens
+    yield "cost of cache breaks", "cache_breaks", broken.totals.cost_usd
+    yield from table_figures(roots, folder)
     library = SessionLibrary(roots, count=False)
     library.refresh()
     yield from of_usage("/api/usage", library_usage(library, {"by": "day"})["totals"])
@@ -146,9 +147,13 @@ def of_stats(way: str, report: Any) -> Iterator[tuple[str, str, Any]]:
 
 def usage_figures(roots: list[Path]) -> Iterator[tuple[str, str, Any]]:
     yield from of_usage("usage", reread.usage(by=(), root=roots).totals)
-    for by in ("session", "project", "model", "day", "hour", "agent", "thread", "branch"):
+    for by in ("session", "project", "model", "day", "hour", "agent", "agent_type", "thread", "branch"):
         rows = reread.usage(by=by, root=roots).rows
         names = ("responses", *TOKENS, "cost_usd")
+        if by in ("agent", "agent_type", "model", "project", "session"):
+            for row in rows:
+                if row[by]:
+                    yield f"responses of {by} {row[by]}", f"usage by {by}", row["responses"]
         yield from of_usage(f"usage by {by}", {name: sum(row[name] or 0 for row in rows) for name in names})
 
 
@@ -166,6 +171,35 @@ def stats_figures(roots: list[Path]) -> Iterator[tuple[str, str, Any]]:
         yield "calls", f"rows of stats by {by}", sum(row["calls"] for row in report.rows)
         if by == "session":
             yield "sessions with a turn", "rows of stats by session", len(report.rows)
+
+
+def table_figures(roots: list[Path], folder: Path) -> Iterator[tuple[str, str, Any]]:
+    """What tables say: those that are made while one reads them, Parquet files, and both by SQL."""
+    reread.tables(root=roots).write(folder)
+    ways = {"tables": reread.tables(root=roots), "Parquet": reread.tables(folder)}
+    rows = {way: {name: found[name].read_all().to_pylist() for name in ASKED} for way, found in ways.items()}
+    rows["sql"] = {name: [*reread.sql(f"select * from {name}", root=roots)] for name in ASKED}
+    rows["sql of Parquet"] = {name: [*reread.sql(f"select * from {name}", tables=folder)] for name in ASKED}
+    for way, found in rows.items():
+        yield from of_usage(way, {name: summed(found["usage"], name) for name in ("responses", *TOKENS, "cost_usd")})
+        yield "calls", way, len({row["id"] for row in found["calls"]})
+        yield "sessions", way, len({row["session"] for row in found["sessions"]})
+        for by in ("agent", "agent_type", "model", "project", "session"):
+            groups = Counter[str | None]()
+            for row in found["usage"]:
+                groups["main" if "agent" in by and row["agent"] is None else row[by]] += row["responses"]
+            yield from ((f"responses of {by} {group}", way, number) for group, number in groups.items() if group)
+        broken = [row for row in found["usage"] if row["cache_break_cause"]]
+        yield "cache breaks", way, len(broken)
+        yield "tokens of cache breaks", way, summed(broken, "cache_rewritten_tokens")
+        yield "cost of cache breaks", way, summed(broken, "cache_rewritten_usd")
+
+
+ASKED = ("usage", "calls", "sessions")
+
+
+def summed(rows: Any, name: str) -> Any:
+    return sum(row[name] or 0 for row in rows)
 
 
 def command_figures(options: list[str]) -> Iterator[tuple[str, str, Any]]:
@@ -198,9 +232,35 @@ def test_every_way_says_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     for name in ("CLAUDE_CONFIG_DIR", "REREAD_HOME", "REREAD_CACHE"):
         monkeypatch.setenv(name, str(tmp_path / name))
     figures: Figures = {}
-    for figure, way, value in asked(CORPORA[corpus](tmp_path / "made")):
+    for figure, way, value in asked(CORPORA[corpus](tmp_path / "made"), tmp_path / "tables"):
         figures.setdefault(figure, {})[way] = value
     assert list(differences(figures).values()) == []
+
+
+@pytest.mark.parametrize("corpus", [*CORPORA])
+def test_the_list_says_of_each_session_what_reports_by_session_say(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, corpus: str
+) -> None:
+    for name in ("CLAUDE_CONFIG_DIR", "REREAD_HOME", "REREAD_CACHE"):
+        monkeypatch.setenv(name, str(tmp_path / name))
+    roots = CORPORA[corpus](tmp_path / "made")
+    library = SessionLibrary(roots, count=False)
+    library.refresh()
+    library._set_counts(count_list(CountJob(roots), math.inf).counts)
+    by_session: dict[str, dict[str, Any]] = {}
+    for report, names in (
+        (reread.stats(by="session", root=roots), ("turns", "lines_added", "lines_removed")),
+        (reread.usage(by="session", root=roots), ("tokens", "output_tokens", "cost_usd", "unconfirmed_responses")),
+    ):
+        for row in report.rows:
+            by_session.setdefault(row["session"], {}).update({name: row[name] for name in names})
+    entries = [entry for entry in library._entries.values() if not entry.header.prompts_only]
+    listed = [(id, entry.row()) for entry in entries for id in entry.header.sessions or (entry.header.id,)]
+    assert by_session.keys() <= dict(listed).keys() and all(row.turns is not None for _, row in listed)
+    for id, row in listed:
+        found = msgspec.to_builtins(row) | msgspec.to_builtins(row.figures)
+        expected = dict.fromkeys(("turns", "lines_added", "tokens"), 0) | by_session.get(id, {})
+        assert {name: found[name] for name in expected} == expected, id
 
 
 @pytest.mark.parametrize("name", ["0", "f"])

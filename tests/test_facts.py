@@ -8,9 +8,15 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from making import jsonl, reply, told
 from test_accounts_laws import trees
 
 import reread
+from reread.facts import responses
+from reread.facts.responses import count_responses
+from reread.facts.scope import Scope
+from reread.facts.store import FactStore, answered
+from reread.facts.views import RESPONSES, show_responses
 
 GROUPS = ("session", "agent", "model", "day", "thread", "project")
 
@@ -35,11 +41,18 @@ def write(folder: Path, tree: list[str]) -> None:
 def change(folder: Path, number: int, text: str) -> None:
     """Append to a file, begin it, or delete it if there is no text."""
     file = folder / "projects" / "-p" / f"{number:08}-0000-4000-8000-000000000000.jsonl"
+    file.parent.mkdir(parents=True, exist_ok=True)
     if text:
         with file.open("a") as opened:
             opened.write(text)
     else:
         file.unlink(missing_ok=True)
+
+
+def response(number: int) -> str:
+    """A transcript with one response."""
+    made = {**reply("Hello", id=f"m{number}", stop_reason="end_turn"), "requestId": f"r{number}"}
+    return jsonl(*told(made)).decode()
 
 
 changes = st.lists(st.tuples(st.integers(0, 3), st.one_of(st.just(""), trees.map(lambda tree: tree[0]))), max_size=3)
@@ -57,3 +70,40 @@ def test_a_store_that_grew_says_what_one_says_that_was_made_at_once(
             change(home, number, text)
             assert list(said(home)) == list(said(home, cache=False))
     shutil.rmtree(home)
+
+
+def test_many_folders_asked_for_at_once_are_not_forgotten_meanwhile(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not even while others, which make room for theirs, ask between the counting and the question."""
+    monkeypatch.setenv("REREAD_CACHE", str(tmp_path / "cache"))
+    for number in range(8):
+        write(tmp_path / str(number), [response(number)])
+
+    def ask(store: FactStore) -> list[Any]:
+        counted = count_responses(store, Scope(root=tmp_path / "0").inputs())
+        store.run("UPDATE scope SET used = used - 60")
+        for number in range(1, 8):
+            assert reread.usage(root=tmp_path / str(number)).totals.responses == 1
+        show_responses(store, counted, {})
+        return store.rows(f"SELECT message FROM {RESPONSES}")
+
+    assert answered(ask) == [("m0",)]
+
+
+def test_two_who_count_at_once_count_each_response_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One sees a file, and the other, which is done first, a copy of it besides."""
+    monkeypatch.setenv("REREAD_CACHE", str(tmp_path / "cache"))
+    change(tmp_path, 1, response(0))
+    resolve = responses.resolve
+
+    def overtaken(*values: Any) -> Any:
+        monkeypatch.setattr(responses, "resolve", resolve)
+        found = resolve(*values)
+        change(tmp_path, 0, response(0))
+        assert reread.usage(root=tmp_path).totals.responses == 1
+        return found
+
+    monkeypatch.setattr(responses, "resolve", overtaken)
+    reread.usage(root=tmp_path)
+    assert reread.usage(root=tmp_path).totals.responses == 1

@@ -90,7 +90,7 @@ def spoil(value: object, *, facts: bool) -> set[tuple[str, str]]:
     with closing(sqlite3.connect(cache.cache_folder() / cache.NAME)) as database:
         tables = {name for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
         spoiled = tables & FACTS if facts else tables - FACTS - {cache.FORMATS.name}
-        assert len(spoiled) > 5
+        assert len(spoiled) > 2
         for table in spoiled:
             for _, column, *_ in database.execute(f"PRAGMA table_info({table})").fetchall()[1:]:
                 with suppress(*([sqlite3.IntegrityError] if facts else [])):
@@ -127,7 +127,7 @@ def test_facts_of_another_type_cannot_be_stored(home: Path, value: object, takes
 
 ABSURD = (None, -(2**63), 2**63 - 1, -1, "", "a\0\n", 1e308, float("inf"), b"\xff\x00")
 ASKING = ["usage --by session", "usage --by cache", "usage --by month --json", "stats --list", "stats --by hour"]
-ASKING += ["advise", "digest --since 2020"]
+ASKING += ["advise", "digest --since 2020", "ls"]
 
 
 @sampled
@@ -191,17 +191,17 @@ def dangling_link(path: Path) -> None:
 
 ENDLESS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i FROM n) SELECT * FROM n"
 ATTACKS: dict[str, Callable[[Path], object]] = {
-    "a view that never ends": script(f"DROP TABLE headers; CREATE VIEW headers AS {ENDLESS}"),
-    "a trigger": script("CREATE TRIGGER t AFTER DELETE ON headers BEGIN SELECT 1; END"),
+    "a view that never ends": script(f"DROP TABLE places; CREATE VIEW places AS {ENDLESS}"),
+    "a trigger": script("CREATE TRIGGER t AFTER DELETE ON places BEGIN SELECT 1; END"),
     "a virtual table": script("CREATE VIRTUAL TABLE more USING fts5(a)"),
-    "an index of an expression": script("CREATE INDEX i ON headers (abs(size))"),
-    "columns of another type": script("DROP TABLE headers; CREATE TABLE headers (path, a, b)"),
+    "an index of an expression": script("CREATE INDEX i ON places (abs(size))"),
+    "columns of another type": script("DROP TABLE places; CREATE TABLE places (path, a, b)"),
     "columns without types": script(
-        "DROP TABLE headers; CREATE TABLE headers (path, device, inode, size, modified, offset, proof, value)"
+        "DROP TABLE places; CREATE TABLE places (path, device, inode, size, modified, offset, proof, value)"
     ),
-    "formats in a view": script("DROP TABLE formats; CREATE VIEW formats AS SELECT 'headers' AS name, 1 AS format"),
+    "formats in a view": script("DROP TABLE formats; CREATE VIEW formats AS SELECT 'places' AS name, 1 AS format"),
     "formats of another type": script("UPDATE formats SET format = x'00'"),
-    "no tables": script("DROP TABLE headers; DROP TABLE usage_digests; DROP TABLE places"),
+    "no tables": script("DROP TABLE usage_digests; DROP TABLE places"),
     "write-ahead logging": script("PRAGMA journal_mode = WAL"),
     "bytes that are no database": lambda path: path.write_bytes(b"SQLite format 3\0" + bytes(5000)),
     "an empty file": lambda path: path.write_bytes(b""),
@@ -349,9 +349,9 @@ def test_whoever_sees_that_a_session_is_gone_forgets_all_of_it(home: Path) -> No
     answers(home)
     path = home / f"claude/projects/-p/{ID}.jsonl"
     with closing(sqlite3.connect(home / "cache" / cache.NAME)) as database:
-        tables = [name for (name,) in database.execute("SELECT name FROM sqlite_master WHERE sql LIKE '%(path %'")]
+        tables = [name for (name,) in database.execute("SELECT name FROM sqlite_master WHERE sql LIKE '%path %'")]
         kept = [name for name in tables if database.execute(f"SELECT * FROM {name} WHERE path = ?", (str(path),))]
-    assert len(kept) > 4
+    assert "file" in kept, "facts, which go with their file"
     path.unlink()
     assert list(reread.sessions()) == []
     content = (home / "cache" / cache.NAME).read_bytes()

@@ -37,11 +37,12 @@ from reread.disk.derived_cache import PROOF
 from reread.disk.file_set import find_files
 from reread.disk.machine import machine_id
 from reread.disk.sources import FileSource
+from reread.facts.store import FactStore
 from reread.index.hit_locator import OpenedSession
 from reread.index.store import open_reader
 from reread.index.update import LEAST, refresh
 from reread.records.decode import Decoder
-from reread.reports.file_index import FileIndexReader
+from reread.reports.file_index import FileIndex
 from reread.session import loader
 from reread.session.pass_process import begin_pass, only_pass, pass_is_due
 from reread.session.saved_fold import fold_path
@@ -143,8 +144,8 @@ def sessions_in(root: Path) -> list[Path]:
 
 
 def files_of(root: Path) -> Any:
-    with closing(FileIndexReader()) as reader:
-        files = reader.read(map(str, sessions_in(root)))
+    with closing(FactStore()) as store:
+        files = FileIndex(store, map(str, sessions_in(root)))
         return files.paths, {name: files.traces_of(name) for paths in files.paths.values() for name in paths}
 
 
@@ -278,7 +279,7 @@ def test_sessions_that_one_verb_opened_are_not_opened_by_others(
 READERS: tuple[Callable[[Path], object], ...] = (
     lambda root: list(facts_of(sessions_in(root))),
     lambda root: reread.stats(root=root),
-    lambda root: FileIndexReader().read(map(str, sessions_in(root))),
+    lambda root: reread.blame(root / "none", text="", root=root),
 )
 
 

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 
-from reread.accounting.billing import NANOS_PER_DOLLAR, PICOS_PER_DOLLAR
-from reread.accounting.entries import UsageEntry
-from reread.accounting.prices import current_prices
 from reread.base import jsontext
 from reread.base.coerce import as_str
 from reread.base.times import timestamp_ms
@@ -224,55 +221,6 @@ def file_rows(session: Session, origin: FileOrigin) -> Iterator[Row]:
         )
 
 
-class RewrittenTokens(NamedTuple):
-    """What a response had to write to the cache again."""
-
-    cause: str
-    tokens: int
-    cost_usd: float | None
-
-
-NOT_REWRITTEN = (None, None, None)
-
-
-def entry_rows(
-    entries: Iterable[UsageEntry],
-    machine: str,
-    agent_types: Mapping[str, str],
-    breaks: Mapping[str, RewrittenTokens] | None = None,
-) -> Iterator[Row]:
-    """Yield a row for each usage entry of files that were counted together; `breaks` are cache breaks by message."""
-    unplaced, prices = dict(breaks or {}), current_prices()
-    for entry in entries:
-        message = entry.message or ""
-        found = unplaced.get(message)
-        if found is not None and found.tokens <= entry.write_5m + entry.write_1h:
-            del unplaced[message]
-        else:
-            found = None
-        cost, reported = entry.cost_picos(prices) if entry.is_billed else None, entry.reported_nanos
-        yield (
-            machine,
-            month_of(entry.time_ms),
-            entry.path,
-            entry.session,
-            entry.project,
-            entry.branch,
-            entry.agent,
-            (agent_types.get(message) or agent_types.get(entry.agent)) if entry.agent else None,
-            entry.message,
-            entry.request,
-            _known(entry.time_ms),
-            entry.model,
-            entry.responses,
-            *entry.counts,
-            cost / PICOS_PER_DOLLAR if cost is not None else None,
-            reported / NANOS_PER_DOLLAR if reported is not None else None,
-            entry.unconfirmed,
-            *(found or NOT_REWRITTEN),
-        )
-
-
 def _agent(conversation: Conversation, origin: FileOrigin) -> tuple[str | None, str | None]:
     """Return the id and type of the agent whose thread it is."""
     return (conversation.id, conversation.type) if isinstance(conversation, Agent) else (origin.agent, None)
@@ -306,14 +254,14 @@ def _uuid(call: Call | None) -> str | None:
 
 
 def _time(stamp: str | None) -> int | None:
-    return _known(timestamp_ms(stamp))
+    return known_time(timestamp_ms(stamp))
 
 
 def _milliseconds(time: datetime | None) -> int | None:
-    return _known((time - _EPOCH) // timedelta(milliseconds=1)) if time is not None else None
+    return known_time((time - _EPOCH) // timedelta(milliseconds=1)) if time is not None else None
 
 
-def _known(time_ms: int | None) -> int | None:
+def known_time(time_ms: int | None) -> int | None:
     """Return a time, or None if it lies before the year 1, as a time zone can make it."""
     return time_ms if time_ms is None or time_ms >= EARLIEST_MS else None
 

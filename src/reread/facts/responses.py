@@ -7,7 +7,7 @@ to, over whatever other files: what counts of these depends on no file besides.
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from typing import NamedTuple
 from zlib import crc32
@@ -20,12 +20,15 @@ from reread.accounting.prices import Prices, current_prices
 from reread.accounting.responses import resolve
 from reread.accounting.usage_cache import open_cache
 from reread.accounting.workers import Progress
-from reread.disk.cache import FileState
+from reread.disk.cache import FileState, is_stale
+from reread.disk.derived_cache import known_path
 from reread.facts.schema import FILE, LINK, ORIGIN, RESPONSE, SCOPE, SETTLED
-from reread.facts.store import FactStore, Row, known_path
+from reread.facts.store import FactStore, Row
 
 KEPT_SCOPES = 4
-"""So many sets of folders stay counted."""
+"""So many sets of folders stay counted, and those besides that somebody asked for lately: he may still be at it."""
+LATELY = 3600
+"""In seconds."""
 NAMED = 0
 """The scope of files and data that were named: it is not kept."""
 
@@ -60,18 +63,20 @@ def _count_named(store: FactStore, inputs: Inputs, progress: Progress | None) ->
         digests = Digests(inputs.states, cache, progress=progress)
         files = [*digests.read(inputs.states), *map(data_digest, inputs.data)]
     unread = set(digests.unread)
-    for table in (RESPONSE, ORIGIN):  # they stand before those of the cache
-        columns = ", ".join(table.names)
-        store.run(f"CREATE TEMP TABLE IF NOT EXISTS named_{table.name} ({columns})")
+    return Counted(name_responses(store, _entries(files, unread)).scope, unread)
+
+
+def name_responses(store: FactStore, entries: Sequence[UsageEntry]) -> Counted:
+    """Let a store have some responses besides those of its files."""
+    files = {path: number for number, path in enumerate(dict.fromkeys(entry.path for entry in entries), 1)}
+    origins = _Origins(1, NAMED, files)
+    rows = list(origins.rows(entries))
+    named = ((RESPONSE, rows), (ORIGIN, origins.made), (FILE, [(number, path) for path, number in files.items()]))
+    for table, found in named:  # they stand before those of the cache
+        store.run(f"CREATE TEMP TABLE IF NOT EXISTS named_{table.name} ({', '.join(table.names)})")
         store.run(f"DELETE FROM named_{table.name}")
-    origins = _Origins(1, NAMED, {file.path: number for number, file in enumerate(files, 1)})
-    rows = list(origins.rows(_entries(files, unread)))
-    store.add(ORIGIN.called(f"named_{ORIGIN.name}"), origins.made)
-    store.add(RESPONSE.called(f"named_{RESPONSE.name}"), rows)
-    store.run("CREATE TEMP TABLE IF NOT EXISTS named_file (id INTEGER, path TEXT)")
-    store.run("DELETE FROM named_file")
-    store.add(FILE.called("named_file"), ((number, path) for path, number in origins.files.items()))
-    return Counted(NAMED, unread)
+        store.add(table.called(f"named_{table.name}"), found)
+    return Counted(NAMED, set())
 
 
 class _Counting:
@@ -84,28 +89,35 @@ class _Counting:
         self.progress = progress
         self.unread: set[str] = set()
         name = "\0".join([*sorted(inputs.folders), "deleted, too" if keep_deleted else ""])
-        found = store.rows(f"SELECT id FROM {SCOPE.name} WHERE name = ?", (name,))
-        self.scope: int = found[0][0] if found else self._new_scope(name)
+        self.scope: int = self._scope(name)
 
-    def _new_scope(self, name: str) -> int:
-        """Return a new scope; those that nobody asked for longest are forgotten."""
-        store = self.store
+    def _scope(self, name: str) -> int:
+        """Return the id of a scope and note that it is asked for; of a new one, those asked for long ago make room."""
+        store, now = self.store, int(time.time())
+        query = f"SELECT id, used FROM {SCOPE.name} WHERE name = ?"
+        found = store.rows(query, (name,))
+        if found and found[0][1] > now - LATELY // 2:
+            return found[0][0]
         with store.writing():
-            found = store.rows(
-                f"SELECT id FROM {SCOPE.name} WHERE name = ?", (name,)
-            )  # another process may have it now
-            if found:
-                return found[0][0]
-            for (old,) in store.rows(
-                f"SELECT id FROM {SCOPE.name} ORDER BY used DESC LIMIT -1 OFFSET {KEPT_SCOPES - 1}"
-            ):
+            for scope, _ in store.rows(query, (name,)):  # another process may have made it by now
+                store.run(f"UPDATE {SCOPE.name} SET used = ? WHERE id = ?", (now, scope))
+                return scope
+            others = store.rows(
+                f"SELECT id, used FROM {SCOPE.name} ORDER BY used DESC LIMIT -1 OFFSET {KEPT_SCOPES - 1}"
+            )
+            for old in [scope for scope, used in others if used < now - LATELY]:
                 for (file,) in store.rows(f"SELECT file FROM {SETTLED.name} WHERE scope = ?", (old,)):
                     store.forget_responses(old, file)
                 store.run(f"DELETE FROM {SCOPE.name} WHERE id = ?", (old,))
-            return store.add_one(SCOPE, name, int(time.time()))
+            return store.add_one(SCOPE, name, now)
 
     def update(self) -> None:
-        """Count again what changed, and what is linked to it."""
+        """Count again what changed, and what is linked to it, until nobody else stored something meanwhile."""
+        while not self._try():
+            pass
+
+    def _try(self) -> bool:
+        """Bring the scope up to date; False if it was not as it is now when the counting began."""
         store, states = self.store, self.inputs.states
         with open_cache(True) as cache:
             assert cache is not None
@@ -116,11 +128,13 @@ class _Counting:
             known = self._known()
             wanted = {path: states.get(path) for path in (*states, *kept)}
             changed = {
-                path for path, state in wanted.items() if path not in known or state not in (None, known[path][1])
+                path
+                for path, state in wanted.items()
+                if path not in known or (state is not None and is_stale(known[path][1], state))
             }
             left = known.keys() - wanted.keys()
             if not changed and not left:
-                return
+                return True
             digests = Digests(states, cache, progress=self.progress)
             fresh = {digest.path: digest for digest in digests.read(sorted(changed))}
             linked = self._linked(known, fresh, left)
@@ -129,10 +143,13 @@ class _Counting:
         files = [*fresh.values(), *others.values()]
         entries = _entries(files, self.unread)
         with store.writing():
+            if self._known() != known:
+                return False
             ids = {file.path: store.file_id(file.path) for file in files}
             for file in {*ids.values(), *(known[path][0] for path in {*left, *changed, *linked} if path in known)}:
                 store.forget_responses(self.scope, file)
             self._store(fresh.values(), ids, entries, wanted)
+        return True
 
     def _known(self) -> dict[str, tuple[int, FileState]]:
         """Return the ids of the files that were counted, and their states then."""

@@ -6,71 +6,24 @@ milliseconds since 1970. What is not known is NULL.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
-from reread.disk.cache import CacheTable
-
-FORMAT = 2
-"""Change it when facts would be derived differently now: all of them are then derived again."""
-INTEGER, REAL, TEXT, BLOB, ANY = "INTEGER", "REAL", "TEXT", "BLOB", "ANY"
-KNOWN = frozenset(
-    "cached_tokens cause compactions context_growth device evidence extent hash hour_tokens inode is_retry kind"
-    " input_tokens output_tokens cache_write_5m_tokens cache_write_1h_tokens cache_read_tokens web_searches"
-    " lines_added lines_removed mode model_seconds modified name path prompt read_tokens responses size state title"
-    " tokens tool tool_seconds unconfirmed_responses unmeasured_compactions waiting_seconds".split()
+from reread.catalog.header_table import HEADER
+from reread.disk.fact_table import (
+    BLOB,
+    FILE,
+    ID,
+    INTEGER,
+    OF_FILE,
+    REAL,
+    STATE,
+    TEXT,
+    FactColumn,
+    FactTable,
 )
-"""Columns that are never NULL, besides what refers to another table."""
 
-
-class FactColumn(NamedTuple):
-    """One column of a table."""
-
-    name: str
-    type: str
-    doc: str = ""
-    constraint: str = ""
-
-    @property
-    def sql(self) -> str:
-        """Its definition in SQL."""
-        known = " NOT NULL" if self.name in KNOWN else ""
-        return f"{self.name} {self.type}{known} {self.constraint}".rstrip()
-
-
-class FactTable(NamedTuple):
-    """One table."""
-
-    name: str
-    doc: str
-    columns: tuple[FactColumn, ...]
-    indexed: tuple[str, ...] = ()
-    """Columns with an index of their own."""
-
-    @property
-    def names(self) -> list[str]:
-        """The names of its columns."""
-        return [column.name for column in self.columns]
-
-    @property
-    def in_cache(self) -> CacheTable:
-        """The table as the cache creates it."""
-        columns = ", ".join(column.sql for column in self.columns)
-        return CacheTable(self.name, columns, FORMAT, indexed=self.indexed, group="facts", strict=True)
-
-    def called(self, name: str) -> FactTable:
-        """Return the same table under another name, without indexes."""
-        return self._replace(name=name, indexed=())
-
-    @property
-    def insert(self) -> str:
-        """The statement that adds a row."""
-        return f"INSERT INTO {self.name} VALUES ({', '.join('?' * len(self.columns))})"
-
-
-_ID = FactColumn("id", INTEGER, constraint="PRIMARY KEY")
-_OF_ORIGIN, _OF_FILE = (f"NOT NULL REFERENCES {name} (id) ON DELETE CASCADE" for name in ("origin", "file"))
-_ORIGIN = FactColumn("origin", INTEGER, "Where it came about: a row of `origin`.", _OF_ORIGIN)
-_FILE = FactColumn("file", INTEGER, "The transcript.", _OF_FILE)
+_ORIGIN = FactColumn(
+    "origin", INTEGER, "Where it came about: a row of `origin`.", "NOT NULL REFERENCES origin (id) ON DELETE CASCADE"
+)
+_FILE = FactColumn("file", INTEGER, "The transcript.", OF_FILE)
 _LINE = FactColumn("line", INTEGER, "The line of its first record, from 1.")
 _TURN = FactColumn("turn", INTEGER, "The turn of the main thread; NULL in agents and on other branches.")
 _MODEL = FactColumn("model", TEXT, "The model that answered.")
@@ -80,19 +33,15 @@ _PRICED = (
     FactColumn("prompt", INTEGER, "The length of the prompt that decides the price, in tokens."),
 )
 
-_PATH = FactColumn(
-    "path", ANY, "Its absolute path; bytes if it is not Unicode.", "UNIQUE CHECK (typeof(path) IN ('text', 'blob'))"
-)
-FILE = FactTable("file", "A transcript.", (_ID, _PATH))
 ORIGIN = FactTable(
     "origin",
     "Where facts came about, as their records say.",
     (
-        _ID,
+        ID,
         FactColumn(
             "scope", INTEGER, "The set of files in which responses were counted; NULL for facts of one session."
         ),
-        FactColumn("file", INTEGER, "The transcript: for facts of a session, that of the session.", _OF_FILE),
+        FactColumn("file", INTEGER, "The transcript: for facts of a session, that of the session.", OF_FILE),
         FactColumn("session", TEXT, "The id of the session.", "CHECK (session IS NOT NULL OR scope IS NOT NULL)"),
         FactColumn("project", TEXT, "The folder it worked in."),
         FactColumn("branch", TEXT, "The branch of git."),
@@ -130,7 +79,7 @@ SCOPE = FactTable(
     "scope",
     "A set of files in which each response counts once: the folders that were asked for.",
     (
-        _ID,
+        ID,
         FactColumn("name", TEXT, "Says which folders.", "UNIQUE"),
         FactColumn("used", INTEGER, "When it was last asked."),
     ),
@@ -141,7 +90,7 @@ SETTLED = FactTable(
     (
         FactColumn("scope", INTEGER),
         _FILE,
-        *(FactColumn(name, INTEGER) for name in ("device", "inode", "size", "modified")),
+        *STATE,
     ),
     indexed=("scope", "file"),
 )
@@ -155,7 +104,7 @@ SESSION = FactTable(
     "session",
     "A session that was opened, and the state of its files then.",
     (
-        FactColumn("file", INTEGER, "The transcript.", f"PRIMARY KEY {_OF_FILE}"),
+        FactColumn("file", INTEGER, "The transcript.", f"PRIMARY KEY {OF_FILE}"),
         FactColumn("state", BLOB, "A hash of the state of all its files."),
         FactColumn("id", TEXT),
         FactColumn("title", TEXT),
@@ -181,6 +130,10 @@ TURN = FactTable(
         FactColumn("compactions", INTEGER),
         FactColumn("tokens_removed", INTEGER, "By those of its compactions that say how many; NULL if none does."),
         FactColumn("unmeasured_compactions", INTEGER, "Compactions that do not."),
+        FactColumn("number", INTEGER, "Its number, from 1; NULL on other branches."),
+        FactColumn("ended", INTEGER, "The last time in it."),
+        FactColumn("model", TEXT, "The first model that answered."),
+        FactColumn("written", BLOB, "The lines in its and its agents' commands of several lines, as numbers."),
     ),
     indexed=("origin", "id"),
 )
@@ -206,8 +159,27 @@ CALL = FactTable(
         FactColumn("lines_removed", INTEGER),
         FactColumn("command", TEXT, "Of a shell command, the program and what it is told to do: `npm test`."),
         FactColumn("skill", TEXT, "The skill that it loads, or on behalf of which it was made."),
+        FactColumn("main_turn", INTEGER, "The turn of the main thread that it was made in, or that began its agent."),
+        FactColumn("tests", TEXT, "The beginning of a command that ran tests."),
+        FactColumn("undoes", TEXT, "The beginning of a command that puts files back to what git has."),
     ),
     indexed=("origin", "id", "message"),
+)
+PROMPT = FactTable(
+    "prompt",
+    "A prompt or a typed command of the main thread.",
+    (
+        _ORIGIN,
+        FactColumn("id", TEXT, "That of the message."),
+        _LINE,
+        _TIME,
+        FactColumn("turn", INTEGER, "The turn that it begins; of one that was rewound, the turn before it."),
+        FactColumn("kind", TEXT, "prompt, command …"),
+        FactColumn("author", TEXT, "Who wrote it: person, client …"),
+        FactColumn("is_active", INTEGER, "0 if it was rewound."),
+        FactColumn("text", TEXT, "The beginning of its text."),
+    ),
+    indexed=("origin", "id"),
 )
 CACHE_BREAK = FactTable(
     "cache_break",
@@ -234,13 +206,46 @@ CACHE_BREAK = FactTable(
 AGENT = FactTable(
     "agent",
     "An agent, by its id, and by those of its messages if no record has its id.",
-    (_FILE, FactColumn("id", TEXT), FactColumn("agent", TEXT), FactColumn("type", TEXT)),
+    (
+        _FILE,
+        FactColumn("id", TEXT),
+        FactColumn("agent", TEXT),
+        FactColumn("type", TEXT),
+        FactColumn("is_warmup", INTEGER, "1 if the client only warms up with it."),
+    ),
     indexed=("file",),
 )
-MADE = FactTable(
-    "made",
-    "The commits that a session made, and the pull requests that it worked on.",
-    (_FILE, FactColumn("commit_sha", TEXT), FactColumn("pull_request", INTEGER)),
+GIT_COMMIT = FactTable(
+    "git_commit",
+    "A commit that a session made.",
+    (
+        _FILE,
+        FactColumn("call", TEXT, "The call that made it."),
+        FactColumn("turn", INTEGER, "The turn of the main thread; NULL on other branches."),
+        _TIME,
+        FactColumn("sha", TEXT, "Its hash, as far as the session states it."),
+        FactColumn("subject", TEXT),
+        FactColumn("branch", TEXT),
+    ),
+    indexed=("file",),
+)
+PULL_REQUEST = FactTable(
+    "pull_request",
+    "A pull request that a session worked on.",
+    (
+        _FILE,
+        FactColumn("call", TEXT, "The call that did it; NULL if the client linked the session to it."),
+        FactColumn("number", INTEGER),
+        FactColumn("repository", TEXT, "Owner and name."),
+        FactColumn("url", TEXT),
+        FactColumn("action", TEXT, "created, merged, commented …; NULL if it was only linked."),
+    ),
+    indexed=("file",),
+)
+ANSWER = FactTable(
+    "answer",
+    "The responses of each turn of the main thread, those of its agents included.",
+    (_FILE, FactColumn("turn", INTEGER), FactColumn("message", TEXT)),
     indexed=("file",),
 )
 TYPED = FactTable(
@@ -268,9 +273,19 @@ MEMORY = FactTable(
     (_FILE, FactColumn("text", TEXT)),
     indexed=("file",),
 )
+FILE_CHANGE = FactTable(
+    "file_change",
+    "A file that a session changed, its agents included.",
+    (
+        _FILE,
+        FactColumn("path", TEXT, "Its path, as the session knows it."),
+        FactColumn("versions", BLOB, "The lines that each version changed, as numbers: no word can be had from them."),
+    ),
+    indexed=("file",),
+)
 
-OF_SESSIONS = (TURN, CALL, CACHE_BREAK)
+OF_SESSIONS = (TURN, CALL, CACHE_BREAK, PROMPT)
 """The facts of sessions that have an origin."""
-PER_SESSION = (AGENT, MADE, TYPED, LOADED, MEMORY)
+PER_SESSION = (AGENT, ANSWER, GIT_COMMIT, PULL_REQUEST, TYPED, LOADED, MEMORY, FILE_CHANGE)
 """The facts of sessions as a whole."""
-TABLES = (FILE, ORIGIN, SCOPE, SETTLED, LINK, SESSION, RESPONSE, *OF_SESSIONS, *PER_SESSION)
+TABLES = (FILE, HEADER, ORIGIN, SCOPE, SETTLED, LINK, SESSION, RESPONSE, *OF_SESSIONS, *PER_SESSION)

@@ -6,14 +6,13 @@ damaged file, full disk or process that keeps the cache locked makes a figure wr
 
 from __future__ import annotations
 
-import os
 import sqlite3
 from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import closing, contextmanager, suppress
 from typing import Any, TypeVar
 
 from reread.disk.cache import LARGEST_VALUE, CacheFile, FileState
-from reread.disk.derived_cache import FORGOTTEN
+from reread.disk.derived_cache import FORGOTTEN, stored_path
 from reread.facts.schema import (
     FILE,
     ORIGIN,
@@ -50,7 +49,10 @@ class FactStore:
         self._database.execute(sql, values)
 
     def define(self, name: str, function: Callable[..., Any], *, arguments: int = 1) -> None:
-        """Let queries use a function, which returns the same for the same values: it is asked once for each."""
+        """Let queries use a function, which returns the same for the same values: it is asked once for each.
+
+        One that takes any number of them, if `arguments` is -1, is asked each time.
+        """
         known: dict[Any, Any] = {}
 
         def remembered(*values: Any) -> Any:
@@ -58,7 +60,8 @@ class FactStore:
                 known[values] = function(*values)
             return known[values]
 
-        self._database.create_function(name, arguments, remembered, deterministic=True)
+        called = function if arguments < 0 else remembered
+        self._database.create_function(name, arguments, called, deterministic=True)
 
     @contextmanager
     def writing(self) -> Generator[None]:
@@ -139,20 +142,6 @@ def answered(ask: Callable[[FactStore], T], *, cache: bool = True) -> T:
                 store.recover(error)
     with closing(FactStore(cache=False)) as store:
         return ask(store)
-
-
-def stored_path(path: str) -> str | bytes:
-    """Return a path as the store has it: as bytes if it is not Unicode."""
-    try:
-        path.encode()
-    except UnicodeEncodeError:
-        return os.fsencode(path)
-    return path
-
-
-def known_path(stored: str | bytes) -> str:
-    """Return the path that the store has."""
-    return os.fsdecode(stored)
 
 
 def _storable(value: Any) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing
 from pathlib import Path
 
 from reread.accounting.digest import OWN_ROW, file_digest, file_owner
@@ -11,12 +12,14 @@ from reread.accounting.entries import UsageEntry
 from reread.accounting.prices import current_prices
 from reread.accounting.responses import resolve
 from reread.accounting.scan import Scanner
-from reread.dataset.freshness import path_text
-from reread.dataset.rows import entry_rows
 from reread.dataset.schema import CALLS, RECORDS, USAGE, Row
 from reread.dataset.transcripts import TranscriptFile
+from reread.dataset.usage_rows import response_rows
 from reread.disk import layout
 from reread.disk.sources import FileSource
+from reread.facts.responses import name_responses
+from reread.facts.sessions import agents_of
+from reread.facts.store import FactStore
 from reread.model.conversation import Agent
 from reread.session.loader import Loader
 from reread.session.session import Session
@@ -67,12 +70,9 @@ def usage_rows_of(part: FilePart, machine: str, *, text: bool, numbered: bool) -
     path = part.local()
     known = _complete(path, part.start)
     entries = [entry for key, entry in _complete(path, part.end).items() if key not in known]
-    for entry in entries:
-        entry.path = path_text(str(path))
-    agent = file_owner(str(path))[0]
-    kind = layout.agent_meta(path).get("agentType") if agent is not None else None
-    types = {agent: kind} if agent is not None and isinstance(kind, str) else {}
-    yield from entry_rows(entries, machine, types)
+    with closing(FactStore(cache=False)) as store:
+        agents = agents_of(store, [], [str(path)])
+        yield from response_rows(store, machine, name_responses(store, entries), agents)
 
 
 def _complete(path: Path, size: int) -> dict[tuple[str | None, str | None], UsageEntry]:

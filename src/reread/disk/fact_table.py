@@ -1,0 +1,73 @@
+"""What the tables of facts are made of, and the table of the files that facts are of."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from reread.disk.cache import CacheTable, FileState
+
+FORMAT = 5
+"""Change it when facts would be derived differently now: all of them are then derived again."""
+INTEGER, REAL, TEXT, BLOB, ANY = "INTEGER", "REAL", "TEXT", "BLOB", "ANY"
+KNOWN = frozenset(
+    "cached_tokens cause compactions context_growth device evidence extent hash hour_tokens inode is_retry kind"
+    " input_tokens output_tokens cache_write_5m_tokens cache_write_1h_tokens cache_read_tokens web_searches"
+    " lines_added lines_removed mode model_seconds modified name path prompt read_tokens responses size state title"
+    " tokens tool tool_seconds unconfirmed_responses unmeasured_compactions used waiting_seconds".split()
+)
+"""Columns that are never NULL, besides what refers to another table."""
+
+
+class FactColumn(NamedTuple):
+    """One column of a table."""
+
+    name: str
+    type: str
+    doc: str = ""
+    constraint: str = ""
+
+    @property
+    def sql(self) -> str:
+        """Its definition in SQL."""
+        known = " NOT NULL" if self.name in KNOWN else ""
+        return f"{self.name} {self.type}{known} {self.constraint}".rstrip()
+
+
+class FactTable(NamedTuple):
+    """One table."""
+
+    name: str
+    doc: str
+    columns: tuple[FactColumn, ...]
+    indexed: tuple[str, ...] = ()
+    """Columns with an index of their own."""
+
+    @property
+    def names(self) -> list[str]:
+        """The names of its columns."""
+        return [column.name for column in self.columns]
+
+    @property
+    def in_cache(self) -> CacheTable:
+        """The table as the cache creates it."""
+        columns = ", ".join(column.sql for column in self.columns)
+        return CacheTable(self.name, columns, FORMAT, indexed=self.indexed, group="facts", strict=True)
+
+    def called(self, name: str) -> FactTable:
+        """Return the same table under another name, without indexes."""
+        return self._replace(name=name, indexed=())
+
+    @property
+    def insert(self) -> str:
+        """The statement that adds a row."""
+        return f"INSERT INTO {self.name} VALUES ({', '.join('?' * len(self.columns))})"
+
+
+ID = FactColumn("id", INTEGER, constraint="PRIMARY KEY")
+OF_FILE = "NOT NULL REFERENCES file (id) ON DELETE CASCADE"
+_PATH = FactColumn(
+    "path", ANY, "Its absolute path; bytes if it is not Unicode.", "UNIQUE CHECK (typeof(path) IN ('text', 'blob'))"
+)
+FILE = FactTable("file", "A transcript.", (ID, _PATH))
+STATE = tuple(FactColumn(name, INTEGER) for name in FileState._fields)
+"""The state of a file when facts were derived of it."""
