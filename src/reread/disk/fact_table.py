@@ -12,8 +12,8 @@ INTEGER, REAL, TEXT, BLOB, ANY = "INTEGER", "REAL", "TEXT", "BLOB", "ANY"
 KNOWN = frozenset(
     "cached_tokens cause compactions context_growth device evidence extent hash hour_tokens inode is_retry kind"
     " input_tokens output_tokens cache_write_5m_tokens cache_write_1h_tokens cache_read_tokens web_searches"
-    " lines_added lines_removed mode model_seconds modified name path prompt read_tokens responses size state title"
-    " tokens tool tool_seconds unconfirmed_responses unmeasured_compactions used waiting_seconds".split()
+    " lines_added lines_removed mode model_seconds modified name path prompt read_tokens responses sha size state"
+    " title tokens tool tool_seconds unconfirmed_responses unmeasured_compactions used waiting_seconds".split()
 )
 """Columns that are never NULL, besides what refers to another table."""
 
