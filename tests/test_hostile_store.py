@@ -128,7 +128,7 @@ def test_facts_of_another_type_cannot_be_stored(home: Path, value: object, takes
 
 ABSURD = (None, -(2**63), 2**63 - 1, -1, "", "a\0\n", 1e308, float("inf"), b"\xff\x00")
 ASKING = ["usage --by session", "usage --by cache", "usage --by month --json", "stats --list", "stats --by hour"]
-ASKING += ["advise", "digest --since 2020"]
+ASKING += ["advise", "digest --since 2020", "ls"]
 
 
 @sampled

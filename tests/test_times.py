@@ -1,9 +1,12 @@
 """Times and periods as people type them."""
 
 from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
 from zoneinfo import ZoneInfo
 
 import pytest
+from command import cli
+from making import answer, jsonl, reply, result, told, use, user
 
 import reread
 from reread.base.times import parse_bound_ms, parse_days_ms, parse_period_ms, parse_span, parse_time
@@ -115,3 +118,19 @@ def test_on_a_point_in_time_is_its_day() -> None:
     first, last = parse_days_ms("2026-11-15T09:30", UTC)
     assert datetime.fromtimestamp(first / 1000, UTC) == datetime(2026, 11, 15, tzinfo=UTC)
     assert last - first == 86_400_000
+
+
+@pytest.mark.parametrize("stamp", ["9999-12-31T23:59:59.999-12:00", "0001-01-01T00:00:00+14:00"])
+def test_times_at_the_ends_of_the_calendar_end_no_verb(tmp_path: Path, stamp: str) -> None:
+    path, changed = tmp_path / "projects/p/11111111-1111-4111-8111-111111111111.jsonl", str(tmp_path / "a.py")
+    Path(changed).write_text("x = 1\n")
+    path.parent.mkdir(parents=True)
+    write = reply("Done.", use("t", "Write", file_path=changed, content="x = 1\n"))
+    created = {"type": "create", "filePath": changed, "content": "x = 1\n", "structuredPatch": []}
+    records = told(user("write it", cwd=str(tmp_path)), write, answer(result("t", "written"), data=created))
+    path.write_bytes(jsonl(*({**record, "timestamp": stamp} for record in records)))
+    root = ("--root", str(tmp_path))
+    for words in ("usage --by day", "stats --by hour", "stats --list", "digest --since 0002-01-01", "advise", "ls"):
+        assert cli(*words.split(), *root).exit_code in (0, 1), words
+    for words in (("blame", changed), ("files", str(path)), ("show", str(path), "--no-pager")):
+        assert cli(*words, *(root if words[0] == "blame" else ())).exit_code == 0, words

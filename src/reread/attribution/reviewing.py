@@ -42,8 +42,8 @@ from reread.attribution.review_values import (
 from reread.attribution.session_trail import SessionTrail, TrailTurn, read_trails
 from reread.base.paths import comparable_path, path_name
 from reread.base.text import cut_words
+from reread.base.times import parse_json_time
 from reread.errors import Misuse, NotFound
-from reread.facts.clock import zone_time
 from reread.facts.derive import LONGEST_PROMPT
 from reread.facts.scope import Scope
 from reread.facts.sessions import Progress, open_sessions
@@ -441,7 +441,7 @@ def _review_turn(
         session=key[0],
         turn=key[1],
         prompt=turn.prompt,
-        started=zone_time(turn.started, UTC) if turn.started else None,
+        started=parse_json_time(turn.started) if turn.started else None,
         model=turn.model,
         cost_usd=turn.cost_usd,
         commits=commits,

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from reread.disk.cache import CacheTable, FileState
 
-FORMAT = 7
+FORMAT = 8
 """Change it when facts would be derived differently now: all of them are then derived again."""
 TEXT, INTEGER, REAL, BOOLEAN, TIME, BLOB, ANY = "string", "integer", "float", "boolean", "time", "blob", "any"
 """Types of columns. An integer has 64 bits; a time is in UTC, and in rows it is milliseconds since 1970."""
@@ -14,8 +14,8 @@ _SQL_TYPES = {TEXT: "TEXT", REAL: "REAL", BLOB: "BLOB", ANY: "ANY"}
 KNOWN = frozenset(
     "cached_tokens cause compactions context_growth device evidence extent hash hour_tokens inode is_retry kind"
     " input_tokens output_tokens cache_write_5m_tokens cache_write_1h_tokens cache_read_tokens web_searches"
-    " lines_added lines_removed mode model_seconds modified name path prompt read_tokens responses size state title"
-    " tokens tool tool_seconds unconfirmed_responses unmeasured_compactions waiting_seconds".split()
+    " lines_added lines_removed mode model_seconds modified name path prompt read_tokens responses sha size state"
+    " title tokens tool tool_seconds unconfirmed_responses unmeasured_compactions used waiting_seconds".split()
 )
 """Columns that are never NULL, besides what refers to another table."""
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping
-from datetime import UTC, datetime
 from typing import Any
 
 from reread.base.coerce import as_dict, as_list, as_str
+from reread.base.times import parse_json_time
 from reread.history.changes import CHANGING, FileChange, call_change, use_of
 from reread.history.file_events import Backup, FileEvent, file_events
 from reread.history.file_patches import (
@@ -232,11 +232,7 @@ class FileFold:
             call=call,
             agent=event.agent,
             line=conversation.records.line(record) if record >= 0 else None,
-            time=call.ended
-            if call is not None
-            else datetime.fromtimestamp(event.time / 1000, UTC)
-            if event.time
-            else None,
+            time=call.ended if call is not None else parse_json_time(event.time) if event.time else None,
             record=event.record,
             before_known=tracked.text is not None or tracked.exists is False,
             load_before=tracked.load if tracked.text is not None else _nothing,

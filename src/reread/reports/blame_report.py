@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ import msgspec
 
 from reread.base.paths import comparable_path, path_name
 from reread.base.text import one_line
+from reread.base.times import parse_json_time
 from reread.disk import layout
 from reread.errors import Misuse, NotFound, RereadError, Unreadable
 from reread.facts.file_changes import PROMPT_LENGTH
@@ -204,7 +205,7 @@ def _blamed(number: int, text: str, origin: LineOrigin | None) -> BlamedLine:
         prompt=version.prompt or None,
         agent=version.agent,
         call=version.call,
-        time=datetime.fromtimestamp(version.time / 1000, UTC) if version.time else None,
+        time=parse_json_time(version.time) if version.time else None,
         evidence="session",
     )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from datetime import UTC, datetime, tzinfo
+from datetime import datetime, tzinfo
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +14,7 @@ from reread.accounting.billing import sum_known
 from reread.accounting.prices import current_prices
 from reread.base.coerce import as_dict, as_list
 from reread.base.text import cut_words, one_line
-from reread.base.times import TimeLike
-from reread.facts.clock import zone_time
+from reread.base.times import TimeLike, parse_json_time
 from reread.facts.schema import FILE, GIT_COMMIT, PULL_REQUEST, FactTable
 from reread.facts.scope import Scope
 from reread.facts.sessions import Progress
@@ -197,8 +196,8 @@ def _sessions_in(store: FactStore, tally: Tally, used: Groups) -> Iterator[Diges
             title=one_line(title or ""),
             project=project or "",
             git_branch=next((row[0] for row in branches[session]), said[-1][2] if said else None),
-            started=zone_time(min(times), UTC) if times else None,
-            ended=zone_time(max(times), UTC) if times else None,
+            started=parse_json_time(min(times)) if times else None,
+            ended=parse_json_time(max(times)) if times else None,
             prompts=[
                 cut_words(one_line(text, LONGEST_SCANNED), PROMPT)
                 for *_, kind, author, is_active, text in said
