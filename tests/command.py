@@ -5,6 +5,8 @@ most of the tests' time. What depends on how Python starts is really started.
 """
 
 import os
+import select
+import signal
 import subprocess
 import sys
 import tempfile
@@ -13,10 +15,13 @@ import time
 import traceback
 import warnings
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import NoReturn
 
+import pytest
 from click.testing import CliRunner, Result
+from limits import PATIENCE
 
 from reread.__main__ import main
 from reread.cli import reread
@@ -86,6 +91,44 @@ def forked(
         err.seek(0)
         code = os.waitstatus_to_exitcode(status)
         return subprocess.CompletedProcess([*REREAD, *words], code, out.read(), err.read())
+
+
+def in_terminal(words: Sequence[str], keys: Sequence[str] = (), *, env: Mapping[str, str]) -> tuple[str, int]:
+    """Run the program in a terminal, and press a key each time it asks for one; return what it printed and its code."""
+    pty, termios = pytest.importorskip("pty"), pytest.importorskip("termios")
+    leader, follower = pty.openpty()
+    child = fork_reread(words, (follower,) * 3, env=env)
+    os.close(follower)
+    late = threading.Timer(PATIENCE, os.kill, (child, signal.SIGKILL))
+    late.start()
+    printed, pressed = b"", 0
+    try:
+        with suppress(OSError):  # Linux says so when the other end is closed
+            while True:
+                if not _readable(leader):
+                    # A key is asked for; one that comes before the program listens for single keys would be lost.
+                    waits = printed.count(b"[q]uit") > pressed < len(keys)
+                    if waits and not termios.tcgetattr(leader)[3] & termios.ICANON:
+                        os.write(leader, keys[pressed].encode())
+                        pressed += 1
+                elif piece := os.read(leader, 1 << 16):
+                    printed += piece
+                else:
+                    break
+    except BaseException:
+        os.kill(child, signal.SIGKILL)
+        raise
+    finally:
+        _, status = os.waitpid(child, 0)
+        late.cancel()
+        os.close(leader)
+    return printed.decode("utf-8", "replace"), os.waitstatus_to_exitcode(status)
+
+
+def _readable(descriptor: int) -> bool:
+    ready = select.poll()  # `select` refuses large descriptors
+    ready.register(descriptor, select.POLLIN)
+    return bool(ready.poll(50))
 
 
 def fork_reread(

@@ -27,7 +27,7 @@ sampled = pytest.mark.sampled
 def one_in(count: int) -> pytest.MarkDecorator:
     """Marks a slow test: `make test` runs one in so many of its cases, at least one, and none if it is 0.
 
-    As the `pytestmark` of a file it marks all its tests, and one in so many of them runs.
+    A file, as its `pytestmark`, or a class that it marks has one in so many of its tests run.
     """
     return pytest.mark.sampled(count)
 
@@ -41,7 +41,7 @@ def left_out(items: Iterable[pytest.Item]) -> list[pytest.Item]:
         if any(count == 0 for _, count in marks):
             left.append(item)
         elif marks:
-            place, count = marks[-1]  # the mark of the file, if it has one
+            place, count = marks[-1]  # the mark of the file or of the class, if it has one
             alike.setdefault((_chosen_from(item, place), count), []).append(item)
     for (_, count), same in alike.items():
         left += sorted(same, key=lambda item: crc32(item.nodeid.encode()))[-(-len(same) // count) :]
@@ -49,12 +49,13 @@ def left_out(items: Iterable[pytest.Item]) -> list[pytest.Item]:
 
 
 def _chosen_from(item: pytest.Item, place: str) -> str:
-    """The tests that `one_in` chooses from: the cases of one function, or all tests of a file if it marks the file.
+    """The tests that `one_in` chooses from: the cases of one function, or all tests of the file or class that it marks.
 
     Tests that open a page are chosen from those of their file.
     """
-    file, _, _ = item.nodeid.partition("::")
-    return file if place == file or in_browser(item) else item.nodeid.partition("[")[0]
+    if in_browser(item):
+        return item.nodeid.partition("::")[0]
+    return item.nodeid.partition("[")[0] if place == item.nodeid else place
 
 
 def in_browser(item: pytest.Item) -> bool:

@@ -14,7 +14,7 @@ from prompt_cache import Client
 
 import reread
 from reread.accounting.prices import bundled_prices
-from reread.facts.derive import signature
+from reread.facts.commands import signature
 from reread.reports.advice_report import _when as when  # pyright: ignore[reportPrivateUsage]
 
 SERVERS = {"shop": ["find", "buy"], "idle": ["wait"]}

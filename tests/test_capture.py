@@ -15,7 +15,7 @@ import anyio
 import making
 import pytest
 from command import forked
-from effort import examples, one_in
+from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from limits import PATIENCE, run_apart
@@ -29,8 +29,6 @@ from reread.catalog.writer import ConversationWriter
 from reread.errors import Unwritable
 from reread.recording import recorder
 from reread.recording.recorder import Recorder
-
-pytestmark = one_in(3)
 
 POSIX = pytest.mark.skipif(os.name != "posix", reason="POSIX signals and terminals")
 INIT = b'{"type":"system","subtype":"init","session_id":"s-1","claude_code_version":"2.1.325"}\n'
@@ -521,13 +519,13 @@ def test_commands_are_quoted_for_each_shell() -> None:
     assert quote_command(words, "C:\\a b", windows=True) == 'cd /d ^"C:\\a b^" && claude -p ^"say \\^"hi\\^" ^& 100^%^"'
 
 
-def test_ten_concurrent_captures_record_all_lines() -> None:
+def test_concurrent_captures_record_all_lines() -> None:
     program = "for n in range(300): print('{\"n\":%d}' % n)"
-    children = [start("capture", "--conversation", f"c{n}", "--", *python(program)) for n in range(10)]
+    children = [start("capture", "--conversation", f"c{n}", "--", *python(program)) for n in range(examples(10))]
     for child in children:
         out, _ = child.communicate(timeout=150)
         assert child.returncode == 0 and len(out.splitlines()) == 300
-    for n in range(10):
+    for n in range(len(children)):
         lines = list(stored(f"c{n}").lines())
         assert [json.loads(line.raw)["n"] for line in lines] == list(range(300))
 

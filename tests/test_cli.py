@@ -547,7 +547,11 @@ def test_a_configuration_folder_that_is_missing_is_named(tmp_path: Path) -> None
     for words in (["init", "--quiet"], ["add", "a.py"], ["commit", "--quiet", "--message", "x"]):
         subprocess.run([*git, *words], check=True)
     of_work = [["blame", str(work / "a.py")], ["review", "HEAD", "--repo", str(work)]]
-    for words in [["search", "x"], *of_work, *([verb] for verb in "ls show usage check secrets digest keep".split())]:
+    for words in [
+        ["search", "x"],
+        *of_work,
+        *([verb] for verb in "ls show usage check secrets digest keep now".split()),
+    ]:
         said = run(*words, home=tmp_path, env={"CLAUDE_CONFIG_DIR": missing}).stderr
         assert f"CLAUDE_CONFIG_DIR={missing} (no such folder: {missing})" in said, words
 

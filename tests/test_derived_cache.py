@@ -1,14 +1,18 @@
 """The catalogue: whether a value still belongs to its file, and what is forgotten."""
 
 import os
+import sqlite3
+import sys
 from contextlib import closing
 from pathlib import Path
 
 import pytest
-from making import jsonl, told, user
+from making import jsonl, reply, told, use, user
 
 import reread
+from reread.base.paths import SAMPLES
 from reread.catalog import headers
+from reread.disk import layout
 from reread.disk.cache import FileState
 from reread.disk.derived_cache import PROOF, DerivedValue, DerivedValues, proof_at
 from reread.disk.file_set import gone_files
@@ -113,3 +117,49 @@ def test_the_header_of_a_deleted_session_is_forgotten(tmp_path: Path, cache: Pat
     path.unlink()
     assert len(list(reread.sessions(root=tmp_path / "root"))) == 1
     assert b"A secret question" not in (cache / "cache.sqlite").read_bytes()
+
+
+def test_a_header_that_is_known_is_that_of_the_file_as_long_as_its_row_is_whole(
+    tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "root/projects/p/a.jsonl"
+    path.parent.mkdir(parents=True)
+    said = told(user("Hello", timestamp="2026-11-19T10:00:00.123456Z", gitBranch="main", version="2.1.0"))
+    path.write_bytes(jsonl(*said))
+    (path.parent / "b.jsonl").touch()
+    roots = [tmp_path / "root", SAMPLES]
+    files = list(layout.session_paths(roots))
+    fresh = [headers.read_header(file) for file in files]
+    assert len(fresh) > 3 and any(header.captured for header in fresh)
+    assert list(headers.read_headers(files)) == fresh
+    read: list[str] = []
+    read_header = headers.read_header
+    monkeypatch.setattr(headers, "read_header", lambda path: read.append(str(path)) or read_header(path))
+    assert list(headers.read_headers(files)) == fresh and not read
+    for change in ("sessions = '['", "started = 'x'", f"updated = {1 << 62}", "title = x'00'", "captured = 'maybe'"):
+        with closing(sqlite3.connect(cache / "cache.sqlite")) as database, database:
+            database.execute(f"UPDATE header SET {change} WHERE file = (SELECT id FROM file WHERE path = '{path}')")
+        assert list(headers.read_headers(files)) == fresh and read == [str(path)], change
+        read.clear()
+
+
+def test_what_is_listed_first_is_still_known_once_facts_are(tmp_path: Path, cache: Path) -> None:
+    path = tmp_path / "root/projects/p/a.jsonl"
+    path.parent.mkdir(parents=True)
+    path.write_bytes(jsonl(*told(user("First question"))))
+    for ask in (reread.sessions, reread.stats, reread.sessions):
+        assert len(list(ask(root=tmp_path / "root"))) in (0, 1)
+        with closing(sqlite3.connect(cache / "cache.sqlite")) as database:
+            assert database.execute("SELECT title FROM header").fetchall() == [("First question",)], ask
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="names are Unicode")
+def test_what_is_known_of_a_file_whose_name_is_not_unicode_is_forgotten_with_it(tmp_path: Path, cache: Path) -> None:
+    path = Path(os.fsdecode(os.fsencode(tmp_path) + b"/root/projects/p/\xff.jsonl"))
+    path.parent.mkdir(parents=True)
+    path.write_bytes(jsonl(*told(user("A question"), reply(use("c1", command="secret-command run")))))
+    assert reread.stats(root=tmp_path / "root").totals.calls == 1
+    assert b"secret-command run" in (cache / "cache.sqlite").read_bytes()
+    with closing(DerivedValues("values_", format=1)) as values:
+        assert values.forget(lambda name: name == str(path))
+    assert b"secret-command run" not in (cache / "cache.sqlite").read_bytes()

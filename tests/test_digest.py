@@ -11,10 +11,10 @@ from making import SESSION, answer, jsonl, reply, result, told, use, user, write
 
 import reread
 from reread.base.times import parse_timestamp
+from reread.facts.commands import runs_tests
 from reread.render.digest_text import digest_html, digest_markdown
 from reread.reports import digest_report
 from reread.reports.digest_report import Digest
-from reread.reports.digest_report import _runs_tests as runs_tests  # pyright: ignore[reportPrivateUsage]
 
 DENIED = "The user doesn't want to proceed with this tool use. The tool use was rejected"
 SAMPLES = Path(reread.__file__).parent / "samples"
@@ -44,10 +44,12 @@ def test_a_session_is_told_by_what_it_did(made: Digest) -> None:
     assert [f": 1 run {how}\n" in digest_markdown(made) for how in ("passed", "failed")] == [True, True]
 
 
-def test_a_run_of_tests_that_was_denied_is_none() -> None:
+def test_a_run_of_tests_that_was_denied_is_none(tmp_path: Path) -> None:
     said = {"a": ("ok", False), "b": ("Exit code 1", True), "c": (DENIED, True), "d": ("Exit code 2", True)}
     records = [record for id, (text, bad) in said.items() for record in _called(id, text, bad)]
-    (one,) = digest_report.tests_run(reread.open(jsonl(*records)).calls)
+    write(tmp_path, *told(*records), name=SESSION)
+    ((session,),) = (project.sessions for project in reread.digest(since="2000", root=tmp_path).projects)
+    (one,) = session.tests
     assert (one.command, one.passed, one.failed, one.last_passed) == ("pytest -q", 1, 2, False)
 
 

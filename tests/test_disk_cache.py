@@ -13,8 +13,7 @@ import pytest
 from reread.accounting.usage_cache import UsageCache
 from reread.disk import cache
 from reread.disk.cache import CacheFile, CacheTable, FileState, Statement
-from reread.reader.row_counts import RowCounts
-from reread.server.count_cache import CountCache
+from reread.facts.store import FactStore
 
 WORDS = CacheTable("words", "word TEXT PRIMARY KEY, number INTEGER", 1)
 OTHERS = CacheTable("others", "word TEXT PRIMARY KEY", 1)
@@ -53,20 +52,25 @@ def test_a_table_of_another_format_is_emptied_and_the_others_are_kept(path: Path
         assert file.read("SELECT * FROM others") == [("x",)]
 
 
-def test_usage_and_counts_share_one_file(path: Path, tmp_path: Path) -> None:
-    with closing(UsageCache()), closing(CountCache()) as counts:
-        counts.put(tmp_path, (STATE,), RowCounts(turns=3))
-        assert counts.get(tmp_path, (STATE,)) == RowCounts(turns=3)
+def test_all_tables_share_one_file(path: Path) -> None:
+    with closing(UsageCache()), closing(FactStore()) as store:
+        assert store.is_lasting
     assert [file.name for file in path.parent.iterdir()] == [cache.NAME]
 
 
-def test_counts_that_cannot_be_decoded_are_counted_again(path: Path, tmp_path: Path) -> None:
-    with closing(CountCache()) as counts:
-        counts.put(tmp_path, (STATE,), RowCounts())
-        with closing(sqlite3.connect(path)) as database:
-            database.execute("UPDATE session_counts SET value = x'00ff'")
-            database.commit()
-        assert counts.get(tmp_path, (STATE,)) is None
+def test_tables_of_earlier_versions_are_dropped_with_all_that_they_said(path: Path) -> None:
+    with opened(WORDS):
+        pass
+    with closing(sqlite3.connect(path)) as database, database:
+        for name in cache.RETIRED:
+            database.execute(f"CREATE TABLE {name} (path TEXT PRIMARY KEY, value BLOB)")
+            database.execute(f"INSERT INTO {name} VALUES ('p', 'a secret')")
+            database.execute("INSERT INTO formats VALUES (?, 9)", (name,))
+    with opened(WORDS):
+        assert b"a secret" in path.read_bytes(), "that version may go on"
+    with opened(WORDS, OTHERS) as file:
+        assert file.read("SELECT name FROM formats ORDER BY name") == [("others",), ("words",)]
+    assert b"a secret" not in path.read_bytes()
 
 
 def test_rows_that_sqlite_cannot_hold_are_left_out(path: Path) -> None:

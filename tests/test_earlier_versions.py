@@ -14,6 +14,7 @@ import shutil
 import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -23,6 +24,7 @@ from folder_bucket import use_folder
 import reread
 from reread.archive.verify import KeptEntry, KeptProblem
 from reread.catalog.annotations import Annotation, Annotations
+from reread.disk.cache import GONE
 from reread.redaction.decisions import DecisionStore
 from reread.reports.budget_report import stored_budgets
 
@@ -176,6 +178,14 @@ def test_usage_of_sessions_that_are_gone_is_still_known(counted_before: Path, ve
     (counted_before / PROJECT / f"{GROWN}.jsonl").unlink()
     assert reread.usage(keep_deleted=True).totals.output_tokens == tokens
     assert reread.usage().totals.output_tokens == 0
+
+
+@only_03
+def test_tables_that_nobody_reads_any_more_are_dropped(counted_before: Path, tmp_path: Path) -> None:
+    assert reread.usage(root=counted_before).totals.output_tokens == 0
+    with closing(sqlite3.connect(tmp_path / "cache" / "cache.sqlite")) as database:
+        tables = {name for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+    assert {"usage_digests", "file_change"} <= tables and tables.isdisjoint(GONE)
 
 
 @only_03

@@ -8,9 +8,9 @@ import pytest
 from effort import left_out, one_in, sampled
 
 
-def item(name: str, *marks: pytest.MarkDecorator, of_file: bool = False) -> Any:
+def item(name: str, *marks: pytest.MarkDecorator, marked: str | None = None) -> Any:
     file = name.partition("::")[0]
-    node = SimpleNamespace(nodeid=file if of_file else name)
+    node = SimpleNamespace(nodeid=marked or name)
     return SimpleNamespace(
         nodeid=name,
         path=Path(file),
@@ -36,6 +36,7 @@ def test_one_in_so_many_is_kept(names: list[str], marks: list[pytest.MarkDecorat
     assert left == {one.nodeid for one in left_out(items[::-1])}
 
 
-def test_of_a_file_that_is_marked_one_test_in_so_many_is_kept() -> None:
-    items = [item(f"tests/a.py::test_{n}[{m}]", one_in(4), of_file=True) for n in range(4) for m in range(4)]
+@pytest.mark.parametrize("place", ["tests/a.py", "tests/a.py::TestA"])
+def test_of_a_file_or_class_that_is_marked_one_test_in_so_many_is_kept(place: str) -> None:
+    items = [item(f"{place}::test_{n}[{m}]", one_in(4), marked=place) for n in range(4) for m in range(4)]
     assert len(left_out(items)) == 12

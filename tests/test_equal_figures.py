@@ -5,6 +5,7 @@ client, and made ones that several files have.
 """
 
 import json
+import math
 import os
 import re
 from collections import Counter
@@ -12,6 +13,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from command import run
 from effort import SAMPLE
@@ -22,6 +24,7 @@ from reread.base.paths import SAMPLES
 from reread.server.library import SessionLibrary
 from reread.server.library_stats import library_stats
 from reread.server.library_usage import library_usage
+from reread.server.list_counts import CountJob, count_list
 
 HERE = Path(__file__).parent
 LARGER = Path(os.environ.get("REREAD_REAL_CLIENT") or "/nonexistent") / "data"
@@ -240,6 +243,32 @@ def test_every_way_says_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     for figure, way, value in asked(CORPORA[corpus](tmp_path / "made"), tmp_path / "tables"):
         figures.setdefault(figure, {})[way] = value
     assert list(differences(figures).values()) == []
+
+
+@pytest.mark.parametrize("corpus", [*CORPORA])
+def test_the_list_says_of_each_session_what_reports_by_session_say(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, corpus: str
+) -> None:
+    for name in ("CLAUDE_CONFIG_DIR", "REREAD_HOME", "REREAD_CACHE"):
+        monkeypatch.setenv(name, str(tmp_path / name))
+    roots = CORPORA[corpus](tmp_path / "made")
+    library = SessionLibrary(roots, count=False)
+    library.refresh()
+    library._set_counts(count_list(CountJob(roots), math.inf).counts)
+    by_session: dict[str, dict[str, Any]] = {}
+    for report, names in (
+        (reread.stats(by="session", root=roots), ("turns", "lines_added", "lines_removed")),
+        (reread.usage(by="session", root=roots), ("tokens", "output_tokens", "cost_usd", "unconfirmed_responses")),
+    ):
+        for row in report.rows:
+            by_session.setdefault(row["session"], {}).update({name: row[name] for name in names})
+    entries = [entry for entry in library._entries.values() if not entry.header.prompts_only]
+    listed = [(id, entry.row()) for entry in entries for id in entry.header.sessions or (entry.header.id,)]
+    assert by_session.keys() <= dict(listed).keys() and all(row.turns is not None for _, row in listed)
+    for id, row in listed:
+        found = msgspec.to_builtins(row) | msgspec.to_builtins(row.figures)
+        expected = dict.fromkeys(("turns", "lines_added", "tokens"), 0) | by_session.get(id, {})
+        assert {name: found[name] for name in expected} == expected, id
 
 
 @pytest.mark.parametrize("name", ["0", "f"])

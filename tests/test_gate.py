@@ -8,7 +8,6 @@ import os
 import re
 import select
 import signal
-import subprocess
 import sys
 import tempfile
 import unicodedata
@@ -16,6 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import cmarkgfm
+import command
 import pytest
 from cmarkgfm.cmark import Options
 from command import fork_reread
@@ -24,8 +24,6 @@ from making import answer, jsonl, reply, result, told, use, user
 from poison import poisoned_lines
 
 from reread import cli
-
-pytestmark = one_in(3)
 
 pty = pytest.importorskip("pty", reason="needs a pseudo-terminal")
 
@@ -197,13 +195,8 @@ def test_markdown_documents_contain_no_tags_but_ours(root: Path) -> None:
 
 
 def test_tables_contain_no_formulas(root: Path) -> None:
-    out = subprocess.run(
-        [sys.executable, "-m", "reread", "usage", "--by", "project", "--csv"],
-        env=os.environ | {"HOME": str(root), "CLAUDE_CONFIG_DIR": str(root)},
-        capture_output=True,
-        check=True,
-        encoding="utf-8",
-    ).stdout
+    out = command.run("usage", "--by", "project", "--csv", home=root).stdout
+    assert out
     for row in csv.reader(io.StringIO(out)):
         assert row[0].lstrip()[:1] not in tuple("=+-@")
 

@@ -28,8 +28,6 @@ from reread.reports.check_report import check_report
 from reread.session.follow import follow
 from reread.storage.atomic import write_atomic
 
-pytestmark = one_in(4)
-
 REREAD = str(Path(sys.executable).with_name("reread"))
 POSIX = pytest.mark.skipif(os.name != "posix", reason="pipes, devices and links as POSIX has them")
 FULL = pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs a device that is always full")
@@ -68,6 +66,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return project
 
 
+@one_in(4)
 class TestMessages:
     @pytest.mark.parametrize(
         "words",
@@ -119,6 +118,7 @@ class TestMessages:
         assert done.returncode == 2 and b"Not enough memory" in done.stderr and is_one_line(done.stderr)
 
 
+@one_in(4)
 @POSIX
 class TestStreams:
     @one_in(3)
@@ -156,6 +156,7 @@ class TestStreams:
             assert child.communicate(timeout=150) == (None, b"") and child.returncode == 0
 
 
+@one_in(4)
 @POSIX
 class TestExits:
     def test_ctrl_c_during_imports_is_not_an_error(self, tmp_path: Path) -> None:
@@ -179,6 +180,7 @@ class TestExits:
         assert run_info.ended is not None and run_info.exit_code == child.returncode
 
 
+@one_in(4)
 class TestNames:
     @one_in(5)
     @pytest.mark.parametrize(
@@ -231,6 +233,7 @@ class TestNames:
             assert f": {fresh} written, {2 - fresh} unchanged" in done.stderr.decode()
 
 
+@one_in(4)
 @POSIX
 class TestFiles:
     def test_that_are_pipes_or_devices_are_rejected(self, folder: Path) -> None:
@@ -414,6 +417,7 @@ def test_a_file_object_that_cannot_be_read_is_an_error(tmp_path: Path) -> None:
                     work(file)
 
 
+@one_in(4)
 class TestFollowing:
     @BYTES
     def test_works_if_the_folder_cannot_be_watched(self, tmp_path: Path) -> None:

@@ -8,7 +8,6 @@ import zlib
 from pathlib import Path
 
 import hunting
-from effort import one_in
 
 import reread
 from reread.reader.page_assets import inline_assets
@@ -17,8 +16,6 @@ from reread.reader.redacted_site import write_redacted_site
 from reread.redaction.decisions import DecisionStore
 from reread.redaction.pictures import without_metadata
 from reread.render.selection import Selection
-
-pytestmark = one_in(2)
 
 SEED = int(os.environ.get("REREAD_HUNT_SEED", "7"))
 ROUNDS = int(os.environ.get("REREAD_HUNT", "0"))
@@ -60,7 +57,6 @@ def test_no_needle_is_left_in_any_format(tmp_path: Path) -> None:
     hunt(needles, redaction_of(path, tmp_path), tmp_path, *FORMATS)
 
 
-@one_in(0)
 def test_no_needle_is_left_in_the_pieces_of_a_stream(tmp_path: Path) -> None:
     path, needles = hunting.streamed(tmp_path, SEED)
     assert len(needles) > 150

@@ -1,12 +1,11 @@
 """The server's list of sessions: what a refresh keeps, and which events it publishes."""
 
-import math
 import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, cast
-from unittest.mock import Mock
+from unittest.mock import Mock, call
 
 import msgspec
 import pytest
@@ -18,12 +17,13 @@ from reread.disk.cache import FileState
 from reread.disk.file_set import FileSet, find_files
 from reread.disk.layout import default_roots, session_folders
 from reread.errors import Misuse, NotFound
-from reread.reader.row_counts import RowCounts
+from reread.reader.schema import Figures
 from reread.server import library as module
-from reread.server.count_cache import CountCache
-from reread.server.counter_process import CounterProcess
 from reread.server.library import SessionLibrary
 from reread.server.library_usage import library_usage
+from reread.server.list_counts import CountJob, ListCounter, RowCounts, count_list
+
+COUNTS = RowCounts(7, 0, [], 0, 0, [], Figures())
 
 
 class Events:
@@ -107,7 +107,7 @@ def test_counts_and_key_stay_when_a_file_changes(write: Callable[..., Path], lib
     first, second = write("p/same.jsonl", "first"), write("q/same.jsonl", "second")
     library.refresh()
     key = library.key_of(second)
-    library._set_counts(second, RowCounts(turns=7))
+    library._set_counts({second: COUNTS})
     first.unlink()
     library.refresh()
     write("q/same.jsonl", "second", "third")
@@ -120,9 +120,10 @@ def test_new_counts_are_published(write: Callable[..., Path], library: SessionLi
     path = write("p/one.jsonl", "first")
     library.refresh()
     events.take()
-    library._set_counts(path, RowCounts(turns=7))
-    library._set_counts(path.with_name("unknown.jsonl"), RowCounts(turns=8))
+    library._set_counts({path: COUNTS, path.with_name("unknown.jsonl"): COUNTS})
     assert events.take() == [("row", "one")]
+    library._set_counts({path: msgspec.structs.replace(COUNTS)})
+    assert events.take() == [], "they are the same"
 
 
 def test_only_the_options_of_the_usage_report_are_used(write: Callable[..., Path], library: SessionLibrary) -> None:
@@ -201,101 +202,39 @@ def test_the_watch_reads_what_was_touched_and_ends_when_nobody_listens(
     assert asked == [{f"{folder}/one.jsonl"}], "only what is being written"
 
 
-def test_what_is_on_the_screen_is_counted_first_and_then_the_newest(write: Callable[..., Path], tmp_path: Path) -> None:
-    requests: list[list[tuple[Path, Any]]] = []
-    library = SessionLibrary([tmp_path], count=False)
-    library._counter = cast(Any, Counter(requests))
-    for name, day in (("old", 12), ("older", 11), ("newest", 14), ("new", 13)):
-        write(f"p/{name}.jsonl").write_bytes(jsonl(*told(user(name, timestamp=f"2026-11-{day}T10:00:00Z"))))
-    library.refresh()
-    assert [path.stem for path, _ in requests[-1]] == ["newest", "new", "old", "older"]
+def test_what_is_on_the_screen_is_counted_first(write: Callable[..., Path], tmp_path: Path) -> None:
     SessionLibrary([tmp_path], count=False).count_first(["older"])  # nobody counts
+    library = SessionLibrary([tmp_path], count=False)
+    counter = library._counter = cast(Any, Mock())
+    older, _ = write("p/older.jsonl", "first"), write("p/newer.jsonl", "second")
+    library.refresh()
     library.count_first(["older", "unknown"])
-    assert [path.stem for path, _ in requests[-1]] == ["older", "newest", "new", "old"]
+    assert counter.request.call_args_list == [call(), call([older])]
+    library.refresh()
+    assert counter.request.call_count == 2, "nothing changed"
+    write("p/newer/subagents/agent-a.jsonl", "look")
+    library.refresh()
+    assert counter.request.call_count == 3
 
 
-def test_sessions_are_counted_once_and_the_latest_request_goes_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    counted: list[str] = []
-    may_go_on, began = threading.Event(), threading.Event()
-
-    def count(self: CounterProcess, path: Path) -> RowCounts:
-        began.set()
-        assert may_go_on.wait(PATIENCE)
-        return RowCounts(turns=1)
-
-    def files(*names: str, size: int = 1) -> list[tuple[Path, tuple[FileState, ...]]]:
-        return [(Path(name), (FileState(1, 1, size, 1),)) for name in names]
-
-    monkeypatch.setattr(CounterProcess, "_count_in_child", count)
-    counter = CounterProcess(lambda path, _: counted.append(path.name))
-    counter.request(files("a", "b"))
-    assert began.wait(PATIENCE)
-    counter.request(files("c"))
-    may_go_on.set()
-    wait_until(lambda: counted == ["a", "c"])
-    counter.request(files("a", "c", "d"))
-    wait_until(lambda: counted == ["a", "c", "d"])
-    counter._recount_times[Path("a")] = math.inf
-    counter.request(files("a", "c", size=2))
-    wait_until(lambda: counted == ["a", "c", "d", "c"])
-    counter.close()
-
-
-def test_counts_are_of_all_files_of_a_session(write: Callable[..., Path], tmp_path: Path) -> None:
-    main, agent = write("p/one.jsonl", "first"), write("p/one/subagents/agent-a.jsonl", "look")
-    states = (FileState.at(main), FileState.at(agent))
-    counts = CountCache()
-    counts.put(main, states, RowCounts(agents=1))
-    counts.put(agent, states[1:], RowCounts(agents=2))
-    counts.forget([])
-    assert counts.get(main, states) == RowCounts(agents=1)
-    counts.forget([agent])
-    assert counts.get(agent, states[1:]) is None and counts.get(main, states) == RowCounts(agents=1)
-    write("p/one/subagents/agent-a.jsonl", "look", "again")
-    assert counts.get(main, (FileState.at(main), FileState.at(agent))) is None
-    counts.close()
-
-
-def test_the_counts_of_a_captured_conversation_depend_on_its_transcript(
+def test_a_captured_conversation_has_the_title_and_the_counts_of_its_session(
     write: Callable[..., Path], tmp_path: Path
 ) -> None:
-    requests: list[list[tuple[Path, tuple[FileState, ...]]]] = []
     library = SessionLibrary([tmp_path], count=False)
-    library._counter = cast(Any, Counter(requests))
     write(f"p/{SESSION}.jsonl", "first")
     captured = {"conversationId": "c1", "claudeMessage": {"type": "system", "subtype": "init", "session_id": SESSION}}
     path = tmp_path / "conversations/w/a/c1.jsonl"
     path.parent.mkdir(parents=True)
     path.write_bytes(jsonl(captured))
     library.refresh()
-    own, its = FileState.at(tmp_path / f"projects/p/{SESSION}.jsonl"), FileState.at(path)
-    assert {one.stem: states for one, states in requests[-1]} == {SESSION: (own, its), "c1": (its, own)}
-    assert [row.title for row in library.listing().sessions] == ["first", "first"], "it has that of its transcript"
-    library._set_counts(path, RowCounts(turns=1))
+    library._set_counts(count_list(CountJob([tmp_path])).counts)
+    assert [(row.title, row.turns) for row in library.listing().sessions] == [("first", 1)] * 2
     alone = tmp_path / "conversations/w/a/c2.jsonl"
     alone.write_bytes(jsonl({**captured, "conversationId": "c2", "claudeMessage": {"type": "system"}}))
-    write("p/other.jsonl", "second")
     library.refresh()
-    assert {path.stem: len(states) for path, states in requests[-1]} == {SESSION: 2, "c1": 2, "c2": 1, "other": 2}
     alone.unlink()
-    (tmp_path / "projects/p/other.jsonl").unlink()
     library.refresh()
     assert {id: row.captured for id, row in library.rows_by_session().items()} == {SESSION: False, "c1": True}
-
-
-class Counter:
-    """A counter that only records what it is asked for."""
-
-    def __init__(self, requests: list[Any] | None = None) -> None:
-        self.request = [].append if requests is None else requests.append
-        self.forgotten: list[set[Path]] = []
-        self.pauses, self.close = Mock(), Mock()
-
-    def forget(self, paths: Any) -> None:
-        self.forgotten.append(set(paths))
-
-    def paused(self) -> Any:
-        return self.pauses
 
 
 @pytest.fixture
@@ -393,7 +332,7 @@ def test_what_a_library_reads(write: Callable[..., Path], tmp_path: Path) -> Non
     library = SessionLibrary([tmp_path])
     assert library.running._key_of(str(path)) is None
     library.refresh()
-    assert library.running._key_of(str(path)) == "one" and isinstance(library._counter, CounterProcess)
+    assert library.running._key_of(str(path)) == "one" and isinstance(library._counter, ListCounter)
     library.close()
 
 
@@ -412,20 +351,14 @@ def test_rows_are_the_newest_first_and_those_without_a_time_last(
 def test_the_rows_that_are_not_counted_are_pending_and_prompts_need_no_counting(
     write: Callable[..., Path], library: SessionLibrary
 ) -> None:
-    requests: list[Any] = []
     paths = [write(f"p/{name}.jsonl", "first") for name in ("one", "two", "three", "four")]
     assert library.listing().pending == 0, "nobody counts"
-    counter = library._counter = cast(Any, Counter(requests))
-    library._set_counts(paths[0], RowCounts(turns=0))
+    counter = library._counter = cast(Any, Mock())
+    library._set_counts({paths[0]: COUNTS})
     entry = library._entries[paths[1]]
     entry.header = msgspec.structs.replace(entry.header, prompts_only=True)
     assert library.listing().pending == 2
-    library.refresh()
-    assert {path for path, _ in requests[-1]} == {paths[0], *paths[2:]}
-    assert library.pause_counting() is counter.pauses
-    paths[0].unlink()
-    library.refresh()
-    assert counter.forgotten == [set(), {paths[0]}]
+    assert library.pause_counting() is counter.paused()
 
 
 def state(inode: int, modified: int = 0) -> FileState:
@@ -497,7 +430,7 @@ def test_a_row_that_is_published_has_its_note_and_its_counts(
     path = write("p/one.jsonl", "first")
     library.refresh()
     library.annotate("one", {"note": "mine", "starred": True})
-    library._set_counts(path, RowCounts(turns=7))
+    library._set_counts({path: COUNTS})
     row = events.events[-1][1]
     assert (row.key, row.note, row.starred, row.turns, row.live) == ("one", "mine", True, 7, True)
     events.take()
@@ -513,7 +446,7 @@ def test_a_row_that_is_published_has_its_note_and_its_counts(
 def test_closing_ends_all_that_goes_on(library: SessionLibrary) -> None:
     library._stop_watching()
     library._watching = watching = threading.Event()
-    counter = library._counter = cast(Any, Counter())
+    counter = library._counter = cast(Any, Mock())
     bus, running = Mock(), Mock()
     library.bus, library.running = bus, running
     library.close()

@@ -120,6 +120,24 @@ def test_ids_are_short_unless_another_begins_the_same() -> None:
     assert [ids[other.path] for other in made] == ["d2a94e17-0000", "d2a94e17-00", "named", "a" * 8]
 
 
+@pytest.mark.parametrize("flat", [True, False])
+@pytest.mark.parametrize("width", [40, 60, 80])
+@pytest.mark.parametrize("same", ["12345678-1234-4234-8234-1234567890", "a" * 50, "a" * 100], ids=len)
+def test_ids_that_differ_late_are_whole_if_they_fit_and_never_break_the_lines(
+    tmp_path: Path, same: str, width: int, flat: bool
+) -> None:
+    names = [f"{same}{n}{n}" for n in range(2)]
+    for name in names:
+        write(tmp_path, name, prompt(name, "A title that is longer than there is room for it beside such an id"))
+    done = run("ls", "--root", str(tmp_path), *(["--flat"] if flat else []), env={"COLUMNS": str(width)})
+    lines = done.stdout.splitlines()
+    assert max(map(len, lines)) <= width
+    shown = {line.split()[0] for line in lines[not flat :]}
+    assert shown == {name[:-1] for name in names} or len(same) + 2 > width
+    for id in shown if len(same) + 2 <= width else ():
+        assert run("show", id, "--root", str(tmp_path)).returncode == 0
+
+
 @pytest.mark.parametrize("width", [60, 80, 120, 200])
 @pytest.mark.parametrize("flat", [True, False])
 def test_a_listing_fits_the_terminal(width: int, flat: bool) -> None:

@@ -19,7 +19,7 @@ from reread.cli import reread as group
 from reread.facts import opening, responses
 from reread.index import file_pass, update
 from reread.reader import site_export
-from reread.reports import check_report, file_index
+from reread.reports import check_report
 from reread.session import session
 
 SAMPLES = Path(reread.__file__).parent / "samples"
@@ -125,7 +125,6 @@ def test_export_writes_the_others(root: Path, tmp_path: Path, monkeypatch: pytes
 
 def test_stats_and_blame_report_on_the_others(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(opening, "SessionFacts", faulty(opening.SessionFacts))
-    monkeypatch.setattr(file_index, "might_change_files", faulty(file_index.might_change_files))
     bad = next(root.glob("projects/*/bad.jsonl"))
     report = reread.stats(root=root, cache=False)
     assert report.unread == (str(bad),) and report.totals.calls

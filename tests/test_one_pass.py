@@ -8,17 +8,20 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
-from contextlib import closing, suppress
+from contextlib import closing
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from random import Random
 from typing import Any
 
+import command
 import pytest
-from effort import one_in
+from effort import examples, one_in
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from indexes import index_folder
+from killing import end_of
 from making import SESSION, answer, jsonl, reply, result, told, use, user, write
 from used import facts_of
 
@@ -34,17 +37,16 @@ from reread.disk.derived_cache import PROOF
 from reread.disk.file_set import find_files
 from reread.disk.machine import machine_id
 from reread.disk.sources import FileSource
+from reread.facts.store import FactStore
 from reread.index.hit_locator import OpenedSession
 from reread.index.store import open_reader
 from reread.index.update import LEAST, refresh
 from reread.records.decode import Decoder
-from reread.reports.file_index import FileIndexReader
+from reread.reports.file_index import FileIndex
 from reread.session import loader
 from reread.session.pass_process import begin_pass, only_pass, pass_is_due
 from reread.session.saved_fold import fold_path
 from reread.session.session_pass import SessionPass
-
-pytestmark = one_in(4)
 
 KILLS = int(os.environ.get("REREAD_KILLS", "4"))
 
@@ -142,8 +144,8 @@ def sessions_in(root: Path) -> list[Path]:
 
 
 def files_of(root: Path) -> Any:
-    with closing(FileIndexReader()) as reader:
-        files = reader.read(map(str, sessions_in(root)))
+    with closing(FactStore()) as store:
+        files = FileIndex(store, map(str, sessions_in(root)))
         return files.paths, {name: files.traces_of(name) for paths in files.paths.values() for name in paths}
 
 
@@ -235,7 +237,7 @@ PASSES: tuple[Callable[[Path], object], ...] = (
 
 
 @pytest.mark.timeout(900)
-@settings(max_examples=8)
+@settings(max_examples=examples(8))
 @given(st.lists(st.tuples(st.sampled_from(CHANGES), st.sampled_from((*PASSES, None))), min_size=1, max_size=6))
 def test_what_is_derived_in_one_pass_equals_what_is_derived_alone(steps: list[Any]) -> None:
     before = os.environ["REREAD_CACHE"]
@@ -277,7 +279,7 @@ def test_sessions_that_one_verb_opened_are_not_opened_by_others(
 READERS: tuple[Callable[[Path], object], ...] = (
     lambda root: list(facts_of(sessions_in(root))),
     lambda root: reread.stats(root=root),
-    lambda root: FileIndexReader().read(map(str, sessions_in(root))),
+    lambda root: reread.blame(root / "none", text="", root=root),
 )
 
 
@@ -342,32 +344,24 @@ def test_stats_that_is_killed_goes_on_where_it_was(root: Path, monkeypatch: pyte
     assert len(done) == 3 and done.isdisjoint(opened)
 
 
-DERIVER = """
-import sys
-from pathlib import Path
-sys.path.insert(0, sys.argv[3])
-import test_one_pass as test
-root = Path(sys.argv[1])
-print("ready", flush=True)
-test.PASSES[int(sys.argv[2])](root)
-"""
+def end_after(seconds: float) -> None:
+    """Let this process be killed after a while, whatever it does then."""
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
 
 
-@one_in(0)
 def test_a_pass_that_is_killed_leaves_nothing_half(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     chance = Random(1)
     rewrite(root, 1)
-    for number in range(2, 60):
+    for number in range(2, 20):
         (root / f"projects/p/s{number}.jsonl").write_bytes(b"".join(map(exchange, range(number))))
+    kills = 0
     for number in range(60, 60 + KILLS):
         chance.choice(CHANGES)(root, number)
-        verb = str(1 if number == 60 else chance.randrange(len(PASSES)))
-        command = [sys.executable, "-c", DERIVER, str(root), verb, str(Path(__file__).parent)]
-        child = subprocess.Popen(command, stdout=subprocess.PIPE)
-        assert child.stdout is not None and child.stdout.readline()
-        time.sleep(chance.random())  # killed at any time
-        child.send_signal(signal.SIGKILL)
-        child.communicate()
+        derive = PASSES[1] if number == 60 else chance.choice(PASSES)
+        seconds = 0.03 if number == 60 else chance.uniform(0, 0.5)
+        kills += end_of(partial(derive, root), partial(end_after, seconds))
+    assert kills
     expected = alone(root)
     derive_all(find_files([root]))
     if "rows" in VERBS:
@@ -380,17 +374,8 @@ def test_a_pass_that_is_killed_leaves_nothing_half(root: Path, monkeypatch: pyte
 
 def in_terminal(*words: str) -> str:
     """Run a verb in a terminal, and return what it printed there."""
-    leader, follower = pytest.importorskip("pty").openpty()
-    command = [sys.executable, "-m", "reread", *words]
-    with subprocess.Popen(command, stdin=follower, stdout=follower, stderr=follower) as process:
-        os.close(follower)
-        printed = b""
-        with suppress(OSError):  # Linux says so when the other end is closed
-            while piece := os.read(leader, 1 << 16):
-                printed += piece
-        process.wait(150)
-    os.close(leader)
-    return printed.decode()
+    printed, _ = command.in_terminal(words, env=os.environ)
+    return printed
 
 
 @pytest.fixture
@@ -441,7 +426,7 @@ def test_nobody_begins_one_who_forbids_it_or_is_no_terminal(
         monkeypatch.setenv("REREAD_BACKGROUND", "off")
         in_terminal("ls")
     else:
-        subprocess.run([sys.executable, "-m", "reread", "ls"], check=True, capture_output=True)
+        assert command.forked(["ls"], env=os.environ).returncode == 0
     assert not (cache_folder() / "pass").exists()
 
 

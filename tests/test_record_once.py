@@ -214,6 +214,17 @@ def test_a_pattern_chooses_the_recording(claude: Any, patterns: str, asked: str,
     assert answer in done.stdout
 
 
+def test_a_pattern_that_names_no_recording_says_so(claude: Any, tmp_path: Path) -> None:
+    path = tmp_path / "patterns.json"
+    path.write_text(json.dumps({"Say*": "helo", "*": "nosuch"}))
+    for asked, said in (
+        ("Say it", "'helo' for it, which is no recording here. Did you mean hello?"),
+        ("else", "'nosuch' for it, which is no recording here.\n"),
+    ):
+        done = claude("-p", asked, patterns=str(path), home=str(STORE), record="")
+        assert (done.returncode, done.stdout) == (3, b"") and said in done.stderr.decode()
+
+
 def test_the_next_prompts_of_a_session_may_fit_a_pattern(claude: Any, tmp_path: Path) -> None:
     path = tmp_path / "patterns.json"
     path.write_text(json.dumps({"*": "turns"}))

@@ -18,7 +18,7 @@ from command import offered
 from committing import Rig, work
 from effort import SAMPLE, one_in, sampled
 from exported import check_agent_trace
-from making import jsonl, user
+from making import user, write
 
 import reread
 from reread import cli
@@ -26,17 +26,11 @@ from reread.attribution.commit_lines import LineSource
 from reread.attribution.commit_lines import _closing as closing_lines  # pyright: ignore[reportPrivateUsage]
 from reread.attribution.commit_lines import _fill_gaps as fill_gaps  # pyright: ignore[reportPrivateUsage]
 from reread.attribution.reviewing import MOST_BETWEEN, _Reviewer  # pyright: ignore[reportPrivateUsage]
-from reread.attribution.session_trail import (
-    SessionTrail,
-    TrailCommit,
-    TrailsPart,
-    TrailTurn,
-    read_trails,
-    session_trail,
-)
+from reread.attribution.session_trail import SessionTrail, TrailCommit, TrailTurn, read_trails
 from reread.base import jsontext
 from reread.base.text import short_session
 from reread.errors import Misuse, NotFound, Undecided
+from reread.facts.store import FactStore
 from reread.git import command as git_command
 from reread.git import notes as git_notes
 from reread.git.command import git_output
@@ -226,10 +220,11 @@ def test_a_commit_may_state_any_time(text: str, time: int) -> None:
 def test_prompts_that_were_rewound_belong_to_the_turn_before(tmp_path: Path) -> None:
     parents = {"one": None, "two": "one", "dropped": "two", "three": "two"}
     records = [{**user(name), "uuid": name, "parentUuid": parent} for name, parent in parents.items()]
-    trail = session_trail(reread.open(jsonl(*records)), b"")
+    path, gone, unread = write(tmp_path, *records), tmp_path / "none.jsonl", list[str]()
+    with closing(FactStore()) as store:
+        (trail,) = read_trails(store, [str(path), str(gone)], root=tmp_path, unread=unread).values()
     assert [turn.dropped for turn in trail.turns] == [[], ["dropped"], []]
-    unread: list[str] = []
-    assert read_trails([str(tmp_path / "none.jsonl")], unread=unread) == {} and len(unread) == 1
+    assert [turn.prompt for turn in trail.turns] == ["one", "two", "three"] and unread == [str(gone)]
 
 
 def test_turns_of_several_sessions_are_in_the_order_of_time(rig: Rig) -> None:
@@ -251,16 +246,6 @@ def test_some_of_the_turns_between_two_that_wrote_lines_are_shown(rig: Rig) -> N
             rig.write(session, f"{number}.py", 0, 0, [f"value_{number} = {number}"])
     rig.commit(session, "Two files")
     assert [turn.turn for turn in reviewed(rig).turns] == [*range(2, 53), 54]
-
-
-def test_a_trail_is_current_until_a_file_of_its_session_changes(rig: Rig) -> None:
-    rig.prompt(rig.session(), "Write it")
-    rig.finish()
-    [path] = rig.projects.glob("*.jsonl")
-    with closing(TrailsPart()) as part:
-        assert not part.is_current(path, part.state(path))
-        read_trails([str(path)])
-        assert part.is_current(path, part.state(path)) is True and not part.is_current(path, b"another")
 
 
 def test_lines_of_a_work_tree_that_is_gone_are_certain(rig: Rig) -> None:
@@ -362,7 +347,7 @@ def test_a_commit_that_a_session_made_is_known_by_its_sha_or_its_subject_and_tim
         GitCommit(sha=one, parents=[], authored=100, committed=900, author="", message=message)
         for one, message in (("2" * 40, ""), (SHA, "Add it\n"))
     ]
-    trail = SessionTrail(b"", "s", "/p", [], [], [TrailCommit(sha, 3, subject, None, time)], [])
+    trail = SessionTrail("s", "/p", [], [], [TrailCommit(sha, 3, subject, None, time)], [])
     found = _Reviewer._find_recorded(SimpleNamespace(_commits=commits, _trails={"s.jsonl": trail}))  # type: ignore[arg-type]
     assert found == ({SHA: [("s.jsonl", 3, evidence)]} if evidence else {})
 
@@ -388,7 +373,7 @@ def test_a_commit_is_of_the_latest_turn_that_was_at_work(
         TrailTurn(number, "", start, end, 0.0, None, [], [], 0, [], b"") for number, (start, end) in enumerate(spans, 1)
     ]
     traces = SimpleNamespace(relative=lambda path: "x" if path == "/p/x" else None)
-    reviewer = SimpleNamespace(_trails={"s": SessionTrail(b"", "s", project, branches, turns, [], [])}, _traces=traces)
+    reviewer = SimpleNamespace(_trails={"s": SessionTrail("s", project, branches, turns, [], [])}, _traces=traces)
     commit = GitCommit(sha=SHA, parents=[], authored=100, committed=900, author="", message="")
     assert _Reviewer._by_time(reviewer, commit, "b") == ([("s", turn)] if turn else [])  # type: ignore[arg-type]
 

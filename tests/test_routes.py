@@ -1,13 +1,10 @@
 """The routes of the server: each parameter arrives where it belongs, and each answer is what the library returns."""
 
 import asyncio
-import io
 import json
 import logging
-import os
 import re
 import signal
-import sys
 import threading
 from base64 import b64encode
 from collections.abc import Callable, Generator, Iterator
@@ -16,7 +13,6 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import Mock, call
 
-import msgspec
 import pytest
 from asking import ask
 from limits import run_async, wait_until
@@ -31,7 +27,6 @@ from reread.reader import session_search
 from reread.reader.file_view import file_blame, file_diff, list_changed_files, version_body
 from reread.reader.library_schema import LibraryNow
 from reread.reader.request_view import list_requests, request_body, request_context
-from reread.reader.row_counts import RowCounts, count_session
 from reread.reader.session_search import ItemFilter, filter_items, search_session
 from reread.reader.session_view import SessionView
 from reread.reports.cost_parts import cost_parts
@@ -39,7 +34,6 @@ from reread.reports.now_report import LiveSession
 from reread.server import library_stats, routes, static_files
 from reread.server import running as running_module
 from reread.server.browser_launch import ShutdownRequested, ending_signals, raise_ended
-from reread.server.counter_process import main as count_in_child
 from reread.server.library import SessionLibrary
 from reread.server.library_usage import library_cost_parts, library_usage
 from reread.server.open_sessions import OpenSession
@@ -379,20 +373,6 @@ def test_browsers_are_told_what_runs_when_that_changes(monkeypatch: pytest.Monke
     monkeypatch.setattr(running_module, "ticks_of", lambda *_: iter([set()] * 9))
     running._publish_while_heard()
     assert told == [("now", one), ("now", NOTHING)] and next(looks, None) is None
-
-
-def test_the_child_counts_what_it_is_told_and_says_when_it_cannot(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    path = next(SAMPLES.glob(f"projects/*/{KEY[:8]}*.jsonl"))
-    lines = b"".join(msgspec.json.encode(bytes(one)) + b"\n" for one in (path, tmp_path / "none.jsonl", path))
-    given, said, nice = io.TextIOWrapper(io.BytesIO(lines)), io.TextIOWrapper(io.BytesIO()), list[int]()
-    monkeypatch.setattr(os, "nice", nice.append)
-    monkeypatch.setattr(sys, "stdin", given)
-    monkeypatch.setattr(sys, "stdout", said)
-    count_in_child()
-    counted = [msgspec.json.decode(line, type=RowCounts | None) for line in said.buffer.getvalue().splitlines()]  # type: ignore[attr-defined]
-    assert counted == [count_session(reread.open(path)), None, counted[0]] and nice == [10]
 
 
 def test_the_end_of_a_server_is_asked_for_by_signals(monkeypatch: pytest.MonkeyPatch) -> None:

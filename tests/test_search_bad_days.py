@@ -2,6 +2,7 @@
 
 import json
 import os
+import resource
 import subprocess
 import sys
 import threading
@@ -12,8 +13,8 @@ from typing import Any
 
 import pytest
 from damage import replace_bytes
-from effort import one_in
 from indexes import index_folder
+from killing import end_of
 from limits import within
 from making import SESSION, jsonl, told, user
 
@@ -23,22 +24,12 @@ from reread.index.find import DAMAGED
 from reread.server.library import SessionLibrary
 from reread.server.library_search import SearchService
 
-pytestmark = one_in(4)
-
 CUT = 100
 """To how many bytes files are cut."""
 CUTS = int(os.environ.get("REREAD_KILLS", "6"))
 """How often they are cut; 500 in a long run."""
 
 CAN_MOUNT = sys.platform == "linux" and os.geteuid() == 0
-SEARCH = """
-import json, resource, sys
-import reread
-if int(sys.argv[3]):
-    resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[3]), int(sys.argv[3])))
-found = reread.search(sys.argv[2], root=sys.argv[1], limit=None)
-print(json.dumps([found.total, len(list(found)), found.note]))
-"""
 
 
 @pytest.fixture
@@ -56,8 +47,20 @@ def words(start: int) -> str:
 
 def search(root: Path, query: str, largest_file: int = 0) -> list[Any]:
     """Search in a process that cannot write larger files; return the total, the number of hits and the note."""
-    command = [sys.executable, "-c", SEARCH, str(root), query, str(largest_file)]
-    return json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+    reader, writer = os.pipe()
+
+    def answer() -> None:
+        found = reread.search(query, root=root, limit=None)
+        os.write(writer, json.dumps([found.total, len(list(found)), found.note]).encode())
+
+    def limit() -> None:
+        if largest_file:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (largest_file, largest_file))
+
+    assert not end_of(answer, limit)
+    os.close(writer)
+    with os.fdopen(reader, "rb") as said:
+        return json.loads(said.read())
 
 
 @contextmanager
@@ -71,8 +74,6 @@ def mounted(folder: Path, options: str) -> Iterator[None]:
         subprocess.run(["umount", "-l", folder], check=True)
 
 
-@pytest.mark.usefixtures("no_bytecode")
-@pytest.mark.skipif(sys.platform == "win32", reason="no such limit")
 def test_everything_is_found_if_the_index_cannot_grow(root: Path) -> None:
     total, count, note = search(root, "needle", largest_file=4096)
     assert (total, count) == (180, 180)

@@ -24,6 +24,7 @@ from typing import Any, NamedTuple
 from unittest.mock import Mock
 from urllib.request import url2pathname
 
+import msgspec
 import pytest
 from effort import one_in
 from limits import PATIENCE, child_process, wait_until
@@ -32,14 +33,12 @@ from making import image, jsonl, printed, reply, result, text, told, use, user
 import reread
 from reread.base.paths import SAMPLES
 from reread.catalog.store import Store
-from reread.disk.cache import FileState
-from reread.reader.row_counts import count_session
 from reread.reader.session_view import SessionView
 from reread.server.browser_launch import private_page
 from reread.server.connections import LimitedProtocol
-from reread.server.counter_process import CounterProcess
 from reread.server.guard import HEADERS, Guard
 from reread.server.library import SessionLibrary
+from reread.server.list_counts import CountJob, ListCounter, count_list
 from reread.server.open_sessions import MAX_IDLE, OpenSession
 from reread.server.routes import SESSION_ROUTES, make_app
 from reread.server.run import Server, bind, host_names, is_loopback, serve
@@ -253,7 +252,7 @@ def test_a_page_of_items_has_at_most_200(tmp_path: Path) -> None:
         assert (page["total"], len(page["items"])) == (210, 200)
 
 
-def test_the_counter_process_fills_the_library_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_child_counts_the_rows_of_the_list(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("REREAD_CACHE", str(tmp_path))
     for _ in range(2):  # the second time from the cache
         library = SessionLibrary([SAMPLES])
@@ -262,24 +261,23 @@ def test_the_counter_process_fills_the_library_rows(tmp_path: Path, monkeypatch:
             until = time.monotonic() + PATIENCE
             while (found := site.get("/api/library"))["pending"] and time.monotonic() < until:
                 time.sleep(0.05)
+        counted = count_list(CountJob([SAMPLES])).counts
         for row in found["sessions"]:
-            counted = count_session(reread.open(library.find(row["key"])))
-            assert (row["turns"], row["agents"]) == (counted.turns, counted.agents)
-            assert counted.figures is not None and row["figures"]["tokens"] == counted.figures.tokens
+            expected = msgspec.to_builtins(counted[library.find(row["key"])])
+            assert {name: row[name] for name in expected} == expected | {"models": expected["models"] or row["models"]}
 
 
 def test_nothing_is_counted_while_a_session_is_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("REREAD_CACHE", str(tmp_path))
-    counted: list[Path] = []
-    counter = CounterProcess(lambda path, _: counted.append(path))
-    first, *rest = ((path, (FileState.at(path),)) for path in sorted(SAMPLES.rglob("*.jsonl"))[:4])
-    counter.request([first])
-    wait_until(lambda: len(counted) == 1)
+    counted: list[int] = []
+    counter = ListCounter(lambda counts: counted.append(len(counts)), roots=[SAMPLES])
+    counter.request()
+    wait_until(lambda: bool(counted))
     with counter.paused(), counter.paused():
-        counter.request(rest)
+        counter.request([])
         time.sleep(0.3)
         assert len(counted) == 1
-    wait_until(lambda: len(counted) == 4)
+    wait_until(lambda: len(counted) == 2)
     counter.close()
 
 

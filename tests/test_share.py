@@ -5,18 +5,12 @@ from __future__ import annotations
 import base64
 import json
 import os
-import pty
-import select
-import subprocess
-import sys
-import time
 from pathlib import Path
 
+import command
 import planted
 import pytest
 from command import run
-from effort import one_in
-from limits import PATIENCE
 
 import reread
 from reread.reader.redacted_export import Redaction
@@ -25,8 +19,6 @@ from reread.redaction.decisions import DecisionStore, read_review
 from reread.redaction.output_scan import finished_texts
 from reread.redaction.removal_manifest import undo
 from reread.server.sharing import ShareReviews
-
-pytestmark = one_in(3)
 
 FORMATS = ("html", "markdown", "json", "jsonl")
 
@@ -39,6 +31,11 @@ def store(tmp_path: Path) -> DecisionStore:
 def everything(document: bytes) -> str:
     """Return all bytes of a document, and all that is packed into it."""
     return document.decode("utf-8", "replace") + "".join(finished_texts(document))
+
+
+def in_terminal(home: Path, words: list[str], keys: list[str]) -> tuple[str, int]:
+    folders = {"HOME": str(home), "CLAUDE_CONFIG_DIR": str(home / ".claude"), "XDG_DATA_HOME": str(home / "data")}
+    return command.in_terminal(words, keys, env=os.environ | folders)
 
 
 def likely_session(folder: Path) -> Path:
@@ -389,42 +386,3 @@ def test_what_is_left_is_not_shown_once_all_are_replaced(tmp_path: Path):
     path, out = many_tokens(tmp_path / "a"), tmp_path / "x.md"
     text, code = in_terminal(tmp_path, ["share", str(path), "-o", str(out)], ["a"])
     assert code == 0 and "1/2" in text and "2/2" not in text, text
-
-
-def in_terminal(home: Path, words: list[str], keys: list[str]) -> tuple[str, int]:
-    """Run a verb in a terminal, and press a key each time it asks for one."""
-    leader, follower = pty.openpty()
-    env = {
-        **os.environ,
-        "HOME": str(home),
-        "CLAUDE_CONFIG_DIR": str(home / ".claude"),
-        "XDG_DATA_HOME": str(home / "data"),
-    }
-    command = [sys.executable, "-m", "reread", *words]
-    process = subprocess.Popen(
-        command, stdin=follower, stdout=follower, stderr=follower, env=env, start_new_session=True
-    )
-    os.close(follower)
-    ready = select.poll()  # `select` refuses large descriptors
-    ready.register(leader, select.POLLIN)
-    shown, end, pressed = "", time.monotonic() + PATIENCE, 0.0
-    try:
-        while time.monotonic() < end:
-            if ready.poll(200):
-                try:
-                    data = os.read(leader, 4096)
-                except OSError:  # the program has closed its terminal
-                    break
-                shown += data.decode("utf-8", "replace")
-            elif process.poll() is not None:
-                break
-            *asked, answer = shown.split("[q]uit")
-            is_waiting = bool(asked) and "\n" not in answer and len(asked) <= len(keys)
-            if is_waiting and time.monotonic() - pressed > 1:  # what is typed before it listens is lost
-                os.write(leader, keys[len(asked) - 1].encode())
-                pressed = time.monotonic()
-        return shown, process.wait(timeout=150)
-    finally:
-        process.kill()
-        process.wait()
-        os.close(leader)

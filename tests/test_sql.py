@@ -305,6 +305,13 @@ def test_errors_help(samples: Path, tmp_path: Path) -> None:
         "select timestamp '250000-01-01'",
         "select 'infinity'::timestamp",
         "select [timestamptz '-infinity']",
+        "select time '24:00:00'",
+        "select timetz '24:00:00+15:59:59'",
+        "select [{'a': time '24:00:00'}]",
+        "select array_value(time '10:00', time '24:00')",
+        "select map([1], [time '24:00:00'])",
+        "select union_value(k := time '24:00:00')",
+        "select timestamp_ns '2026-11-10 10:00:00.123456789'",
     ],
 )
 def test_a_time_that_python_does_not_have_is_an_error(samples: Path, query: str) -> None:
@@ -312,6 +319,13 @@ def test_a_time_that_python_does_not_have_is_an_error(samples: Path, query: str)
         list(reread.sql(query, tables=samples))
     with closing(Database(TableFiles(samples))) as database, pytest.raises(Misuse, match="::varchar"):
         list(database.query(query).rows)
+
+
+def test_times_of_a_day_are_pythons_own(samples: Path) -> None:
+    noon = (
+        "select time '12:00' as it, [{'a': time '23:59:59.999999'}] as some, null::time as none, [null::time] as nones"
+    )
+    assert ask(samples, noon) == [{"it": "12:00:00", "some": [{"a": "23:59:59.999999"}], "none": None, "nones": [None]}]
 
 
 @pytest.mark.parametrize("target", ["/", "folder"])

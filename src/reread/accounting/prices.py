@@ -151,6 +151,12 @@ class Prices:
         prices = (price for model in self.table.models.values() for price in model.prices)
         return frozenset(price.long.over for price in prices if price.long is not None)
 
+    @cached_property
+    def starts(self) -> frozenset[int]:
+        """The days from 1970-01-01 on which some price changed."""
+        prices = (price for model in self.table.models.values() for price in model.prices)
+        return frozenset(_days(price.start) for price in prices if price.start is not None)
+
     def name(self, model_id: str | None) -> ModelName | None:
         """Return the name in the table of the model with this id; None if the table lacks it."""
         if not model_id:

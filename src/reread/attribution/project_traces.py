@@ -4,15 +4,11 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Container, Iterable, Iterator, Sequence
-from contextlib import suppress
 
-import msgspec
-
-from reread.base import jsontext
 from reread.base.paths import comparable_path
 from reread.history.blame_lines import LineOrigin
 from reread.history.line_trace import TracedVersion
-from reread.reports.file_index import FileIndex, decode_files, decode_trace
+from reread.reports.file_index import FileIndex
 
 CLIENTS_WORK_TREES = "/.claude/worktrees/"
 MOST_ROOTS = 200
@@ -33,8 +29,6 @@ class ProjectTraces:
                 name = self.relative(path)
                 if name is not None:
                     self._sessions.setdefault(name, {}).setdefault(session, []).append(path)
-        self._values: dict[str, dict[str, msgspec.Raw]] = {}
-        self._stored = index.values.values(list(self.sessions))
 
     @property
     def sessions(self) -> list[str]:
@@ -63,26 +57,13 @@ class ProjectTraces:
         """Yield the versions of a file in each session that changed it; the path may be one of a session."""
         name = self.relative(path) or comparable_path(path)
         for session, paths in self._sessions.get(name, {}).items():
-            files = self._files_of(session) if among is None or session in among else {}
-            for known in paths:
-                with suppress(*jsontext.DECODE_ERRORS):
-                    if known in files:
-                        yield session, decode_trace(files[known])
+            if among is None or session in among:
+                yield from ((session, self._index.versions(session, known)) for known in paths)
 
     def own_versions(self, path: str, sessions: Container[str] | None = None) -> Iterator[LineOrigin]:
         """Yield the versions of a file that sessions made themselves, by default all."""
         for session, trace in self.traces_of(path, sessions):
             yield from (LineOrigin(session, version) for version in trace if version.own)
-
-    def _files_of(self, session: str) -> dict[str, msgspec.Raw]:
-        if session not in self._values:
-            found: dict[str, msgspec.Raw] = {}
-            for value in (self._stored.pop(session, None), None):
-                with suppress(*jsontext.DECODE_ERRORS):
-                    found = decode_files(self._index.derive(session) if value is None else value)
-                    break
-            self._values[session] = found
-        return self._values[session]
 
     def _removed_work_trees(self) -> set[str]:
         """Return the folders in which the client made work trees of the repository, which may be gone."""

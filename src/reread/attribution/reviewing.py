@@ -6,7 +6,7 @@ import os
 from array import array
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, suppress
+from contextlib import suppress
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
@@ -39,16 +39,19 @@ from reread.attribution.review_values import (
     ReviewPart,
     ReviewTurn,
 )
-from reread.attribution.session_trail import LONGEST_PROMPT, SessionTrail, TrailTurn, read_trails
+from reread.attribution.session_trail import SessionTrail, TrailTurn, read_trails
 from reread.base.paths import comparable_path, path_name
 from reread.base.text import cut_words
 from reread.disk import layout
 from reread.errors import Misuse, NotFound
+from reread.facts.derive import LONGEST_PROMPT
+from reread.facts.sessions import Progress
+from reread.facts.store import FactStore, answered
 from reread.git.notes import CommitNote, read_notes
 from reread.git.repository import MOST_COMMITS, FileLines, GitCommit, Repository
 from reread.history.blame_lines import NO_LINES
 from reread.history.paths import is_below
-from reread.reports.file_index import FileIndex, FileIndexReader, Progress
+from reread.reports.file_index import FileIndex
 
 SAME_TIME_MS = 120_000
 """A commit that a session made, and one of the same subject that was authored at most so long before, are the same."""
@@ -67,19 +70,15 @@ class SessionTrails:
 
     def __init__(
         self,
+        store: FactStore,
         root: str | Path | Sequence[str | Path] | None = None,
         *,
         progress: Progress | None = None,
         unread: list[str] | None = None,
     ) -> None:
         paths = list(layout.session_paths([root] if isinstance(root, str | Path) else root))
-        self.by_path: dict[str, SessionTrail] = read_trails(paths, progress=progress, unread=unread)
-        self._reader = FileIndexReader()
-        self.index: FileIndex = self._reader.read(self.by_path)
-
-    def close(self) -> None:
-        """Close the catalogue."""
-        self._reader.close()
+        self.by_path: dict[str, SessionTrail] = read_trails(store, paths, root=root, progress=progress, unread=unread)
+        self.index = FileIndex(store, self.by_path)
 
 
 def find_review(
@@ -100,22 +99,27 @@ def find_review(
     if (which is not None) + (pr is not None) + bool(commits) > 1:
         raise Misuse("Name one: a commit, a range such as main..HEAD, a branch, or a pull request with --pr.")
     opened = Repository(repository if repository is not None else ".")
-    unread: list[str] = []
-    with closing(SessionTrails(root, progress=progress, unread=unread)) as trails:
+    if which is None and pr is None and not commits:
+        which = ""
+
+    def ask(store: FactStore) -> Review:
+        unread: list[str] = []
+        trails = SessionTrails(store, root, progress=progress, unread=unread)
         if commits:
             chosen = opened.known_commits(commits)
             if not chosen:
                 raise NotFound(f"No commit {', '.join(commits)} in {opened.top}; it may have been rebased or squashed.")
             first, last = None, chosen[-1].sha
         else:
-            which = "" if which is None and pr is None else which
             first, last, chosen = _chosen(opened, which, pr, trails, most)
         branch = opened.branch_of(which.rpartition("..")[2].removeprefix(".") or "HEAD") if which is not None else None
         found = _Reviewer(opened, trails, chosen).review(first, last, branch, unread)
         if sessions is not None:
             used = {turn.session for turn in found.turns}
-            sessions += (path for path, trail in trails.by_path.items() if trail.id in used)
+            sessions[:] = (path for path, trail in trails.by_path.items() if trail.id in used)
         return found
+
+    return answered(ask)
 
 
 def _chosen(

@@ -1,43 +1,28 @@
-"""The parts of a session that a review needs, small enough to keep for every session: turns, commits, tests, cost."""
+"""What a review needs of a session: turns, commits, tests, cost."""
 
 from __future__ import annotations
 
-import re
-from array import array
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import closing, suppress
+from collections import defaultdict
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
-from reread.accounting.billing import sum_known
-from reread.base import jsontext
-from reread.base.coerce import as_dict, as_str
-from reread.base.text import cut_words
-from reread.base.times import timestamp_ms
-from reread.disk.derived_cache import DerivedValues, encoded
-from reread.errors import RereadError
-from reread.facts.derive import SHELLS
-from reread.history.line_trace import line_numbers
-from reread.model.conversation import Call, Message, Turn
-from reread.reports.digest_report import DigestTest, short_command, tests_run
-from reread.reports.file_index import files_state
-from reread.session.commits import GitOperationsByTurn, calls_with_agents
-from reread.session.session import Session
-from reread.session.session_pass import FILES, CataloguedPart, SessionPass
-
-TABLE, FORMAT = "session_trails", 3
-"""The table of the catalogue; change the format when values would be found differently now."""
-TRAILS = f"{__name__}:TrailsPart"
-"""The part of a pass over sessions that derives trails."""
-LONGEST_PROMPT = 8000
-"""Characters of a prompt that are kept; a view shows fewer, cut after they were scanned."""
-MOST_WRITTEN = 20_000
-"""Lines in commands of one session that are kept."""
-_UNDOES = re.compile(r"\bgit (?:checkout|restore|reset|revert|stash|clean)\b")
+from reread.accounting.prices import current_prices
+from reread.disk.derived_cache import known_path
+from reread.facts.schema import ANSWER, CALL, FILE, GIT_COMMIT, ORIGIN, PROMPT, PULL_REQUEST, SESSION, TURN, FactTable
+from reread.facts.scope import Scope
+from reread.facts.sessions import Progress, open_sessions
+from reread.facts.store import FactStore, Row
+from reread.facts.views import RESPONSES
+from reread.reports.counting import count_used
+from reread.reports.digest_report import DigestTest, test_runs
+from reread.reports.tally import Tally
+from reread.tools.outcome import DENIED, DONE
 
 
-class TrailTurn(msgspec.Struct, frozen=True, array_like=True):
+class TrailTurn(msgspec.Struct, frozen=True):
     """A turn: its prompt, when it was, what it cost, and the tests that it ran."""
 
     number: int
@@ -59,7 +44,7 @@ class TrailTurn(msgspec.Struct, frozen=True, array_like=True):
     """The numbers of the lines in its commands of several lines, which may write files."""
 
 
-class TrailCommit(msgspec.Struct, frozen=True, array_like=True):
+class TrailCommit(msgspec.Struct, frozen=True):
     """A commit that the session made."""
 
     sha: str
@@ -69,17 +54,16 @@ class TrailCommit(msgspec.Struct, frozen=True, array_like=True):
     time: int
 
 
-class TrailPull(msgspec.Struct, frozen=True, array_like=True):
+class TrailPull(msgspec.Struct, frozen=True):
     """A pull request that the session worked on."""
 
     number: int
     repository: str | None
 
 
-class SessionTrail(msgspec.Struct, frozen=True, array_like=True):
+class SessionTrail(msgspec.Struct, frozen=True):
     """The turns and commits of a session."""
 
-    state: bytes
     id: str
     project: str
     branches: list[str]
@@ -88,135 +72,84 @@ class SessionTrail(msgspec.Struct, frozen=True, array_like=True):
     pulls: list[TrailPull]
 
 
-def session_trail(session: Session, state: bytes) -> SessionTrail:
-    """Return the trail of a session."""
-    operations = GitOperationsByTurn(session.conversation)
-    commits: list[TrailCommit] = []
-    pulls: dict[int, TrailPull] = {}
-    turns: list[TrailTurn] = []
-    dropped = _dropped_prompts(session)
-    room = MOST_WRITTEN
-    for turn in session.turns:
-        calls = list(calls_with_agents(turn.calls))
-        written = array("Q")
-        for call in calls:
-            written.extend(_written_lines(call)[: room - len(written)])
-        room -= len(written)
-        done = operations.of_turn(turn.messages)
-        commits += [
-            TrailCommit(
-                one.sha, turn.index, one.subject, one.branch, int(one.time.timestamp() * 1000) if one.time else 0
-            )
-            for one in done.commits
-        ]
-        pulls |= {one.number: TrailPull(one.number, one.repository) for one in done.pull_requests}
-        turns.append(_trail_turn(turn, calls, dropped.get(turn.index, []), written.tobytes()))
-    branches = list(session.git_branches)
-    trail = SessionTrail(state, session.id, session.project, branches, turns, commits, list(pulls.values()))
-    if encoded(trail) is None:  # half of a character cannot be stored
-        trail = msgspec.convert(jsontext.replace_surrogates(msgspec.to_builtins(trail)), SessionTrail)
-    return trail
-
-
-_decode = msgspec.msgpack.Decoder(SessionTrail).decode
-
-
-class TrailsPart(CataloguedPart):
-    """The trails of sessions, as a part of the pass over them."""
-
-    def __init__(self) -> None:
-        super().__init__(TABLE, FORMAT)
-
-    def state(self, path: Path) -> bytes:
-        """Return a hash of the state of a session's files."""
-        return files_state(str(path))
-
-    def is_current(self, path: Path, state: bytes) -> bool:
-        """True if the trail of a session in this state is known."""
-        trail = _known(self.known(path))
-        return trail is not None and trail.state == state
-
-    def derive(self, session: Session, state: bytes) -> SessionTrail:
-        """Return the trail of a session."""
-        trail = session_trail(session, state)
-        self.add(session, encoded(trail) or b"")
-        return trail
-
-
 def read_trails(
-    sessions: Iterable[str], *, progress: Callable[[int], None] | None = None, unread: list[str] | None = None
+    store: FactStore,
+    sessions: Iterable[str],
+    *,
+    root: Any = None,
+    progress: Progress | None = None,
+    unread: list[str] | None = None,
 ) -> dict[str, SessionTrail]:
-    """Return the trails of sessions by their files; those that cannot be read are left out, and go to `unread`.
-
-    Of a session that has to be opened, the versions of files are derived too, which a review needs next.
-    """
-    names = list(sessions)
-    with closing(DerivedValues(TABLE, format=FORMAT)) as values:
-        stored = values.values(names)
-    found: dict[str, SessionTrail] = {}
-    with SessionPass((FILES, TRAILS)) as opened:
-        for name in names:
-            try:
-                trail = _known(stored.pop(name, None))
-                found[name] = (
-                    trail if trail is not None and trail.state == files_state(name) else opened.derive(name, TRAILS)
-                )
-            except (RereadError, OSError):
-                if unread is not None:
-                    unread.append(name)
-            if progress is not None:
-                progress(1)
-    return found
+    """Return the trails of sessions by their files; those that cannot be read are left out, and go to `unread`."""
+    files = open_sessions(store, list(map(Path, sessions)), progress=progress, unread=unread)
+    count_used(store, Scope(root=root))
+    rows = _TrailRows(store)
+    query = f"SELECT s.file, f.path, s.id, s.project FROM {SESSION.name} s JOIN {FILE.name} f ON f.id = s.file"
+    known = {file: (known_path(path), id, project) for file, path, id, project in store.rows(query)}
+    return {known[file][0]: rows.trail(file, *known[file][1:]) for file in files}
 
 
-def _known(value: bytes | None) -> SessionTrail | None:
-    with suppress(*jsontext.DECODE_ERRORS):
-        return _decode(value) if value else None
-    return None
+class _TrailRows:
+    """The rows that trails are made of, by file."""
 
+    def __init__(self, store: FactStore) -> None:
+        self._store = store
+        self._turns = self._with_origin(TURN, "t.number, t.time, t.ended, t.model, t.written", "t.number IS NOT NULL")
+        self._calls = self._with_origin(
+            CALL,
+            "t.main_turn, t.state, t.tests, t.undoes",
+            f"t.main_turn IS NOT NULL AND (t.tests IS NOT NULL OR t.undoes IS NOT NULL OR t.state = '{DENIED}')",
+        )
+        self._prompts = self._with_origin(PROMPT, "t.turn, t.is_active, t.kind, t.text", "t.turn IS NOT NULL")
+        self._branches = self._by_file(
+            f"SELECT DISTINCT file, branch FROM {ORIGIN.name} WHERE scope IS NULL ORDER BY id"
+        )
+        columns = "file, sha, turn, subject, branch, coalesce(time, 0)"
+        self._commits = self._by_file(f"SELECT {columns} FROM {GIT_COMMIT.name} WHERE turn IS NOT NULL ORDER BY rowid")
+        self._pulls = self._by_file(f"SELECT file, number, repository FROM {PULL_REQUEST.name} ORDER BY rowid")
+        answers = f"{RESPONSES} r JOIN {ANSWER.name} a ON a.message = r.message"
+        tally = Tally(store, Scope(), current_prices())
+        self._costs = tally.costs(RESPONSES, "a.file || ' ' || a.turn", "true", source=answers)
 
-def _trail_turn(turn: Turn, calls: list[Call], dropped: list[str], written: bytes) -> TrailTurn:
-    times = [time for message in turn.messages if (time := timestamp_ms(message.stamp))]
-    ended = [int(call.ended.timestamp() * 1000) for call in turn.calls if call.ended is not None]
-    agents = {id(agent): agent for call in calls for agent in call.agents}
-    used = [one.usage for one in (turn, *agents.values()) if one.usage.responses]
-    undoing = [short_command(command) for call in calls if _UNDOES.search((command := _command(call))[:2000])]
-    return TrailTurn(
-        number=turn.index,
-        prompt=cut_words(turn.prompt.text, LONGEST_PROMPT) if turn.prompt is not None else "",
-        started=min(times, default=0),
-        ended=max([*times, *ended], default=0),
-        cost_usd=sum_known(usage.cost_usd for usage in used),
-        model=next((message.model for message in turn.messages if message.model), None),
-        tests=tests_run(calls),
-        undoing=list(dict.fromkeys(undoing)),
-        denied=sum(call.state == "denied" for call in calls),
-        dropped=dropped,
-        written=written,
-    )
-
-
-def _command(call: Call) -> str:
-    return (as_str(as_dict(call.input).get("command")) or "") if call.name in SHELLS else ""
-
-
-def _written_lines(call: Call) -> array[int]:
-    """Return the lines of a command that may write them to a file."""
-    command = _command(call)
-    return line_numbers(command) if "\n" in command and call.ok is not False else array("Q")
-
-
-def _dropped_prompts(session: Session) -> dict[int, list[str]]:
-    """Return the prompts that were rewound, by the number of the turn that was the last before each."""
-    found: dict[int, list[str]] = {}
-    if len(session.branches) < 2:
+    def _by_file(self, query: str) -> dict[int, list[Row]]:
+        found: dict[int, list[Row]] = defaultdict(list)
+        for file, *row in self._store.rows(query):
+            found[file].append(tuple(row))
         return found
-    starts = [(turn.messages[0].index, turn.index) for turn in session.turns if turn.messages]
-    for message in _abandoned(session):
-        before = [number for index, number in starts if index < message.index]
-        found.setdefault(before[-1] if before else 0, []).append(cut_words(message.text, LONGEST_PROMPT))
-    return found
 
+    def _with_origin(self, table: FactTable, columns: str, where: str) -> dict[int, list[Row]]:
+        joined = f"{table.name} t JOIN {ORIGIN.name} o ON o.id = t.origin"
+        return self._by_file(f"SELECT o.file, {columns} FROM {joined} WHERE {where} ORDER BY t.time, t.rowid")
 
-def _abandoned(session: Session) -> Iterator[Message]:
-    return (message for message in session.messages if message.kind == "prompt" and not message.active)
+    def trail(self, file: int, id: str, project: str) -> SessionTrail:
+        """Return the trail of a session."""
+        prompts, dropped, calls = dict[int, str](), defaultdict[int, list[str]](list), defaultdict[int, list[Row]](list)
+        for turn, is_active, kind, text in self._prompts[file]:
+            if is_active:
+                prompts[turn] = text
+            elif kind == "prompt":
+                dropped[turn].append(text)
+        for turn, *row in self._calls[file]:
+            calls[turn].append(tuple(row))
+        turns: list[TrailTurn] = []
+        for number, started, ended, model, written in sorted(self._turns[file]):
+            money = self._costs.get(f"{file} {number}")
+            turns.append(
+                TrailTurn(
+                    number=number,
+                    prompt=prompts.get(number, ""),
+                    started=started or 0,
+                    ended=ended or 0,
+                    cost_usd=money.dollars if money is not None else None,
+                    model=model,
+                    tests=test_runs((tests, state == DONE) for state, tests, _ in calls[number] if tests is not None),
+                    undoing=list(dict.fromkeys(undoes for _, _, undoes in calls[number] if undoes is not None)),
+                    denied=sum(state == DENIED for state, _, _ in calls[number]),
+                    dropped=dropped[number],
+                    written=written or b"",
+                )
+            )
+        branches = list(dict.fromkeys(branch for (branch,) in self._branches[file] if branch))
+        commits = [TrailCommit(*row) for row in self._commits[file]]
+        pulls = [TrailPull(*row) for row in self._pulls[file]]
+        return SessionTrail(id, project, branches, turns, commits, pulls)

@@ -112,6 +112,14 @@ def local_time(when: datetime) -> datetime:
         return when
 
 
+def period_text(started: datetime | None, ended: datetime | None) -> str:
+    """Return when a session started and ended; the end without its date if it is the same day."""
+    first, last = date_text(started), date_text(ended)
+    if not first or not last or first == last:
+        return first or last
+    return f"{first} – {time_text(ended) if first[:10] == last[:10] else last}"
+
+
 def _rounded(number: float) -> int:
     """Round half up, as the browser does; Python's `round` rounds half to even."""
     return math.floor(number + 0.5)

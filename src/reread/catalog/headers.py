@@ -10,22 +10,18 @@ from pathlib import Path
 
 import msgspec
 
-from reread.base import jsontext
 from reread.base.times import TimeLike, parse_period_ms
 from reread.catalog.annotations import Annotations
 from reread.catalog.header import NO_TITLE, Header
+from reread.catalog.header_table import HeaderTable, KnownHeader, header_of
 from reread.catalog.moved_projects import moved_folders, moved_to
 from reread.disk import layout
-from reread.disk.cache import FileState
-from reread.disk.derived_cache import DerivedValue, DerivedValues, encoded
+from reread.disk.cache import FileState, is_stale
 from reread.disk.file_set import gone_files
 from reread.disk.gone_sessions import histories, prompt_paths
 from reread.disk.states import one_moment
 from reread.errors import Unreadable, naming_file
 from reread.storage.kept_file import kept_path
-
-TABLE, FORMAT = "headers", 5
-"""Where the catalogue keeps headers; change the format when they would be read differently now."""
 
 
 def read_header(path: str | Path) -> Header:
@@ -33,9 +29,6 @@ def read_header(path: str | Path) -> Header:
     from reread.catalog.header_scan import scan_header  # loaded late: a known listing reads no session
 
     return scan_header(path)
-
-
-_decode_header = msgspec.msgpack.Decoder(Header).decode
 
 
 def read_headers(
@@ -52,19 +45,20 @@ def read_headers(
     paths, folders = list(paths), list(folders)
     if not paths and not folders:
         return
-    with closing(DerivedValues(TABLE, format=FORMAT)) as values:
-        known = values.derived(None if folders else [_absolute(path) for path in paths])
+    with closing(HeaderTable()) as table:
+        known = table.known(None if folders else [_absolute(path) for path in paths])
         present: set[str] = set()
-        fresh: list[DerivedValue] = []
+        fresh: list[KnownHeader] = []
         states = _states(paths)
         for path in paths:
             key = _absolute(path)
             present.add(key)
-            header = _known_header(states[path], known.get(key))
+            state, (read, values) = states[path], known.get(key, (None, ()))
+            header = header_of(key, values) if not is_stale(read, state) else None
             try:
                 if header is None:
                     with naming_file(path):
-                        header = _new_header(path, key, states[path], fresh)
+                        header = _new_header(path, key, state, fresh)
             except FileNotFoundError:
                 continue
             except (OSError, Unreadable) as error:
@@ -74,7 +68,7 @@ def read_headers(
             yield header if header.path == str(path) else msgspec.structs.replace(header, path=str(path))
         gone = gone_files(known, present, map(_absolute, folders))
         if fresh or gone:
-            values.save(fresh, gone)
+            table.save(fresh, gone)
 
 
 def _absolute(path: str | Path) -> str:
@@ -94,24 +88,12 @@ def _states(paths: Iterable[str | Path]) -> dict[str | Path, FileState | OSError
     return found
 
 
-def _known_header(state: FileState | OSError, stored: DerivedValue | None) -> Header | None:
-    """Return the header of a file in this state from the catalogue; None if that does not have it."""
-    if stored is None or stored.state != state:
-        return None
-    try:
-        return _decode_header(stored.value)
-    except jsontext.DECODE_ERRORS:
-        return None
-
-
-def _new_header(path: str | Path, key: str, state: FileState | OSError, fresh: list[DerivedValue]) -> Header:
+def _new_header(path: str | Path, key: str, state: FileState | OSError, fresh: list[KnownHeader]) -> Header:
     """Read a header and add it to `fresh`."""
     if isinstance(state, OSError):
         raise state
     header = read_header(path)
-    value = encoded(header)
-    if value is not None:
-        fresh.append(DerivedValue(key, state, state.size, b"", value))
+    fresh.append(KnownHeader(key, state, header))
     return header
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
 
+from reread.base.scope_options import SCOPE_OPTIONS, SPANS
 from reread.cli._exit_codes import NOTHING_FOUND
 from reread.cli._option_types import (
     DEMO_KEY,
@@ -37,6 +38,7 @@ ROOTS = "reread.roots"
 """The key of the folders that the verb reads; none if it reads those of this machine."""
 ADDRESS = "SESSION[:TURN[.CALL]]"
 """How help writes an address; `base.address` has all of it."""
+CALL_STATES = ("running", "done", "failed", "denied", "interrupted")
 ONLY = ("prompts", "answers", "text", "tools")
 """The values of --only; `render.selection` knows the same words."""
 
@@ -44,7 +46,7 @@ ONLY = ("prompts", "answers", "text", "tools")
 def session_argument(command: Callable[..., Any], type: SessionName = SESSION) -> Callable[..., Any]:
     """Add the session that a verb is about, or a place in it, and --project to choose among the newest."""
     argument = click.argument("name", type=type, required=False, default=LATEST, metavar=f"[{ADDRESS}]")
-    return argument(project_option(command))
+    return argument(scope_options("project")(command))
 
 
 def resumable_argument(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -71,35 +73,46 @@ def _set_demo(ctx: click.Context, param: click.Parameter, value: bool) -> None:
     ctx.meta[DEMO_KEY] = value or ctx.meta.get(DEMO_KEY, False)
 
 
-def project_option(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add --project."""
-    help = "Include only sessions in this folder or below, or of the project with this name. Repeatable."
-    return click.option("--project", multiple=True, metavar="DIR|NAME", type=PROJECT, help=help)(command)
+TYPES: dict[str, Any] = {
+    **dict.fromkeys(("since", "until"), When()),
+    **{name: Name(name) for name in ("person", "machine")},
+    "tz": TimeZone(),
+    "project": PROJECT,
+    "model": MODEL,
+    "tool": TOOL,
+    "state": click.Choice(CALL_STATES),
+}
+"""The types of options of a scope whose values are no plain text."""
 
 
-def owner_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add --person and --machine, for reports on sessions of several machines."""
-    for name in ("machine", "person"):
-        help = f"Include only sessions of this {name}, by name or pattern (ann-*). Repeatable."
-        command = click.option(f"--{name}", multiple=True, metavar="NAME", type=Name(name), help=help)(command)
-    return command
+def scope_options(*names: str, default: str | None = None, **help: str) -> Callable[..., Any]:
+    """Return a decorator that adds options of `base.scope_options`; `default` is that of the first."""
+
+    def add(command: Callable[..., Any]) -> Callable[..., Any]:
+        for name in reversed(names):
+            option, type = SCOPE_OPTIONS[name], TYPES.get(name)
+            about: dict[str, Any] = {"help": help.get(name, option.help)}
+            if not option.metavar:
+                about |= {"is_flag": True}
+            else:
+                about |= {"multiple": not option.once, "metavar": None if name == "state" else option.metavar}
+            if default is not None and name == names[0]:
+                about |= {"default": default, "show_default": True}
+            command = click.option(f"--{name}", type=type, **about)(command)
+        return command
+
+    return add
 
 
-def since_option(command: Callable[..., Any], default: str | None = None) -> Callable[..., Any]:
-    help = "Ignore everything before this time: 7d, tuesday, last week, 2026-11, 2026-11-15."
-    return click.option(
-        "--since", metavar="WHEN", type=When(), default=default, show_default=default is not None, help=help
-    )(command)
+def is_filtered(options: Mapping[str, Any]) -> bool:
+    """True if the options of a scope choose something."""
+    return any(options.get(name) for name in SCOPE_OPTIONS if name != "tz")
 
 
-def until_option(command: Callable[..., Any]) -> Callable[..., Any]:
-    help = "Ignore everything after this time; a day, week or month is included."
-    return click.option("--until", metavar="WHEN", type=When(), help=help)(command)
-
-
-def tz_option(command: Callable[..., Any]) -> Callable[..., Any]:
-    help = "Time zone of days, weeks and months: local (default), UTC, +02:00, Europe/Berlin."
-    return click.option("--tz", metavar="ZONE", type=TimeZone(), help=help)(command)
+def not_of_teams(*others: str) -> tuple[str, ...]:
+    """Return the options that a report on a team has no use for: of a scope, all but the times, and some others."""
+    scope = (f"--{name}" for name in SCOPE_OPTIONS if name not in SPANS)
+    return (*scope, *others, "--limit", "--no-cache", "--root", "--demo")
 
 
 def full_option(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -117,16 +130,6 @@ def check_pretty_options(ctx: click.Context) -> None:
     """Raise Misuse if one of those options would be ignored."""
     refuse_with(ctx, "--text", ("--pretty",), "it prints only the answers")
     refuse_without(ctx, "--full", "--pretty", "everything is printed as it came")
-
-
-def model_option(command: Callable[..., Any]) -> Callable[..., Any]:
-    text = "Include only this model or family (opus). Repeatable."
-    return click.option("--model", multiple=True, type=MODEL, metavar="MODEL", help=text)(command)
-
-
-def tool_option(help: str) -> Callable[..., Any]:
-    """Return a decorator that adds --tool."""
-    return click.option("--tool", multiple=True, metavar="NAME", type=TOOL, help=help)
 
 
 def json_option(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -217,7 +220,7 @@ def selection_options(command: Callable[..., Any]) -> Callable[..., Any]:
                 type=click.Choice(ONLY),
                 help="Show only this kind of content; `answers` is prompts and final answers.",
             ),
-            tool_option("Show only calls of this tool, with their prompts. Repeatable."),
+            scope_options("tool", tool="Show only calls of this tool, with their prompts. Repeatable."),
             click.option(
                 "--file",
                 "files",

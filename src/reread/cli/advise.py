@@ -7,26 +7,22 @@ from typing import Any
 
 import click
 
+from reread.base.scope_options import OF_SESSIONS
 from reread.cli._option_types import SESSION
 from reread.cli._options import (
     end_report,
+    is_filtered,
     listing_options,
     merged_roots,
-    owner_options,
-    project_option,
-    since_option,
+    scope_options,
     unmatched_projects,
-    until_option,
 )
 from reread.cli._output import print_json, print_lines, print_notice, progress, terminal_width
 
 
 @click.command()
 @click.argument("sessions", nargs=-1, type=SESSION, metavar="[SESSION|DIR]...")
-@project_option
-@owner_options
-@since_option
-@until_option
+@scope_options(*OF_SESSIONS)
 @click.option("--no-cache", is_flag=True, help="Read all files again, and store nothing in the cache.")
 @listing_options
 @click.pass_context
@@ -62,7 +58,7 @@ def advise(
         print_json(advice_value(report))
     elif report.items:
         print_lines([line] for line in advice_lines(report, width=terminal_width()))
-    filters = any(options.values()) if not report.sessions else None
+    filters = is_filtered(options) if not report.sessions else None
     notices = unmatched_projects(roots, options["project"]) if filters else []
     end_report(ctx, roots, of_all=not sessions, filters=filters, notices=notices, text="No session fits these options.")
     if report.sessions and not report.items and not as_json:

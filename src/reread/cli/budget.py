@@ -9,7 +9,7 @@ import click
 
 from reread.cli._exit_codes import NOTHING_FOUND
 from reread.cli._option_types import MODEL, PROJECT, offered
-from reread.cli._options import json_option, merged_roots, root_options, tz_option
+from reread.cli._options import json_option, merged_roots, root_options, scope_options
 from reread.cli._output import echo_lines, print_json, print_notice
 from reread.errors import Misuse
 
@@ -40,7 +40,7 @@ class BudgetName(click.ParamType):  # pyright: ignore[reportMissingTypeArgument]
 @click.option("--model", type=MODEL, metavar="MODEL", help="Only for what this model or family costs.")
 @click.option("--team", metavar="NAME", help="For what this team costs, by the figures in its bucket.")
 @click.option("--all", "all_of_them", is_flag=True, help="Remove all budgets.")
-@tz_option
+@scope_options("tz")
 @json_option
 @root_options
 @click.pass_context

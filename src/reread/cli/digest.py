@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import UTC
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,13 +19,10 @@ from reread.cli._options import (
     json_option,
     merged_roots,
     no_sessions_text,
-    project_option,
     refuse_with,
     root_options,
-    since_option,
-    tz_option,
+    scope_options,
     unmatched_projects,
-    until_option,
 )
 from reread.cli._output import print_json, print_notice, progress
 from reread.cli._paths import STDOUT, output_option
@@ -37,12 +33,9 @@ FORMATS = ("markdown", "html", "json")
 
 
 @click.command()
-@partial(since_option, default="yesterday")
+@scope_options("since", "until", "tz", "project", default="yesterday")
 @team_option("Report on the last whole week of")
 @click.option("--exec", "command", metavar="CMD", help="Run a command with the digest as its input, such as a webhook.")
-@until_option
-@tz_option
-@project_option
 @format_option(*FORMATS, help="Write this format (default: by the suffix of the output; markdown).")
 @output_option()
 @click.option("--redact", is_flag=True, help="Replace secrets and personal details, as `reread share` does.")

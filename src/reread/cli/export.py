@@ -19,9 +19,9 @@ from reread.cli._options import (
     ExportFormat,
     merged_roots,
     open_whole_session,
-    project_option,
     refuse_without,
     root_options,
+    scope_options,
     selection_from,
     selection_options,
 )
@@ -49,7 +49,7 @@ EMPTY = {"pairs": "no answer of this session was rewound and given again, so the
 
 @click.command()
 @click.argument("sessions", nargs=-1, type=SESSION, metavar=f"[{ADDRESS}|DIR]...")
-@project_option
+@scope_options("project")
 @click.option(
     "-f",
     "--format",

@@ -14,10 +14,7 @@ from reread.cli._options import (
     listing_options,
     merged_roots,
     no_sessions_text,
-    project_option,
-    since_option,
-    tool_option,
-    until_option,
+    scope_options,
 )
 from reread.cli._output import print_json, print_lines, print_notice, progress, terminal_width
 from reread.cli._unmatched import exit_unmatched, unknown_projects, unknown_tools
@@ -51,16 +48,15 @@ COMMIT = CommitHash()
 
 
 FILTERS = (
-    project_option,
-    since_option,
-    until_option,
+    scope_options("since", "until", "project"),
     click.option("--grep", metavar="TEXT", help="Only sessions with this text in the title or note; case is ignored."),
     click.option("--min-size", metavar="SIZE", help="Only files of at least this size: 500k, 10M."),
     click.option("--max-size", metavar="SIZE", help="Only files of at most this size."),
     click.option(
         "--lines", metavar="RANGE", help="Only files with this many lines: 1-5, 3, 1000-, -5 (reads the files)."
     ),
-    tool_option("Only sessions that used this tool, * for any (reads the files). Repeatable."),
+    scope_options("tool", tool="Only sessions that used this tool, * for any (reads the files). Repeatable."),
+    scope_options("failed"),
     click.option("--errors", is_flag=True, help="Only sessions with errors (reads the files)."),
     click.option("--git-branches", is_flag=True, help="Only sessions on several git branches (reads the files)."),
     click.option("--commit", metavar="SHA", type=COMMIT, help="Only the session that made this commit."),
@@ -181,6 +177,7 @@ def matching(
     headers: Iterable[Header],
     *,
     tool: tuple[str, ...],
+    failed: bool,
     errors: bool,
     git_branches: bool,
     commit: str | None,
@@ -193,6 +190,8 @@ def matching(
     found: Iterable[Header] = [header for header in headers if all(test(header) for test in tests)]
     if tool or errors or git_branches:
         found = _filter_by_content(found, tool, errors=errors, git_branches=git_branches)
+    if failed:
+        found = _filter_failed(found)
     if commit is not None or pr is not None:
         found = _filter_by_git(found, commit, pr)
     return found if changed is None else _filter_by_file(found, changed)
@@ -250,6 +249,17 @@ def _sorted(headers: Iterable[Header], sort: str) -> list[Header]:
     return sorted(headers, key=key, reverse=sort in NEWEST_OR_LARGEST_FIRST)
 
 
+def _filter_failed(headers: Iterable[Header]) -> Iterable[Header]:
+    """Return the headers of the sessions whose last command failed."""
+    from reread.facts.chosen import chosen_sessions
+    from reread.facts.scope import Scope
+
+    candidates = list(headers)
+    with progress("reading", None) as step:
+        chosen = chosen_sessions(Scope([header.path for header in candidates], failed=True), step)
+    return [header for header in candidates if header.id in chosen]
+
+
 def _filter_by_content(
     headers: Iterable[Header], tools: tuple[str, ...], *, errors: bool, git_branches: bool
 ) -> Iterator[Header]:
@@ -293,14 +303,11 @@ def _filter_by_git(headers: Iterable[Header], commit: str | None, pr: int | None
 
 def _filter_by_file(headers: Iterable[Header], changed: str) -> Iterator[Header]:
     """Yield the headers of sessions that changed a file."""
-    from contextlib import closing
-
-    from reread.reports.file_index import FileIndexReader, names_file
+    from reread.reports.file_index import sessions_that_changed
 
     candidates = list(headers)
-    with closing(FileIndexReader()) as reader, progress("reading", len(candidates)) as step:
-        index = reader.read([header.path for header in candidates], progress=step)
-        found = set(index.sessions_of(names_file(changed)))
+    with progress("reading", len(candidates)) as step:
+        found = set(sessions_that_changed(changed, [header.path for header in candidates], progress=step))
     yield from (header for header in candidates if header.path in found)
 
 

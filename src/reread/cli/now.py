@@ -12,8 +12,15 @@ from typing import TYPE_CHECKING
 import click
 
 from reread.cli._exit_codes import NOTHING_FOUND, OK
-from reread.cli._options import json_option, merged_roots, refuse_with, root_options
-from reread.cli._output import echo_lines, print_json, terminal_width
+from reread.cli._options import (
+    have_no_sessions,
+    json_option,
+    merged_roots,
+    no_sessions_text,
+    refuse_with,
+    root_options,
+)
+from reread.cli._output import echo_lines, print_json, print_notice, terminal_width
 
 if TYPE_CHECKING:
     from reread.reports.now_report import LiveSession, NowWatch
@@ -59,8 +66,11 @@ def now(
     tellers = _tellers(notify, command)
     roots = merged_roots(ctx, root)
     watch, footer = NowWatch(roots or None), Footer(roots)
-    if not acts and (once or as_json or not sys.stdout.isatty()):
-        live = watch.update()
+    is_once = not acts and (once or as_json or not sys.stdout.isatty())
+    live = watch.update() if is_once else ()
+    if not live and have_no_sessions(roots):
+        print_notice(no_sessions_text(roots, "now"))
+    if is_once:
         if as_json:
             print_json([live_value(one) for one in live])
         else:

@@ -10,16 +10,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from reread.base.paths import SAMPLES
-from reread.cli._option_types import FILE, MODEL, SESSION, TOOL, CommaList
+from reread.cli._option_types import FILE, SESSION, CommaList
 from reread.cli._options import (
     have_no_sessions,
     listing_options,
     merged_roots,
     no_sessions_text,
-    project_option,
     refuse_with,
-    since_option,
-    until_option,
+    scope_options,
 )
 from reread.cli._output import ids_to_type, print_json, print_lines, print_notice, progress, terminal_width
 from reread.cli._unmatched import close_name, exit_unmatched, suggestion, unknown_models, unknown_projects
@@ -45,9 +43,6 @@ KIND_WORDS = ("prompts", "text", "thinking", "inputs", "results", "notices", "ti
     help=f"Search only these kinds: {', '.join(KIND_WORDS)}.",
 )
 @click.option(
-    "--tool", "tools", type=TOOL, multiple=True, metavar="NAME", help="Search only calls of this tool. Repeatable."
-)
-@click.option(
     "--file",
     "paths",
     multiple=True,
@@ -56,18 +51,12 @@ KIND_WORDS = ("prompts", "text", "thinking", "inputs", "results", "notices", "ti
     help="Search only calls about this file, or a part of its path. Repeatable.",
 )
 @click.option("--errors", is_flag=True, help="Search only errors and failed calls.")
-@click.option(
-    "--model",
-    "models",
-    type=MODEL,
-    multiple=True,
-    metavar="MODEL",
-    help="Search only what this model or family (opus) wrote. Repeatable.",
+@scope_options(
+    *("since", "until", "project", "branch", "model", "tool", "failed"),
+    branch="Search only what was said on this git branch. Repeatable.",
+    model="Search only what this model or family (opus) wrote. Repeatable.",
+    tool="Search only calls of this tool. Repeatable.",
 )
-@click.option("--branch", metavar="NAME", help="Search only what was said on this git branch.")
-@project_option
-@since_option
-@until_option
 @click.option(
     "--without",
     multiple=True,
@@ -95,11 +84,12 @@ def search(
     ctx: click.Context,
     query: tuple[str, ...],
     kinds: str | None,
-    tools: tuple[str, ...],
+    tool: tuple[str, ...],
     paths: tuple[str, ...],
     errors: bool,
-    models: tuple[str, ...],
-    branch: str | None,
+    model: tuple[str, ...],
+    branch: tuple[str, ...],
+    failed: bool,
     project: tuple[str, ...],
     since: str | None,
     until: str | None,
@@ -144,10 +134,11 @@ def search(
         "since": since,
         "until": until,
         "kinds": kinds.split(",") if kinds else None,  # other names are refused there
-        "tool": tools,
+        "tool": tool,
         "errors": errors,
-        "model": ",".join(models) or None,
-        "branch": branch,
+        "model": ",".join(model) or None,
+        "branch": ",".join(branch) or None,
+        "failed": failed,
         "path": ",".join(paths) or None,
         "without": without,
     }
@@ -195,9 +186,9 @@ def search(
     if not hits:
         if have_no_sessions(roots):
             exit_unmatched(ctx, (), no_sessions_text(roots, "search jitter"))
-        named = [("tool", name) for name in tools] + [("model", name) for name in models]
-        named += [("branch", branch or ""), *(("path", path) for path in paths)]
-        named += [("project", name) for name in project]
+        named = [("path", path) for path in paths]
+        for field, names in (("tool", tool), ("model", model), ("branch", branch), ("project", project)):
+            named += [(field, name) for name in names]
         named += [] if regex or fixed else _fields(" ".join(query))
         exit_unmatched(ctx, _unknown(named, roots), NO_MATCH)
 

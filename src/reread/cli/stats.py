@@ -8,35 +8,26 @@ from typing import Any
 import click
 
 from reread.base.format import number_text
+from reread.base.scope_options import ALL
 from reread.base.text import plural
 from reread.cli._option_types import SESSION, STATS_GROUPS
 from reread.cli._options import (
     end_report,
+    is_filtered,
     limit_option,
     listing_options,
     merged_roots,
-    model_option,
-    owner_options,
-    project_option,
-    since_option,
-    tool_option,
-    tz_option,
-    until_option,
+    not_of_teams,
+    scope_options,
 )
 from reread.cli._output import ids_to_type, print_json, print_lines, print_notice, progress, terminal_width
 from reread.cli._team import print_team, team_of, team_option
 from reread.cli._unmatched import unknown_models, unknown_projects, unknown_tools
 from reread.errors import Misuse
 
-FILTERS = ("since", "until", "project", "person", "machine", "model", "tool", "state")
-NOT_OF_TEAMS = (
-    *("--tool", "--state", "--limit", "--project", "--person", "--machine", "--model", "--list", "--no-cache"),
-    *("--root", "--demo"),
-)
 NO_CALLS = "No call or turn fits all of these options. Run `reread stats` without them to count all."
 MOST_LISTED = 50
 """How many calls are listed in the terminal unless -n says so."""
-STATES = ("running", "done", "failed", "denied", "interrupted")
 
 
 @click.command()
@@ -49,16 +40,9 @@ STATES = ("running", "done", "failed", "denied", "interrupted")
     metavar="GROUP,...",
     help="Group by these, separated by commas.",
 )
-@tool_option("Count only calls of this tool. Repeatable.")
-@click.option("--state", multiple=True, type=click.Choice(STATES), help="Count only calls in this state. Repeatable.")
 @team_option("Report on")
 @limit_option
-@since_option
-@until_option
-@tz_option
-@project_option
-@owner_options
-@model_option
+@scope_options(*ALL)
 @click.option("--list", "as_list", is_flag=True, help="List the calls of each group, failed ones first.")
 @click.option("--csv", "as_csv", is_flag=True, help="Print CSV.")
 @click.option("--no-cache", is_flag=True, help="Read all files again, and store nothing in the cache.")
@@ -106,7 +90,7 @@ def stats(
     if as_csv and (as_json or as_list):
         raise Misuse("Cannot print both CSV and something else; use --csv, --json or --list.")
     if bucket is not None:
-        found = team_of(ctx, bucket, NOT_OF_TEAMS, sessions)
+        found = team_of(ctx, bucket, not_of_teams("--list"), sessions)
         given = {name: options[name] for name in ("by", "since", "until")}
         print_team(ctx, found.stats(**given), as_json=as_json, as_csv=as_csv)
         return
@@ -118,7 +102,7 @@ def stats(
         for path in report.unread:
             print_notice(f"Cannot read {path}: not included.")
     found_nothing = not report.rows and not report.hidden
-    unmatched = found_nothing and any(options[name] for name in FILTERS)
+    unmatched = found_nothing and is_filtered(options)
     if as_json:
         calls = listed_calls(calls_to_list(report)[:limit]) if as_list else []
         print_json([listed_value(one) for one in calls] if as_list else report_value(report))

@@ -8,21 +8,19 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
+from reread.base.scope_options import OF_RESPONSES
 from reread.base.text import split_names
 from reread.cli._exit_codes import NOTHING_FOUND
 from reread.cli._option_types import DOLLARS, SESSION, USAGE_GROUPS
 from reread.cli._options import (
     end_report,
+    is_filtered,
     limit_option,
     listing_options,
     merged_roots,
-    model_option,
-    owner_options,
-    project_option,
+    not_of_teams,
     refuse_with,
-    since_option,
-    tz_option,
-    until_option,
+    scope_options,
 )
 from reread.cli._output import echo_lines, print_json, print_lines, print_notice, progress, terminal_width
 from reread.cli._paths import PathName
@@ -32,11 +30,7 @@ from reread.errors import Misuse
 
 STDIN = "-"
 CACHE = "cache"
-FILTERS = ("since", "until", "project", "person", "machine", "model")
-NOT_OF_TEAMS = (
-    *("--sort", "--min-cost", "--limit", "--project", "--person", "--machine", "--model", "--prices", "--price-file"),
-    *("--no-cache", "--keep-deleted", "--root", "--demo"),
-)
+NOT_OF_TEAMS = ("--sort", "--min-cost", "--prices", "--price-file", "--keep-deleted")
 MOST_READ = 4_000_000
 """So many bytes of sessions that nobody named are read to count their cache breaks."""
 NO_RESPONSES = "No response fits all of these options. Run `reread usage` without them to count all."
@@ -71,12 +65,7 @@ if TYPE_CHECKING:
 @click.option("--fail-over", type=DOLLARS, metavar="USD", help="Exit with 1 if all of it costs more than this.")
 @team_option("Count")
 @limit_option
-@since_option
-@until_option
-@tz_option
-@project_option
-@owner_options
-@model_option
+@scope_options(*OF_RESPONSES)
 @click.option("--csv", "as_csv", is_flag=True, help="Print CSV.")
 @click.option("--prices", is_flag=True, help="Show the price table and exit.")
 @click.option(
@@ -141,7 +130,7 @@ def usage(
         _print_prices(table, as_json)
         return
     if bucket is not None:
-        opened = team_of(ctx, bucket, NOT_OF_TEAMS, sessions)
+        opened = team_of(ctx, bucket, not_of_teams(*NOT_OF_TEAMS), sessions)
         given = {name: options[name] for name in ("since", "until")}
         groups = ["cause" if name == CACHE else name for name in options["by"].split(",")]
         groups = groups if ctx.get_parameter_source("by") == ParameterSource.COMMANDLINE else ["week"]
@@ -167,7 +156,7 @@ def usage(
         for note in [unread_note(report)] * bool(report.unread) + [hidden_note(report)] * bool(report.hidden):
             print_notice(note)
     found_nothing = not report.rows and not report.hidden
-    unmatched = found_nothing and any(options[name] for name in FILTERS)
+    unmatched = found_nothing and is_filtered(options)
     if as_json:
         print_json(report_value(report))
     elif as_csv:
@@ -177,12 +166,12 @@ def usage(
         if "session" in report.by:
             report.titles, unused = _titles(sessions, roots, report)
         lines = report_lines(report, width=terminal_width())
-        kept = {name: options[name] for name in (*FILTERS, "tz")}
+        kept = {name: options[name] for name in OF_RESPONSES}
         note = _cache_note(sessions, roots, cache=not no_cache, **kept)
-        if unused and not any(options[name] for name in FILTERS):
+        if unused and not is_filtered(options):
             note.append((PLAIN, f"Sessions without usage of their own: {unused:,}."))
         print_lines([line] for line in (*lines, *wrapped_notes(note, terminal_width())))
-    if not (as_json or as_csv or sessions or roots or any(options[name] for name in FILTERS)):
+    if not (as_json or as_csv or sessions or roots or is_filtered(options)):
         _print_budgets()
     unknown = unknown_projects(options["project"], report.known.get("project", ()))
     notices = [*unknown, *unknown_models(options["model"], report.known.get("model", ()))]
@@ -242,7 +231,7 @@ def _print_breaks(
     from reread.reports.cache_report import cache_breaks
     from reread.reports.report import report_value
 
-    kept = {name: options[name] for name in (*FILTERS, "tz", "limit")}
+    kept = {name: options[name] for name in (*OF_RESPONSES, "limit")}
     groups = ["cause" if name == CACHE else name for name in by.split(",")]
     with progress("reading", None) as step:
         report = cache_breaks(*sessions, by=groups, root=roots or None, cache=cache, progress=step, **kept)  # pyright: ignore[reportArgumentType]
@@ -255,7 +244,7 @@ def _print_breaks(
         click.echo(report.to_csv(), nl=False)
     elif report.totals["breaks"]:
         print_lines([line] for line in report_lines(report, width=terminal_width()))
-    filtered = any(options[name] for name in FILTERS)
+    filtered = is_filtered(options)
     filters = None if report.totals["breaks"] or as_json else filtered
     end_report(ctx, roots, of_all=not sessions, filters=filters, notices=[], text=NO_BREAKS)
     if filters is False:

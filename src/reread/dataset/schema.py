@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from reread.facts.schema import BOOLEAN, CALL, INTEGER, ORIGIN, REAL, RESPONSE, TEXT, TIME, Column
+from reread.disk.fact_table import BOOLEAN, INTEGER, REAL, TEXT, TIME, Column
+from reread.facts.schema import CALL, ORIGIN, RESPONSE
 
 VERSION = 4
 """Changes when a column changes its name, type or meaning, and when rows would be made differently."""
@@ -143,7 +144,9 @@ CALLS = _table(
     _UUID,
     _AGENT,
     _AGENT_TYPE,
-    *CALL.exported(message="message_id", time="started", tool="name", seconds="duration"),
+    *CALL.exported(
+        "main_turn", "tests", "undoes", message="message_id", time="started", tool="name", seconds="duration"
+    ),
     Column("exit_code", INTEGER, "The exit code of the program it ran, if the result says so.", team="keep"),
     Column("ended", TIME, "When its result was written.", team="slot"),
     _BRANCH,

@@ -20,8 +20,8 @@ from reread.dataset.rows import (
 from reread.dataset.schema import CALLS, EDITS, FILES, MESSAGES, PER_FILE, RECORDS, SESSIONS, Row
 from reread.disk import layout
 from reread.disk.sources import FileSource
+from reread.facts.file_changes import might_change_files
 from reread.model.conversation import Agent, Conversation
-from reread.reports.file_index import might_change_files
 from reread.session.loader import Loader
 from reread.session.session import Session, threads_of
 from reread.session.threads import load_agent

@@ -17,11 +17,12 @@ from reread.dataset.freshness import path_text
 from reread.dataset.rows import month_of
 from reread.dataset.schema import USAGE, Row
 from reread.disk import layout
+from reread.disk.derived_cache import known_path
 from reread.disk.file_set import FileSet
 from reread.facts.responses import Counted, count_responses
 from reread.facts.schema import COUNTS
 from reread.facts.sessions import AgentNames, agents_of, open_sessions
-from reread.facts.store import FactStore, answered, known_path
+from reread.facts.store import FactStore, answered
 from reread.facts.views import BREAKS, RESPONSES, show_responses, show_sessions
 from reread.session.cache_breaks import rewriting_cost
 

@@ -21,6 +21,8 @@ from reread.storage.safe_open import NotRegular, make_own_folder, open_own
 from reread.storage.user_paths import cache_folder
 
 NAME = "cache.sqlite"
+RETIRED = ("headers", "session_counts", "session_facts", "usage_results")
+"""Tables of earlier versions that nothing asks any more."""
 APPLICATION_ID = 0x72657264
 """Marks a SQLite file as ours."""
 LAYOUT = 1
@@ -60,6 +62,11 @@ class FileState(NamedTuple):
         return (self.device, self.inode) == (other.device, other.inode)
 
 
+def is_stale(known: object | None, state: object) -> bool:
+    """True if what was derived of a file in some state, None if nothing was, does not hold for the state it is in."""
+    return known is None or known != state
+
+
 class CacheTable(NamedTuple):
     """A table of the cache."""
 
@@ -95,6 +102,9 @@ class Statement(NamedTuple):
 
 FORMATS = CacheTable("formats", "name TEXT PRIMARY KEY, format INTEGER", LAYOUT)
 """The table with the formats of the others."""
+
+GONE = ("file_paths", "file_traces", "named_passwords", "session_facts", "session_trails", "usage_results")
+"""Tables of earlier versions: what nobody reads any more does not stay."""
 
 
 class CacheFile:
@@ -226,6 +236,8 @@ class CacheFile:
         if not self._outdated(database):
             return
         database.execute("BEGIN IMMEDIATE")
+        for name in GONE:
+            database.execute(f"DROP TABLE IF EXISTS {name}")
         for table, renewal in self._outdated(database):  # another process may have created them meanwhile
             if renewal is None:
                 database.execute(f"DROP TABLE IF EXISTS {table.name}")
@@ -234,6 +246,9 @@ class CacheFile:
             else:
                 database.execute(renewal)
             database.execute("REPLACE INTO formats VALUES (?, ?)", (table.name, table.format))
+        for name in RETIRED:
+            database.execute(f"DROP TABLE IF EXISTS {name}")
+            database.execute("DELETE FROM formats WHERE name = ?", (name,))
         database.execute("COMMIT")
 
     def _outdated(self, database: sqlite3.Connection) -> list[tuple[CacheTable, str | None]]:
@@ -245,7 +260,8 @@ class CacheFile:
             for table in self._tables
             if formats.get(table.name) != table.format or found.get(table.name) != table.sql
         }
-        groups = {table.group for table in self._tables if table.name in outdated} - {""}
+        known = formats.keys() | found.keys()
+        groups = {table.group for table in self._tables if table.name in outdated and table.name in known} - {""}
         outdated |= {table.name: None for table in self._tables if table.group in groups}
         return [(table, outdated[table.name]) for table in self._tables if table.name in outdated]
 

@@ -9,13 +9,17 @@ derived of them afterwards: so after files were forgotten, values are stored onl
 
 from __future__ import annotations
 
+import os
 import zlib
-from collections.abc import Callable, Collection, Iterable
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import closing
+from typing import Generic, TypeVar
 
 import msgspec
 
 from reread.disk.cache import CacheFile, CacheTable, FileState, Statement
+from reread.disk.fact_table import FILE
 
 PROOF = 64
 """How many bytes before the offset are compared to see that a file was only appended to."""
@@ -33,24 +37,35 @@ FORGOTTEN = CacheTable("forgotten", "id INTEGER PRIMARY KEY, times INTEGER", 1)
 """How often files were forgotten, in one row."""
 _FORGET_AGAIN = f"REPLACE INTO {FORGOTTEN.name} SELECT 1, coalesce(max(times), 0) + 1 FROM {FORGOTTEN.name}"
 
-FACTS = "file"
-"""The table of the files that facts are of: all facts of a file are deleted with its row."""
-FORGET_FACTS = (
-    f"DELETE FROM settled WHERE file IN (SELECT b.file FROM {FACTS} f JOIN link a ON a.file = f.id"
-    f" JOIN link b ON b.hash = a.hash WHERE f.path = ?)",
-    f"DELETE FROM {FACTS} WHERE path = ?",
+LINKS = "link"
+"""The table of what files have in common."""
+FORGET_LINKED = (
+    f"DELETE FROM settled WHERE file IN (SELECT b.file FROM {FILE.name} f JOIN {LINKS} a ON a.file = f.id"
+    f" JOIN {LINKS} b ON b.hash = a.hash WHERE f.path = ?)"
 )
-"""Statements that forget the facts of a file. What others have in common with it is counted again."""
+"""Has what others have in common with a file counted again."""
 
 ReadAt = Callable[[int, int], bytes]
 """Reads `length` bytes at `offset`."""
 
 
-class DerivedValue(msgspec.Struct, frozen=True):
-    """A value derived from the beginning of a file, with the state of the file when it was read."""
+class FileValue(msgspec.Struct, frozen=True):
+    """Something that is kept of a file, with the state of the file when it was read."""
 
     path: str
     state: FileState
+
+    def has_file(self) -> bool:
+        """True if the file is still there, whatever was appended to it."""
+        try:
+            return self.state.is_same_file(FileState.at(self.path))
+        except OSError:
+            return False
+
+
+class DerivedValue(FileValue, frozen=True):
+    """A value derived from the beginning of a file."""
+
     offset: int
     """Number of bytes that the value covers: whole lines."""
     proof: bytes
@@ -67,13 +82,6 @@ class DerivedValue(msgspec.Struct, frozen=True):
         """True if a file in this state begins with the bytes that the value covers."""
         same_file = self.state == state or (self.state.is_same_file(state) and state.size > self.state.size)
         return same_file and bool(self.proof) and proof_at(read, self.offset) == self.proof
-
-    def has_file(self) -> bool:
-        """True if the file is still there, whatever was appended to it."""
-        try:
-            return self.state.is_same_file(FileState.at(self.path))
-        except OSError:
-            return False
 
 
 def proof_at(read: ReadAt, offset: int) -> bytes:
@@ -107,18 +115,80 @@ def decompressed(data: bytes, most: int) -> bytes:
     return raw
 
 
-class DerivedValues:
+V = TypeVar("V", bound=FileValue)
+
+
+class Catalogue(ABC, Generic[V]):
+    """Some tables of the catalogue, of which each row is of a file."""
+
+    def __init__(self, *tables: CacheTable) -> None:
+        """Open tables."""
+        self.cache: CacheFile = CacheFile(*tables, FORGOTTEN)
+        self._forgotten = _times(self.cache)
+
+    @abstractmethod
+    def statements(self, values: Sequence[V]) -> list[Statement]:
+        """Return the statements that store values."""
+
+    def save(self, values: Iterable[V], gone: Iterable[str] = (), *more: Statement) -> None:
+        """Store values, and forget files that are gone in all tables, in one transaction with other statements."""
+        values, rest = list(values), [*self._deletions(gone), *more]
+        while not self._store(values, rest) and (times := _times(self.cache)) != self._forgotten:
+            self._forgotten = times
+            values = [one for one in values if one.has_file()]
+
+    def _store(self, values: list[V], rest: list[Statement]) -> bool:
+        return self.cache.write(*self.statements(values), *rest, unless=self.since_forgotten())
+
+    def _deletions(self, paths: Iterable[str]) -> list[Statement]:
+        rows = [(stored_path(path),) for path in paths]
+        names = self._tables() if rows else {}
+        deletions = [f"DELETE FROM {name} WHERE path = ?" for name, is_of_paths in names.items() if is_of_paths]
+        return [Statement(sql, rows) for sql in ([FORGET_LINKED] if LINKS in names else []) + deletions]
+
+    def forget(self, is_meant: Callable[[str], bool], *more: Statement) -> bool:
+        """Forget files that were deleted, in all tables; False if another process prevents it for long.
+
+        What others have derived of them so far is not stored any more.
+        """
+        self.cache.write(Statement(_FORGET_AGAIN))
+        self.cache.write(*self._deletions(filter(is_meant, self.known_paths())), *more)
+        return not self.cache.was_busy
+
+    def since_forgotten(self) -> str:
+        """Return the query that finds a row if files were forgotten since the last time that values were stored."""
+        return f"SELECT 1 FROM {FORGOTTEN.name} WHERE times != {self._forgotten}"
+
+    def known_paths(self) -> set[str]:
+        """Return the paths of all files in all tables."""
+        names = [name for name, is_of_paths in self._tables().items() if is_of_paths]
+        return {
+            known_path(path)
+            for name in names
+            for (path,) in self.cache.read(f"SELECT path FROM {name} WHERE typeof(path) IN ('text', 'blob')")
+        }
+
+    def _tables(self) -> dict[str, bool]:
+        """Return the names of all tables of the catalogue, with whether they have paths."""
+        found = self.cache.read("SELECT name, sql FROM sqlite_master WHERE type = 'table'")
+        return {name: name == FILE.name or sql == CacheTable(name, COLUMNS, 0).sql for name, sql in found}
+
+    def close(self) -> None:
+        """Close the catalogue."""
+        self.cache.close()
+
+
+class DerivedValues(Catalogue[DerivedValue]):
     """The values derived from files for one purpose."""
 
-    def __init__(self, name: str, *more: CacheTable, format: int, readable: Collection[int] = ()) -> None:
-        """Open the table with this name, and more tables to write to in the same transaction.
+    def __init__(self, name: str, *, format: int, readable: Collection[int] = ()) -> None:
+        """Open the table with this name.
 
         Values of earlier formats that are `readable` stay, for files that are gone; all others are derived again.
         """
         self._name = name
         renewals = dict.fromkeys(readable, f"UPDATE {name} SET inode = -1, modified = -1, proof = x''")
-        self.cache: CacheFile = CacheFile(CacheTable(name, COLUMNS, format, renewals), FORGOTTEN, *more)
-        self._forgotten = _times(self.cache)
+        super().__init__(CacheTable(name, COLUMNS, format, renewals))
 
     def files(self) -> dict[str, DerivedValue]:
         """Return all files by path, without their values."""
@@ -155,52 +225,10 @@ class DerivedValues:
         rows = self.cache.read(query, path, *state)
         return rows[0][0] if rows else None
 
-    def save(self, derived: Iterable[DerivedValue], gone: Iterable[str] = (), *more: Statement) -> None:
-        """Store values, and forget files that are gone in all tables, in one transaction with other statements."""
-        derived, deletions = list(derived), self._deletions(list(gone))
-        while not self._store(derived, *deletions, *more) and (times := _times(self.cache)) != self._forgotten:
-            self._forgotten = times
-            derived = [one for one in derived if one.has_file()]
-
-    def _store(self, derived: Iterable[DerivedValue], *more: Statement) -> bool:
-        rows = [(one.path, *one.state, one.offset, one.proof, one.value) for one in derived]
-        values = Statement(f"REPLACE INTO {self._name} VALUES (?, ?, ?, ?, ?, ?, ?, ?)", rows)
-        return self.cache.write(values, *more, unless=self.since_forgotten())
-
-    def _deletions(self, paths: list[str]) -> list[Statement]:
-        rows = [(path,) for path in paths]
-        names = self._tables() if rows else []
-        known = [f"DELETE FROM {name} WHERE path = ?" for name in names if name != FACTS]
-        return [Statement(sql, rows) for sql in (*known, *(FORGET_FACTS if FACTS in names else ()))]
-
-    def forget(self, is_meant: Callable[[str], bool], *more: Statement) -> bool:
-        """Forget files that were deleted, in all tables; False if another process prevents it for long.
-
-        What others have derived of them so far is not stored any more.
-        """
-        self.cache.write(Statement(_FORGET_AGAIN))
-        self.cache.write(*self._deletions(list(filter(is_meant, self.known_paths()))), *more)
-        return not self.cache.was_busy
-
-    def since_forgotten(self) -> str:
-        """Return the query that finds a row if files were forgotten since the last time that values were stored."""
-        return f"SELECT 1 FROM {FORGOTTEN.name} WHERE times != {self._forgotten}"
-
-    def known_paths(self) -> set[str]:
-        """Return the paths of all files in all tables."""
-        names = self._tables()
-        return {
-            path for name in names for (path,) in self.cache.read(f"SELECT path FROM {name}") if isinstance(path, str)
-        }
-
-    def _tables(self) -> list[str]:
-        """Return the names of all tables of the catalogue that have paths."""
-        found = self.cache.read("SELECT name, sql FROM sqlite_master WHERE type = 'table'")
-        return [name for name, sql in found if name == FACTS or sql == CacheTable(name, COLUMNS, 0).sql]
-
-    def close(self) -> None:
-        """Close the catalogue."""
-        self.cache.close()
+    def statements(self, values: Sequence[DerivedValue]) -> list[Statement]:
+        """Return the statement that stores values."""
+        rows = [(one.path, *one.state, one.offset, one.proof, one.value) for one in values]
+        return [Statement(f"REPLACE INTO {self._name} VALUES (?, ?, ?, ?, ?, ?, ?, ?)", rows)]
 
 
 def times_forgotten() -> int:
@@ -212,3 +240,17 @@ def times_forgotten() -> int:
 def _times(cache: CacheFile) -> int:
     rows = cache.read(f"SELECT times FROM {FORGOTTEN.name} WHERE typeof(times) = 'integer'")
     return rows[0][0] if rows else 0
+
+
+def stored_path(path: str) -> str | bytes:
+    """Return a path as tables have it: as bytes if it is not Unicode."""
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        return os.fsencode(path)
+    return path
+
+
+def known_path(stored: str | bytes) -> str:
+    """Return the path that a table has."""
+    return os.fsdecode(stored)

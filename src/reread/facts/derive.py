@@ -2,24 +2,38 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator, Sequence
+from array import array
+from collections.abc import Iterable, Iterator
 from itertools import islice, zip_longest
 
 from reread.accounting.billing import message_charges
 from reread.accounting.scan import PEEKED_LINES
 from reread.base.coerce import as_dict, as_str
+from reread.base.text import cut_words
 from reread.base.times import timestamp_ms
+from reread.facts.commands import (
+    SHELLS,
+    shell_command,
+    signature,
+    testing_command,
+    undoing_command,
+    written_lines,
+)
+from reread.facts.file_changes import file_change_rows
 from reread.facts.loaded import loaded_in, server_of
 from reread.facts.schema import (
     AGENT,
+    ANSWER,
     CACHE_BREAK,
     CALL,
+    FILE_CHANGE,
+    GIT_COMMIT,
     LOADED,
-    MADE,
     MEMORY,
     OF_SESSIONS,
     PER_SESSION,
+    PROMPT,
+    PULL_REQUEST,
     TURN,
     TYPED,
     FactTable,
@@ -28,6 +42,7 @@ from reread.facts.store import Row
 from reread.history.patches import changed_lines
 from reread.model.conversation import Agent, Call, Conversation, Message, cut_turns
 from reread.session.cache_breaks import CacheBreak, CacheBreaks, hour_tokens
+from reread.session.commits import calls_with_agents, find_commits
 from reread.session.session import Session
 from reread.session.time_spans import CallTimes, first_time, model_times
 from reread.tools import tool_for
@@ -51,6 +66,12 @@ FAILURES = (
     ("MCP error", "MCP error"),
 )
 """How a common error message begins, and the kind of failure it is."""
+LONGEST_PROMPT = 8000
+"""Characters of a prompt that are kept; a view shows fewer, cut after they were scanned."""
+MOST_WRITTEN = 20_000
+"""Lines in the commands of a session that are kept."""
+CallKey = tuple[Conversation, int, int]
+"""What tells a call from others: where it was made."""
 STATE = CALL.names.index("state")
 AMBIGUOUS_TEXT, TOO_LARGE = ("Found ", "matches of the string"), "exceeds maximum allowed"
 
@@ -63,11 +84,13 @@ class SessionFacts:
         """The origins by what they say, each with its number from 0."""
         self.rows: dict[FactTable, list[Row]] = {table: [] for table in (*OF_SESSIONS, *PER_SESSION)}
         self._session = session
+        self._turns = _TurnWork(session)
         threads: list[tuple[Conversation, Agent | None]] = [(session.conversation, None)]
         threads += [(agent, agent) for agent in session.agents.values()]
         for conversation, agent in threads:
             for call, row in calls_of(conversation):
-                self.rows[CALL].append((self._origin(conversation, agent, call.use), *row))
+                origin = self._origin(conversation, agent, call.use)
+                self.rows[CALL].append((origin, *row, self._turns.of(call), *_told_by(call)))
             self._add_cache_breaks(conversation, agent)
             if agent is not None:
                 self._add_agent(agent)
@@ -77,13 +100,19 @@ class SessionFacts:
         self.rows[MEMORY] += [(loaded.memory,)] if loaded.memory else []
         typed = {_typed(message) for message in session.messages if message.kind == "command"} - {""}
         self.rows[TYPED] += ((name,) for name in sorted(typed))
-        self.rows[MADE] += ((commit.sha, None) for commit in session.commits)
-        self.rows[MADE] += ((None, pull.number) for pull in session.pull_requests)
+        self._add_prompts()
+        self.rows[ANSWER] += self._turns.answers
+        self.rows[GIT_COMMIT] += self._turns.commits(session)
+        self.rows[PULL_REQUEST] += (
+            (pull.call.id if pull.call is not None else None, pull.number, pull.repository, pull.url, pull.action)
+            for pull in session.pull_requests
+        )
         turns = (turn[3] for turn in self.rows[TURN][:1])
         responses = (timestamp_ms(one.stamp) for one in session.messages if one.kind == "response")
         began = next((time for time in (*turns, *responses) if time is not None), None)
         stamps = (timestamp_ms(record.envelope.timestamp) for record in islice(session.records, PEEKED_LINES))
         started = next((stamp for stamp in stamps if stamp is not None), None)
+        self.rows[FILE_CHANGE] += file_change_rows(session)
         answers = sum(message.kind == "response" for thread, _ in threads for message in thread.messages)
         ended = sum(row[STATE] != RUNNING for row in self.rows[CALL])
         extent = len(self.rows[TURN]) + answers + len(self.rows[CALL]) + ended
@@ -104,7 +133,7 @@ class SessionFacts:
 
     def _add_agent(self, agent: Agent) -> None:
         ids = [agent.id] if agent.path else [agent.id, *(m.id for m in agent.messages if m.kind == "response")]
-        self.rows[AGENT] += ((id, agent.id, agent.type) for id in ids if id)
+        self.rows[AGENT] += ((id, agent.id, agent.type, agent.warmup) for id in ids if id)
 
     def _add_cache_breaks(self, conversation: Conversation, agent: Agent | None) -> None:
         breaks = CacheBreaks(conversation)
@@ -148,9 +177,81 @@ class SessionFacts:
                     sum(not drop.micro for drop in drops),
                     sum(removed) if removed else None,
                     unmeasured,
+                    *self._turns.row(first.index, times),
                 )
             )
             reached = tokens if tokens is not None else reached
+
+    def _add_prompts(self) -> None:
+        conversation = self._session.conversation
+        begun = {id(turn.prompt): turn.index for turn in conversation.turns}
+        starts = [(turn.messages[0].index, turn.index) for turn in conversation.turns]
+        for message in conversation.messages:
+            if message.kind in ("prompt", "command") or id(message) in begun:
+                number = begun.get(id(message))
+                if not message.active:
+                    number = max((number for index, number in starts if index < message.index), default=0)
+                row = (self._origin(conversation, None, message.records[0]), message.id, message.line)
+                row += (timestamp_ms(message.stamp), number, message.kind, message.author, message.active)
+                self.rows[PROMPT].append((*row, cut_words(message.text, LONGEST_PROMPT)))
+
+
+class _TurnWork:
+    """What the turns of the main thread and their agents did: an agent belongs to the first turn that called it."""
+
+    def __init__(self, session: Session) -> None:
+        self.answers: list[Row] = []
+        """The turn and the id of each response."""
+        self._active = {turn.messages[0].index: turn for turn in session.turns}
+        self._calls: dict[int, list[Call]] = {}
+        self._numbers: dict[CallKey, int] = {}
+        self._room = MOST_WRITTEN
+        seen: set[Agent] = set()
+        for turn in session.turns:
+            messages = list(turn.messages)
+            calls = self._calls[turn.index] = list(calls_with_agents(turn.calls))
+            for call in calls:
+                self._numbers.setdefault(_call_key(call), turn.index)
+                for agent in call.agents:
+                    messages += [] if agent in seen else agent.messages
+                    seen.add(agent)
+            self.answers += ((turn.index, message.id) for message in messages if message.kind == "response")
+
+    def of(self, call: Call) -> int | None:
+        """Return the number of the turn that made a call; None on other branches."""
+        return self._numbers.get(_call_key(call))
+
+    def row(self, first: int, times: CallTimes) -> Row:
+        """Return what the row of a turn with this first message ends with."""
+        turn = self._active.get(first)
+        if turn is None:
+            return None, None, None, None
+        stamps = [timestamp_ms(message.stamp) for message in turn.messages]
+        ended = [time for time in (*stamps, *(times.of(call)[1] for call in turn.calls)) if time is not None]
+        written = array("Q")
+        for call in self._calls[turn.index]:
+            written.extend(written_lines(call)[: self._room - len(written)])
+        self._room -= len(written)
+        model = next((message.model for message in turn.messages if message.model), None)
+        return turn.index, max(ended, default=None), model, written.tobytes() or None
+
+    def commits(self, session: Session) -> Iterator[Row]:
+        """Yield the commits of each turn, and then those of other branches."""
+        made = [one for calls in self._calls.values() for one in find_commits(calls)]
+        known = {one.sha[:7] for one in made}
+        made += (one for one in session.commits if one.sha[:7] not in known)
+        for one in made:
+            time = int(one.time.timestamp() * 1000) if one.time is not None else None
+            yield one.call.id, self.of(one.call), time, one.sha, one.subject, one.branch
+
+
+def _call_key(call: Call) -> CallKey:
+    return call.conversation, call.use, call.place
+
+
+def _told_by(call: Call) -> Row:
+    """Return the command of a call if it ran tests, and if it undid something."""
+    return testing_command(call), undoing_command(shell_command(call))
 
 
 def calls_of(conversation: Conversation) -> Iterator[tuple[Call, Row]]:
@@ -221,67 +322,6 @@ def _break_row(found: CacheBreak, message: Message) -> Row:
         found.read_tokens,
         found.detail,
     )
-
-
-SHELLS = ("Bash", "PowerShell")
-_WORD = re.compile(r"[a-z][\w:.-]*", re.IGNORECASE)
-
-
-def signature(command: object) -> str | None:
-    """Return the program that a shell command runs and what it is told to do: `npm test`, `uv run ruff check`."""
-    if not isinstance(command, str):
-        return None
-    parts = (part.split() for part in re.split(r"&&|\|\||[;|\n]", command[:LONGEST_COMMAND]))
-    runs = [[word for word in part if not ("=" in word and word.split("=")[0].isidentifier())] for part in parts]
-    for words in (*(run for run in runs if run and run[0] not in BEFORE_COMMANDS), *runs):
-        if words:
-            return " ".join(_naming_words(words[:MOST_WORDS]))[:LONGEST_SIGNATURE]
-    return None
-
-
-def _naming_words(words: Sequence[str]) -> list[str]:
-    """Return the program of a command and what it is told to do; if that is to run another command, that one's, too."""
-    program, rest = words[0].rpartition("/")[2] or words[0], list(words[1:])
-    if program in PREFIXES and (inner := _without_options(rest, also=_AMOUNT)):
-        return _naming_words(inner)
-    if program.startswith("python") and "-m" in rest and all(word.startswith("-") for word in rest[: rest.index("-m")]):
-        return [program, *rest[rest.index("-m") :][:2]]
-    if program in DRIVERS or program in LAUNCHERS:
-        rest = _without_options(rest)
-    if program in LAUNCHERS:
-        return [program, *(_naming_words(rest) if rest else [])]
-    told = rest[:1] if rest and _WORD.fullmatch(rest[0]) and "." not in rest[0] else []
-    if program in DRIVERS and told and told[0] in RUNS and (inner := _without_options(rest[1:])):
-        return [program, *told, *_naming_words(inner)]
-    return [program, *told]
-
-
-def _without_options(words: Sequence[str], also: re.Pattern[str] | None = None) -> list[str]:
-    """Return words from the first on that is no option, nor the value of one."""
-    start = 0
-    while start < len(words) and (words[start].startswith("-") or (also is not None and also.fullmatch(words[start]))):
-        start += 2 if words[start] in VALUED else 1
-    return list(words[start:])
-
-
-LONGEST_COMMAND, LONGEST_SIGNATURE, MOST_WORDS = 2000, 60, 24
-PREFIXES = frozenset({"command", "env", "nice", "nohup", "sudo", "time", "timeout"})
-"""Programs that run the command that follows, and say nothing about it."""
-_AMOUNT = re.compile(r"[\d.]+[smhd]?")
-LAUNCHERS = frozenset({"bunx", "npx", "pnpx", "uvx"})
-DRIVERS = frozenset(
-    "bun cargo deno docker gh git go hatch just make npm pdm pipenv pixi pnpm podman poetry rye task uv yarn".split()
-)
-"""Programs that are told by a word what to do, after options of their own."""
-RUNS = frozenset({"compose", "dlx", "exec", "issue", "pr", "run", "run-script", "task", "tool", "workspace", "x"})
-"""Words after which it is the next one that tells."""
-VALUED = frozenset(
-    "-C -F -c -f -p -u -w --cwd --dir --directory --env-file --extra --file --filter --git-dir --group --manifest-path"
-    " --package --prefix --project --python --with --workspace".split()
-)
-"""Options of all these that have a value as the next word."""
-BEFORE_COMMANDS = frozenset({"cd", "export", "set", "source", ".", "echo", "sleep", "mkdir", "true"})
-"""What is run before the command that matters."""
 
 
 def _loaded_skill(call: Call) -> str | None:

@@ -6,13 +6,14 @@ from collections.abc import Generator, Mapping, Sequence
 from pathlib import Path
 
 from reread.accounting.collect import session_state
-from reread.disk.cache import FileState
+from reread.disk.cache import FileState, is_stale
+from reread.disk.derived_cache import stored_path
 from reread.disk.layout import AgentFolders
 from reread.disk.sources import FileSource, whole_files
 from reread.errors import RereadError, naming_file
 from reread.facts.derive import SessionFacts
 from reread.facts.schema import FILE, OF_SESSIONS, ORIGIN, PER_SESSION, SESSION
-from reread.facts.store import FactStore, stored_path
+from reread.facts.store import FactStore
 from reread.session.session import Session
 from reread.session.session_pass import FACTS, SessionPass, newest_first
 
@@ -34,7 +35,8 @@ def derive_facts(store: FactStore, paths: Sequence[Path], states: Mapping[Path, 
     with SessionPass(given={FACTS: part}) as sessions:
         for path in newest_first(paths):
             try:
-                sessions.derive(path, FACTS)
+                if not part.is_current(path, states.get(path, b"")):  # another pass may have been here
+                    sessions.derive(path, FACTS)
             except (RereadError, OSError):
                 yield path
             else:
@@ -57,7 +59,8 @@ class FactsPart:
     def is_current(self, path: Path, state: bytes) -> bool:
         """True if the facts of a session in this state are known."""
         query = f"SELECT s.state FROM {SESSION.name} s JOIN {FILE.name} f ON f.id = s.file WHERE f.path = ?"
-        return self._store.rows(query, (stored_path(str(path)),)) == [(state,)]
+        known = self._store.rows(query, (stored_path(str(path)),))
+        return not is_stale(known[0][0] if known else None, state)
 
     def derive(self, session: Session, state: bytes) -> None:
         """Derive the facts of a session; `save` stores them."""

@@ -20,9 +20,10 @@ from reread.accounting.prices import Prices, current_prices
 from reread.accounting.responses import resolve
 from reread.accounting.usage_cache import open_cache
 from reread.accounting.workers import Progress
-from reread.disk.cache import FileState
+from reread.disk.cache import FileState, is_stale
+from reread.disk.derived_cache import known_path
 from reread.facts.schema import FILE, LINK, ORIGIN, RESPONSE, SCOPE, SETTLED
-from reread.facts.store import FactStore, Row, known_path
+from reread.facts.store import FactStore, Row
 
 KEPT_SCOPES = 4
 """So many sets of folders stay counted, and those besides that somebody asked for lately: he may still be at it."""
@@ -127,7 +128,9 @@ class _Counting:
             known = self._known()
             wanted = {path: states.get(path) for path in (*states, *kept)}
             changed = {
-                path for path, state in wanted.items() if path not in known or state not in (None, known[path][1])
+                path
+                for path, state in wanted.items()
+                if path not in known or (state is not None and is_stale(known[path][1], state))
             }
             left = known.keys() - wanted.keys()
             if not changed and not left:

@@ -6,74 +6,26 @@ milliseconds since 1970. What is not known is NULL.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from reread.catalog.header_table import HEADER
+from reread.disk.fact_table import (
+    BLOB,
+    BOOLEAN,
+    FILE,
+    ID,
+    INTEGER,
+    OF_FILE,
+    REAL,
+    STATE,
+    TEXT,
+    TIME,
+    Column,
+    FactTable,
+)
 
-from reread.disk.cache import CacheTable
-
-FORMAT = 1
-"""Change it when facts would be derived differently now: all of them are then derived again."""
-TEXT, INTEGER, REAL, BOOLEAN, TIME, BLOB = "string", "integer", "float", "boolean", "time", "blob"
-"""Types of columns. An integer has 64 bits; a time is in UTC, and in rows it is milliseconds since 1970."""
-_SQL_TYPES = {TEXT: "TEXT", REAL: "REAL", BLOB: "BLOB"}
-
-
-class Column(NamedTuple):
-    """One column of a table, of facts or of those that are written for others."""
-
-    name: str
-    type: str
-    doc: str = ""
-    constraint: str = ""
-    team: str = "leave out"
-    """The rule by which tables for a team have it: see `dataset.figures`."""
-    text: bool = False
-    """True if it holds what was said, and is left out of tables unless asked for."""
-
-    @property
-    def sql(self) -> str:
-        """Its definition in SQL."""
-        return f"{self.name} {_SQL_TYPES.get(self.type, 'INTEGER')} {self.constraint}".rstrip()
-
-
-class FactTable(NamedTuple):
-    """One table."""
-
-    name: str
-    doc: str
-    columns: tuple[Column, ...]
-    indexed: tuple[str, ...] = ()
-    """Columns with an index of their own."""
-
-    @property
-    def names(self) -> list[str]:
-        """The names of its columns."""
-        return [column.name for column in self.columns]
-
-    def exported(self, *left_out: str, **names: str) -> list[Column]:
-        """Return its columns for tables of others, some under another name."""
-        columns = (column for column in self.columns if column.name not in ("origin", *left_out))
-        return [column._replace(name=names.get(column.name, column.name)) for column in columns]
-
-    @property
-    def in_cache(self) -> CacheTable:
-        """The table as the cache creates it."""
-        columns = ", ".join(column.sql for column in self.columns)
-        return CacheTable(self.name, columns, FORMAT, indexed=self.indexed, group="facts")
-
-    def called(self, name: str) -> FactTable:
-        """Return the same table under another name, without indexes."""
-        return self._replace(name=name, indexed=())
-
-    @property
-    def insert(self) -> str:
-        """The statement that adds a row."""
-        return f"INSERT INTO {self.name} VALUES ({', '.join('?' * len(self.columns))})"
-
-
-_ID = Column("id", INTEGER, constraint="PRIMARY KEY")
-_OF_ORIGIN, _OF_FILE = (f"REFERENCES {name} (id) ON DELETE CASCADE" for name in ("origin", "file"))
-_ORIGIN = Column("origin", INTEGER, "Where it came about: a row of `origin`.", _OF_ORIGIN)
-_FILE = Column("file", INTEGER, "The transcript.", _OF_FILE)
+_ORIGIN = Column(
+    "origin", INTEGER, "Where it came about: a row of `origin`.", "REFERENCES origin (id) ON DELETE CASCADE"
+)
+_FILE = Column("file", INTEGER, "The transcript.", OF_FILE)
 _LINE = Column("line", INTEGER, "The line of the transcript that it begins on, from 1.", team="keep")
 _TURN = Column("turn", INTEGER, "The turn of its thread, from 1; null on an abandoned branch.", team="keep")
 _MODEL = Column("model", TEXT, "The model that answered.", team="model")
@@ -83,14 +35,13 @@ _PRICED = (
     Column("prompt", INTEGER, "The length of the prompt that decides the price, in tokens."),
 )
 
-FILE = FactTable("file", "A transcript.", (_ID, Column("path", TEXT, "Its absolute path.", "UNIQUE")))
 ORIGIN = FactTable(
     "origin",
     "Where facts came about, as their records say.",
     (
-        _ID,
+        ID,
         Column("scope", INTEGER, "The set of files in which responses were counted; NULL for facts of one session."),
-        Column("file", INTEGER, "The transcript: for facts of a session, that of the session.", _OF_FILE),
+        Column("file", INTEGER, "The transcript: for facts of a session, that of the session.", OF_FILE),
         Column("session", TEXT, "The id of the session.", team="id"),
         Column("project", TEXT, "The folder it worked in.", team="project"),
         Column("branch", TEXT, "The branch of git."),
@@ -133,7 +84,7 @@ SCOPE = FactTable(
     "scope",
     "A set of files in which each response counts once: the folders that were asked for.",
     (
-        _ID,
+        ID,
         Column("name", TEXT, "Says which folders.", "UNIQUE"),
         Column("used", INTEGER, "When it was last asked."),
     ),
@@ -144,7 +95,7 @@ SETTLED = FactTable(
     (
         Column("scope", INTEGER),
         _FILE,
-        *(Column(name, INTEGER) for name in ("device", "inode", "size", "modified")),
+        *STATE,
     ),
     indexed=("scope", "file"),
 )
@@ -158,7 +109,7 @@ SESSION = FactTable(
     "session",
     "A session that was opened, and the state of its files then.",
     (
-        Column("file", INTEGER, "The transcript.", f"PRIMARY KEY {_OF_FILE}"),
+        Column("file", INTEGER, "The transcript.", f"PRIMARY KEY {OF_FILE}"),
         Column("state", BLOB, "A hash of the state of all its files."),
         Column("id", TEXT),
         Column("title", TEXT),
@@ -184,6 +135,10 @@ TURN = FactTable(
         Column("compactions", INTEGER),
         Column("tokens_removed", INTEGER, "By those of its compactions that say how many; NULL if none does."),
         Column("unmeasured_compactions", INTEGER, "Compactions that do not."),
+        Column("number", INTEGER, "Its number, from 1; NULL on other branches."),
+        Column("ended", INTEGER, "The last time in it."),
+        Column("model", TEXT, "The first model that answered."),
+        Column("written", BLOB, "The lines in its and its agents' commands of several lines, as numbers."),
     ),
     indexed=("origin", "id"),
 )
@@ -214,8 +169,27 @@ CALL = FactTable(
         Column("lines_removed", INTEGER, "Lines that it removed from files."),
         Column("command", TEXT, "Of a shell command, the program and what it is told to do: `npm test`."),
         Column("skill", TEXT, "The skill that it loads, or on behalf of which it was made."),
+        Column("main_turn", INTEGER, "The turn of the main thread that it was made in, or that began its agent."),
+        Column("tests", TEXT, "The beginning of a command that ran tests."),
+        Column("undoes", TEXT, "The beginning of a command that puts files back to what git has."),
     ),
     indexed=("origin", "id", "message"),
+)
+PROMPT = FactTable(
+    "prompt",
+    "A prompt or a typed command of the main thread.",
+    (
+        _ORIGIN,
+        Column("id", TEXT, "That of the message."),
+        _LINE,
+        _TIME,
+        Column("turn", INTEGER, "The turn that it begins; of one that was rewound, the turn before it."),
+        Column("kind", TEXT, "prompt, command …"),
+        Column("author", TEXT, "Who wrote it: person, client …"),
+        Column("is_active", INTEGER, "0 if it was rewound."),
+        Column("text", TEXT, "The beginning of its text."),
+    ),
+    indexed=("origin", "id"),
 )
 CACHE_BREAK = FactTable(
     "cache_break",
@@ -224,7 +198,7 @@ CACHE_BREAK = FactTable(
         _ORIGIN,
         Column("id", TEXT, "The id of the response."),
         _LINE,
-        Column("turn", INTEGER, "The turn of its thread; NULL on an abandoned branch."),
+        _TURN,
         _TIME,
         _MODEL,
         *_PRICED,
@@ -242,13 +216,46 @@ CACHE_BREAK = FactTable(
 AGENT = FactTable(
     "agent",
     "An agent, by its id, and by those of its messages if no record has its id.",
-    (_FILE, Column("id", TEXT), Column("agent", TEXT), Column("type", TEXT)),
+    (
+        _FILE,
+        Column("id", TEXT),
+        Column("agent", TEXT),
+        Column("type", TEXT),
+        Column("is_warmup", INTEGER, "1 if the client only warms up with it."),
+    ),
     indexed=("file",),
 )
-MADE = FactTable(
-    "made",
-    "The commits that a session made, and the pull requests that it worked on.",
-    (_FILE, Column("commit_sha", TEXT), Column("pull_request", INTEGER)),
+GIT_COMMIT = FactTable(
+    "git_commit",
+    "A commit that a session made.",
+    (
+        _FILE,
+        Column("call", TEXT, "The call that made it."),
+        Column("turn", INTEGER, "The turn of the main thread; NULL on other branches."),
+        _TIME,
+        Column("sha", TEXT, "Its hash, as far as the session states it."),
+        Column("subject", TEXT),
+        Column("branch", TEXT),
+    ),
+    indexed=("file",),
+)
+PULL_REQUEST = FactTable(
+    "pull_request",
+    "A pull request that a session worked on.",
+    (
+        _FILE,
+        Column("call", TEXT, "The call that did it; NULL if the client linked the session to it."),
+        Column("number", INTEGER),
+        Column("repository", TEXT, "Owner and name."),
+        Column("url", TEXT),
+        Column("action", TEXT, "created, merged, commented …; NULL if it was only linked."),
+    ),
+    indexed=("file",),
+)
+ANSWER = FactTable(
+    "answer",
+    "The responses of each turn of the main thread, those of its agents included.",
+    (_FILE, Column("turn", INTEGER), Column("message", TEXT)),
     indexed=("file",),
 )
 TYPED = FactTable(
@@ -274,9 +281,19 @@ MEMORY = FactTable(
     (_FILE, Column("text", TEXT)),
     indexed=("file",),
 )
+FILE_CHANGE = FactTable(
+    "file_change",
+    "A file that a session changed, its agents included.",
+    (
+        _FILE,
+        Column("path", TEXT, "Its path, as the session knows it."),
+        Column("versions", BLOB, "The lines that each version changed, as numbers: no word can be had from them."),
+    ),
+    indexed=("file",),
+)
 
-OF_SESSIONS = (TURN, CALL, CACHE_BREAK)
+OF_SESSIONS = (TURN, CALL, CACHE_BREAK, PROMPT)
 """The facts of sessions that have an origin."""
-PER_SESSION = (AGENT, MADE, TYPED, LOADED, MEMORY)
+PER_SESSION = (AGENT, ANSWER, GIT_COMMIT, PULL_REQUEST, TYPED, LOADED, MEMORY, FILE_CHANGE)
 """The facts of sessions as a whole."""
-TABLES = (FILE, ORIGIN, SCOPE, SETTLED, LINK, SESSION, RESPONSE, *OF_SESSIONS, *PER_SESSION)
+TABLES = (FILE, HEADER, ORIGIN, SCOPE, SETTLED, LINK, SESSION, RESPONSE, *OF_SESSIONS, *PER_SESSION)

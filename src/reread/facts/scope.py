@@ -158,8 +158,8 @@ def _machines(wanted: Names) -> Test | None:
     return owner_test(None, wanted)
 
 
-def _flag(wanted: bool) -> Test | None:
-    return bool if wanted else None
+def _flag(wanted: bool | str) -> Test | None:
+    return bool if wanted not in (False, None, "", "0") else None
 
 
 FILTERS = {

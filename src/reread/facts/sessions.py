@@ -13,12 +13,16 @@ import msgspec
 
 from reread.accounting.collect import session_state
 from reread.disk import layout
+from reread.disk.cache import is_stale
+from reread.disk.derived_cache import known_path
 from reread.disk.layout import AgentFolders
 from reread.disk.states import one_moment
 from reread.errors import RereadError
-from reread.facts.schema import AGENT, FILE, MADE, SESSION
-from reread.facts.store import FactStore, answered, known_path
+from reread.facts.schema import AGENT, FILE, GIT_COMMIT, PULL_REQUEST, SESSION
+from reread.facts.store import FactStore, answered
 
+NEW: tuple[int, bytes | None] = (0, None)
+"""The id and the state of a session's file that is not known."""
 Progress = Callable[[int], None]
 """Called with the number of sessions that were read."""
 KnownStates = dict[str, bytes]
@@ -59,7 +63,7 @@ def open_sessions(
     reading = _reading.get()
     states = _states(paths, reading.known if reading is not None else {})
     known = known_sessions(store)
-    missing = [path for path in paths if path not in states or known.get(path, (0, b""))[1] != states[path]]
+    missing = [path for path in paths if is_stale(known.get(path, NEW)[1], states.get(path))]
     if progress is not None and len(missing) < len(paths):
         progress(len(paths) - len(missing))
     if missing:
@@ -74,7 +78,7 @@ def open_sessions(
                 reading.left = max(reading.left, len(missing) - read)
                 break
         known = known_sessions(store)
-    return [known[path][0] for path in paths if path in known and known[path][1] == states.get(path)]
+    return [known[path][0] for path in paths if not is_stale(known.get(path, NEW)[1], states.get(path))]
 
 
 def known_sessions(store: FactStore) -> dict[Path, tuple[int, bytes]]:
@@ -107,22 +111,13 @@ def made(
     """Return the session files in which a commit was made, or a pull request was worked on."""
 
     def ask(store: FactStore) -> set[Path]:
-        files = open_sessions(store, list(paths), progress=progress)
-        found = {Path(path): file for path, (file, _) in known_sessions(store).items()}
-        made = {
-            file: store.rows(f"SELECT commit_sha, pull_request FROM {MADE.name} WHERE file = ?", (file,))
-            for file in files
-        }
-        return {
-            path
-            for path, file in found.items()
-            if file in made
-            and (
-                commit is None
-                or any(sha and (sha.startswith(commit) or commit.startswith(sha)) for sha, _ in made[file])
-            )
-            and (pr is None or any(number == pr for _, number in made[file]))
-        }
+        files = set(open_sessions(store, list(paths), progress=progress))
+        if commit is not None:
+            shas = store.rows(f"SELECT file, sha FROM {GIT_COMMIT.name}")
+            files &= {file for file, sha in shas if sha.startswith(commit) or commit.startswith(sha)}
+        if pr is not None:
+            files &= {file for (file,) in store.rows(f"SELECT file FROM {PULL_REQUEST.name} WHERE number = ?", (pr,))}
+        return {path for path, (file, _) in known_sessions(store).items() if file in files}
 
     return answered(ask)
 
@@ -132,7 +127,7 @@ def unknown_bytes(store: FactStore, paths: Sequence[Path]) -> int:
     known, states, total = known_sessions(store), _states(paths, {}), 0
     for path in paths:
         with suppress(OSError):
-            total += 0 if path in states and known.get(path, (0, b""))[1] == states[path] else path.stat().st_size
+            total += path.stat().st_size if is_stale(known.get(path, NEW)[1], states.get(path)) else 0
     return total
 
 

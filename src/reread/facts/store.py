@@ -6,14 +6,13 @@ damaged file, full disk or process that keeps the cache locked makes a figure wr
 
 from __future__ import annotations
 
-import os
 import sqlite3
 from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import closing, contextmanager, suppress
 from typing import Any, TypeVar
 
 from reread.disk.cache import LARGEST_VALUE, CacheFile, FileState
-from reread.disk.derived_cache import FORGOTTEN
+from reread.disk.derived_cache import FORGOTTEN, stored_path
 from reread.facts.schema import (
     FILE,
     ORIGIN,
@@ -143,20 +142,6 @@ def answered(ask: Callable[[FactStore], T], *, cache: bool = True) -> T:
                 store.recover(error)
     with closing(FactStore(cache=False)) as store:
         return ask(store)
-
-
-def stored_path(path: str) -> str | bytes:
-    """Return a path as the store has it: as bytes if it is not Unicode."""
-    try:
-        path.encode()
-    except UnicodeEncodeError:
-        return os.fsencode(path)
-    return path
-
-
-def known_path(stored: str | bytes) -> str:
-    """Return the path that the store has."""
-    return os.fsdecode(stored)
 
 
 def _storable(value: Any) -> Any:

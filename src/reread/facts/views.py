@@ -11,11 +11,11 @@ from collections.abc import Sequence
 
 from reread.accounting.digest import SIDECHAIN
 from reread.facts.responses import NAMED, Counted
-from reread.facts.schema import CACHE_BREAK, CALL, COUNTS, FILE, ORIGIN, RESPONSE, SESSION, TURN, FactTable
+from reread.facts.schema import CACHE_BREAK, CALL, COUNTS, FILE, ORIGIN, PROMPT, RESPONSE, SESSION, TURN, FactTable
 from reread.facts.sessions import AgentNames
 from reread.facts.store import FactStore
 
-RESPONSES, TURNS, CALLS, BREAKS, SHARES = "responses", "turns", "calls", "breaks", "shares"
+RESPONSES, TURNS, CALLS, BREAKS, SHARES, PROMPTS = "responses", "turns", "calls", "breaks", "shares", "prompts"
 """The views. A share is what a call cost: its part of the response that made it."""
 WHERE = ("path", "session", "project", "branch", "agent", "agent_type")
 """The columns of every view that say where a fact came about."""
@@ -56,7 +56,7 @@ def show_sessions(store: FactStore, files: Sequence[int]) -> None:
         " s.started IS NULL, s.started, s.id, -s.extent, f.path), s.title"
         f" FROM {SESSION.name} s JOIN {FILE.name} f ON f.id = s.file WHERE s.file IN ({wanted})"
     )
-    for name, table in ((TURNS, TURN), (CALLS, CALL), (BREAKS, CACHE_BREAK)):
+    for name, table in ((TURNS, TURN), (CALLS, CALL), (BREAKS, CACHE_BREAK), (PROMPTS, PROMPT)):
         _show(store, name, table)
     store.run("DROP VIEW IF EXISTS last_failed")
     store.run(

@@ -9,6 +9,7 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, cast
@@ -190,8 +191,11 @@ class Matcher:
 
     def _fits(self, turn: RecordedTurn, prompt: str) -> bool:
         """True if the first pattern that a prompt fits names the recording of a turn."""
-        names = (name for pattern, name in self._patterns if fnmatchcase(prompt, pattern))
-        return next(names, None) in (turn.name, turn.recording.name, turn.recording.source.stem)
+        return self._named(prompt) in _names(turn)
+
+    def _named(self, prompt: str) -> str | None:
+        """The recording that the first pattern names that a prompt fits."""
+        return next((name for pattern, name in self._patterns if fnmatchcase(prompt, pattern)), None)
 
     def _claim(self, turn: RecordedTurn, invocation: Invocation) -> bool:
         """Record that a turn is played; False if it has been played already."""
@@ -233,10 +237,19 @@ class Matcher:
                 if turn.resumed_session
                 else f"It was recorded only as the start of a session ({turn.name}); do not resume or continue."
             )
+        elif (name := self._named(prompt)) and not any(name in _names(turn) for turn in self.turns):
+            close = get_close_matches(name, {own for turn in self.turns for own in _names(turn)}, n=1)
+            meant = f" Did you mean {close[0]}?" if close else ""
+            reason = f"A pattern in REREAD_PATTERNS names {name!r} for it, which is no recording here.{meant}"
         else:
             position = "next" if invocation.resumed_session else "first"
             reason = f"Needed: a recording whose {position} prompt is this one, or a pattern in REREAD_PATTERNS."
         return f"No recording answers {_shorten(prompt)}.\n{reason}\n{self.list_recordings()}"
+
+
+def _names(turn: RecordedTurn) -> tuple[str, str, str]:
+    """The names by which a pattern may call a turn."""
+    return turn.name, turn.recording.name, turn.recording.source.stem
 
 
 def _describe(turn: RecordedTurn) -> str:

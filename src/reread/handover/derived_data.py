@@ -56,7 +56,7 @@ PLACES = (
     OwnPlace(STORE, "archives.json*", "where other archives are", "stays: it names no session"),
     OwnPlace(STORE, "reread-keep.xml", "a timer of Windows", "stays: it names no session"),
     OwnPlace(STORE, "*.lock", "nothing", "stays"),
-    OwnPlace(CACHE, "cache.sqlite*", "headers, usage, facts, results of counts", "its rows are overwritten"),
+    OwnPlace(CACHE, "cache.sqlite*", "headers, usage, facts", "its rows are overwritten"),
     OwnPlace(CACHE, "folds/*", "opened sessions", "its own are deleted"),
     OwnPlace(CACHE, "joins/*", "how kept states and files fit together", "its own are deleted"),
     OwnPlace(CACHE, "search-*", "the words of all sessions", "deleted as a whole if it knows the session"),

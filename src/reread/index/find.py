@@ -16,6 +16,8 @@ from reread.base.times import TimeLike, parse_period_ms
 from reread.disk.file_set import FileSet, find_files
 from reread.disk.states import one_moment
 from reread.errors import Misuse
+from reread.facts.chosen import chosen_sessions
+from reread.facts.scope import Scope
 from reread.index import update
 from reread.index.answer import NEWEST, RELEVANCE, Answer, Answering
 from reread.index.compile import IndexScope
@@ -115,6 +117,7 @@ def search(
     model: str | None = None,
     branch: str | None = None,
     path: str | None = None,
+    failed: bool = False,
     order: SearchOrder = "relevance",
     limit: int | None = 100,
     regex: bool = False,
@@ -133,7 +136,8 @@ def search(
     query of fields alone lists what they select, the newest first: sessions, if they are only about projects and
     times. `kinds` are prompts, text, thinking, inputs, results, notices, titles and requests. `tool`, `errors`,
     `model`, `branch` and `path` are filters: calls of these tools, what failed, what a model wrote, a git branch,
-    calls about a file. `order` is relevance or newest. With `regex`, the query is a regular expression; with `fixed`,
+    calls about a file; with `failed`, only sessions whose
+    last command failed. `order` is relevance or newest. With `regex`, the query is a regular expression; with `fixed`,
     exactly its characters are found. Sessions whose ids begin as `without` says are left out. The result has the
     `total` number of matches, and a `note` if something limits the answer, such as files that are `unsearched` because
     another process is still indexing them. `progress` is called with the number of bytes that were read to bring the
@@ -150,6 +154,8 @@ def search(
         model=model,
         branch=branch,
         path=path,
+        failed=failed,
+        root=root,
         is_literal=regex or fixed,
         without=without,
     )
@@ -179,6 +185,8 @@ def search_filters(
     model: str | None = None,
     branch: str | None = None,
     path: str | None = None,
+    failed: bool = False,
+    root: str | Path | Sequence[str | Path] | None = None,
     is_literal: bool = False,
     without: str | Sequence[str] | None = None,
 ) -> list[Node]:
@@ -198,6 +206,8 @@ def search_filters(
     if errors:
         filters.append(Errors())
     filters += [named(field)(text) for field, text in (("model", model), ("branch", branch), ("path", path)) if text]
+    if failed:
+        filters.append(_any([InSession(id.lower()) for id in chosen_sessions(Scope(root=root, failed=True))]))
     filters += [Not(InSession(id.lower())) for id in _list(without or ()) if id]
     if query.strip() and not is_literal and not filters and parse_query(query) == And(()):
         raise Misuse(f"No words in {query!r}; search for signs with --fixed, or in quotes.")

@@ -33,7 +33,7 @@ from reread.render.report_table import report_lines
 from reread.render.search_results import GUESSES, result_count
 from reread.render.selection import ONLY, Selection, parse_turns, selected_turns
 from reread.render.sequence import SequenceItem, TurnStart, turn_sequence
-from reread.reports.file_index import FileIndexReader, names_file
+from reread.reports.file_index import names_file, sessions_that_changed
 from reread.reports.usage_report import usage
 from reread.session.session import Session
 from reread.session.session import open as open_session
@@ -257,8 +257,7 @@ def file_answer(
 ) -> str:
     """See how past sessions changed a file: when, in which session and turn, and by how much."""
     test = names_file(path)
-    with closing(FileIndexReader()) as reader:
-        found = list(reader.read(layout.session_paths(roots)).sessions_of(test))
+    found = sessions_that_changed(path, layout.session_paths(roots))
     headers = [header for header in map(_header, found) if header is not None]
     headers = [header for header in headers if header.id.lower() not in without]
     headers.sort(key=lambda header: header.updated.timestamp() if header.updated else 0.0, reverse=True)

@@ -7,6 +7,7 @@ from itertools import groupby
 
 from reread.base.struct_copy import copied
 from reread.errors import NotFound
+from reread.facts.file_changes import TurnPrompts
 from reread.history.blame_lines import LineBlame, LineOrigin
 from reread.history.line_trace import TracedVersion, line_numbers, trace_lines
 from reread.history.versions import FileHistory, FileVersion
@@ -21,7 +22,6 @@ from reread.reader.file_schema import (
 )
 from reread.render.file_listing import project_path
 from reread.reports.diff_report import file_difference
-from reread.reports.file_index import TurnPrompts
 from reread.session.session import Session
 from reread.tools._diff import code_node
 from reread.tools.nodes import Diff, Hunk, Node, Note

@@ -12,10 +12,10 @@ from reread.attribution.review_values import Review, ReviewCommit, ReviewTurn
 from reread.attribution.reviewing import find_review
 from reread.base import jsontext
 from reread.errors import Undecided
+from reread.facts.sessions import Progress
 from reread.git.repository import MOST_COMMITS
 from reread.reader.redacted_export import Redaction
 from reread.redaction.session_context import values_in_context
-from reread.reports.file_index import Progress
 from reread.session.session import open as open_session
 
 LONGEST_PROMPT = 2000

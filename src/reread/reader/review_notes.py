@@ -11,10 +11,11 @@ from reread.attribution.reviewing import find_review
 from reread.base.struct_copy import copied
 from reread.base.text import one_line
 from reread.errors import Misuse
+from reread.facts.file_changes import PROMPT_LENGTH
+from reread.facts.sessions import Progress
 from reread.git.notes import CommitNote, NotedLines, read_notes, remove_notes, write_notes
 from reread.git.repository import Repository
 from reread.reader.redacted_review import ReviewRedaction
-from reread.reports.file_index import PROMPT_LENGTH, Progress
 
 
 def notes(

@@ -20,14 +20,16 @@ from reread.base.version import __version__
 from reread.catalog.headers import read_header
 from reread.disk.sources import FileSource
 from reread.errors import RereadError, Unreadable, Unwritable, naming_file
+from reread.model.conversation import cut_turns
 from reread.reader.export_formats import copy_mode
 from reread.reader.html_export import session_html
 from reread.reader.library_schema import LibraryRow
 from reread.reader.page_assets import NOTICES, Assets, reader_file, shared_assets
-from reread.reader.row_counts import count_session
+from reread.reader.schema import Figures
 from reread.reader.session_keys import is_session_key, session_key
 from reread.render.selection import EVERYTHING, Selection
 from reread.session.session import Session, threads_of
+from reread.session.usage_inputs import is_usage_known
 from reread.storage.atomic import write_atomic
 from reread.storage.safe_open import read_settings
 
@@ -130,7 +132,7 @@ class _SiteWriter:
         self.mode &= copy_mode(session)
         pieces = session_html(session, self.selection, assets=assets, home=INDEX)
         self._write_file(page.name, pieces, copy_mode(session))
-        row = count_session(session).add_to(LibraryRow.of(key, read_header(path)))
+        row = _counted(LibraryRow.of(key, read_header(path)), session)
         self.manifest.pages[key] = SitePage(threads.shown_as or _path_text(path), state, row)
         return True
 
@@ -147,6 +149,20 @@ class _SiteWriter:
     def _made_with(self) -> str:
         inputs = msgspec.json.encode([FORMAT, __version__, self.selection, self.scripts])
         return hashlib.blake2b(inputs, digest_size=16).hexdigest()
+
+
+def _counted(row: LibraryRow, session: Session) -> LibraryRow:
+    """Return the row of a session with its turns, agents, models and usage."""
+    main = session.conversation
+    agents = [agent for agent in session.agents.values() if not agent.warmup]
+    models = dict.fromkeys(model for one in (main, *agents) for model in one.metadata.models)
+    return msgspec.structs.replace(
+        row,
+        turns=sum(1 for _ in cut_turns(main.messages, main.marks.ends)),
+        agents=len(agents),
+        models=list(models) or row.models,
+        figures=Figures.of(session.usage) if is_usage_known(session.records) else None,
+    )
 
 
 def require_inside(folder: Path, name: str) -> Path:

@@ -1,8 +1,9 @@
 """Values in texts that only other parts of their sessions call secrets: a password, named in a file that was read.
 
 Scanning whole sessions takes long, so only what can matter is looked at. A value that is a common word can only be a
-password: those that a session names are found by the few words for one, and kept in the catalogue. Any other looks odd
-by itself, so the odd words of the texts are looked for in the sessions, and the words around them read.
+password: those that a session names are found by the few words for one. Any other looks odd by itself, so the odd words
+of the texts are looked for in the sessions, and the words around them read. Nothing of it is kept: to look again takes
+6 ms for each megabyte of the few sessions of a review, and passwords are nowhere but in the sessions.
 """
 
 from __future__ import annotations
@@ -10,14 +11,8 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from contextlib import closing, suppress
 from pathlib import Path
 
-import msgspec
-
-from reread.base import jsontext
-from reread.disk.cache import FileState
-from reread.disk.derived_cache import DerivedValue, DerivedValues, encoded
 from reread.disk.layout import agent_files, spilled_files
 from reread.disk.sources import FileSource
 from reread.errors import NotFound, Unreadable
@@ -27,7 +22,6 @@ from reread.redaction.secret_values import is_odd, looks_secret
 from reread.redaction.spans import LIKELY, Span
 from reread.redaction.words import words_regex
 
-TABLE, FORMAT = "named_passwords", 2
 NAMES = (b"assw", b"assphr", b"pwd")
 """Words for a password have one of these."""
 BEFORE, AFTER = 80, 320
@@ -46,19 +40,15 @@ _ESCAPE = re.compile(r"(?<!\\)\\+([nrt\"'/])")
 _ESCAPED = {"n": "\n", "r": "\r", "t": "\t"}
 Named = tuple[str, str, str]
 """A value, its kind, and what it is called."""
-_decode = msgspec.msgpack.Decoder(list[Named]).decode
 
 
 def values_in_context(texts: Sequence[str], sessions: Iterable[str]) -> list[Span]:
     """Return the values in texts that sessions call secrets, in any of their files."""
     odd = {word for text in texts for word in _odd_words(text)}
     found: dict[str, Span] = {}
-    with closing(DerivedValues(TABLE, format=FORMAT)) as values:
-        for path in map(Path, sessions):
-            named = _passwords_of(path, values)
-            if odd:
-                named += (value for file in _files_of(path) for value in _around(file, odd))
-            found |= {value: Span(0, 0, value, kind, LIKELY, name=name) for value, kind, name in named}
+    for file in (file for path in sessions for file in _files_of(Path(path))):
+        named = [*_named(file), *(_around(file, odd) if odd else ())]
+        found |= {value: Span(0, 0, value, kind, LIKELY, name=name) for value, kind, name in named}
     known = Literals(found.values())
     shown = {span.value for text in texts for span in known.find(text)}
     return [span for value, span in found.items() if value in shown]
@@ -69,18 +59,6 @@ def _odd_words(text: str) -> Iterator[str]:
         parts = {word.strip(_SIGNS), *_PARTS.split(word)}
         may_be = (part for part in parts if len(part) >= (SHORTEST if _DIGIT.search(part) else 12))
         yield from (part for part in may_be if looks_secret(part) or is_odd(part))
-
-
-def _passwords_of(path: Path, values: DerivedValues) -> list[Named]:
-    """Return the passwords that a session names, from the catalogue if it has not changed."""
-    state = FileState.at(path)
-    with suppress(*jsontext.DECODE_ERRORS):
-        known = values.current(str(path), state)
-        if known:
-            return _decode(known)
-    found = list(dict.fromkeys(value for file in _files_of(path) for value in _named(file)))
-    values.save([DerivedValue(str(path), state, state.size, b"", encoded(found) or b"")])
-    return found
 
 
 def _files_of(session: Path) -> list[Path]:

@@ -6,11 +6,10 @@ from collections.abc import Iterator
 from html import escape
 from itertools import pairwise
 
-from reread.base.format import money_text
+from reread.base.format import money_text, period_text
 from reread.base.paths import path_name
 from reread.base.sanitize import safe_line
 from reread.base.text import plural
-from reread.render.format import period_text
 from reread.render.markdown_text import inline
 from reread.reports.digest_report import Digest, DigestProject, DigestSession, DigestTest
 

@@ -7,15 +7,13 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from reread.base.coerce import as_dict, as_list, as_str
-from reread.base.format import as_number, date_text, duration_ms_text, money_text, size_text, time_text, tokens_text
+from reread.base.format import as_number, duration_ms_text, money_text, size_text, tokens_text
 from reread.base.text import one_line, plural
 from reread.model.conversation import Agent
 from reread.model.hooks import hook_label
 from reread.tools.outcome import DENIED, DONE, FAILED, INTERRUPTED, RUNNING
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
     from reread.accounting.billing import Usage
     from reread.base.choices import CacheBreakCause
     from reread.model.conversation import Call, Message
@@ -71,14 +69,6 @@ def usage_text(usage: Usage) -> str:
     read = usage.input_tokens + usage.cache_read_tokens + usage.cache_write_5m_tokens + usage.cache_write_1h_tokens
     bound = "≥ " if usage.unconfirmed_responses else ""
     return f"{tokens_text(read)} in, {bound}{tokens_text(usage.output_tokens)} out"
-
-
-def period_text(started: datetime | None, ended: datetime | None) -> str:
-    """Return when a session started and ended; the end without its date if it is the same day."""
-    first, last = date_text(started), date_text(ended)
-    if not first or not last or first == last:
-        return first or last
-    return f"{first} – {time_text(ended) if first[:10] == last[:10] else last}"
 
 
 def session_cost_text(usage: Usage) -> str:

@@ -17,6 +17,8 @@ MIN_ID, WHOLE_ID = 8, 20
 """How much of an id is shown at least; an id that is not longer than the second is never cut."""
 MIN_TITLE = 30
 """If a title would have fewer columns, the facts after it are left out."""
+LEAST_TITLE = 12
+"""If it would have fewer than these, because ids are long, so are the columns before it."""
 MAX_PROJECT, MAX_FACTS = 16, 36
 WHEN, SIZE = 16, 8
 GAP = "  "
@@ -50,27 +52,36 @@ def header_lines(
 
 
 class _SessionTable:
-    """The widths of the columns; if there is little room, facts but what is left are dropped, then titles are cut."""
+    """The widths of the columns; if there is little room, facts but what is left are dropped, then titles are cut.
+
+    Ids are whole as long as they fit, because sessions are opened by them.
+    """
 
     def __init__(self, headers: Sequence[Header], ids: Mapping[str, str], width: int | None, flat: bool) -> None:
         self._ids = ids
         self._indent = "" if flat else GAP
         self._id = _widest(safe_line(ids[header.path]) for header in headers)
-        self._project = min(MAX_PROJECT, _widest(map(_project_name, headers))) if flat else 0
+        self._before = {"when": WHEN, "size": SIZE}
+        if flat:
+            self._before["project"] = min(MAX_PROJECT, _widest(map(_project_name, headers)))
         self._titles = {header.path: (text := _title(header), cell_width(text)) for header in headers}
         self._facts_of = {header.path: _facts(header) for header in headers}
         self._title = max((width for _, width in self._titles.values()), default=0)
         self._facts = _widest(self._facts_of.values())
         if width is None:
             return
-        room = width - len(self._indent) - self._id - WHEN - SIZE - 3 * len(GAP)
-        room -= self._project + len(GAP) if flat else 0
+        self._id = min(self._id, width - len(self._indent))
+        room = width - len(self._indent) - self._id - len(GAP)
+        room -= sum(before + len(GAP) for before in self._before.values())
+        for name in ("project", "size", "when"):
+            if room < LEAST_TITLE and name in self._before:
+                room += self._before.pop(name) + len(GAP)
         facts = min(self._facts, MAX_FACTS) + len(GAP)
         if room - facts < MIN_TITLE:
             self._facts_of = {header.path: _kept(header) for header in headers}
             kept = _widest(self._facts_of.values())
             facts = kept + len(GAP) if kept and room - kept - len(GAP) >= MIN_TITLE // 2 else 0
-        self._title = max(1, min(self._title, room - facts))
+        self._title = max(0, min(self._title, room - facts))
         self._facts = room - self._title - len(GAP) if facts else 0
 
     def line(self, header: Header) -> list[Span]:
@@ -78,13 +89,16 @@ class _SessionTable:
         facts = truncate(self._facts_of[header.path], self._facts) if self._facts > 0 else ""
         title, width = self._titles[header.path]
         if width > self._title:
-            title = truncate(title, self._title)
+            title = truncate(title, self._title) if self._title else ""
             width = cell_width(title)
-        project = truncate(_project_name(header), self._project) if self._project else ""
+        name = pad(truncate(safe_line(self._ids[header.path]), self._id), self._id)
+        project = self._before.get("project", 0)
+        before = {"when": f"{date_text(header.updated):{WHEN}}", "size": f"{size_text(header.size):>{SIZE}}"}
+        quiet = "".join(before[name] + GAP for name in before if name in self._before)
         return [
-            (NAME, self._indent + pad(safe_line(self._ids[header.path]), self._id)),
-            (QUIET, f"{GAP}{date_text(header.updated):{WHEN}}{GAP}{size_text(header.size):>{SIZE}}{GAP}"),
-            (STRONG, f"{pad(project, self._project)}{GAP}" if self._project else ""),
+            (NAME, self._indent + name),
+            (QUIET, GAP + quiet if quiet or self._title else ""),
+            (STRONG, pad(truncate(_project_name(header), project), project) + GAP if project else ""),
             (PLAIN, title + " " * (self._title - width) if facts else title),
             (QUIET, f"{GAP}{facts}" if facts else ""),
         ]

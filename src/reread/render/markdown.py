@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from reread.accounting.prices import model_text
-from reread.base.format import duration_text, time_text
+from reread.base.format import duration_text, period_text, time_text
 from reread.base.sanitize import plain_text
 from reread.base.text import plural
 from reread.model import parts as p
@@ -19,7 +19,6 @@ from reread.render.format import (
     commit_text,
     more_fields,
     notice_label,
-    period_text,
     pull_text,
     queued_text,
     result_text,

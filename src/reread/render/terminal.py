@@ -12,7 +12,7 @@ from rich.text import Text
 from rich.theme import Theme
 
 from reread.accounting.prices import model_text
-from reread.base.format import duration_text, time_text
+from reread.base.format import duration_text, period_text, time_text
 from reread.base.sanitize import plain_text, safe, safe_line
 from reread.base.text import one_line, plural
 from reread.model import parts as p
@@ -24,7 +24,6 @@ from reread.render.format import (
     commit_text,
     more_fields,
     notice_label,
-    period_text,
     pull_text,
     queued_text,
     result_text,

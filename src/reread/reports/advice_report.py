@@ -7,9 +7,9 @@ import re
 import shlex
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from datetime import datetime, tzinfo
+from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import msgspec
 
@@ -17,15 +17,15 @@ from reread.accounting.billing import PICOS_PER_DOLLAR, sum_known
 from reread.accounting.prices import current_prices
 from reread.base.choices import AdviceKind, CacheBreakCause
 from reread.base.text import plural
-from reread.base.times import TimeLike, parse_period_ms, parse_time_zone
 from reread.catalog.resolve import shell_name
 from reread.disk import layout
+from reread.disk.derived_cache import known_path
 from reread.facts.clock import zone_time
 from reread.facts.loaded import SERVER, SKILL, TOOL, server_of
-from reread.facts.scope import Scope, session_name
+from reread.facts.scope import Scope, ScopeOptions, session_name
 from reread.facts.sessions import Progress
-from reread.facts.store import FactStore, answered, known_path
-from reread.facts.views import BREAKS, CALLS, RESPONSES, SHARES, show_sessions, show_shares
+from reread.facts.store import FactStore, answered
+from reread.facts.views import BREAKS, CALLS, RESPONSES, SHARES
 from reread.reports.counting import count_all
 from reread.reports.report import Row
 from reread.reports.tally import Tally
@@ -42,6 +42,8 @@ OFTEN = 3
 MOST_PLACES = 5
 """So many places are named as evidence of each advice."""
 CALL = ("path", "line", "turn", "agent", "tool", "state", "failure", "command", "skill")
+OF_BEGINNING = ("since", "until", "project")
+"""The options of a scope that choose sessions by where and when they began."""
 BREAK = ("path", "line", "turn", "agent", "time", "cause", "tokens")
 """What advice needs of calls and cache breaks."""
 EXPECTED_FAILURES = frozenset({"grep", "rg", "egrep", "fgrep", "diff", "cmp", "test", "[", "false", "which", "pgrep"})
@@ -99,15 +101,9 @@ class AdviceReport(msgspec.Struct, frozen=True):
 
 def advise(
     *sources: str | os.PathLike[str] | Session,
-    since: TimeLike | None = None,
-    until: TimeLike | None = None,
-    tz: str | tzinfo | None = None,
-    project: str | Path | Sequence[str | Path] | None = None,
-    person: str | Sequence[str] | None = None,
-    machine: str | Sequence[str] | None = None,
-    root: str | Path | Sequence[str | Path] | None = None,
     cache: bool = True,
     progress: Progress | None = None,
+    **options: Unpack[ScopeOptions],
 ) -> AdviceReport:
     """Return what could be done differently, each with its evidence from sessions; no model is asked.
 
@@ -115,21 +111,27 @@ def advise(
     breaks by habit. What the memory files of these sessions mention is left out. Without sources, look at all sessions
     of this machine, or those below `root`.
     """
-    zone = parse_time_zone(tz)
-    scope = Scope(*sources, root=root, person=person, machine=machine)
-    period, folders = parse_period_ms(since, until, zone), layout.expand_folders(project)
+    scope = Scope(*sources, **{name: value for name, value in options.items() if name not in OF_BEGINNING})  # pyright: ignore[reportArgumentType]
+    period, folders = Scope(**options).period, layout.expand_folders(options.get("project"))
+    zone = scope.zone
     unread: list[str] = []
 
     def ask(store: FactStore) -> tuple[list[_Session], list[Row]]:
-        unread[:] = count_all(store, scope, progress)
-        chosen = [file for file, name, began in _chosen(store) if _is_meant(name, began, period, folders)]
-        show_sessions(store, chosen)
-        show_shares(store)
+        def choose(files: list[int]) -> list[int]:
+            wanted = ",".join(map(str, files))
+            sessions = store.rows(f"SELECT file, project, began FROM session WHERE file IN ({wanted})")
+            return [file for file, name, began in sessions if _is_meant(name, began, period, folders)]
+
+        unread[:] = count_all(store, scope, progress, choose=choose)
         tally = Tally(store, scope, current_prices())
-        return _sessions(tally), tally.items(BREAKS, BREAK, (), priced=BREAKS)
+        chosen = _sessions(tally)
+        if scope.filters:
+            counted = tally.paths()
+            chosen = [facts for facts in chosen if facts.path in counted]
+        return chosen, tally.items(BREAKS, BREAK, (), priced=BREAKS)
 
     sessions, breaks = answered(ask, cache=cache)
-    typed = _Typed(sources, root)
+    typed = _Typed(sources, options.get("root"))
     items = [
         *_unused(sessions, typed),
         *_failing(sessions, typed),
@@ -148,8 +150,12 @@ class _Session(msgspec.Struct, frozen=True):
     title: str
     project: str
     path: str
-    calls: list[Row]
-    """Those that no session before had."""
+    used: set[tuple[str, str]]
+    """The skills and tools that its calls used."""
+    runs: dict[str, int]
+    """How often each command was run."""
+    failures: list[Row]
+    """Its calls that failed or were denied, without those that a session before had."""
     commands: list[str]
     """The commands that were typed."""
     loaded: list[tuple[str, str, int | None]]
@@ -159,11 +165,6 @@ class _Session(msgspec.Struct, frozen=True):
 
 
 Period = tuple[int | None, int | None]
-
-
-def _chosen(store: FactStore) -> list[tuple[int, str | None, int | None]]:
-    """Return the files, projects and beginnings of the sessions of a scope."""
-    return store.rows("SELECT s.file, s.project, s.began FROM session s JOIN chosen c ON c.file = s.file")  # pyright: ignore[reportReturnType]
 
 
 def _is_meant(project: str | None, began: int | None, period: Period, folders: Sequence[str]) -> bool:
@@ -177,9 +178,19 @@ def _is_meant(project: str | None, began: int | None, period: Period, folders: S
 def _sessions(tally: Tally) -> list[_Session]:
     """Return the sessions, the first one first."""
     rows = tally.store.rows
-    calls: dict[str, list[Row]] = {}
-    for call in tally.items(CALLS, CALL, (), priced=SHARES):
-        calls.setdefault(call["path"], []).append(call)
+    failures: dict[str, list[Row]] = {}
+    for call in tally.items(CALLS, CALL, (), priced=SHARES, where=f"state IN ('{FAILED}', '{DENIED}')"):
+        failures.setdefault(call["path"], []).append(call)
+    used: dict[str, set[tuple[str, str]]] = {}
+    for kind, column in ((TOOL, "tool"), (SKILL, "skill")):
+        for path, name in rows(f"SELECT DISTINCT path, {column} FROM {CALLS} WHERE {column} <> ''"):
+            used.setdefault(path, set()).add((kind, name))
+    runs: dict[str, dict[str, int]] = {}
+    for path, command, count in rows(
+        f"SELECT path, command, count(*) FROM {CALLS} WHERE command <> '' AND state IN ('{DONE}', '{FAILED}')"
+        " GROUP BY path, command"
+    ):
+        runs.setdefault(path, {})[command] = count
     typed: dict[int, list[str]] = {}
     for file, command in rows("SELECT file, command FROM typed"):
         typed.setdefault(file, []).append(command)
@@ -195,7 +206,9 @@ def _sessions(tally: Tally) -> list[_Session]:
             title=title,
             project=project or "",
             path=known_path(path),
-            calls=calls.get(path, []),
+            used=used.get(path, set()),
+            runs=runs.get(path, {}),
+            failures=failures.get(path, []),
             commands=typed.get(file, []),
             loaded=loaded.get(file, []),
             memory=memory.get(file, ""),
@@ -261,10 +274,9 @@ class _Subject:
 
 
 def _unused(sessions: Sequence[_Session], typed: _Typed) -> Iterator[Advice]:
-    used = {(SKILL, name) for facts in sessions for call in facts.calls if (name := call.skill)}
+    used = {name for facts in sessions for name in facts.used}
     used |= {(SKILL, name) for facts in sessions for name in facts.commands}
-    for tool in {call.tool for facts in sessions for call in facts.calls}:
-        used |= {(TOOL, tool), (SERVER, server_of(tool) or "")}
+    used |= {(SERVER, server_of(name) or "") for kind, name in used if kind == TOOL}
     subjects: dict[tuple[str, str], _Subject] = {}
     sessions = list({facts.session: facts for facts in sessions}.values())  # two files of a session are one
     for facts in sessions:
@@ -310,24 +322,24 @@ def _unused_advice(kind: AdviceKind, subject: str, what: str, found: Sequence[_S
 
 
 def _failing(sessions: Sequence[_Session], typed: _Typed) -> Iterator[Advice]:
-    runs: dict[tuple[str, str], list[tuple[_Session, Row]]] = {}
-    for facts, call in _all_calls(sessions):
-        if call.command and call.command.split()[0] not in EXPECTED_FAILURES and call.state in (DONE, FAILED):
-            runs.setdefault((facts.project, call.command), []).append((facts, call))
-    for (project, command), calls in runs.items():
-        failed = [(facts, call) for facts, call in calls if call.state == FAILED]
-        if len(failed) < OFTEN or 2 * len(failed) < len(calls) or _says(command, failed):
+    failures: dict[tuple[str, str], list[tuple[_Session, Row]]] = {}
+    for facts, call in _all_failures(sessions):
+        if call.state == FAILED and call.command and call.command.split()[0] not in EXPECTED_FAILURES:
+            failures.setdefault((facts.project, call.command), []).append((facts, call))
+    for (project, command), failed in failures.items():
+        runs = sum(facts.runs.get(command, 0) for facts in sessions if facts.project == project)
+        if len(failed) < OFTEN or 2 * len(failed) < runs or _says(command, failed):
             continue
         kinds = Counter(call.failure for _, call in failed)
         most = ", ".join(kind for kind, _ in kinds.most_common(2) if kind)
-        text = f"`{command}` failed in {len(failed)} of {plural(len(calls), 'run')} ({most})"
+        text = f"`{command}` failed in {len(failed)} of {plural(runs, 'run')} ({most})"
         see = typed.all("stats", "--project", project, "--tool", "Bash", "--state", "failed", "--list")
         yield _called("failing_command", command, text, project, failed, see, typed)
 
 
 def _denied(sessions: Sequence[_Session], typed: _Typed) -> Iterator[Advice]:
     denials: dict[tuple[str, str], list[tuple[_Session, Row]]] = {}
-    for facts, call in _all_calls(sessions):
+    for facts, call in _all_failures(sessions):
         if call.state == DENIED:
             denials.setdefault((facts.project, call.command or call.tool), []).append((facts, call))
     for (project, subject), calls in denials.items():
@@ -412,8 +424,8 @@ def _when(times: Sequence[datetime]) -> str:
     return f", mostly from {first:02}:00 to {(first + 3) % 24:02}:00" if share >= 0.5 and len(times) >= OFTEN else ""
 
 
-def _all_calls(sessions: Iterable[_Session]) -> Iterator[tuple[_Session, Row]]:
-    return ((facts, call) for facts in sessions for call in facts.calls)
+def _all_failures(sessions: Iterable[_Session]) -> Iterator[tuple[_Session, Row]]:
+    return ((facts, call) for facts in sessions for call in facts.failures)
 
 
 def _says(subject: str, calls: Sequence[tuple[_Session, Row]]) -> bool:

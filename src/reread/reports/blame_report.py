@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Sequence
-from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -16,12 +15,15 @@ from reread.base.paths import comparable_path, path_name
 from reread.base.text import one_line
 from reread.disk import layout
 from reread.errors import Misuse, NotFound, RereadError, Unreadable
+from reread.facts.file_changes import PROMPT_LENGTH
+from reread.facts.sessions import Progress
+from reread.facts.store import FactStore, answered
 from reread.git.notes import CommittedLine, blamed_commits, read_notes
 from reread.git.repository import Repository
 from reread.history.blame_lines import LineBlame, LineOrigin
 from reread.history.file_text import FileText
 from reread.history.line_trace import differing_ranges, line_numbers
-from reread.reports.file_index import PROMPT_LENGTH, FileIndex, FileIndexReader, Progress, names_file
+from reread.reports.file_index import FileIndex, names_file
 from reread.storage.safe_open import open_regular
 
 LARGEST = 64 << 20
@@ -74,10 +76,14 @@ def blame(
     rows = text.split("\n")[: -1 if text.endswith("\n") else None] if text else []
     first, last = parse_lines(lines, len(rows)) if lines is not None else (1, len(rows))
     roots = [root] if isinstance(root, str | Path) else root
-    with closing(FileIndexReader()) as reader:
-        index = reader.read(layout.session_paths(roots), progress=progress, unread=unread)
+    numbers = line_numbers(text)
+
+    def ask(store: FactStore) -> Sequence[LineOrigin | None]:
+        index = FileIndex(store, layout.session_paths(roots), progress=progress, unread=unread)
         name = _name_here(index, file) if recorded_as is None else _recorded_name(index, recorded_as)
-        origins = LineBlame(index.traces_of, name).of(line_numbers(text))
+        return LineBlame(index.traces_of, name).of(numbers)
+
+    origins = answered(ask)
     blamed = [_blamed(number, rows[number - 1], origins[number - 1]) for number in range(first, last + 1)]
     if all(line.session for line in blamed):
         return blamed

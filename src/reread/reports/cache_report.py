@@ -71,7 +71,7 @@ def _report(store: FactStore, scope: Scope, groups: tuple[str, ...], limit: int 
     tally = Tally(store, scope, current_prices())
     tally.check(groups, GROUPS, "cache breaks ")
     found = tally.by(groups, BROKEN)
-    written = cache_written(tally)
+    written = int(tally.by((), WRITTEN).get((), {}).get("written") or 0)
     rows = [
         Row(dict(zip(groups, group, strict=True)), break_figures(found[group], written))
         for group in sorted(found, key=lambda group: _order(group, groups, found))
@@ -83,11 +83,6 @@ def _report(store: FactStore, scope: Scope, groups: tuple[str, ...], limit: int 
     return Report(
         "cache_breaks", groups, rows, totals, hidden=hidden, unread=unread, about=about, titles=session_titles(store)
     )
-
-
-def cache_written(tally: Tally) -> int:
-    """Return how many tokens were written to the cache in all."""
-    return int(tally.by((), WRITTEN).get((), {}).get("written") or 0)
 
 
 def break_figures(found: Figures, written: int) -> Figures:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 from reread.accounting.digest import SIDECHAIN
@@ -17,14 +18,20 @@ from reread.facts.store import FactStore
 from reread.facts.views import show_responses, show_sessions, show_shares
 
 
-def count_all(store: FactStore, scope: Scope, progress: Progress | None = None) -> list[str]:
-    """Make all views of a scope, and return the files that could not be read."""
+def count_all(
+    store: FactStore,
+    scope: Scope,
+    progress: Progress | None = None,
+    *,
+    choose: Callable[[list[int]], list[int]] = list,
+) -> list[str]:
+    """Make all views of a scope, of the sessions in the files that `choose` returns; return those not read."""
     paths, unread = scope.sessions(), list[str]()
     files = open_sessions(store, paths, progress=progress, unread=unread)
     with gc_paused():
         counted = count_responses(store, scope.inputs())
     show_responses(store, counted, agents_of(store, files, map(str, paths)))
-    show_sessions(store, files)
+    show_sessions(store, choose(files))
     show_shares(store)
     return sorted({*unread, *counted.unread})
 

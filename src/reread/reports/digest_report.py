@@ -2,46 +2,31 @@
 
 from __future__ import annotations
 
-import math
-import re
-from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import closing
-from datetime import datetime, tzinfo
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import UTC, datetime, tzinfo
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from reread.accounting.billing import sum_known
-from reread.base.coerce import as_dict, as_list, as_str
+from reread.accounting.prices import current_prices
+from reread.base.coerce import as_dict, as_list
 from reread.base.text import cut_words, one_line
-from reread.base.times import TimeLike, parse_period_ms, parse_time_zone
-from reread.catalog.header import Header
-from reread.catalog.headers import sessions
-from reread.errors import NotFound, Unreadable
-from reread.model.conversation import Call
-from reread.redaction.text_cleaner import text_cleaner
-from reread.reports.report import Row
-from reread.reports.stats_report import stats
-from reread.reports.usage_report import usage
-from reread.session.session import Session
-from reread.session.session import open as open_session
+from reread.base.times import TimeLike
+from reread.facts.schema import FILE, GIT_COMMIT, PULL_REQUEST, FactTable
+from reread.facts.scope import Scope
+from reread.facts.sessions import Progress
+from reread.facts.store import FactStore, Row, answered
+from reread.facts.views import CALLS, PROMPTS, RESPONSES
+from reread.reports.counting import count_all
+from reread.reports.tally import Measure, Money, Tally, total_of
 
-PROMPT, COMMAND = 200, 100
-"""Characters of a prompt and of a command."""
+PROMPT = 200
+"""Characters of a prompt."""
 LONGEST_SCANNED = 2000
 """Of a longer text, the rest cannot be part of what is shown."""
-_RUNNERS = frozenset("pytest unittest tox nox jest vitest mocha rspec phpunit ctest".split())
-"""Programs that run tests."""
-_TASK_RUNNERS = frozenset(
-    "npm pnpm yarn bun cargo go deno dotnet mix swift gradle gradlew mvn make just task rake rails zig"
-    " playwright".split()
-)
-"""Programs that run tests if that is what they are told."""
-_LAUNCHERS = frozenset("-m run exec sudo time npx uv poetry pdm hatch bundle".split())
-"""Words after which the name of another program follows."""
-Progress = Callable[[int], None]
 
 
 class DigestFile(msgspec.Struct, frozen=True):
@@ -151,35 +136,28 @@ def digest(
     pull requests, the tests that it ran, and its cost. What several files have, such as a fork or a session that was
     moved, counts once. With `redact`, secrets and personal details in the texts are replaced.
     """
-    zone = parse_time_zone(tz)
-    first, last = parse_period_ms(since, until, zone)
-    counted = usage(by="session", since=since, until=until, tz=zone, project=project, root=root)
-    costs = {str(row["session"]): row.cost_usd for row in counted.rows}
-    calls: dict[str, list[Row]] = {}
-    for call in stats(by=(), since=since, until=until, tz=zone, root=root).items:
-        calls.setdefault(call["path"], []).append(call)
+    scope = Scope(since=since, until=until, tz=tz, project=project, root=root)
+    first, last = scope.period
     window = (first or 0) / 1000, (last / 1000 if last is not None else datetime.now().timestamp())
-    unread: list[str] = []
-    by_id: dict[str, DigestSession] = {}
-    seen: set[str] = set()
-    for header in sorted(sessions(project=project, since=since, root=root), key=_began):
-        if not header.prompts_only and _may_be_within(header, window):
-            own = calls.get(header.path, [])
-            one = _session_digest(header, window, seen, own, root, unread)
-            if one is not None:
-                by_id[one.session] = _joined(by_id[one.session], one) if one.session in by_id else one
-        if progress is not None:
-            progress(1)
-    found: dict[str, list[DigestSession]] = {}
-    for id, one in by_id.items():
-        found.setdefault(one.project, []).append(msgspec.structs.replace(one, cost_usd=costs.get(id)))
-    projects = [
-        DigestProject(name, sorted(done, key=_when), sum_known(one.cost_usd for one in done))
-        for name, done in found.items()
-    ]
-    projects.sort(key=lambda one: (-(one.cost_usd or 0.0), one.project))
-    start, stop = (datetime.fromtimestamp(seconds, zone).astimezone(zone) for seconds in window)
-    made = Digest(start, stop, projects, counted.totals.cost_usd, unread=unread)
+    start, stop = (datetime.fromtimestamp(seconds, scope.zone).astimezone(scope.zone) for seconds in window)
+
+    def ask(store: FactStore) -> Digest:
+        unread = [f"Cannot read {path}." for path in count_all(store, scope, progress)]
+        tally = Tally(store, scope, current_prices())
+        costs = tally.by(("session",), Measure(RESPONSES, {}, cost="cost"))
+        found: dict[str, list[DigestSession]] = {}
+        for one in _sessions_in(store, tally):
+            money: Money | None = costs.get((one.session or None,), {}).get("cost")
+            cost = money.dollars if money is not None else None
+            found.setdefault(one.project, []).append(msgspec.structs.replace(one, cost_usd=cost))
+        projects = [
+            DigestProject(name, sorted(done, key=_when), sum_known(one.cost_usd for one in done))
+            for name, done in found.items()
+        ]
+        projects.sort(key=lambda one: (-(one.cost_usd or 0.0), one.project))
+        return Digest(start, stop, projects, (total_of(costs).get("cost") or Money()).dollars, unread=unread)
+
+    made = answered(ask)
     return _redacted(made) if redact else made
 
 
@@ -188,103 +166,73 @@ def digest_value(made: Digest) -> dict[str, Any]:
     return msgspec.to_builtins(made)
 
 
-def _began(header: Header) -> tuple[float, str, int, str]:
-    """Return what files are sorted by: what several have belongs to the first, of one session to the largest."""
-    start = header.started.timestamp() if header.started is not None else math.inf
-    return start, header.id, -header.size, header.path
-
-
 def _when(one: DigestSession) -> float:
     return one.started.timestamp() if one.started is not None else 0.0
 
 
-def _may_be_within(header: Header, window: tuple[float, float]) -> bool:
-    return header.started is None or header.started.timestamp() < window[1]
+def _sessions_in(store: FactStore, tally: Tally) -> Iterator[DigestSession]:
+    """Yield what each session did, without what it cost."""
+
+    def by_session(view: str, columns: str, more: str) -> dict[str, list[Row]]:
+        found: dict[str, list[Row]] = defaultdict(list)
+        for id, *row in store.rows(f"SELECT session, {columns} FROM {view} WHERE {tally.conditions[view]} {more}"):
+            found[id or ""].append(tuple(row))
+        return found
+
+    answers = by_session(RESPONSES, "min(time), max(time), project", "GROUP BY session")
+    branches = by_session(RESPONSES, "branch, max(time)", "AND branch IS NOT NULL GROUP BY session")
+    prompts = by_session(PROMPTS, "time, project, branch, kind, author, is_active, text", "ORDER BY place, row")
+    calls = by_session(CALLS, "path, id, state, file, lines_added, lines_removed, tests", "ORDER BY place, row")
+    commits = _of_calls(store, GIT_COMMIT, "sha, coalesce(subject, ''), branch")
+    pulls = _of_calls(store, PULL_REQUEST, "number, url, action")
+    opened = "SELECT s.id, s.title, s.project FROM session s JOIN chosen c ON c.file = s.file ORDER BY c.place DESC"
+    known = {id: (title, project) for id, title, project in store.rows(opened)}
+    for session in dict.fromkeys((*prompts, *answers, *calls)):
+        said, spans, own = prompts[session], answers[session], calls[session]
+        times = [time for first, last, _ in spans for time in (first, last)] + [prompt[0] for prompt in said]
+        title, project = known.get(session) or ("", next((row[-1] for row in spans), said[0][1] if said else ""))
+        made = dict.fromkeys((path, id) for path, id, *_ in own if id)
+        yield DigestSession(
+            session=session,
+            title=one_line(title or ""),
+            project=project or "",
+            git_branch=next((row[0] for row in branches[session]), said[-1][2] if said else None),
+            started=datetime.fromtimestamp(min(times) / 1000, UTC) if times else None,
+            ended=datetime.fromtimestamp(max(times) / 1000, UTC) if times else None,
+            prompts=[
+                cut_words(one_line(text, LONGEST_SCANNED), PROMPT)
+                for *_, kind, author, is_active, text in said
+                if kind == "prompt" and author == "person" and is_active
+            ],
+            files=_added_up(
+                DigestFile(file, added, removed)
+                for *_, file, added, removed, _ in own
+                if file is not None and (added or removed)
+            ),
+            commits=[DigestCommit(*row) for call in made for row in commits[call]],
+            pull_requests=[DigestPull(*row) for call in made for row in pulls[call]],
+            tests=test_runs((tests, state == "done") for _, _, state, *_, tests in own if tests is not None),
+            calls=len(own),
+            failed_calls=sum(state == "failed" for _, _, state, *_ in own),
+            cost_usd=None,
+        )
 
 
-def _session_digest(
-    header: Header,
-    window: tuple[float, float],
-    seen: set[str],
-    calls: Sequence[Row],
-    root: str | Path | Sequence[str | Path] | None,
-    unread: list[str],
-) -> DigestSession | None:
-    """Return what a file tells that a session did in the period, without what was seen; None if that is nothing."""
-    try:
-        with closing(open_session(header.path, root=root)) as session:
-            return _made(session, header, window, seen, calls)
-    except (Unreadable, NotFound, OSError) as error:
-        unread.append(str(error))
-        return None
+def _of_calls(store: FactStore, table: FactTable, columns: str) -> dict[tuple[str, str], list[Row]]:
+    """Return the rows of a table by the file and the call that they come from."""
+    found: dict[tuple[str, str], list[Row]] = defaultdict(list)
+    query = f"SELECT f.path, t.call, {columns} FROM {table.name} t JOIN {FILE.name} f ON f.id = t.file ORDER BY t.rowid"
+    for path, call, *row in store.rows(query):
+        found[path, call].append(tuple(row))
+    return found
 
 
-def _made(
-    session: Session, header: Header, window: tuple[float, float], seen: set[str], facts: Sequence[Row]
-) -> DigestSession | None:
-    def is_new(id: str, when: float | None) -> bool:
-        if when is None or not window[0] <= when < window[1] or id in seen:
-            return False
-        seen.update([id] if id else ())
-        return True
-
-    threads = (session.conversation, *session.agents.values())  # an agent may work on when nobody says anything
-    stamped = [(message, message.timestamp) for thread in threads for message in thread.messages]
-    fresh = [(message, time) for message, time in stamped if time is not None and is_new(message.id, time.timestamp())]
-    messages, times = [message for message, _ in fresh], [time for _, time in fresh]
-    if not any(message.kind in ("prompt", "response", "command") for message in messages):
-        return None
-    made = {fact["id"] for fact in facts}
-    calls = [call for thread in threads for call in thread.calls if call.id in made]
-    return DigestSession(
-        session=session.id,
-        title=one_line(session.title),
-        project=session.project,
-        git_branch=header.git_branch,
-        started=min(times, default=None),
-        ended=max(times, default=None),
-        prompts=[
-            cut_words(one_line(message.text, LONGEST_SCANNED), PROMPT)
-            for message in messages
-            if message.conversation is session.conversation
-            and message.kind == "prompt"
-            and message.author == "person"
-            and message.active
-        ],
-        files=_added_up(
-            DigestFile(fact["file"], fact["lines_added"], fact["lines_removed"])
-            for fact in facts
-            if fact["file"] is not None and (fact["lines_added"] or fact["lines_removed"])
-        ),
-        commits=[
-            DigestCommit(one.sha, one.subject or "", one.branch) for one in session.commits if one.call.id in made
-        ],
-        pull_requests=[
-            DigestPull(one.number, one.url, one.action)
-            for one in session.pull_requests
-            if one.call is not None and one.call.id in made
-        ],
-        tests=tests_run(calls),
-        calls=len(facts),
-        failed_calls=sum(fact["state"] == "failed" for fact in facts),
-        cost_usd=None,
-    )
-
-
-def _joined(one: DigestSession, more: DigestSession) -> DigestSession:
-    """Return what a session did of which several files have a part."""
-    return msgspec.structs.replace(
-        one,
-        started=min(filter(None, (one.started, more.started)), default=None),
-        ended=max(filter(None, (one.ended, more.ended)), default=None),
-        prompts=one.prompts + more.prompts,
-        files=_added_up(one.files + more.files),
-        commits=one.commits + more.commits,
-        pull_requests=one.pull_requests + more.pull_requests,
-        tests=one.tests + more.tests,
-        calls=one.calls + more.calls,
-        failed_calls=one.failed_calls + more.failed_calls,
-    )
+def test_runs(runs: Iterable[tuple[str, bool]]) -> list[DigestTest]:
+    """Return the commands that ran tests, in the order in which each was first run; True says that they passed."""
+    found: dict[str, list[bool]] = defaultdict(list)
+    for command, passed in runs:
+        found[command].append(passed)
+    return [DigestTest(command, sum(ok), len(ok) - sum(ok), ok[-1]) for command, ok in found.items()]
 
 
 def _added_up(files: Iterable[DigestFile]) -> list[DigestFile]:
@@ -296,43 +244,10 @@ def _added_up(files: Iterable[DigestFile]) -> list[DigestFile]:
     return [DigestFile(path, added[path], removed[path]) for path in added]
 
 
-def tests_run(calls: Iterable[Call]) -> list[DigestTest]:
-    """Return the commands that ran tests, in the order in which each was first run."""
-    runs: dict[str, list[bool]] = {}
-    for call in calls:
-        command, ok = as_str(as_dict(call.input).get("command")), call.ok
-        if (
-            command is not None
-            and ok is not None
-            and call.state in ("done", "failed")
-            and _runs_tests(command.partition("<<")[0])
-        ):
-            runs.setdefault(short_command(command), []).append(ok)
-    return [DigestTest(command, sum(ok), len(ok) - sum(ok), ok[-1]) for command, ok in runs.items()]
-
-
-def short_command(command: str) -> str:
-    """Return the beginning of a command on one line."""
-    return cut_words(one_line(command, LONGEST_SCANNED), COMMAND)
-
-
-def _runs_tests(command: str) -> bool:
-    """True if one of the programs that a command starts runs tests."""
-    for part in re.split(r"[;&|()\n]", command):
-        words = [word.rpartition("/")[2] for word in part.split()]
-        while words and "=" in words[0]:  # a variable that is set for the program
-            del words[0]
-        for number, word in enumerate(words):
-            if number and words[number - 1] not in _LAUNCHERS:
-                continue
-            told = [after for after in words[number + 1 : number + 3] if after not in ("run", "build")]
-            if word in _RUNNERS or (word in _TASK_RUNNERS and told and told[0].startswith("test")):
-                return True
-    return False
-
-
 def _redacted(made: Digest) -> Digest:
     """Return a digest with what must not be shared replaced in every text."""
+    from reread.redaction.text_cleaner import text_cleaner  # loaded late: few digests are redacted
+
     clean_text = text_cleaner()
 
     def clean(value: Any) -> Any:

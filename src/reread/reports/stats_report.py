@@ -14,7 +14,7 @@ from reread.facts.scope import Scope, ScopeOptions
 from reread.facts.sessions import Progress
 from reread.facts.store import FactStore, answered
 from reread.facts.views import CALLS, RESPONSES, SHARES, TURNS, session_titles
-from reread.reports.cache_report import BROKEN, break_figures, cache_written
+from reread.reports.cache_report import BROKEN, WRITTEN, break_figures
 from reread.reports.counting import count_all
 from reread.reports.report import Report, Row
 from reread.reports.tally import (
@@ -59,6 +59,11 @@ ANSWERED = Measure(
     },
     cost="cost",
 )
+COUNTED = Measure(
+    RESPONSES,
+    {**{name: ANSWERED.figures[name] for name in ("responses", "unconfirmed_responses")}, **WRITTEN.figures},
+)
+"""Figures of all responses that have no price."""
 CALLED = Measure(
     CALLS,
     {
@@ -151,9 +156,9 @@ def _report(store: FactStore, scope: Scope, groups: tuple[str, ...], limit: int 
         "empty_sessions": len(_opened(store) - counted) if is_whole and is_of_all_time and not scope.filters else 0,
     }
     if is_whole:
-        used = tally.by((), ANSWERED).get((), {})
+        used = tally.by((), COUNTED).get((), {})
         about |= {name: used.get(name) or 0 for name in ("responses", "unconfirmed_responses")}
-        about["cache"] = break_figures(tally.by((), BROKEN).get((), {}), cache_written(tally))
+        about["cache"] = break_figures(tally.by((), BROKEN).get((), {}), int(used.get("written") or 0))
     known = {
         name: {value for (value,) in store.rows(f"SELECT DISTINCT {sql} FROM {CALLS}") if value}
         for name, sql in (("project", "folder_of(project)"), ("model", "model"), ("tool", "tool"))

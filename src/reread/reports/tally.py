@@ -11,6 +11,7 @@ from reread.accounting.billing import MS_PER_DAY, UNKNOWN, to_dollars
 from reread.accounting.entries import rates_for
 from reread.accounting.prices import Prices, Rates
 from reread.base.paths import normalize_folder
+from reread.disk.derived_cache import known_path
 from reread.disk.repository import repository_of
 from reread.errors import Misuse
 from reread.facts.clock import BLOCK, MS_PER_HOUR, PERIODS, SLOT_MS, WEEKDAYS, block_of_hour, period_of_slot
@@ -18,7 +19,7 @@ from reread.facts.owners import file_owners
 from reread.facts.schema import COUNTS
 from reread.facts.scope import Scope
 from reread.facts.store import FactStore
-from reread.facts.views import BREAKS, CALLS, RESPONSES, SHARES, TURNS
+from reread.facts.views import BREAKS, CALLS, PROMPTS, RESPONSES, SHARES, TURNS
 from reread.reports.report import Row
 
 MAIN, SUBAGENTS = "main", "subagents"
@@ -59,6 +60,7 @@ _COLUMNS: dict[str, frozenset[str]] = {
     CALLS: frozenset({"path", "session", "project", "branch", "model", "time", "tool", "state"}),
     SHARES: frozenset({"path", "session", "project", "branch", "model", "time", "tool", "state"}),
     BREAKS: frozenset({"path", "session", "project", "branch", "model", "time"}),
+    PROMPTS: frozenset({"path", "session", "project", "branch", "time"}),
 }
 """The columns of each view that filters may ask."""
 
@@ -183,12 +185,14 @@ class Tally:
                 money = figures.setdefault(measure.cost, Money())
                 money.add(self._money(measure.view, row[first:then], row[then : then + len(amounts)]))
 
-    def items(self, view: str, columns: Sequence[str], groups: Sequence[str], *, priced: str) -> list[Row]:
+    def items(
+        self, view: str, columns: Sequence[str], groups: Sequence[str], *, priced: str, where: str = "true"
+    ) -> list[Row]:
         """Return each row of a view that counts, with its groups, some columns and its cost."""
         keys = [GROUPS[view][name] for name in groups]
-        where = f"FROM {view} WHERE {self.conditions[view]}"
+        where = f"FROM {view} WHERE {self.conditions[view]} AND {where}"
         rows = self.store.rows(f"SELECT row, {', '.join([*keys, *columns])} {where} ORDER BY place, row")
-        costs = self._costs(priced, f"row IN (SELECT row {where})")
+        costs = self.costs(priced, "row", f"row IN (SELECT row {where})")
         names = [ITEM_NAMES.get(name, name) for name in columns]
         return [
             Row(
@@ -198,13 +202,18 @@ class Tally:
             for row in rows
         ]
 
-    def _costs(self, view: str, where: str) -> dict[int, Money]:
-        """Return what each of some rows cost."""
+    def paths(self) -> set[str]:
+        """Return the sessions that have anything that counts, by the paths of their files."""
+        views = (view for view in (TURNS, RESPONSES, CALLS) if self.counts(view))
+        found = (self.store.rows(f"SELECT DISTINCT path FROM {view} WHERE {self.conditions[view]}") for view in views)
+        return {known_path(path) for rows in found for (path,) in rows}
+
+    def costs(self, view: str, of: str, where: str, *, source: str = "") -> dict[Any, Money]:
+        """Return what rows cost, by what they are of; the source is the view, joined with other tables."""
         key = _price_key(view, self.prices)
-        found: dict[int, Money] = {}
-        for id, *values in self.store.rows(
-            f"SELECT row, {', '.join([*key, *_AMOUNTS[view]])} FROM {view} WHERE {where}"
-        ):
+        found: dict[Any, Money] = {}
+        columns = ", ".join([of, *key, *_AMOUNTS[view]])
+        for id, *values in self.store.rows(f"SELECT {columns} FROM {source or view} WHERE {where}"):
             found.setdefault(id, Money()).add(self._money(view, values[: len(key)], values[len(key) :]))
         return found
 
@@ -276,12 +285,16 @@ _PICOS: dict[str, Callable[[Rates, Sequence[float]], float]] = {RESPONSES: _usin
 
 
 def _price_key(view: str, prices: Prices) -> list[str]:
-    """Return what decides the price, in SQL: model, mode, day, a prompt that costs as much, and if it is billed."""
+    """Return what decides the price, in SQL: model, mode, a day and a prompt that cost as much, and if it is billed."""
     start = "price_" if view == SHARES else ""
-    steps = " ".join(f"WHEN {start}prompt > {over} THEN {over + 1}" for over in sorted(prices.thresholds, reverse=True))
+    time, length = f"{start}time", f"{start}prompt"
+    days = sorted(prices.starts, reverse=True)
+    steps = "".join(f" WHEN {time} >= {day * MS_PER_DAY} THEN {day}" for day in days)
+    day = f"CASE WHEN {time} IS NULL THEN NULL{steps} ELSE {min(days, default=0) - 1} END"
+    steps = " ".join(f"WHEN {length} > {over} THEN {over + 1}" for over in sorted(prices.thresholds, reverse=True))
     prompt = f"CASE {steps} ELSE 0 END" if steps else "0"
     is_billed = "reported_nanos IS NULL OR responses > 0" if view == RESPONSES else "1"
-    return [f"{start}model", f"{start}mode", _FLOOR.format(f"{start}time", MS_PER_DAY), prompt, is_billed]
+    return [f"{start}model", f"{start}mode", day, prompt, is_billed]
 
 
 def is_timeline(by: Sequence[str]) -> bool:

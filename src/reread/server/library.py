@@ -24,10 +24,9 @@ from reread.disk.sources import LIVE_SECONDS
 from reread.errors import Ambiguous, Misuse, NotFound, RereadError
 from reread.facts.owners import file_owners
 from reread.reader import library_schema
-from reread.reader.row_counts import RowCounts
 from reread.reader.session_keys import session_key
-from reread.server.counter_process import CounterProcess
 from reread.server.event_bus import EventBus
+from reread.server.list_counts import ListCounter, RowCounts
 from reread.server.running import RunningSessions
 from reread.session.follower import folder_ticks
 from reread.storage.prompt_history import is_prompts
@@ -65,8 +64,9 @@ class LibraryEntry(msgspec.Struct):
     ) -> library_schema.LibraryRow:
         """Return the row for this session, completed from its transcript if it is a captured conversation."""
         row = library_schema.LibraryRow.of(self.key, with_transcript(self.header, transcripts or {}))
-        row = (self.counts or RowCounts()).add_to(row)
-        added = {"starred": annotation.starred, "note": annotation.note}
+        added: dict[str, Any] = {"starred": annotation.starred, "note": annotation.note}
+        if self.counts is not None:
+            added |= msgspec.structs.asdict(self.counts) | {"models": self.counts.models or row.models}
         return msgspec.structs.replace(row, live=self.live, machine=self.machine, person=self.person, **added)
 
 
@@ -101,10 +101,8 @@ class SessionLibrary:
         self._annotations = Annotations(roots=roots)
         self._published = self._annotations.all()
         """The annotations as browsers know them."""
-        self._shown: frozenset[Path] = frozenset()
-        """The sessions on the screen of a browser: they are counted first."""
         self._stop = threading.Event()
-        self._counter = CounterProcess(self._set_counts) if count else None
+        self._counter = ListCounter(self._set_counts, roots=self.roots, paths=self._paths) if count else None
         self.running: RunningSessions = RunningSessions(
             lambda path: self.keys().get(path), roots, enabled=not demo and not (paths and not roots)
         )
@@ -253,9 +251,8 @@ class SessionLibrary:
             if files.states != old.states:
                 self.bus.publish("grown", {})
         self._publish_annotations()
-        if self._counter is not None:
-            self._counter.forget(before - entries.keys())
-            self._counter.request(list(self._countable(entries)))
+        if self._counter is not None and files.states != old.states:
+            self._counter.request()
 
     def _read_entries(self, files: FileSet) -> tuple[dict[Path, LibraryEntry], list[LibraryEntry]]:
         """Return the entries of all sessions, and those that changed."""
@@ -314,39 +311,22 @@ class SessionLibrary:
             self._owners[path] = str(owner) if owner is not None else None
         return self._owners[path]
 
-    def _countable(self, entries: Mapping[Path, LibraryEntry]) -> Iterable[tuple[Path, tuple[FileState, ...]]]:
-        """Return what is to be counted, with the states of all files that the counts depend on.
-
-        What is on a screen comes first, then the newest.
-        """
-        transcripts = {entry.header.id: entry for entry in entries.values() if not entry.header.captured}
-        captures: dict[str, list[LibraryEntry]] = {}
-        for entry in entries.values():
-            for id in entry.header.sessions if entry.header.captured else ():
-                captures.setdefault(id, []).append(entry)
-        newest = sorted(entries.values(), key=lambda entry: str(entry.header.updated), reverse=True)
-        for entry in sorted(newest, key=lambda entry: entry.path not in self._shown):
-            header = entry.header
-            if header.prompts_only:  # there is nothing to count but prompts, and there may be thousands
-                continue
-            others = [transcripts[id] for id in header.sessions if id in transcripts] if header.captured else []
-            others = others or captures.get(header.id, [])
-            yield entry.path, (*entry.states, *(state for other in others for state in other.states))
-
     def count_first(self, keys: Iterable[str]) -> None:
         """Count the sessions with these keys before all others: they are on the screen."""
         with self._lock:
-            self._shown = frozenset(path for key in keys if (path := self._keys.get(key)) is not None)
-            entries = self._entries
+            shown = [path for key in keys if (path := self._keys.get(key)) is not None]
         if self._counter is not None:
-            self._counter.request(list(self._countable(entries)))
+            self._counter.request(shown)
 
-    def _set_counts(self, path: Path, counts: RowCounts) -> None:
+    def _set_counts(self, counts: Mapping[Path, RowCounts]) -> None:
+        changed: list[LibraryEntry] = []
         with self._lock:
-            entry = self._entries.get(path)
-            if entry is not None:
-                entry.counts = counts
-        if entry is not None:
+            for path, counted in counts.items():
+                entry = self._entries.get(path)
+                if entry is not None and entry.counts != counted:
+                    entry.counts = counted
+                    changed.append(entry)
+        for entry in changed:
             self._publish(entry)
 
     def _publish(self, entry: LibraryEntry) -> None:

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from reread.base.scope_options import ALL, OF_SESSIONS
 from reread.errors import Misuse
 from reread.reports.advice_report import advice_value, advise
 from reread.reports.report import Report, Row, report_value
@@ -14,9 +15,8 @@ from reread.server.library import SessionLibrary
 from reread.server.library_usage import asked
 from reread.tools.outcome import FAILED
 
-OPTIONS = ("by", "since", "until", "tz", "project", "model", "person", "machine", "tool", "state")
+OPTIONS = ("by", *ALL)
 """The query parameters of the report."""
-ADVICE_OPTIONS = ("since", "until", "tz", "project", "person", "machine")
 MOST_CALLS = 200
 
 
@@ -80,7 +80,7 @@ def _where(calls: Sequence[Row], keys: Mapping[str, str]) -> dict[str, Any]:
 
 def library_advice(library: SessionLibrary, query: Mapping[str, str]) -> dict[str, Any]:
     """Return what the sessions suggest to do differently, with the keys of the sessions that it comes from."""
-    sources, options = asked(library, query, ADVICE_OPTIONS)
+    sources, options = asked(library, query, OF_SESSIONS)
     value = advice_value(advise(*sources, **options))
     known = library.rows_by_session()
     for place in (place for item in value["advice"] for place in item["places"]):

@@ -8,14 +8,14 @@ from typing import Any
 
 import msgspec
 
+from reread.base.scope_options import OF_RESPONSES
 from reread.errors import Misuse
 from reread.reports.cost_parts import cost_parts
 from reread.reports.report import report_value
 from reread.reports.usage_report import usage
 from reread.server.library import SessionLibrary
 
-FILTERS = ("since", "until", "tz", "project", "person", "machine", "model")
-OPTIONS = ("by", "sort", *FILTERS)
+OPTIONS = ("by", "sort", *OF_RESPONSES)
 """The query parameters of the report; besides them, `count` is how many rows to return."""
 
 
@@ -40,7 +40,7 @@ def library_usage(library: SessionLibrary, query: Mapping[str, str]) -> dict[str
 
 def library_cost_parts(library: SessionLibrary, query: Mapping[str, str]) -> Any:
     """Return why the sessions of a library cost what they cost, filtered by the query parameters."""
-    sources, options = asked(library, query, FILTERS)
+    sources, options = asked(library, query, OF_RESPONSES)
     return msgspec.to_builtins(cost_parts(*sources, **options))
 
 

@@ -131,13 +131,6 @@ class Loader:
         self._proof = saved.head.proof
         return True
 
-    def read_endings(self) -> None:
-        """Look at the results of all calls of a large file, so that its saved fold tells which plainly succeeded."""
-        if self._read >= SMALLEST:
-            for call in self.conversation.calls:
-                if call.answer >= 0:
-                    self.conversation.bodies.is_plainly_done(call.answer)
-
     def save(self) -> bool:
         """Save what was read, so that it can be restored; False if it cannot be, or too little of it is new."""
         path = self.source.path if not isinstance(self.source, OwnSource) else None

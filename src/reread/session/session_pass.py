@@ -17,18 +17,15 @@ from pathlib import Path
 from typing import Any, Protocol, Self
 
 from reread.base.gc_pause import gc_paused
-from reread.disk.cache import FileState
-from reread.disk.derived_cache import DerivedValue, DerivedValues
 from reread.disk.sources import FileSource, whole_files
 from reread.disk.states import one_moment
 from reread.errors import RereadError, naming_file
 from reread.session.session import Session, threads_of
 from reread.storage.kept_file import stat_file
 
-PARTS = PLACES, FACTS, FILES = (
+PARTS = PLACES, FACTS = (
     "reread.index.session_places:PlacesPart",
     "reread.facts.opening:FactsPart",
-    "reread.reports.file_index:FilesPart",
 )
 """The parts, in the order in which they are derived."""
 SAVED_BYTES = 8 << 20
@@ -69,34 +66,6 @@ class SessionPart(Protocol):
     def close(self) -> None:
         """Close the catalogue."""
         ...
-
-
-class CataloguedPart:
-    """A part that is one value of each session in a table of the catalogue."""
-
-    def __init__(self, table: str, format: int) -> None:
-        self._values = DerivedValues(table, format=format)
-        self._unsaved: list[DerivedValue] = []
-
-    def known(self, path: Path) -> bytes | None:
-        """Return the value that the catalogue has of a session."""
-        return self._values.values([str(path)]).get(str(path))
-
-    def add(self, session: Session, value: bytes) -> None:
-        """Note the value of a session, to be saved."""
-        assert session.path is not None
-        file = FileState.at(session.path)
-        self._unsaved.append(DerivedValue(str(session.path), file, file.size, b"", value))
-
-    def save(self) -> None:
-        """Write the values to the catalogue."""
-        if self._unsaved:
-            self._values.save(self._unsaved)
-            self._unsaved.clear()
-
-    def close(self) -> None:
-        """Close the catalogue."""
-        self._values.close()
 
 
 def _new_part(module: str, kind: str) -> SessionPart:

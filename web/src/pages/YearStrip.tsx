@@ -21,46 +21,57 @@ interface Props {
   onChoose(days: { from?: string; to?: string }): void;
 }
 
+const inOrder = (one: string, other: string): [string, string] => (one < other ? [one, other] : [other, one]);
+
 export function YearStrip({ counts, from, to, onChoose }: Props) {
   const figure = useRef<HTMLElement>(null);
   const width = useWidth(figure);
-  const [pointed, setPointed] = useState<number | null>(null);
-  const [dragged, setDragged] = useState<[number, number] | null>(null);
+  const [pointed, setPointed] = useState<string | null>(null);
+  const [dragged, setDragged] = useState<[string, string] | null>(null);
+  /** The day of the press, for events that come before it is drawn; a day, because the bars move when the strip changes its width. */
+  const pressed = useRef<string | null>(null);
   const [first, last] = lastDays(Math.max(30, Math.min(YEAR, Math.floor(width / NARROWEST))));
   const days = periodsBetween(first ?? last, last, "day");
   const shade = shades([...counts.values()]);
   const slot = width / days.length;
-  const at = (event: PointerEvent) => Math.max(0, Math.min(days.length - 1, Math.floor((event.clientX - (figure.current?.getBoundingClientRect().left ?? 0)) / slot)));
-  const [begin, end] = dragged ? [Math.min(...dragged), Math.max(...dragged)] : [-1, -1];
-  const isLeftOut = (day: string, index: number) => (dragged ? index < begin || index > end : (from !== undefined && day < from) || (to !== undefined && day > to));
-  const label = dragged && begin !== end ? daysName(days[begin], days[end]) : pointed === null ? "" : dayTitle(days[pointed] ?? "", counts.get(days[pointed] ?? "") ?? 0);
+  const at = (event: PointerEvent) => {
+    const index = Math.floor((event.clientX - (figure.current?.getBoundingClientRect().left ?? 0)) / slot);
+    return days[Math.max(0, Math.min(days.length - 1, index))] ?? last;
+  };
+  const [begin, end] = dragged ?? [from, to];
+  const isLeftOut = (day: string) => (begin !== undefined && day < begin) || (end !== undefined && day > end);
+  const label = dragged && begin !== end ? daysName(begin, end) : pointed === null ? "" : dayTitle(pointed, counts.get(pointed) ?? 0);
   return (
     <figure
       className="year"
       ref={figure}
       onPointerDown={(event) => {
         event.currentTarget.setPointerCapture(event.pointerId);
+        pressed.current = at(event);
         setDragged([at(event), at(event)]);
       }}
       onPointerMove={(event) => {
         setPointed(at(event));
-        if (dragged) setDragged([dragged[0], at(event)]);
+        if (pressed.current !== null) setDragged(inOrder(pressed.current, at(event)));
       }}
       onPointerUp={(event) => {
+        if (pressed.current === null) return;
+        const [begin, end] = inOrder(pressed.current, at(event));
+        pressed.current = null;
         setDragged(null);
-        if (!dragged) return;
-        const ends = [dragged[0], at(event)]; // the last move may not have been drawn yet
-        const chosen = { from: days[Math.min(...ends)] ?? "", to: days[Math.max(...ends)] ?? "" };
-        onChoose(chosen.from === from && chosen.to === to ? {} : chosen);
+        onChoose(begin === from && end === to ? {} : { from: begin, to: end });
       }}
-      onPointerCancel={() => setDragged(null)}
+      onPointerCancel={() => {
+        pressed.current = null;
+        setDragged(null);
+      }}
       onPointerLeave={() => setPointed(null)}
     >
       <svg width={width} height={HEIGHT + LABELS} role="img" aria-label="Sessions on each day of the last year; the filter “when” chooses days, too">
         {days.map((day, index) => (
           <g key={day}>
             <rect
-              className={`shade-${shade(counts.get(day) ?? 0)}${isLeftOut(day, index) ? " left-out" : ""}`}
+              className={`shade-${shade(counts.get(day) ?? 0)}${isLeftOut(day) ? " left-out" : ""}`}
               x={index * slot}
               width={Math.max(1, slot - 0.6)}
               height={HEIGHT}

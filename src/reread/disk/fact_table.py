@@ -1,0 +1,73 @@
+"""What tables are made of, and the table of the files that facts are of."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from reread.disk.cache import CacheTable, FileState
+
+FORMAT = 5
+"""Change it when facts would be derived differently now: all of them are then derived again."""
+TEXT, INTEGER, REAL, BOOLEAN, TIME, BLOB = "string", "integer", "float", "boolean", "time", "blob"
+"""Types of columns. An integer has 64 bits; a time is in UTC, and in rows it is milliseconds since 1970."""
+_SQL_TYPES = {TEXT: "TEXT", REAL: "REAL", BLOB: "BLOB"}
+
+
+class Column(NamedTuple):
+    """One column of a table, of facts or of those that are written for others."""
+
+    name: str
+    type: str
+    doc: str = ""
+    constraint: str = ""
+    team: str = "leave out"
+    """The rule by which tables for a team have it: see `dataset.figures`."""
+    text: bool = False
+    """True if it holds what was said, and is left out of tables unless asked for."""
+
+    @property
+    def sql(self) -> str:
+        """Its definition in SQL."""
+        return f"{self.name} {_SQL_TYPES.get(self.type, 'INTEGER')} {self.constraint}".rstrip()
+
+
+class FactTable(NamedTuple):
+    """One table."""
+
+    name: str
+    doc: str
+    columns: tuple[Column, ...]
+    indexed: tuple[str, ...] = ()
+    """Columns with an index of their own."""
+
+    @property
+    def names(self) -> list[str]:
+        """The names of its columns."""
+        return [column.name for column in self.columns]
+
+    def exported(self, *left_out: str, **names: str) -> list[Column]:
+        """Return its columns for tables of others, some under another name."""
+        columns = (column for column in self.columns if column.name not in ("origin", *left_out))
+        return [column._replace(name=names.get(column.name, column.name)) for column in columns]
+
+    @property
+    def in_cache(self) -> CacheTable:
+        """The table as the cache creates it."""
+        columns = ", ".join(column.sql for column in self.columns)
+        return CacheTable(self.name, columns, FORMAT, indexed=self.indexed, group="facts")
+
+    def called(self, name: str) -> FactTable:
+        """Return the same table under another name, without indexes."""
+        return self._replace(name=name, indexed=())
+
+    @property
+    def insert(self) -> str:
+        """The statement that adds a row."""
+        return f"INSERT INTO {self.name} VALUES ({', '.join('?' * len(self.columns))})"
+
+
+ID = Column("id", INTEGER, constraint="PRIMARY KEY")
+OF_FILE = "REFERENCES file (id) ON DELETE CASCADE"
+FILE = FactTable("file", "A transcript.", (ID, Column("path", TEXT, "Its absolute path.", "UNIQUE")))
+STATE = tuple(Column(name, INTEGER) for name in FileState._fields)
+"""The state of a file when facts were derived of it."""

@@ -1,0 +1,107 @@
+"""A filter of sessions chooses the same in every verb, in Python and in the reader."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from command import cli
+from making import SESSION, answer, reply, result, told, use, user, write
+
+import reread
+from reread.base.scope_options import ALL, OF_RESPONSES, OF_SESSIONS, SCOPE_OPTIONS
+from reread.facts.scope import FILTERS, ScopeOptions
+from reread.server.library import SessionLibrary
+from reread.server.library_stats import library_advice, library_stats
+from reread.server.library_usage import library_usage
+
+OTHER = SESSION.replace("5e55", "f02c")
+VALUES: dict[str, tuple[str, int]] = {
+    "since": ("2027-01-01", 0),
+    "until": ("2020-01-01", 0),
+    "tz": ("UTC", 2),
+    "project": ("/work/other", 1),
+    "person": ("nobody-*", 0),
+    "machine": ("nobody-*", 0),
+    "branch": ("topic", 1),
+    "model": ("sonnet", 1),
+    "tool": ("Bash", 2),
+    "state": ("failed", 2),
+    "failed": ("1", 1),
+}
+"""A value of each option, and how many of the two sessions it chooses."""
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A session whose last command failed, and another one, of another project, branch and model."""
+    folder = tmp_path_factory.mktemp("scope")
+    for id, is_error, more in (
+        (SESSION, False, {}),
+        (OTHER, True, {"cwd": "/work/other", "gitBranch": "topic"}),
+    ):
+        calls = [use("c1", command="make lint"), use("c2", command="make test")]
+        said = reply(*calls, id=f"m{id}", stop_reason="end_turn")
+        model = "claude-sonnet-4-5-20250929" if is_error else "claude-opus-4-5-20251101"
+        said["message"] |= {"model": model, "usage": {"input_tokens": 1000, "output_tokens": 50}}
+        records = [user("Test it"), {**said, "requestId": f"r{id}"}]
+        records += [answer(result("c1", is_error=not is_error)), answer(result("c2", is_error=is_error))]
+        names = {"c1": f"c1{id}", "c2": f"c2{id}"}
+        lines = json.loads(
+            json.dumps(told(*records)).replace('"c1"', f'"{names["c1"]}"').replace('"c2"', f'"{names["c2"]}"')
+        )
+        lines = [
+            {**line, "uuid": f"{id[:4]}{line['uuid']}", "parentUuid": None, "sessionId": id, **more} for line in lines
+        ]
+        write(folder, *lines, name=id)
+    return folder
+
+
+def test_one_list_has_every_filter() -> None:
+    assert set(VALUES) == set(SCOPE_OPTIONS) == set(ALL)
+    assert set(ScopeOptions.__annotations__) == {*SCOPE_OPTIONS, "root"}
+    assert set(FILTERS) == set(SCOPE_OPTIONS) - {"since", "until", "tz"}
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_a_filter_chooses_the_same_in_every_way(root: Path, name: str) -> None:
+    text, sessions = VALUES[name]
+    value: Any = True if not SCOPE_OPTIONS[name].metavar else text
+    options = {name: value}
+    typed = [f"--{name}"] if value is True else [f"--{name}", text]
+
+    def printed(verb: str, *more: str) -> Any:
+        return json.loads(cli(verb, "--root", root, "--json", *more, *typed).stdout)
+
+    library = SessionLibrary([root], count=False)
+    library.refresh()
+    counts = {
+        "stats()": len(reread.stats(root=root, by="session", **options)),
+        "stats": len(printed("stats", "--by", "session")["rows"]),
+        "/api/stats": len(library_stats(library, {"by": "session", name: text})["rows"]),
+    }
+    if name in OF_RESPONSES:
+        counts |= {
+            "usage()": len(reread.usage(root=root, by="session", **options)),
+            "usage": len(printed("usage", "--by", "session")["rows"]),
+            "/api/usage": len(library_usage(library, {"by": "session", name: text})["rows"]),
+        }
+    if name in OF_SESSIONS:
+        counts |= {
+            "advise()": reread.advise(root=root, **options).sessions,
+            "advise": printed("advise")["sessions"],
+            "/api/advise": library_advice(library, {name: text})["sessions"],
+        }
+    assert counts == dict.fromkeys(counts, sessions)
+
+
+def test_sessions_whose_last_command_failed_are_listed_and_searched(root: Path, tmp_path: Path) -> None:
+    listed = json.loads(cli("ls", "--root", root, "--failed", "--json").stdout)
+    assert [header["id"] for header in listed] == [OTHER]
+    found = json.loads(cli("search", "test", "--root", root, "--failed", "--json").stdout)
+    assert {hit["session"] for hit in found["hits"]} == {OTHER}
+    assert {hit.session for hit in reread.search("test", root=root)} == {OTHER, SESSION}
+    (file,) = root.rglob(f"{SESSION}.jsonl")
+    (tmp_path / "projects" / "p").mkdir(parents=True)
+    (tmp_path / "projects" / "p" / file.name).write_bytes(file.read_bytes())
+    assert list(reread.search("test", root=tmp_path)) and not list(reread.search("test", root=tmp_path, failed=True))
