@@ -31,8 +31,8 @@ from reread.dataset.manifest import newest_manifest
 from reread.dataset.schema import PARTITIONS, TABLES
 from reread.dataset.small_groups import LEAST
 from reread.dataset.table_files import TableFiles
+from reread.disk.fact_table import BOOLEAN, INTEGER, REAL, Column
 from reread.errors import Misuse
-from reread.facts.schema import BOOLEAN, INTEGER, REAL, Column
 from reread.reports.cost_parts import cost_parts
 from reread.server.guard import Guard, SignIn
 from reread.server.library import SessionLibrary

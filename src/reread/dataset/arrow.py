@@ -8,7 +8,7 @@ from typing import Any
 from reread.base.jsontext import replace_surrogates
 from reread.base.optional_dependencies import require
 from reread.dataset.schema import VERSION, Row, TableSchema
-from reread.facts.schema import BOOLEAN, INTEGER, REAL, TEXT, TIME, Column
+from reread.disk.fact_table import BOOLEAN, INTEGER, REAL, TEXT, TIME, Column
 
 pyarrow: Any = require("pyarrow")
 Array = RecordBatch = RecordBatchReader = Schema = Any

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from reread.facts.schema import BOOLEAN, CALL, INTEGER, ORIGIN, REAL, RESPONSE, TEXT, TIME, Column
+from reread.disk.fact_table import BOOLEAN, INTEGER, REAL, TEXT, TIME, Column
+from reread.facts.schema import CALL, ORIGIN, RESPONSE
 
 VERSION = 4
 """Changes when a column changes its name, type or meaning, and when rows would be made differently."""

@@ -19,8 +19,8 @@ from reread.dataset.copies import counted
 from reread.dataset.manifest import TablesManifest, newest_manifests
 from reread.dataset.schema import PARTITIONS, TABLES, TableSchema
 from reread.dataset.table_files import TableFiles
+from reread.disk.fact_table import INTEGER, REAL, TEXT, TIME
 from reread.errors import Misuse, NotFound, Unreadable
-from reread.facts.schema import INTEGER, REAL, TEXT, TIME
 from reread.storage.safe_open import NotRegular, open_regular
 
 duckdb: Any = require("duckdb")

@@ -32,8 +32,8 @@ from reread.dataset.figures import CAUSE, FAILURE, FIGURES, ID, MODEL, PROJECT, 
 from reread.dataset.schema import VERSION
 from reread.dataset.sql import SETTINGS
 from reread.dataset.team_writers import MOST_TOKENS, TableFileRef, Writers
+from reread.disk.fact_table import BOOLEAN, INTEGER, REAL, TEXT, TIME, Column
 from reread.errors import Unreadable
-from reread.facts.schema import BOOLEAN, INTEGER, REAL, TEXT, TIME, Column
 from reread.storage.atomic import remove_unfinished, write_atomic
 from reread.storage.safe_open import make_private_folder
 from reread.storage.user_paths import cache_folder

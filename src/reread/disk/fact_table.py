@@ -1,4 +1,4 @@
-"""What the tables of facts are made of, and the table of the files that facts are of."""
+"""What tables are made of, and the table of the files that facts are of."""
 
 from __future__ import annotations
 

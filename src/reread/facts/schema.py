@@ -204,7 +204,7 @@ CACHE_BREAK = FactTable(
         _ORIGIN,
         Column("id", TEXT, "The id of the response."),
         _LINE,
-        Column("turn", INTEGER, "The turn of its thread; NULL on an abandoned branch."),
+        _TURN,
         _TIME,
         _MODEL,
         *_PRICED,

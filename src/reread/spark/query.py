@@ -12,8 +12,8 @@ from reread.catalog.headers import read_header
 from reread.dataset.arrow import RecordBatch, batches, pyarrow
 from reread.dataset.schema import TABLES, Row, TableSchema
 from reread.disk.cache import FileState
+from reread.disk.fact_table import BOOLEAN, INTEGER, REAL, TEXT, TIME
 from reread.errors import Misuse
-from reread.facts.schema import BOOLEAN, INTEGER, REAL, TEXT, TIME
 
 datasource: Any = importlib.import_module("pyspark.sql.datasource")
 types: Any = importlib.import_module("pyspark.sql.types")
