@@ -24,6 +24,7 @@ from reread.base.paths import SAMPLES
 from reread.disk import cache
 from reread.disk.cache import STRICT_VERSION, CacheFile, CacheTable, Statement
 from reread.disk.derived_cache import decompressed
+from reread.disk.fact_table import ANY, BLOB, REAL, TEXT
 from reread.facts.schema import TABLES
 from reread.index import segments, store
 from reread.session import fold_columns, saved_fold
@@ -114,7 +115,7 @@ STRICT = pytest.mark.skipif(sqlite3.sqlite_version_info < STRICT_VERSION, reason
 
 @STRICT
 @pytest.mark.parametrize(
-    ("value", "takes"), [("text", {"TEXT", "ANY"}), (b"\xff\x00", {"BLOB", "ANY"}), (1.5e300, {"REAL", "TEXT"})]
+    ("value", "takes"), [("text", {TEXT, ANY}), (b"\xff\x00", {BLOB, ANY}), (1.5e300, {REAL, TEXT})]
 )
 def test_facts_of_another_type_cannot_be_stored(home: Path, value: object, takes: set[str]) -> None:
     answers(home)

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 from reread.base.optional_dependencies import require
-from reread.dataset.arrow_values import python_values
 from reread.dataset.local_tables import own_tables
 from reread.dataset.report import Progress
 from reread.dataset.table_files import table_files
@@ -42,6 +41,8 @@ class QueryRows(Sequence[dict[str, Any]]):
             yield from self._rows(batch)
 
     def _rows(self, rows: Any) -> list[dict[str, Any]]:
+        from reread.dataset.arrow_values import python_values  # loaded late: it needs pyarrow
+
         columns = map(python_values, rows.columns)
         return [dict(zip(self.names, values, strict=True)) for values in zip(*columns, strict=True)]
 
