@@ -53,7 +53,6 @@ KIND_WORDS = ("prompts", "text", "thinking", "inputs", "results", "notices", "ti
 @click.option("--errors", is_flag=True, help="Search only errors and failed calls.")
 @scope_options(
     *("since", "until", "project", "branch", "model", "tool", "failed"),
-    branch="Search only what was said on this git branch.",
     model="Search only what this model or family (opus) wrote.",
     tool="Search only calls of this tool.",
 )
