@@ -13,12 +13,13 @@ import pytest
 from click.testing import CliRunner
 
 import reread
+from reread.base.choices import DONE, FAILED
 from reread.cli import reread as command
 from reread.errors import Misuse
 from reread.recording.adoption import adopt
 from reread.records import dialects
 from reread.records.dialects import codex
-from reread.tools.outcome import DONE, FAILED, content_text
+from reread.tools.outcome import content_text
 
 REAL = Path(__file__).parent / "real-codex"
 (AGENT,) = sorted((REAL / "0.166.0" / "agents").glob("rollout-*.jsonl"))[1:]

@@ -29,7 +29,6 @@ from reread.index import answer, query
 from reread.render import selection
 from reread.reports import stats_report, usage_report
 from reread.reports.usage_report import usage_of
-from reread.tools import outcome
 
 SAMPLES = Path(reread.__file__).parent / "samples"
 DOCS = runpy.run_path(str(Path(__file__).parent.parent / "scripts" / "make_docs.py"))
@@ -216,7 +215,7 @@ def test_every_type_that_a_public_name_mentions_is_public(name: str) -> None:
 
 def test_the_closed_choices_are_those_that_are_accepted() -> None:
     accepted = {
-        choices.CallState: outcome.STATES,
+        choices.CallState: choices.CALL_STATES,
         choices.SearchKind: query.KIND_WORDS,
         choices.SearchOrder: (answer.RELEVANCE, answer.NEWEST),
         choices.SelectedParts: selection.ONLY,

@@ -16,9 +16,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reread import tools
+from reread.base.choices import CALL_STATES, DENIED, FAILED, INTERRUPTED, RUNNING
 from reread.records import blocks as b
 from reread.tools import nodes as n
-from reread.tools.outcome import DENIED, FAILED, INTERRUPTED, RUNNING, STATES, Outcome, outcome_of
+from reread.tools.outcome import Outcome, outcome_of
 from reread.tools.tool_call import AgentStats, ToolCall
 
 FAMILIES = (
@@ -182,7 +183,7 @@ def tool_calls(module: ModuleType, tool: Any) -> st.SearchStrategy[ToolCall]:
         result=st.none()
         | st.builds(lambda kind, content: b.to_block({"type": kind, "content": content}), kinds, value),
         data=shaped,
-        outcome=st.sampled_from([None, *(Outcome(state=state, message="why") for state in STATES)]),
+        outcome=st.sampled_from([None, *(Outcome(state=state, message="why") for state in CALL_STATES)]),
         seconds=st.none() | st.floats(0, 1e6),
     )
 

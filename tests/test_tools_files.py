@@ -13,13 +13,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reread import tools
+from reread.base.choices import CALL_STATES
 from reread.records import blocks as b
 from reread.tools import _diff
 from reread.tools._highlight import matched_texts
 from reread.tools._images import dimensions
 from reread.tools._result_text import parse_numbered_lines, unwrap
 from reread.tools.nodes import Code, Diff, Files, Hunk, Node, Note, Picture, Section
-from reread.tools.outcome import STATES, Outcome, outcome_of
+from reread.tools.outcome import Outcome, outcome_of
 from reread.tools.tool_call import ToolCall
 
 PNG = (
@@ -1217,7 +1218,7 @@ JSON = st.recursive(
 
 
 @settings(max_examples=examples(300))
-@given(st.sampled_from(NAMES), JSON, JSON, JSON, st.sampled_from([None, *STATES]))
+@given(st.sampled_from(NAMES), JSON, JSON, JSON, st.sampled_from([None, *CALL_STATES]))
 def test_no_content_of_a_call_makes_a_drawing_raise(
     name: str, given: Any, content: Any, data: Any, state: str | None
 ) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import msgspec
 
 from reread.accounting.prices import current_prices
+from reread.base.choices import DENIED, DONE
 from reread.disk.derived_cache import known_path
 from reread.facts.schema import ANSWER, CALL, FILE, GIT_COMMIT, ORIGIN, PROMPT, PULL_REQUEST, SESSION, TURN, FactTable
 from reread.facts.scope import Scope
@@ -16,7 +17,6 @@ from reread.facts.views import RESPONSES
 from reread.reports.counting import count_used
 from reread.reports.digest_report import DigestTest, test_runs
 from reread.reports.tally import Tally
-from reread.tools.outcome import DENIED, DONE
 
 
 class TrailTurn(msgspec.Struct, frozen=True):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal, TypedDict
+from typing import Final, Literal, TypedDict
 
 AdviceKind = Literal[
     "unused_mcp_server", "unused_tools", "unused_skills", "failing_command", "repeated_denial", "cache_habit"
@@ -42,6 +42,12 @@ CacheGrouping = Literal[
 
 CallState = Literal["running", "done", "failed", "denied", "interrupted"]
 """How a call ended."""
+RUNNING: Final = "running"
+DONE: Final = "done"
+FAILED: Final = "failed"
+DENIED: Final = "denied"
+INTERRUPTED: Final = "interrupted"
+CALL_STATES = (RUNNING, DONE, FAILED, DENIED, INTERRUPTED)
 
 RequestProof = Literal["verified", "no_digest", "incomplete", "different"]
 """Whether the client's digest proves a request: it does; there is none; parts are missing; or it is another one."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
+from reread.base.choices import CALL_STATES
 from reread.base.scope_options import SCOPE_OPTIONS, SPANS
 from reread.cli._exit_codes import NOTHING_FOUND
 from reread.cli._option_types import (
@@ -38,7 +39,6 @@ ROOTS = "reread.roots"
 """The key of the folders that the verb reads; none if it reads those of this machine."""
 ADDRESS = "SESSION[:TURN[.CALL]]"
 """How help writes an address; `base.address` has all of it."""
-CALL_STATES = ("running", "done", "failed", "denied", "interrupted")
 ONLY = ("prompts", "answers", "text", "tools")
 """The values of --only; `render.selection` knows the same words."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -24,6 +24,9 @@ from reread.cli._output import ids_to_type, print_json, print_lines, print_notic
 from reread.cli._team import print_team, team_of, team_option
 from reread.cli._unmatched import unknown_models, unknown_projects, unknown_tools
 from reread.errors import Misuse
+
+if TYPE_CHECKING:
+    from reread.reports.report import Report
 
 NO_CALLS = "No call or turn fits all of these options. Run `reread stats` without them to count all."
 MOST_LISTED = 50
@@ -79,10 +82,7 @@ def stats(
     reread stats latest --by file
     reread stats --team s3://team/figures --by failure
     """
-    from reread.render.call_listing import call_lines
     from reread.render.report_table import report_lines
-    from reread.render.text_table import WIDTH
-    from reread.reports.call_list import calls_to_list, listed_calls, listed_value
     from reread.reports.report import report_value
     from reread.reports.stats_report import stats as report_on
     from reread.storage.user_paths import reread_words
@@ -103,21 +103,13 @@ def stats(
             print_notice(f"Cannot read {path}: not included.")
     found_nothing = not report.rows and not report.hidden
     unmatched = found_nothing and is_filtered(options)
-    if as_json:
-        calls = listed_calls(calls_to_list(report)[:limit]) if as_list else []
-        print_json([listed_value(one) for one in calls] if as_list else report_value(report))
+    if as_list and (as_json or not unmatched):
+        _print_calls(report, limit, roots, as_json=as_json)
+    elif as_json:
+        print_json(report_value(report))
     elif as_csv:
         click.echo(report.to_csv(), nl=False)
-    elif unmatched:
-        pass
-    elif as_list:
-        calls = calls_to_list(report)
-        listed = listed_calls(calls[: limit or MOST_LISTED])
-        width = terminal_width() or WIDTH
-        print_lines([line] for line in call_lines(report, listed, ids=ids_to_type(roots), width=width))
-        if len(listed) < len(calls):
-            print_notice(f"{plural(listed, 'call')} of {number_text(len(calls))}; -n N lists more.")
-    else:
+    elif not unmatched:
         usage = [*reread_words(roots), "usage", *sessions]
         print_lines([line] for line in report_lines(report, width=terminal_width(), command=usage))
     unknown = unknown_projects(options["project"], report.known.get("project", ()))
@@ -125,3 +117,20 @@ def stats(
     notices = [*unknown, *unknown_tools(options["tool"], report.known.get("tool", ()))]
     filters = unmatched if found_nothing else None
     end_report(ctx, roots, of_all=not sessions, filters=filters, notices=notices, text=NO_CALLS)
+
+
+def _print_calls(report: Report, limit: int | None, roots: list[Path], *, as_json: bool) -> None:
+    """Print the calls behind the figures of a report."""
+    from reread.render.call_listing import call_lines  # loaded late, as all below: most reports list no calls
+    from reread.render.text_table import WIDTH
+    from reread.reports.call_list import calls_to_list, listed_calls, listed_value
+
+    calls = calls_to_list(report)
+    if as_json:
+        print_json([listed_value(one) for one in listed_calls(calls[:limit])])
+        return
+    listed = listed_calls(calls[: limit or MOST_LISTED])
+    width = terminal_width() or WIDTH
+    print_lines([line] for line in call_lines(report, listed, ids=ids_to_type(roots), width=width))
+    if len(listed) < len(calls):
+        print_notice(f"{plural(listed, 'call')} of {number_text(len(calls))}; -n N lists more.")

@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 
 from reread.base import jsontext
+from reread.base.choices import DONE, RUNNING
 from reread.base.coerce import as_str
 from reread.base.times import timestamp_ms
 from reread.dataset.schema import Row
@@ -18,7 +19,7 @@ from reread.records.blocks import Thinking
 from reread.records.decode import Record
 from reread.session.merge import is_captured
 from reread.session.session import Session, threads_of
-from reread.tools.outcome import DONE, RUNNING, content_text
+from reread.tools.outcome import content_text
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 

@@ -6,11 +6,11 @@ import re
 from array import array
 from collections.abc import Sequence
 
+from reread.base.choices import DONE, FAILED
 from reread.base.coerce import as_dict, as_str
 from reread.base.text import cut_words, one_line
 from reread.history.line_trace import line_numbers
 from reread.model.conversation import Call
-from reread.tools.outcome import DONE, FAILED
 
 LONGEST_SHOWN = 100
 """Characters of a command that are shown."""

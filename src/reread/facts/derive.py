@@ -8,6 +8,7 @@ from itertools import islice, zip_longest
 
 from reread.accounting.billing import message_charges
 from reread.accounting.scan import PEEKED_LINES
+from reread.base.choices import DONE, FAILED, RUNNING
 from reread.base.coerce import as_dict, as_str
 from reread.base.text import cut_words
 from reread.base.times import timestamp_ms
@@ -47,7 +48,6 @@ from reread.session.session import Session
 from reread.session.time_spans import CallTimes, first_time, model_times
 from reread.tools import tool_for
 from reread.tools.nodes import Code, Diff
-from reread.tools.outcome import DONE, FAILED, RUNNING
 
 FAILURES = (
     ("InputValidationError", "invalid input"),

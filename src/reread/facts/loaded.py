@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from reread.base import jsontext
 from reread.base.coerce import as_dict, as_list, as_str
-from reread.model.conversation import Conversation
-from reread.records.decode import Record
+
+if TYPE_CHECKING:
+    from reread.model.conversation import Conversation
+    from reread.records.decode import Record
 
 MCP_PREFIX = "mcp__"
 MARKS = (

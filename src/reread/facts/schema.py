@@ -302,7 +302,7 @@ FILE_CHANGE = FactTable(
     (
         _FILE,
         Column("path", TEXT, "Its path, as the session knows it."),
-        Column("versions", BLOB, "The lines that each version changed, as numbers: no word can be had from them."),
+        Column("versions", BLOB, "Its versions: the call, the turn and its prompt, and the lines as hashes."),
     ),
     indexed=("file",),
 )

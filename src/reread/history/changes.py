@@ -6,13 +6,13 @@ import re
 from hashlib import sha256
 from typing import Any, NamedTuple
 
+from reread.base.choices import DONE
 from reread.base.coerce import as_dict, as_list, as_str
 from reread.history.file_text import BOM, CRLF, UTF8, UTF16, FileText, normalized_text
 from reread.history.patches import PatchHunk, fits, hunks_of, line_counts
 from reread.model.bodies import written_blocks
 from reread.model.conversation import Call
 from reread.tools._diff import MAX_REPEATED
-from reread.tools.outcome import DONE
 
 EDIT, MULTI_EDIT, WRITE = "Edit", "MultiEdit", "Write"
 NOTEBOOKS = ("NotebookEdit", "NotebookEditCell")

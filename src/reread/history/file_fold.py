@@ -6,6 +6,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from reread.base.choices import DONE
 from reread.base.coerce import as_dict, as_list, as_str
 from reread.base.times import parse_json_time
 from reread.history.changes import CHANGING, FileChange, call_change, use_of
@@ -45,7 +46,6 @@ from reread.model.conversation import Agent, Call, Conversation
 from reread.model.record_kinds import TURN_STARTERS
 from reread.tools._diff import MAX_REPEATED
 from reread.tools.nodes import Hunk
-from reread.tools.outcome import DONE
 from reread.tools.patch import ADDS, CHANGES, DELETES, PatchedFile
 
 ReadBackup = Callable[[str], "bytes | None"]

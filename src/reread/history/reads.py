@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from typing import Any, NamedTuple
 
+from reread.base.choices import DONE
 from reread.base.coerce import as_dict, as_int, as_list, as_str
 from reread.history.changes import given_paths, result_of, use_of
 from reread.history.file_text import normalized_text
 from reread.model.conversation import Call
-from reread.tools.outcome import DONE
 
 READ = "Read"
 _NUMBERED = re.compile(r" *(\d{1,9})(?:\t|\u2192)(.*)", re.DOTALL)

@@ -14,6 +14,7 @@ from typing import Any, cast
 
 import msgspec
 
+from reread.base.choices import DONE
 from reread.base.coerce import as_dict, as_str
 from reread.base.joined_text import LONG, joined_text, without_escapes
 from reread.disk import layout
@@ -51,7 +52,7 @@ from reread.records.decode import Record
 from reread.records.dialects import stored
 from reread.records.dialects.history import paste_files
 from reread.records.envelope import to_envelope
-from reread.tools.outcome import DONE, outcome_of
+from reread.tools.outcome import outcome_of
 from reread.tools.spilled import spilled_names
 
 PATH_FIELDS = ("file_path", "filePath", "notebook_path", "path", "filenames", "files")

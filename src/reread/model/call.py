@@ -9,13 +9,13 @@ from typing import Any
 import msgspec
 
 from reread import tools
-from reread.base.choices import CallState
+from reread.base.choices import DONE, RUNNING, CallState
 from reread.base.coerce import as_dict, as_str
 from reread.base.times import seconds_between
 from reread.model.bodies import Bodies, written_blocks
 from reread.model.record_kinds import own_fields
 from reread.records.blocks import Block
-from reread.tools.outcome import DONE, RUNNING, Outcome, outcome_of
+from reread.tools.outcome import Outcome, outcome_of
 from reread.tools.spilled import spilled_names, with_spilled
 from reread.tools.tool_call import AgentStats, ToolCall
 

@@ -7,6 +7,7 @@ in `docs/extending.md`.
 
 from __future__ import annotations
 
+from reread.base.choices import DENIED, DONE, FAILED, INTERRUPTED, RUNNING
 from reread.base.text import one_line
 from reread.records.dialects import Dialect
 from reread.tools.nodes import (
@@ -33,7 +34,7 @@ from reread.tools.nodes import (
     Terminal,
     facts,
 )
-from reread.tools.outcome import DENIED, DONE, FAILED, INTERRUPTED, RUNNING, Outcome
+from reread.tools.outcome import Outcome
 from reread.tools.tool import Tool
 from reread.tools.tool_call import AgentStats, ToolCall
 

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 
 from reread import tools
+from reread.base.choices import DENIED, FAILED, INTERRUPTED
 from reread.base.coerce import as_dict, as_str
 from reread.base.error_summary import telling_line
 from reread.base.sanitize import strip_escapes
@@ -22,7 +23,7 @@ from reread.render.selection import EVERYTHING, Selection
 from reread.render.sequence import SESSION_STATE
 from reread.session.commits import Commit, PullRequest
 from reread.tools import nodes as n
-from reread.tools.outcome import DENIED, FAILED, INTERRUPTED, Outcome
+from reread.tools.outcome import Outcome
 from reread.tools.unshown_fields import OTHER_FIELDS, leftover_nodes
 
 RASTER = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from reread.base.choices import FAILED
 from reread.index.document import INPUT, NOTICE, PROMPT, RESULT, SearchDocument
 from reread.index.document import TEXT as ANSWER
 from reread.index.document import THINKING as THOUGHT
@@ -12,7 +13,6 @@ from reread.model.conversation import Call, Message
 from reread.model.parts import NOTICES, PROMPTS, TEXT, THINKING, TOOLS, MessageCall, MessagePart, part_texts
 from reread.reader.drawing import shown_parts
 from reread.reader.schema import Value
-from reread.tools.outcome import FAILED
 
 PLACES = {PROMPTS: "prompt", TEXT: "text", THINKING: "thinking", TOOLS: "call", NOTICES: "notice"}
 """The name that a hit has for the kind of part it is in."""

@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from reread.base.choices import DENIED, FAILED, INTERRUPTED
 from reread.model.conversation import Call, Message
 from reread.model.parts import NOTICES, TOOLS, MessageCall, quick_kinds
 from reread.reader import schema
@@ -13,7 +14,6 @@ from reread.reader.item_texts import message_texts
 from reread.reader.session_view import SessionView
 from reread.reader.text_matcher import TextMatcher
 from reread.reader.timeline import Timeline
-from reread.tools.outcome import DENIED, FAILED, INTERRUPTED
 
 SECONDS = 0.2
 """How long one request may take; then it returns where to continue."""

@@ -10,6 +10,7 @@ from urllib.parse import quote
 from msgspec.structs import replace
 
 from reread.accounting.billing import Usage, total
+from reread.base.choices import FAILED
 from reread.base.text import plural
 from reread.base.times import parse_timestamp, seconds_between
 from reread.disk.sources import FileSource, is_being_written
@@ -37,7 +38,6 @@ from reread.session.session import Session, threads_of
 from reread.session.usage_inputs import is_usage_known
 from reread.storage.kept_file import file_exists
 from reread.tools.nodes import Node, Picture
-from reread.tools.outcome import FAILED
 from reread.tools.unshown_fields import leftover_nodes
 
 RAW_CHARS = 100_000

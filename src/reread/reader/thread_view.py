@@ -11,6 +11,7 @@ from typing import Any, Generic, NamedTuple, TypeVar, cast
 
 from reread.accounting.billing import Usage, total
 from reread.accounting.prices import current_prices
+from reread.base.choices import DENIED, FAILED, INTERRUPTED, RUNNING
 from reread.base.coerce import as_dict
 from reread.base.times import parse_timestamp, seconds_between
 from reread.errors import NotFound
@@ -27,7 +28,6 @@ from reread.session.cache_breaks import CacheBreaks
 from reread.session.commits import GitOperations, GitOperationsByTurn
 from reread.session.context_window import ContextFill, ContextGauge, context_size
 from reread.session.time_spans import without_context_after
-from reread.tools.outcome import DENIED, FAILED, INTERRUPTED, RUNNING
 
 MAX_MARKS = 120
 """How many calls of a turn have a mark in the outline."""

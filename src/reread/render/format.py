@@ -6,12 +6,12 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from reread.base.choices import DENIED, DONE, FAILED, INTERRUPTED, RUNNING
 from reread.base.coerce import as_dict, as_list, as_str
 from reread.base.format import as_number, duration_ms_text, money_text, size_text, tokens_text
 from reread.base.text import one_line, plural
 from reread.model.conversation import Agent
 from reread.model.hooks import hook_label
-from reread.tools.outcome import DENIED, DONE, FAILED, INTERRUPTED, RUNNING
 
 if TYPE_CHECKING:
     from reread.accounting.billing import Usage

@@ -9,13 +9,12 @@ from typing import Any, cast
 
 import msgspec
 
-from reread.base.choices import SelectedParts
+from reread.base.choices import FAILED, SelectedParts
 from reread.errors import Misuse
 from reread.model.conversation import Call, Conversation, Turn
 from reread.model.parts import NOTICES, PROMPTS, TEXT, THINKING, TOOLS
 from reread.session.places import call_at, no_turn_text, turns_at, turns_of
 from reread.session.session import Session
-from reread.tools.outcome import FAILED
 
 ANSWERS = "answers"
 ONLY = (PROMPTS, ANSWERS, TEXT, TOOLS)

@@ -12,6 +12,7 @@ from rich.text import Text
 from rich.theme import Theme
 
 from reread.accounting.prices import model_text
+from reread.base.choices import DONE, FAILED
 from reread.base.format import duration_text, period_text, time_text
 from reread.base.sanitize import plain_text, safe, safe_line
 from reread.base.text import one_line, plural
@@ -57,7 +58,6 @@ from reread.render.terminal_nodes import NodeView, hidden_lines
 from reread.session.results import turn_result
 from reread.session.session import Session, unplaced_results
 from reread.tools.nodes import Node
-from reread.tools.outcome import DONE, FAILED
 from reread.tools.unshown_fields import leftover_nodes
 
 THEME = Theme(

@@ -15,7 +15,7 @@ import msgspec
 
 from reread.accounting.billing import PICOS_PER_DOLLAR, sum_known
 from reread.accounting.prices import current_prices
-from reread.base.choices import AdviceKind, CacheBreakCause
+from reread.base.choices import DENIED, DONE, FAILED, AdviceKind, CacheBreakCause
 from reread.base.text import plural
 from reread.catalog.resolve import shell_name
 from reread.disk import layout
@@ -30,7 +30,6 @@ from reread.reports.counting import count_all
 from reread.reports.report import Row
 from reread.reports.tally import Tally
 from reread.storage.user_paths import reread_words
-from reread.tools.outcome import DENIED, DONE, FAILED
 
 if TYPE_CHECKING:
     from reread.session.session import Session

@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from reread.base.address import Address
+from reread.base.choices import DENIED, FAILED, INTERRUPTED
 from reread.base.coerce import as_dict, as_str
 from reread.base.error_summary import telling_line
 from reread.errors import RereadError
@@ -17,7 +18,6 @@ from reread.reports.report import Report, Row
 from reread.session.places import turns_of
 from reread.session.session import Session
 from reread.session.session import open as open_session
-from reread.tools.outcome import DENIED, FAILED, INTERRUPTED
 
 FAILURE = "failure"
 _FIRST = (FAILED, DENIED, INTERRUPTED)

@@ -11,6 +11,7 @@ from typing import IO, Any
 import msgspec
 
 from reread.accounting.billing import Usage, total
+from reread.base.choices import FAILED
 from reread.base.paths import normalize_folder
 from reread.errors import Misuse
 from reread.history.paths import is_below
@@ -23,7 +24,6 @@ from reread.session.session import Session, open  # noqa: A004
 from reread.session.usage_inputs import is_usage_known
 from reread.tools._diff import compute_hunks
 from reread.tools.nodes import Hunk
-from reread.tools.outcome import FAILED
 
 NO_DIFFERENCE, CHANGED, CREATED, DELETED = "same", "changed", "created", "deleted"
 

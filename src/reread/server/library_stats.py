@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from reread.base.choices import FAILED
 from reread.base.scope_options import ALL, OF_SESSIONS
 from reread.errors import Misuse
 from reread.reports.advice_report import advice_value, advise
@@ -13,7 +14,6 @@ from reread.reports.report import Report, Row, report_value
 from reread.reports.stats_report import stats
 from reread.server.library import SessionLibrary
 from reread.server.library_usage import asked
-from reread.tools.outcome import FAILED
 
 OPTIONS = ("by", *ALL)
 """The query parameters of the report."""

@@ -10,10 +10,11 @@ from typing import Any
 
 import msgspec
 
+from reread.base.choices import DONE
 from reread.base.coerce import as_dict, as_int, as_str
 from reread.model.conversation import Agent, Call, Conversation, Message
 from reread.tools import tool_for
-from reread.tools.outcome import DONE, content_text
+from reread.tools.outcome import content_text
 
 LONGEST_OUTPUT = 1 << 20
 """How much of a program's output is searched."""

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from reread.base.choices import DONE, FAILED
 from reread.base.text import as_text
 from reread.records import blocks as b
 from reread.tools import generic
@@ -13,7 +14,6 @@ from reread.tools._images import with_dimensions
 from reread.tools._result_text import unwrap
 from reread.tools._values import first_nonblank
 from reread.tools.nodes import Code, FileEntry, Files, Links, Node, Note, Prose, Section, Target, Terminal
-from reread.tools.outcome import DONE, FAILED
 from reread.tools.tool_call import ToolCall
 
 _MARKDOWN = re.compile(r"^(?:#{1,6} |```|\|.*\|[ \t]*$)|\*\*\S|\]\(\w", re.MULTILINE)

@@ -10,6 +10,7 @@ from typing import Any
 from msgspec import Struct
 
 from reread import tools
+from reread.base.choices import DONE
 from reread.base.coerce import as_dict, as_list
 from reread.base.format import as_number, duration_ms_text, number_text
 from reread.base.text import as_text, one_line, plural
@@ -18,7 +19,6 @@ from reread.records.blocks import to_struct
 from reread.tools import _draw, generic
 from reread.tools._values import comma_separated, first_nonblank, join_parts, list_of, parse_tags
 from reread.tools.nodes import Node, facts
-from reread.tools.outcome import DONE
 from reread.tools.tool import Tool
 from reread.tools.tool_call import ToolCall
 

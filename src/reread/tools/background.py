@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from msgspec import Struct
 from msgspec.structs import replace
 
+from reread.base.choices import DONE
 from reread.base.format import as_number, duration_ms_text, duration_text
 from reread.base.text import as_text, one_line
 from reread.records.blocks import to_struct
 from reread.tools import _draw
 from reread.tools._values import as_type, first_nonblank, join_parts, parse_tags, typed_result
 from reread.tools.nodes import Code, Node, Note, facts
-from reread.tools.outcome import DONE
 from reread.tools.tool import Tool
 from reread.tools.tool_call import ToolCall
 

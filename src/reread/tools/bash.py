@@ -7,6 +7,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from reread.base.choices import DONE, FAILED
 from reread.base.coerce import as_dict
 from reread.base.format import as_number, duration_ms_text, size_text
 from reread.base.text import as_text
@@ -15,7 +16,6 @@ from reread.tools._images import image_node, with_dimensions
 from reread.tools._result_text import unwrap
 from reread.tools._values import first_nonblank, titled
 from reread.tools.nodes import Data, Node, Note, Terminal, facts
-from reread.tools.outcome import DONE, FAILED
 from reread.tools.tool import Tool
 from reread.tools.tool_call import ToolCall
 

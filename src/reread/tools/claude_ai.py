@@ -7,13 +7,13 @@ from typing import Any
 
 from msgspec import Struct
 
+from reread.base.choices import DONE
 from reread.base.coerce import as_dict, as_list
 from reread.base.format import as_number, duration_ms_text, number_text, size_text
 from reread.base.text import as_text, one_line, plural
 from reread.tools import _draw
 from reread.tools._values import as_type, first_nonblank, join_parts, list_of, typed_result, yes_no
 from reread.tools.nodes import Code, Data, Node, Note, facts
-from reread.tools.outcome import DONE
 from reread.tools.tool import Tool
 from reread.tools.tool_call import ToolCall
 

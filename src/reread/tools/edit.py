@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from msgspec import Struct
 from msgspec.structs import replace
 
+from reread.base.choices import DONE
 from reread.base.coerce import as_dict
 from reread.base.text import as_text, path_line, plural
 from reread.tools import _diff, generic
@@ -15,7 +16,6 @@ from reread.tools._diff import Edit, Patch
 from reread.tools._result_text import parse_numbered_lines
 from reread.tools._values import first_nonblank, join_parts, list_of
 from reread.tools.nodes import Hunk, Node, Note
-from reread.tools.outcome import DONE
 from reread.tools.tool import Tool
 from reread.tools.tool_call import ToolCall, replaces_all
 

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 import msgspec
 
+from reread.base.choices import DENIED, FAILED, INTERRUPTED, RUNNING
 from reread.base.text import as_text, one_line
 from reread.records import blocks as b
 from reread.tools.nodes import Code, Data, Links, Node, Note, Picture, Section, Target
-from reread.tools.outcome import DENIED, FAILED, INTERRUPTED, RUNNING
 from reread.tools.tool import Tool
 from reread.tools.tool_call import ToolCall
 

@@ -7,12 +7,12 @@ from typing import Any
 
 from msgspec import Struct
 
+from reread.base.choices import DONE
 from reread.base.format import as_number, number_text
 from reread.base.text import one_line, path_line, plural
 from reread.tools import generic
 from reread.tools._values import first_nonblank, join_parts
 from reread.tools.nodes import Code, Data, Node, Prose
-from reread.tools.outcome import DONE
 from reread.tools.tool import Tool
 from reread.tools.tool_call import ToolCall
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from reread.base.choices import DONE
 from reread.base.coerce import as_dict, as_list
 from reread.base.text import as_text, one_line, plural
 from reread.records import blocks as b
@@ -15,7 +16,6 @@ from reread.tools import _draw, generic
 from reread.tools._images import image_node
 from reread.tools._values import comma_separated, first_nonblank, list_of, parse_json, titled, typed_result
 from reread.tools.nodes import Code, Data, Node, Picture, Prose, Table, facts
-from reread.tools.outcome import DONE
 from reread.tools.tool import Tool
 from reread.tools.tool_call import ToolCall
 

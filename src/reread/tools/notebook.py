@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
+from reread.base.choices import DONE
 from reread.base.coerce import as_dict, as_list
 from reread.base.text import as_text, one_line, path_line
 from reread.tools import _diff, _draw, generic
 from reread.tools._values import first_nonblank, join_parts, parse_json
 from reread.tools.nodes import Code, Hunk, Node, Note, Prose, facts
-from reread.tools.outcome import DONE
 from reread.tools.read import source_text
 from reread.tools.tool import Tool
 from reread.tools.tool_call import ToolCall

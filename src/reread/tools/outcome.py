@@ -3,22 +3,15 @@
 from __future__ import annotations
 
 import re
-from typing import Any, Final, cast
+from typing import Any, cast
 
 import msgspec
 
 from reread.base import jsontext
-from reread.base.choices import CallState
+from reread.base.choices import DENIED, DONE, FAILED, INTERRUPTED, CallState
 from reread.base.coerce import as_dict, as_int
 from reread.records import blocks as b
 from reread.records.envelope import NOTHING
-
-RUNNING: Final = "running"
-DONE: Final = "done"
-FAILED: Final = "failed"
-DENIED: Final = "denied"
-INTERRUPTED: Final = "interrupted"
-STATES = (RUNNING, DONE, FAILED, DENIED, INTERRUPTED)
 
 ERROR_PREFIXES = (
     "Error:",

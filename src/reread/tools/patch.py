@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
+from reread.base.choices import DONE
 from reread.base.text import as_text, path_line, plural
 from reread.tools import _diff, _draw, generic
 from reread.tools._values import join_parts
 from reread.tools.nodes import Diff, Hunk, Node, Note
-from reread.tools.outcome import DONE
 from reread.tools.tool import Tool
 from reread.tools.tool_call import ToolCall
 

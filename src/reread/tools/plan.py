@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
+from reread.base.choices import DONE
 from reread.base.text import as_text, one_line
 from reread.tools import _draw
 from reread.tools._values import first_nonblank, list_of, titled, typed_result
 from reread.tools.nodes import Node, Note, Table
-from reread.tools.outcome import DONE
 from reread.tools.tool import Tool
 from reread.tools.tool_call import ToolCall
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from reread.base.choices import DONE
 from reread.base.coerce import as_dict
 from reread.base.format import duration_ms_text
 from reread.base.text import as_text, one_line
@@ -15,7 +16,6 @@ from reread.tools import _draw, generic
 from reread.tools._values import as_type, comma_separated, first_nonblank, join_parts, list_of
 from reread.tools.nodes import Choice, Node, Note, facts
 from reread.tools.nodes import Option as OptionNode
-from reread.tools.outcome import DONE
 from reread.tools.tool import Tool
 from reread.tools.tool_call import ToolCall
 

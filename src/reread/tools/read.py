@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from msgspec import Struct
 
+from reread.base.choices import DONE
 from reread.base.coerce import as_dict, as_list
 from reread.base.format import as_number, number_text, size_text
 from reread.base.text import as_text, one_line, path_line, plural
@@ -19,7 +20,6 @@ from reread.tools._images import image_node, with_dimensions
 from reread.tools._result_text import parse_numbered_lines, unwrap
 from reread.tools._values import as_type, first_nonblank, join_parts, list_of
 from reread.tools.nodes import Code, Node, Note, Picture, Prose, Section, Terminal, facts
-from reread.tools.outcome import DONE
 from reread.tools.tool import Tool
 from reread.tools.tool_call import ToolCall
 

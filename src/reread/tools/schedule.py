@@ -7,12 +7,12 @@ from typing import Any
 
 from msgspec import Struct
 
+from reread.base.choices import DONE
 from reread.base.format import as_number, duration_text, number_text, utc_text
 from reread.base.text import as_text, one_line, plural
 from reread.tools import _draw, generic
 from reread.tools._values import first_nonblank, join_parts, list_of, parse_json, titled, typed_result, yes_no
 from reread.tools.nodes import Data, Node, Note, Table, facts
-from reread.tools.outcome import DONE
 from reread.tools.tool import NoInput, Tool
 from reread.tools.tool_call import ToolCall
 

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from msgspec import Struct, field
 
+from reread.base.choices import DONE
 from reread.base.coerce import as_list
 from reread.base.format import as_number, duration_ms_text, number_text
 from reread.base.text import as_text, one_line, path_line, plural
@@ -16,7 +17,6 @@ from reread.tools._highlight import matched_texts
 from reread.tools._result_text import unwrap
 from reread.tools._values import first_nonblank, join_parts
 from reread.tools.nodes import Code, FileEntry, Files, Node, Note, facts
-from reread.tools.outcome import DONE
 from reread.tools.tool import Tool
 from reread.tools.tool_call import ToolCall
 

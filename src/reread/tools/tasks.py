@@ -8,12 +8,12 @@ from typing import Any
 
 from msgspec import Struct, field
 
+from reread.base.choices import FAILED
 from reread.base.coerce import as_list
 from reread.base.text import as_text, one_line
 from reread.tools import _draw, generic
 from reread.tools._values import as_type, first_nonblank, join_parts, list_of
 from reread.tools.nodes import Checklist, ChecklistItem, Data, Node, Note, facts
-from reread.tools.outcome import FAILED
 from reread.tools.todo import VERIFY_NOTE, state
 from reread.tools.tool import NoInput, Tool
 from reread.tools.tool_call import ToolCall

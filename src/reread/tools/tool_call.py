@@ -8,10 +8,11 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from reread.base.choices import INTERRUPTED, RUNNING
 from reread.base.coerce import as_dict, as_list
 from reread.records import blocks as b
 from reread.records.blocks import to_struct
-from reread.tools.outcome import INTERRUPTED, RUNNING, Outcome, content_text, outcome_of
+from reread.tools.outcome import Outcome, content_text, outcome_of
 
 S = TypeVar("S", bound=msgspec.Struct)
 BACKGROUND = "in the background"

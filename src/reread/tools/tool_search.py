@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
+from reread.base.choices import DONE
 from reread.base.coerce import as_list
 from reread.base.format import number_text
 from reread.base.text import as_text, one_line, plural
@@ -13,7 +14,6 @@ from reread.records import blocks as b
 from reread.tools import _draw, generic
 from reread.tools._values import comma_separated
 from reread.tools.nodes import Node, facts
-from reread.tools.outcome import DONE
 from reread.tools.tool import Tool
 from reread.tools.tool_call import ToolCall
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from reread.base.choices import DONE
 from reread.base.coerce import as_list
 from reread.base.format import as_number, duration_ms_text, duration_text, number_text, size_text
 from reread.base.text import as_text, one_line, plural
@@ -15,7 +16,6 @@ from reread.records.blocks import to_struct
 from reread.tools import _draw, generic
 from reread.tools._values import comma_separated, first_nonblank, list_of, parse_json
 from reread.tools.nodes import Node, Note, Prose, facts
-from reread.tools.outcome import DONE
 from reread.tools.tool import Tool
 from reread.tools.tool_call import ToolCall
 
