@@ -8,7 +8,7 @@ from reread.disk.fact_table import BOOLEAN, INTEGER, REAL, TEXT, TIME, Column
 from reread.facts.schema import CALL, ORIGIN, RESPONSE
 
 VERSION = 4
-"""Changes when a column changes its name, type or meaning, and when rows would be made differently."""
+"""Changes when a column is new or changes its name, type or meaning, and when rows would be made differently."""
 
 Row = tuple[Any, ...]
 """The values of a row, in the order of the columns of its table."""

@@ -191,7 +191,7 @@ PROMPT = FactTable(
         _TIME,
         Column("turn", INTEGER, "The turn that it begins; of one that was rewound, the turn before it."),
         Column("kind", TEXT, "prompt, command …"),
-        Column("author", TEXT, "Who wrote it: person, client …"),
+        Column("author", TEXT, "Who wrote it, as `message.author` says: a person, the client …"),
         Column("is_active", INTEGER, "0 if it was rewound."),
         Column("text", TEXT, "The beginning of its text."),
     ),

@@ -122,7 +122,7 @@ def _weight(row: Row) -> float:
 
 def hidden_note(report: Report) -> str:
     """Return a note on the rows that are left out."""
-    costs = [best_cost(row) if report.kind == "usage" else row["cost_usd"] for row in report.hidden]
+    costs = [best_cost(row) if report.kind == "usage" else row.get("cost_usd") for row in report.hidden]
     return f"Not shown: {plural(len(report.hidden), 'row')}, {money_text(sum_known(costs)) or '?'} in all."
 
 
