@@ -206,7 +206,8 @@ def table_figures(roots: list[Path], folder: Path) -> Iterator[tuple[str, str, A
     rows["sql of Parquet"] = {name: [*reread.sql(f"select * from {name}", tables=folder)] for name in ASKED}
     for way, found in rows.items():
         yield from of_usage(way, {name: summed(found["usage"], name) for name in ("responses", *TOKENS, "cost_usd")})
-        calls = {row["id"]: row for row in found["calls"]}
+        told = sorted(found["calls"], key=lambda row: row["skill"] or "")  # a captured stream does not name the skill
+        calls = {row["id"]: row for row in told}
         yield "calls", way, len(calls)
         for by, column in (("tool", "name"), ("skill", "skill"), ("mcp_server", "mcp_server")):
             numbers = Counter(row[column] for row in calls.values())
