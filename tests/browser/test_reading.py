@@ -51,7 +51,7 @@ class TestLibrary:
         titles = "\n".join(page.locator(".session-row .row-title").all_inner_texts())
         assert -1 < titles.find("Dead-letter queue") < titles.find("Fix the flaky ceiling test")
         row = page.locator(".session-row", has_text="Dead-letter queue")
-        expect(row.locator(".row-turns")).to_have_text("14")
+        expect(row.locator(".row-turns")).to_have_text("15")
         expect(row).to_contain_text("$0.8")
 
     def test_a_filter_shows_the_matching_sessions(self, tab: Tab, demo: str) -> None:
