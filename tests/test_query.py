@@ -136,7 +136,7 @@ def test_a_text_is_not_found_by(text: str, query: str) -> None:
     assert not matches(parse_query(query), SearchDocument("text", text), DocumentFacts())
 
 
-FACTS = DocumentFacts(1000, "claude-opus-5", "fix/retry-loop", "/w/one", "ABCD-1")
+FACTS = DocumentFacts(1000, "claude-opus-5", "fix/retry-loop", "/w/one", "/h/ABCD-1.jsonl")
 RESULT = SearchDocument("result", "alpha beta", tool="mcp__git__log", files=("/w/one/src/app.py", "b"), error=True)
 
 

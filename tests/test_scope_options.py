@@ -11,7 +11,7 @@ from making import SESSION, answer, reply, result, told, use, user, write
 import reread
 from reread.base.scope_options import ALL, OF_RESPONSES, OF_SESSIONS, SCOPE_OPTIONS
 from reread.facts.scope import FILTERS, ScopeOptions
-from reread.mcp_server.answers import usage_answer
+from reread.mcp_server.answers import search_answer, usage_answer
 from reread.server.library import SessionLibrary
 from reread.server.library_stats import library_advice, library_stats
 from reread.server.library_usage import library_usage
@@ -100,12 +100,32 @@ def test_a_filter_chooses_the_same_in_every_way(root: Path, name: str) -> None:
 
 
 def test_sessions_whose_last_command_failed_are_listed_and_searched(root: Path, tmp_path: Path) -> None:
-    listed = json.loads(cli("ls", "--root", root, "--failed", "--json").stdout)
-    assert [header["id"] for header in listed] == [OTHER]
-    found = json.loads(cli("search", "test", "--root", root, "--failed", "--json").stdout)
-    assert {hit["session"] for hit in found["hits"]} == {OTHER}
-    assert {hit.session for hit in reread.search("test", root=root)} == {OTHER, SESSION}
+    """Whatever their files are called, and only those below the folder that was asked for."""
+    (file,) = root.rglob(f"{OTHER}.jsonl")
+    renamed = tmp_path / "projects" / "p" / "notes.jsonl"
+    renamed.parent.mkdir(parents=True)
+    renamed.write_bytes(file.read_bytes())
+    for folder, path in ((root, file), (tmp_path, renamed)):
+        where = ["--root", folder, "--failed", "--json"]
+        assert [header["path"] for header in json.loads(cli("ls", *where).stdout)] == [str(path)]
+        for query in (["test"], ["--regex", "Tes?t"], ["--fixed", "Test"]):
+            found = json.loads(cli("search", *query, *where).stdout)
+            assert {hit["path"] for hit in found["hits"]} == {str(path)}, query
+        assert {hit.path for hit in reread.search("test", root=folder, failed=True)} == {str(path)}
+        answered = search_answer("test", failed=True, roots=[folder])
+        assert OTHER[:8] in answered or "notes" in answered
+    assert {Path(hit.path).stem for hit in reread.search("test", root=root)} == {OTHER, SESSION}
+    assert "No matches" in search_answer("test", failed=True, roots=[tmp_path], without={OTHER, "notes"})
+
+
+def test_no_session_is_found_where_none_failed(root: Path, tmp_path: Path) -> None:
     (file,) = root.rglob(f"{SESSION}.jsonl")
-    (tmp_path / "projects" / "p").mkdir(parents=True)
-    (tmp_path / "projects" / "p" / file.name).write_bytes(file.read_bytes())
+    copy = tmp_path / "projects" / "p" / file.name
+    copy.parent.mkdir(parents=True)
+    copy.write_bytes(file.read_bytes())
+    (tmp_path / "history.jsonl").write_text(
+        json.dumps({"display": "gone", "timestamp": 1, "project": "/w", "sessionId": OTHER}) + "\n"
+    )
     assert list(reread.search("test", root=tmp_path)) and not list(reread.search("test", root=tmp_path, failed=True))
+    assert cli("ls", "--root", tmp_path, "--prompts").exit_code == 0
+    assert cli("ls", "--root", tmp_path, "--prompts", "--failed").exit_code == 1

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Collection, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -12,7 +11,7 @@ import msgspec
 from reread.base import jsontext
 from reread.catalog.header import Header
 from reread.disk.cache import FileState, Statement
-from reread.disk.derived_cache import FEW_PATHS, Catalogue, FileValue, row_statements
+from reread.disk.derived_cache import FEW_PATHS, Catalogue, FileValue, known_path, row_statements, stored_path
 from reread.disk.fact_table import FILE, INTEGER, OF_FILE, STATE, TEXT, Column, FactTable
 
 HEADER = FactTable(
@@ -60,9 +59,9 @@ class HeaderTable(Catalogue[KnownHeader]):
         if paths is None or len(paths) > FEW_PATHS:
             rows = self.cache.read(_KNOWN)
         else:
-            rows = [row for path in paths for row in self.cache.read(f"{_KNOWN} AND f.path = ?", path)]
+            rows = [row for path in paths for row in self.cache.read(f"{_KNOWN} WHERE f.path = ?", stored_path(path))]
         end = 1 + len(STATE)
-        return {os.fsdecode(row[0]): (FileState(*row[1:end]), row[end:]) for row in rows}
+        return {known_path(row[0]): (FileState(*row[1:end]), row[end:]) for row in rows}
 
     def statements(self, values: Sequence[KnownHeader]) -> list[Statement]:
         """Return the statements that store headers."""

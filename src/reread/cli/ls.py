@@ -252,12 +252,11 @@ def _sorted(headers: Iterable[Header], sort: str) -> list[Header]:
 def _filter_failed(headers: Iterable[Header]) -> Iterable[Header]:
     """Return the headers of the sessions whose last command failed."""
     from reread.facts.chosen import chosen_sessions
-    from reread.facts.scope import Scope
 
-    candidates = list(headers)
+    candidates = [header for header in headers if not header.prompts_only]
     with progress("reading", None) as step:
-        chosen = chosen_sessions(Scope([header.path for header in candidates], failed=True), step)
-    return [header for header in candidates if header.id in chosen]
+        chosen = chosen_sessions((header.path for header in candidates), step, failed=True)
+    return [header for header in candidates if str(Path(header.path).absolute()) in chosen]
 
 
 def _filter_by_content(

@@ -15,6 +15,7 @@ from reread.index.query import (
     And,
     Errors,
     Exact,
+    InFiles,
     InProject,
     InSession,
     Kinds,
@@ -136,6 +137,8 @@ class _Compiler:
                 return self._sessions(lambda path: layout.is_within(self._project(path), folders))
             case InSession():
                 return self._sessions(lambda path: Path(path).stem.lower().startswith(node.id))
+            case InFiles():
+                return self._sessions(node.paths.__contains__)
 
     def _words(self, leaf: Words) -> Any:
         query, should = tantivy.Query, tantivy.Occur.Should

@@ -13,11 +13,10 @@ from typing import TYPE_CHECKING, Protocol
 
 from reread.base.choices import SearchKind, SearchOrder
 from reread.base.times import TimeLike, parse_period_ms
+from reread.disk import layout
 from reread.disk.file_set import FileSet, find_files
 from reread.disk.states import one_moment
 from reread.errors import Misuse
-from reread.facts.chosen import chosen_sessions
-from reread.facts.scope import Scope
 from reread.index import update
 from reread.index.answer import NEWEST, RELEVANCE, Answer, Answering
 from reread.index.compile import IndexScope
@@ -25,6 +24,7 @@ from reread.index.matching import is_confirmed
 from reread.index.query import (
     And,
     Errors,
+    InFiles,
     InProject,
     InSession,
     Node,
@@ -136,12 +136,11 @@ def search(
     query of fields alone lists what they select, the newest first: sessions, if they are only about projects and
     times. `kinds` are prompts, text, thinking, inputs, results, notices, titles and requests. `tool`, `errors`,
     `model`, `branch` and `path` are filters: calls of these tools, what failed, what a model wrote, a git branch,
-    calls about a file; with `failed`, only sessions whose
-    last command failed. `order` is relevance or newest. With `regex`, the query is a regular expression; with `fixed`,
-    exactly its characters are found. Sessions whose ids begin as `without` says are left out. The result has the
-    `total` number of matches, and a `note` if something limits the answer, such as files that are `unsearched` because
-    another process is still indexing them. `progress` is called with the number of bytes that were read to bring the
-    index up to date.
+    calls about a file; with `failed`, only sessions whose last command failed. `order` is relevance or newest. With
+    `regex`, the query is a regular expression; with `fixed`, exactly its characters are found. Sessions whose ids begin
+    as `without` says are left out. The result has the `total` number of matches, and a `note` if something limits the
+    answer, such as files that are `unsearched` because another process is still indexing them. `progress` is called
+    with the number of bytes that were read to bring the index up to date.
     """
     filters = search_filters(
         query,
@@ -207,7 +206,10 @@ def search_filters(
         filters.append(Errors())
     filters += [named(field)(text) for field, text in (("model", model), ("branch", branch), ("path", path)) if text]
     if failed:
-        filters.append(_any([InSession(id.lower()) for id in chosen_sessions(Scope(root=root, failed=True))]))
+        from reread.facts.chosen import chosen_sessions  # loaded late: other filters need no facts
+
+        roots = [root] if isinstance(root, str | Path) else root
+        filters.append(InFiles(frozenset(chosen_sessions(layout.session_files(roots), failed=True))))
     filters += [Not(InSession(id.lower())) for id in _list(without or ()) if id]
     if query.strip() and not is_literal and not filters and parse_query(query) == And(()):
         raise Misuse(f"No words in {query!r}; search for signs with --fixed, or in quotes.")

@@ -8,6 +8,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import pairwise
+from pathlib import Path
 
 import msgspec
 
@@ -17,6 +18,7 @@ from reread.index.query import (
     And,
     Errors,
     Exact,
+    InFiles,
     InProject,
     InSession,
     Kinds,
@@ -66,7 +68,8 @@ class DocumentFacts(msgspec.Struct, frozen=True):
     model: str = ""
     branch: str = ""
     project: str = ""
-    session: str = ""
+    file: str = ""
+    """The main file of the session."""
 
 
 @lru_cache(1024)
@@ -160,7 +163,9 @@ def matches(node: Node, document: SearchDocument, facts: DocumentFacts) -> bool:
         case InProject():
             return layout.is_within(facts.project, layout.expand_folders(node.projects))
         case InSession():
-            return facts.session.lower().startswith(node.id)
+            return Path(facts.file).stem.lower().startswith(node.id)
+        case InFiles():
+            return facts.file in node.paths
 
 
 def is_confirmed(node: Node, document: SearchDocument, *, unknown: bool = True) -> bool:

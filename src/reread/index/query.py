@@ -125,6 +125,12 @@ class InSession(msgspec.Struct, frozen=True):
     id: str
 
 
+class InFiles(msgspec.Struct, frozen=True):
+    """A session whose file is one of these."""
+
+    paths: frozenset[str]
+
+
 class Not(msgspec.Struct, frozen=True):
     """Anything else."""
 
@@ -143,7 +149,7 @@ class Or(msgspec.Struct, frozen=True):
     nodes: tuple[Node, ...]
 
 
-Node = Words | Exact | Kinds | NamedFilter | Errors | Period | InProject | InSession | Not | And | Or
+Node = Words | Exact | Kinds | NamedFilter | Errors | Period | InProject | InSession | InFiles | Not | And | Or
 
 
 def parse_query(text: str) -> Node:

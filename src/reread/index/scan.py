@@ -27,7 +27,7 @@ def scan(
             continue
         main = layout.session_file(path)
         project = cwd or layout.guess_project(Path(main))
-        facts = DocumentFacts(position.time_ms, position.model, position.branch, project, Path(main).stem)
+        facts = DocumentFacts(position.time_ms, position.model, position.branch, project, main)
         if matches(node, document, facts):
             is_record = position.place != META_PLACE
             origin = source_origin(sources[path], position.line, position.offset) if is_record else None
