@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 
 from reread.base import jsontext
-from reread.base.paths import comparable_path
+from reread.base.paths import comparable_path, path_ends_with
 from reread.disk.derived_cache import known_path
 from reread.disk.layout import expand_path
 from reread.errors import RereadError
@@ -19,7 +19,6 @@ from reread.facts.schema import FILE, FILE_CHANGE
 from reread.facts.sessions import Progress, open_sessions
 from reread.facts.store import FactStore, answered
 from reread.history.line_trace import TracedVersion
-from reread.history.paths import path_ends_with
 
 _decode: Callable[[bytes], list[TracedVersion]] = msgspec.msgpack.Decoder(list[TracedVersion]).decode
 

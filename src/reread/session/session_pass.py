@@ -24,7 +24,7 @@ from reread.session.session import Session, threads_of
 from reread.storage.kept_file import stat_file
 
 PARTS = PLACES, FACTS = (
-    "reread.index.session_places:PlacesPart",
+    "reread.index.hit_locator:PlacesPart",
     "reread.facts.opening:FactsPart",
 )
 """The parts, in the order in which they are derived."""
