@@ -45,12 +45,11 @@ TYPES = {TEXT: "VARCHAR", INTEGER: "BIGINT", REAL: "DOUBLE", TIME: "TIMESTAMP WI
 READS, EXPLAINS, SEVERAL, WRITES = "SELECT", "EXPLAIN", "MULTI", "COPY"
 """Types of statements; one is SEVERAL if it has a PIVOT anywhere."""
 _WORD = re.compile(r"\w+")
+_UNKNOWN = re.compile(r'Referenced column "(\w+)"')
 _RESERVED = re.compile(r'(?<!")\boffset\b')
 _MISSING_TABLE = re.compile(r"Catalog Error: Table with name (\S+) does not exist!")
 IDS = frozenset({"uuid", "parent_uuid", "id", "message", "request", "call", "sha"})
 """Columns of which nearly every row has another value."""
-SOURCE = "rows of {}"
-"""The name of the view of all rows of a table, copies included."""
 
 
 class QueryResult(NamedTuple):
@@ -104,8 +103,7 @@ class Database:
         for name, table in TABLES.items():
             try:
                 rows = self._rows(table, names[name]) if name in self._asked else None
-                for statement in _views(table, rows, text=self.text, copies=len(self._manifests) > 1):
-                    self._connection.execute(statement)
+                self._connection.execute(_view(table, rows, text=self.text, copies=len(self._manifests) > 1))
             except FileNotFoundError:
                 raise
             except (duckdb.Error, OSError, pyarrow.ArrowException) as error:
@@ -270,8 +268,10 @@ class Database:
             hint = ' A word of SQL, such as offset, is a column only in quotes: "offset".'
         elif missing := _MISSING_TABLE.match(text):
             return f"No table {missing[1]}; the tables are {', '.join(TABLES)}."
-        elif "Referenced column" in text:
-            hint = " Run `reread tables` to list the columns."
+        elif unknown := _UNKNOWN.search(text):
+            renamed = {column.earlier: column.name for table in TABLES.values() for column in table.columns}
+            new = renamed.get(unknown[1])
+            hint = f" It is called {new} now." if new else " Run `reread tables` to list the columns."
         return _sentence(text) + hint
 
     def close(self) -> None:
@@ -300,17 +300,18 @@ def _sentence(text: str) -> str:
     return said if said.endswith((".", "!", "?")) else f"{said}."
 
 
-def _views(table: TableSchema, rows: list[str] | None, *, text: bool, copies: bool) -> Iterator[str]:
-    """Yield the statements that make a view of the rows of a table, which some queries give together.
+def _view(table: TableSchema, rows: list[str] | None, *, text: bool, copies: bool) -> str:
+    """Return the statement that makes a view of the rows of a table, which some queries give together.
 
     Without a list of queries, it is a view that cannot be read. If there may be copies of rows, each counts once.
     """
     if not rows:
         nothing = "false" if rows is not None else f"error('Cannot read {table.name}: name it in the query.')"
         rows = [f"SELECT {', '.join(map(_null, table.selected(text=text)))} WHERE {nothing}"]
-    source = f'"{SOURCE.format(table.name)}"'
-    yield f"CREATE VIEW {source} AS {' UNION ALL '.join(rows)}"
-    yield f'CREATE VIEW "{table.name}" AS FROM {source}' + f" WHERE {counted(table.name, source)}" * copies
+    query = " UNION ALL ".join(rows)
+    if copies:
+        query = f"WITH every AS NOT MATERIALIZED ({query}) FROM every WHERE {counted(table.name, 'every')}"
+    return f'CREATE VIEW "{table.name}" AS {query}'
 
 
 def _null(column: Column) -> str:
