@@ -19,8 +19,7 @@ from reread.base.coerce import as_list
 from reread.records.blocks import to_struct, to_type, union_members
 from reread.tools import generic
 from reread.tools.nodes import Node, Note
-from reread.tools.tool import Tool
-from reread.tools.tool_call import ToolCall, marks
+from reread.tools.tool import Tool, ToolCall, marks
 from reread.tools.unshown_fields import ShownText, leftover, leftover_nodes
 
 MCP = "mcp__"

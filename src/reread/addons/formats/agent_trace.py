@@ -14,10 +14,10 @@ from urllib.parse import quote
 
 from reread.addons.formats._model_context import refuse_choice
 from reread.base import jsontext
+from reread.base.paths import is_below
 from reread.base.version import __version__
 from reread.history.blame_lines import LineBlame, LineOrigin
 from reread.history.line_trace import TracedVersion, line_numbers, trace_lines
-from reread.history.paths import is_below
 from reread.history.versions import FileHistory
 from reread.reader.export_formats import ExportFormat
 from reread.records.dialects import codex

@@ -26,8 +26,7 @@ from reread.base.text import plural
 from reread.model.authors import PERSON
 from reread.model.conversation import Agent, Call, Conversation, Message
 from reread.reader.export_formats import ExportFormat
-from reread.render.agents import agents_below
-from reread.render.selection import Selection
+from reread.render.selection import Selection, agents_below
 from reread.session.session import Session
 
 VERSION = "ATIF-v1.7"
