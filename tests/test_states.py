@@ -20,8 +20,8 @@ from reread import Archive
 from reread.cli import reread as command
 from reread.dataset.schema import RECORDS
 from reread.dataset.transcripts import TranscriptFile
-from reread.disk.prefixes import Prefixes
-from reread.disk.states import earlier_states
+from reread.disk import joined
+from reread.disk.transcript_file import stat_transcript
 from reread.session.session import threads_of
 from reread.storage.kept_file import generation_path
 
@@ -81,6 +81,11 @@ def uuids(session: reread.Session) -> list[str | None]:
     return [record.envelope.uuid for record in session.records]
 
 
+def is_joined(path: Path) -> bool:
+    """True if a file is read together with what only its earlier states have."""
+    return stat_transcript(path).st_ino != path.stat().st_ino
+
+
 def cli(*words: str) -> str:
     result = CliRunner().invoke(command, list(words), catch_exceptions=False)
     return result.output
@@ -134,9 +139,9 @@ class TestRewrites:
         write(path, rows(1, 2))
         reread.keep()
         write(path, rows(1, 2, 3, 4))
-        assert earlier_states(path) == []
+        assert not is_joined(path)
         reread.keep()
-        assert earlier_states(path) == []
+        assert not is_joined(path)
         assert not reread.open(path).records.dropped and threads_of(reread.open(path)).loader.joined is None
 
     @pytest.mark.parametrize("name", [ID, "agent-a1"])
@@ -175,7 +180,7 @@ class TestRewrites:
         main_file(claude).unlink()
         other = main_file(tmp_path / "elsewhere")
         write(other, rows(1, 2))
-        assert earlier_states(other) == []
+        assert not is_joined(other)
         assert uuids(reread.open(other)) == ["u1", "u2"]
 
     def test_nothing_was_kept(self, claude: Path) -> None:
@@ -194,7 +199,7 @@ class TestRewrites:
         times = (10**18, 10**18) if whole_second else (10**18 + 5, 10**18 + 5)
         os.utime(path, ns=times)
         reread.keep()
-        assert earlier_states(path) == []
+        assert not is_joined(path)
         write(path, rows(11, 12, 13, 94, 15, 16, 17, 18, *more))
         os.utime(path, ns=times)  # not even its time tells
         assert found("w14w")[0].dropped and not found("w94w")[0].dropped
@@ -209,20 +214,23 @@ class TestRewrites:
         write(path, rows(13, 14, 15, 86, *range(17, 27)))  # as long as before, and then more
         assert "u16" in uuids(reread.open(path))
 
-    def test_what_was_compared_is_remembered(self, claude: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    @pytest.mark.parametrize("rewritten", [False, True])
+    def test_what_was_found_out_is_remembered(
+        self, claude: Path, monkeypatch: pytest.MonkeyPatch, rewritten: bool
+    ) -> None:
         path = main_file(claude)
         write(path, rows(*range(1, 9)))
         reread.keep()
-        write(path, rows(*range(1, 11)))
-        os.utime(path, ns=(10**18 + 5, 10**18 + 5))
-        status, kept = path.stat(), generation_path(Archive().folder / path.relative_to(claude), 1)
-        monkeypatch.setattr("reread.disk.prefixes.WORTH_SAVING", 1)
-        monkeypatch.setattr("reread.disk.prefixes.is_settled", lambda changed: True)
-        first = Prefixes()
-        assert first.begins_with(str(path), status, kept, ())
-        first.save()
-        monkeypatch.setattr("reread.disk.prefixes.open_regular", pytest.fail)
-        assert Prefixes().begins_with(str(path), status, kept, ())
+        write(path, rows(*range(3 if rewritten else 1, 11)))
+        monkeypatch.setattr(joined, "WORTH_SAVING", 1)
+        monkeypatch.setattr(joined, "is_settled", lambda changed: True)
+        first = uuids(reread.open(path))
+        joined._plans.clear()  # pyright: ignore[reportPrivateUsage]
+        monkeypatch.setattr(joined, "read_map_file", pytest.fail)
+        assert uuids(reread.open(path)) == first == [f"u{number}" for number in range(1, 11)]
+        with path.open("ab") as file:
+            file.write(json.dumps(row(11, 10)).encode() + b"\n")
+        assert uuids(reread.open(path)) == [*first, "u11"]
 
     @pytest.mark.parametrize("again", [False, True])
     def test_a_compaction_of_the_file(self, claude: Path, again: bool) -> None:

@@ -6,9 +6,6 @@ A record is the same in two states if its uuid and type are; without a uuid, if 
 from __future__ import annotations
 
 import hashlib
-import io
-import os
-import threading
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import closing
@@ -16,6 +13,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from reread.disk.joined import CHUNK, OWN, JoinedPiece, JoinPlan, chunks, positional_reader
 from reread.disk.states import EarlierState
 from reread.records.arrays import is_array
 from reread.records.decode import Decoder, Record
@@ -23,9 +21,6 @@ from reread.records.lines import ReadAt
 from reread.storage.kept_file import KeptFile
 from reread.storage.safe_open import open_regular
 
-CHUNK = 1 << 20
-OWN = -1
-"""Stands for the file itself among the states."""
 LAST_WINS = frozenset(
     {
         *("agent-color", "agent-name", "agent-setting", "ai-title", "custom-title", "last-prompt", "mode"),
@@ -33,52 +28,6 @@ LAST_WINS = frozenset(
     }
 )
 """Types of which the last record counts: a dropped one stands before those that the file has now."""
-
-
-class JoinedPiece(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """Bytes of a joined file that are together in one state."""
-
-    state: int
-    """The number of the state, or OWN."""
-    offset: int
-    length: int
-    line: int
-    """The number of the first line there; 0 if it is not known."""
-    lines: int = 1
-    bare: bool = False
-    """True if they are one record and not a whole line: a line end is added, and those within become blanks."""
-
-    @property
-    def size(self) -> int:
-        """Bytes that it has in the joined file."""
-        return self.length + self.bare
-
-
-class JoinPlan(msgspec.Struct, frozen=True, array_like=True):
-    """How the states of a file are joined."""
-
-    states: list[EarlierState]
-    pieces: list[JoinedPiece]
-    """All but the last piece, which is the rest of the file, and grows with it. Empty if nothing was dropped."""
-    rest: int = 0
-    """Where that begins in the file."""
-    rest_line: int = 1
-    covered: int = 0
-    """Bytes of the file that were read to make this: whole lines."""
-    keys: list[bytes] = []
-    """The keys of all that was dropped."""
-    counts: dict[int, int] = {}
-    """How many of them each state has."""
-    damage: list[tuple[str, str]] = []
-    """The states that could not be read whole, and why."""
-    fixed_size: int = -1
-    """The size that the file must have, if something follows a last line without an end; else -1."""
-
-    @property
-    def mark(self) -> bytes:
-        """A value that tells this plan from any other of the same file."""
-        shown = ([state.path for state in self.states], self.pieces, self.rest, self.fixed_size)
-        return hashlib.blake2b(msgspec.msgpack.encode(shown), digest_size=8).digest()
 
 
 class _Entry(NamedTuple):
@@ -108,25 +57,9 @@ class _StateEntries(NamedTuple):
     damage: str = ""
 
 
-def positional_reader(file: io.FileIO | KeptFile) -> ReadAt:
-    """Return a function that reads an open file by offset."""
-    if isinstance(file, KeptFile):
-        return file.read_at
-    if hasattr(os, "pread"):
-        return lambda offset, length: os.pread(file.fileno(), length, offset)
-    lock = threading.Lock()
-
-    def read(offset: int, length: int) -> bytes:
-        with lock:
-            file.seek(offset)
-            return file.read(length) or b""
-
-    return read
-
-
 def grown_plan(plan: JoinPlan, read: ReadAt) -> JoinPlan | None:
     """Return the plan of a file that has grown since it was made; None if what is new was dropped before."""
-    new, dropped = _decode(_chunks(read, plan.covered), OWN), set(plan.keys)
+    new, dropped = _decode(chunks(read, plan.covered), OWN), set(plan.keys)
     if not dropped.isdisjoint(entry.key for entry in new.entries):
         return None
     return msgspec.structs.replace(plan, covered=max(plan.covered, new.covered))
@@ -134,7 +67,7 @@ def grown_plan(plan: JoinPlan, read: ReadAt) -> JoinPlan | None:
 
 def make_plan(read: ReadAt, states: list[EarlierState]) -> JoinPlan:
     """Read all states, and find the place of each record that the file does not have."""
-    own = _decode(_chunks(read, 0), OWN)
+    own = _decode(chunks(read, 0), OWN)
     joined, damage = own.entries, list[tuple[str, str]]()
     for number in reversed(range(len(states))):
         earlier = _read_state(states[number], number)
@@ -228,12 +161,6 @@ def _least_after(values: Sequence[int | None], most: int) -> list[int]:
     return found[::-1]
 
 
-def _chunks(read: ReadAt, at: int) -> Iterator[tuple[int, bytes]]:
-    while data := read(at, CHUNK):
-        yield at, data
-        at += len(data)
-
-
 def _decode(chunks: Iterator[tuple[int, bytes]], state: int) -> _StateEntries:
     """Return the records in consecutive bytes, each once; lines are counted from the first."""
     decoder, seen, entries = Decoder(), set[bytes](), list[_Entry]()
@@ -273,7 +200,7 @@ def _read_state(state: EarlierState, number: int) -> _StateEntries:
         with closing(open_regular(state.path)) as file:
             if isinstance(file, KeptFile):
                 return _read_frames(file, number)
-            return _decode(_chunks(positional_reader(file), 0), number)
+            return _decode(chunks(positional_reader(file), 0), number)
     except OSError as error:
         return _StateEntries([], 0, 0, damage=_reason(error))
 

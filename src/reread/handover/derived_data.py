@@ -65,7 +65,6 @@ PLACES = (
     OwnPlace(CACHE, "team/*", "figures of teams", "stays: it has no words"),
     OwnPlace(CACHE, "spending-*", "what today costs, and is left of budgets", "stays: it has no words"),
     OwnPlace(CACHE, "rate-limits-*", "the rate limits that a client gave last", "stays: it has no words"),
-    OwnPlace(CACHE, "prefixes", "hashes of files that begin alike", "stays: no word can be had from it"),
     OwnPlace(CACHE, "pass*", "when all sessions were last read", "stays: it has no words"),
 )
 """Everything that reread writes of sessions without being told where; the first row that fits a file is its own."""

@@ -12,9 +12,11 @@ import re
 import stat
 import threading
 from collections import OrderedDict
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from types import MappingProxyType
+from typing import NamedTuple
 
 from reread.storage.file_times import is_settled
 from reread.storage.frames import (
@@ -40,8 +42,13 @@ LARGEST_MAP = 1 << 26
 """Bytes that a map may have: that of 400,000 frames. Without it, frames are measured one by one."""
 CACHED_BYTES = 8 << 20
 """Raw bytes of frames that an open file remembers; at least one frame."""
-LISTED_FOLDERS = 4096
-"""Folders whose kept files are remembered."""
+LISTED_FOLDERS = 1 << 14
+"""Folders whose names are remembered."""
+SESSION_UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
+
+FolderState = tuple[int, int, int, int]
+"""Device and inode of a folder, and when it and its status were modified."""
+MISSING: FolderState = (0, 0, 0, 0)
 
 _GENERATION = re.compile(r"\.gen([1-9]\d{0,8})$")
 _SUPERSEDED = re.compile(r"(.+\.jsonl)\.superseded-(\d{1,20})")
@@ -69,10 +76,13 @@ def generation_path(path: str | Path, generation: int) -> str:
     return kept_name(str(path), generation)  # only the end of a path matters
 
 
-def generations(path: str | Path) -> tuple[int, ...]:
-    """Return the numbers of the generations that are kept of a file, the newest last; numbers may be missing."""
+def generations(path: str | Path, names: FolderNames | None = None) -> tuple[int, ...]:
+    """Return the numbers of the generations that are kept of a file, the newest last; numbers may be missing.
+
+    `names` are those in its folder, if they are known.
+    """
     folder, name = os.path.split(path)
-    found = kept_in(folder or os.curdir).get(name)
+    found = (names or names_in(folder or os.curdir)[1]).kept.get(name)
     if found is None:  # a folder that can be entered but not listed, or one in which case does not matter
         return (1,) if os.path.lexists(generation_path(path, 1)) else ()
     return found
@@ -122,28 +132,63 @@ def kept_names(names: Iterable[str]) -> dict[str, tuple[int, ...]]:
     return found
 
 
-_listed: OrderedDict[str, tuple[tuple[int, int, int], dict[str, tuple[int, ...]]]] = OrderedDict()
-"""The kept files of folders that were listed, with the folder's state then."""
+class FolderNames(NamedTuple):
+    """What the names in a folder say of transcripts."""
+
+    kept: Mapping[str, tuple[int, ...]] = MappingProxyType({})
+    """The generations of each file that is kept."""
+    superseded: Mapping[str, Sequence[str]] = MappingProxyType({})
+    """The names of files that were superseded, kept or not, by the transcript that each was."""
+    ids: frozenset[str] = frozenset()
+    """The ids of sessions that names begin with."""
 
 
-def kept_in(folder: str) -> dict[str, tuple[int, ...]]:
-    """Return the generations of each file that is kept in a folder; it is listed again if it has changed."""
+def folder_state(folder: str) -> FolderState:
+    """Return a value that changes when something is added to a folder, deleted or renamed."""
     try:
         status = os.stat(folder)  # noqa: PTH116
-        state = (status.st_dev, status.st_ino, status.st_mtime_ns)
-        known = _listed.get(folder)
-        if known is not None and known[0] == state:
-            return known[1]
-        settled = is_settled(status.st_mtime_ns)
-        found = kept_names(os.listdir(folder))  # noqa: PTH208
     except OSError:
-        return {}
-    if settled:
-        _listed[folder] = state, found
-        while len(_listed) > LISTED_FOLDERS:
-            with suppress(KeyError):  # another thread was faster
-                _listed.popitem(last=False)
+        return MISSING
+    return status.st_dev, status.st_ino, status.st_mtime_ns, status.st_ctime_ns
+
+
+_listed: dict[str, tuple[FolderState, FolderNames]] = {}
+"""The folders that were listed."""
+
+
+def names_in(folder: str) -> tuple[FolderState | None, FolderNames]:
+    """Return the state of a folder, None if it may change unseen, and its names; only a changed one is listed again."""
+    state = folder_state(folder)
+    known = _listed.get(folder)
+    if known is not None and known[0] == state:
+        return known
+    settled = is_settled(max(state[2:]))
+    try:
+        found = state, _read_names(os.listdir(folder))  # noqa: PTH208
+    except OSError:
+        return state, FolderNames()
+    if not settled:
+        return None, found[1]
+    while len(_listed) >= LISTED_FOLDERS:
+        with suppress(KeyError, StopIteration, RuntimeError):  # another thread was faster
+            del _listed[next(iter(_listed))]
+    _listed[folder] = found
     return found
+
+
+def _read_names(names: Sequence[str]) -> FolderNames:
+    superseded: dict[str, list[str]] = {}
+    for name in names:
+        then = superseded_name((parse_kept_name(name) or (name,))[0]) if ".jsonl.superseded-" in name else None
+        if then is not None:
+            superseded.setdefault(then[0], []).append(name)
+    ids = (found[0] for found in map(SESSION_UUID.match, names) if found is not None)
+    return FolderNames(kept_names(names), superseded, frozenset(ids))
+
+
+def kept_in(folder: str) -> Mapping[str, tuple[int, ...]]:
+    """Return the generations of each file that is kept in a folder."""
+    return names_in(folder)[1].kept
 
 
 def own_path(path: Path) -> Path:
