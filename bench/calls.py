@@ -1,6 +1,6 @@
 """How many functions of reread's run under a command, and how deep their deepest call is.
 
-    python bench/calls.py show tests/fixtures/... --no-pager
+python bench/calls.py show tests/fixtures/... --no-pager
 """
 
 import sys
@@ -52,7 +52,9 @@ def main() -> None:
     modules = Counter(code.co_filename for code in calls.functions)
     print(f"{len(calls.functions)} functions of {len(modules)} modules, {len(calls.deepest)} deep", file=sys.stderr)
     print(*calls.deepest, sep="\n", file=sys.stderr)
-    rooms = Counter(str(Path(name).relative_to(HOUSE).parts[0]) for code in calls.functions for name in [code.co_filename])
+    rooms = Counter(
+        str(Path(name).relative_to(HOUSE).parts[0]) for code in calls.functions for name in [code.co_filename]
+    )
     print(*(f"{count:5} {room}" for room, count in rooms.most_common()), sep="\n", file=sys.stderr)
 
 

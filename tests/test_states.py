@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import time
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -20,10 +21,11 @@ from reread import Archive
 from reread.cli import reread as command
 from reread.dataset.schema import RECORDS
 from reread.dataset.transcripts import TranscriptFile
-from reread.disk import joined
+from reread.disk import joins, states
 from reread.disk.transcript_file import stat_transcript
 from reread.session.session import threads_of
-from reread.storage.kept_file import generation_path
+from reread.storage import kept_names
+from reread.storage.kept_names import generation_path
 
 ID = "11111111-0000-4000-8000-000000000001"
 OTHER = "22222222-0000-4000-8000-000000000002"
@@ -86,6 +88,14 @@ def is_joined(path: Path) -> bool:
     return stat_transcript(path).st_ino != path.stat().st_ino
 
 
+def wait_until_settled(*tops: Path) -> None:
+    """Wait until folders can no longer change and keep their times."""
+    for top in tops:
+        for folder in (path for path in (top, *top.rglob("*")) if path.is_dir()):
+            while not kept_names.is_settled(folder.stat().st_ctime_ns):
+                time.sleep(0.01)
+
+
 def cli(*words: str) -> str:
     result = CliRunner().invoke(command, list(words), catch_exceptions=False)
     return result.output
@@ -131,6 +141,25 @@ def assert_all_once(path: Path, wanted: set[int], current: set[int]) -> None:
         assert (usage.responses, usage.output_tokens) == (len(answers), sum(answers))
     assert [header.id for header in reread.sessions()] == [ID]
     assert next(iter(reread.sessions())).title == session.title
+
+
+@pytest.mark.parametrize("kept", [False, True])
+def test_each_folder_is_looked_at_a_few_times_however_many_there_are(
+    claude: Path, monkeypatch: pytest.MonkeyPatch, kept: bool
+) -> None:
+    count = 100
+    for number in range(count):
+        write(claude / "projects" / f"-p{number}" / f"{ID[:-4]}{number:04}.jsonl", rows(1, 2))
+    if kept:
+        reread.keep()
+    wait_until_settled(claude, Archive().folder)
+    looked, state = list[str](), kept_names.folder_state
+    for module in (kept_names, states):
+        monkeypatch.setattr(module, "folder_state", lambda folder: (looked.append(folder), state(folder))[1])
+    for _ in range(2):
+        assert len(list(reread.sessions())) == count
+        assert reread.usage().totals.responses and found("w1w")
+    assert 0 < len(looked) < 300 * count
 
 
 class TestRewrites:
@@ -222,11 +251,11 @@ class TestRewrites:
         write(path, rows(*range(1, 9)))
         reread.keep()
         write(path, rows(*range(3 if rewritten else 1, 11)))
-        monkeypatch.setattr(joined, "WORTH_SAVING", 1)
-        monkeypatch.setattr(joined, "is_settled", lambda changed: True)
+        monkeypatch.setattr(joins, "WORTH_SAVING", 1)
+        monkeypatch.setattr(joins, "is_settled", lambda changed: True)
         first = uuids(reread.open(path))
-        joined._plans.clear()  # pyright: ignore[reportPrivateUsage]
-        monkeypatch.setattr(joined, "read_map_file", pytest.fail)
+        joins._plans.clear()  # pyright: ignore[reportPrivateUsage]
+        monkeypatch.setattr(joins, "read_map_file", pytest.fail)
         assert uuids(reread.open(path)) == first == [f"u{number}" for number in range(1, 11)]
         with path.open("ab") as file:
             file.write(json.dumps(row(11, 10)).encode() + b"\n")
@@ -377,6 +406,24 @@ class TestSuperseded:
         assert {Path(one.name).as_posix() for one in archive.versions()} == {
             f"projects/-r/{id}.jsonl" for id in (ID, OTHER)
         }
+
+    def test_it_moves_while_its_folders_are_known(self, claude: Path) -> None:
+        first, then = main_file(claude), main_file(claude, "-q")
+        write(first, rows(1, 2))
+        write(then.with_name(f"{OTHER}.jsonl"), rows(31, 32))
+        reread.keep()
+        wait_until_settled(claude, Archive().folder)
+        for path in (first, then.with_name(f"{OTHER}.jsonl")):
+            assert not is_joined(path)
+        self.moved(first)
+        write(then, rows(3, 4))
+        assert uuids(reread.open(then)) == ["u1", "u2", "u3", "u4"]
+        reread.keep()
+        wait_until_settled(claude, Archive().folder)
+        assert is_joined(then)
+        first.with_name(f"{first.name}.superseded-1700000000000").unlink()
+        then.rename(first)
+        assert uuids(reread.open(first)) == ["u1", "u2", "u3", "u4"]
 
     def test_a_link_is_no_state(self, claude: Path, tmp_path: Path) -> None:
         path = main_file(claude)

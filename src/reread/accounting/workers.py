@@ -17,8 +17,8 @@ from reread.disk.cache import FileState
 from reread.disk.derived_cache import DerivedValue, ReadAt, encoded
 from reread.disk.transcript_file import open_transcript
 from reread.storage.byte_store import has_connected
+from reread.storage.kept_file import status_of
 from reread.storage.read_at_file import ReadAtFile
-from reread.storage.safe_open import status_of
 
 if TYPE_CHECKING:
     from reread.accounting.file_scan import ReadResult

@@ -20,7 +20,7 @@ from reread.disk.cache import FileState, is_stale
 from reread.disk.file_set import gone_files
 from reread.disk.gone_sessions import histories, prompt_paths
 from reread.errors import Unreadable, naming_file
-from reread.storage.kept_file import kept_path
+from reread.storage.kept_names import kept_path
 
 
 def read_header(path: str | Path) -> Header:

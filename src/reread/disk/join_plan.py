@@ -13,14 +13,15 @@ from typing import NamedTuple
 
 import msgspec
 
-from reread.disk.joined import CHUNK, OWN, JoinedPiece, JoinPlan, chunks, positional_reader
 from reread.disk.states import EarlierState
 from reread.records.arrays import is_array
 from reread.records.decode import Decoder, Record
 from reread.records.lines import ReadAt
-from reread.storage.kept_file import KeptFile
-from reread.storage.safe_open import open_regular
+from reread.storage.kept_file import KeptFile, open_regular, reader_of
 
+CHUNK = 1 << 20
+OWN = -1
+"""Stands for the file itself among the states."""
 LAST_WINS = frozenset(
     {
         *("agent-color", "agent-name", "agent-setting", "ai-title", "custom-title", "last-prompt", "mode"),
@@ -28,6 +29,52 @@ LAST_WINS = frozenset(
     }
 )
 """Types of which the last record counts: a dropped one stands before those that the file has now."""
+
+
+class JoinedPiece(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """Bytes of a joined file that are together in one state."""
+
+    state: int
+    """The number of the state, or OWN."""
+    offset: int
+    length: int
+    line: int
+    """The number of the first line there; 0 if it is not known."""
+    lines: int = 1
+    bare: bool = False
+    """True if they are one record and not a whole line: a line end is added, and those within become blanks."""
+
+    @property
+    def size(self) -> int:
+        """Bytes that it has in the joined file."""
+        return self.length + self.bare
+
+
+class JoinPlan(msgspec.Struct, frozen=True, array_like=True):
+    """How the states of a file are joined."""
+
+    states: list[EarlierState]
+    pieces: list[JoinedPiece]
+    """All but the last piece, which is the rest of the file, and grows with it. Empty if nothing was dropped."""
+    rest: int = 0
+    """Where that begins in the file."""
+    rest_line: int = 1
+    covered: int = 0
+    """Bytes of the file that were read to make this: whole lines."""
+    keys: list[bytes] = []
+    """The keys of all that was dropped."""
+    counts: dict[int, int] = {}
+    """How many of them each state has."""
+    damage: list[tuple[str, str]] = []
+    """The states that could not be read whole, and why."""
+    fixed_size: int = -1
+    """The size that the file must have, if something follows a last line without an end; else -1."""
+
+    @property
+    def mark(self) -> bytes:
+        """A value that tells this plan from any other of the same file."""
+        shown = ([state.path for state in self.states], self.pieces, self.rest, self.fixed_size)
+        return hashlib.blake2b(msgspec.msgpack.encode(shown), digest_size=8).digest()
 
 
 class _Entry(NamedTuple):
@@ -161,6 +208,13 @@ def _least_after(values: Sequence[int | None], most: int) -> list[int]:
     return found[::-1]
 
 
+def chunks(read: ReadAt, at: int) -> Iterator[tuple[int, bytes]]:
+    """Yield all bytes from an offset on, each piece with its own."""
+    while data := read(at, CHUNK):
+        yield at, data
+        at += len(data)
+
+
 def _decode(chunks: Iterator[tuple[int, bytes]], state: int) -> _StateEntries:
     """Return the records in consecutive bytes, each once; lines are counted from the first."""
     decoder, seen, entries = Decoder(), set[bytes](), list[_Entry]()
@@ -200,7 +254,7 @@ def _read_state(state: EarlierState, number: int) -> _StateEntries:
         with closing(open_regular(state.path)) as file:
             if isinstance(file, KeptFile):
                 return _read_frames(file, number)
-            return _decode(chunks(positional_reader(file), 0), number)
+            return _decode(chunks(reader_of(file), 0), number)
     except OSError as error:
         return _StateEntries([], 0, 0, damage=_reason(error))
 

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing, suppress
 from pathlib import Path
 
-from reread.storage.kept_file import SESSION_UUID, generation_path, generations, stat_file
-from reread.storage.safe_open import open_regular
+from reread.storage.kept_file import open_regular, stat_file
+from reread.storage.kept_names import SESSION_UUID, generation_path, generations
 
 PROJECTS = "projects"
 BEGINNING = 256

@@ -18,19 +18,21 @@ from typing import NamedTuple
 from reread.disk import layout
 from reread.disk.moved_files import SESSION_UUID, is_moved
 from reread.storage.bucket_mirror import STATE
-from reread.storage.file_times import COARSE_WINDOW, FINE_WINDOW, is_settled
-from reread.storage.kept_file import (
+from reread.storage.kept_file import stat_file
+from reread.storage.kept_names import (
+    COARSE_WINDOW,
+    FINE_WINDOW,
     MISSING,
     SUFFIX,
     FolderState,
+    folder_names,
     folder_state,
     generation_path,
     generations,
+    is_settled,
     kept_path,
-    names_in,
     parse_kept_name,
     stand_in,
-    stat_file,
 )
 from reread.storage.prompt_history import is_prompts
 from reread.storage.user_paths import CACHE_VARIABLE, mirrors_folder
@@ -154,7 +156,7 @@ def _look_at(tops: Sequence[str]) -> _Look:
         with suppress(OSError), os.scandir(top) as entries:
             for entry in entries:
                 if entry.is_dir():
-                    states[entry.path], names = names_in(entry.path)
+                    states[entry.path], names = folder_names(entry.path)
                     for id in names.ids if not entry.is_symlink() else ():
                         projects.setdefault(id, set()).add(entry.name)
     return _Look(states, {id: sorted(names) for id, names in projects.items() if len(names) > 1})
@@ -224,7 +226,7 @@ def _parts(path: str) -> tuple[str, str, str]:
 def _has_states(original: str, *, is_read: bool) -> bool:
     """True if anything has a state of a file; not what is kept of it once if that is what is read."""
     folder, name = os.path.split(original)
-    names = names_in(folder)[1]
+    names = folder_names(folder)[1]
     return len(generations(original, names)) > is_read or name in names.superseded
 
 
@@ -241,7 +243,7 @@ def _kept_states(original: str) -> Iterator[EarlierState]:
 def _superseded(original: str, seen: set[str]) -> Iterator[EarlierState]:
     """Yield the files that were superseded by one of a name, or what is kept of them; each name that is new."""
     folder, name = os.path.split(original)
-    for there in names_in(folder)[1].superseded.get(name, ()):
+    for there in folder_names(folder)[1].superseded.get(name, ()):
         then = (parse_kept_name(there) or (there,))[0]
         if not {then, there} & seen:
             seen.add(then)

@@ -8,11 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reread.disk.states import other_states
-from reread.storage.kept_file import stat_file
+from reread.storage.kept_file import open_regular, stat_file
 from reread.storage.pooled_file import PooledFile
 from reread.storage.prompt_history import is_prompts
 from reread.storage.read_at_file import ReadAtFile
-from reread.storage.safe_open import open_regular
 
 if TYPE_CHECKING:
     from reread.disk.joined import JoinedFile

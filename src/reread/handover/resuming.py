@@ -25,7 +25,7 @@ from reread.handover.trash import choose_entry, trash, trash_folder
 from reread.recording.resume_command import Resumption, resumption
 from reread.records.decode import Record
 from reread.session.session import open as open_session
-from reread.storage.kept_file import generations, parse_kept_name
+from reread.storage.kept_names import generations, parse_kept_name
 
 
 class Continuation(msgspec.Struct, frozen=True):

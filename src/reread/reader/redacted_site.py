@@ -12,7 +12,7 @@ from reread.reader.site_export import ASSETS, SiteResult, require_inside, write_
 from reread.render.selection import Selection
 from reread.session.session import Session
 from reread.storage.atomic import write_atomic
-from reread.storage.safe_open import read_whole
+from reread.storage.kept_file import read_whole
 
 
 def write_redacted_site(

@@ -16,7 +16,7 @@ from reread.disk import layout
 from reread.errors import Misuse
 from reread.records import dialects
 from reread.records.decode import Record
-from reread.storage.safe_open import open_regular
+from reread.storage.kept_file import open_regular
 
 CLAUDE = "claude"
 CLAUDE_DIALECTS = (dialects.NATIVE, *(dialect.NAME for dialect in dialects.DIALECTS))
