@@ -28,9 +28,9 @@ from reread.storage.safe_open import make_private_folder
 from reread.storage.services import S3
 from reread.storage.user_paths import is_bucket_url, service_of
 
-pyiceberg_catalog: Any = require("pyiceberg.catalog", "iceberg")
-exceptions: Any = require("pyiceberg.exceptions", "iceberg")
-expressions: Any = require("pyiceberg.expressions", "iceberg")
+pyiceberg_catalog: Any = require("pyiceberg.catalog", "iceberg", "Iceberg needs")
+exceptions: Any = require("pyiceberg.exceptions", "iceberg", "Iceberg needs")
+expressions: Any = require("pyiceberg.expressions", "iceberg", "Iceberg needs")
 Catalog = IcebergTable = Any
 """The types of pyiceberg, which is not always installed."""
 

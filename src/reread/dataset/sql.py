@@ -22,7 +22,7 @@ from reread.dataset.schema import PARTITIONS, RENAMED, TABLES, TableSchema, writ
 from reread.dataset.table_files import TableFiles
 from reread.disk.fact_table import INTEGER, REAL, TEXT, TIME, Column
 from reread.errors import Misuse, NotFound, Unreadable
-from reread.storage.safe_open import NotRegular, open_regular
+from reread.storage.safe_open import NotRegular, open_plain
 
 duckdb: Any = require("duckdb")
 pyarrow: Any = require("pyarrow")
@@ -158,7 +158,7 @@ class Database:
         """Return the path of a file; raise Unreadable for one that the engine would wait for, such as a pipe."""
         path = self.place.path(name)
         try:
-            open_regular(path).close()
+            open_plain(path).close()
         except NotRegular as error:
             raise Unreadable.at(path, error) from error
         except OSError:  # the engine says what is wrong
