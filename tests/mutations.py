@@ -37,11 +37,10 @@ from reread.reader.steps import run_steps
 from reread.render.call_listing import call_lines
 from reread.render.diff_table import difference_lines
 from reread.render.file_listing import history_lines, version_lines
-from reread.render.finding_listing import check_lines, drift_lines
+from reread.render.finding_listing import check_lines, drift_lines, secret_lines
 from reread.render.listings import header_lines, short_ids
 from reread.render.report_table import report_lines, report_value
 from reread.render.search_results import result_lines
-from reread.render.secret_listing import secret_lines
 from reread.render.selection import Selection
 from reread.render.terminal import TerminalView, make_console
 from reread.reports.call_list import listed_calls

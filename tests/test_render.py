@@ -21,7 +21,7 @@ import reread
 from reread.base.paths import SAMPLES
 from reread.base.sanitize import coloured_output, plain_output, plain_text, safe, safe_json
 from reread.reader.export_formats import FORMATS, export
-from reread.render import terminal_images
+from reread.render import terminal_nodes
 from reread.render.format import more_fields
 from reread.render.markdown import session_markdown
 from reread.render.selection import Selection, parse_turns
@@ -261,7 +261,7 @@ class TestPictures:
         ],
     )
     def test_the_protocol_follows_from_the_environment(self, environment: dict[str, str], protocol: str | None) -> None:
-        assert terminal_images.picture_protocol(environment) == protocol
+        assert terminal_nodes.picture_protocol(environment) == protocol
 
     @pytest.mark.parametrize("protocol", ["kitty", "iterm"])
     def test_valid_base64_is_printed_in_an_escape_code(self, protocol: str) -> None:

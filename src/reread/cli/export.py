@@ -200,7 +200,7 @@ def _export_site(
         if redaction_of is None:
             site = write_site(paths, Path(output), selection, progress=step)
         else:
-            from reread.reader.redacted_site import write_redacted_site
+            from reread.reader.redacted_export import write_redacted_site
             from reread.session.session import open  # noqa: A004
 
             redactions = [redaction_of(open(path)) for path in paths]

@@ -25,8 +25,7 @@ from reread.exports.model_context import (
 )
 from reread.model.authors import PERSON
 from reread.model.conversation import Agent, Call, Conversation, Message
-from reread.render.agents import agents_below
-from reread.render.selection import Selection
+from reread.render.selection import Selection, agents_below
 from reread.session.session import Session
 
 VERSION = "ATIF-v1.7"

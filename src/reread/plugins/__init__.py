@@ -35,8 +35,7 @@ from reread.tools.nodes import (
     facts,
 )
 from reread.tools.outcome import Outcome
-from reread.tools.tool import Tool
-from reread.tools.tool_call import AgentStats, ToolCall
+from reread.tools.tool import AgentStats, Tool, ToolCall
 
 __all__ = [
     "DENIED",

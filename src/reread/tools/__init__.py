@@ -20,8 +20,7 @@ from reread.base.entry_points import load_plugins
 from reread.records.blocks import to_struct, to_type, union_members
 from reread.tools import generic
 from reread.tools.nodes import Node, Note
-from reread.tools.tool import Tool
-from reread.tools.tool_call import ToolCall, marks
+from reread.tools.tool import Tool, ToolCall, marks
 from reread.tools.unshown_fields import ShownText, leftover, leftover_nodes
 
 ENTRY_POINTS = "reread.tools"
