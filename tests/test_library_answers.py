@@ -36,7 +36,7 @@ from reread.server import running as running_module
 from reread.server.guard import GUEST
 from reread.server.library import SessionLibrary
 from reread.server.library_search import SearchService
-from reread.server.reports import REPORTS, counted
+from reread.server.reports import REPORTS, counted_report
 from reread.server.routes import make_app
 from reread.server.running import NOTHING, RunningSessions
 from reread.server.sharing import ShareReviews
@@ -307,11 +307,11 @@ def test_reports_read_what_the_library_lists_with_the_options_of_the_request(
         (("by", "limit"), {"by": "tool", "limit": 7}),
         (OF_RESPONSES, {"since": "x", "model": "m"}),
     ):
-        counted(ask, options).answer(library, {**query, "limit": "7"})
+        counted_report(ask, options).answer(library, {**query, "limit": "7"})
         assert asked.pop() == (sources, {**root, **wanted})
     for wrong in ("9" * 13, "x", "1.5", "\u00b2", "-1"):
         with pytest.raises(Misuse, match="whole number"):
-            counted(ask, ("limit",)).answer(library, {"limit": wrong})
+            counted_report(ask, ("limit",)).answer(library, {"limit": wrong})
     monkeypatch.setattr(reports, "budgets", lambda **more: asked.append(more) or ["b"])
     monkeypatch.setattr(reports, "budget_value", str.upper)
     for tz in ("", "UTC"):

@@ -321,7 +321,7 @@ def test_a_report_says_what_its_columns_are_and_what_was_not_read(tmp_path: Path
     assert "turns" not in [column["name"] for column in ask(make_app(library), "/api/reports/stats").value["columns"]]
     report = reread.stats(path)
     report.unread = ("/own/place.jsonl",)
-    offered = reports.counted(lambda *_, **__: report, ())
+    offered = reports.counted_report(lambda *_, **__: report, ())
     told = "Cannot read /own/place.jsonl: not included; run `reread check` on it."
     assert told in [note["text"] for note in offered.answer(library, {})["notes"]]
     assert "/own" not in json.dumps(offered.answer(library, {GUEST: "1"}))

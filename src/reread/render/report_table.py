@@ -12,7 +12,7 @@ from reread.base.sanitize import safe_line
 from reread.base.shell_words import quote_command
 from reread.base.text import SHORT_ID, plural
 from reread.render.text_table import LOUD, PLAIN, STRONG, Styled, table_lines, wrapped_notes
-from reread.reports.report import CHANGE, COUNT, MONEY, SECONDS, SHARE, TOKENS, Column, Report, Row
+from reread.reports.report import CHANGE, COUNT, MONEY, SECONDS, SHARE, TOKENS, Report, ReportColumn, Row
 from reread.reports.usage_report import best_cost
 
 CAUSE, PART = "cause", "part"
@@ -76,7 +76,7 @@ def note_values(notes: Iterable[Styled]) -> list[dict[str, str]]:
     return [{"style": style, "text": text} for style, text in notes]
 
 
-def column_value(column: Column) -> dict[str, Any]:
+def column_value(column: ReportColumn) -> dict[str, Any]:
     """Return a column as JSON values: its name, title and kind, the figures that it adds up, the calls it counts."""
     named = {"name": column.name, "title": column.title, "kind": column.kind, "figures": list(column.figures)}
     return named if column.state is None else {**named, "state": column.state}
@@ -118,18 +118,18 @@ def _time(seconds: Any) -> str:
     return words.replace(" min", "m").replace(" ms", "ms").replace(" s", "s").replace(" h", "h")
 
 
-def _change(row: Figures, column: Column) -> str:
+def _change(row: Figures, column: ReportColumn) -> str:
     added, removed = (row[name] for name in column.figures)
     return " ".join([*([f"+{added:,}"] if added else []), *([f"−{removed:,}"] if removed else [])])
 
 
-def _sum(row: Figures, column: Column) -> Any:
+def _sum(row: Figures, column: ReportColumn) -> Any:
     """Return a whole number; None if it is not known."""
     known = [row[name] for name in column.figures if row[name] is not None]
     return int(sum(known)) if known else None
 
 
-TEXTS: dict[str, Callable[[Figures, Column], str]] = {
+TEXTS: dict[str, Callable[[Figures, ReportColumn], str]] = {
     COUNT: lambda row, column: f"{_sum(row, column):,}" if _sum(row, column) else "",
     TOKENS: lambda row, column: tokens_text(_sum(row, column)),
     MONEY: lambda row, column: cost_text(row, column.name),
@@ -140,7 +140,7 @@ TEXTS: dict[str, Callable[[Figures, Column], str]] = {
 """The text of a figure by its kind."""
 
 
-def figure_text(column: Column, row: Figures) -> str:
+def figure_text(column: ReportColumn, row: Figures) -> str:
     """Return what a column says of a row."""
     return TEXTS[column.kind](row, column)
 

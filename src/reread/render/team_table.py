@@ -14,29 +14,29 @@ from reread.render.markdown_text import inline
 from reread.render.report_table import CAUSE, column_value, figure_text, label, note_values
 from reread.render.text_table import LOUD, PLAIN, Styled, table_csv, table_lines, wrapped_notes
 from reread.reports.budget_report import budget_value
-from reread.reports.report import MONEY, SECONDS, TOKENS, Column
+from reread.reports.report import MONEY, SECONDS, TOKENS, ReportColumn
 from reread.reports.usage_report import COLUMNS as USED
 from reread.reports.usage_report import COST
 
-PEOPLE = Column("people", "People", short="people")
-COLUMNS: dict[str, tuple[Column, ...]] = {
+PEOPLE = ReportColumn("people", "People", short="people")
+COLUMNS: dict[str, tuple[ReportColumn, ...]] = {
     "responses": (*(column for column in USED if column.short), COST),
     "breaks": (
-        Column("breaks", "Breaks", short="breaks"),
-        Column("cache_rewritten_tokens", "Rewritten", TOKENS, "rewritten"),
-        Column("cache_rewritten_usd", "Cost", MONEY, "cost"),
+        ReportColumn("breaks", "Breaks", short="breaks"),
+        ReportColumn("cache_rewritten_tokens", "Rewritten", TOKENS, "rewritten"),
+        ReportColumn("cache_rewritten_usd", "Cost", MONEY, "cost"),
     ),
     "calls": (
-        Column("calls", "Calls", short="calls"),
-        Column("failed", "Failed", short="failed"),
-        Column("denied", "Denied", short="denied"),
-        Column("interrupted", "Interrupted", short="interrupted"),
-        Column("seconds", "Time", SECONDS, "time"),
+        ReportColumn("calls", "Calls", short="calls"),
+        ReportColumn("failed", "Failed", short="failed"),
+        ReportColumn("denied", "Denied", short="denied"),
+        ReportColumn("interrupted", "Interrupted", short="interrupted"),
+        ReportColumn("seconds", "Time", SECONDS, "time"),
     ),
     "sessions": (
-        Column("sessions", "Sessions", short="sessions"),
-        Column("turns", "Turns", short="turns"),
-        Column("compactions", "Compactions", short="compactions"),
+        ReportColumn("sessions", "Sessions", short="sessions"),
+        ReportColumn("turns", "Turns", short="turns"),
+        ReportColumn("compactions", "Compactions", short="compactions"),
     ),
 }
 """The columns of a report, by its first figure."""
@@ -51,7 +51,7 @@ def people_text(count: int) -> str:
     return "1 person" if count == 1 else f"{count:,} people"
 
 
-def columns_of(report: TeamReport) -> tuple[Column, ...]:
+def columns_of(report: TeamReport) -> tuple[ReportColumn, ...]:
     """Return the columns that fit a report: how many people there are, and its figures."""
     return PEOPLE, *COLUMNS[next(iter(report.totals), "responses")]
 
@@ -70,7 +70,7 @@ def team_lines(report: TeamReport, *, width: int | None = None) -> Iterator[Styl
     yield from wrapped_notes(team_notes(report), width)
 
 
-def _cells(columns: Sequence[Column], people: int, figures: Mapping[str, float]) -> list[str]:
+def _cells(columns: Sequence[ReportColumn], people: int, figures: Mapping[str, float]) -> list[str]:
     values = {PEOPLE.name: people, **figures}
     return [figure_text(column, values) for column in columns]
 

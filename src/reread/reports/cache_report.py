@@ -15,7 +15,7 @@ from reread.facts.sessions import Progress
 from reread.facts.store import FactStore, answered
 from reread.facts.views import BREAKS, RESPONSES, session_titles
 from reread.reports.counting import count_all
-from reread.reports.report import SHARE, TOKENS, Column, Report, Row
+from reread.reports.report import SHARE, TOKENS, Report, ReportColumn, Row
 from reread.reports.tally import Figures, Measure, Money, Tally, limited
 from reread.reports.usage_report import COST
 
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 BROKEN = Measure(BREAKS, {"breaks": "count(*)", "tokens": "sum(tokens)"}, cost="cost")
 WRITTEN = Measure(RESPONSES, {"written": "total(cache_write_5m_tokens + cache_write_1h_tokens)"})
 COLUMNS = (
-    Column("breaks", "Breaks", short="breaks"),
-    Column("tokens", "Rewritten", TOKENS, "rewritten"),
-    Column("share", "Of cache writes", SHARE, "share"),
+    ReportColumn("breaks", "Breaks", short="breaks"),
+    ReportColumn("tokens", "Rewritten", TOKENS, "rewritten"),
+    ReportColumn("share", "Of cache writes", SHARE, "share"),
     COST,
 )
 GROUPS = ("cause", "session", "project", "model", "agent", "thread", *PERIODS)

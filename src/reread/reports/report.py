@@ -5,7 +5,9 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, overload
+from typing import Any, overload
+
+import msgspec
 
 from reread.base.sanitize import csv_cell
 
@@ -14,13 +16,14 @@ PROJECT, TIME, CALL = "project", "time", "call"
 """What the values of a column are: numbers, or a folder, a time in milliseconds and a call."""
 
 
-class Column(NamedTuple):
+class ReportColumn(msgspec.Struct, frozen=True):
     """A column of a report: terminals, pages and JSON draw it by what its values are."""
 
     name: str
     """The name of the figure in rows, or of what several are added up to."""
     title: str
     kind: str = COUNT
+    """count, tokens, money, share, seconds or change."""
     short: str = ""
     """Its title in a terminal, which does not show it if there is none."""
     of: tuple[str, ...] = ()
@@ -78,7 +81,7 @@ class Report(Sequence[Row]):
         known: Mapping[str, set[str]] | None = None,
         about: Mapping[str, Any] | None = None,
         titles: Mapping[str, str] | None = None,
-        columns: Sequence[Column] = (),
+        columns: Sequence[ReportColumn] = (),
         optional: Sequence[str] = (),
     ) -> None:
         self.kind: str = kind
@@ -98,7 +101,7 @@ class Report(Sequence[Row]):
         """What the report says besides, by name: `report.about["prices"]`, or `report.prices`."""
         self.titles: Mapping[str, str] = titles or {}
         """The titles of sessions by their ids, as far as they are known."""
-        self.columns: list[Column] = list(columns)
+        self.columns: list[ReportColumn] = list(columns)
         """The figures that are shown, in their order."""
         self.optional: tuple[str, ...] = tuple(optional)
         """The columns that give way first where there is little room."""

@@ -7,6 +7,8 @@ from collections.abc import Collection, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Unpack
 
+from msgspec.structs import replace
+
 from reread.accounting.prices import current_prices
 from reread.base.choices import DENIED, FAILED, StatsGrouping
 from reread.base.text import split_names
@@ -16,7 +18,7 @@ from reread.facts.store import FactStore, answered
 from reread.facts.views import CALLS, RESPONSES, SHARES, TURNS, session_titles
 from reread.reports.cache_report import BROKEN, WRITTEN, break_figures
 from reread.reports.counting import count_all
-from reread.reports.report import CHANGE, SECONDS, TOKENS, Column, Report, Row
+from reread.reports.report import CHANGE, SECONDS, TOKENS, Report, ReportColumn, Row
 from reread.reports.tally import COMMON, OF_CALLS, Figures, Measure, Money, Tally, limited
 from reread.reports.usage_report import COST
 
@@ -83,17 +85,17 @@ ITEM = (
 )
 """What is told of each call."""
 COLUMNS = (
-    Column("turns", "Turns", short="turns"),
-    Column("calls", "Calls", short="calls", state=""),
-    Column("failed", "Failed", short="failed", state=FAILED),
-    Column("denied", "Denied", short="denied", state=DENIED),
-    Column("retries", "Retries", short="retry"),
-    Column("call_seconds", "Call time", SECONDS, "time"),
-    Column("model_seconds", "Model", SECONDS, "model"),
-    Column("tool_seconds", "Tools", SECONDS, "tools"),
-    Column("waiting_seconds", "Waiting", SECONDS, "waiting"),
-    Column("context_peak", "Peak context", TOKENS, "context"),
-    Column("lines", "Lines", CHANGE, "lines", ("lines_added", "lines_removed")),
+    ReportColumn("turns", "Turns", short="turns"),
+    ReportColumn("calls", "Calls", short="calls", state=""),
+    ReportColumn("failed", "Failed", short="failed", state=FAILED),
+    ReportColumn("denied", "Denied", short="denied", state=DENIED),
+    ReportColumn("retries", "Retries", short="retry"),
+    ReportColumn("call_seconds", "Call time", SECONDS, "time"),
+    ReportColumn("model_seconds", "Model", SECONDS, "model"),
+    ReportColumn("tool_seconds", "Tools", SECONDS, "tools"),
+    ReportColumn("waiting_seconds", "Waiting", SECONDS, "waiting"),
+    ReportColumn("context_peak", "Peak context", TOKENS, "context"),
+    ReportColumn("lines", "Lines", CHANGE, "lines", ("lines_added", "lines_removed")),
     COST,
 )
 OF_EACH_CALL = ("retries", "denied", "call_seconds")
@@ -175,10 +177,10 @@ def _report(store: FactStore, scope: Scope, groups: tuple[str, ...], limit: int 
     )
 
 
-def _columns(by_call: bool, unknown: set[str]) -> list[Column]:
+def _columns(by_call: bool, unknown: set[str]) -> list[ReportColumn]:
     """Return the columns that are known; terminals have no room for all, and those of calls are of less interest."""
     known = [column for column in COLUMNS if unknown.isdisjoint(column.figures)]
-    return [column if by_call or column.name not in OF_EACH_CALL else column._replace(short="") for column in known]
+    return [column if by_call or column.name not in OF_EACH_CALL else replace(column, short="") for column in known]
 
 
 def _figures(found: Figures, unknown: Collection[str]) -> Figures:

@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 
+from msgspec.structs import replace
+
 from reread.accounting.billing import COUNT_NAMES, Usage, to_dollars
 from reread.accounting.prices import Prices, current_prices
 from reread.accounting.workers import Progress
@@ -17,7 +19,7 @@ from reread.facts.scope import Scope, ScopeOptions
 from reread.facts.store import FactStore, answered
 from reread.facts.views import RESPONSES
 from reread.reports.counting import count_used
-from reread.reports.report import MONEY, TOKENS, Column, Report, Row
+from reread.reports.report import MONEY, TOKENS, Report, ReportColumn, Row
 from reread.reports.tally import COMMON, Figures, Measure, Money, Tally, limited, total_of
 
 if TYPE_CHECKING:
@@ -35,15 +37,15 @@ USED = Measure(
 )
 """What responses used."""
 COLUMNS = (
-    Column("responses", "Responses", short="resp"),
-    Column("input_tokens", "Input", TOKENS, "in"),
-    Column("output_tokens", "Output", TOKENS, "out"),
-    Column("cache_writes", "Cache write", TOKENS, "write", ("cache_write_5m_tokens", "cache_write_1h_tokens")),
-    Column("cache_read_tokens", "Cache read", TOKENS, "read"),
-    Column("tokens", "Tokens", TOKENS),
+    ReportColumn("responses", "Responses", short="resp"),
+    ReportColumn("input_tokens", "Input", TOKENS, "in"),
+    ReportColumn("output_tokens", "Output", TOKENS, "out"),
+    ReportColumn("cache_writes", "Cache write", TOKENS, "write", ("cache_write_5m_tokens", "cache_write_1h_tokens")),
+    ReportColumn("cache_read_tokens", "Cache read", TOKENS, "read"),
+    ReportColumn("tokens", "Tokens", TOKENS),
 )
-REPORTED = Column("reported_cost_usd", "Reported cost", MONEY, "reported")
-COST = Column("cost_usd", "Cost", MONEY, "cost")
+REPORTED = ReportColumn("reported_cost_usd", "Reported cost", MONEY, "reported")
+COST = ReportColumn("cost_usd", "Cost", MONEY, "cost")
 OPTIONAL = ("cache_writes", "cache_read_tokens", "responses")
 GROUPS = tuple(COMMON)
 GROUP = "group"
@@ -130,7 +132,7 @@ def _report(store: FactStore, scope: Scope, unread: set[str], groups: tuple[str,
         unread=sorted(unread),
         known=tally.known(RESPONSES, ("project", "model")),
         about={"prices": prices.table.as_of, "comparison": _compare(tally) if is_reported else None},
-        columns=(*COLUMNS, REPORTED, COST._replace(short="computed")) if is_reported else (*COLUMNS, COST),
+        columns=(*COLUMNS, REPORTED, replace(COST, short="computed")) if is_reported else (*COLUMNS, COST),
         optional=OPTIONAL,
     )
 

@@ -16,7 +16,7 @@ from reread.reports.advice_report import advice_value, advise
 from reread.reports.budget_report import budget_value, budgets
 from reread.reports.cache_report import cache_breaks
 from reread.reports.cost_parts import cost_parts
-from reread.reports.report import CALL, PROJECT, SHARE, TIME, Column, Report, Row
+from reread.reports.report import CALL, PROJECT, SHARE, TIME, Report, ReportColumn, Row
 from reread.reports.stats_report import stats
 from reread.reports.usage_report import usage
 from reread.server.guard import GUEST
@@ -51,7 +51,7 @@ def asked(library: SessionLibrary, query: Query, names: Sequence[str]) -> tuple[
     return [], {**options, "root": library.roots}
 
 
-def counted(ask: Callable[..., Report], options: Sequence[str]) -> OfferedReport:
+def counted_report(ask: Callable[..., Report], options: Sequence[str]) -> OfferedReport:
     """Return a report as the server offers it: with labels for groups that need them, and the keys of sessions."""
 
     def answer(library: SessionLibrary, query: Query) -> dict[str, Any]:
@@ -105,11 +105,11 @@ def _stats(library: SessionLibrary, query: Query) -> Report:
 
 
 FAILURE_COLUMNS = (
-    Column("failed", "Failed", state=FAILED),
-    Column("share", "Of the tool’s calls", SHARE),
-    Column("project", "Most in", PROJECT),
-    Column("first_ms", "Since", TIME),
-    Column("last", "Last", CALL),
+    ReportColumn("failed", "Failed", state=FAILED),
+    ReportColumn("share", "Of the tool’s calls", SHARE),
+    ReportColumn("project", "Most in", PROJECT),
+    ReportColumn("first_ms", "Since", TIME),
+    ReportColumn("last", "Last", CALL),
 )
 
 
@@ -166,10 +166,10 @@ def _budgets(library: SessionLibrary, query: Query) -> dict[str, Any]:
 
 
 REPORTS = {
-    "usage": counted(usage, ("by", "sort", "limit", *OF_RESPONSES)),
-    "cost": counted(cost_parts, OF_RESPONSES),
-    "stats": counted(stats, ("by", "limit", *ALL)),
-    "cache": counted(cache_breaks, ("by", "limit", *OF_RESPONSES)),
+    "usage": counted_report(usage, ("by", "sort", "limit", *OF_RESPONSES)),
+    "cost": counted_report(cost_parts, OF_RESPONSES),
+    "stats": counted_report(stats, ("by", "limit", *ALL)),
+    "cache": counted_report(cache_breaks, ("by", "limit", *OF_RESPONSES)),
     "calls": OfferedReport(_calls, ("by", "group", *ALL)),
     "failures": OfferedReport(_failures, ALL),
     "advice": OfferedReport(_advice, OF_SESSIONS),
@@ -189,7 +189,7 @@ def report_filters() -> list[ReportFilter]:
     ]
 
 
-def offered(name: str) -> OfferedReport:
+def report_of(name: str) -> OfferedReport:
     """Return a report by its name; raise NotFound if there is none."""
     found = REPORTS.get(name)
     if found is None:

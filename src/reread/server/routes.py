@@ -40,7 +40,7 @@ from reread.server.library_review import library_review
 from reread.server.library_search import SearchService
 from reread.server.open_sessions import OpenSession, OpenSessions, ThreadKey
 from reread.server.reader_settings import change_reader_settings, read_reader_settings, read_setup
-from reread.server.reports import offered, report_filters
+from reread.server.reports import report_filters, report_of
 from reread.server.sharing import MEDIA_TYPES, ShareReviews
 from reread.server.static_files import static_routes
 from reread.server.team_page import team_page
@@ -337,7 +337,7 @@ def make_app(library: SessionLibrary, team: Team | None = None) -> Starlette:
     answers = AnswerCache(library)
 
     def report_json(name: str, query: dict[str, str]) -> bytes:
-        report = offered(name)
+        report = report_of(name)
         return answers.answer(report.answer, query) if report.lasts else jsontext.dumps(report.answer(library, query))
 
     async def report(request: Request) -> Response:

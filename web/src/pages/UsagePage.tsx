@@ -316,7 +316,7 @@ function WhenAndWhere({ range: [since, until], only, measure }: { range: Range; 
       </section>
       <section className="top-sessions">
         <h2>Top sessions</h2>
-        <ReportTable label="Top sessions" report={sessions} columns={[FIGURES.cost, FIGURES.tokens]} />
+        <ReportTable label="Usage by session" report={sessions} columns={[FIGURES.cost, FIGURES.tokens]} />
       </section>
     </div>
   );
