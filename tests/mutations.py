@@ -29,7 +29,7 @@ from reread.index.matching import snippet
 from reread.index.query import And, Words
 from reread.index.scan import scan
 from reread.index.update import unindexed
-from reread.reader.export_formats import FORMATS
+from reread.reader.export_formats import format_names, require_format
 from reread.reader.file_view import list_changed_files, version_body
 from reread.reader.session_search import search_session
 from reread.reader.session_view import SessionView
@@ -257,9 +257,9 @@ def read_everything(path: Path) -> None:
         console = make_console(file=io.StringIO(), width=100)
         for renderable in TerminalView(Selection(full=full)).session(session):
             console.print(renderable)
-    for form in FORMATS.values():
-        document = b"".join(form(session, Selection(full=True)))
-        if form is FORMATS["json"]:
+    for form in format_names():
+        document = b"".join(require_format(form).write(session, Selection(full=True)))
+        if form == "json":
             jsontext.loads(document)
     read_in_the_reader(session)
     count(path)

@@ -210,7 +210,7 @@ class Redaction:
 
     def _render(self, copy: Session, format: str, selection: SelectionOptions) -> bytes:
         options: SelectionOptions = {"images": self._images, **selection}
-        return b"".join(require_format(format)(copy, selection_at(copy, Selection(**options))))
+        return b"".join(require_format(format).write(copy, selection_at(copy, Selection(**options))))
 
     def _shown_in(self, document: bytes) -> list[SensitiveText]:
         """Return the findings of which a document has the replacement, or the value if it is kept."""
