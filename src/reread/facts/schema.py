@@ -116,7 +116,7 @@ SESSION = FactTable(
     "A session that was opened, and the state of its files then.",
     (
         Column("file", INTEGER, "The transcript.", f"PRIMARY KEY {OF_FILE}"),
-        Column("state", BLOB, "A hash of the state of all its files."),
+        Column("state", BLOB, "The state of all its files."),
         Column("id", TEXT),
         Column("title", TEXT),
         Column("project", TEXT),

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, cast
 
 from reread.accounting.billing import UNKNOWN, sum_known
 from reread.accounting.prices import model_text
-from reread.base.choices import CacheBreakCause
+from reread.base.choices import CAUSE_WORDS, CacheBreakCause
 from reread.base.format import LARGEST, duration_text, money_text, tokens_text
 from reread.base.sanitize import safe_line
 from reread.base.shell_words import quote_command
@@ -73,9 +73,7 @@ def label(name: str, value: str | None, titles: Mapping[str, str] | None = None)
     if name == "model":
         return safe_line(model_text(value))
     if name == "cause":
-        from reread.render.format import CAUSES  # loaded late: it loads what reads sessions
-
-        return CAUSES.get(cast(CacheBreakCause, value), safe_line(value))  # the store may be damaged
+        return CAUSE_WORDS.get(cast(CacheBreakCause, value), safe_line(value))  # the store may be damaged
     return safe_line(value)[:16].replace("T", " ") if name == "block" else safe_line(value)
 
 
