@@ -6,8 +6,8 @@ client, and made ones that several files have.
 
 import json
 import math
-import os
 import re
+import shutil
 from collections import Counter
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
@@ -16,8 +16,9 @@ from typing import Any
 
 import msgspec
 import pytest
+from batches import LARGER, some
 from command import run
-from effort import SAMPLE
+from effort import SAMPLE, sampled
 from making import SESSION, answer, reply, result, told, use, user, write
 
 import reread
@@ -30,7 +31,6 @@ from reread.server.library_usage import library_usage
 from reread.server.list_counts import CountJob, count_list
 
 HERE = Path(__file__).parent
-LARGER = Path(os.environ.get("REREAD_REAL_CLIENT") or "/nonexistent") / "data"
 FORK = SESSION.replace("5e55", "f02c")
 Figures = dict[str, dict[str, Any]]
 """For each figure, what each way says."""
@@ -86,6 +86,13 @@ def make_idle(folder: Path) -> list[Path]:
     return [folder]
 
 
+def make_each_scenario(folder: Path) -> list[Path]:
+    """Each scenario of the real client, as one of its versions wrote it."""
+    for path in some(sorted(path for path in LARGER.glob("*/*") if path.is_dir())):
+        shutil.copytree(path, folder / path.parent.name / path.name)
+    return [folder]
+
+
 def of(folder: Path) -> Callable[[Path], list[Path]]:
     return lambda _: [folder]
 
@@ -94,7 +101,8 @@ CORPORA: dict[str, Callable[[Path], list[Path]]] = {
     "samples": of(SAMPLES),
     "causes": of(HERE / "real-causes"),
     "real": of(HERE / "real" / "2.1.325" if SAMPLE else HERE / "real"),
-    **({f"larger-{path.name}": of(path) for path in sorted(LARGER.iterdir())} if LARGER.is_dir() else {}),
+    **({path.name: of(path) for path in sorted(LARGER.glob("*"))} if not SAMPLE else {}),
+    **({"scenarios": make_each_scenario} if SAMPLE and LARGER.is_dir() else {}),
     "copies": make_copies,
     "fork": make_fork,
     "roots": make_roots,
@@ -126,6 +134,7 @@ def asked(roots: list[Path], folder: Path) -> Iterator[tuple[str, str, Any]]:
     library.refresh()
     yield from of_usage("/api/usage", library_usage(library, {"by": "day"})["totals"])
     yield from of_stats("/api/stats", library_stats(library, {"by": "session"}))
+    yield from list_figures(roots)
 
 
 def period_figures(roots: list[Path], told_of: Digest) -> Iterator[tuple[str, str, Any]]:
@@ -256,23 +265,8 @@ def differences(figures: Figures) -> dict[tuple[str, str], str]:
     return found
 
 
-@pytest.mark.parametrize("corpus", [*CORPORA])
-def test_every_way_says_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, corpus: str) -> None:
-    for name in ("CLAUDE_CONFIG_DIR", "REREAD_HOME", "REREAD_CACHE"):
-        monkeypatch.setenv(name, str(tmp_path / name))
-    figures: Figures = {}
-    for figure, way, value in asked(CORPORA[corpus](tmp_path / "made"), tmp_path / "tables"):
-        figures.setdefault(figure, {})[way] = value
-    assert list(differences(figures).values()) == []
-
-
-@pytest.mark.parametrize("corpus", [*CORPORA])
-def test_the_list_says_of_each_session_what_reports_say(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, corpus: str
-) -> None:
-    for name in ("CLAUDE_CONFIG_DIR", "REREAD_HOME", "REREAD_CACHE"):
-        monkeypatch.setenv(name, str(tmp_path / name))
-    roots = CORPORA[corpus](tmp_path / "made")
+def list_figures(roots: list[Path]) -> Iterator[tuple[str, str, Any]]:
+    """What reports say of each session, and then the list."""
     library = SessionLibrary(roots, count=False)
     library.refresh()
     library._set_counts(count_list(CountJob(roots), math.inf).counts)
@@ -284,14 +278,28 @@ def test_the_list_says_of_each_session_what_reports_say(
         for row in report.rows:
             by_session.setdefault(row["session"], {}).update({name: row[name] for name in names})
     entries = [entry for entry in library._entries.values() if not entry.header.prompts_only]
-    for entry in entries:
-        assert entry.row().turns == reread.stats(entry.path, by=(), root=roots).totals.turns, entry.path
-    listed = [(id, entry.row()) for entry in entries for id in entry.header.sessions or (entry.header.id,)]
-    assert by_session.keys() <= dict(listed).keys() and all(row.turns is not None for _, row in listed)
-    for id, row in listed:
+    listed = [(id, entry) for entry in entries for id in entry.header.sessions or (entry.header.id,)]
+    yield "listed sessions", "reports", by_session.keys() - dict(listed).keys()
+    yield "listed sessions", "the list", set()
+    for id, entry in listed:
+        row = entry.row()
         found = msgspec.to_builtins(row) | msgspec.to_builtins(row.figures)
         expected = dict.fromkeys(("lines_added", "tokens"), 0) | by_session.get(id, {})
-        assert {name: found[name] for name in expected} == expected, id
+        expected["turns"] = reread.stats(entry.path, by=(), root=roots).totals.turns  # those of a file
+        for name, value in expected.items():
+            yield f"{name} of {id} in {entry.path}", "reports", value
+            yield f"{name} of {id} in {entry.path}", "the list", found[name]
+
+
+@sampled
+@pytest.mark.parametrize("corpus", [*CORPORA])
+def test_every_way_says_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, corpus: str) -> None:
+    for name in ("CLAUDE_CONFIG_DIR", "REREAD_HOME", "REREAD_CACHE"):
+        monkeypatch.setenv(name, str(tmp_path / name))
+    figures: Figures = {}
+    for figure, way, value in asked(CORPORA[corpus](tmp_path / "made"), tmp_path / "tables"):
+        figures.setdefault(figure, {})[way] = value
+    assert list(differences(figures).values()) == []
 
 
 @pytest.mark.parametrize("name", ["0", "f"])

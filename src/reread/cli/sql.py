@@ -103,7 +103,7 @@ def _database(roots: list[Path], folder: str | None, text: bool, allow_files: bo
 
 def _read(name: str) -> str:
     from reread.errors import Unreadable
-    from reread.storage.safe_open import read_whole
+    from reread.storage.kept_file import read_whole
 
     if name == STDIN:
         return sys.stdin.read()

@@ -21,7 +21,7 @@ from reread.dataset.schema import PARTITIONS, TABLES, TableSchema
 from reread.dataset.table_files import TableFiles
 from reread.disk.fact_table import INTEGER, REAL, TEXT, TIME
 from reread.errors import Misuse, NotFound, Unreadable
-from reread.storage.safe_open import NotRegular, open_regular
+from reread.storage.safe_open import NotRegular, open_plain
 
 duckdb: Any = require("duckdb")
 pyarrow: Any = require("pyarrow")
@@ -143,7 +143,7 @@ class Database:
         """Return the path of a file; raise Unreadable for one that the engine would wait for, such as a pipe."""
         path = self.place.path(name)
         try:
-            open_regular(path).close()
+            open_plain(path).close()
         except NotRegular as error:
             raise Unreadable.at(path, error) from error
         except OSError:  # the engine says what is wrong

@@ -17,7 +17,6 @@ from reread.disk.cache import is_stale
 from reread.disk.derived_cache import known_path
 from reread.disk.file_set import FileSet
 from reread.disk.layout import AgentFolders
-from reread.disk.states import one_moment
 from reread.errors import RereadError
 from reread.facts.schema import AGENT, FILE, GIT_COMMIT, PULL_REQUEST, SESSION
 from reread.facts.store import FactStore, answered
@@ -153,13 +152,12 @@ def _states(
     """
     folders, swept = AgentFolders(), files.session_states() if files is not None else {}
     found: KnownStates = {}
-    with one_moment():
-        for path in paths:
-            name = str(path)
-            if name not in given:
-                with suppress(RereadError, OSError):  # whoever opens it then says why it cannot be read
-                    is_known = not is_stale(known.get(name, NEW)[1], swept.get(name))
-                    given[name] = swept[name] if is_known else session_state(path, folders)
-            if name in given:
-                found[name] = given[name]
+    for path in paths:
+        name = str(path)
+        if name not in given:
+            with suppress(RereadError, OSError):  # whoever opens it then says why it cannot be read
+                is_known = not is_stale(known.get(name, NEW)[1], swept.get(name))
+                given[name] = swept[name] if is_known else session_state(path, folders)
+        if name in given:
+            found[name] = given[name]
     return found

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from reread.addons.formats._model_context import ASSISTANT, ModelContext, arguments_of, output_text
 from reread.base import jsontext
-from reread.exports.model_context import ASSISTANT, ModelContext, arguments_of, output_text
 from reread.model.conversation import Call
 
 KIND, SESSION = "openinference.span.kind", "session.id"

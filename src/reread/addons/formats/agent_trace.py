@@ -12,13 +12,14 @@ from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import quote
 
+from reread.addons.formats._model_context import refuse_choice
 from reread.base import jsontext
 from reread.base.paths import is_below
 from reread.base.version import __version__
-from reread.exports.model_context import refuse_choice
 from reread.history.blame_lines import LineBlame, LineOrigin
 from reread.history.line_trace import TracedVersion, line_numbers, trace_lines
 from reread.history.versions import FileHistory
+from reread.reader.export_formats import ExportFormat
 from reread.records.dialects import codex
 from reread.render.selection import Selection
 from reread.session.session import Session
@@ -129,3 +130,10 @@ def _address(id: str) -> str:
 def _model_id(model: str) -> str:
     provider = next((name for start, name in PROVIDERS.items() if model.startswith(start)), None)
     return (model if "/" in model or provider is None else f"{provider}/{model}")[:LONGEST_MODEL]
+
+
+FORMAT = ExportFormat(
+    session_agent_trace,
+    about="which turn wrote which lines, as a record of Agent Trace 0.1.0",
+    readers="programs that distinguish agents' code from people's",
+)

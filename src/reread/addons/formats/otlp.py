@@ -13,9 +13,7 @@ from typing import Any, cast
 
 import msgspec
 
-from reread.base import jsontext
-from reread.base.version import __version__
-from reread.exports.model_context import (
+from reread.addons.formats._model_context import (
     ASSISTANT,
     ModelContext,
     arguments_of,
@@ -24,8 +22,11 @@ from reread.exports.model_context import (
     refuse_choice,
     setup_of,
 )
-from reread.exports.openinference import agent_attributes, call_attributes, response_attributes
+from reread.addons.formats._openinference import agent_attributes, call_attributes, response_attributes
+from reread.base import jsontext
+from reread.base.version import __version__
 from reread.model.conversation import Agent, Call, Conversation
+from reread.reader.export_formats import ExportFormat
 from reread.render.selection import Selection
 from reread.session.session import Session
 
@@ -239,3 +240,10 @@ def _value(value: Any) -> dict[str, Any]:
     if isinstance(value, list):
         return {"arrayValue": {"values": [_value(item) for item in cast(list[Any], value)]}}
     return {"intValue": str(value)} if isinstance(value, int) else {"stringValue": str(value)}
+
+
+FORMAT = ExportFormat(
+    session_otlp,
+    about="an OpenTelemetry trace in JSON",
+    readers="collectors, tracing back ends",
+)

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from reread.exports.chat import chat_line, chat_messages, system_messages
-from reread.exports.model_context import ASSISTANT, USER, heard, refuse_choice, setup_of
+from reread.addons.formats._model_context import ASSISTANT, USER, heard, refuse_choice, setup_of
+from reread.addons.formats.chat import chat_line, chat_messages, system_messages
 from reread.model.conversation import Message
 from reread.model.record_kinds import TURN_STARTERS
+from reread.reader.export_formats import ExportFormat
 from reread.render.selection import Selection
 from reread.session.session import Session
 
@@ -67,3 +68,11 @@ def _cut(said: list[dict[str, str]]) -> tuple[list[dict[str, str]], list[dict[st
 
 def _text(asked: list[dict[str, str]]) -> str:
     return "\n\n".join(message["content"] for message in asked)
+
+
+FORMAT = ExportFormat(
+    session_pairs,
+    about="preferences: `prompt`, `chosen`, `rejected`, one per line",
+    readers="`datasets`, TRL's DPO trainer",
+    empty="no answer of this session was rewound and given again, so there is no pair",
+)

@@ -1,4 +1,4 @@
-"""A session as a trajectory in the Agent Trajectory Interchange Format, version 1.7.
+"""A session as a trajectory in the Agent Trajectory Interchange ExportFormat, version 1.7.
 
 https://www.harborframework.com/docs/agents/trajectory-format
 """
@@ -9,9 +9,7 @@ from collections.abc import Iterator
 from typing import Any, cast
 
 from reread.accounting.billing import Usage
-from reread.base import jsontext
-from reread.base.text import plural
-from reread.exports.model_context import (
+from reread.addons.formats._model_context import (
     ASSISTANT,
     SYSTEM,
     USER,
@@ -23,10 +21,12 @@ from reread.exports.model_context import (
     refuse_choice,
     setup_of,
 )
+from reread.base import jsontext
+from reread.base.text import plural
 from reread.model.authors import PERSON
 from reread.model.conversation import Agent, Call, Conversation, Message
-from reread.render.agents import agents_below
-from reread.render.selection import Selection
+from reread.reader.export_formats import ExportFormat
+from reread.render.selection import Selection, agents_below
 from reread.session.session import Session
 
 VERSION = "ATIF-v1.7"
@@ -229,3 +229,10 @@ def _totals(usage: Usage | None, steps: list[dict[str, Any]]) -> dict[str, Any]:
         "total_steps": max(len(steps), 1),
         "extra": values.get("extra"),
     }
+
+
+FORMAT = ExportFormat(
+    session_atif,
+    about="a trajectory in the Agent Trajectory Interchange ExportFormat, 1.7",
+    readers="Harbor, the `atif` package, trainers and viewers of runs",
+)

@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from reread.base import jsontext
-from reread.exports.model_context import (
+from reread.addons.formats._model_context import (
     ASSISTANT,
     SYSTEM,
     USER,
@@ -22,7 +21,9 @@ from reread.exports.model_context import (
     refuse_choice,
     setup_of,
 )
+from reread.base import jsontext
 from reread.model.conversation import Agent, Conversation
+from reread.reader.export_formats import ExportFormat
 from reread.render.selection import Selection
 from reread.session.session import Session
 
@@ -83,3 +84,10 @@ def _answer(one: ModelContext) -> Iterator[dict[str, Any]]:
     yield message
     for id, call in zip(ids, one.calls, strict=True):
         yield {"role": TOOL, "tool_call_id": id, "name": call.name, "content": output_text(call) or ""}
+
+
+FORMAT = ExportFormat(
+    session_chat,
+    about="conversations: `messages` and `tools`, one per line",
+    readers="`datasets`, TRL's SFT trainer, chat templates",
+)
