@@ -9,9 +9,9 @@ from command import cli
 from making import SESSION, answer, reply, result, told, use, user, write
 
 import reread
+from reread.addons.mcp.answers import search_answer, usage_answer
 from reread.base.scope_options import ALL, OF_RESPONSES, OF_SESSIONS, SCOPE_OPTIONS
 from reread.facts.scope import FILTERS, ScopeOptions
-from reread.mcp_server.answers import search_answer, usage_answer
 from reread.server.library import SessionLibrary
 from reread.server.library_stats import library_advice, library_stats
 from reread.server.library_usage import library_usage

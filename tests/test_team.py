@@ -306,7 +306,7 @@ def test_a_forged_machine_changes_nothing_silently(tmp_path: Path) -> None:
     size = 300_000
     equal = {name: pyarrow.array(["x"] * 3) for name in ("Session", "sEssion")}
     text = pyarrow.DictionaryArray.from_arrays(pyarrow.array([0] * size, pyarrow.int32()), ["<b>" * 30_000])
-    bomb = dict.fromkeys(("project", "model", "session", "message_id"), text) | {
+    bomb = dict.fromkeys(("project", "model", "session", "message"), text) | {
         name: pyarrow.array([1] * size) for name in ("responses", "output_tokens")
     }
     more = copied.set_column(
@@ -323,7 +323,7 @@ def test_a_forged_machine_changes_nothing_silently(tmp_path: Path) -> None:
             "column",
         ),
         "a short file with long texts": (pyarrow.table(bomb), "rows of usage of other months"),
-        "fewer columns": (copied.select(["message_id", "responses", "output_tokens"]), "rows of usage of other months"),
+        "fewer columns": (copied.select(["message", "responses", "output_tokens"]), "rows of usage of other months"),
         "copies with more tokens": (more, None),
     }
     for kind, (table, reason) in cases.items():

@@ -216,4 +216,4 @@ def _sessions(tally: Tally) -> set[str]:
 
 
 def _opened(store: FactStore) -> set[str]:
-    return {id for (id,) in store.rows("SELECT s.id FROM session s JOIN chosen c ON c.file = s.file")}
+    return {id for (id,) in store.rows("SELECT s.session FROM session s JOIN chosen c ON c.file = s.file")}
