@@ -26,9 +26,8 @@ from reread.base.paths import SAMPLES
 from reread.reports.budget_report import budgets, parse_budget, set_budget
 from reread.reports.digest_report import Digest
 from reread.server.library import SessionLibrary
-from reread.server.library_stats import library_stats
-from reread.server.library_usage import library_usage
 from reread.server.list_counts import CountJob, count_list
+from reread.server.reports import REPORTS
 
 HERE = Path(__file__).parent
 FORK = SESSION.replace("5e55", "f02c")
@@ -132,8 +131,8 @@ def asked(roots: list[Path], folder: Path) -> Iterator[tuple[str, str, Any]]:
     yield from table_figures(roots, folder)
     library = SessionLibrary(roots, count=False)
     library.refresh()
-    yield from of_usage("/api/usage", library_usage(library, {"by": "day"})["totals"])
-    yield from of_stats("/api/stats", library_stats(library, {"by": "session"}))
+    yield from of_usage("/api/reports/usage", REPORTS["usage"].answer(library, {"by": "day"})["totals"])
+    yield from of_stats("/api/reports/stats", REPORTS["stats"].answer(library, {"by": "session"}))
     yield from list_figures(roots)
 
 

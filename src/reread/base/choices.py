@@ -24,7 +24,7 @@ CacheBreakCause = Literal[
     "unknown",
 ]
 """Why a request had to write again what was cached."""
-CAUSE_WORDS: dict[CacheBreakCause, str] = {
+CAUSE_WORDS: dict[str, str] = {
     "tools_changed": "tools changed",
     "system_changed": "system prompt changed",
     "messages_changed": "earlier messages changed",
