@@ -26,9 +26,8 @@ from reread.base.paths import SAMPLES
 from reread.reports.budget_report import budgets, parse_budget, set_budget
 from reread.reports.digest_report import Digest
 from reread.server.library import SessionLibrary
-from reread.server.library_stats import library_stats
-from reread.server.library_usage import library_usage
 from reread.server.list_counts import CountJob, count_list
+from reread.server.reports import REPORTS
 
 HERE = Path(__file__).parent
 FORK = SESSION.replace("5e55", "f02c")
@@ -132,8 +131,8 @@ def asked(roots: list[Path], folder: Path) -> Iterator[tuple[str, str, Any]]:
     yield from table_figures(roots, folder)
     library = SessionLibrary(roots, count=False)
     library.refresh()
-    yield from of_usage("/api/usage", library_usage(library, {"by": "day"})["totals"])
-    yield from of_stats("/api/stats", library_stats(library, {"by": "session"}))
+    yield from of_usage("/api/reports/usage", REPORTS["usage"].answer(library, {"by": "day"})["totals"])
+    yield from of_stats("/api/reports/stats", REPORTS["stats"].answer(library, {"by": "session"}))
     yield from list_figures(roots)
 
 
@@ -169,6 +168,7 @@ def of_stats(way: str, report: Any) -> Iterator[tuple[str, str, Any]]:
     yield "sessions with a turn", way, report["sessions"]
     yield "calls", way, totals["calls"]
     if totals["turns"] is not None:
+        yield "turns", way, totals["turns"]
         yield "responses", way, totals["responses"]
         yield "tokens", way, totals["tokens"]
     yield "cost", way, totals["cost_usd"]
@@ -218,8 +218,8 @@ def table_figures(roots: list[Path], folder: Path) -> Iterator[tuple[str, str, A
         told = sorted(found["calls"], key=lambda row: row["skill"] or "")  # a captured stream does not name the skill
         calls = {row["id"]: row for row in told}
         yield "calls", way, len(calls)
-        for by, column in (("tool", "name"), ("skill", "skill"), ("mcp_server", "mcp_server")):
-            numbers = Counter(row[column] for row in calls.values())
+        for by in ("tool", "skill", "mcp_server"):
+            numbers = Counter(row[by] for row in calls.values())
             yield from ((f"calls of {by} {group}", way, number) for group, number in numbers.items() if group)
         yield "sessions", way, len({row["session"] for row in found["sessions"]})
         for by in ("agent", "agent_type", "model", "project", "session"):
@@ -227,13 +227,17 @@ def table_figures(roots: list[Path], folder: Path) -> Iterator[tuple[str, str, A
             for row in found["usage"]:
                 groups["main" if "agent" in by and row["agent"] is None else row[by]] += row["responses"]
             yield from ((f"responses of {by} {group}", way, number) for group, number in groups.items() if group)
+        yield "turns", way, len({row["id"] for row in found["turns"]})
+        breaks = {row["id"]: row["tokens"] for row in found["cache_breaks"]}
+        yield "cache breaks", f"cache_breaks of {way}", len(breaks)
+        yield "tokens of cache breaks", f"cache_breaks of {way}", sum(breaks.values())
         broken = [row for row in found["usage"] if row["cache_break_cause"]]
         yield "cache breaks", way, len(broken)
         yield "tokens of cache breaks", way, summed(broken, "cache_rewritten_tokens")
         yield "cost of cache breaks", way, summed(broken, "cache_rewritten_usd")
 
 
-ASKED = ("usage", "calls", "sessions")
+ASKED = ("usage", "calls", "sessions", "turns", "cache_breaks")
 
 
 def summed(rows: Any, name: str) -> Any:

@@ -22,12 +22,12 @@ from planted_home import ID, OTHER, SAID, WORD, plant, saying, settle, transcrip
 from session_home import Machine
 
 import reread
+from reread.addons.mcp import answers
 from reread.archive.archive import Archive
 from reread.catalog.annotations import Annotations
 from reread.cli import all_verbs
 from reread.handover import session_files
 from reread.handover.derived_data import CACHE, PLACES, STORE
-from reread.mcp_server import answers
 from reread.session import loader
 from reread.storage.kept_file import open_regular
 

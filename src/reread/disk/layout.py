@@ -21,7 +21,7 @@ from reread.storage.kept_file import is_file, open_regular, read_whole, stat_fil
 from reread.storage.kept_names import MAP_SUFFIX, SUFFIX, original_names, superseded_name
 from reread.storage.prompt_history import PASTES, is_prompts
 from reread.storage.safe_open import LARGEST_SETTINGS, read_settings
-from reread.storage.user_paths import expand_path, is_mirror, typed_path
+from reread.storage.user_paths import data_folder, expand_path, is_mirror, typed_path
 
 CONFIG_VARIABLE = "CLAUDE_CONFIG_DIR"
 STORE_VARIABLE = "REREAD_HOME"
@@ -92,11 +92,7 @@ def config_folders() -> list[Path]:
 def default_store() -> Path:
     """Return the folder where this machine stores captured conversations."""
     path = os.environ.get(STORE_VARIABLE, "").strip()
-    if path:
-        return expand_path(path)
-    from platformdirs import user_data_path
-
-    return user_data_path("reread", appauthor=False)
+    return expand_path(path) if path else data_folder()
 
 
 def default_archive() -> Path:
