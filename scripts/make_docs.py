@@ -132,6 +132,7 @@ ORDER = {
     "Counting": (
         "usage",
         "value_types.Report",
+        "value_types.ReportColumn",
         "value_types.Row",
         "cache_breaks",
         "value_types.CacheBreak",
