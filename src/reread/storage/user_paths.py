@@ -19,6 +19,8 @@ MACHINES = "machines"
 """The folder in a bucket with one for each machine."""
 MIRRORS = "mirrors"
 """The folder with a mirror of each bucket."""
+MIRROR_STATE = ".state"
+"""The folder of a mirror with what was last seen of each machine."""
 
 _BUCKET = re.compile(r"[a-z0-9]+:/{1,2}([^/\0]+)((?:/[^/\0]+)*)/*")
 _MACHINE = re.compile(r"[a-z0-9][a-z0-9._-]{0,99}")
@@ -108,6 +110,11 @@ def bucket_folder_name(url: str) -> str:
 def mirrors_folder() -> Path:
     """Return the folder with all mirrors."""
     return cache_folder() / MIRRORS
+
+
+def is_mirror(folder: Path) -> bool:
+    """True if a folder is the mirror of a bucket."""
+    return folder.parent == mirrors_folder()
 
 
 def named_url(folder: Path) -> str | None:
