@@ -134,6 +134,7 @@ def check_pretty_options(ctx: click.Context) -> None:
 
 
 def json_option(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add --json."""
     return click.option("--json", "as_json", is_flag=True, help="Print JSON.")(command)
 
 
@@ -179,7 +180,7 @@ class Format(click.Choice):  # pyright: ignore[reportMissingTypeArgument]  # gen
         return super().convert(value, param, ctx)  # pyright: ignore[reportUnknownVariableType]
 
 
-class ExportFormat(Format):
+class AnyFormat(Format):
     """The type of the --format option of exports; the formats are read from their list when they are needed."""
 
     def __init__(self) -> None:
@@ -187,13 +188,25 @@ class ExportFormat(Format):
 
     @property
     def choices(self) -> tuple[str, ...]:  # pyright: ignore[reportIncompatibleVariableOverride]
-        from reread.reader.export_formats import FORMATS
+        from reread.reader.export_formats import format_names
 
-        return tuple(FORMATS)
+        return format_names()
 
     @choices.setter
     def choices(self, _: object) -> None:  # pyright: ignore[reportIncompatibleVariableOverride]
         pass
+
+
+class ListingCommand(click.Command):
+    """A command whose help ends with a list, which is made when the help is."""
+
+    def __init__(self, *args: Any, heading: str, rows: Callable[[], Iterable[tuple[str, str]]], **options: Any) -> None:
+        super().__init__(*args, **options)
+        self._heading, self._rows = heading, rows
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section(self._heading):
+            formatter.write_dl(list(self._rows()))
 
 
 def format_option(*formats: str, default: str | None = None, help: str) -> Callable[..., Any]:
@@ -298,9 +311,10 @@ def merged_roots(ctx: click.Context, root: tuple[Path, ...]) -> list[Path]:
 
 def have_no_sessions(roots: Sequence[Path]) -> bool:
     """True if there is no session at all, so that an empty report needs an explanation."""
-    from reread.catalog.headers import sessions
+    from reread.catalog.headers import read_headers
+    from reread.disk.layout import session_paths
 
-    return next(sessions(root=roots or None), None) is None
+    return not any(next(read_headers([path]), None) for path in session_paths(roots or None))
 
 
 def no_sessions_text(roots: Sequence[Path], verb: str) -> str:

@@ -16,7 +16,8 @@ from reread.cli._option_types import LATEST, SESSION
 from reread.cli._options import (
     ADDRESS,
     FORMATS_BY_SUFFIX,
-    ExportFormat,
+    AnyFormat,
+    ListingCommand,
     merged_roots,
     open_whole_session,
     refuse_without,
@@ -43,18 +44,20 @@ if TYPE_CHECKING:
     from reread.session.session import Session
 
 
-EMPTY = {"pairs": "no answer of this session was rewound and given again, so there is no pair."}
-"""What to say if a format has nothing of a session."""
+def _formats() -> list[tuple[str, str]]:
+    from reread.reader.export_formats import all_formats
+
+    return [(name, form.about) for name, form in all_formats().items()]
 
 
-@click.command()
+@click.command(cls=ListingCommand, heading="Formats", rows=_formats)
 @click.argument("sessions", nargs=-1, type=SESSION, metavar=f"[{ADDRESS}|DIR]...")
 @scope_options("project")
 @click.option(
     "-f",
     "--format",
     "form",
-    type=ExportFormat(),
+    type=AnyFormat(),
     help="Write this format (default: by the suffix of the output; markdown on standard output).",
 )
 @output_option("Write to this file or folder (default: standard output).", metavar="FILE|DIR")
@@ -82,10 +85,8 @@ def export(
     """Export a session to a file, or several to a folder of pages.
 
     An HTML page contains the reader and the session, and needs no network. Several sessions, or a folder of them,
-    become a folder of pages with an index; pages of unchanged sessions are not written again. jsonl is the session's
-    own file, atif a trajectory for Harbor and others, chat and pairs are data sets for TRL, otlp is a trace, and
-    agent-trace says which turn wrote which lines. With --redact, secrets and personal details are replaced; if
-    something is left to decide, nothing is written, and the exit code is 3.
+    become a folder of pages with an index; pages of unchanged sessions are not written again. With --redact, secrets
+    and personal details are replaced; if something is left to decide, nothing is written, and the exit code is 3.
 
     \b
     reread export latest -o session.html
@@ -93,8 +94,6 @@ def export(
     reread export latest --turns -3 --no-thinking -o session.md
     reread export --project harbor --only answers -o answers.md
     reread export latest -f json -o session.json
-    reread export latest -f atif -o trajectory.json
-    reread export latest -f chat --redact -o train.jsonl
     reread export latest --redact --review review.json -o session.html
     reread export ~/.claude -f html -o ./sessions
     """
@@ -137,11 +136,12 @@ def export(
         if output == STDOUT:
             write_bytes([document])
         return None
-    pieces = require_format(form)(session, placed)
-    if form in EMPTY:
+    found = require_format(form)
+    pieces = found.write(session, placed)
+    if found.empty:
         beginning = list(islice(pieces, 1))
         if not beginning:
-            exit_unmatched(ctx, (), f"Nothing was written: {EMPTY[form]}")
+            exit_unmatched(ctx, (), f"Nothing was written: {found.empty}.")
         pieces = chain(beginning, pieces)
     if output == STDOUT:
         return write_bytes(pieces)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Generator, Iterable, Iterator
-from contextlib import ExitStack, closing, contextmanager
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -55,11 +55,12 @@ def sql(
 ) -> None:
     """Query sessions with SQL.
 
-    The tables are sessions, records, messages, calls, usage, edits and files; `reread tables` lists their columns. They
-    are updated first; queries can only read them. Without a query, opens a prompt, or reads standard input.
+    The tables are sessions, records, messages, calls, usage, turns, prompts, cache_breaks, commits, pull_requests,
+    edits and files; `reread tables` lists their columns. They are updated first; queries can only read them. Without a
+    query, opens a prompt, or reads standard input.
 
     \b
-    reread sql "select name, count(*) from calls group by all order by 2 desc"
+    reread sql "select tool, count(*) from calls group by all order by 2 desc"
     reread sql "select model, sum(output_tokens) from usage group by all" --json
     reread sql "select text from messages where author = 'person'" --text
     reread sql "from usage" --parquet usage.parquet
@@ -74,7 +75,15 @@ def sql(
     is_prompt = not asked and sys.stdin.isatty()
     if not asked and not is_prompt:
         asked = [sys.stdin.read()]
-    with _database(merged_roots(ctx, root), folder, text, allow_files) as database:
+    from reread.dataset.sql import open_database
+    from reread.dataset.table_files import table_files
+
+    place = table_files(folder) if folder is not None else None
+    roots = merged_roots(ctx, root) or None
+    with ExitStack() as stack:
+        with progress("reading", None) as step:
+            opened = open_database(place, roots, text=text or None, allow_files=allow_files, progress=step)
+            database = stack.enter_context(opened)
         if is_prompt:
             from reread.cli._sql_prompt import prompt
 
@@ -83,27 +92,9 @@ def sql(
         return _answer(database, statements, as_json, as_csv, parquet)
 
 
-@contextmanager
-def _database(roots: list[Path], folder: str | None, text: bool, allow_files: bool) -> Generator[Database]:
-    """Open the tables of a folder, or those of all sessions, brought up to date."""
-    from reread.dataset.local_tables import own_tables
-    from reread.dataset.sql import Database
-    from reread.dataset.table_files import table_files
-
-    with ExitStack() as stack:
-        if folder is not None:
-            place = table_files(folder)
-        else:
-            with progress("reading", None) as step:
-                place = stack.enter_context(own_tables(roots or None, text=text, progress=step))
-        database = Database(place, text=True if text else None, allow_files=allow_files)
-        with closing(database):
-            yield database
-
-
 def _read(name: str) -> str:
     from reread.errors import Unreadable
-    from reread.storage.safe_open import read_whole
+    from reread.storage.kept_file import read_whole
 
     if name == STDIN:
         return sys.stdin.read()

@@ -17,13 +17,11 @@ from reread.disk.filenames import unicode_stem
 from reread.disk.moved_files import PROJECTS, by_name, leading_files, name_without_project
 from reread.errors import NotFound, Unreadable
 from reread.records.envelope import RecordEnvelope, decode_envelope
-from reread.storage.bucket_mirror import is_mirror, mirrored_folders
-from reread.storage.kept_file import MAP_SUFFIX as KEPT_MAP
-from reread.storage.kept_file import SUFFIX as KEPT_SUFFIX
-from reread.storage.kept_file import is_file, original_names, stat_file, superseded_name
+from reread.storage.kept_file import is_file, open_regular, read_whole, stat_file
+from reread.storage.kept_names import MAP_SUFFIX, SUFFIX, original_names, superseded_name
 from reread.storage.prompt_history import PASTES, is_prompts
-from reread.storage.safe_open import open_regular, read_settings
-from reread.storage.user_paths import expand_path, typed_path
+from reread.storage.safe_open import LARGEST_SETTINGS, read_settings
+from reread.storage.user_paths import data_folder, expand_path, is_mirror, typed_path
 
 CONFIG_VARIABLE = "CLAUDE_CONFIG_DIR"
 STORE_VARIABLE = "REREAD_HOME"
@@ -94,11 +92,7 @@ def config_folders() -> list[Path]:
 def default_store() -> Path:
     """Return the folder where this machine stores captured conversations."""
     path = os.environ.get(STORE_VARIABLE, "").strip()
-    if path:
-        return expand_path(path)
-    from platformdirs import user_data_path
-
-    return user_data_path("reread", appauthor=False)
+    return expand_path(path) if path else data_folder()
 
 
 def default_archive() -> Path:
@@ -211,12 +205,14 @@ def session_folders(roots: Sequence[str | Path] | None = None) -> Iterator[Path]
 def _of_machines(folders: Iterable[Path]) -> Iterator[Path]:
     """Yield folders; for the mirror of a bucket, that of each machine, brought up to date."""
     for folder in folders:
-        if is_mirror(folder):
-            yield from mirrored_folders(folder)
-        else:
-            if is_mirror(folder.parent):
-                mirrored_folders(folder.parent)
+        mirror = next(filter(is_mirror, (folder, folder.parent)), None)
+        if mirror is None:
             yield folder
+            continue
+        from reread.storage.bucket_mirror import mirrored_folders  # loaded late: few keep in a bucket
+
+        machines = mirrored_folders(mirror)
+        yield from machines if mirror == folder else [folder]
 
 
 def jsonl_files(
@@ -258,7 +254,7 @@ def _entries(
     """
     with suppress(OSError):
         entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
-        kept = original_names(entry.name for entry in entries if entry.name.endswith(KEPT_SUFFIX))
+        kept = original_names(entry.name for entry in entries if entry.name.endswith(SUFFIX))
         kept -= {entry.name for entry in entries} if kept else set()
         then = map(superseded_name, (*kept, *(entry.name for entry in entries)))
         left = {found[0] for found in then if found is not None}
@@ -391,7 +387,7 @@ def spilled_files(session: Path) -> list[Path]:
     folder = session.with_suffix("") / TOOL_RESULTS
     names = [path.name for path in folder.iterdir()] if os.path.isdir(folder) else []
     kept = original_names(names)
-    own = {name for name in names if name.removesuffix(KEPT_MAP).removesuffix(KEPT_SUFFIX) not in kept}
+    own = {name for name in names if name.removesuffix(MAP_SUFFIX).removesuffix(SUFFIX) not in kept}
     return beside_session(session, filter(is_file, (folder / name for name in sorted(own | kept))))
 
 
@@ -453,7 +449,7 @@ def agent_id(path: Path) -> str:
 def agent_meta(path: Path) -> dict[str, Any]:
     """Return the metadata that Claude Code writes next to an agent's file; empty if there is none."""
     try:
-        value = jsontext.loads_clean(read_settings(path.with_suffix(".meta.json")))
+        value = jsontext.loads_clean(read_whole(path.with_suffix(".meta.json"), LARGEST_SETTINGS))
     except (OSError, ValueError):
         return {}
     return cast(dict[str, Any], value) if isinstance(value, dict) else {}

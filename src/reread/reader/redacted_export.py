@@ -34,7 +34,8 @@ from reread.render.selection import Selection, selection_at
 from reread.session.places import find_agent
 from reread.session.session import Session, at_place, open_whole
 from reread.storage.atomic import write_atomic
-from reread.storage.safe_open import PRIVATE_FILE, make_private_folder, read_whole
+from reread.storage.kept_file import read_whole
+from reread.storage.safe_open import PRIVATE_FILE, make_private_folder
 
 MANIFEST_SUFFIX = ".manifest.json"
 SHARED = "shared"
@@ -210,7 +211,7 @@ class Redaction:
 
     def _render(self, copy: Session, format: str, selection: SelectionOptions) -> bytes:
         options: SelectionOptions = {"images": self._images, **selection}
-        return b"".join(require_format(format)(copy, selection_at(copy, Selection(**options))))
+        return b"".join(require_format(format).write(copy, selection_at(copy, Selection(**options))))
 
     def _shown_in(self, document: bytes) -> list[SensitiveText]:
         """Return the findings of which a document has the replacement, or the value if it is kept."""

@@ -121,7 +121,7 @@ def advise(
             sessions = store.rows(f"SELECT file, project, began FROM session WHERE file IN ({wanted})")
             return [file for file, name, began in sessions if _is_meant(name, began, period, folders)]
 
-        unread[:] = count_all(store, scope, progress, choose=choose)
+        unread[:] = count_all(store, scope, progress, choose=choose, shares=True)
         tally = Tally(store, scope, current_prices())
         chosen = _sessions(tally)
         if scope.filters:
@@ -214,7 +214,7 @@ def _sessions(tally: Tally) -> list[_Session]:
             picos_per_token=costs.get(path, 0),
         )
         for file, id, title, project, path in rows(
-            "SELECT s.file, s.id, s.title, s.project, f.path FROM session s"
+            "SELECT s.file, s.session, s.title, s.project, f.path FROM session s"
             " JOIN chosen c ON c.file = s.file JOIN file f ON f.id = s.file ORDER BY c.place"
         )
     ]

@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Unpack
+
+from msgspec.structs import replace
 
 from reread.accounting.billing import COUNT_NAMES, Usage, to_dollars
 from reread.accounting.prices import Prices, current_prices
@@ -17,8 +19,8 @@ from reread.facts.scope import Scope, ScopeOptions
 from reread.facts.store import FactStore, answered
 from reread.facts.views import RESPONSES
 from reread.reports.counting import count_used
-from reread.reports.report import Report, Row
-from reread.reports.tally import COMMON, Figures, Measure, Money, Tally, ascending, limited, total_of
+from reread.reports.report import MONEY, TOKENS, Report, ReportColumn, Row
+from reread.reports.tally import COMMON, Figures, Measure, Money, Tally, limited, total_of
 
 if TYPE_CHECKING:
     from reread.facts.scope import Source
@@ -34,6 +36,17 @@ USED = Measure(
     cost="cost",
 )
 """What responses used."""
+COLUMNS = (
+    ReportColumn("responses", "Responses", short="resp"),
+    ReportColumn("input_tokens", "Input", TOKENS, "in"),
+    ReportColumn("output_tokens", "Output", TOKENS, "out"),
+    ReportColumn("cache_writes", "Cache write", TOKENS, "write", ("cache_write_5m_tokens", "cache_write_1h_tokens")),
+    ReportColumn("cache_read_tokens", "Cache read", TOKENS, "read"),
+    ReportColumn("tokens", "Tokens", TOKENS),
+)
+REPORTED = ReportColumn("reported_cost_usd", "Reported cost", MONEY, "reported")
+COST = ReportColumn("cost_usd", "Cost", MONEY, "cost")
+OPTIONAL = ("cache_writes", "cache_read_tokens", "responses")
 GROUPS = tuple(COMMON)
 GROUP = "group"
 ORDERS: dict[str, Callable[[Row], float]] = {
@@ -67,18 +80,30 @@ def usage(
     that cost most, or have most of what they are sorted by. `prices` is a JSON file with prices that override the
     bundled ones. With `keep_deleted`, transcripts that were counted before and have been deleted still count.
     """
-    table = prices if isinstance(prices, Prices) else current_prices(prices)
-    if min_cost is not None and math.isnan(min_cost):
-        raise Misuse(f"Invalid cost {min_cost}; use a number of dollars, such as 0.50.")
-    groups = tuple(dict.fromkeys(split_names(by)))
     scope = Scope(*sources, **options)
+    report = usage_in(scope, by=by, prices=prices, cache=cache, keep_deleted=keep_deleted, progress=progress)
+    return arrange(report, sort=sort, min_cost=min_cost, limit=limit)
+
+
+def usage_in(
+    scope: Scope,
+    *,
+    by: str | Sequence[str],
+    prices: str | Path | Prices | None = None,
+    cache: bool = True,
+    keep_deleted: bool = False,
+    progress: Progress | None = None,
+) -> Report:
+    """Return the tokens and cost of a scope by group, in their order."""
+    table = prices if isinstance(prices, Prices) else current_prices(prices)
+    groups = tuple(dict.fromkeys(split_names(by)))
 
     def ask(store: FactStore) -> Report:
         wanted = {"agents": "agent" in groups, "types": "agent_type" in groups}
         unread = count_used(store, scope, **wanted, keep_deleted=keep_deleted, progress=progress)
         return _report(store, scope, unread, groups, table)
 
-    return arrange(answered(ask, cache=cache), sort=sort, min_cost=min_cost, limit=limit)
+    return answered(ask, cache=cache)
 
 
 def usage_totals(*scopes: Scope) -> list[Row]:
@@ -96,6 +121,8 @@ def arrange(report: Report, *, sort: str = GROUP, min_cost: float | None = None,
     """Put the rows of a report in another order, largest first, and hide those below a cost or beyond a limit."""
     if sort != GROUP and sort not in ORDERS:
         raise Misuse(f"Cannot sort by {sort!r}; use {', '.join((GROUP, *ORDERS))}.")
+    if min_cost is not None and math.isnan(min_cost):
+        raise Misuse(f"Invalid cost {min_cost}; use a number of dollars, such as 0.50.")
     rows = report.rows if sort == GROUP else sorted(report.rows, key=ORDERS[sort], reverse=True)
     least = -math.inf if min_cost is None else min_cost
     cheap = [row for row in rows if best_cost(row) < least]
@@ -109,17 +136,18 @@ def arrange(report: Report, *, sort: str = GROUP, min_cost: float | None = None,
 def _report(store: FactStore, scope: Scope, unread: set[str], groups: tuple[str, ...], prices: Prices) -> Report:
     tally = Tally(store, scope, prices)
     tally.check(groups, GROUPS)
-    found = tally.by(groups, USED)
-    totals = usage_figures(total_of(found))
-    rows = [
-        Row(dict(zip(groups, group, strict=True)), usage_figures(found[group]))
-        for group in sorted(found, key=ascending)
-    ]
-    comparison = _compare(tally) if totals["reported_cost_usd"] is not None else None
-    about: dict[str, Any] = {"prices": prices.table.as_of, "comparison": comparison}
-    known = {name: _values(store, name) for name in ("project", "model") if scope.options.get(name)}
+    rows, totals = tally.table(groups, [USED], usage_figures)
+    is_reported = totals.reported_cost_usd is not None
     return Report(
-        "usage", groups, rows if groups else [], Row({}, totals), unread=sorted(unread), known=known, about=about
+        "usage",
+        groups,
+        rows,
+        totals,
+        unread=sorted(unread),
+        known=tally.known(RESPONSES, ("project", "model")),
+        about={"prices": prices.table.as_of, "comparison": _compare(tally) if is_reported else None},
+        columns=(*COLUMNS, REPORTED, replace(COST, short="computed")) if is_reported else (*COLUMNS, COST),
+        optional=OPTIONAL,
     )
 
 
@@ -171,9 +199,3 @@ def _compare(tally: Tally) -> Row:
         "best_usd": reported + (other["cost_usd"] or 0.0),
     }
     return Row({}, figures)
-
-
-def _values(store: FactStore, column: str) -> set[str]:
-    """Return all values of a column of the responses that there are."""
-    name = "folder_of(project)" if column == "project" else column
-    return {value for (value,) in store.rows(f"SELECT DISTINCT {name} FROM {RESPONSES}") if value}

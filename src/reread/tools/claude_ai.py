@@ -249,12 +249,7 @@ TOOLS = [
         show_prose("description"),
         show_files(("file_path|result.path", "{label}"), ("file_paths", "")),
         show_facts(
-            action="action",
-            title="title",
-            prompt="prompt",
-            icon="icon|favicon",
-            scope="scope",
-            asset="asset_id",
+            action="action", title="title", prompt="prompt", icon="icon|favicon", scope="scope", asset="asset_id"
         ),
         if_answered(
             show_links(("result.url|url", "{result.title|title}")),
