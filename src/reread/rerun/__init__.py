@@ -1,0 +1,1 @@
+"""Play recorded sessions again: the real client, answered from a transcript."""
