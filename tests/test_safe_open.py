@@ -160,7 +160,7 @@ OWN = {
     "reread.server.static_files": "files of the package",
     "reread.accounting.prices": "files of the package",
     "reread.fake_claude.matcher": "what it wrote itself",
-    "reread.git.pipes": "looks for files that are not regular",
+    "reread.git.command": "looks for files that are not regular",
 }
 
 

@@ -25,7 +25,7 @@ import reread
 from reread.archive.archive import Archive
 from reread.catalog.annotations import Annotations
 from reread.cli import VERBS
-from reread.handover import running
+from reread.handover import session_files
 from reread.handover.derived_data import CACHE, PLACES, STORE
 from reread.mcp_server import answers
 from reread.session import loader
@@ -39,7 +39,7 @@ STEPS = 1 if EFFORT in ("all", "thorough") else 29
 def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Machine]:
     machine = Machine(tmp_path / "home", monkeypatch)
     (tmp_path / "out").mkdir()
-    monkeypatch.setattr(running, "JUST_WRITTEN", 0.0)
+    monkeypatch.setattr(session_files, "JUST_WRITTEN", 0.0)
     monkeypatch.setattr(loader, "SMALLEST", 1)
     plant(machine)
     yield machine

@@ -13,11 +13,11 @@ from typing import Any
 from urllib.parse import quote
 
 from reread.base import jsontext
+from reread.base.paths import is_below
 from reread.base.version import __version__
 from reread.exports.model_context import refuse_choice
 from reread.history.blame_lines import LineBlame, LineOrigin
 from reread.history.line_trace import TracedVersion, line_numbers, trace_lines
-from reread.history.paths import is_below
 from reread.history.versions import FileHistory
 from reread.records.dialects import codex
 from reread.render.selection import Selection

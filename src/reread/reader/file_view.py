@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
-from reread.base.struct_copy import copied
+from reread.base.structs import copied
 from reread.errors import NotFound
 from reread.facts.file_changes import TurnPrompts
 from reread.history.blame_lines import LineBlame, LineOrigin

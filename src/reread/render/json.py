@@ -9,7 +9,7 @@ import msgspec
 from msgspec import UNSET
 
 from reread.base import jsontext
-from reread.base.struct_copy import copied
+from reread.base.structs import copied
 from reread.model.conversation import Agent, Branch, Call, Compaction, Conversation, Message, Turn
 from reread.model.ledger import ATTACHED, MALFORMED, NO_TARGET, ORPHAN, STATE, UNKNOWN
 from reread.model.parts import TOOLS, NoticeDetails, QueuedPrompt, block_kind, message_parts

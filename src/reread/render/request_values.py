@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from reread.base.choices import RequestProof
-from reread.base.struct_copy import copied
+from reread.base.structs import copied
 from reread.model.conversation import Request
 from reread.render.json_values import described_schema
 from reread.session.context_parts import Context, ContextPart

@@ -18,7 +18,7 @@ from pathlib import Path
 import uvicorn
 from starlette.applications import Starlette
 
-from reread.base.struct_types import build_types
+from reread.base.structs import build_types
 from reread.dataset.team_tables import team as open_team
 from reread.errors import Misuse
 from reread.server.browser_launch import ShutdownRequested, ending_signals, open_page, private_page, raise_ended

@@ -1,11 +1,14 @@
-"""The types of structs, built before several threads need them."""
+"""Structs: one made from the attributes of another value, and their types built before several threads need them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import suppress
+from typing import Any, TypeVar
 
 import msgspec
+
+S = TypeVar("S", bound=msgspec.Struct)
 
 
 def build_types() -> None:
@@ -22,3 +25,8 @@ def _below(struct: type[msgspec.Struct]) -> Iterator[type[msgspec.Struct]]:
     for found in struct.__subclasses__():
         yield found
         yield from _below(found)
+
+
+def copied(shape: type[S], source: object, /, **given: Any) -> S:
+    """Return a struct with the given fields, and with all others as `source` has them."""
+    return shape(**given, **{name: getattr(source, name) for name in shape.__struct_fields__ if name not in given})
