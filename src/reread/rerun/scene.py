@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from reread.base.choices import DENIED, RUNNING
+from reread.base.choices import DENIED, FAILED, RUNNING
 from reread.base.coerce import as_dict, as_list, as_str
 from reread.history.reads import read_of
 from reread.model.conversation import Call, Message
@@ -157,7 +157,7 @@ def shell_record(call: Call) -> ShellRecord | None:
     text = call.tool_call.text
     first, _, rest = text.removeprefix("Error: ").partition("\n")
     said = rest if first.startswith("Exit code") else text
-    return ShellRecord(command, said, "", code if code is not None else 1)
+    return ShellRecord(command, said, "", code if code is not None else int(call.state == FAILED))
 
 
 def _files(session: Session, folder: str, notes: list[str]) -> Iterator[SceneFile]:

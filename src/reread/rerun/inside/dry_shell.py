@@ -41,9 +41,10 @@ def take(command):
     return None
 
 
-def note(script):
+def note(command):
+    """Write down a command that has no result."""
     with open(os.path.join(RECORD, "asked"), "a") as file:
-        file.write(json.dumps(script) + "\n")
+        file.write(json.dumps(command) + "\n")
 
 
 def main(words):
@@ -52,7 +53,6 @@ def main(words):
     wanted = commands(script)
     command = wanted[-1] if wanted else None
     if command is None:
-        note(script)
         return 0  # the client looks at its shell before the first command
     found = FOLDER.search(script)
     if found is not None:

@@ -1,0 +1,330 @@
+"""Play a recorded session again with the real client, answered from the record."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from reread.base import jsontext
+from reread.base.coerce import as_dict
+from reread.disk.layout import PROJECTS
+from reread.errors import Misuse, RereadError, Unreadable
+from reread.model.conversation import Call
+from reread.rerun.box import TOP, Box
+from reread.rerun.cassette import MAIN
+from reread.rerun.clients import Client, find_client
+from reread.rerun.comparison import (
+    PlayedCall,
+    PlayedFile,
+    PlayedRequest,
+    compare_calls,
+    compare_requests,
+)
+from reread.rerun.driver import Driver, PlayFailed
+from reread.rerun.fake_api import FakeApi
+from reread.rerun.scene import Scene, decide, scene_of
+from reread.rerun.stand_in import stand_in_servers
+from reread.session.session import Session
+from reread.session.session import open as open_session
+
+SECONDS = 300.0
+SECONDS_PER_REQUEST = 10.0
+CLAUDE_MD = "CLAUDE.md"
+
+
+class NotPlayed(RereadError):
+    """A session could not be played."""
+
+
+class Rerun(msgspec.Struct, kw_only=True):
+    """How a session was played again, beside its record."""
+
+    session: str
+    """The id of the recorded session."""
+    title: str
+    recorded: str | None
+    """The version of the client that recorded it."""
+    played: str
+    """The version that played it."""
+    dry: bool
+    """True if no recorded command was run."""
+    seconds: float
+    calls: list[PlayedCall]
+    requests: list[PlayedRequest]
+    """The requests that have one in the record to be compared with; none if that client did not note them."""
+    sent: int
+    """How many requests of the conversation were sent."""
+    beside: int
+    """How many others: for titles, summaries, what a page says."""
+    files: list[PlayedFile]
+    unrecorded: list[str]
+    """What the client asked for that is not in the record."""
+    unreached: int
+    """How many recorded answers nobody asked for."""
+    tokens: tuple[int, int] | None
+    """About how many tokens the last request had in the record, and has now."""
+    notes: list[str]
+    """What could not be as it was, each in a sentence."""
+    failure: str = ""
+    """Why it was not played to the end."""
+    kept: str = ""
+    """The transcript that was written now, if it was kept."""
+
+    @property
+    def differences(self) -> list[str]:
+        """What differs, each in a line."""
+        found = [_call_difference(call) for call in self.calls if not call.is_same]
+        for request in self.requests:
+            where = f"agent {request.agent}, " if request.agent else ""
+            found += [
+                f"{where}request {request.number}: {change.kind} {change.name} {change.change}".replace("  ", " ")
+                for change in request.changes
+            ]
+        found += [f"{file.path} ends otherwise" for file in self.files if not file.same]
+        return [*found, *self.unrecorded]
+
+    @property
+    def denied(self) -> list[str]:
+        """The calls that are denied now and were not in the record, each with its title."""
+        return [call.title for call in self.calls if call.now == "denied" and call.was != "denied"]
+
+    @property
+    def is_equal(self) -> bool:
+        """True if it was played to the end and nothing differs."""
+        return not self.failure and not self.differences
+
+
+def _call_difference(call: PlayedCall) -> str:
+    turn = f"turn {call.turn} " if call.turn is not None else ""
+    if not call.reached:
+        return f"{turn}{call.title}: not reached"
+    change = f"{call.was} → {call.now}" if call.was != call.now else "other input"
+    return f"{turn}{call.title}: {change}"
+
+
+def rerun(
+    session: Session | str | Path,
+    *,
+    client: str | os.PathLike[str] | Client | None = None,
+    settings: Mapping[str, Any] | str | Path | None = None,
+    claude_md: str | Path | None = None,
+    plugins: Sequence[str | Path] = (),
+    mcp_config: str | Path | None = None,
+    model: str | None = None,
+    system_prompt: str | None = None,
+    live: bool = False,
+    turns: int | None = None,
+    keep: str | Path | None = None,
+    root: str | Path | Sequence[str | Path] | None = None,
+    seconds: float | None = None,
+    progress: Callable[[str], None] | None = None,
+) -> Rerun:
+    """Let the real client play a recorded session again, without a model and without a network.
+
+    The client is the one on PATH, or a path, or a version such as `2.1.327`, which npm installs into the cache. It runs
+    in a box of its own: its home, its work folder as the session found it, and no address but that of a stand-in for
+    the API, which answers from the record. No recorded command is run, unless `live`: what they printed is printed
+    again. `settings`, the text or file of `claude_md`, `plugins`, `mcp_config`, `model` and `system_prompt` are what is
+    tried; `turns` plays the first ones only. `keep` is a folder for the transcript that is written. Raise NotPlayed if
+    the client cannot be started here.
+    """
+    recorded = session if isinstance(session, Session) else open_session(session, root=root)
+    program = client if isinstance(client, Client) else find_client(client)
+    scene = scene_of(recorded, turns=turns)
+    if not scene.prompts:
+        raise NotPlayed(f"Nothing to play in {recorded.id}: nobody said anything to it that is recorded.")
+    api = FakeApi(recorded)
+    began = time.monotonic()
+    with closing(Box(scene, dry=not live)) as box:
+        words, env = _prepared(box, scene, program, recorded, settings, claude_md, plugins, mcp_config)
+        words += ["--model", model or scene.model] if model or scene.model else []
+        words += ["--append-system-prompt", system_prompt] if system_prompt else []
+        answers = sum(len(thread.answers) for thread in api.cassette.threads.values())
+        failure = _play(box, api, program, words, env, scene, recorded, seconds or SECONDS + answers * SECONDS_PER_REQUEST)
+        path = _transcript(box)
+        played = open_session(path) if path is not None else None
+        try:
+            return _compared(
+                recorded, played, api, box, program, scene, turns=turns, live=live, failure=failure, began=began, keep=keep
+            )
+        finally:
+            if played is not None:
+                played.close()
+
+
+def _prepared(
+    box: Box,
+    scene: Scene,
+    program: Client,
+    recorded: Session,
+    settings: Mapping[str, Any] | str | Path | None,
+    claude_md: str | Path | None,
+    plugins: Sequence[str | Path],
+    mcp_config: str | Path | None,
+) -> tuple[list[str], dict[str, str]]:
+    """Put what is tried into the box, and return how the client is started."""
+    box.settings(_settings(settings))
+    if claude_md is not None:
+        (box.work / CLAUDE_MD).write_text(_text(claude_md), encoding="utf-8")
+    words = [*program.words(f"{TOP}/client"), "-p", "--input-format", "stream-json", "--output-format", "stream-json"]
+    words += ["--verbose", "--permission-prompt-tool", "stdio"]
+    if scene.mode:
+        words += ["--permission-mode", scene.mode]
+    for number, plugin in enumerate(plugins):
+        place = box.top / "bin" / f"plugin-{number}"
+        shutil.copytree(plugin, place, symlinks=True)
+        words += ["--plugin-dir", f"{TOP}/bin/{place.name}"]
+    if mcp_config is not None:
+        (box.top / "bin" / "mcp.json").write_bytes(Path(mcp_config).read_bytes())
+        words += ["--mcp-config", f"{TOP}/bin/mcp.json"]
+    else:
+        servers = stand_in_servers(recorded, box.top / "bin", f"{TOP}/bin")
+        if servers:
+            (box.top / "bin" / "mcp.json").write_bytes(jsontext.dumps({"mcpServers": servers}))
+            words += ["--mcp-config", f"{TOP}/bin/mcp.json"]
+    return words, {}
+
+
+def _settings(given: Mapping[str, Any] | str | Path | None) -> Mapping[str, Any]:
+    if given is None or isinstance(given, Mapping):
+        return given or {}
+    try:
+        value = jsontext.loads_clean(Path(given).read_bytes())
+    except OSError as error:
+        raise Unreadable.at(given, error) from error
+    except ValueError:
+        raise Misuse(f"{given} is no JSON.") from None
+    if not isinstance(value, dict):
+        raise Misuse(f"{given} has no settings: it is no JSON object.")
+    return as_dict(value)
+
+
+def _text(given: str | Path) -> str:
+    path = Path(given)
+    if isinstance(given, Path) or ("\n" not in str(given) and len(str(given)) < 4096 and path.is_file()):
+        try:
+            return path.read_text(encoding="utf-8")
+        except OSError as error:
+            raise Unreadable.at(path, error) from error
+    return str(given)
+
+
+def _play(
+    box: Box,
+    api: FakeApi,
+    program: Client,
+    words: list[str],
+    env: dict[str, str],
+    scene: Scene,
+    recorded: Session,
+    seconds: float,
+) -> str:
+    """Play the prompts, and return why it failed; empty if it did not."""
+    calls: dict[str, Call] = {call.id: call for call in recorded.calls}
+    for agent in recorded.agents.values():
+        calls |= {call.id: call for call in agent.calls}
+
+    def answer(asked: dict[str, Any]) -> dict[str, Any]:
+        found = calls.get(str(asked.get("tool_use_id")))
+        same = (one for one in calls.values() if (one.name, one.input) == (asked.get("tool_name"), asked.get("input")))
+        return decide(found or next(same, None), asked)
+
+    api.start(box.socket)
+    try:
+        driver = Driver(box.start(words, api.token, program.folder, env), answer, seconds=seconds)
+        try:
+            driver.play(scene.prompts)
+            code = driver.finish()
+        except PlayFailed as error:
+            driver.kill()
+            said = " ".join(box.errors.split())[-300:]
+            return f"{error}{': ' + said if said else ''}"
+        finally:
+            driver.kill()
+        return "" if code in (0, 1) else f"the client ended with {code}"
+    finally:
+        api.stop()
+
+
+def _transcript(box: Box) -> Path | None:
+    found = [
+        path for path in (box.config / PROJECTS).glob("*/*.jsonl") if not path.name.startswith("agent-") and path.is_file()
+    ]
+    return max(found, key=lambda path: path.stat().st_size, default=None)
+
+
+def _compared(
+    recorded: Session,
+    played: Session | None,
+    api: FakeApi,
+    box: Box,
+    program: Client,
+    scene: Scene,
+    *,
+    turns: int | None,
+    live: bool,
+    failure: str,
+    began: float,
+    keep: str | Path | None,
+) -> Rerun:
+    unrecorded = [f"a request of {one.thread or 'the main thread'} that was not recorded" for one in api.unrecorded]
+    unrecorded += [f"a command that was not recorded: {command}" for command in box.unrecorded_commands]
+    sent = [one for one in api.requests if one.thread is not None]
+    requests = compare_requests(recorded, played)
+    notes = list(scene.notes)
+    if not recorded.requests:
+        notes.append(f"{scene.version or 'The client that recorded it'} did not note its requests, so none is compared.")
+    left = [one for one in api.cassette.left if turns is None or (one.thread == MAIN and one.turn <= turns)]
+    return Rerun(
+        session=recorded.id,
+        title=recorded.title,
+        recorded=scene.version,
+        played=program.version,
+        dry=not live,
+        seconds=time.monotonic() - began,
+        calls=compare_calls(recorded, played, turns),
+        requests=requests,
+        sent=len(sent),
+        beside=len(api.requests) - len(sent),
+        files=_files(recorded, box),
+        unrecorded=unrecorded,
+        unreached=len(left),
+        tokens=None,
+        notes=notes,
+        failure=failure,
+        kept=_kept(box, keep) if keep is not None else "",
+    )
+
+
+def _files(recorded: Session, box: Box) -> list[PlayedFile]:
+    found: list[PlayedFile] = []
+    for history in recorded.files.values():
+        last = history.at()
+        place = box.outside(history.path)
+        if last is None or not last.whole or place is None:
+            continue
+        after = last.after
+        now = place.read_bytes() if place.is_file() else None
+        found.append(PlayedFile(history.path, now == (after.best_data if after is not None else None)))
+    return found
+
+
+def _kept(box: Box, keep: str | Path) -> str:
+    """Copy what the client wrote to a folder, and return the transcript in it."""
+    path = _transcript(box)
+    if path is None:
+        return ""
+    target = Path(keep)
+    target.mkdir(parents=True, exist_ok=True)
+    projects = target / PROJECTS
+    shutil.copytree(box.config / PROJECTS, projects, dirs_exist_ok=True, symlinks=True)
+    return str(projects / path.relative_to(box.config / PROJECTS))
+
+
