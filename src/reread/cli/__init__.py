@@ -31,6 +31,7 @@ HEADINGS: dict[str, tuple[str, ...]] = {
     "Count": ("usage", "stats", "advise", "check", "sql", "tables"),
     "Keep": ("keep", "resume", "delete", "capture", "replay", "adopt"),
     "Share": ("share", "export", "secrets"),
+    "Run again": ("rerun",),
     "Set up": ("mcp", "lsp", "completion"),
 }
 """The verbs under the headings of the help."""

@@ -1,4 +1,4 @@
-"""Requests beside the conversation: titles, topics, summaries, what a page says. Clients send them for their own use."""
+"""Requests beside the conversation, which clients send for their own use: titles, topics, summaries, web pages."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ FETCH_RESULT = "result"
 
 def answer_beside(body: Object, messages: Sequence[Object], cassette: Cassette) -> str | list[Object] | None:
     """Return the text or the blocks that answer a request beside the conversation; None if it is part of it."""
-    last = "\n".join(next((texts_of(one) for one in reversed(messages) if one.get("role") == "user"), []))
+    users = [one for one in messages if one.get("role") == "user"]
+    last = "\n".join(texts_of(users[-1])) if users else ""
     tools = [as_dict(tool) for tool in as_list(body.get("tools"))]
     if body.get("max_tokens") == 1:
         return "#"

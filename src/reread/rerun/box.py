@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import posixpath
-import shlex
 import shutil
 import subprocess
 import sys
@@ -102,9 +101,16 @@ class Box:
                 self.scene.notes.append(f"{file.path} lies outside the project and the home folder, and is not there.")
                 continue
             _write(target, file)
+
+    def commit(self) -> None:
+        """Make the work folder a repository, if the session had one, and commit what is in it."""
         if self.scene.is_repository:
             branch = self.scene.branch or "main"
-            for words in (["init", "-q", "-b", branch], ["add", "-A"], ["commit", "-q", "-m", "start", "--allow-empty"]):
+            for words in (
+                ["init", "-q", "-b", branch],
+                ["add", "-A"],
+                ["commit", "-q", "-m", "start", "--allow-empty"],
+            ):
                 env = {"PATH": os.environ.get("PATH", ""), "HOME": str(self.home), "GIT_CONFIG_NOSYSTEM": "1"}
                 subprocess.run([*GIT, "-C", str(self.work), *words], env=env, capture_output=True, check=False)
 
@@ -113,8 +119,8 @@ class Box:
         return self.folder + path[len(was) :] if path == was or path.startswith(was.rstrip("/") + "/") else path
 
     def _put_state(self) -> None:
-        project = {"hasTrustDialogAccepted": True, "hasCompletedProjectOnboarding": True, "allowedTools": []}
-        state = {
+        project: dict[str, Any] = {"hasTrustDialogAccepted": True, "hasCompletedProjectOnboarding": True}
+        state: dict[str, Any] = {
             "hasCompletedOnboarding": True,
             "numStartups": 9,
             "bypassPermissionsModeAccepted": True,
@@ -138,7 +144,7 @@ class Box:
         for number, said in enumerate(self.scene.commands):
             (self.top / "dry" / f"{number:06}.json").write_bytes(msgspec.json.encode(said))
 
-    def environment(self, client: Path) -> dict[str, str]:
+    def environment(self) -> dict[str, str]:
         """Return the environment of the client."""
         shell = {"SHELL": f"{TOP}/bin/bash", "CLAUDE_CODE_SHELL": f"{TOP}/bin/bash"} if self.is_dry else {}
         return {
@@ -154,24 +160,23 @@ class Box:
             "TZ": "UTC",
             "USER": "user",
             "SHELL": "/bin/bash",
+            **({"CLAUDE_CODE_MAX_RETRIES": str(self.scene.retries)} if self.scene.retries is not None else {}),
             **shell,
         }
 
-    def start(self, words: Sequence[str], token: str, program: Path, env: Mapping[str, str]) -> subprocess.Popen[bytes]:
+    def start(self, words: Sequence[str], token: str, program: Path) -> subprocess.Popen[bytes]:
         """Start a program in the box."""
         words_of_box = isolation()
         if words_of_box is None:
             raise Misuse("This system cannot close a box around the client; Linux with unshare can.")
-        inner = {**self.environment(program), "ANTHROPIC_BASE_URL": f"http://127.0.0.1:{PORT}/{token}", **env}
+        inner = {**self.environment(), "ANTHROPIC_BASE_URL": f"http://127.0.0.1:{PORT}/{token}"}
         python = {Path(prefix).resolve() for prefix in (sys.base_prefix, sys.prefix)}
         shown = [(str(path), str(path)) for path in python if not _is_shown(path)]
         shown += [(f"{TOP}/client", str(program)), (f"{TOP}/bin", str(self.top / "bin"))]
         own = [(self.user_home, str(self.home)), (self.folder, str(self.work))]
         own += [(f"{TOP}/wire", str(self.top / "wire")), (f"{TOP}/dry", str(self.top / "dry"))]
         own.sort(key=lambda one: one[0].count("/"))
-        plan = BoxPlan(
-            str(self.top / "root"), shown, own, f"{TOP}/wire/api", PORT, list(words), self.folder, inner
-        )
+        plan = BoxPlan(str(self.top / "root"), shown, own, f"{TOP}/wire/api", PORT, list(words), self.folder, inner)
         (self.top / "plan.json").write_bytes(msgspec.json.encode(plan))
         command = [*words_of_box, sys.executable, "-I", "-S", str(INSIDE / "boxed.py"), str(self.top / "plan.json")]
         return subprocess.Popen(
@@ -215,8 +220,3 @@ def _write(target: Path, file: SceneFile) -> None:
         return
     target.parent.mkdir(parents=True, exist_ok=True)
     target.write_bytes(file.data)
-
-
-def quoted(words: Sequence[str]) -> str:
-    """Return a command as one would type it."""
-    return shlex.join(words)

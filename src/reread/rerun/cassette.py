@@ -10,7 +10,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -161,8 +161,7 @@ class Cassette:
             if going:
                 return max(going, key=lambda one: self.threads[one[0]].served >= one[1])
             fresh = [one for one in found if not self.threads[one[0]].served]
-            chosen = (fresh or found or [None])[0]
-            return chosen
+            return (fresh or found or [None])[0]
 
     def take(self, thread: str, number: int) -> RecordedAnswer | None:
         """Return an answer and note that it was given; None if the record ends before it."""
@@ -253,5 +252,4 @@ def summary_text(said: str) -> str:
 
 
 def _own_texts(answer: RecordedAnswer) -> list[str]:
-    message = cast(Object, answer.message or {})
-    return [text for text in texts_of(message) if text.strip()]
+    return [text for text in texts_of(answer.message or {}) if text.strip()]

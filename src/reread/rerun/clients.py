@@ -58,7 +58,9 @@ def installed(version: str) -> Client:
     if version in ("latest", "stable") or not (modules / PACKAGE / "package.json").is_file():
         npm = shutil.which("npm")
         if npm is None:
-            raise NotFound("The client is installed with npm, and there is none; name a client on this machine instead.")
+            raise NotFound(
+                "The client is installed with npm, and there is none; name a client on this machine instead."
+            )
         folder.mkdir(parents=True, exist_ok=True)
         words = [npm, "install", "--no-audit", "--no-fund", "--prefix", str(folder), f"{PACKAGE}@{version}"]
         done = subprocess.run(words, capture_output=True, check=False, timeout=600, stdin=subprocess.DEVNULL)

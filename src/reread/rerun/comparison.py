@@ -50,9 +50,14 @@ class PlayedCall(msgspec.Struct, frozen=True, kw_only=True):
     """What it was told now, if that is an error or a no that was not recorded."""
 
     @property
+    def same_outcome(self) -> bool:
+        """True if it ended as in the record."""
+        return self.was == self.now
+
+    @property
     def is_same(self) -> bool:
         """True if it was reached, with the same input and outcome."""
-        return self.reached and self.same_input and self.was == self.now
+        return self.reached and self.same_input and self.same_outcome
 
 
 class PartChange(msgspec.Struct, frozen=True, kw_only=True):

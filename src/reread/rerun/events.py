@@ -16,7 +16,7 @@ PIECE = 200
 def stream_events(message: Object) -> Iterator[bytes]:
     """Yield the events of a message, as they come over the wire."""
     usage = as_dict(message.get("usage"))
-    begun = {**message, "content": [], "stop_reason": None, "stop_sequence": None}
+    begun: Object = {**message, "content": [], "stop_reason": None, "stop_sequence": None}
     yield event("message_start", message={**begun, "usage": {**usage, "output_tokens": 1}})
     for index, block in enumerate(map(as_dict, as_list(message.get("content")))):
         start, deltas = _opened(block)

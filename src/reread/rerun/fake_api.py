@@ -6,7 +6,6 @@ import asyncio
 import secrets
 import socket
 import threading
-
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -190,8 +189,8 @@ class FakeApi:
 def fake_api(session: Session | str | Path) -> FakeApi:
     """Answer as the Messages API did in a recorded session, on an address of this machine.
 
-    Use it with `with` or `async with`, and give its `url` to whatever talks to the API as `ANTHROPIC_BASE_URL`, with any
-    key. A request is answered by its place in the conversation; what was not recorded gets an answer that says so.
+    Use it with `with` or `async with`, and give its `url` to whatever talks to the API as `ANTHROPIC_BASE_URL`, with
+    any key. A request is answered by its place in the conversation; what was not recorded gets an answer that says so.
     """
     return FakeApi(session if isinstance(session, Session) else open_session(session))
 
@@ -208,7 +207,7 @@ async def _body(request: Request) -> Object | None:
         value: Any = jsontext.loads_clean(b"".join(pieces))
     except ValueError:
         return None
-    return value if isinstance(value, dict) else None
+    return as_dict(value) or None
 
 
 def _message(body: Object, content: list[Object]) -> Object:
@@ -232,5 +231,3 @@ def _message(body: Object, content: list[Object]) -> Object:
 
 def _missing(body: Object, why: str) -> Object:
     return _message(body, [{"type": "text", "text": NOT_RECORDED.format(why=why)}])
-
-

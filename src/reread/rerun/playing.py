@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
+import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
@@ -13,7 +15,7 @@ from typing import Any
 import msgspec
 
 from reread.base import jsontext
-from reread.base.coerce import as_dict
+from reread.base.coerce import as_dict, as_list
 from reread.disk.layout import PROJECTS
 from reread.errors import Misuse, RereadError, Unreadable
 from reread.model.conversation import Call
@@ -31,6 +33,7 @@ from reread.rerun.driver import Driver, PlayFailed
 from reread.rerun.fake_api import FakeApi
 from reread.rerun.scene import Scene, decide, scene_of
 from reread.rerun.stand_in import stand_in_servers
+from reread.session.context_parts import prompt_tokens
 from reread.session.session import Session
 from reread.session.session import open as open_session
 
@@ -90,6 +93,10 @@ class Rerun(msgspec.Struct, kw_only=True):
         found += [f"{file.path} ends otherwise" for file in self.files if not file.same]
         return [*found, *self.unrecorded]
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as objects that JSON has."""
+        return msgspec.to_builtins(self)
+
     @property
     def denied(self) -> list[str]:
         """The calls that are denied now and were not in the record, each with its title."""
@@ -113,12 +120,14 @@ def rerun(
     session: Session | str | Path,
     *,
     client: str | os.PathLike[str] | Client | None = None,
+    against: str | os.PathLike[str] | Client | None = None,
     settings: Mapping[str, Any] | str | Path | None = None,
     claude_md: str | Path | None = None,
+    hooks: Sequence[str | Path] = (),
     plugins: Sequence[str | Path] = (),
     mcp_config: str | Path | None = None,
-    model: str | None = None,
     system_prompt: str | None = None,
+    model: str | None = None,
     live: bool = False,
     turns: int | None = None,
     keep: str | Path | None = None,
@@ -137,68 +146,152 @@ def rerun(
     """
     recorded = session if isinstance(session, Session) else open_session(session, root=root)
     program = client if isinstance(client, Client) else find_client(client)
+    tried = Tried(settings, claude_md, tuple(hooks), tuple(plugins), mcp_config, system_prompt, model)
+    if against is None:
+        return _played(recorded, program, tried, live=live, turns=turns, keep=keep, seconds=seconds)
+    other = against if isinstance(against, Client) else find_client(against)
+    with tempfile.TemporaryDirectory(prefix="reread-rerun-") as folder:
+        first = _played(recorded, other, Tried(), live=live, turns=turns, keep=folder, seconds=seconds)
+        if first.failure or not first.kept:
+            return first
+        with open_session(first.kept) as played:
+            return _played(played, program, tried, live=live, turns=turns, keep=keep, seconds=seconds)
+
+
+class Tried(msgspec.Struct, frozen=True):
+    """What is different from the record."""
+
+    settings: Mapping[str, Any] | str | Path | None = None
+    claude_md: str | Path | None = None
+    hooks: tuple[str | Path, ...] = ()
+    plugins: tuple[str | Path, ...] = ()
+    mcp_config: str | Path | None = None
+    system_prompt: str | None = None
+    model: str | None = None
+
+
+def _played(
+    recorded: Session,
+    program: Client,
+    tried: Tried,
+    *,
+    live: bool,
+    turns: int | None,
+    keep: str | Path | None,
+    seconds: float | None,
+) -> Rerun:
+    """Play a session once."""
     scene = scene_of(recorded, turns=turns)
     if not scene.prompts:
         raise NotPlayed(f"Nothing to play in {recorded.id}: nobody said anything to it that is recorded.")
     api = FakeApi(recorded)
     began = time.monotonic()
     with closing(Box(scene, dry=not live)) as box:
-        words, env = _prepared(box, scene, program, recorded, settings, claude_md, plugins, mcp_config)
-        words += ["--model", model or scene.model] if model or scene.model else []
-        words += ["--append-system-prompt", system_prompt] if system_prompt else []
+        words = _prepared(box, scene, program, recorded, tried)
+        box.commit()
         answers = sum(len(thread.answers) for thread in api.cassette.threads.values())
-        failure = _play(box, api, program, words, env, scene, recorded, seconds or SECONDS + answers * SECONDS_PER_REQUEST)
+        limit = seconds or SECONDS + answers * SECONDS_PER_REQUEST
+        failure = _play(box, api, program, words, scene, recorded, limit)
         path = _transcript(box)
         played = open_session(path) if path is not None else None
         try:
-            return _compared(
-                recorded, played, api, box, program, scene, turns=turns, live=live, failure=failure, began=began, keep=keep
+            unrecorded = [f"a request of {one.thread or 'the main thread'}" for one in api.unrecorded]
+            unrecorded += [f"a command: {command}" for command in box.unrecorded_commands]
+            sent = [one for one in api.requests if one.thread is not None]
+            notes = list(scene.notes)
+            if not recorded.requests:
+                notes.append(f"{scene.version or 'Its client'} noted no requests, so none is compared.")
+            left = [one for one in api.cassette.left if turns is None or (one.thread == MAIN and one.turn <= turns)]
+            requests = compare_requests(recorded, played)
+            return Rerun(
+                session=recorded.id,
+                title=recorded.title,
+                recorded=scene.version,
+                played=program.version,
+                dry=not live,
+                seconds=time.monotonic() - began,
+                calls=compare_calls(recorded, played, turns),
+                requests=requests,
+                sent=len(sent),
+                beside=len(api.requests) - len(sent),
+                files=_files(recorded, box) if turns is None else [],
+                unrecorded=unrecorded,
+                unreached=len(left),
+                tokens=_tokens(recorded, requests),
+                notes=notes,
+                failure=failure,
+                kept=_kept(box, keep) if keep is not None else "",
             )
         finally:
             if played is not None:
                 played.close()
 
 
-def _prepared(
-    box: Box,
-    scene: Scene,
-    program: Client,
-    recorded: Session,
-    settings: Mapping[str, Any] | str | Path | None,
-    claude_md: str | Path | None,
-    plugins: Sequence[str | Path],
-    mcp_config: str | Path | None,
-) -> tuple[list[str], dict[str, str]]:
+def _tokens(recorded: Session, requests: Sequence[PlayedRequest]) -> tuple[int, int] | None:
+    """Return the tokens of the last request of the main thread as the API reported them, and about those of now."""
+    last = next((one for one in reversed(requests) if one.agent is None), None)
+    before = prompt_tokens(recorded.requests[last.number - 1].response) if last is not None else None
+    if last is None or before is None:
+        return None
+    return before, before + sum(change.tokens for change in last.changes)
+
+
+def _prepared(box: Box, scene: Scene, program: Client, recorded: Session, tried: Tried) -> list[str]:
     """Put what is tried into the box, and return how the client is started."""
-    box.settings(_settings(settings))
-    if claude_md is not None:
-        (box.work / CLAUDE_MD).write_text(_text(claude_md), encoding="utf-8")
+    own = box.top / "bin"
+    settings = dict(_settings(tried.settings))
+    for number, hook in enumerate(tried.hooks):
+        event, command = _hook(hook, own / f"hook-{number}")
+        events = dict(as_dict(settings.get("hooks")))
+        events[event] = [*as_list(events.get(event)), {"hooks": [{"type": "command", "command": command}]}]
+        settings["hooks"] = events
+    box.settings(settings)
+    if tried.claude_md is not None:
+        (box.work / CLAUDE_MD).write_text(_text(tried.claude_md), encoding="utf-8")
     words = [*program.words(f"{TOP}/client"), "-p", "--input-format", "stream-json", "--output-format", "stream-json"]
     words += ["--verbose", "--permission-prompt-tool", "stdio"]
-    if scene.mode:
-        words += ["--permission-mode", scene.mode]
-    for number, plugin in enumerate(plugins):
-        place = box.top / "bin" / f"plugin-{number}"
+    words += ["--permission-mode", scene.mode] if scene.mode else []
+    for number, plugin in enumerate(tried.plugins):
+        place = own / f"plugin-{number}"
         shutil.copytree(plugin, place, symlinks=True)
         words += ["--plugin-dir", f"{TOP}/bin/{place.name}"]
-    if mcp_config is not None:
-        (box.top / "bin" / "mcp.json").write_bytes(Path(mcp_config).read_bytes())
-        words += ["--mcp-config", f"{TOP}/bin/mcp.json"]
-    else:
-        servers = stand_in_servers(recorded, box.top / "bin", f"{TOP}/bin")
-        if servers:
-            (box.top / "bin" / "mcp.json").write_bytes(jsontext.dumps({"mcpServers": servers}))
-            words += ["--mcp-config", f"{TOP}/bin/mcp.json"]
-    return words, {}
+    config = own / "mcp.json"
+    if tried.mcp_config is not None:
+        config.write_bytes(_bytes(tried.mcp_config))
+    elif servers := stand_in_servers(recorded, own, f"{TOP}/bin"):
+        config.write_bytes(jsontext.dumps({"mcpServers": servers}))
+    words += ["--mcp-config", f"{TOP}/bin/{config.name}"] if config.exists() else []
+    model = tried.model or scene.model
+    words += ["--model", model] if model else []
+    words += ["--append-system-prompt", tried.system_prompt] if tried.system_prompt else []
+    return words
+
+
+def _hook(given: str | Path, place: Path) -> tuple[str, str]:
+    """Copy the program of a hook into the box, and return its event and its command."""
+    event, equals, path = str(given).partition("=")
+    if not equals:
+        event, path = "PreToolUse", str(given)
+    source = Path(path).expanduser()
+    place.mkdir()
+    target = place / source.name
+    target.write_bytes(_bytes(source))
+    target.chmod(0o755)
+    return event, shlex.quote(f"{TOP}/bin/{place.name}/{source.name}")
+
+
+def _bytes(path: str | Path) -> bytes:
+    try:
+        return Path(path).read_bytes()
+    except OSError as error:
+        raise Unreadable.at(path, error) from error
 
 
 def _settings(given: Mapping[str, Any] | str | Path | None) -> Mapping[str, Any]:
     if given is None or isinstance(given, Mapping):
         return given or {}
     try:
-        value = jsontext.loads_clean(Path(given).read_bytes())
-    except OSError as error:
-        raise Unreadable.at(given, error) from error
+        value = jsontext.loads_clean(_bytes(given))
     except ValueError:
         raise Misuse(f"{given} is no JSON.") from None
     if not isinstance(value, dict):
@@ -209,10 +302,7 @@ def _settings(given: Mapping[str, Any] | str | Path | None) -> Mapping[str, Any]
 def _text(given: str | Path) -> str:
     path = Path(given)
     if isinstance(given, Path) or ("\n" not in str(given) and len(str(given)) < 4096 and path.is_file()):
-        try:
-            return path.read_text(encoding="utf-8")
-        except OSError as error:
-            raise Unreadable.at(path, error) from error
+        return _bytes(path).decode("utf-8", "replace")
     return str(given)
 
 
@@ -221,7 +311,6 @@ def _play(
     api: FakeApi,
     program: Client,
     words: list[str],
-    env: dict[str, str],
     scene: Scene,
     recorded: Session,
     seconds: float,
@@ -238,7 +327,7 @@ def _play(
 
     api.start(box.socket)
     try:
-        driver = Driver(box.start(words, api.token, program.folder, env), answer, seconds=seconds)
+        driver = Driver(box.start(words, api.token, program.folder), answer, seconds=seconds)
         try:
             driver.play(scene.prompts)
             code = driver.finish()
@@ -255,52 +344,11 @@ def _play(
 
 def _transcript(box: Box) -> Path | None:
     found = [
-        path for path in (box.config / PROJECTS).glob("*/*.jsonl") if not path.name.startswith("agent-") and path.is_file()
+        path
+        for path in (box.config / PROJECTS).glob("*/*.jsonl")
+        if not path.name.startswith("agent-") and path.is_file()
     ]
     return max(found, key=lambda path: path.stat().st_size, default=None)
-
-
-def _compared(
-    recorded: Session,
-    played: Session | None,
-    api: FakeApi,
-    box: Box,
-    program: Client,
-    scene: Scene,
-    *,
-    turns: int | None,
-    live: bool,
-    failure: str,
-    began: float,
-    keep: str | Path | None,
-) -> Rerun:
-    unrecorded = [f"a request of {one.thread or 'the main thread'} that was not recorded" for one in api.unrecorded]
-    unrecorded += [f"a command that was not recorded: {command}" for command in box.unrecorded_commands]
-    sent = [one for one in api.requests if one.thread is not None]
-    requests = compare_requests(recorded, played)
-    notes = list(scene.notes)
-    if not recorded.requests:
-        notes.append(f"{scene.version or 'The client that recorded it'} did not note its requests, so none is compared.")
-    left = [one for one in api.cassette.left if turns is None or (one.thread == MAIN and one.turn <= turns)]
-    return Rerun(
-        session=recorded.id,
-        title=recorded.title,
-        recorded=scene.version,
-        played=program.version,
-        dry=not live,
-        seconds=time.monotonic() - began,
-        calls=compare_calls(recorded, played, turns),
-        requests=requests,
-        sent=len(sent),
-        beside=len(api.requests) - len(sent),
-        files=_files(recorded, box),
-        unrecorded=unrecorded,
-        unreached=len(left),
-        tokens=None,
-        notes=notes,
-        failure=failure,
-        kept=_kept(box, keep) if keep is not None else "",
-    )
 
 
 def _files(recorded: Session, box: Box) -> list[PlayedFile]:
@@ -326,5 +374,3 @@ def _kept(box: Box, keep: str | Path) -> str:
     projects = target / PROJECTS
     shutil.copytree(box.config / PROJECTS, projects, dirs_exist_ok=True, symlinks=True)
     return str(projects / path.relative_to(box.config / PROJECTS))
-
-

@@ -50,7 +50,7 @@ def stand_in_servers(session: Session, folder: Path, inside: str) -> dict[str, O
         shutil.copyfile(INSIDE / PROGRAM, folder / PROGRAM)
     servers: dict[str, Object] = {}
     for number, (server, own) in enumerate(tools.items()):
-        record = {"name": server, "tools": list(own.values()), "calls": calls.get(server, [])}
+        record: Object = {"name": server, "tools": list(own.values()), "calls": calls.get(server, [])}
         record["resources"] = resources.get(server, {})
         (folder / f"mcp-{number}.json").write_bytes(jsontext.dumps(record))
         words = ["-I", "-S", f"{inside}/{PROGRAM}", f"{inside}/mcp-{number}.json"]

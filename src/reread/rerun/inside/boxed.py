@@ -1,107 +1,110 @@
-"""Run a program in a root folder of its own, where nothing is reachable but an API behind a socket in a folder.
+"""Run a program in a root folder of its own, where nothing can be reached but an API behind a socket in a folder.
 
 `unshare --net --mount --pid --fork --kill-child python -I -S boxed.py PLAN`. The plan is JSON: `root`, an empty folder;
-`shown`, folders that can be read there, with the places that they have; `own`, folders that can be written to; `socket`,
-the path of the API's socket inside, and its `port`; `words`, `folder` and `environment` of the program.
+`shown`, what can be read there, each with its place; `own`, folders that can be written to; `socket`, the path of the
+API's socket inside, and its `port`; `words`, `folder` and `environment` of the program.
 """
+
+from __future__ import annotations
 
 import ctypes
 import fcntl
 import json
 import os
-import shutil
 import socket
 import struct
+import subprocess
 import sys
 import threading
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
 
-BIND, RECURSIVE, READ_ONLY, REMOUNT, PRIVATE, NO_SUID, NO_DEVICES = 4096, 16384, 1, 32, 1 << 18, 2, 4
-DETACH = 2
-SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/opt")
+BIND, RECURSIVE, READ_ONLY, REMOUNT, PRIVATE, DETACH = 4096, 16384, 1, 32, 1 << 18, 2
+HELD = 2 | 4 | 8
+"""What a mount may have been restricted to before, and must stay: no set-user programs, devices or programs at all."""
+SYSTEM = ("usr", "bin", "sbin", "lib", "lib32", "lib64", "libx32", "etc", "opt")
 SIZE = "size=4g,mode=755"
 PIVOT_ROOT = {"x86_64": 155, "aarch64": 41}
-UP = 0x1
+SET_FLAGS, UP = 0x8914, 0x1
 libc = ctypes.CDLL(None, use_errno=True)
 
 
-def mount(source, target, kind, flags, data=None):
-    """Call the system's mount."""
-    words = [None if text is None else os.fsencode(text) for text in (source, target, kind, data)]
-    if libc.mount(words[0], words[1], words[2], ctypes.c_ulong(flags), words[3]):
+def check(failed: int, what: str) -> None:
+    """Raise OSError if a call of the system failed."""
+    if failed:
         code = ctypes.get_errno()
-        raise OSError(code, f"cannot mount {target}: {os.strerror(code)}")
+        raise OSError(code, f"cannot {what}: {os.strerror(code)}")
 
 
-def place(root, at):
-    """Return where a path of the new root is now."""
-    return root + "/" + at.lstrip("/")
+def mount(source: object, target: Path, kind: str | None, flags: int, data: str | None = None) -> None:
+    """Call the system's mount."""
+    words = [None if text is None else os.fsencode(str(text)) for text in (source, target, kind, data)]
+    check(libc.mount(words[0], words[1], words[2], ctypes.c_ulong(flags), words[3]), f"mount {target}")
 
 
-def show(source, root, at, writable=False):
+def show(source: Path, target: Path, *, writable: bool = False) -> None:
     """Bind a folder or file into the new root."""
-    target = place(root, at)
-    if os.path.isdir(source):
-        os.makedirs(target, exist_ok=True)
+    if source.is_dir():
+        target.mkdir(parents=True, exist_ok=True)
     else:
-        os.makedirs(os.path.dirname(target), exist_ok=True)
-        with open(target, "a"):
-            pass
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.touch()
     mount(source, target, None, BIND | RECURSIVE)
     if not writable:
-        held = os.statvfs(target).f_flag & (NO_SUID | NO_DEVICES | 8)
+        held = os.statvfs(target).f_flag & HELD
         mount(None, target, None, BIND | REMOUNT | READ_ONLY | held)
 
 
-def build(plan):
+def build(plan: dict[str, Any]) -> None:
     """Make the new root and enter it."""
-    root = plan["root"]
-    mount(None, "/", None, PRIVATE | RECURSIVE)
+    root = Path(plan["root"])
+
+    def inside(path: str) -> Path:
+        return root / path.lstrip("/")
+
+    mount(None, Path("/"), None, PRIVATE | RECURSIVE)
     mount("tmpfs", root, "tmpfs", 0, SIZE)
-    for folder in SYSTEM:
-        if os.path.islink(folder):
-            os.symlink(os.readlink(folder), place(root, folder))
-        elif os.path.isdir(folder):
-            show(folder, root, folder)
-    os.makedirs(place(root, "/tmp"))
-    os.chmod(place(root, "/tmp"), 0o1777)
+    for name in SYSTEM:
+        folder = Path("/", name)
+        if folder.is_symlink():
+            inside(name).symlink_to(folder.readlink())
+        elif folder.is_dir():
+            show(folder, inside(name))
+    inside("tmp").mkdir()
+    inside("tmp").chmod(0o1777)
     for at, source in plan["shown"]:
-        show(source, root, at)
-    show("/dev", root, "/dev", writable=True)
-    os.makedirs(place(root, "/proc"))
-    mount("proc", place(root, "/proc"), "proc", 0)
+        show(Path(source), inside(at))
+    show(Path("/dev"), inside("dev"), writable=True)
+    inside("proc").mkdir()
+    mount("proc", inside("proc"), "proc", 0)
     for at, source in plan["own"]:
-        show(source, root, at, writable=True)
-    old = place(root, "/old")
-    os.mkdir(old)
-    number = PIVOT_ROOT.get(os.uname().machine)
-    if number is None or libc.syscall(number, os.fsencode(root), os.fsencode(old)):
-        raise OSError(ctypes.get_errno(), "cannot change the root folder")
+        show(Path(source), inside(at), writable=True)
+    old = inside("old")
+    old.mkdir()
+    number = PIVOT_ROOT[os.uname().machine]
+    check(libc.syscall(number, os.fsencode(root), os.fsencode(old)), "change the root folder")
     os.chdir("/")
-    if libc.umount2(b"/old", DETACH):
-        raise OSError(ctypes.get_errno(), "cannot leave the old root folder")
-    os.rmdir("/old")
+    check(libc.umount2(b"/old", DETACH), "leave the old root folder")
+    Path("/old").rmdir()
 
 
-def start_loopback():
+def start_loopback() -> None:
     """Bring the loopback interface up."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
-        fcntl.ioctl(any_socket, 0x8914, struct.pack("16sh14x", b"lo", UP))
+        fcntl.ioctl(any_socket, SET_FLAGS, struct.pack("16sh14x", b"lo", UP))
 
 
-def copy(source, target):
+def copy(source: socket.socket, target: socket.socket) -> None:
     """Pass on what one end says to the other."""
-    try:
+    with suppress(OSError):
         while data := source.recv(1 << 16):
             target.sendall(data)
-    except OSError:
-        pass
-    try:
+    with suppress(OSError):
         target.shutdown(socket.SHUT_WR)
-    except OSError:
-        pass
 
 
-def relay(listening, path):
+def relay(listening: socket.socket, path: str) -> None:
     """Connect whoever calls the port to the socket."""
     while True:
         caller, _ = listening.accept()
@@ -111,25 +114,21 @@ def relay(listening, path):
             threading.Thread(target=copy, args=ends, daemon=True).start()
 
 
-def main(path):
+def main(path: Path) -> None:
     """Build the box, and run the program in it."""
-    with open(path) as file:
-        plan = json.load(file)
+    plan: dict[str, Any] = json.loads(path.read_bytes())
     start_loopback()
     build(plan)
     listening = socket.socket()
     listening.bind(("127.0.0.1", plan["port"]))
     listening.listen(64)
     threading.Thread(target=relay, args=(listening, plan["socket"]), daemon=True).start()
-    words, env = plan["words"], plan["environment"]
-    os.chdir(plan["folder"])
-    program = shutil.which(words[0], path=env["PATH"]) or words[0]
-    child = os.spawnve(os.P_NOWAIT, program, words, env)
-    sys.stdin.close()
-    _, status = os.waitpid(child, 0)
-    sys.stdout.flush()
-    os._exit(os.waitstatus_to_exitcode(status) & 0xFF)
+    words: list[str] = plan["words"]
+    env: dict[str, str] = plan["environment"]
+    os.environ["PATH"] = env["PATH"]  # where the program is looked for
+    done = subprocess.run(words, env=env, cwd=plan["folder"], check=False)
+    os._exit(done.returncode & 0xFF)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(Path(sys.argv[1]))

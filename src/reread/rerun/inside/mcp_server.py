@@ -1,56 +1,63 @@
 """An MCP server that answers calls as they were recorded: `python -I -S mcp_server.py RECORD`.
 
-The record is JSON: `tools`, their definitions, `calls`, each with `tool`, `input`, `content` and `isError`, and
+The record is JSON: `name`, `tools`, their definitions, `calls`, each with `tool`, `input`, `content` and `isError`, and
 `resources`, by address.
 """
 
+from __future__ import annotations
+
 import json
 import sys
+from pathlib import Path
+from typing import Any
+
+Object = dict[str, Any]
+NOT_RECORDED = "reread: the record has no result of this call"
 
 
-def main(path):
+def main(path: Path) -> None:
     """Answer requests on standard input, one a line."""
-    with open(path) as file:
-        record = json.load(file)
-    left = list(record["calls"])
+    record: Object = json.loads(path.read_bytes())
     for line in sys.stdin:
-        request = json.loads(line)
-        if "id" not in request:
-            continue
-        answer = {"jsonrpc": "2.0", "id": request["id"]}
-        method, given = request.get("method"), request.get("params") or {}
-        if method == "initialize":
+        request: Object = json.loads(line)
+        if "id" in request:
+            given: Object = request.get("params") or {}
+            said = answer(record, str(request.get("method")), given)
+            print(json.dumps({"jsonrpc": "2.0", "id": request["id"], **said}), flush=True)
+
+
+def answer(record: Object, method: str, given: Object) -> Object:
+    """Return the answer to a request."""
+    match method:
+        case "initialize":
+            offers: Object = {"tools": {}, **({"resources": {}} if record["resources"] else {})}
             version = given.get("protocolVersion", "2025-06-18")
-            told = {"name": record["name"], "version": "recorded"}
-            offers = {"tools": {}, **({"resources": {}} if record["resources"] else {})}
-            answer["result"] = {"protocolVersion": version, "capabilities": offers, "serverInfo": told}
-        elif method == "tools/list":
-            answer["result"] = {"tools": record["tools"]}
-        elif method == "tools/call":
-            answer["result"] = call(left, given)
-        elif method == "resources/list":
-            listed = (one.get("listed") for one in record["resources"].values())
-            answer["result"] = {"resources": [one for one in listed if one]}
-        elif method == "resources/read":
-            known = record["resources"].get(given.get("uri"), {})
-            answer["result"] = {"contents": known.get("contents", [])}
-        elif method == "ping":
-            answer["result"] = {}
-        else:
-            answer["error"] = {"code": -32601, "message": "not recorded"}
-        print(json.dumps(answer), flush=True)
+            server = {"name": record["name"], "version": "recorded"}
+            return {"result": {"protocolVersion": version, "capabilities": offers, "serverInfo": server}}
+        case "tools/list":
+            return {"result": {"tools": record["tools"]}}
+        case "tools/call":
+            return {"result": result_of(record["calls"], given)}
+        case "resources/list":
+            listed = [one.get("listed") for one in record["resources"].values()]
+            return {"result": {"resources": [one for one in listed if one]}}
+        case "resources/read":
+            known: Object = record["resources"].get(given.get("uri")) or {}
+            return {"result": {"contents": known.get("contents", [])}}
+        case "ping":
+            return {"result": {}}
+        case _:
+            return {"error": {"code": -32601, "message": "not recorded"}}
 
 
-def call(left, given):
-    """Return the result of a call: that of the same one, or of the next one of this tool."""
-    same = [one for one in left if one["tool"] == given.get("name")]
-    found = next((one for one in same if one["input"] == given.get("arguments")), None)
-    if found is None:
-        text = "reread: the record has no result of this call"
-        return {"content": [{"type": "text", "text": text}], "isError": True}
-    left.remove(found)
-    return {"content": found["content"], "isError": found["isError"]}
+def result_of(left: list[Object], given: Object) -> Object:
+    """Return the result of a call: each is told once, in the order of the record."""
+    for one in left:
+        if one["tool"] == given.get("name") and one["input"] == given.get("arguments"):
+            left.remove(one)
+            return {"content": one["content"], "isError": one["isError"]}
+    return {"content": [{"type": "text", "text": NOT_RECORDED}], "isError": True}
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(Path(sys.argv[1]))
