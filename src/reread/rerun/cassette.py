@@ -149,6 +149,10 @@ class Cassette:
             name: RecordedThread(name, conversation) for name, conversation in threads.items()
         }
         """The threads by name, the main one first."""
+        self.told: dict[str, str] = {
+            call.id: call.tool_call.text for thread in threads.values() for call in thread.calls if call.id
+        }
+        """What the model was told of each call, by its id."""
         self._lock = threading.Lock()
 
     def find(self, messages: Sequence[Object]) -> tuple[str, int] | None:
@@ -171,6 +175,14 @@ class Cassette:
                 return None
             one.served = max(one.served, number + 1)
             return one.answers[number]
+
+    def ends_turn(self, call: str) -> bool:
+        """True if nothing was answered after a call in its turn."""
+        for thread in self.threads.values():
+            for one, following in zip(thread.answers, [*thread.answers[1:], None], strict=True):
+                if any(block.get("id") == call for block in one.calls):
+                    return following is None or following.turn != one.turn
+        return False
 
     @property
     def left(self) -> list[RecordedAnswer]:

@@ -2,30 +2,19 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from reread.base import jsontext
-from reread.base.choices import RUNNING
+from reread.base.choices import FAILED, RUNNING
 from reread.model.conversation import Agent, Call, Request
+from reread.rerun.names import learn, renamed, settled
 from reread.session.context_parts import BYTES_PER_TOKEN, KINDS, PartKey, PartSizes, add_parts
 
 if TYPE_CHECKING:
     from reread.session.session import Session
-
-EQUAL = "equal"
-VOLATILE = re.compile(
-    r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"  # ids of sessions, prompts …
-    r"|\b20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z?\b"
-    r"|\b(?<=agentId: )\w+|(?<=<task-id>)\w+|\bagent-[0-9a-f]{8,}\b|\b[a-z]?[0-9a-f]{16}(?=\.output\b|\b)"
-    r"|(?<=duration_ms)\W+[\d.]+|-blob-\d+-\w+|\b[bt][0-9a-z]{8}(?=\.output\b|\. |<)"
-    r"|^[0-9a-f]{7} (?=start$)",  # the first commit of a repository made anew
-    re.MULTILINE,
-)
-"""What differs in every run, whatever is played."""
 
 
 class PlayedCall(msgspec.Struct, frozen=True, kw_only=True):
@@ -89,16 +78,116 @@ class PlayedFile(msgspec.Struct, frozen=True):
     """True if it ends as in the record."""
 
 
-def compare_calls(recorded: Session, played: Session | None, turns: int | None) -> list[PlayedCall]:
-    """Return what became of each call of the active branch and of the agents."""
-    now = {call.id: call for call in _calls(played)} if played is not None else {}
-    wanted = [(call, None) for turn in recorded.turns[:turns] for call in turn.calls]
-    started = {call.agent.id for call, _ in wanted if call.agent is not None}
-    for agent in recorded.agents.values():
-        if turns is None or agent.id in started:
-            wanted += [(call, agent) for call in agent.calls]
-    numbers = {call.id: turn.index for turn in recorded.turns for call in turn.calls}
-    return [_played(call, agent, now.get(call.id), numbers) for call, agent in wanted]
+class Comparison:
+    """A session, and how it was played."""
+
+    def __init__(self, recorded: Session, played: Session | None) -> None:
+        self.recorded = recorded
+        self.played = played
+        self._now = {call.id: call for call in _calls(played)} if played is not None else {}
+        self._names: dict[str, str] = {}
+        """What the record calls what the client calls otherwise now."""
+        for call in _calls(recorded):
+            if call.id in self._now:
+                learn(self._now[call.id].tool_call.text, call.tool_call.text, self._names)
+        own = [_own_names(session) for session in (recorded, played) if session is not None]
+        self._own: list[str] = sorted({name for names in own for name in names}, key=len, reverse=True)
+
+    def settled(self, text: str) -> str:
+        """Return a text of the record, or of now, without what differs in every run."""
+        return settled(renamed(text, self._names), self._own)
+
+    def calls(self, turns: int | None = None) -> list[PlayedCall]:
+        """Return what became of each call of the active branch and of the agents."""
+        wanted: list[tuple[Call, Agent | None]] = []
+        wanted += [(call, None) for turn in self.recorded.turns[:turns] for call in turn.calls]
+        started = {agent.id for call, _ in wanted for agent in call.agents}
+        for agent in self.recorded.agents.values():
+            if turns is None or agent.id in started:
+                wanted += [(call, agent) for call in agent.calls]
+        numbers = {call.id: turn.index for turn in self.recorded.turns for call in turn.calls}
+        return [self._call(call, agent, numbers) for call, agent in wanted]
+
+    def _call(self, call: Call, agent: Agent | None, numbers: Mapping[str, int]) -> PlayedCall:
+        top = agent
+        while top is not None and top.parent is not None:
+            top = top.parent
+        starter = top.call if top is not None else None
+        now = self._now.get(call.id)
+        was, is_now = outcome_of(call), outcome_of(now) if now is not None else ""
+        return PlayedCall(
+            id=call.id,
+            name=call.name,
+            title=call.title,
+            turn=numbers.get(call.id) or (numbers.get(starter.id) if starter is not None else None),
+            agent=agent.id if agent is not None else None,
+            reached=now is not None,
+            same_input=now is not None and self._given(call) == self._given(now),
+            was=was,
+            now=is_now,
+            same_result=now is not None and self.settled(call.tool_call.text) == self.settled(now.tool_call.text),
+            detail=now.outcome.message.strip() if now is not None and is_now != was and is_now != "done" else "",
+        )
+
+    def _given(self, call: Call) -> str:
+        return renamed(jsontext.dumps(call.input).decode("utf-8", "replace"), self._names)
+
+    def requests(self) -> list[PlayedRequest]:
+        """Return the requests that were sent now, each beside the one that was recorded at its place."""
+        if self.played is None:
+            return []
+        found = list(self._pairs(None, self.recorded.requests, self.played.requests))
+        agents = list(self.played.agents.values())
+        for agent in self.recorded.agents.values():
+            same = next((one for one in agents if _first_call(one) == _first_call(agent)), None)
+            if same is not None and agent.requests:
+                agents.remove(same)
+                found += self._pairs(agent.id, agent.requests, same.requests)
+        return found
+
+    def _pairs(
+        self, agent: str | None, recorded: Sequence[Request], played: Sequence[Request]
+    ) -> Iterator[PlayedRequest]:
+        for number, (before, now) in enumerate(zip(recorded, played, strict=False), 1):
+            changes = list(self._changes(before, now))
+            yield PlayedRequest(number=number, agent=agent, verified=now.verified, changes=changes)
+
+    def _changes(self, before: Request, now: Request) -> Iterator[PartChange]:
+        if before.digest is not None and before.digest == now.digest:
+            return
+        old, new = PartTexts(self), PartTexts(self)
+        add_parts(old, before)
+        add_parts(new, now)
+        for key in sorted({*old.texts, *new.texts}, key=lambda key: (KINDS.index(key.kind), key)):
+            was, is_now = old.texts.get(key), new.texts.get(key)
+            if was != is_now:
+                bytes = new.bytes.get(key, 0) - old.bytes.get(key, 0)
+                change = _change(was, is_now)
+                yield PartChange(kind=key.kind, name=key.name, change=change, tokens=round(bytes / BYTES_PER_TOKEN))
+        for name in sorted({*before.params, *now.params}):
+            was, is_now = before.params.get(name), now.params.get(name)
+            if was != is_now:
+                yield PartChange(kind="param", name=name, change=_change(was, is_now), tokens=0)
+
+
+class PartTexts(PartSizes):
+    """The parts of a request with their texts."""
+
+    def __init__(self, comparison: Comparison) -> None:
+        super().__init__()
+        self.comparison = comparison
+        self.texts: dict[PartKey, list[str]] = {}
+
+    def add_value(self, key: PartKey, value: Any) -> None:
+        super().add_value(key, value)
+        self._add(key, jsontext.dumps(value).decode("utf-8", "replace"))
+
+    def add_text(self, key: PartKey, text: str) -> None:
+        super().add_text(key, text)
+        self._add(key, text)
+
+    def _add(self, key: PartKey, text: str) -> None:
+        self.texts.setdefault(key, []).append(self.comparison.settled(text))
 
 
 def _calls(session: Session) -> Iterator[Call]:
@@ -107,26 +196,17 @@ def _calls(session: Session) -> Iterator[Call]:
         yield from agent.calls
 
 
-def _played(call: Call, agent: Agent | None, now: Call | None, numbers: Mapping[str, int]) -> PlayedCall:
-    top = agent
-    while top is not None and top.parent is not None:
-        top = top.parent
-    starter = top.call if top is not None else None
-    same = now is not None and settled(call.tool_call.text) == settled(now.tool_call.text)
-    was, is_now = outcome_of(call), outcome_of(now) if now is not None else ""
-    return PlayedCall(
-        id=call.id,
-        name=call.name,
-        title=call.title,
-        turn=numbers.get(call.id) or (numbers.get(starter.id) if starter is not None else None),
-        agent=agent.id if agent is not None else None,
-        reached=now is not None,
-        same_input=now is not None and call.input == now.input,
-        was=was,
-        now=is_now,
-        same_result=same,
-        detail=now.outcome.message.strip() if now is not None and is_now != was and is_now != "done" else "",
-    )
+def _own_names(session: Session) -> list[str]:
+    """Return the names that only one run has."""
+    return [session.id, *session.slugs, *session.agents]
+
+
+def _first_call(agent: Agent) -> str | None:
+    return agent.call.id if agent.call is not None else None
+
+
+def _change(was: object, is_now: object) -> str:
+    return "added" if was is None else "dropped" if is_now is None else "edited"
 
 
 def outcome_of(call: Call) -> str:
@@ -134,68 +214,4 @@ def outcome_of(call: Call) -> str:
     if call.state == RUNNING:
         return RUNNING
     code = call.outcome.exit_code
-    return f"exit {code}" if call.state == "failed" and code is not None else call.state
-
-
-def settled(text: str) -> str:
-    """Return a text without what differs in every run."""
-    return VOLATILE.sub("\u2026", text)
-
-
-class _Values(PartSizes):
-    """The parts of a request themselves, as text."""
-
-    def __init__(self, other: PartSizes | None = None) -> None:
-        super().__init__(other)
-        self.values: dict[PartKey, list[str]] = {}
-
-    def add_value(self, key: PartKey, value: Any) -> None:
-        super().add_value(key, value)
-        self.values.setdefault(key, []).append(settled(jsontext.dumps(value).decode("utf-8", "replace")))
-
-    def add_text(self, key: PartKey, text: str) -> None:
-        super().add_text(key, text)
-        self.values.setdefault(key, []).append(settled(text))
-
-
-def compare_requests(recorded: Session, played: Session | None) -> list[PlayedRequest]:
-    """Return the requests that were sent now, each beside the one that was recorded at its place."""
-    found: list[PlayedRequest] = []
-    if played is None:
-        return found
-    found += _pairs(None, list(recorded.requests), list(played.requests))
-    agents = list(played.agents.values())
-    for agent in recorded.agents.values():
-        same = next((one for one in agents if _first_call(one) == _first_call(agent)), None)
-        if same is not None and agent.requests:
-            agents.remove(same)
-            found += _pairs(agent.id, list(agent.requests), list(same.requests))
-    return found
-
-
-def _first_call(agent: Agent) -> str | None:
-    return agent.call.id if agent.call is not None else None
-
-
-def _pairs(agent: str | None, recorded: list[Request], played: list[Request]) -> Iterator[PlayedRequest]:
-    for number, (before, now) in enumerate(zip(recorded, played, strict=False), 1):
-        yield PlayedRequest(number=number, agent=agent, verified=now.verified, changes=list(_changes(before, now)))
-
-
-def _changes(before: Request, now: Request) -> Iterator[PartChange]:
-    if before.digest is not None and before.digest == now.digest:
-        return
-    old, new = _Values(), _Values()
-    add_parts(old, before)
-    add_parts(new, now)
-    for key in sorted({*old.values, *new.values}, key=lambda key: (KINDS.index(key.kind), key)):
-        was, is_now = old.values.get(key), new.values.get(key)
-        if was == is_now:
-            continue
-        change = "added" if was is None else "dropped" if is_now is None else "edited"
-        bytes = new.bytes.get(key, 0) - old.bytes.get(key, 0)
-        yield PartChange(kind=key.kind, name=key.name, change=change, tokens=round(bytes / BYTES_PER_TOKEN))
-    for name in sorted({*before.params, *now.params}):
-        if before.params.get(name) != now.params.get(name):
-            change = "added" if name not in before.params else "dropped" if name not in now.params else "edited"
-            yield PartChange(kind="param", name=name, change=change, tokens=0)
+    return f"exit {code}" if call.state == FAILED and code is not None else call.state

@@ -18,10 +18,11 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from reread.base import jsontext
-from reread.base.coerce import as_dict, as_list
+from reread.base.coerce import as_dict, as_list, as_str
 from reread.rerun.beside import answer_beside
-from reread.rerun.cassette import ApiFault, Cassette, Object
+from reread.rerun.cassette import ApiFault, Cassette, Object, texts_of
 from reread.rerun.events import stream_events
+from reread.rerun.names import learn, renamed
 from reread.session.session import Session
 from reread.session.session import open as open_session
 
@@ -65,6 +66,9 @@ class FakeApi:
         self.token: str = secrets.token_hex(16)
         """The beginning of every path: who does not know it gets nothing."""
         self._failed: dict[tuple[str, int], int] = {}
+        self._names: dict[str, str] = {}
+        """What the client calls now what the record calls otherwise."""
+        self._learned: set[str] = set()
         self._lock = threading.Lock()
         self._server: uvicorn.Server | None = None
         self._thread: threading.Thread | None = None
@@ -147,10 +151,22 @@ class FakeApi:
                 self._failed[found] = tried + 1
                 asked.fault = recorded.faults[tried]
                 return asked
-        asked.answer = recorded.message
+        asked.answer = self._renamed(recorded.message, messages)
         if asked.answer is None:
             asked.fault = recorded.faults[-1]
         return asked
+
+    def _renamed(self, message: Object | None, messages: list[Object]) -> Object | None:
+        """Return a message with the names that the client has made up in this run, as the results of its calls say."""
+        for block in (as_dict(block) for one in messages for block in as_list(one.get("content"))):
+            id = as_str(block.get("tool_use_id"))
+            if id is not None and id in self.cassette.told and id not in self._learned:
+                self._learned.add(id)
+                learn(self.cassette.told[id], "\n".join(texts_of(block)), self._names)
+        if message is None or not self._names:
+            return message
+        said = jsontext.dumps(message).decode("utf-8", "surrogatepass")
+        return as_dict(jsontext.loads_clean(renamed(said, self._names).encode("utf-8", "surrogatepass")))
 
     def _app(self) -> Starlette:
         top = f"/{self.token}"

@@ -23,11 +23,10 @@ from reread.rerun.box import TOP, Box
 from reread.rerun.cassette import MAIN
 from reread.rerun.clients import Client, find_client
 from reread.rerun.comparison import (
+    Comparison,
     PlayedCall,
     PlayedFile,
     PlayedRequest,
-    compare_calls,
-    compare_requests,
 )
 from reread.rerun.driver import Driver, PlayFailed
 from reread.rerun.fake_api import FakeApi
@@ -202,7 +201,8 @@ def _played(
             if not recorded.requests:
                 notes.append(f"{scene.version or 'Its client'} noted no requests, so none is compared.")
             left = [one for one in api.cassette.left if turns is None or (one.thread == MAIN and one.turn <= turns)]
-            requests = compare_requests(recorded, played)
+            comparison = Comparison(recorded, played)
+            requests = comparison.requests()
             return Rerun(
                 session=recorded.id,
                 title=recorded.title,
@@ -210,7 +210,7 @@ def _played(
                 played=program.version,
                 dry=not live,
                 seconds=time.monotonic() - began,
-                calls=compare_calls(recorded, played, turns),
+                calls=comparison.calls(turns),
                 requests=requests,
                 sent=len(sent),
                 beside=len(api.requests) - len(sent),
@@ -261,6 +261,8 @@ def _prepared(box: Box, scene: Scene, program: Client, recorded: Session, tried:
     elif servers := stand_in_servers(recorded, own, f"{TOP}/bin"):
         config.write_bytes(jsontext.dumps({"mcpServers": servers}))
     words += ["--mcp-config", f"{TOP}/bin/{config.name}"] if config.exists() else []
+    words += ["--tools", ",".join(scene.tools)] if scene.tools else []
+    words += ["--agents", jsontext.dumps(scene.agents).decode()] if scene.agents else []
     model = tried.model or scene.model
     words += ["--model", model] if model else []
     words += ["--append-system-prompt", tried.system_prompt] if tried.system_prompt else []
@@ -323,7 +325,8 @@ def _play(
     def answer(asked: dict[str, Any]) -> dict[str, Any]:
         found = calls.get(str(asked.get("tool_use_id")))
         same = (one for one in calls.values() if (one.name, one.input) == (asked.get("tool_name"), asked.get("input")))
-        return decide(found or next(same, None), asked)
+        call = found or next(same, None)
+        return decide(call, asked, ends_turn=call is not None and api.cassette.ends_turn(call.id))
 
     api.start(box.socket)
     try:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -21,9 +21,12 @@ Object = dict[str, Any]
 MOST_FILES = 64 << 20
 """Bytes of files that are put into the box."""
 SHELLS = ("Bash", "Monitor")
+STOPS = ("TaskStop", "KillShell", "KillBash")
 ASKS = "AskUserQuestion"
 REJECTED = "The user doesn't want to proceed with this tool use."
-NOT_TYPED = frozenset({"bash-input"})
+ASKED_FOR = frozenset({"Glob", "Grep"})
+"""Tools that newer clients have only if they are asked for."""
+OWN_AGENTS = ("claude", "Explore", "general-purpose", "Plan", "statusline-setup", "output-style-setup")
 
 
 class SceneFile(msgspec.Struct, frozen=True):
@@ -42,6 +45,8 @@ class ShellRecord(msgspec.Struct):
     out: str
     err: str
     code: int
+    stays: bool = False
+    """True if it ran until it was stopped."""
 
 
 class Prompt(msgspec.Struct, frozen=True):
@@ -69,6 +74,10 @@ class Scene(msgspec.Struct):
     """How often the client tries again after an error of the API."""
     is_repository: bool
     branch: str | None
+    tools: list[str]
+    """The client's own tools that it had, if they are not those that it has by default."""
+    agents: dict[str, Object]
+    """The types of agents that are not the client's own, as it takes them with `--agents`."""
     notes: list[str]
     """What cannot be as it was, each in a sentence."""
 
@@ -76,6 +85,7 @@ class Scene(msgspec.Struct):
 def scene_of(session: Session, *, turns: int | None = None) -> Scene:
     """Return what is needed to play a session, or its first turns."""
     notes: list[str] = []
+    stopped = set(_stopped(session))
     folder = _folder(session)
     prompts = list(_prompts(session, turns, notes))
     files = list(_files(session, folder, notes))
@@ -85,14 +95,16 @@ def scene_of(session: Session, *, turns: int | None = None) -> Scene:
         home_of(folder),
         prompts,
         files,
-        [one for call in _all_calls(session) if (one := shell_record(call)) is not None],
+        [one for call in _all_calls(session) if (one := shell_record(call, stopped)) is not None],
         next((model for model in session.models if model != SYNTHETIC), None),
         next(iter(session.permission_modes), None),
         next(iter(session.versions), None),
         _retries(session),
         bool(branches and branches[0]),
         branches[0] if branches and branches[0] != "HEAD" else None,
-        notes,
+        _tools(session),
+        _agents(session, notes),
+        _hooked(session, notes),
     )
 
 
@@ -100,6 +112,47 @@ def _retries(session: Session) -> int | None:
     """Return how often the client was to try again, as the errors that it noted say."""
     noted = [record.native for record in session.records if record.type == "system" and b'"api_error"' in record.body]
     return max((most for one in noted if (most := as_int(one.get("maxRetries"))) is not None), default=None)
+
+
+def _tools(session: Session) -> list[str]:
+    """Return the names of the client's own tools, if some of them have to be asked for."""
+    first = next(iter(session.requests), None)
+    named = [as_str(as_dict(tool).get("name")) or "" for tool in first.tools] if first is not None else []
+    if not ASKED_FOR.intersection(named):
+        return []
+    for record in session.records:
+        if record.type == "attachment" and b'"deferred_tools_delta"' in record.body:
+            names = as_list(as_dict(record.native.get("attachment")).get("addedNames"))
+            named += [name for name in names if isinstance(name, str)]
+    return [name for name in dict.fromkeys(named) if name and not name.startswith("mcp__")]
+
+
+def _agents(session: Session, notes: list[str]) -> dict[str, Object]:
+    """Return the types of agents that are not the client's own."""
+    said = dict[str, str]()
+    for record in session.records:
+        if record.type == "attachment" and b'"agent_listing_delta"' in record.body:
+            for line in as_list(as_dict(record.native.get("attachment")).get("addedLines")):
+                name, _, about = (as_str(line) or "").removeprefix("- ").partition(": ")
+                said[name] = about.rpartition(" (Tools:")[0] or about
+    found: dict[str, Object] = {}
+    for agent in session.agents.values():
+        if agent.type in (None, *OWN_AGENTS) or agent.type in found:
+            continue
+        request = next(iter(agent.requests), None)
+        texts = [as_str(as_dict(block).get("text")) or "" for block in request.system] if request is not None else []
+        if not texts:
+            notes.append(f"How the agents of type {agent.type} are defined is not recorded.")
+        about = said.get(agent.type or "") or agent.type
+        found[agent.type or ""] = {"description": about, "prompt": "\n".join(texts[1:]) or f"You are {agent.type}."}
+    return found
+
+
+def _hooked(session: Session, notes: list[str]) -> list[str]:
+    """Return the notes, with one about the hooks that the session had."""
+    if any(record.type == "attachment" and b'"hook_' in record.body for record in session.records):
+        notes.append("It had hooks, which are not recorded: none runs unless you give some.")
+    return notes
 
 
 def _folder(session: Session) -> str:
@@ -153,16 +206,28 @@ def _content(message: Message) -> str | list[Any]:
     return found or message.full_text
 
 
-def shell_record(call: Call) -> ShellRecord | None:
-    """Return what was recorded of a command; None if it did not run, or its end was not recorded."""
+def _stopped(session: Session) -> Iterator[str]:
+    """Yield the names of the commands in the background that were stopped."""
+    for call in _all_calls(session):
+        if call.name in STOPS:
+            given = as_dict(call.input)
+            yield from (id for name in ("task_id", "shell_id") if (id := as_str(given.get(name))))
+
+
+def shell_record(call: Call, stopped: Container[str | None] = ()) -> ShellRecord | None:
+    """Return what was recorded of a command; None if it did not run, or its end was not recorded.
+
+    `stopped` are the names of commands in the background that ran until they were stopped.
+    """
     command = as_str(as_dict(call.input).get("command"))
     if call.name not in SHELLS or command is None or call.state in (DENIED, RUNNING):
         return None
     data = as_dict(call.data)
     code = call.outcome.exit_code
     if data:
-        out, err = as_str(data.get("stdout")) or "", as_str(data.get("stderr")) or ""
-        return ShellRecord(command, out + ("\n" if out and not out.endswith("\n") else ""), err, code or 0)
+        out, err = call.spilled or as_str(data.get("stdout")) or "", as_str(data.get("stderr")) or ""
+        stays = any(as_str(data.get(name)) in stopped for name in ("backgroundTaskId", "shellId"))
+        return ShellRecord(command, out + ("\n" if out and not out.endswith("\n") else ""), err, code or 0, stays)
     text = call.tool_call.text
     first, _, rest = text.removeprefix("Error: ").partition("\n")
     said = rest if first.startswith("Exit code") else text
@@ -214,14 +279,14 @@ def _memory(session: Session) -> Iterator[tuple[str, str]]:
                     yield path, text
 
 
-def decide(call: Call | None, asked: Object) -> Object:
-    """Return what a person answered when the client asked whether it may make a call."""
+def decide(call: Call | None, asked: Object, *, ends_turn: bool = False) -> Object:
+    """Return what a person answered when the client asked whether it may make a call; a no may end the turn."""
     given = as_dict(asked.get("input"))
     if call is None:
         return {"behavior": "deny", "message": "[reread] This call is not in the record."}
     if call.state == DENIED or call.denied:
         text = call.tool_call.text
-        return {"behavior": "deny", "message": text or REJECTED}
+        return {"behavior": "deny", "message": text or REJECTED, **({"interrupt": True} if ends_turn else {})}
     if call.name == ASKS:
         return {"behavior": "allow", "updatedInput": {**given, "answers": as_dict(call.data).get("answers", {})}}
     return {"behavior": "allow", "updatedInput": given}

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 import shlex
+import signal
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
@@ -58,6 +59,8 @@ def main(words: Sequence[str]) -> int:
     sys.stdout.write(said["out"])
     sys.stdout.flush()
     sys.stderr.write(said["err"])
+    if said["stays"]:
+        signal.pause()  # until it is stopped, as it was
     return int(said["code"])
 
 
