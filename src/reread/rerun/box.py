@@ -41,6 +41,30 @@ class BoxPlan(msgspec.Struct):
     words: list[str]
     folder: str
     environment: dict[str, str]
+    alive: int
+    """A pipe that ends when the one who started the box does."""
+
+
+class Liveline:
+    """A pipe to a process that is to end with this one, however this one ends."""
+
+    def __init__(self) -> None:
+        self.theirs, self._mine = os.pipe()
+
+    def handed_over(self) -> None:
+        """Close the end that the process has now."""
+        os.close(self.theirs)
+
+    def end(self) -> None:
+        """Let the process end."""
+        os.close(self._mine)
+
+
+def _guard(folder: Path) -> subprocess.Popen[bytes]:
+    """Start a process that deletes a folder once this one has ended, however that happens."""
+    script = 'cat >/dev/null; rm -rf -- "$1"'
+    words = ["sh", "-c", script, "sh", str(folder)]
+    return subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, start_new_session=True)
 
 
 @cache
@@ -60,8 +84,9 @@ class Box:
 
     def __init__(self, scene: Scene, *, dry: bool = True) -> None:
         self.scene: Scene = scene
-        self._folder = tempfile.TemporaryDirectory(prefix="reread-rerun-", ignore_cleanup_errors=True)
-        self.top: Path = Path(self._folder.name)
+        self.top: Path = Path(tempfile.mkdtemp(prefix="reread-rerun-"))
+        self._guard = _guard(self.top)
+        self._alive: Liveline | None = None
         for name in ("root", "home", "work", "wire", "dry", "bin"):
             (self.top / name).mkdir()
         self.home: Path = self.top / "home"
@@ -78,8 +103,10 @@ class Box:
         self.is_dry: bool = dry
 
     def close(self) -> None:
-        """Delete everything."""
-        self._folder.cleanup()
+        """End what runs in it, and delete everything."""
+        if self._alive is not None:
+            self._alive.end()
+        self._guard.communicate()
 
     @property
     def config(self) -> Path:
@@ -160,33 +187,47 @@ class Box:
             "TZ": "UTC",
             "USER": "user",
             "SHELL": "/bin/bash",
-            **({"CLAUDE_CODE_MAX_RETRIES": str(self.scene.retries)} if self.scene.retries is not None else {}),
             **shell,
         }
 
-    def start(self, words: Sequence[str], token: str, program: Path) -> subprocess.Popen[bytes]:
+    def start(self, words: Sequence[str], program: Path, env: Mapping[str, str]) -> subprocess.Popen[bytes]:
         """Start a program in the box."""
         words_of_box = isolation()
         if words_of_box is None:
             raise Misuse("This system cannot close a box around the client; Linux with unshare can.")
-        inner = {**self.environment(), "ANTHROPIC_BASE_URL": f"http://127.0.0.1:{PORT}/{token}"}
+        inner = {**self.environment(), **env}
         python = {Path(prefix).resolve() for prefix in (sys.base_prefix, sys.prefix)}
         shown = [(str(path), str(path)) for path in python if not _is_shown(path)]
         shown += [(f"{TOP}/client", str(program)), (f"{TOP}/bin", str(self.top / "bin"))]
         own = [(self.user_home, str(self.home)), (self.folder, str(self.work))]
         own += [(f"{TOP}/wire", str(self.top / "wire")), (f"{TOP}/dry", str(self.top / "dry"))]
         own.sort(key=lambda one: one[0].count("/"))
-        plan = BoxPlan(str(self.top / "root"), shown, own, f"{TOP}/wire/api", PORT, list(words), self.folder, inner)
+        self._alive = Liveline()
+        plan = BoxPlan(
+            root=str(self.top / "root"),
+            shown=shown,
+            own=own,
+            socket=f"{TOP}/wire/api",
+            port=PORT,
+            words=list(words),
+            folder=self.folder,
+            environment=inner,
+            alive=self._alive.theirs,
+        )
         (self.top / "plan.json").write_bytes(msgspec.json.encode(plan))
         command = [*words_of_box, sys.executable, "-I", "-S", str(INSIDE / "boxed.py"), str(self.top / "plan.json")]
-        return subprocess.Popen(
-            command,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=(self.top / "errors").open("wb"),
-            start_new_session=True,
-            env={"PATH": os.environ.get("PATH", "")},
-        )
+        with (self.top / "errors").open("wb") as errors:
+            process = subprocess.Popen(
+                command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=errors,
+                start_new_session=True,
+                pass_fds=[self._alive.theirs],
+                env={"PATH": os.environ.get("PATH", "")},
+            )
+        self._alive.handed_over()
+        return process
 
     @property
     def errors(self) -> str:

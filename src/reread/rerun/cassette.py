@@ -82,8 +82,8 @@ class RecordedThread:
         self.name: str = name
         """The agent's id; empty for the main thread."""
         self.conversation: Conversation = conversation
-        self.prompts: list[str] = []
-        """What was said to it, in order."""
+        self.first_prompts: list[str] = []
+        """What was said to it before its first answer."""
         self.summaries: list[RecordedSummary] = []
         self.answers: list[RecordedAnswer] = list(self._read())
         self._by_call = {as_str(call.get("id")): one for one in self.answers for call in one.calls}
@@ -95,8 +95,8 @@ class RecordedThread:
         number = 0
         for turn in self.conversation.turns:
             for message in turn.messages:
-                if message.role == "user" and message.kind in ("prompt", "command"):
-                    self.prompts.append(message.full_text)
+                if message.role == "user" and message.kind in ("prompt", "command") and not number:
+                    self.first_prompts += filter(None, [message.full_text.strip()])
                 elif message.kind == "summary":
                     self.summaries.append(RecordedSummary(summary_text(message.full_text), number))
                 fault = _fault(message)
@@ -124,8 +124,8 @@ class RecordedThread:
 
     def begins(self, messages: Sequence[Object]) -> bool:
         """True if messages hold what the thread was told first."""
-        first = next((prompt.strip() for prompt in self.prompts if prompt.strip()), "")
-        return bool(first) and any(first in text for one in messages for text in texts_of(one))
+        texts = [text for one in messages for text in texts_of(one)]
+        return any(prompt in text for prompt in self.first_prompts for text in texts)
 
     def _find(self, said: Object) -> RecordedAnswer | None:
         """Return the answer that a request repeats; of equal ones, the last that was given."""
@@ -183,6 +183,12 @@ class Cassette:
                 if any(block.get("id") == call for block in one.calls):
                     return following is None or following.turn != one.turn
         return False
+
+    @property
+    def retries(self) -> int:
+        """How often a client has to try again after an error to get what was recorded."""
+        answers = (answer for thread in self.threads.values() for answer in thread.answers)
+        return max((len(one.faults) - (one.message is None) for one in answers), default=0)
 
     @property
     def left(self) -> list[RecordedAnswer]:

@@ -19,7 +19,7 @@ from reread.base.coerce import as_dict, as_list
 from reread.disk.layout import PROJECTS
 from reread.errors import Misuse, RereadError, Unreadable
 from reread.model.conversation import Call
-from reread.rerun.box import TOP, Box
+from reread.rerun.box import PORT, TOP, Box
 from reread.rerun.cassette import MAIN
 from reread.rerun.clients import Client, find_client
 from reread.rerun.comparison import (
@@ -328,9 +328,11 @@ def _play(
         call = found or next(same, None)
         return decide(call, asked, ends_turn=call is not None and api.cassette.ends_turn(call.id))
 
+    retries = str(api.cassette.retries)
+    env = {"ANTHROPIC_BASE_URL": f"http://127.0.0.1:{PORT}/{api.token}", "CLAUDE_CODE_MAX_RETRIES": retries}
     api.start(box.socket)
     try:
-        driver = Driver(box.start(words, api.token, program.folder), answer, seconds=seconds)
+        driver = Driver(box.start(words, program.folder, env), answer, seconds=seconds)
         try:
             driver.play(scene.prompts)
             code = driver.finish()

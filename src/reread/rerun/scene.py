@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from reread.base.choices import DENIED, FAILED, RUNNING
-from reread.base.coerce import as_dict, as_int, as_list, as_str
+from reread.base.coerce import as_dict, as_list, as_str
 from reread.history.reads import read_of
 from reread.model.conversation import Call, Message
 from reread.model.record_kinds import SYNTHETIC
@@ -70,8 +70,6 @@ class Scene(msgspec.Struct):
     """The permission mode that it began in."""
     version: str | None
     """The client that recorded it."""
-    retries: int | None
-    """How often the client tries again after an error of the API."""
     is_repository: bool
     branch: str | None
     tools: list[str]
@@ -99,19 +97,12 @@ def scene_of(session: Session, *, turns: int | None = None) -> Scene:
         next((model for model in session.models if model != SYNTHETIC), None),
         next(iter(session.permission_modes), None),
         next(iter(session.versions), None),
-        _retries(session),
         bool(branches and branches[0]),
         branches[0] if branches and branches[0] != "HEAD" else None,
         _tools(session),
         _agents(session, notes),
         _hooked(session, notes),
     )
-
-
-def _retries(session: Session) -> int | None:
-    """Return how often the client was to try again, as the errors that it noted say."""
-    noted = [record.native for record in session.records if record.type == "system" and b'"api_error"' in record.body]
-    return max((most for one in noted if (most := as_int(one.get("maxRetries"))) is not None), default=None)
 
 
 def _tools(session: Session) -> list[str]:

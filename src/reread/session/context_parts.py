@@ -184,7 +184,9 @@ def _noted(request: Request, before: Request | None, agent: str | None) -> Conte
     )
 
 
-def _context(sizes: PartSizes, tokens: int | None, earlier: PartSizes, tokens_before: int | None, **facts: Any) -> Context:
+def _context(
+    sizes: PartSizes, tokens: int | None, earlier: PartSizes, tokens_before: int | None, **facts: Any
+) -> Context:
     shares, shares_before = sizes.tokens(tokens), earlier.tokens(tokens_before)
     return Context(
         bytes=sum(sizes.bytes.values()),
@@ -294,7 +296,9 @@ def _add_text(sizes: PartSizes, text: str, key: PartKey, role: str) -> None:
         return sizes.add_text(key, text)
     if key.kind == PROMPT:
         start = text.lstrip()
-        key = PartKey(COMMAND) if start.startswith(_COMMANDS) else PartKey(SUMMARY) if start.startswith(_SUMMARY) else key
+        key = (
+            PartKey(COMMAND) if start.startswith(_COMMANDS) else PartKey(SUMMARY) if start.startswith(_SUMMARY) else key
+        )
     at = 0
     while (opening := text.find(REMINDER, at)) >= 0:
         closing = text.find(END_REMINDER, opening)

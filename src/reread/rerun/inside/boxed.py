@@ -2,7 +2,8 @@
 
 `unshare --net --mount --pid --fork --kill-child python -I -S boxed.py PLAN`. The plan is JSON: `root`, an empty folder;
 `shown`, what can be read there, each with its place; `own`, folders that can be written to; `socket`, the path of the
-API's socket inside, and its `port`; `words`, `folder` and `environment` of the program.
+API's socket inside, and its `port`; `words`, `folder` and `environment` of the program; `alive`, a pipe that ends with
+whoever started this.
 """
 
 from __future__ import annotations
@@ -114,6 +115,12 @@ def relay(listening: socket.socket, path: str) -> None:
             threading.Thread(target=copy, args=ends, daemon=True).start()
 
 
+def end_with(pipe: int) -> None:
+    """End the box, and with it all that runs in it, when the other end of a pipe is closed."""
+    os.read(pipe, 1)
+    os._exit(1)
+
+
 def main(path: Path) -> None:
     """Build the box, and run the program in it."""
     plan: dict[str, Any] = json.loads(path.read_bytes())
@@ -123,6 +130,7 @@ def main(path: Path) -> None:
     listening.bind(("127.0.0.1", plan["port"]))
     listening.listen(64)
     threading.Thread(target=relay, args=(listening, plan["socket"]), daemon=True).start()
+    threading.Thread(target=end_with, args=(plan["alive"],), daemon=True).start()
     words: list[str] = plan["words"]
     env: dict[str, str] = plan["environment"]
     os.environ["PATH"] = env["PATH"]  # where the program is looked for
