@@ -15,9 +15,9 @@ from making import answer, read, reply, result, system, told, use, user
 from test_real_client import TRANSCRIPTS, name, session_of
 
 import reread
-from reread.rerun.cassette import RecordedThread, summary_text
-from reread.rerun.events import stream_events
-from reread.rerun.fake_api import FakeApi
+from reread.playback.cassette import RecordedThread, summary_text
+from reread.playback.events import stream_events
+from reread.playback.fake_api import FakeApi
 
 Object = dict[str, Any]
 TOOLS = [{"name": "Bash"}]

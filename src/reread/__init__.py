@@ -40,6 +40,8 @@ if TYPE_CHECKING:
     from reread.model.conversation import Message as Message
     from reread.model.conversation import Turn as Turn
     from reread.model.ledger import Fate as Fate
+    from reread.playback.fake_api import fake_api as fake_api
+    from reread.playback.playing import rerun as rerun
     from reread.reader.export_formats import export as export
     from reread.reader.redacted_export import Redaction as Redaction
     from reread.reader.redacted_export import redact as redact
@@ -64,8 +66,6 @@ if TYPE_CHECKING:
     from reread.reports.secrets_report import secrets as secrets
     from reread.reports.stats_report import stats as stats
     from reread.reports.usage_report import usage as usage
-    from reread.rerun.fake_api import fake_api as fake_api
-    from reread.rerun.playing import rerun as rerun
     from reread.session.changes import Change as Change
     from reread.session.finding import Finding as Finding
     from reread.session.follow import follow as follow
@@ -112,7 +112,7 @@ _MODULES = {
     "diff": "reports.diff_report",
     "digest": "reports.digest_report",
     "export": "reader.export_formats",
-    "fake_api": "rerun.fake_api",
+    "fake_api": "playback.fake_api",
     "file": "reports.file_report",
     "files": "reports.file_report",
     "follow": "session.follow",
@@ -122,7 +122,7 @@ _MODULES = {
     "open": "session.session",
     "redact": "reader.redacted_export",
     "replay": "recording.player",
-    "rerun": "rerun.playing",
+    "rerun": "playback.playing",
     "resume": "handover.resuming",
     "review": "reader.redacted_review",
     "search": "index.find",

@@ -86,8 +86,8 @@ def rerun(
     reread rerun 8c1f --client 2.1.327 --against 2.1.325
     reread rerun 8c1f --settings settings.json --keep played
     """
-    from reread.rerun.playing import NotPlayed
-    from reread.rerun.playing import rerun as play
+    from reread.playback.playing import NotPlayed
+    from reread.playback.playing import rerun as play
 
     if live and not yes:
         if not sys.stdin.isatty():

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from reread.rerun.playing import Rerun
+    from reread.playback.playing import Rerun
 
 RECORDINGS = "recordings"
 """The folder beside a test that holds its recordings."""
@@ -133,7 +133,7 @@ def rerun(request: pytest.FixtureRequest) -> Callable[..., Rerun]:
     """
 
     def play(session: str | os.PathLike[str], **options: Any) -> Rerun:
-        from reread.rerun.playing import rerun as played
+        from reread.playback.playing import rerun as played
 
         beside = request.path.parent / session
         client = options.pop("client", None) or request.config.getoption("rerun_client")

@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Iterator
 
 from reread.base.text import one_line, plural
-from reread.rerun.comparison import PartChange, PlayedCall
-from reread.rerun.playing import Rerun
+from reread.playback.comparison import PartChange, PlayedCall
+from reread.playback.playing import Rerun
 
 MOST = 12
 LONGEST_DETAIL = 70

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from reread.base import jsontext
 from reread.base.choices import DENIED, RUNNING
 from reread.base.coerce import as_dict, as_list, as_str
-from reread.rerun.box import INSIDE
+from reread.playback.box import INSIDE
 
 if TYPE_CHECKING:
     from reread.model.conversation import Call

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 from reread.base import jsontext
 from reread.base.coerce import as_dict, as_list, as_str
-from reread.rerun.cassette import MAIN, Object, texts_of
+from reread.playback.cassette import MAIN, Object, texts_of
 
 if TYPE_CHECKING:
     from reread.model.conversation import Call
-    from reread.rerun.cassette import Cassette
+    from reread.playback.cassette import Cassette
 
 SUMMARISES = re.compile(r"create a detailed summary|detailed summary of the conversation", re.IGNORECASE)
 PAGE = "Web page content:"

@@ -14,7 +14,7 @@ from typing import Any
 
 from reread.base import jsontext
 from reread.base.coerce import as_dict, as_str
-from reread.rerun.scene import Prompt
+from reread.playback.scene import Prompt
 
 Object = dict[str, Any]
 Decide = Callable[[Object], Object]
@@ -39,7 +39,8 @@ class Driver:
         """What it asked its caller."""
         self._lines: Queue[Any] = Queue()
         self._number = 0
-        threading.Thread(target=self._read, daemon=True).start()
+        self._reading = threading.Thread(target=self._read, daemon=True)
+        self._reading.start()
 
     def _read(self) -> None:
         assert self.process.stdout is not None
@@ -75,6 +76,11 @@ class Driver:
         with suppress(ProcessLookupError):
             os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
+        self._reading.join()
+        for pipe in (self.process.stdin, self.process.stdout):
+            with suppress(OSError):
+                assert pipe is not None
+                pipe.close()
 
     def _write(self, value: Object) -> None:
         try:

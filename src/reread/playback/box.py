@@ -17,7 +17,7 @@ import msgspec
 
 from reread.base import jsontext
 from reread.errors import Misuse
-from reread.rerun.scene import Scene, SceneFile
+from reread.playback.scene import Scene, SceneFile
 
 INSIDE = Path(__file__).parent / "inside"
 ISOLATED = ("unshare", "--net", "--mount", "--pid", "--ipc", "--fork", "--kill-child")

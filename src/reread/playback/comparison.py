@@ -10,7 +10,7 @@ import msgspec
 from reread.base import jsontext
 from reread.base.choices import FAILED, RUNNING
 from reread.model.conversation import Agent, Call, Request
-from reread.rerun.names import learn, renamed, settled
+from reread.playback.names import learn, renamed, settled
 from reread.session.context_parts import BYTES_PER_TOKEN, KINDS, PartKey, PartSizes, add_parts
 
 if TYPE_CHECKING:

@@ -19,19 +19,19 @@ from reread.base.coerce import as_dict, as_list
 from reread.disk.layout import PROJECTS
 from reread.errors import Misuse, RereadError, Unreadable
 from reread.model.conversation import Call
-from reread.rerun.box import PORT, TOP, Box
-from reread.rerun.cassette import MAIN
-from reread.rerun.clients import Client, find_client
-from reread.rerun.comparison import (
+from reread.playback.box import PORT, TOP, Box
+from reread.playback.cassette import MAIN
+from reread.playback.clients import Client, find_client
+from reread.playback.comparison import (
     Comparison,
     PlayedCall,
     PlayedFile,
     PlayedRequest,
 )
-from reread.rerun.driver import Driver, PlayFailed
-from reread.rerun.fake_api import FakeApi
-from reread.rerun.scene import Scene, decide, scene_of
-from reread.rerun.stand_in import stand_in_servers
+from reread.playback.driver import Driver, PlayFailed
+from reread.playback.fake_api import FakeApi
+from reread.playback.scene import Scene, decide, scene_of
+from reread.playback.stand_in import stand_in_servers
 from reread.session.context_parts import prompt_tokens
 from reread.session.session import Session
 from reread.session.session import open as open_session

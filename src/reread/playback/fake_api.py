@@ -19,10 +19,10 @@ from starlette.routing import Route
 
 from reread.base import jsontext
 from reread.base.coerce import as_dict, as_list, as_str
-from reread.rerun.beside import answer_beside
-from reread.rerun.cassette import ApiFault, Cassette, Object, texts_of
-from reread.rerun.events import stream_events
-from reread.rerun.names import learn, renamed
+from reread.playback.beside import answer_beside
+from reread.playback.cassette import ApiFault, Cassette, Object, texts_of
+from reread.playback.events import stream_events
+from reread.playback.names import learn, renamed
 from reread.session.session import Session
 from reread.session.session import open as open_session
 
