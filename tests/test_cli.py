@@ -21,12 +21,12 @@ from limits import child_process
 
 import reread
 from reread.base.paths import SAMPLES
-from reread.cli import VERBS
+from reread.cli import all_verbs
 from reread.cli import reread as group
 from reread.cli._option_types import MAX_COMPLETIONS
 from reread.cli._output import ITEMS_PER_WRITE, print_json
 from reread.server.library import SessionLibrary
-from reread.server.library_usage import library_usage
+from reread.server.reports import REPORTS
 
 HARBOR = next(SAMPLES.glob("projects/*/d2a94e17*.jsonl"))
 
@@ -90,7 +90,7 @@ class TestDemo:
 
     def test_usage_counts_what_the_server_counts(self, shown: dict[str, Any]) -> None:
         counted = json.loads(run("--demo", "usage", "--by", "session", "--json", "--no-cache").stdout)
-        whole = library_usage(SessionLibrary([SAMPLES], demo=True, count=False), {"by": "session"})
+        whole = REPORTS["usage"].answer(SessionLibrary([SAMPLES], demo=True, count=False), {"by": "session"})
         assert counted["totals"] == whole["totals"] and len(counted["rows"]) == len(shown)
 
     def test_check_reads_all_samples_and_show_the_latest(self, shown: dict[str, Any]) -> None:
@@ -169,7 +169,7 @@ OWN_SHORT_NAMES = {("--format", "tail"), ("--format", "statusline")}
 def options() -> dict[str, dict[str, click.Option]]:
     """Return every option by its long name and verb."""
     found: dict[str, dict[str, click.Option]] = defaultdict(dict)
-    verbs = {verb: group.get_command(click.Context(group), verb) for verb in VERBS}
+    verbs = {verb: group.get_command(click.Context(group), verb) for verb in all_verbs()}
     for verb, command in {"reread": group, **verbs}.items():
         for option in command.params:
             if isinstance(option, click.Option):

@@ -15,9 +15,9 @@ from making import answer, read, reply, result, system, told, use, user
 from test_real_client import TRANSCRIPTS, name, session_of
 
 import reread
-from reread.playback.cassette import RecordedThread, summary_text
-from reread.playback.events import stream_events
-from reread.playback.fake_api import FakeApi
+from reread.addons.rerun.cassette import RecordedThread, summary_in
+from reread.addons.rerun.events import stream_events
+from reread.addons.rerun.fake_api import FakeApi
 
 Object = dict[str, Any]
 TOOLS = [{"name": "Bash"}]
@@ -269,7 +269,7 @@ def test_a_summary_stands_for_what_it_sums_up() -> None:
     told_now = {"role": "user", "content": "Continued. Summary:\n1. The user wants it run.\n\nmore"}
     after = api.answer(asked([told_now, {"role": "user", "content": "Go on"}])).answer
     assert after is not None and after["id"] == "msg_2"
-    assert summary_text(summary) == "1. The user wants it run."
+    assert summary_in(summary) == "1. The user wants it run."
 
 
 def test_a_search_and_a_page_are_answered_from_their_results() -> None:

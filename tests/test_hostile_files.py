@@ -18,7 +18,7 @@ from reread.archive.retention import retention
 from reread.archive.verify import KeptEntry
 from reread.cli import reread as command
 from reread.disk import layout
-from reread.reader.redacted_site import write_redacted_site
+from reread.reader.redacted_export import write_redacted_site
 from reread.redaction.decisions import DecisionStore, PrivateMap
 from reread.redaction.removal_manifest import digest_of, undo
 from reread.render.selection import Selection
@@ -27,7 +27,7 @@ from reread.storage import frames
 from reread.storage import kept_file as kept
 from reread.storage import kept_manifest as manifest
 from reread.storage.frames import MAP_HEADING, ZstdFrame, pack
-from reread.storage.safe_open import open_regular
+from reread.storage.kept_file import open_regular
 from reread.storage.zstd import ZstdCompressor
 
 ID = "11111111-1111-4111-8111-111111111111"

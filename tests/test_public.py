@@ -24,7 +24,7 @@ import reread.plugins
 import reread.records.types
 import reread.value_types
 from reread.base import choices
-from reread.cli import VERBS
+from reread.cli import all_verbs
 from reread.index import answer, query
 from reread.render import selection
 from reread.reports import stats_report, usage_report
@@ -54,7 +54,7 @@ PROGRAMS = {"serve", "statusline", "mcp", "lsp", "completion"}
 
 def test_every_verb_has_a_function_and_every_function_a_verb() -> None:
     functions = {name for name in FUNCTIONS_AND_CLASSES if inspect.isfunction(getattr(reread, name))}
-    assert functions == {TWINS.get(verb, verb) for verb in VERBS if verb not in PROGRAMS} | OPTIONS
+    assert functions == {TWINS.get(verb, verb) for verb in all_verbs() if verb not in PROGRAMS} | OPTIONS
 
 
 def test_type_checkers_are_told_of_the_same_names() -> None:
@@ -273,8 +273,8 @@ def test_a_session_without_a_file_is_refused_where_one_is_needed() -> None:
 
 def test_sql_gives_rows_by_name() -> None:
     pytest.importorskip("duckdb")
-    rows = reread.sql("select name, count(*) as n from calls group by all order by n desc, name", root=SAMPLES)
-    assert (rows.names, rows[0], rows[-1]) == (["name", "n"], {"name": "Bash", "n": 48}, list(rows)[-1])
+    rows = reread.sql("select tool, count(*) as n from calls group by all order by n desc, tool", root=SAMPLES)
+    assert (rows.names, rows[0], rows[-1]) == (["tool", "n"], {"tool": "Bash", "n": 48}, list(rows)[-1])
     assert len(rows) == len(list(rows)) == rows.arrow.num_rows and rows[1:3] == list(rows)[1:3]
     assert list(reread.sql("select 1 where false", root=SAMPLES)) == []
     with pytest.raises(reread.Misuse, match="2 queries"):

@@ -15,15 +15,15 @@ from click.testing import CliRunner
 from making import SESSION, answer, attachment, image, jsonl, read, reply, result, system, told, use, user, write
 
 import reread
+from reread.addons.rerun import clients
+from reread.addons.rerun.box import INSIDE, Box
+from reread.addons.rerun.comparison import Comparison
+from reread.addons.rerun.inside import dry_shell, mcp_server
+from reread.addons.rerun.names import learn, renamed, settled
+from reread.addons.rerun.scene import TypedPrompt, home_of, recorded_decision, scene_of
+from reread.addons.rerun.stand_in import stand_in_servers
 from reread.cli import reread as command
 from reread.errors import Misuse, NotFound
-from reread.playback import clients
-from reread.playback.box import INSIDE, Box
-from reread.playback.comparison import Comparison
-from reread.playback.inside import dry_shell, mcp_server
-from reread.playback.names import learn, renamed, settled
-from reread.playback.scene import Prompt, decide, home_of, scene_of
-from reread.playback.stand_in import stand_in_servers
 
 Object = dict[str, Any]
 PROJECT = "/home/dev/proj"
@@ -122,7 +122,7 @@ def test_prompts_are_what_a_person_said_with_pictures_and_commands() -> None:
     ]
     assert any("/model opus" in note for note in scene.notes)
     assert [one.content for one in scene_of(session, turns=1).prompts] == [scene.prompts[0].content]
-    assert isinstance(scene.prompts[0], Prompt)
+    assert isinstance(scene.prompts[0], TypedPrompt)
 
 
 SHELL = (
@@ -235,11 +235,14 @@ def test_a_person_answers_as_recorded() -> None:
         )
     )
     no, asks, yes = session.calls
-    assert decide(no, {"input": no.input})["behavior"] == "deny"
-    assert decide(no, {"input": no.input}, ends_turn=True)["interrupt"] is True
-    assert decide(asks, {"input": asks.input})["updatedInput"]["answers"] == {"Which?": "Blue"}
-    assert decide(yes, {"input": {"file_path": "a"}}) == {"behavior": "allow", "updatedInput": {"file_path": "a"}}
-    assert decide(None, {})["behavior"] == "deny"
+    assert recorded_decision(no, {"input": no.input})["behavior"] == "deny"
+    assert recorded_decision(no, {"input": no.input}, ends_turn=True)["interrupt"] is True
+    assert recorded_decision(asks, {"input": asks.input})["updatedInput"]["answers"] == {"Which?": "Blue"}
+    assert recorded_decision(yes, {"input": {"file_path": "a"}}) == {
+        "behavior": "allow",
+        "updatedInput": {"file_path": "a"},
+    }
+    assert recorded_decision(None, {})["behavior"] == "deny"
 
 
 NAMES = (
@@ -354,7 +357,7 @@ CLIENTS = (
 def test_a_client_that_cannot_be_played_is_reported_and_leaves_nothing(
     what: str, script: str, why: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from reread.playback.box import isolation
+    from reread.addons.rerun.box import isolation
 
     if isolation() is None:
         pytest.skip("this system closes no box")
@@ -376,7 +379,7 @@ def test_a_client_that_cannot_be_played_is_reported_and_leaves_nothing(
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the box needs Linux")
 def test_a_run_that_is_killed_leaves_no_process_and_no_folder(tmp_path: Path) -> None:
-    from reread.playback.box import isolation
+    from reread.addons.rerun.box import isolation
 
     if isolation() is None:
         pytest.skip("this system closes no box")

@@ -20,7 +20,8 @@ from reread.disk import layout
 from reread.reader.site_export import MANIFEST, write_site
 from reread.storage import safe_open
 from reread.storage.atomic import write_atomic
-from reread.storage.safe_open import NotRegular, make_private_folder, open_regular, read_settings
+from reread.storage.kept_file import open_regular
+from reread.storage.safe_open import NotRegular, make_private_folder, read_settings
 
 pytestmark = [pytest.mark.skipif(os.name != "posix", reason="pipes and modes of POSIX"), pytest.mark.timeout(60)]
 
@@ -153,7 +154,7 @@ OWN = {
     "reread.recording.child": "the terminal",
     "reread.reports.status_line": "starts without the modules of others",
     "reread.disk.processes": "the kernel's files",
-    "reread.base.entry_points": "files of installed packages",
+    "reread.base.addons": "files of installed packages",
     "reread.accounting.workers": "a pipe of its own",
     "reread.reader.page_assets": "files of the package",
     "reread.reader.site_export": "files of the package",

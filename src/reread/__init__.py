@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 from typing import TYPE_CHECKING, Any
 
 from reread.base.version import __version__ as __version__
@@ -40,8 +41,6 @@ if TYPE_CHECKING:
     from reread.model.conversation import Message as Message
     from reread.model.conversation import Turn as Turn
     from reread.model.ledger import Fate as Fate
-    from reread.playback.fake_api import fake_api as fake_api
-    from reread.playback.playing import rerun as rerun
     from reread.reader.export_formats import export as export
     from reread.reader.redacted_export import Redaction as Redaction
     from reread.reader.redacted_export import redact as redact
@@ -112,7 +111,6 @@ _MODULES = {
     "diff": "reports.diff_report",
     "digest": "reports.digest_report",
     "export": "reader.export_formats",
-    "fake_api": "playback.fake_api",
     "file": "reports.file_report",
     "files": "reports.file_report",
     "follow": "session.follow",
@@ -122,7 +120,6 @@ _MODULES = {
     "open": "session.session",
     "redact": "reader.redacted_export",
     "replay": "recording.player",
-    "rerun": "playback.playing",
     "resume": "handover.resuming",
     "review": "reader.redacted_review",
     "search": "index.find",
@@ -148,9 +145,13 @@ def __getattr__(name: str) -> Any:
     if name in _PUBLIC_MODULES:
         return importlib.import_module(f"reread.{name}")
     module = _MODULES.get(name)
-    if module is None:
-        raise AttributeError(f"module 'reread' has no attribute {name!r}")
-    return getattr(importlib.import_module(f"reread.{module}"), name)
+    if module is not None:
+        return getattr(importlib.import_module(f"reread.{module}"), name)
+    if not (name.startswith("_") or os.path.isdir(os.path.join(__path__[0], name))):  # Python asks so for packages
+        brought = importlib.import_module("reread.base.addons").named_parts("names").get(name)
+        if brought is not None:
+            return brought.load()
+    raise AttributeError(f"module 'reread' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:

@@ -41,7 +41,7 @@ from reread.storage.user_paths import cache_folder
 duckdb: Any = require("duckdb")
 parquet: Any = require("pyarrow.parquet")
 
-FORMAT = 7
+FORMAT = 8
 """Changes when cubes would be made differently."""
 FOLDER = "team"
 UNUSED_SECONDS = 30 * 86_400
@@ -138,7 +138,7 @@ USAGE = Cube(
     },
     "time",
     {**dict.fromkeys(_COUNTS, MOST), **dict.fromkeys(_DOLLARS, MOST_USD), "responses": 1},
-    f"message_id AS mid, request_id AS rid, session AS ses, project, model, {_USAGE_COLUMNS}",
+    f"message AS mid, request AS rid, session AS ses, project, model, {_USAGE_COLUMNS}",
     """hash(machine) AS writer, rid IS NULL AND mid IS NOT NULL AS bare, hash(
       mid, coalesce(rid, ses), CASE WHEN mid IS NULL THEN epoch_ms("time") END, CASE WHEN mid IS NULL THEN model END
     )""",
@@ -176,14 +176,20 @@ USAGE = Cube(
 
 CALLS = Cube(
     "calls",
-    {"project": "p.project", "model": "model", "tool": "name", "state": "state", "failure": "failure"},
-    {"calls": "count(*)", "seconds": "sum(duration)"},
-    "started",
-    {"duration": MOST},
-    'coalesce(id, uuid) AS own, session, path, line, "started", duration, name, state, failure, model',
+    {
+        "project": "coalesce(c.project, p.project)",
+        "model": "model",
+        "tool": "tool",
+        "state": "state",
+        "failure": "failure",
+    },
+    {"calls": "count(*)", "seconds": "sum(seconds)"},
+    "time",
+    {"seconds": MOST},
+    'coalesce(id, uuid) AS own, session, path, line, "time", project, seconds, tool, state, failure, model',
     "CASE WHEN own IS NULL THEN hash(machine, path, line) ELSE hash(own) END",
     (_all_but_first("state = 'running', machine, line"),),
-    """(SELECT *, hash(session) AS ses FROM counted) LEFT JOIN (
+    """(SELECT *, hash(session) AS ses FROM counted) c LEFT JOIN (
       SELECT hash(session) AS ses, min(project) AS project FROM sessions GROUP BY ALL
     ) p USING (ses)""",
     ("sessions",),
@@ -351,17 +357,19 @@ class Cubes:
     def _rows(self, table: str, files: Sequence[TableFileRef]) -> str:
         """Return a query for the rows of files: earlier versions have fewer columns, and those with words more."""
         columns = FIGURES[table].columns
-        groups: dict[tuple[frozenset[str], bool], list[str]] = {}
+        groups: dict[tuple[tuple[tuple[str, str], ...], bool], list[str]] = {}
         for file in files:
-            key = (self.writers.columns(file), file.plain_ids)
+            key = (tuple(self.writers.columns(file).items()), file.plain_ids)
             groups.setdefault(key, []).append(self.writers.place.path(file.name))
         names = [column.name for column in columns]
         empty = ", ".join(f'NULL::{_TYPES[column.type]} AS "{column.name}"' for column in columns)
         queries = [f"SELECT NULL::UBIGINT AS place, {empty} WHERE false"]
-        for (there, plain), paths in groups.items():
+        for (called, plain), paths in groups.items():
+            there = dict(called)
             ids = {name for name, rule in RULES[table].items() if rule == ID and plain}
             chosen = ", ".join(
-                _bounded(column, hashed=column.name in ids) if column.name in there else "NULL" for column in columns
+                _bounded(column, there[column.name], hashed=column.name in ids) if column.name in there else "NULL"
+                for column in columns
             )
             listed = ", ".join(f"'{glob.escape(path).replace(chr(39), chr(39) * 2)}'" for path in paths)
             queries.append(
@@ -400,12 +408,12 @@ def _quoted(name: str) -> str:
     return f'"{name}"'
 
 
-def _bounded(column: Column, *, hashed: bool) -> str:
+def _bounded(column: Column, called: str, *, hashed: bool) -> str:
     """Return the value of a column; of a text that no machine has reason to write, nothing is kept in memory."""
-    name = _quoted(column.name)
+    name = _quoted(called)
     if column.type != TEXT:
         return f"{name}::{_TYPES[column.type]}"
-    value = hashed_id(column.name) if hashed else f"{name}::VARCHAR"
+    value = hashed_id(called) if hashed else f"{name}::VARCHAR"
     return f"CASE WHEN strlen({name}) <= {LONGEST} THEN {value} WHEN {name} IS NOT NULL THEN 'other' END"
 
 

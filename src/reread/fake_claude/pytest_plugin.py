@@ -13,12 +13,9 @@ import sys
 import sysconfig
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
-
-if TYPE_CHECKING:
-    from reread.playback.playing import Rerun
 
 RECORDINGS = "recordings"
 """The folder beside a test that holds its recordings."""
@@ -124,19 +121,21 @@ def fake_claude(
     return fake
 
 
-@pytest.fixture
-def rerun(request: pytest.FixtureRequest) -> Callable[..., Rerun]:
+@pytest.fixture(name="rerun")
+def session_player(request: pytest.FixtureRequest) -> Callable[..., Any]:
     """Return a function that lets the real client play a session: `rerun("fix.jsonl", settings=…)`.
 
     A name is that of a file beside the test. The other arguments are those of `reread.rerun`; the client is the one on
     PATH, unless `--rerun-client` names another.
     """
 
-    def play(session: str | os.PathLike[str], **options: Any) -> Rerun:
-        from reread.playback.playing import rerun as played
+    def play(session: str | os.PathLike[str], **options: Any) -> Any:
+        from reread.base.addons import named_parts
 
         beside = request.path.parent / session
         client = options.pop("client", None) or request.config.getoption("rerun_client")
-        return played(beside if beside.exists() else os.fspath(session), client=client, **options)
+        return named_parts("names")["rerun"].load()(
+            beside if beside.exists() else os.fspath(session), client=client, **options
+        )
 
     return play

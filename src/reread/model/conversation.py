@@ -32,7 +32,7 @@ from reread.model.tree import NO_PARENT, RecordTree
 from reread.records.decode import Records
 from reread.records.lines import Line, Lines, ReadAt
 from reread.tools.nodes import Node
-from reread.tools.tool_call import AgentStats, ToolCall
+from reread.tools.tool import AgentStats, ToolCall
 
 
 class ThreadOwner(Protocol):

@@ -2,59 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from reread.base.format import duration_text, money_text, tokens_text
+from reread.base.format import money_text
 from reread.base.sanitize import safe_line
 from reread.base.text import plural
 from reread.dataset.team_report import TeamDigest, TeamReport
 from reread.render.budget_table import budget_name
 from reread.render.markdown_text import inline
+from reread.render.report_table import CAUSE, column_value, figure_text, label, note_values
 from reread.render.text_table import LOUD, PLAIN, Styled, table_csv, table_lines, wrapped_notes
 from reread.reports.budget_report import budget_value
+from reread.reports.report import MONEY, SECONDS, TOKENS, ReportColumn
+from reread.reports.usage_report import COLUMNS as USED
+from reread.reports.usage_report import COST
 
-Figure = Callable[[Mapping[str, float]], str]
-
-
-def _count(name: str) -> Figure:
-    return lambda figures: f"{int(figures[name]):,}"
-
-
-def _tokens(*names: str) -> Figure:
-    return lambda figures: tokens_text(int(sum(figures[name] for name in names)))
-
-
-def _money(name: str) -> Figure:
-    return lambda figures: money_text(figures[name], lower_bound=bool(figures.get("unpriced")))
-
-
-COLUMNS: dict[str, dict[str, Figure]] = {
-    "responses": {
-        "resp": _count("responses"),
-        "in": _tokens("input_tokens"),
-        "out": _tokens("output_tokens"),
-        "write": _tokens("cache_write_5m_tokens", "cache_write_1h_tokens"),
-        "read": _tokens("cache_read_tokens"),
-        "cost": _money("cost_usd"),
-    },
-    "breaks": {
-        "breaks": _count("breaks"),
-        "rewritten": _tokens("cache_rewritten_tokens"),
-        "cost": _money("cache_rewritten_usd"),
-    },
-    "calls": {
-        "calls": _count("calls"),
-        "failed": _count("failed"),
-        "denied": _count("denied"),
-        "interrupted": _count("interrupted"),
-        "time": lambda figures: duration_text(figures["seconds"]),
-    },
-    "sessions": {
-        "sessions": _count("sessions"),
-        "turns": _count("turns"),
-        "compactions": _count("compactions"),
-    },
+PEOPLE = ReportColumn("people", "People", short="people")
+COLUMNS: dict[str, tuple[ReportColumn, ...]] = {
+    "responses": (*(column for column in USED if column.short), COST),
+    "breaks": (
+        ReportColumn("breaks", "Breaks", short="breaks"),
+        ReportColumn("cache_rewritten_tokens", "Rewritten", TOKENS, "rewritten"),
+        ReportColumn("cache_rewritten_usd", "Cost", MONEY, "cost"),
+    ),
+    "calls": (
+        ReportColumn("calls", "Calls", short="calls"),
+        ReportColumn("failed", "Failed", short="failed"),
+        ReportColumn("denied", "Denied", short="denied"),
+        ReportColumn("interrupted", "Interrupted", short="interrupted"),
+        ReportColumn("seconds", "Time", SECONDS, "time"),
+    ),
+    "sessions": (
+        ReportColumn("sessions", "Sessions", short="sessions"),
+        ReportColumn("turns", "Turns", short="turns"),
+        ReportColumn("compactions", "Compactions", short="compactions"),
+    ),
 }
 """The columns of a report, by its first figure."""
 WITHHELD = (
@@ -68,9 +51,9 @@ def people_text(count: int) -> str:
     return "1 person" if count == 1 else f"{count:,} people"
 
 
-def columns_of(report: TeamReport) -> dict[str, Figure]:
-    """Return the columns that fit a report."""
-    return COLUMNS[next(iter(report.totals), "responses")]
+def columns_of(report: TeamReport) -> tuple[ReportColumn, ...]:
+    """Return the columns that fit a report: how many people there are, and its figures."""
+    return PEOPLE, *COLUMNS[next(iter(report.totals), "responses")]
 
 
 def team_lines(report: TeamReport, *, width: int | None = None) -> Iterator[Styled]:
@@ -79,12 +62,17 @@ def team_lines(report: TeamReport, *, width: int | None = None) -> Iterator[Styl
         yield from wrapped_notes([(LOUD, WITHHELD)], width)
         return
     columns = columns_of(report)
-    cells = [[f"{one.people:,}", *(show(one.figures) for show in columns.values())] for one in report.rows]
+    cells = [_cells(columns, one.people, one.figures) for one in report.rows]
     labels = ([_label(row.group[name], partial=row.partial) for name in report.by] for row in report.rows)
     rows = [(*row, 0.0) for row in zip(labels, cells, strict=True)]
-    totals = [f"{report.people:,}", *(show(report.totals) for show in columns.values())]
-    yield from table_lines(report.by, ("people", *columns), rows, totals, width)
+    totals = _cells(columns, report.people, report.totals)
+    yield from table_lines(report.by, [column.short for column in columns], rows, totals, width)
     yield from wrapped_notes(team_notes(report), width)
+
+
+def _cells(columns: Sequence[ReportColumn], people: int, figures: Mapping[str, float]) -> list[str]:
+    values = {PEOPLE.name: people, **figures}
+    return [figure_text(column, values) for column in columns]
 
 
 def _label(value: str | None, *, partial: bool) -> str:
@@ -120,11 +108,19 @@ def team_csv(report: TeamReport) -> str:
 
 
 def team_value(report: TeamReport) -> dict[str, Any]:
-    """Return a report as JSON values: `rows` with their groups and figures, and `totals`."""
+    """Return a report as JSON values, as `report_value` returns others."""
     rows = [{**row.group, "people": row.people, "partial": row.partial, **row.figures} for row in report.rows]
     totals = {"people": report.people, "machines": report.machines, **report.totals}
     about = {name: getattr(report, name) for name in ("since", "until", "withheld", "weeks_left_out", "refused")}
-    return {"rows": rows, "totals": totals, **about}
+    return {
+        "by": list(report.by),
+        "columns": [column_value(column) for column in columns_of(report)],
+        "rows": rows,
+        "totals": totals,
+        **about,
+        "labels": {row.group[CAUSE]: label(CAUSE, row.group[CAUSE]) for row in report.rows if CAUSE in report.by},
+        "notes": note_values(team_notes(report)),
+    }
 
 
 def team_digest_value(digest: TeamDigest) -> dict[str, Any]:
@@ -160,11 +156,11 @@ def team_digest_markdown(digest: TeamDigest) -> str:
     for title, report in digest.tables.items():
         if report.rows:
             columns = columns_of(report)
-            lines += [f"## {title}", "", f"| {report.by[0]} | people | {' | '.join(columns)} |"]
-            lines += [f"|---|{'---:|' * (len(columns) + 1)}"]
+            heads = " | ".join(column.short for column in columns)
+            lines += [f"## {title}", "", f"| {report.by[0]} | {heads} |", f"|---|{'---:|' * len(columns)}"]
             for row in report.rows:
                 name = inline(_label(row.group[report.by[0]], partial=row.partial))
-                lines += [f"| {name} | {row.people} | {' | '.join(show(row.figures) for show in columns.values())} |"]
+                lines.append(f"| {name} | {' | '.join(_cells(columns, row.people, row.figures))} |")
             lines.append("")
     for machine, reasons in sorted(digest.usage.refused.items()):
         lines.append(inline(safe_line(f"Left out of {machine}: {'; '.join(reasons[:3])}.")))

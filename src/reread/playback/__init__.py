@@ -1,1 +1,0 @@
-"""Play recorded sessions again: the real client, answered from a transcript."""
