@@ -60,6 +60,12 @@ class Liveline:
         os.close(self._mine)
 
 
+def python() -> str:
+    """Return the program of this Python, by a path that it has in the box, too."""
+    path = Path(sys.executable)
+    return str(path.parent.resolve() / path.name)
+
+
 def _guard(folder: Path) -> subprocess.Popen[bytes]:
     """Start a process that deletes a folder once this one has ended, however that happens."""
     script = 'cat >/dev/null; rm -rf -- "$1"'
@@ -166,7 +172,7 @@ class Box:
     def _put_dry(self) -> None:
         shell = self.top / "bin" / "bash"
         program = (INSIDE / "dry_shell.py").read_text(encoding="utf-8")
-        shell.write_text(f"#!{sys.executable} -IS\n{program}", encoding="utf-8")
+        shell.write_text(f"#!{python()} -IS\n{program}", encoding="utf-8")
         shell.chmod(0o755)
         for number, said in enumerate(self.scene.commands):
             (self.top / "dry" / f"{number:06}.json").write_bytes(msgspec.json.encode(said))

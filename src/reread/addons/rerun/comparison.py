@@ -9,6 +9,7 @@ import msgspec
 
 from reread.addons.rerun.names import learn, renamed, settled
 from reread.base import jsontext
+from reread.base.canonical_json import canonical
 from reread.base.choices import FAILED, RUNNING
 from reread.model.conversation import Agent, Call, Request
 from reread.session.context_parts import BYTES_PER_TOKEN, KINDS, PartKey, PartSizes, add_parts
@@ -130,7 +131,11 @@ class Comparison:
         )
 
     def _given(self, call: Call) -> str:
-        return renamed(jsontext.dumps(call.input).decode("utf-8", "replace"), self._names)
+        try:
+            text = canonical(call.input).decode("utf-8", "replace")
+        except ValueError:  # nested too deep
+            text = repr(call.input)
+        return renamed(text, self._names)
 
     def requests(self) -> list[PlayedRequest]:
         """Return the requests that were sent now, each beside the one that was recorded at its place."""

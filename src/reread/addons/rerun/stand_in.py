@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import re
 import shutil
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from reread.addons.rerun.box import INSIDE
+from reread.addons.rerun.box import INSIDE, python
 from reread.base import jsontext
 from reread.base.choices import DENIED, RUNNING
 from reread.base.coerce import as_dict, as_list, as_str
@@ -54,7 +53,7 @@ def stand_in_servers(session: Session, folder: Path, inside: str) -> dict[str, O
         record["resources"] = resources.get(server, {})
         (folder / f"mcp-{number}.json").write_bytes(jsontext.dumps(record))
         words = ["-P", "-I", "-S", f"{inside}/{PROGRAM}", f"{inside}/mcp-{number}.json"]
-        servers[server] = {"type": "stdio", "args": words, "command": sys.executable}
+        servers[server] = {"type": "stdio", "args": words, "command": python()}
     return servers
 
 
