@@ -197,6 +197,18 @@ class AnyFormat(Format):
         pass
 
 
+class ListingCommand(click.Command):
+    """A command whose help ends with a list, which is made when the help is."""
+
+    def __init__(self, *args: Any, heading: str, rows: Callable[[], Iterable[tuple[str, str]]], **options: Any) -> None:
+        super().__init__(*args, **options)
+        self._heading, self._rows = heading, rows
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section(self._heading):
+            formatter.write_dl(list(self._rows()))
+
+
 def format_option(*formats: str, default: str | None = None, help: str) -> Callable[..., Any]:
     return click.option("-f", "--format", "form", type=Format(formats), default=default, show_default=True, help=help)
 

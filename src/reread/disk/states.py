@@ -17,7 +17,6 @@ from typing import NamedTuple
 
 from reread.disk import layout
 from reread.disk.moved_files import SESSION_UUID, is_moved
-from reread.storage.bucket_mirror import STATE
 from reread.storage.kept_file import stat_file
 from reread.storage.kept_names import (
     COARSE_WINDOW,
@@ -35,7 +34,7 @@ from reread.storage.kept_names import (
     stand_in,
 )
 from reread.storage.prompt_history import is_prompts
-from reread.storage.user_paths import CACHE_VARIABLE, mirrors_folder
+from reread.storage.user_paths import CACHE_VARIABLE, MIRROR_STATE, is_mirror
 
 SECOND = 1_000_000_000
 VARIABLES = (
@@ -116,10 +115,10 @@ class _Folders:
             return known
         listed = os.path.join(layout.default_store(), layout.ARCHIVES)
         state, config, folders = folder_state(listed), layout.config_folders(), layout.archive_folders()
-        mirrors, machines = mirrors_folder(), list[Path]()
+        machines = list[Path]()
         for folder in folders:
-            inner = os.listdir(folder) if folder.parent == mirrors and os.path.isdir(folder) else None  # noqa: PTH208
-            machines += [folder] if inner is None else [folder / name for name in sorted(inner) if name != STATE]
+            inner = os.listdir(folder) if is_mirror(folder) and os.path.isdir(folder) else None  # noqa: PTH208
+            machines += [folder] if inner is None else [folder / name for name in sorted(inner) if name != MIRROR_STATE]
         tops, archives = ([_projects_in(folder) for folder in some] for some in (config, machines))
         found = _Places(variables, listed, state, tops, folders, archives)
         is_lasting = machines == folders and all(folder.is_absolute() for folder in (*config, *folders))
@@ -133,9 +132,8 @@ class _Folders:
         here = (*key, *(f"{top}{os.sep}{project}" for top in key))
         if look is None or any(look.states.get(folder, MISSING) != folder_state(folder) for folder in here):
             look = _look_at(key)
-            while len(self._looks) >= MOST_LOOKS:
-                with suppress(KeyError, StopIteration, RuntimeError):  # another thread was faster
-                    del self._looks[next(iter(self._looks))]
+            if len(self._looks) >= MOST_LOOKS:
+                self._looks.clear()
             self._looks[key] = look
         return [name for name in look.projects.get(id, ()) if name != project]
 
