@@ -20,7 +20,7 @@ from reread.addons.rerun.box import INSIDE, Box
 from reread.addons.rerun.comparison import Comparison
 from reread.addons.rerun.inside import dry_shell, mcp_server
 from reread.addons.rerun.names import learn, renamed, settled
-from reread.addons.rerun.scene import TypedPrompt, home_of, recorded_decision, scene_of
+from reread.addons.rerun.scene import SceneFile, TypedPrompt, home_of, recorded_decision, scene_of
 from reread.addons.rerun.stand_in import stand_in_servers
 from reread.cli import reread as command
 from reread.errors import Misuse, NotFound
@@ -79,6 +79,35 @@ def test_no_file_is_put_outside_the_box(path: str, tmp_path: Path) -> None:
         there = [one for one in box.top.rglob("*") if one.is_file() and one.read_bytes() == b"x = 1\n"]
         assert all(one.resolve().is_relative_to(box.top) for one in there)
     assert not list(tmp_path.iterdir())
+
+
+RUN = (
+    "/home/dev/proj/.git/config",
+    "/home/dev/proj/.claude/settings.json",
+    "/home/dev/proj/.mcp.json",
+    "/home/dev/.claude.json",
+)
+
+
+@pytest.mark.parametrize("path", RUN)
+def test_no_file_is_there_that_names_programs_to_run(path: str) -> None:
+    with closing(Box(scene_of(edited(path)))) as box:
+        box.settings({})
+        box.commit()
+        assert not [one for one in box.top.rglob("*") if one.is_file() and one.read_bytes() == b"x = 1\n"]
+        assert any(path in note for note in box.scene.notes)
+
+
+def test_git_reads_no_configuration_of_a_session(tmp_path: Path) -> None:
+    mark = tmp_path / "run"
+    text = f'[core]\n\tfsmonitor = touch {mark}\n[filter "x"]\n\tclean = touch {mark}\n'
+    scene = scene_of(edited())
+    scene.files.append(SceneFile("/home/dev/.gitconfig", text.encode(), True))
+    scene.files.append(SceneFile(f"{PROJECT}/.gitattributes", b"* filter=x\n", True))
+    with closing(Box(scene)) as box:
+        box.commit()
+        assert (box.work / ".git" / "HEAD").exists()
+    assert not mark.exists()
 
 
 FOLDERS = (

@@ -28,6 +28,9 @@ KEY = "reread-dummy-key-0000000000000000"
 SYSTEM_FOLDERS = ("/", "/usr", "/bin", "/sbin", "/lib", "/lib64", "/etc", "/opt", "/dev", "/proc", "/sys", "/tmp", TOP)
 """Folders that cannot be the work folder of a box."""
 GIT = ("git", "-c", "user.name=reread", "-c", "user.email=reread@localhost", "-c", "core.hooksPath=/dev/null")
+NO_CONFIGURATION = {"GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.devnull}
+RUNS_PROGRAMS = ("settings.json", "settings.local.json", ".mcp.json", ".claude.json")
+"""Files of the client that name programs to be started."""
 
 
 class BoxPlan(msgspec.Struct):
@@ -129,6 +132,10 @@ class Box:
 
     def _put_files(self) -> None:
         for file in self.scene.files:
+            parts = file.path.split("/")
+            if ".git" in parts or parts[-1] in RUNS_PROGRAMS:
+                self.scene.notes.append(f"{file.path} is not there: it can name programs, which would be run.")
+                continue
             target = self.outside(self._moved(file.path))
             if target is None:
                 self.scene.notes.append(f"{file.path} lies outside the project and the home folder, and is not there.")
@@ -144,7 +151,7 @@ class Box:
                 ["add", "-A"],
                 ["commit", "-q", "-m", "start", "--allow-empty"],
             ):
-                env = {"PATH": os.environ.get("PATH", ""), "HOME": str(self.home), "GIT_CONFIG_NOSYSTEM": "1"}
+                env = {"PATH": os.environ.get("PATH", ""), "HOME": str(self.home), **NO_CONFIGURATION}
                 subprocess.run([*GIT, "-C", str(self.work), *words], env=env, capture_output=True, check=False)
 
     def _moved(self, path: str) -> str:

@@ -25,7 +25,10 @@ BIND, RECURSIVE, READ_ONLY, REMOUNT, PRIVATE, DETACH = 4096, 16384, 1, 32, 1 << 
 HELD = 2 | 4 | 8
 """What a mount may have been restricted to before, and must stay: no set-user programs, devices or programs at all."""
 SYSTEM = ("usr", "bin", "sbin", "lib", "lib32", "lib64", "libx32", "etc", "opt")
+DEVICES = ("null", "zero", "full", "random", "urandom", "tty")
 SIZE = "size=4g,mode=755"
+NO_NEW_PRIVILEGES, DROP_CAPABILITY = 38, 24
+LAST_CAPABILITY = 63
 PIVOT_ROOT = {"x86_64": 155, "aarch64": 41}
 SET_FLAGS, UP = 0x8914, 0x1
 libc = ctypes.CDLL(None, use_errno=True)
@@ -76,7 +79,10 @@ def build(plan: dict[str, Any]) -> None:
     inside("tmp").chmod(0o1777)
     for at, source in plan["shown"]:
         put_in(Path(source), inside(at))
-    put_in(Path("/dev"), inside("dev"), writable=True)
+    for name in DEVICES:
+        put_in(Path("/dev", name), inside(f"dev/{name}"), writable=True)
+    inside("dev/shm").mkdir()
+    inside("dev/shm").chmod(0o1777)
     inside("proc").mkdir()
     mount("proc", inside("proc"), "proc", 0)
     for at, source in plan["own"]:
@@ -94,6 +100,13 @@ def start_loopback() -> None:
     """Bring the loopback interface up."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
         fcntl.ioctl(any_socket, SET_FLAGS, struct.pack("16sh14x", b"lo", UP))
+
+
+def give_up_powers() -> None:
+    """Let nothing that is started here do more than its user may: no mounts, no devices, no other namespaces."""
+    for capability in range(LAST_CAPABILITY + 1):
+        libc.prctl(DROP_CAPABILITY, capability, 0, 0, 0)  # fails for those that this system does not know
+    require_success(libc.prctl(NO_NEW_PRIVILEGES, 1, 0, 0, 0), "give up privileges")
 
 
 def copy(source: socket.socket, target: socket.socket) -> None:
@@ -134,6 +147,7 @@ def main(path: Path) -> None:
     words: list[str] = plan["words"]
     env: dict[str, str] = plan["environment"]
     os.environ["PATH"] = env["PATH"]  # where the program is looked for
+    give_up_powers()
     done = subprocess.run(words, env=env, cwd=plan["folder"], check=False)
     os._exit(done.returncode & 0xFF)
 
