@@ -38,7 +38,7 @@ FILE = PathName(path_type=Path)
     help="Start these MCP servers instead of stand-ins for the recorded ones.",
 )
 @click.option("--system-prompt", metavar="TEXT", help="Append this to the system prompt.")
-@click.option("--model", metavar="MODEL", help="Ask for this model.")
+@click.option("--try-model", "model", metavar="MODEL", help="Ask for this model.")
 @click.option("--first", "turns", type=click.IntRange(min=1), metavar="N", help="Play only the first N turns.")
 @click.option("--live", is_flag=True, help="Run the recorded commands in the box; asks.")
 @click.option("-y", "--yes", is_flag=True, help="Do not ask.")
