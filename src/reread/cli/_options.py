@@ -311,9 +311,10 @@ def merged_roots(ctx: click.Context, root: tuple[Path, ...]) -> list[Path]:
 
 def have_no_sessions(roots: Sequence[Path]) -> bool:
     """True if there is no session at all, so that an empty report needs an explanation."""
-    from reread.catalog.headers import sessions
+    from reread.catalog.headers import read_headers
+    from reread.disk.layout import session_paths
 
-    return next(sessions(root=roots or None), None) is None
+    return not any(next(read_headers([path]), None) for path in session_paths(roots or None))
 
 
 def no_sessions_text(roots: Sequence[Path], verb: str) -> str:
