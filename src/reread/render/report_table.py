@@ -35,32 +35,38 @@ def report_lines(
     *,
     width: int | None = None,
     command: Sequence[str] = ("reread", "usage"),
+    notes: Notes | None = None,
 ) -> Iterator[Styled]:
     """Yield the table, its totals and what they say in words; without a width, all columns are there.
 
-    `command` is what counts the tokens of the same sessions.
+    `command` is what counts the tokens of the same sessions; `notes` are said in place of those of the kind of report.
     """
-    layout = _layout(report)
+    layout = layout_of(report)
     texts = layout.columns.values()
-    rows = [
-        (
-            [label(name, row[name], report.titles) for name in report.by],
-            [text(row) for text in texts],
-            layout.weight(row),
-        )
-        for row in report.rows
-    ]
+    rows = [(row_labels(report, row), [text(row) for text in texts], layout.weight(row)) for row in report.rows]
     totals = [text(report.totals) for text in texts]
     yield from table_lines(report.by, list(layout.columns), rows, totals, width, layout.optional)
-    yield from wrapped_notes((*layout.notes(report, command), *_unread_notes(report)), width)
+    yield from wrapped_notes((*(notes or layout.notes)(report, command), *_unread_notes(report)), width)
 
 
-def _layout(report: Report) -> Layout:
+def layout_of(report: Report) -> Layout:
+    """Return how a report is shown."""
+    totals = report.totals
     if report.kind == "stats":
-        return CALLS if report.totals["turns"] is None else TURNS
-    if report.kind == "usage" and report.totals["reported_cost_usd"] is not None:
-        return REPORTED
-    return USAGE if report.kind == "usage" else BREAKS
+        found = CALLS if totals.get("turns") is None else TURNS
+    elif report.kind == "usage":
+        found = USAGE if totals["reported_cost_usd"] is None else REPORTED
+    else:
+        found = {"cache_breaks": BREAKS, "sessions": SESSIONS}[report.kind]
+    if "people" not in totals:
+        return found
+    known = {name: text for name, text in found.columns.items() if name != "cost" or "cost_usd" in totals}
+    return found._replace(columns={"people": _count("people"), **known})
+
+
+def row_labels(report: Report, row: Row) -> list[str]:
+    """Return short texts for the values of a row's groups, with a `+` if some of it is in another row."""
+    return [label(name, row[name], report.titles) + " +" * row.get("partial", False) for name in report.by]
 
 
 def label(name: str, value: str | None, titles: Mapping[str, str] | None = None) -> str:
@@ -123,7 +129,8 @@ def _weight(row: Row) -> float:
 def hidden_note(report: Report) -> str:
     """Return a note on the rows that are left out."""
     costs = [best_cost(row) if report.kind == "usage" else row.get("cost_usd") for row in report.hidden]
-    return f"Not shown: {plural(len(report.hidden), 'row')}, {money_text(sum_known(costs)) or '?'} in all."
+    cost = f", {money_text(sum_known(costs)) or '?'} in all" if "cost_usd" in report.totals else ""
+    return f"Not shown: {plural(len(report.hidden), 'row')}{cost}."
 
 
 def unread_note(report: Report) -> str:
@@ -162,6 +169,10 @@ def _break_notes(report: Report, _: Sequence[str]) -> Iterator[Styled]:
     yield PLAIN, f"Of {written} written to the cache. Cost is what writing cost more than reading; copies count once."
     if report.totals["unpriced_models"]:
         yield LOUD, "Some models have no price: their tokens are counted, their cost is not."
+
+
+def _no_notes(report: Report, _: Sequence[str]) -> Iterator[Styled]:
+    yield from ()
 
 
 def cache_note(figures: Mapping[str, Any], command: Sequence[str] = ("reread", "usage")) -> str:
@@ -268,3 +279,5 @@ TURNS = Layout(
     _stats_notes,
 )
 BREAKS = Layout(REWRITTEN, (), _figure("tokens"), _break_notes)
+BEGUN: Texts = {name: _count(name) for name in ("sessions", "turns", "compactions")}
+SESSIONS = Layout(BEGUN, (), _figure("sessions"), _no_notes)

@@ -78,7 +78,7 @@ def _report(store: FactStore, scope: Scope, groups: tuple[str, ...], limit: int 
         if group
     ]
     rows, hidden = limited(rows, limit, by=groups, weight=lambda row: row["tokens"])
-    totals = Row({}, break_figures(total_of(found), written))
+    totals = Row({}, break_figures(total_of(found.values()), written))
     about = {"cache_write_tokens": written}
     return Report(
         "cache_breaks", groups, rows, totals, hidden=hidden, unread=unread, about=about, titles=session_titles(store)

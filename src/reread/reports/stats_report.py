@@ -148,7 +148,7 @@ def _report(store: FactStore, scope: Scope, groups: tuple[str, ...], limit: int 
         if group  # without groups, there is only the total
     ]
     rows, hidden = limited(rows, limit, by=groups, weight=lambda row: _weight(row, by_call))
-    totals = _figures(total_of(found), unknown)
+    totals = _figures(total_of(found.values()), unknown)
     counted = _sessions(tally)
     is_of_all_time = scope.period == (None, None)
     about: dict[str, Any] = {

@@ -255,10 +255,10 @@ PEAKS = frozenset({"context_peak"})
 """Figures that are the largest of their values, not the sum."""
 
 
-def total_of(groups: Groups) -> Figures:
-    """Return the figures of all groups together."""
+def total_of(all_figures: Iterable[Figures]) -> Figures:
+    """Return the figures of several groups together."""
     found: Figures = {}
-    for figures in groups.values():
+    for figures in all_figures:
         for name, value in figures.items():
             if isinstance(value, Money):
                 found.setdefault(name, Money()).add(value)

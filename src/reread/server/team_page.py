@@ -11,11 +11,11 @@ from datetime import UTC, datetime
 from typing import Any
 
 from reread.dataset.small_groups import quarter_days, quarter_of
-from reread.dataset.team_report import TeamPeriod
 from reread.dataset.team_tables import Team
 from reread.errors import Misuse
-from reread.render.team_table import team_value
+from reread.facts.scope import ScopeOptions
 from reread.reports.budget_report import budget_value
+from reread.reports.report import report_value
 
 GROUPS = ("project", "team", "person", "machine", "model")
 
@@ -33,7 +33,7 @@ def team_page(team: Team, query: Mapping[str, str]) -> dict[str, Any]:
     if quarter not in quarters:
         raise Misuse(f"No quarter {quarter!r}; use {', '.join(quarters)}.")
     first, last = quarter_days(quarter)
-    span: TeamPeriod = {"since": first.isoformat(), "until": last.isoformat()}
+    span: ScopeOptions = {"since": first.isoformat(), "until": last.isoformat()}
     reports = {
         "weeks": team.usage(by="week", **span),
         "usage": team.usage(by=by, **span),
@@ -42,7 +42,7 @@ def team_page(team: Team, query: Mapping[str, str]) -> dict[str, Any]:
         "failures": team.stats(by="failure", **span),
         "sessions": team.sessions(by="week", **span),
     }
-    values = {name: team_value(report) for name, report in reports.items()}
+    values = {name: report_value(report) for name, report in reports.items()}
     refused = {machine: reasons for value in values.values() for machine, reasons in value.pop("refused").items()}
     return {
         "by": by,

@@ -181,10 +181,12 @@ export type Fault = "gone" | "token";
 /** Whether the server answers. */
 export type Connection = Store & { readonly fault: Fault | null };
 
-/** A report on a team: groups of too few people are merged. */
+type Figure = string | number | boolean | null | string[];
+
+/** A report on a team: the figures of a report on one machine; groups of too few people are merged. */
 export interface TeamReport {
-  rows: ({ people: number; partial: boolean } & Record<string, string | number | boolean | null>)[];
-  totals: { people: number; machines: number } & Record<string, number>;
+  rows: ({ people: number; partial: boolean } & Record<string, Figure>)[];
+  totals: { people: number; machines: number } & Record<string, Figure>;
   /** True if all of it is of too few people: then there are no figures. */
   withheld: boolean;
 }

@@ -16,14 +16,15 @@ import { periodName } from "./ColumnChart";
 import { FigureTable } from "./FigureTable";
 import { Total } from "./Total";
 
-type Figures = Record<string, string | number | boolean | null>;
+type Figures = TeamReport["totals"] | TeamReport["rows"][number];
 type Column = [name: string, show: (figures: Figures) => string];
 
 const amount = (figures: Figures, name: string): number => Number(figures[name] ?? 0);
+const cost = (figures: Figures): string => money(amount(figures, "cost_usd"), (figures.unpriced_models as string[]).length > 0 || figures.lower_bound === true);
 const count = (name: string, field: string): Column => [name, (figures) => exact(amount(figures, field))];
 
 const USAGE: Column[] = [
-  ["Cost", (figures) => money(amount(figures, "cost_usd"), amount(figures, "unpriced") > 0)],
+  ["Cost", cost],
   count("Responses", "responses"),
   ["Input", (figures) => tokens(amount(figures, "input_tokens"))],
   ["Cache write", (figures) => tokens(amount(figures, "cache_write_5m_tokens") + amount(figures, "cache_write_1h_tokens"))],
@@ -31,15 +32,15 @@ const USAGE: Column[] = [
   ["Output", (figures) => tokens(amount(figures, "output_tokens"))],
 ];
 const CACHE: Column[] = [
-  ["Cost", (figures) => money(amount(figures, "cache_rewritten_usd"))],
+  ["Cost", cost],
   count("Breaks", "breaks"),
-  ["Tokens", (figures) => tokens(amount(figures, "cache_rewritten_tokens"))],
+  ["Tokens", (figures) => tokens(amount(figures, "tokens"))],
 ];
 const CALLS: Column[] = [
   count("Calls", "calls"),
   count("Failed", "failed"),
   count("Denied", "denied"),
-  ["Time", (figures) => duration(amount(figures, "seconds"))],
+  ["Time", (figures) => duration(amount(figures, "call_seconds"))],
 ];
 const SESSIONS: Column[] = [count("Sessions", "sessions"), count("Turns", "turns"), count("Compactions", "compactions")];
 
@@ -80,11 +81,11 @@ function Quarter({ figures, choose }: { figures: TeamFigures; choose(changes: Re
     );
   }
   if (!usage.rows.length) return <Empty title="No figures in this quarter" />;
-  const totals: Figures = usage.totals;
+  const { totals } = usage;
   return (
     <>
       <p className="usage-totals">
-        <Total value={money(amount(totals, "cost_usd"), amount(totals, "unpriced") > 0)} name="cost" />
+        <Total value={cost(totals)} name="cost" />
         <Total value={exact(usage.totals.people)} name={usage.totals.people === 1 ? "person" : "people"} />
         <Total value={exact(usage.totals.machines)} name={usage.totals.machines === 1 ? "machine" : "machines"} />
         <Total value={exact(amount(totals, "responses"))} name="responses" />
