@@ -1,5 +1,5 @@
 """Writes docs/reference.md from the docstrings, docs/commands.md from the help, docs/json.md from the schema of
-`show --json`, the tools in docs/format.md and the columns in docs/tables.md."""
+`show --json`, the tools in docs/format.md, the columns in docs/tables.md and the formats in docs/formats.md."""
 
 from __future__ import annotations
 
@@ -20,10 +20,11 @@ import msgspec
 import reread
 from reread import tool_types
 from reread.base import choices
-from reread.cli import HEADINGS, VERBS
+from reread.cli import all_verbs, headed_verbs
 from reread.cli import reread as group
 from reread.cli._exit_codes import BY_VERB, EVERY_VERB
 from reread.dataset.schema import TABLES
+from reread.reader.export_formats import format_names, require_format
 from reread.records.blocks import Block, union_members
 from reread.render.json_values import STRUCTS, VERSION, session_schema
 from reread.tools import all_tools
@@ -458,8 +459,8 @@ def commands() -> str:
     """The command line, verb by verb, in its own words."""
     lines = ["# The command line", "", "What `--help` says, made by `scripts/make_docs.py`.", ""]
     lines += ["```", _help(group, "reread"), "```", "", SESSION_ARGUMENT, ""]
-    known = {verb: _verb(verb) for verb in VERBS}
-    for heading, verbs in HEADINGS.items():
+    known = {verb: _verb(verb) for verb in all_verbs()}
+    for heading, verbs in headed_verbs().items():
         lines += [f"| {heading} | |", "|---|---|"]
         lines += [f"| [`{verb}`](#reread-{verb}) | {known[verb].get_short_help_str(200)} |" for verb in verbs] + [""]
     lines += [*_exit_codes(), ""]
@@ -507,6 +508,19 @@ def tables_page() -> str:
     """The page on tables as it is written, with the section on columns made anew."""
     before, _, rest = (DOCS / "tables.md").read_text().partition(COLUMNS_BEGIN)
     return f"{before}{COLUMNS_BEGIN}\n{column_section()}\n{COLUMNS_END}{rest.partition(COLUMNS_END)[2]}"
+
+
+FORMATS_BEGIN = "<!-- The formats: made by scripts/make_docs.py. -->\n"
+FORMATS_END = "<!-- End of the formats. -->\n"
+
+
+def formats_page() -> str:
+    """The page on formats as it is written, with the list of formats made anew."""
+    before, _, rest = (DOCS / "formats.md").read_text().partition(FORMATS_BEGIN)
+    known = {name: require_format(name) for name in format_names()}
+    rows = [f"| `{name}` | {form.about} | {form.readers} |" for name, form in known.items()]
+    table = "\n".join(["| format | what it is | who reads it |", "|---|---|---|", *rows])
+    return f"{before}{FORMATS_BEGIN}\n{table}\n\n{FORMATS_END}{rest.partition(FORMATS_END)[2]}"
 
 
 def column_section() -> str:
@@ -624,6 +638,7 @@ PAGES = {
     "json.md": session_page,
     "format.md": file_format,
     "tables.md": tables_page,
+    "formats.md": formats_page,
 }
 
 

@@ -16,7 +16,7 @@ import msgspec
 
 from reread.accounting.billing import Usage
 from reread.attribution import review_values
-from reread.reader import file_schema, library_schema, request_schema, schema, share_schema
+from reread.reader import file_view, library_schema, request_view, schema, share_schema
 from reread.records.blocks import BLOCKS
 from reread.records.dialects import stream_json
 from reread.records.types import stream, stream_system
@@ -89,7 +89,7 @@ def declarations() -> list[str]:
     """An interface for every struct, and a union type for every base class."""
     found = [
         struct
-        for module in (nodes, schema, library_schema, share_schema, file_schema, request_schema, review_values)
+        for module in (nodes, schema, library_schema, share_schema, file_view, request_view, review_values)
         for struct in structs(module)
     ]
     concrete = [

@@ -4,6 +4,7 @@
 property tests.
 """
 
+import gc
 import itertools
 import os
 import signal
@@ -53,6 +54,24 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         config.hook.pytest_deselected(items=left)
         without = {*left}
         items[:] = [item for item in items if item not in without]
+
+
+def pytest_collection() -> None:
+    """Collect no garbage while tests are collected."""
+    gc.disable()
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_finish() -> None:
+    """Exclude tests and modules from garbage collection: with them, each opening of sessions would take 0.3 s more."""
+    gc.collect()
+    gc.freeze()
+    gc.enable()
+
+
+def pytest_sessionfinish() -> None:
+    """Let go of what was excluded: some modules complain of what is left when the process ends."""
+    gc.unfreeze()
 
 
 _numbers = itertools.count()

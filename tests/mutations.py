@@ -29,7 +29,7 @@ from reread.index.matching import snippet
 from reread.index.query import And, Words
 from reread.index.scan import scan
 from reread.index.update import unindexed
-from reread.reader.export_formats import FORMATS
+from reread.reader.export_formats import format_names, require_format
 from reread.reader.file_view import list_changed_files, version_body
 from reread.reader.session_search import search_session
 from reread.reader.session_view import SessionView
@@ -37,11 +37,10 @@ from reread.reader.steps import run_steps
 from reread.render.call_listing import call_lines
 from reread.render.diff_table import difference_lines
 from reread.render.file_listing import history_lines, version_lines
-from reread.render.finding_listing import check_lines, drift_lines
+from reread.render.finding_listing import check_lines, drift_lines, secret_lines
 from reread.render.listings import header_lines, short_ids
 from reread.render.report_table import report_lines
 from reread.render.search_results import result_lines
-from reread.render.secret_listing import secret_lines
 from reread.render.selection import Selection
 from reread.render.terminal import TerminalView, make_console
 from reread.reports.call_list import listed_calls
@@ -259,9 +258,9 @@ def read_everything(path: Path) -> None:
         console = make_console(file=io.StringIO(), width=100)
         for renderable in TerminalView(Selection(full=full)).session(session):
             console.print(renderable)
-    for form in FORMATS.values():
-        document = b"".join(form(session, Selection(full=True)))
-        if form is FORMATS["json"]:
+    for form in format_names():
+        document = b"".join(require_format(form).write(session, Selection(full=True)))
+        if form == "json":
             jsontext.loads(document)
     read_in_the_reader(session)
     count(path)

@@ -90,7 +90,7 @@ def test_a_captured_conversation_with_such_an_id_is_found_by_it(tmp_path: Path) 
 
 def taking_sessions() -> list[str]:
     context = click.Context(command_line.reread)
-    verbs = {name: command_line.reread.get_command(context, name) for name in command_line.VERBS}
+    verbs = {name: command_line.reread.get_command(context, name) for name in command_line.all_verbs()}
     return [name for name, verb in verbs.items() if verb and any(isinstance(p.type, SessionName) for p in verb.params)]
 
 

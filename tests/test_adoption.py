@@ -11,8 +11,8 @@ import reread
 from reread.base.paths import SAMPLES
 from reread.cli import reread as command
 from reread.errors import Misuse, NotFound
+from reread.handover.resuming import resumption
 from reread.recording.adoption import adopt
-from reread.recording.resume_command import resumption
 
 SESSIONS = [header for header in reread.sessions(root=SAMPLES) if not header.captured]
 FOREIGN: dict[str, Any] = {

@@ -130,7 +130,7 @@ def test_outcomes_that_no_message_precedes_are_shown_at_the_end() -> None:
 
 
 def test_a_live_reader_is_told_of_the_end_of_a_turn() -> None:
-    from reread.model.affected_messages import touched_messages
+    from reread.reader.lookup import touched_messages
 
     conversation = reread.open(TWO).conversation
     assert [message.index for message in touched_messages(conversation, 2)] == [0]

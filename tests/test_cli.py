@@ -21,7 +21,7 @@ from limits import child_process
 
 import reread
 from reread.base.paths import SAMPLES
-from reread.cli import VERBS
+from reread.cli import all_verbs
 from reread.cli import reread as group
 from reread.cli._option_types import MAX_COMPLETIONS
 from reread.cli._output import ITEMS_PER_WRITE, print_json
@@ -169,7 +169,7 @@ OWN_SHORT_NAMES = {("--format", "tail"), ("--format", "statusline")}
 def options() -> dict[str, dict[str, click.Option]]:
     """Return every option by its long name and verb."""
     found: dict[str, dict[str, click.Option]] = defaultdict(dict)
-    verbs = {verb: group.get_command(click.Context(group), verb) for verb in VERBS}
+    verbs = {verb: group.get_command(click.Context(group), verb) for verb in all_verbs()}
     for verb, command in {"reread": group, **verbs}.items():
         for option in command.params:
             if isinstance(option, click.Option):

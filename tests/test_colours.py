@@ -6,8 +6,7 @@ import io
 
 import pytest
 
-from reread.base.colours import readable_colours
-from reread.base.sanitize import coloured_output, csv_cell, safe, safe_json, safe_line, terminal_text
+from reread.base.sanitize import coloured_output, csv_cell, readable_colours, safe, safe_json, safe_line, terminal_text
 from reread.cli._output import PrintableStream
 
 

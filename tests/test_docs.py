@@ -21,14 +21,14 @@ from limits import run_apart
 import reread
 from reread.base.paths import SAMPLES
 from reread.catalog import annotations
-from reread.cli import VERBS
+from reread.cli import all_verbs
 from reread.cli import reread as group
 from reread.dataset import schema
 from reread.git import notes
 from reread.handover import trash
 from reread.index import store
 from reread.model.ledger import FATES
-from reread.reader.export_formats import FORMATS
+from reread.reader.export_formats import format_names
 from reread.render import json_values
 from reread.server.routes import SESSION_ROUTES
 from reread.storage import frames, kept_manifest
@@ -36,7 +36,7 @@ from reread.storage import frames, kept_manifest
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text()
 ABOVE = click.Context(group, **group.context_settings)
-COMMANDS = {verb: group.get_command(ABOVE, verb) for verb in VERBS}
+COMMANDS = {verb: group.get_command(ABOVE, verb) for verb in all_verbs()}
 DOCUMENTS = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("*.md")), ROOT / "bench" / "README.md"]
 ELSEWHERE = {"extending.md", "fake-claude.md", "reference.md"}
 """Documents whose code is a plug-in, a signature, or a test: no script to run here."""
@@ -165,7 +165,7 @@ def test_the_help_fits_a_screen_and_names_every_verb_once() -> None:
     lines = group.get_help(ABOVE).splitlines()
     assert len(lines) <= 24 and max(map(len, lines)) <= 80
     named = [verb for line in lines[1:] if re.match(r"\w[\w ]*: ", line) for verb in line.split(":")[1].split()]
-    assert sorted(named) == sorted(VERBS)
+    assert sorted(named) == sorted(all_verbs())
 
 
 @pytest.mark.parametrize("verb", sorted(COMMANDS))
@@ -326,7 +326,7 @@ def test_every_kind_of_message_is_documented() -> None:
 
 def test_every_format_can_be_asked_for() -> None:
     (option,) = (param for param in COMMANDS["export"].params if param.name == "form")
-    assert set(option.type.choices) == set(FORMATS)
+    assert set(option.type.choices) == set(format_names())
 
 
 def test_every_room_that_the_design_notes_name_is_in_the_house() -> None:

@@ -3,7 +3,7 @@
 import pytest
 from limits import within
 
-from reread.base.error_summary import telling_line
+from reread.base.text import telling_line
 
 CASES = {
     "": "",

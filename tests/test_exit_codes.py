@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from effort import one_in
 
-from reread.cli import VERBS, main
+from reread.cli import all_verbs, main
 from reread.cli._exit_codes import BY_VERB, EVERY_VERB
 from reread.cli._unmatched import suggestion
 
@@ -75,7 +75,7 @@ FOUND = {
 
 def test_every_verb_and_code_has_a_case() -> None:
     assert {verb for verb, codes in BY_VERB.items() if 1 in codes} == {*NOTHING, *FOUND}
-    assert set(BY_VERB) <= set(VERBS)
+    assert set(BY_VERB) <= set(all_verbs())
 
 
 @pytest.mark.parametrize("verb", NOTHING)
@@ -127,7 +127,7 @@ def test_findings_exit_with_1(run: Run, tmp_path: Path) -> None:
     assert run("share", "secret.jsonl", "-o", "x.md")[0] == 3
 
 
-@pytest.mark.parametrize("verb", VERBS)
+@pytest.mark.parametrize("verb", all_verbs())
 def test_a_wrong_option_exits_with_2(verb: str, run: Run) -> None:
     code, out, err = run(verb, "--no-such-option")
     assert (code, out) == (2, "") and err.startswith("reread: ")

@@ -1,22 +1,24 @@
 """Formats of other programs, checked by their rules; `tests_formats` has the programs themselves read them."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 from command import cli, offered
 from exported import CHECKS, attributes, check_atif, check_chat, check_otlp, check_pairs, documents, step_tokens
+from installing import installer
 from making import answer, jsonl, read, reply, result, system, thinking, told, use, user
 from poison import poisoned
 
 import reread
 from reread.base.paths import SAMPLES
 from reread.errors import Misuse
-from reread.reader import export_formats
+from reread.reader.export_formats import ExportFormat
 
 REAL = Path(__file__).parent / "real"
+add_ons = pytest.fixture(installer)
 USAGE = {"input_tokens": 3, "output_tokens": 5, "cache_read_input_tokens": 7}
 
 
@@ -190,15 +192,15 @@ def test_what_a_format_cannot_leave_out_is_refused(form: str) -> None:
         assert reread.export(session, form, turns=(1, 1), thinking=False)
 
 
-def test_a_format_is_one_row(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A new row of the list is a choice, completed and in the help, and every way of exporting takes it."""
-    monkeypatch.setitem(export_formats.FORMATS, "shout", lambda session, _: iter([session.title.upper().encode()]))
-    assert "|shout]" in "".join(cli("export", "--help").output.split())
+def test_a_format_is_one_module(add_ons: Callable[..., None]) -> None:
+    """A new format is a choice, completed and in the help, and every way of exporting takes it."""
+    shout = ExportFormat(
+        lambda session, _: iter([session.title.upper().encode()]), about="a cry", readers="all who hear"
+    )
+    add_ons({"formats": {"shout": shout}})
+    shown = cli("export", "--help").output
+    assert "|shout]" in "".join(shown.split()) and "shout     a cry" in shown
     assert "plain,shout" in offered("reread", "export", "-f", "sh")
     said = cli("--demo", "export", "8c1f", "-f", "shout").stdout
     assert said == reread.export("8c1f", "shout", root=SAMPLES).decode() == "FIX THE FLAKY CEILING TEST"
     assert reread.redact("8c1f", root=SAMPLES).export("shout").decode() == said
-    documented = Path(__file__).parent.parent / "docs" / "formats.md"
-    page = documented.read_text(encoding="utf-8")
-    others = {"html", "markdown", "json", "shout"}
-    assert all(f"\n| `{name}` |" in page for name in export_formats.FORMATS if name not in others)

@@ -14,12 +14,11 @@ from hypothesis import strategies as st
 from making import Object, answer, attachment, reply, result, use, user
 
 import reread
+from reread.base.paths import absolute_path
 from reread.disk.backups import BackupFiles
-from reread.history.changes import KEEPS_ENDINGS, TextEdit, _replaced, with_quotes_of
+from reread.history.changes import KEEPS_ENDINGS, ShellAction, TextEdit, _replaced, shell_actions, with_quotes_of
 from reread.history.file_text import FileText
 from reread.history.patches import apply_patch, fits, hunks_of
-from reread.history.paths import absolute_path
-from reread.history.shell import ShellAction, shell_actions
 from reread.history.versions import FileHistory, FileVersion
 
 RECORDED = Path(__file__).parent / "file_history"

@@ -3,6 +3,7 @@
 import json
 import random
 import shutil
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,9 @@ from hypothesis import strategies as st
 import reread
 from reread import cli
 from reread.errors import Ambiguous, Misuse, NotFound, Unreadable
+from reread.facts import file_changes
+from reread.facts.file_changes import trace_files
+from reread.facts.store import FactStore
 from reread.history.blame_lines import LineBlame
 from reread.history.line_trace import differing_ranges, line_changes, line_numbers
 from reread.render.file_listing import blame_lines
@@ -158,6 +162,50 @@ def test_blame_names_the_session_and_turn_of_each_line(project: Path) -> None:
     done = output("blame", f"{file}:2-3", "--root", project / "root", "--json")
     assert [line["number"] for line in json.loads(done)] == [2, 3]
     assert "line two" in output("blame", file, "--root", project / "root")
+
+
+def test_lines_are_traced_for_sessions_that_are_asked_about_and_then_known(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root, opened = project / "root", list[str]()
+
+    def counted(store: FactStore, file: int, path: str) -> dict[str, bytes]:
+        opened.append(Path(path).parent.name)
+        return trace_files(store, file, path)
+
+    monkeypatch.setattr(file_changes, "trace_files", counted)
+    output("stats", "--root", root)
+    file = project / "two" / "b.txt"
+    file.write_text(LINES.replace("line 1\n", "line one\n"))
+    assert not opened
+    for _ in range(2):
+        assert reread.blame(file, root=root)[0].turn == 1
+        assert opened == ["-two", "-two"]
+    path = next((root / "projects" / "-two").glob("1*.jsonl"))
+    with path.open("a", encoding="utf-8") as appended:
+        appended.write('{"type": "mode", "mode": "plan"}\n')
+    assert reread.blame(file, root=root)[0].turn == 1
+    assert opened == ["-two"] * 3
+
+
+def test_lines_of_a_session_that_was_read_again_meanwhile_are_not_kept(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root, file = project / "root", project / "two" / "b.txt"
+    file.write_text(LINES.replace("line 1\n", "line one\n"))
+    writing = FactStore.writing
+
+    def overtaken(store: FactStore) -> Any:
+        store.run("UPDATE session SET state = randomblob(8)")
+        return writing(store)
+
+    output("stats", "--root", root)
+    with monkeypatch.context() as patched:
+        patched.setattr(FactStore, "writing", overtaken)
+        assert reread.blame(file, root=root)[0].turn == 1
+    with closing(FactStore()) as store:
+        assert set(store.rows("SELECT versions FROM file_change")) == {(None,)}
+    assert reread.blame(file, root=root)[0].turn == 1
 
 
 def test_a_bar_stands_for_the_session_of_the_line_above() -> None:

@@ -23,7 +23,7 @@ from reread.cli import reread as command
 from reread.disk.moved_files import SESSION_UUID
 from reread.errors import Misuse, NotFound, Unreadable, Unwritable
 from reread.handover.cut import with_slug
-from reread.handover.running import running
+from reread.handover.session_files import running
 from reread.storage.atomic import NewFile
 from reread.storage.kept_file import generation_path
 

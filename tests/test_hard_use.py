@@ -23,7 +23,7 @@ from reread.catalog.store import Store
 from reread.catalog.stored_conversation import StoredConversation
 from reread.disk import layout
 from reread.errors import Misuse
-from reread.recording.resume_command import resumption
+from reread.handover.resuming import resumption
 from reread.reports.check_report import check_report
 from reread.session.follow import follow
 from reread.storage.atomic import write_atomic

@@ -18,7 +18,7 @@ from reread.archive.retention import retention
 from reread.archive.verify import KeptEntry
 from reread.cli import reread as command
 from reread.disk import layout
-from reread.reader.redacted_site import write_redacted_site
+from reread.reader.redacted_export import write_redacted_site
 from reread.redaction.decisions import DecisionStore, PrivateMap
 from reread.redaction.removal_manifest import digest_of, undo
 from reread.render.selection import Selection

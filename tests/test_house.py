@@ -45,7 +45,13 @@ def module_name(path: Path) -> str:
     return ".".join(path.relative_to(SOURCE).with_suffix("").parts).removesuffix("__init__").removesuffix(".")
 
 
-MODULES = {module_name(path): ast.parse(path.read_bytes()) for path in FILES}
+MODULES = {module_name(path) for path in FILES}
+
+
+@pytest.fixture(scope="module")
+def modules() -> dict[str, ast.Module]:
+    """The syntax of each module, which is large: it is let go of after these tests."""
+    return {module_name(path): ast.parse(path.read_bytes()) for path in FILES}
 
 
 def public_definitions(tree: ast.Module) -> Iterator[str]:
@@ -73,9 +79,9 @@ def imports(tree: ast.Module) -> Iterator[str]:
         yield from (name.removeprefix("reread").removeprefix(".") for name in imported if name.startswith("reread"))
 
 
-def test_a_name_has_one_meaning() -> None:
+def test_a_name_has_one_meaning(modules: dict[str, ast.Module]) -> None:
     definitions: dict[str, list[str]] = defaultdict(list)
-    for module, tree in MODULES.items():
+    for module, tree in modules.items():
         for name in public_definitions(tree):
             if not is_conventional(module, name):
                 definitions[name].append(module)
@@ -86,10 +92,9 @@ def test_every_module_is_in_a_package() -> None:
     assert {path.name for path in SOURCE.glob("*.py")} == {"__init__.py", "__main__.py", "errors.py"}
 
 
-@pytest.mark.parametrize("path", [path for path in FILES if path.name == "__init__.py"], ids=module_name)
-def test_a_package_is_described_in_one_to_three_sentences(path: Path) -> None:
-    text = ast.get_docstring(MODULES[module_name(path)]) or ""
-    assert 1 <= len(re.findall(r"\.(?:\s|$)", text)) <= 3
+def test_a_package_is_described_in_one_to_three_sentences(modules: dict[str, ast.Module]) -> None:
+    told = {name: ast.get_docstring(modules[name]) or "" for name in map(module_name, SOURCE.rglob("__init__.py"))}
+    assert {name: text for name, text in told.items() if not 1 <= len(re.findall(r"\.(?:\s|$)", text)) <= 3} == {}
 
 
 def test_a_verb_has_the_module_of_its_name() -> None:
@@ -111,9 +116,9 @@ def test_a_python_that_is_started_imports_nothing_from_the_folder_it_is_started_
     assert not unsafe, "without -P, a file of somebody's project would be run"
 
 
-def test_imports_have_no_cycle() -> None:
+def test_imports_have_no_cycle(modules: dict[str, ast.Module]) -> None:
     try:
-        TopologicalSorter({module: set(imports(tree)) - {module} for module, tree in MODULES.items()}).prepare()
+        TopologicalSorter({module: set(imports(tree)) - {module} for module, tree in modules.items()}).prepare()
     except CycleError as error:
         pytest.fail(" -> ".join(reversed(error.args[1])))
 
@@ -152,12 +157,12 @@ def holds_what_fails(items: Any, inside: bool = False) -> bool:
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_possessive_groups_are_such_as_every_python_matches() -> None:
+def test_possessive_groups_are_such_as_every_python_matches(modules: dict[str, ast.Module]) -> None:
     """Up to Python 3.11.4, which Debian 12 has an older one of, they fail to match (gh-106052)."""
     assert holds_what_fails(parse_pattern(r"(?:[^-]++|-(?!-))*+")) and not holds_what_fails(parse_pattern(r"a*+(?=b)"))
     texts = {
         node.value
-        for tree in MODULES.values()
+        for tree in modules.values()
         for node in ast.walk(tree)
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and re.search(r"[*+?}]\+", node.value)
     }

@@ -27,7 +27,7 @@ from reread.base.paths import SAMPLES
 from reread.errors import Unwritable
 from reread.model.parts import TEXT, TOOLS
 from reread.reader import html_export, library_schema, page_assets, schema
-from reread.reader.item_texts import message_texts
+from reread.reader.session_search import message_texts
 from reread.reader.session_view import SessionView
 from reread.reader.site_export import index_html, write_site
 from reread.render.selection import Selection, selected_turns

@@ -11,8 +11,7 @@ import hunting
 
 import reread
 from reread.reader.page_assets import inline_assets
-from reread.reader.redacted_export import Redaction
-from reread.reader.redacted_site import write_redacted_site
+from reread.reader.redacted_export import Redaction, write_redacted_site
 from reread.redaction.decisions import DecisionStore
 from reread.redaction.pictures import without_metadata
 from reread.render.selection import Selection

@@ -42,7 +42,7 @@ from making import (
 import reread
 from reread.disk.file_set import find_files
 from reread.errors import Misuse, Unwritable
-from reread.index import engine, index_files, segments, stale_files, store, update
+from reread.index import index_files, segments, stale_files, store, update
 from reread.index.documents import is_own_call
 from reread.index.find import DAMAGED, NEWEST, RELEVANCE, find
 from reread.index.hits import Hit
@@ -77,7 +77,7 @@ def dump() -> set[tuple[object, ...]]:
     found: set[tuple[object, ...]] = set()
     for field in ("text", "pieces", "tool", "path", "model", "branch"):
         for term, _ in reader.searcher.terms_with_prefix(field, ""):
-            query = engine.tantivy.Query.term_query(reader.schema, field, term)
+            query = store.tantivy.Query.term_query(reader.schema, field, term)
             addresses = [address for _, address in reader.searcher.search(query, 10_000).hits]
             found |= {(field, term, reader.path_of(place.file), *place) for place in reader.places(addresses)}
     return found
@@ -464,7 +464,7 @@ BREAKAGES = {
     "another schema": lambda folder: (
         shutil.rmtree(folder),
         folder.mkdir(),
-        engine.tantivy.Index(engine.tantivy.SchemaBuilder().add_text_field("x").build(), str(folder)),
+        store.tantivy.Index(store.tantivy.SchemaBuilder().add_text_field("x").build(), str(folder)),
     ),
 }
 

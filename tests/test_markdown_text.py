@@ -18,8 +18,7 @@ from effort import one_in
 from markdown_it import MarkdownIt
 
 from reread.base.sanitize import safe
-from reread.render.highlight import rendered_markdown
-from reread.render.markdown_tables import table_parser
+from reread.render.highlight import rendered_markdown, table_parser
 from reread.render.markdown_text import LANGUAGES, code, fenced, folded, guarded, inline
 from reread.render.terminal import make_console
 

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from reread.cli import VERBS, reread
+from reread.cli import all_verbs, reread
 from reread.index.answer import Answer
 from reread.index.hits import Hit
 from reread.render.search_results import result_lines
@@ -42,7 +42,7 @@ LISTINGS = {
 
 
 def test_every_verb_that_prints_a_listing_takes_the_same_option() -> None:
-    paged = {verb for verb in VERBS for param in command(verb).params if "--no-pager" in param.opts}
+    paged = {verb for verb in all_verbs() for param in command(verb).params if "--no-pager" in param.opts}
     assert paged == set(LISTINGS)
 
 

@@ -6,7 +6,7 @@ import click
 import pytest
 
 from reread.base.paths import SAMPLES
-from reread.cli import VERBS, reread
+from reread.cli import all_verbs, reread
 from reread.cli._paths import PathName
 from reread.errors import Misuse, Unwritable
 
@@ -28,7 +28,7 @@ SAMPLE = next(SAMPLES.glob("projects/*/8c1f0b52*.jsonl"))
 def path_parameters() -> dict[tuple[str, str], click.Parameter]:
     """Return every option and argument that names a file or folder, by verb and name."""
     found: dict[tuple[str, str], click.Parameter] = {}
-    for verb in VERBS:
+    for verb in all_verbs():
         command = reread.get_command(click.Context(reread), verb)
         assert command is not None
         for parameter in command.params:

@@ -15,7 +15,7 @@ from reread.dataset import whole_pass
 from reread.disk import gone_sessions, layout
 from reread.disk.file_set import find_files
 from reread.errors import Misuse, NotFound, Unreadable
-from reread.recording.resume_command import resumption
+from reread.handover.resuming import resumption
 from reread.records import dialects
 from reread.server.library import SessionLibrary
 from reread.storage import prompt_history

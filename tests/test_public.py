@@ -24,7 +24,7 @@ import reread.plugins
 import reread.records.types
 import reread.value_types
 from reread.base import choices
-from reread.cli import VERBS
+from reread.cli import all_verbs
 from reread.index import answer, query
 from reread.render import selection
 from reread.reports import stats_report, usage_report
@@ -54,7 +54,7 @@ PROGRAMS = {"serve", "statusline", "mcp", "lsp", "completion"}
 
 def test_every_verb_has_a_function_and_every_function_a_verb() -> None:
     functions = {name for name in FUNCTIONS_AND_CLASSES if inspect.isfunction(getattr(reread, name))}
-    assert functions == {TWINS.get(verb, verb) for verb in VERBS if verb not in PROGRAMS} | OPTIONS
+    assert functions == {TWINS.get(verb, verb) for verb in all_verbs() if verb not in PROGRAMS} | OPTIONS
 
 
 def test_type_checkers_are_told_of_the_same_names() -> None:

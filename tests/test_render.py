@@ -20,8 +20,8 @@ from making import jsonl, printed, reply, use, user
 import reread
 from reread.base.paths import SAMPLES
 from reread.base.sanitize import coloured_output, plain_output, plain_text, safe, safe_json
-from reread.reader.export_formats import FORMATS, export
-from reread.render import terminal_images
+from reread.reader.export_formats import export, format_names
+from reread.render import terminal_nodes
 from reread.render.format import more_fields
 from reread.render.markdown import session_markdown
 from reread.render.selection import Selection, parse_turns
@@ -261,7 +261,7 @@ class TestPictures:
         ],
     )
     def test_the_protocol_follows_from_the_environment(self, environment: dict[str, str], protocol: str | None) -> None:
-        assert terminal_images.picture_protocol(environment) == protocol
+        assert terminal_nodes.picture_protocol(environment) == protocol
 
     @pytest.mark.parametrize("protocol", ["kitty", "iterm"])
     def test_valid_base64_is_printed_in_an_escape_code(self, protocol: str) -> None:
@@ -293,7 +293,7 @@ def test_malformed_lines_are_counted(view: Any, tmp_path: Path) -> None:
 class TestExport:
     """`reread.export`."""
 
-    @pytest.mark.parametrize("form", FORMATS)
+    @pytest.mark.parametrize("form", format_names())
     def test_every_format_is_written(self, form: str, tmp_path: Path) -> None:
         document = export(CEILING, form, to=tmp_path / "out")
         assert (tmp_path / "out").read_bytes() == document
@@ -329,7 +329,7 @@ class TestExport:
             assert {message["role"] for message in value["messages"]} == {"user"}
 
     def test_errors_say_what_to_do(self, tmp_path: Path) -> None:
-        with pytest.raises(reread.Misuse, match="Unknown format 'docx'; use " + ", ".join(FORMATS)):
+        with pytest.raises(reread.Misuse, match="Unknown format 'docx'; use " + ", ".join(format_names())):
             export(CEILING, "docx")
         with pytest.raises(reread.Unwritable, match="Cannot write "):
             export(CEILING, to=tmp_path / "no" / "such" / "folder")

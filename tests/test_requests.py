@@ -24,8 +24,8 @@ from reread.render.request_listing import (
     proof_text,
     request_change_lines,
     request_lines,
+    request_value,
 )
-from reread.render.request_values import request_value
 from reread.tools.nodes import Note
 
 pytestmark = one_in(3)

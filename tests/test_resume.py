@@ -17,7 +17,7 @@ from limits import child_process
 from reread.base.paths import SAMPLES
 from reread.base.shell_words import quote_command
 from reread.catalog.store import Store
-from reread.recording.resume_command import resumption
+from reread.handover.resuming import resumption
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="a script stands for claude")
 

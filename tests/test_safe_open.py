@@ -153,14 +153,14 @@ OWN = {
     "reread.recording.child": "the terminal",
     "reread.reports.status_line": "starts without the modules of others",
     "reread.disk.processes": "the kernel's files",
-    "reread.base.entry_points": "files of installed packages",
+    "reread.base.addons": "files of installed packages",
     "reread.accounting.workers": "a pipe of its own",
     "reread.reader.page_assets": "files of the package",
     "reread.reader.site_export": "files of the package",
     "reread.server.static_files": "files of the package",
     "reread.accounting.prices": "files of the package",
     "reread.fake_claude.matcher": "what it wrote itself",
-    "reread.git.pipes": "looks for files that are not regular",
+    "reread.git.command": "looks for files that are not regular",
 }
 
 

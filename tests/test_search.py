@@ -19,8 +19,7 @@ from test_real_client import TRANSCRIPTS
 import reread
 from reread.base import jsontext
 from reread.index.terms import words
-from reread.reader.item_texts import message_texts
-from reread.reader.session_search import ItemFilter, filter_items, search_session
+from reread.reader.session_search import ItemFilter, filter_items, message_texts, search_session
 from reread.reader.session_view import SessionView
 
 PATH = Path(__file__).parent / "fixtures" / "search.json"

@@ -12,7 +12,8 @@ from making import answer, jsonl, reply, result, told, use, user
 
 import reread
 from reread.disk.file_set import find_files
-from reread.index import facets, update
+from reread.index import answer as index_answer
+from reread.index import update
 from reread.index.find import NOTES, find
 from reread.index.hits import Hit
 from reread.index.matching import pattern_of, snippet
@@ -383,7 +384,10 @@ def test_everything_that_a_filter_selects_is_listed_a_few_texts_of_each_session_
 
 
 def test_months_are_counted_from_the_first_to_the_last_year() -> None:
-    assert [facets._year(time_ms) for time_ms in (-5, 1 << 60)] == [facets.FIRST_YEAR, facets.LAST_YEAR]
+    assert [index_answer._year(time_ms) for time_ms in (-5, 1 << 60)] == [
+        index_answer.FIRST_YEAR,
+        index_answer.LAST_YEAR,
+    ]
 
 
 @pytest.mark.parametrize(

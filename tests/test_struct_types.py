@@ -7,7 +7,7 @@ PROGRAM = """
 import sys, threading
 import msgspec
 from reread.accounting.prices import BUNDLED_FILE, PriceTable
-from reread.base.struct_types import build_types
+from reread.base.structs import build_types
 
 build_types()
 data = BUNDLED_FILE.read_bytes()

@@ -23,7 +23,7 @@ from reread.render.terminal import TerminalView, make_console
 from reread.tools import generic
 from reread.tools.nodes import Code, Data, Diff, Hunk, Links, Node, Note, Picture, Section, Target
 from reread.tools.outcome import outcome_of
-from reread.tools.tool_call import ToolCall
+from reread.tools.tool import ToolCall
 from reread.tools.unshown_fields import ShownText, leftover
 
 HERE = Path(__file__).parent

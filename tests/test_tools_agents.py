@@ -20,7 +20,7 @@ from reread.base.choices import CALL_STATES, DENIED, FAILED, INTERRUPTED, RUNNIN
 from reread.records import blocks as b
 from reread.tools import nodes as n
 from reread.tools.outcome import Outcome, outcome_of
-from reread.tools.tool_call import AgentStats, ToolCall
+from reread.tools.tool import AgentStats, ToolCall
 
 FAMILIES = (
     "agent",

@@ -24,8 +24,8 @@ from session_home import Machine
 import reread
 from reread.archive.archive import Archive
 from reread.catalog.annotations import Annotations
-from reread.cli import VERBS
-from reread.handover import running
+from reread.cli import all_verbs
+from reread.handover import session_files
 from reread.handover.derived_data import CACHE, PLACES, STORE
 from reread.mcp_server import answers
 from reread.session import loader
@@ -39,7 +39,7 @@ STEPS = 1 if EFFORT in ("all", "thorough") else 29
 def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Machine]:
     machine = Machine(tmp_path / "home", monkeypatch)
     (tmp_path / "out").mkdir()
-    monkeypatch.setattr(running, "JUST_WRITTEN", 0.0)
+    monkeypatch.setattr(session_files, "JUST_WRITTEN", 0.0)
     monkeypatch.setattr(loader, "SMALLEST", 1)
     plant(machine)
     yield machine
@@ -168,7 +168,7 @@ def delete_all() -> None:
 
 
 def test_no_word_is_left_whatever_was_done_with_it_before(machine: Machine) -> None:
-    assert sorted(USES) == sorted(VERBS), "say in USES how a new verb is used with a session"
+    assert sorted(USES) == sorted(all_verbs()), "say in USES how a new verb is used with a session"
     (machine.folder / "elsewhere").mkdir()
     for verb in USES:
         use(machine, verb)

@@ -13,7 +13,7 @@ from typing import Any, cast
 import msgspec
 
 from reread.base import jsontext
-from reread.base.short_cache import short_cache
+from reread.base.text import short_cache
 from reread.disk.layout import expand_path
 from reread.errors import Misuse
 from reread.storage.safe_open import read_settings

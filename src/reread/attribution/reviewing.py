@@ -40,7 +40,7 @@ from reread.attribution.review_values import (
     ReviewTurn,
 )
 from reread.attribution.session_trail import SessionTrail, TrailTurn, read_trails
-from reread.base.paths import comparable_path, path_name
+from reread.base.paths import comparable_path, is_below, path_name
 from reread.base.text import cut_words
 from reread.base.times import parse_json_time
 from reread.errors import Misuse, NotFound
@@ -51,7 +51,6 @@ from reread.facts.store import FactStore, answered
 from reread.git.notes import CommitNote, read_notes
 from reread.git.repository import MOST_COMMITS, FileLines, GitCommit, Repository
 from reread.history.blame_lines import NO_LINES
-from reread.history.paths import is_below
 from reread.reports.file_index import FileIndex
 
 SAME_TIME_MS = 120_000

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ntpath
 import os
+import posixpath
 import re
 from pathlib import Path
 
@@ -64,3 +66,25 @@ def comparable_path(path: str) -> str:
     """Return a path to be compared with others: on Windows, case and the kind of separator do not count."""
     path = normalize_folder(path)
     return path.replace("\\", "/").lower() if is_windows_path(path) else path
+
+
+def absolute_path(path: str, folder: str | None) -> str:
+    """Return a path as one from the root, relative ones below a folder; links are not followed and case is kept."""
+    if is_windows_path(path):
+        return normalize_folder(ntpath.normpath(path))
+    if path.startswith("/") or not folder:
+        return posixpath.normpath(path)
+    if is_windows_path(folder):
+        return normalize_folder(ntpath.normpath(ntpath.join(folder, path)))
+    return posixpath.normpath(posixpath.join(folder, path))
+
+
+def is_below(path: str, folder: str) -> bool:
+    """True if a path is a folder's, or is inside it."""
+    return path == folder or path.startswith((f"{folder}/", f"{folder}\\"))
+
+
+def path_ends_with(path: str, ending: str) -> bool:
+    """True if a path is another, or ends with it at a folder."""
+    whole, part = path.replace("\\", "/"), ending.replace("\\", "/").removeprefix("./")
+    return whole == part or (not part.startswith("/") and whole.endswith(f"/{part}"))

@@ -1,10 +1,11 @@
-"""Short text: one line, a title, a plural, names in a list, and columns that line up with wide characters."""
+"""Short text: one line, a title, a plural, names in a list, what an error says, and columns that line up."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
-from typing import Any, cast
+from collections.abc import Callable, Iterable
+from functools import lru_cache, wraps
+from typing import Any, TypeVar, cast
 
 from reread.base import jsontext
 from reread.base.format import number_text
@@ -18,6 +19,22 @@ TITLE_SOURCE = 4096
 _SIBILANTS = ("s", "x", "ch", "sh")
 _VOWELS = "aeiou"
 _HOME = re.compile(r"^(/home/[^/]+|/Users/[^/]+|/root)(?=/|$)")
+LONGEST = 1000
+"""Characters of a text whose result is remembered."""
+
+T = TypeVar("T")
+MAX_LINES, MAX_CHARS = 2000, 1000
+"""How many lines are looked at, from either end, and how many characters of each."""
+_COLOUR = re.compile(r"\x1b\[[0-9;:]*m")
+_ASSERTION = re.compile(r"E\s+\S")
+"""How pytest marks what failed."""
+_EXCEPTION = re.compile(r"[A-Za-z_][\w.]*(?::|$)")
+"""How the last line of a traceback begins."""
+_ERROR = re.compile(r"(?:error|exception|\bfatal|\bpanic|\bpanicked|\berr!)(?:\W|$)", re.IGNORECASE)
+_REFUSAL = re.compile(
+    r"\b(?:failed|cannot|can't|could not|unable|no such|not found|denied|refused|undefined|missing|invalid)\b",
+    re.IGNORECASE,
+)
 
 
 def as_text(value: object) -> str:
@@ -137,3 +154,39 @@ def _plural_of(noun: str) -> str:
     if noun.endswith("y") and noun[-2:-1] not in _VOWELS:
         return f"{noun[:-1]}ies"
     return f"{noun}es" if noun.endswith(_SIBILANTS) else f"{noun}s"
+
+
+def short_cache(most: int) -> Callable[[Callable[[str], T]], Callable[[str], T]]:
+    """Remember up to so many results of a function of one text."""
+
+    def decorate(function: Callable[[str], T]) -> Callable[[str], T]:
+        known = lru_cache(most)(function)
+
+        @wraps(function)
+        def call(text: str) -> T:
+            return known(text) if len(text) <= LONGEST else function(text)
+
+        return call
+
+    return decorate
+
+
+def telling_line(text: str) -> str:
+    """Return the line that tells why something failed; the first one if none stands out, empty if there is none."""
+    found = _COLOUR.sub("", text).split("\n")
+    if len(found) > 2 * MAX_LINES:
+        found = [*found[:MAX_LINES], *found[-MAX_LINES:]]
+    lines = [line[:MAX_CHARS].strip() for line in found]
+    lines = [line for line in lines if any(character.isalnum() for character in line)]
+    if not lines:
+        return text.strip()[:MAX_CHARS].partition("\n")[0]
+    asserted = next((line for line in lines if _ASSERTION.match(line)), None)
+    if asserted is not None:
+        return asserted[1:].strip()
+    if any(line.startswith("Traceback (most recent call last)") for line in lines):
+        return next((line for line in reversed(lines) if _EXCEPTION.match(line)), lines[-1])
+    for pattern in (_ERROR, _REFUSAL):
+        telling = next((line for line in lines if pattern.search(line)), None)
+        if telling is not None:
+            return telling
+    return lines[0]

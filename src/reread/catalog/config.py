@@ -1,19 +1,24 @@
-"""A store's `config.json`, with its workspaces and settings; unknown fields are kept."""
+"""A store's `config.json`: its workspaces and settings, such as where renamed folders are; unknown fields are kept."""
 
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, cast
 
 from reread.base.coerce import as_dict
+from reread.base.paths import comparable_path, normalize_folder
+from reread.disk.layout import default_store
 from reread.storage.atomic import write_atomic
 from reread.storage.json_update import change_object, locked
 from reread.storage.safe_open import read_settings
 
 NAME = "config.json"
 VERSION = 1
+MOVED = "moved"
+"""The setting of the own store's `config.json`: `{"~/old": "~/new"}`."""
 
 
 def read_config(root: Path) -> dict[str, Any]:
@@ -67,3 +72,25 @@ def _replace(root: Path, config: dict[str, Any]) -> None:
     if path.exists() and not read_config(root):
         return
     write_atomic(path, [json.dumps(config, indent=2).encode() + b"\n"], sync=True)
+
+
+def moved_folders() -> dict[str, str]:
+    """Return the folders that were renamed, each with where it is now."""
+    value = config_value(default_store(), MOVED)
+    rows = cast(dict[Any, Any], value) if isinstance(value, dict) else {}
+    named = {old: new for old, new in rows.items() if isinstance(old, str) and isinstance(new, str) and old and new}
+    return {_expanded(old): _expanded(new) for old, new in named.items()}
+
+
+def moved_to(folder: str, moves: dict[str, str] | None = None) -> str | None:
+    """Return where a folder is now, if it or one above it was renamed; None if not."""
+    moves = moved_folders() if moves is None else moves
+    for old in sorted(moves, key=len, reverse=True):  # the nearest one counts
+        path, start = comparable_path(folder), comparable_path(old)
+        if path == start or path.startswith((f"{start}/", f"{start}\\")):
+            return moves[old] + folder[len(old) :]
+    return None
+
+
+def _expanded(folder: str) -> str:
+    return normalize_folder(os.path.expanduser(folder))

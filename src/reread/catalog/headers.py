@@ -12,9 +12,9 @@ import msgspec
 
 from reread.base.times import TimeLike, parse_period_ms
 from reread.catalog.annotations import Annotations
+from reread.catalog.config import moved_folders, moved_to
 from reread.catalog.header import NO_TITLE, Header
 from reread.catalog.header_table import HeaderTable, KnownHeader, header_of
-from reread.catalog.moved_projects import moved_folders, moved_to
 from reread.disk import layout
 from reread.disk.cache import FileState, is_stale
 from reread.disk.file_set import gone_files

@@ -1,4 +1,4 @@
-"""The command line: each verb has a module of its name, and calls one public function."""
+"""The command line: each verb has a module of its name, and calls one public function; add-ons bring more verbs."""
 
 from __future__ import annotations
 
@@ -7,13 +7,16 @@ import gc
 import importlib
 import os
 import sys
-from collections.abc import Generator
+from collections.abc import Generator, Iterable
 from contextlib import contextmanager, suppress
+from copy import copy
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import click
 
+from reread.base.addons import addons, named_parts, parts
 from reread.base.stdio import flush_or_discard, open_standard_streams
 from reread.base.version import __version__
 from reread.cli._exit_codes import FAILED, INTERRUPTED, OK, UNDECIDED
@@ -33,7 +36,7 @@ HEADINGS: dict[str, tuple[str, ...]] = {
     "Share": ("share", "export", "secrets"),
     "Set up": ("mcp", "lsp", "completion"),
 }
-"""The verbs under the headings of the help."""
+"""The verbs of the core under the headings of the help."""
 VERBS: tuple[str, ...] = tuple(verb for verbs in HEADINGS.values() for verb in verbs)
 ALIASES = {
     "grep": "search",
@@ -109,6 +112,42 @@ SYNONYMS = {
 """Words of other programs, and what to type instead."""
 
 
+def headed_verbs() -> dict[str, list[str]]:
+    """Return all verbs under the headings of the help, with those of add-ons."""
+    found = {heading: list(verbs) for heading, verbs in HEADINGS.items()}
+    for verb, part in sorted(named_parts("verbs").items()):
+        if verb not in VERBS:
+            found.setdefault(part.heading, []).append(verb)
+    return found
+
+
+def all_verbs() -> list[str]:
+    """Return the names of all verbs."""
+    return [verb for verbs in headed_verbs().values() for verb in verbs]
+
+
+def _own_command(verb: str) -> click.Command:
+    """Return the command of a verb of the core."""
+    return getattr(importlib.import_module(f"reread.cli.{verb}"), verb)
+
+
+@cache
+def _whole_command(verb: str) -> click.Command:
+    """Return it with the options that add-ons bring for it."""
+    command = copy(_own_command(verb))
+    command.params = [*command.params]
+    for part in parts("options"):
+        if part.name == verb:
+            part.load()(command)
+    return command
+
+
+def _has_options(command: click.Command, words: Iterable[str]) -> bool:
+    """True if a command itself has all options that some words name."""
+    own = {name for param in command.params for name in (*param.opts, *param.secondary_opts)}
+    return all(word.partition("=")[0] in own for word in words if word.startswith("--") or word == "-h")
+
+
 @contextmanager
 def _closed_pipe_is_ok() -> Generator[None]:
     """Exit normally if the reader of a pipe closes it; click would report a failure."""
@@ -144,17 +183,21 @@ class VerbGroup(click.Group):
                 ctx.exit()
             args = [args[1], "--help"]
         args = [ALIASES.get(args[0], args[0]), *args[1:]]
-        if args[0] not in VERBS and not args[0].startswith("-") and not ctx.resilient_parsing:
-            raise click.UsageError(_unknown_verb(args[0]), ctx)
+        verb, *words = args
+        if verb in VERBS and not ctx.resilient_parsing and _has_options(command := _own_command(verb), words):
+            return verb, command, words  # no add-on has to be asked
+        if not verb.startswith("-") and not ctx.resilient_parsing and self.get_command(ctx, verb) is None:
+            raise click.UsageError(_unknown_verb(verb), ctx)
         return super().resolve_command(ctx, args)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(VERBS)
+        return all_verbs()
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in VERBS:
-            return None
-        return getattr(importlib.import_module(f"reread.cli.{cmd_name}"), cmd_name)
+        if cmd_name in VERBS:
+            return _whole_command(cmd_name)
+        part = named_parts("verbs").get(cmd_name)
+        return part.load() if part is not None else None
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         self.format_commands(ctx, formatter)
@@ -164,7 +207,9 @@ class VerbGroup(click.Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Name the verbs, a line for each heading: the whole help fits a screen, and loads no verb."""
         formatter.write_paragraph()
-        formatter.write_dl([(f"{heading}:", "  ".join(verbs)) for heading, verbs in HEADINGS.items()], col_spacing=1)
+        formatter.write_dl(
+            [(f"{heading}:", "  ".join(verbs)) for heading, verbs in headed_verbs().items()], col_spacing=1
+        )
 
 
 @click.group(cls=VerbGroup, context_settings={"help_option_names": ["-h", "--help"]}, invoke_without_command=True)
@@ -241,12 +286,14 @@ def _unknown_verb(name: str) -> str:
     """Return an error about a word that is no verb, with what may have been meant."""
     import difflib
 
-    meant = [SYNONYMS[name]] if name in SYNONYMS else difflib.get_close_matches(name, (*VERBS, HELP), n=1)
+    verbs = all_verbs()
+    synonyms = {**SYNONYMS, **{word: verb for addon in addons().values() for word, verb in addon.synonyms.items()}}
+    meant = [synonyms[name]] if name in synonyms else difflib.get_close_matches(name, (*verbs, HELP), n=1)
     if meant:
         return f"No command {name!r}; did you mean `reread {meant[0]}`?"
     if os.path.exists(name) or any(character.isdigit() for character in name):
         return f"No command {name!r}; to read a session, use `reread show {name}`."
-    return f"No command {name!r}; use {', '.join(VERBS[:-1])} or {VERBS[-1]}."
+    return f"No command {name!r}; use {', '.join(verbs[:-1])} or {verbs[-1]}."
 
 
 def _print_error(error: Exception) -> None:

@@ -128,6 +128,7 @@ def check_pretty_options(ctx: click.Context) -> None:
 
 
 def json_option(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add --json."""
     return click.option("--json", "as_json", is_flag=True, help="Print JSON.")(command)
 
 
@@ -173,7 +174,7 @@ class Format(click.Choice):  # pyright: ignore[reportMissingTypeArgument]  # gen
         return super().convert(value, param, ctx)  # pyright: ignore[reportUnknownVariableType]
 
 
-class ExportFormat(Format):
+class AnyFormat(Format):
     """The type of the --format option of exports; the formats are read from their list when they are needed."""
 
     def __init__(self) -> None:
@@ -181,9 +182,9 @@ class ExportFormat(Format):
 
     @property
     def choices(self) -> tuple[str, ...]:  # pyright: ignore[reportIncompatibleVariableOverride]
-        from reread.reader.export_formats import FORMATS
+        from reread.reader.export_formats import format_names
 
-        return tuple(FORMATS)
+        return format_names()
 
     @choices.setter
     def choices(self, _: object) -> None:  # pyright: ignore[reportIncompatibleVariableOverride]

@@ -46,8 +46,7 @@ def context(
     reread context d2a9:ac60
     reread context latest --json | jq '.parts[] | select(.kind == "tool")'
     """
-    from reread.render.request_listing import context_lines
-    from reread.render.request_values import context_schema
+    from reread.render.request_listing import context_lines, context_schema
     from reread.reports.request_report import context as find
     from reread.reports.request_report import split_request
     from reread.session.places import NoSuchRequest

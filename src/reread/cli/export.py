@@ -16,7 +16,7 @@ from reread.cli._option_types import LATEST, SESSION
 from reread.cli._options import (
     ADDRESS,
     FORMATS_BY_SUFFIX,
-    ExportFormat,
+    AnyFormat,
     merged_roots,
     open_whole_session,
     refuse_without,
@@ -43,18 +43,23 @@ if TYPE_CHECKING:
     from reread.session.session import Session
 
 
-EMPTY = {"pairs": "no answer of this session was rewound and given again, so there is no pair."}
-"""What to say if a format has nothing of a session."""
+class _Export(click.Command):
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the formats, those of add-ons too."""
+        from reread.reader.export_formats import format_names, require_format
+
+        with formatter.section("Formats"):
+            formatter.write_dl([(name, require_format(name).about) for name in format_names()])
 
 
-@click.command()
+@click.command(cls=_Export)
 @click.argument("sessions", nargs=-1, type=SESSION, metavar=f"[{ADDRESS}|DIR]...")
 @scope_options("project")
 @click.option(
     "-f",
     "--format",
     "form",
-    type=ExportFormat(),
+    type=AnyFormat(),
     help="Write this format (default: by the suffix of the output; markdown on standard output).",
 )
 @output_option("Write to this file or folder (default: standard output).", metavar="FILE|DIR")
@@ -82,10 +87,8 @@ def export(
     """Export a session to a file, or several to a folder of pages.
 
     An HTML page contains the reader and the session, and needs no network. Several sessions, or a folder of them,
-    become a folder of pages with an index; pages of unchanged sessions are not written again. jsonl is the session's
-    own file, atif a trajectory for Harbor and others, chat and pairs are data sets for TRL, otlp is a trace, and
-    agent-trace says which turn wrote which lines. With --redact, secrets and personal details are replaced; if
-    something is left to decide, nothing is written, and the exit code is 3.
+    become a folder of pages with an index; pages of unchanged sessions are not written again. With --redact, secrets
+    and personal details are replaced; if something is left to decide, nothing is written, and the exit code is 3.
 
     \b
     reread export latest -o session.html
@@ -93,8 +96,6 @@ def export(
     reread export latest --turns -3 --no-thinking -o session.md
     reread export --project harbor --only answers -o answers.md
     reread export latest -f json -o session.json
-    reread export latest -f atif -o trajectory.json
-    reread export latest -f chat --redact -o train.jsonl
     reread export latest --redact --review review.json -o session.html
     reread export ~/.claude -f html -o ./sessions
     """
@@ -137,11 +138,12 @@ def export(
         if output == STDOUT:
             write_bytes([document])
         return None
-    pieces = require_format(form)(session, placed)
-    if form in EMPTY:
+    found = require_format(form)
+    pieces = found.write(session, placed)
+    if found.empty:
         beginning = list(islice(pieces, 1))
         if not beginning:
-            exit_unmatched(ctx, (), f"Nothing was written: {EMPTY[form]}")
+            exit_unmatched(ctx, (), f"Nothing was written: {found.empty}.")
         pieces = chain(beginning, pieces)
     if output == STDOUT:
         return write_bytes(pieces)
@@ -200,7 +202,7 @@ def _export_site(
         if redaction_of is None:
             site = write_site(paths, Path(output), selection, progress=step)
         else:
-            from reread.reader.redacted_site import write_redacted_site
+            from reread.reader.redacted_export import write_redacted_site
             from reread.session.session import open  # noqa: A004
 
             redactions = [redaction_of(open(path)) for path in paths]

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -53,6 +55,7 @@ def serve(
     proxy: tuple[str, ...],
     no_open: bool,
     root: tuple[Path, ...],
+    given: Mapping[str, Any] | None = None,
 ) -> None:
     """Read sessions in the browser.
 
@@ -93,6 +96,7 @@ def serve(
         token=not no_token,
         team=bucket,
         sign_in=SignIn(sign_in, proxy) if sign_in is not None else None,
+        given=given,
         echo=lambda text: click.echo(text),
     )
 

@@ -74,7 +74,7 @@ def show(
     if schema:
         refuse_with(ctx, "--schema", ("--raw", "--format", "--json", *SELECTION_OPTIONS), "it reads no session")
         from reread.render.json_values import session_schema
-        from reread.render.request_values import request_schema
+        from reread.render.request_listing import request_schema
 
         print_json(session_schema() if request is None else request_schema())
         return
@@ -115,7 +115,7 @@ def show(
             click.echo(line)
     else:
         from reread.render.terminal import TerminalView
-        from reread.render.terminal_images import picture_protocol
+        from reread.render.terminal_nodes import picture_protocol
 
         pictures = picture_protocol() if sys.stdout.isatty() and not pages_output() else None
         print_pages(_printed(TerminalView(selection, pictures=pictures).session(session)), colour=True)
@@ -133,8 +133,7 @@ def _with_request(at: Address, name: str) -> Address:
 
 
 def _show_request(ctx: click.Context, session: Session, form: str, *, full: bool) -> None:
-    from reread.render.request_listing import request_lines
-    from reread.render.request_values import request_value
+    from reread.render.request_listing import request_lines, request_value
     from reread.session.places import NoSuchRequest, request_at
     from reread.session.session import at_place
 

@@ -77,7 +77,7 @@ def tail(
     from reread.render.sequence import conversation_sequence
     from reread.render.terminal import TerminalView, make_console
     from reread.render.terminal_changes import ChangePrinter
-    from reread.render.terminal_images import picture_protocol
+    from reread.render.terminal_nodes import picture_protocol
 
     pictures = picture_protocol() if sys.stdout.isatty() else None
     console, view = make_console(), TerminalView(Selection(full=full), pictures=pictures)

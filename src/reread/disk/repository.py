@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from reread.base.paths import is_local
-from reread.base.short_cache import short_cache
+from reread.base.text import short_cache
 from reread.storage.safe_open import open_regular
 
 GIT = ".git"

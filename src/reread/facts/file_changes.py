@@ -1,12 +1,20 @@
-"""The files that a session changed, and the lines of each that every version changed, as rows."""
+"""The files that a session changed, and the lines of each that every version changed.
+
+Every session's files are known by their paths. Their lines are many and asked for seldom: they are traced for those
+sessions that somebody asks about, and stay known from then on.
+"""
 
 from __future__ import annotations
+
+from pathlib import Path
 
 import msgspec
 
 from reread.base import jsontext
 from reread.base.text import as_title
-from reread.facts.store import Row
+from reread.disk.sources import FileSource, whole_files
+from reread.facts.schema import FILE_CHANGE, SESSION
+from reread.facts.store import FactStore, Row
 from reread.history.changes import CHANGING
 from reread.history.line_trace import TracedVersion, trace_lines
 from reread.history.versions import FileVersion
@@ -17,12 +25,25 @@ PROMPT_LENGTH = 120
 
 
 def file_change_rows(session: Session) -> list[Row]:
-    """Return the path and the versions of each file that a session changed."""
-    if not might_change_files(session):
-        return []
-    prompts = TurnPrompts(session)
-    traces = {path: trace_lines(history, prompts.of) for path, history in session.files.items()}
-    return [(path, _encoded(trace)) for path, trace in traces.items()]
+    """Return the path of each file that a session changed, without its versions."""
+    return [(path, None) for path in session.files] if might_change_files(session) else []
+
+
+def trace_files(store: FactStore, file: int, path: str) -> dict[str, bytes]:
+    """Open a session, and let the store have the versions of the files that it changed; return them by path."""
+    of_file = f"FROM {SESSION.name} WHERE file = ?"
+    known = store.rows(f"SELECT state {of_file}", (file,))
+    with whole_files():
+        session = Session(FileSource(Path(path)))
+        prompts = TurnPrompts(session)
+        traces = {name: _encoded(trace_lines(history, prompts.of)) for name, history in session.files.items()}
+    with store.writing():
+        if store.rows(f"SELECT state {of_file}", (file,)) == known:  # else somebody has read more of it meanwhile
+            for name, versions in traces.items():
+                store.run(
+                    f"UPDATE {FILE_CHANGE.name} SET versions = ? WHERE file = ? AND path = ?", (versions, file, name)
+                )
+    return traces
 
 
 def _encoded(trace: list[TracedVersion]) -> bytes:

@@ -304,7 +304,11 @@ FILE_CHANGE = FactTable(
     (
         _FILE,
         Column("path", TEXT, "Its path, as the session knows it."),
-        Column("versions", BLOB, "Its versions: the call, the turn and its prompt, and the lines as hashes."),
+        Column(
+            "versions",
+            BLOB,
+            "Its versions: the call, the turn and its prompt, and the lines as hashes. NULL until somebody asks.",
+        ),
     ),
     indexed=("file",),
 )

@@ -12,10 +12,9 @@ from typing import NamedTuple
 import msgspec
 
 from reread.base import jsontext
-from reread.base.shas import is_sha
 from reread.errors import Unreadable, Unwritable
 from reread.git.command import git_change, git_output, unconfigured
-from reread.git.repository import Repository, unquoted_name
+from reread.git.repository import Repository, is_sha, unquoted_name
 
 REF = "refs/notes/reread"
 VERSION = 1

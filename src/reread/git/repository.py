@@ -10,7 +10,6 @@ from typing import NamedTuple
 
 import msgspec
 
-from reread.base.shas import is_sha
 from reread.errors import Misuse, NotFound, Unreadable
 from reread.git.command import git_output, git_stream, repository_folders
 
@@ -38,6 +37,7 @@ ESCAPES = {
 _TRAILER = re.compile(r"([A-Za-z0-9][A-Za-z0-9-]{0,60}): ?(.*)")
 _SESSION_ID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|session_[A-Za-z0-9]{4,64}")
 SESSION_TRAILER = "claude-session"
+_SHA = re.compile(r"[0-9a-f]{7,64}")
 
 
 class GitCommit(msgspec.Struct, frozen=True, kw_only=True):
@@ -315,3 +315,8 @@ def unquoted_name(name: bytes) -> str:
     if name.startswith(b'"'):
         name = _ESCAPE.sub(lambda found: ESCAPES.get(found[1]) or bytes([int(found[1], 8) & 255]), name[1:-1])
     return name.decode("utf-8", "surrogateescape")
+
+
+def is_sha(text: str) -> bool:
+    """True for the hexadecimal name of an object, or the beginning of one."""
+    return _SHA.fullmatch(text) is not None

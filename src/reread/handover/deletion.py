@@ -27,8 +27,7 @@ from reread.errors import Misuse, NotFound, RereadError, Unreadable
 from reread.handover import trash
 from reread.handover.derived_data import forget_session
 from reread.handover.placement import undo_placement, writing
-from reread.handover.running import running
-from reread.handover.session_files import original_name
+from reread.handover.session_files import original_name, running
 from reread.handover.session_traces import (
     DeletedLine,
     Deletion,

@@ -25,7 +25,7 @@ from reread.base import jsontext
 from reread.base.format import size_text
 from reread.disk import layout
 from reread.errors import Misuse, Unreadable, Unwritable
-from reread.handover.running import running
+from reread.handover.session_files import running
 from reread.storage.atomic import name_unless_taken, new_beside, remove_unfinished, write_atomic
 from reread.storage.lock import lock
 from reread.storage.read_at_file import open_no_link

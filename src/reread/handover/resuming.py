@@ -1,8 +1,9 @@
-"""Take a session up again: put it where this machine's Claude Code looks for it, and say how to continue it there."""
+"""Take a session up again: put it where this machine's Claude Code looks for it, and say the command for it."""
 
 from __future__ import annotations
 
 import os
+import re
 import uuid
 from collections.abc import Callable, Collection, Generator, Sequence
 from contextlib import contextmanager, suppress
@@ -11,8 +12,11 @@ from pathlib import Path
 import msgspec
 
 from reread.base.address import Address
-from reread.catalog.moved_projects import moved_to
+from reread.base.paths import program_name
+from reread.catalog.config import moved_to
+from reread.catalog.headers import read_header
 from reread.catalog.resolve import resolve_address, resolve_session
+from reread.catalog.stored_conversation import StoredConversation
 from reread.disk import layout
 from reread.disk.moved_files import SESSION_UUID
 from reread.disk.reverse_lines import lines_backwards
@@ -22,10 +26,16 @@ from reread.handover.deletion import finish_deletions
 from reread.handover.placement import WRITTEN, PlacedFile, encoded_folder, folder_of, place, project_folder, writing
 from reread.handover.session_files import LocatedFile, config_of, files_of, original_name
 from reread.handover.trash import choose_entry, trash, trash_folder
-from reread.recording.resume_command import Resumption, resumption
+from reread.records import dialects
 from reread.records.decode import Record
 from reread.session.session import open as open_session
 from reread.storage.kept_file import generations, parse_kept_name
+from reread.storage.safe_open import open_regular
+
+CLAUDE = "claude"
+CLAUDE_DIALECTS = (dialects.NATIVE, *(dialect.NAME for dialect in dialects.DIALECTS))
+FIRST_LINE = 1 << 20
+_PLAIN_ID = re.compile(r"\w[\w-]*", re.ASCII)
 
 
 class Continuation(msgspec.Struct, frozen=True):
@@ -227,3 +237,70 @@ def _is_in(transcript: Path, config: Path) -> bool:
     """True if a transcript lies in a project of Claude Code's folder."""
     own = config_of(Path(os.path.abspath(transcript)))  # noqa: PTH100
     return own is not None and os.path.realpath(own) == os.path.realpath(config)
+
+
+class Resumption(msgspec.Struct, frozen=True):
+    """How to continue a session: with its id, in the folder where it ran."""
+
+    session: str
+    cwd: str | None
+    """The folder; None if the file names none."""
+    program: str
+    trusted: bool
+    """True if the file is in Claude Code's folders or this machine's own store. Any other file can name any folder."""
+    captured: bool
+    """True if the file is a captured conversation."""
+
+    def command(self, prompt: str = "") -> list[str]:
+        """Return the command; with a prompt it prints the answer."""
+        words = [self.program, "--resume", self.session]
+        if not prompt:
+            return words
+        return [*words, "-p", *(["--"] if prompt.startswith("-") else []), prompt]
+
+
+def resumption(path: Path) -> Resumption:
+    """Return how to continue the session in a file, or the last session of a captured conversation.
+
+    The program's path is taken only from files in this machine's own store, and a session id that looks like an option
+    is ignored: a file from elsewhere must not choose what runs.
+    """
+    header = read_header(path)
+    if header.prompts_only:
+        raise Misuse(
+            f"Cannot resume {header.id!r}: only its prompts are left; read them with `reread show {header.id}`."
+        )
+    if _is_of_another_agent(path):
+        raise Misuse(f"Cannot resume {header.id!r}: Claude Code did not write it.")
+    stored = StoredConversation(path)
+    if header.captured:
+        ids, runs = stored.session_ids, stored.runs
+        cwd = next((run.cwd for run in reversed(runs) if run.cwd), None)
+        id = stored.id
+    else:
+        ids, runs, id = sorted(header.sessions, key=lambda session: session == path.stem), [], header.id
+        cwd = None
+    session = next((id for id in reversed(ids) if _PLAIN_ID.fullmatch(id)), None)
+    if session is None:
+        raise Misuse(f"Cannot resume {id!r}: it contains no Claude Code session.")
+    own = _is_below(path, [layout.default_store()])
+    programs = [run.argv[0] for run in runs if own and run.argv and program_name(run.argv[0]) == CLAUDE]
+    return Resumption(
+        session=session,
+        cwd=cwd or (header.project if not header.project_guessed or os.path.isdir(header.project) else None),
+        program=programs[-1] if programs else CLAUDE,
+        trusted=own or _is_below(path, layout.config_folders()),
+        captured=header.captured,
+    )
+
+
+def _is_of_another_agent(path: Path) -> bool:
+    """True if the first line of a file is of no dialect of Claude Code's."""
+    with open_regular(path) as file:
+        line = file.readline(FIRST_LINE)
+    return Record(0, 0, line).dialect not in CLAUDE_DIALECTS
+
+
+def _is_below(path: Path, folders: Sequence[Path]) -> bool:
+    real = Path(os.path.realpath(path))
+    return any(real.is_relative_to(os.path.realpath(folder)) for folder in folders)

@@ -1,20 +1,26 @@
 """The files of a session wherever it is: in Claude Code's folder, in an archive, a bucket, or beside any transcript.
 
 Kept files are named and read as if they were there. What lies in Claude Code's folder below `projects` has a name in
-its project; file history, todos, tasks and plans have one in the folder itself.
+its project; file history, todos, tasks and plans have one in the folder itself. A session is in use if the client's
+registry says so, or if one of its files was just written.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
 from reread.archive.plans import PLANS, plans_of
 from reread.archive.source_files import FILE_HISTORY, KEPT_SUBFOLDERS, NEVER, TASKS, TODOS
+from reread.base.text import plural
 from reread.disk import layout
+from reread.disk.layout import CONVERSATIONS
 from reread.disk.moved_files import SESSION_UUID
+from reread.disk.registry import running_sessions
 from reread.errors import Unreadable
 from reread.storage.frames import BadFrame, read_frames
 from reread.storage.kept_copy import examine
@@ -30,9 +36,12 @@ from reread.storage.kept_file import (
     stand_in,
     superseded_name,
 )
+from reread.storage.lock import lock
 from reread.storage.safe_open import open_descriptor
 
 CHUNK = 1 << 20
+JUST_WRITTEN = 10.0
+"""A transcript that was modified within so many seconds may be in use, by a client that has no registry."""
 
 
 class LocatedFile(NamedTuple):
@@ -165,3 +174,30 @@ def names_in(folder: Path) -> Iterator[tuple[str, bool]]:
             yield name, False
         elif entry.is_dir(follow_symlinks=False):
             yield name, True
+
+
+def running(session: str, config: Path, files: Iterable[str | Path] = ()) -> str:
+    """Say what is using a session; empty if nothing is."""
+    for one in running_sessions(config):
+        if one.session == session and one.alive is not False:
+            return f"Claude Code is running it, as process {one.pid}"
+    for file in files:
+        with suppress(OSError):
+            age = time.time() - os.stat(file).st_mtime  # noqa: PTH116
+            if -JUST_WRITTEN < age < JUST_WRITTEN:
+                return f"{file} was written {plural(round(max(0, age)), 'second')} ago"
+        if CONVERSATIONS in Path(file).parts and _is_locked(file):
+            return f"{file} is being captured"
+    return ""
+
+
+def _is_locked(file: str | Path) -> bool:
+    """True if another process holds the lock of a captured conversation, which its writer does."""
+    try:
+        descriptor = open_descriptor(file, os.O_RDWR)
+    except OSError:
+        return False
+    try:
+        return not lock(descriptor)
+    finally:
+        os.close(descriptor)

@@ -28,7 +28,7 @@ from reread.disk.moved_files import SESSION_UUID
 from reread.errors import Ambiguous, Misuse, NotFound, RereadError, Unreadable, Unwritable
 from reread.handover.placement import own_folders, put
 from reread.handover.prompt_lines import RemovedLines, has_lines, remove_lines, restore_lines
-from reread.handover.running import running
+from reread.handover.session_files import running
 from reread.handover.trashed_file import (
     TrashedFile,
     begins_with,

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import re
+import shlex
+from collections.abc import Sequence
 from hashlib import sha256
 from typing import Any, NamedTuple
 
 from reread.base.choices import DONE
 from reread.base.coerce import as_dict, as_list, as_str
+from reread.base.paths import path_name
+from reread.base.text import short_cache
 from reread.history.file_text import BOM, CRLF, UTF8, UTF16, FileText, normalized_text
 from reread.history.patches import PatchHunk, fits, hunks_of, line_counts
 from reread.model.bodies import written_blocks
@@ -29,6 +33,11 @@ DOUBLE = ("\u201c", "\u201d")
 SINGLE = ("\u2018", "\u2019")
 OPENERS = " \t\n\r([{\u2014\u2013"
 """A quote after one of these, or at the beginning, is an opening one."""
+UNPLAIN = re.compile(r"[*?\[\]{}$;|<>()~!#`\n\\]|(?<!&)&(?!&)|&&&")
+"""Characters that make a command more than words: patterns, variables, pipes, other commands."""
+RENAME, DELETE = "rename", "delete"
+LONGEST = 4000
+_WORDS = re.compile(r"[\w.-]+")
 
 
 class TextEdit(NamedTuple):
@@ -262,3 +271,54 @@ def _double(text: str, place: int) -> str:
 def _single(text: str, place: int) -> str:
     inside = 0 < place < len(text) - 1 and text[place - 1].isalpha() and text[place + 1].isalpha()
     return SINGLE[0] if not inside and _opens(text, place) else SINGLE[1]
+
+
+class ShellAction(NamedTuple):
+    """A path that a command renamed or deleted, as it is written."""
+
+    kind: str
+    path: str
+    target: str | None = None
+
+
+@short_cache(4096)
+def shell_actions(command: str) -> Sequence[ShellAction]:
+    """Return what a command that succeeded did to paths; empty unless every part of it is plain."""
+    if len(command) > LONGEST or not command.lstrip().startswith(("mv ", "rm ", "git ")) or UNPLAIN.search(command):
+        return []
+    found: list[ShellAction] = []
+    for part in command.split("&&"):
+        try:
+            words = shlex.split(part)
+        except ValueError:  # a quote without an end, or && inside quotes
+            return []
+        actions = _actions(words)
+        if not actions:
+            return []
+        found += actions
+    return found
+
+
+def _actions(words: list[str]) -> list[ShellAction]:
+    if words[:1] == ["git"]:
+        words = words[1:]
+    name, *rest = words or [""]
+    options = [word for word in rest if word.startswith("-")]
+    paths = [word for word in rest if not word.startswith("-")]
+    if name == "rm" and all(set(word) <= set("-rfRv") for word in options):
+        return [ShellAction(DELETE, path) for path in paths]
+    if name == "mv" and len(paths) == 2 and all(set(word) <= set("-fv") for word in options):
+        source, target = paths
+        inside = target.endswith("/")
+        return [ShellAction(RENAME, source, f"{target}{path_name(source)}" if inside else target)]
+    return []
+
+
+def named_words(text: str) -> set[str]:
+    """Return the words of a command that can be names of files."""
+    return set(_WORDS.findall(text))
+
+
+def name_word(path: str) -> str:
+    """Return the longest word in the name of a file: what a command that names the file has among its words."""
+    return max(_WORDS.findall(path_name(path)), key=len, default="")

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from reread.base.coerce import as_dict, as_str
+from reread.base.paths import absolute_path
 from reread.base.times import timestamp_ms
 from reread.history.changes import CHANGING, given_paths
 from reread.history.file_patches import APPLY_PATCH, CallPatch, call_patch
-from reread.history.paths import absolute_path
 from reread.history.reads import READ
 from reread.model.bodies import written_blocks
 from reread.model.conversation import Agent, Call, Conversation

@@ -8,8 +8,10 @@ from typing import Any
 
 from reread.base.choices import DONE
 from reread.base.coerce import as_dict, as_list, as_str
+from reread.base.paths import absolute_path, is_below
 from reread.base.times import parse_json_time
-from reread.history.changes import CHANGING, FileChange, call_change, use_of
+from reread.history.changes import CHANGING, FileChange, call_change, name_word, named_words, shell_actions, use_of
+from reread.history.changes import RENAME as MOVED
 from reread.history.file_events import Backup, FileEvent, file_events
 from reread.history.file_patches import (
     APPLIED_TEXT,
@@ -22,10 +24,7 @@ from reread.history.file_patches import (
 )
 from reread.history.file_text import FileText
 from reread.history.patches import apply_patch, changed_lines, hunks_of, line_counts
-from reread.history.paths import absolute_path, is_below
 from reread.history.reads import READ, FileExcerpt, attached_text, hooked_paths, read_of
-from reread.history.shell import RENAME as MOVED
-from reread.history.shell import name_word, named_words, shell_actions
 from reread.history.versions import (
     APPLIED,
     BACKUP,

@@ -9,7 +9,7 @@ import re
 from typing import Any, NamedTuple
 
 from reread.base.coerce import as_str
-from reread.history.paths import absolute_path
+from reread.base.paths import absolute_path
 from reread.tools.patch import BEGIN, END, PatchedFile, patched_files
 
 APPLY_PATCH = "apply_patch"

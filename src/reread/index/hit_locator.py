@@ -22,6 +22,7 @@ from reread.index.hit_locations import (
 )
 from reread.model.conversation import Agent, Call, Conversation, Message
 from reread.session.loader import Loader
+from reread.session.session import Session, threads_of
 from reread.session.threads import SessionThreads
 
 
@@ -148,3 +149,31 @@ def _locate(conversation: Conversation, offset: int, length: int, agent: str | N
         return _Location(conversation, call.message, call, agent)
     message = conversation.messages[target.message] if target.message is not None else None
     return _Location(conversation, message, agent=agent)
+
+
+class PlacesPart:
+    """The places of the texts of sessions."""
+
+    def __init__(self) -> None:
+        self._table = LocationsTable()
+
+    def state(self, path: Path) -> FileState:
+        """Return the state of a session's file; those of its agents are kept with the places."""
+        return FileState.at(path)
+
+    def is_current(self, path: Path, state: FileState) -> bool:
+        """True if the places of all files of a session are known."""
+        agents = layout.agent_files(path, [path.stem]).values()
+        return all(self._table.has(str(file), str(path)) for file in (path, *agents))
+
+    def derive(self, session: Session, state: FileState) -> None:
+        """Find the places of a session's texts; before its agents are read, so that their states are known."""
+        OpenedSession(str(session.path), threads_of(session), state).save_all(self._table)
+
+    def save(self) -> None:
+        """Write the places to the catalogue."""
+        self._table.flush()
+
+    def close(self) -> None:
+        """Close the catalogue."""
+        self._table.close()

@@ -15,8 +15,7 @@ from typing import NamedTuple
 from urllib.parse import quote
 
 from reread.base.sanitize import plain_text
-from reread.base.short_cache import short_cache
-from reread.base.text import short_session
+from reread.base.text import short_cache, short_session
 from reread.errors import RereadError
 from reread.redaction.text_cleaner import text_cleaner
 from reread.render.file_listing import evidence_words

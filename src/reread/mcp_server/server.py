@@ -16,7 +16,7 @@ from mcp_types import ToolAnnotations
 from pydantic import Field
 
 from reread.base.scope_options import OF_RESPONSES, SCOPE_OPTIONS
-from reread.base.struct_types import build_types
+from reread.base.structs import build_types
 from reread.base.version import __version__
 from reread.errors import RereadError
 from reread.index.search_process import SearchProcesses

@@ -17,7 +17,7 @@ from reread.model.record_kinds import own_fields
 from reread.records.blocks import Block
 from reread.tools.outcome import Outcome, outcome_of
 from reread.tools.spilled import spilled_names, with_spilled
-from reread.tools.tool_call import AgentStats, ToolCall
+from reread.tools.tool import AgentStats, ToolCall
 
 USE_FIELDS = ("type", "id", "input")
 RESULT_FIELDS = ("type", "tool_use_id", "content")

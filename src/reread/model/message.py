@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Iterator, Sequence
 from datetime import datetime
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 import msgspec
 
@@ -16,6 +16,7 @@ from reread.model.bodies import Bodies
 from reread.model.content import first_text
 from reread.model.partial import BlockPrints, PartialResponse, join_blocks
 from reread.model.prompt_text import Aside, PromptCommand, PromptText, parse_prompt
+from reread.model.record_kinds import TURN_STARTERS
 from reread.model.response_usage import usage_rows
 from reread.records.blocks import Block, Image, Text, Thinking
 
@@ -31,6 +32,7 @@ SENDERS = ("teammate_id", "from", "name", "sender", "source", "server")
 """The fields of a message or its origin that name the peer who sent it, best first."""
 LONGEST_MS = 1e12
 """Durations beyond this are ignored."""
+M = TypeVar("M", bound="MessageContent")
 
 
 class ApiFacts(msgspec.Struct, frozen=True):
@@ -224,3 +226,24 @@ def thinking_seconds(native: dict[str, Any], blocks: Sequence[Block]) -> dict[st
         return {}
     thoughts = (block for block in blocks if isinstance(block, Thinking))
     return {block.signature: took / 1000 for block in thoughts if isinstance(block.signature, str)}
+
+
+def split_turns(messages: Sequence[M], ends: Container[int]) -> Iterator[tuple[M | None, list[M]]]:
+    """Yield prompt and messages of each turn: a new one at each prompt, and after each end that the file states.
+
+    Notices and context before the first prompt belong to its turn; a response before it is a turn without one.
+    """
+    turn: list[M] = []
+    prompt: M | None = None
+    opened = False
+    for message in messages:
+        starts = message.kind in TURN_STARTERS
+        if (starts and opened) or (turn and turn[-1].index in ends):
+            yield prompt, turn
+            turn, prompt, opened = [], None, False
+        if starts and prompt is None:
+            prompt = message
+        opened = opened or starts or message.kind == "response"
+        turn.append(message)
+    if turn:
+        yield prompt, turn

@@ -1,12 +1,12 @@
-"""Everything a plug-in imports: tools, dialects and the nodes that tools draw.
+"""Everything that an add-on imports: its declaration, tools, dialects and the nodes that tools draw.
 
-These names stay where they are; other modules of reread may move between versions. A package adds a `Tool`, or a list
-of them, through the entry point group `reread.tools`, and a `Dialect` through `reread.dialects`; a complete example is
-in `docs/extending.md`.
+These names stay where they are; other modules of reread may move between versions. `plugins.formats` and
+`plugins.verbs` have what only formats and verbs need; a complete example is in `docs/extending.md`.
 """
 
 from __future__ import annotations
 
+from reread.base.addons import Addon
 from reread.base.choices import DENIED, DONE, FAILED, INTERRUPTED, RUNNING
 from reread.base.text import one_line
 from reread.records.dialects import Dialect
@@ -35,8 +35,7 @@ from reread.tools.nodes import (
     facts,
 )
 from reread.tools.outcome import Outcome
-from reread.tools.tool import Tool
-from reread.tools.tool_call import AgentStats, ToolCall
+from reread.tools.tool import AgentStats, Tool, ToolCall
 
 __all__ = [
     "DENIED",
@@ -44,6 +43,7 @@ __all__ = [
     "FAILED",
     "INTERRUPTED",
     "RUNNING",
+    "Addon",
     "AgentStats",
     "Checklist",
     "ChecklistItem",

@@ -8,9 +8,8 @@ from collections.abc import Callable, Iterator, Sequence
 from reread import tools
 from reread.base.choices import DENIED, FAILED, INTERRUPTED
 from reread.base.coerce import as_dict, as_str
-from reread.base.error_summary import telling_line
 from reread.base.sanitize import strip_escapes
-from reread.base.text import one_line, plural
+from reread.base.text import one_line, plural, telling_line
 from reread.model import parts as p
 from reread.model.conversation import Call, Message
 from reread.model.remaining_fields import other_fields, state_after

@@ -1,21 +1,20 @@
-"""Export a session to a file. A format is one function and one row in `FORMATS`."""
+"""Export a session to a file, in a format of the core or of an add-on.
+
+A format is a function with what the help and the documents say of it.
+"""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import IO, Unpack
+from typing import IO, NamedTuple, Unpack
 
+from reread.base.addons import named_parts
 from reread.base.choices import SelectionOptions
 from reread.disk import layout
 from reread.disk.sources import FileSource, Source
 from reread.errors import Misuse, Unwritable
-from reread.exports.agent_trace import session_agent_trace
-from reread.exports.atif import session_atif
-from reread.exports.chat import session_chat
-from reread.exports.otlp import session_otlp
-from reread.exports.pairs import session_pairs
 from reread.render.json import session_json
 from reread.render.markdown import session_markdown
 from reread.render.selection import Selection, selection_at
@@ -26,7 +25,18 @@ from reread.storage.safe_open import PRIVATE_FILE, make_private_folder
 
 CHUNK = 1 << 20
 
-Format = Callable[[Session, Selection], Iterator[bytes]]
+
+class ExportFormat(NamedTuple):
+    """A format in which a session can be written."""
+
+    write: Callable[[Session, Selection], Iterator[bytes]]
+    """Yields the pieces of the document."""
+    about: str
+    """What it is, in a line."""
+    readers: str
+    """Who reads it."""
+    empty: str = ""
+    """Why a session may have nothing in this format."""
 
 
 def _markdown(session: Session, selection: Selection) -> Iterator[bytes]:
@@ -53,25 +63,33 @@ def _bytes_of(source: Source) -> Iterator[bytes]:
         at += len(data)
 
 
-FORMATS: dict[str, Format] = {
-    "html": _html,
-    "markdown": _markdown,
-    "json": session_json,
-    "jsonl": _jsonl,
-    "atif": session_atif,
-    "chat": session_chat,
-    "pairs": session_pairs,
-    "otlp": session_otlp,
-    "agent-trace": session_agent_trace,
+FORMATS: dict[str, ExportFormat] = {
+    "html": ExportFormat(_html, "the reader with the session, in one page that needs no network", "browsers"),
+    "markdown": ExportFormat(_markdown, "the session as text", "people, models, anything that draws Markdown"),
+    "json": ExportFormat(session_json, "everything that the library knows of the session", "scripts"),
+    "jsonl": ExportFormat(
+        _jsonl,
+        "the session's own file, byte for byte, with those of its agents beside it; if the client rewrote it, with "
+        "the records that only kept states have",
+        "Claude Code, everything that reads transcripts, Hugging Face",
+    ),
 }
-"""Every format by name: the only list of them. Options, completion and help are made of it."""
+"""The formats of the core by name."""
 
 
-def require_format(name: str) -> Format:
-    """Return the function that writes a format; raise Misuse if there is no such format."""
-    if name not in FORMATS:
-        raise Misuse(f"Unknown format {name!r}; use {', '.join(FORMATS)}.")
-    return FORMATS[name]
+def format_names() -> tuple[str, ...]:
+    """Return the names of all formats."""
+    return *FORMATS, *(name for name in named_parts("formats") if name not in FORMATS)
+
+
+def require_format(name: str) -> ExportFormat:
+    """Return a format; raise Misuse if there is none of this name."""
+    if name in FORMATS:
+        return FORMATS[name]
+    part = named_parts("formats").get(name)
+    if part is None:
+        raise Misuse(f"Unknown format {name!r}; use {', '.join(format_names())}.")
+    return part.load()
 
 
 def export(
@@ -88,7 +106,7 @@ def export(
     The other keywords select what is exported, as in every view: turns=(3, 9), path, thinking, tools, only, full;
     images for an HTML page. `value_types.SelectionOptions` has them all.
     """
-    write = require_format(format)
+    write = require_format(format).write
     session = open(source, root=root)
     document = b"".join(write(session, selection_at(session, Selection(**selection))))
     if to is not None:

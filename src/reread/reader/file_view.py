@@ -3,23 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from datetime import datetime
 from itertools import groupby
 
-from reread.base.struct_copy import copied
+from reread.base.structs import copied
 from reread.errors import NotFound
 from reread.facts.file_changes import TurnPrompts
 from reread.history.blame_lines import LineBlame, LineOrigin
 from reread.history.line_trace import TracedVersion, line_numbers, trace_lines
 from reread.history.versions import FileHistory, FileVersion
-from reread.reader.file_schema import (
-    BlamedLines,
-    ChangedFile,
-    ChangedFiles,
-    ChangedVersion,
-    FileBlame,
-    FileDiff,
-    VersionBody,
-)
+from reread.reader.schema import Value
 from reread.render.file_listing import project_path
 from reread.reports.diff_report import file_difference
 from reread.session.session import Session
@@ -131,3 +124,80 @@ def _diff_nodes(history: FileHistory, changes: Sequence[Hunk]) -> list[Node]:
             break
     notes = [] if room > 0 else [Note(text="The rest of the difference is not shown.")]
     return [Diff(path=history.path, hunks=hunks), *notes] if hunks else [Note(text="No line differs.")]
+
+
+class ChangedVersion(Value, frozen=True):
+    """One version of a file, without its text."""
+
+    action: str
+    """create, edit, write, shell, rename, delete; outside or rewind if no call made it."""
+    turn: int | None
+    call: str | None
+    agent: str | None
+    line: int | None
+    time: datetime | None
+    added: int
+    removed: int
+    known: str
+    """bytes, text or partial."""
+    other: str | None
+    """The path that the file was renamed from or to."""
+
+
+class ChangedFile(Value, frozen=True):
+    """A file that a session changed."""
+
+    path: str
+    """Below the project's folder, or from the root."""
+    status: str
+    """changed, created, deleted, or same if nothing is left of what was changed."""
+    added: int
+    """Lines that the last version has and the first text had not."""
+    removed: int
+    turns: list[int]
+    agents: int
+    outside: int
+    gone: bool
+    versions: list[ChangedVersion]
+
+
+class ChangedFiles(Value, frozen=True):
+    """The files that a session changed."""
+
+    files: list[ChangedFile]
+
+
+class VersionBody(Value, frozen=True):
+    """The change of a version, or the whole file after it, as nodes."""
+
+    nodes: list[Node]
+
+
+class FileDiff(Value, frozen=True):
+    """What the whole session changed in a file, as nodes."""
+
+    whole: bool
+    """True if the texts before and after are known; otherwise these are the changes one after the other."""
+    nodes: list[Node]
+
+
+class BlamedLines(Value, frozen=True):
+    """Consecutive lines that one change wrote."""
+
+    lines: list[str]
+    turn: int | None
+    """The turn that wrote them; None if this session did not."""
+    prompt: str
+    call: str | None
+    """None if an agent's call wrote them."""
+    agent: str | None
+
+
+class FileBlame(Value, frozen=True):
+    """The last text of a file, each line with the turn that wrote it."""
+
+    known: bool
+    """False if the last text is not known, or there is no file any more."""
+    runs: list[BlamedLines]
+    more: bool = False
+    """True if the rest of the file is left out."""

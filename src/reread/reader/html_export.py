@@ -21,17 +21,15 @@ from reread.model.conversation import Agent, Branch, Call
 from reread.model.parts import TOOLS, MessagePart
 from reread.reader import schema
 from reread.reader.drawing import PartBuilder
-from reread.reader.item_texts import ItemText, texts_of
 from reread.reader.page_assets import Assets, inline_assets
-from reread.reader.request_schema import RequestContext
-from reread.reader.request_view import request_context
+from reread.reader.request_view import RequestContext, request_context
+from reread.reader.session_search import ItemText, texts_of
 from reread.reader.session_view import SessionView, in_call_order
 from reread.reader.steps import run_steps
 from reread.reader.thread_view import MAX_MARKS, ThreadView, state_mark
 from reread.reader.timeline import Timeline
 from reread.reader.waterfall import waterfall
-from reread.render.agents import agents_below
-from reread.render.selection import EVERYTHING, Selection, selected_turns
+from reread.render.selection import EVERYTHING, Selection, agents_below, selected_turns
 from reread.session.session import Session
 from reread.tools.nodes import Picture
 

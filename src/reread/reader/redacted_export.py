@@ -1,10 +1,10 @@
-"""Export a session without secrets and personal details: redact the records, export these, scan what came of it."""
+"""Export sessions without secrets and personal details: redact the records, export these, scan what came of it."""
 
 from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Unpack
@@ -19,6 +19,7 @@ from reread.disk.filenames import filename_for
 from reread.disk.layout import PROJECTS
 from reread.errors import Misuse, Undecided, Unwritable
 from reread.reader.export_formats import require_format, write_companions, write_document
+from reread.reader.site_export import ASSETS, SiteResult, require_inside, write_site
 from reread.redaction.decisions import DecisionStore
 from reread.redaction.findings import KEEP, REPLACE, SensitiveText, alike
 from reread.redaction.kingfisher import installed_engines
@@ -209,7 +210,7 @@ class Redaction:
 
     def _render(self, copy: Session, format: str, selection: SelectionOptions) -> bytes:
         options: SelectionOptions = {"images": self._images, **selection}
-        return b"".join(require_format(format)(copy, selection_at(copy, Selection(**options))))
+        return b"".join(require_format(format).write(copy, selection_at(copy, Selection(**options))))
 
     def _shown_in(self, document: bytes) -> list[SensitiveText]:
         """Return the findings of which a document has the replacement, or the value if it is kept."""
@@ -317,3 +318,59 @@ def redact(
     about. Pictures are left out unless `images` is set, and agents' files unless `agents` is.
     """
     return Redaction(open_whole(source, root=root), images=images, agents=agents)
+
+
+def write_redacted_site(
+    redactions: Sequence[Redaction],
+    folder: Path,
+    selection: Selection,
+    *,
+    progress: Callable[[int], None] = lambda _: None,
+) -> SiteResult:
+    """Write a page for each session, as `write_site` does; nothing is written before all of it was scanned again."""
+    require_all_decisions(redactions)
+    for last in (False, False, True):
+        with private_folder() as temporary:
+            result, pages = _staged(redactions, temporary, selection, progress)
+        shown = [name for name in pages if name.parent.name != ASSETS]
+        left = [redaction for redaction in redactions if redaction.left_in([pages[name] for name in shown])]
+        if not left:
+            break
+        for redaction in left:
+            if not last:
+                redaction.replace_left([pages[name] for name in shown])
+                continue
+            for name in shown:
+                pages[name] = redaction.cleaned(pages[name])
+    _publish(pages, folder)
+    whole = b"".join(pages.values())
+    for redaction in redactions:
+        name = filename_for(redaction.session.id or "session")
+        require_inside(folder, name + MANIFEST_SUFFIX)
+        redaction.write_manifest("html", whole, folder / f"{name}{MANIFEST_SUFFIX}")
+    return SiteResult(str(folder / Path(result.index).name), result.written, result.unchanged, result.faults)
+
+
+def _staged(
+    redactions: Sequence[Redaction], temporary: Path, selection: Selection, progress: Callable[[int], None]
+) -> tuple[SiteResult, dict[Path, bytes]]:
+    """Write the site into a private folder; return the content of its files by name."""
+    copies: dict[Path, Session] = {}
+    for number, redaction in enumerate(redactions):
+        copy = redaction.copy_to(temporary / "copies" / str(number))
+        if copy.path is not None:
+            copies[copy.path] = copy
+    staging = temporary / "site"
+    result = write_site(list(copies), staging, selection, open_session=copies.__getitem__, progress=progress)
+    files = sorted(path for path in staging.rglob("*") if path.is_file())
+    return result, {path.relative_to(staging): read_whole(path) for path in files}
+
+
+def _publish(pages: dict[Path, bytes], folder: Path) -> None:
+    for path, data in pages.items():
+        target = require_inside(folder, str(path))
+        try:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            write_atomic(target, [data], mode=0o666 if path.parent.name == ASSETS else 0o600)
+        except OSError as error:
+            raise Unwritable.at(target, error) from error

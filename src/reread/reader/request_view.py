@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import datetime
 from itertools import islice
 from typing import Any
 
 from reread.accounting.billing import Charge, charge_of
+from reread.base.choices import RequestProof
 from reread.base.coerce import as_dict, as_list, as_str
 from reread.base.format import size_text
 from reread.base.text import plural, truncate
 from reread.errors import NotFound
 from reread.model.conversation import Request
 from reread.model.request_changes import ADDED, DROPPED, request_changes
-from reread.reader.request_schema import RequestBody, RequestContext, RequestInfo, RequestList
+from reread.reader.schema import CutNode, Value
 from reread.reader.thread_view import ThreadView
 from reread.reader.trim import Trimmer
 from reread.render.format import cache_break_text
 from reread.render.request_listing import change_title, comparable_text, sent_text
-from reread.session.context_parts import context_at
+from reread.session.context_parts import Context, context_at
 from reread.session.places import no_request_text
 from reread.tools._diff import compute_hunks
 from reread.tools.nodes import Code, Data, Diff, Node, Note, Section
@@ -150,3 +152,51 @@ def _beginning(text: str) -> str:
 
 def _size(text: str) -> str:
     return size_text(len(text.encode("utf-8", "surrogatepass")))
+
+
+class RequestContext(Value, frozen=True):
+    """The content of a context, and its place among the requests of its thread."""
+
+    context: Context
+    requests: int
+    """How many requests the client noted; 0 if none, and the context is an estimate."""
+    cache_breaks: list[str]
+    """What the request had to write to the cache again, and why: at most one line."""
+
+
+class RequestInfo(Value, frozen=True):
+    """A request in the list of requests."""
+
+    number: int
+    """Counted from 1 in its thread."""
+    turn: int | None
+    time: datetime | None
+    model: str | None
+    purpose: str | None
+    """What the client sent it for: sdk, repl_main_thread, agent:…"""
+    tokens: int | None
+    """Tokens of the prompt, as the API reported them; None if nothing answered."""
+    read_tokens: int
+    """Those that were read from the cache."""
+    output_tokens: int
+    cache_breaks: list[str]
+
+
+class RequestList(Value, frozen=True):
+    """Some of the requests of a thread."""
+
+    start: int
+    total: int
+    requests: list[RequestInfo]
+
+
+class RequestBody(Value, frozen=True):
+    """A request as nodes: what it has more than the one before it, or all of it."""
+
+    info: RequestInfo
+    requests: int
+    proof: RequestProof
+    """Whether the client's digest proves it, or why it does not."""
+    missing: list[str]
+    nodes: list[Node]
+    cut: list[CutNode]

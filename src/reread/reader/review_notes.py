@@ -8,7 +8,7 @@ from pathlib import Path
 
 from reread.attribution.review_values import NOTE, TRAILER, Review
 from reread.attribution.reviewing import find_review
-from reread.base.struct_copy import copied
+from reread.base.structs import copied
 from reread.base.text import one_line
 from reread.errors import Misuse
 from reread.facts.file_changes import PROMPT_LENGTH

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from reread.base.struct_copy import copied
+from reread.base.structs import copied
 from reread.reader.schema import Value
 from reread.redaction.findings import SensitiveText
 

@@ -15,12 +15,12 @@ from reread.base.choices import DENIED, FAILED, INTERRUPTED, RUNNING
 from reread.base.coerce import as_dict
 from reread.base.times import parse_timestamp, seconds_between
 from reread.errors import NotFound
-from reread.model.affected_messages import touched_messages
 from reread.model.compaction_linker import compaction_of
 from reread.model.conversation import Agent, Branch, Call, Conversation, Message, Turn
 from reread.model.record_kinds import SYNTHETIC, TURN_STARTERS
 from reread.model.tree import no_path_text
 from reread.reader import schema
+from reread.reader.lookup import touched_messages
 from reread.reader.steps import Steps, run_steps
 from reread.reader.timeline import Timeline, category_of
 from reread.render.format import heading

@@ -7,7 +7,7 @@ from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable
 
-from reread.base.short_cache import short_cache
+from reread.base.text import short_cache
 from reread.model.compaction_linker import compaction_of
 from reread.model.conversation import Branch, Conversation, Message
 from reread.model.record_kinds import TURN_STARTERS

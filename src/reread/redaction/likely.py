@@ -15,8 +15,7 @@ from typing import NamedTuple
 
 from reread.redaction import value_syntax as syntax
 from reread.redaction.likely_commands import Match
-from reread.redaction.likely_places import FINDERS
-from reread.redaction.secret_columns import read_column
+from reread.redaction.likely_places import FINDERS, read_column
 from reread.redaction.secret_names import (
     FOREIGN_LETTER,
     FOREIGN_WORD,

@@ -6,10 +6,9 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 
 from reread.base.format import date_text
-from reread.base.paths import normalize_folder
+from reread.base.paths import is_below, normalize_folder
 from reread.base.sanitize import safe
 from reread.base.text import cell_width, pad, plural, short_session, truncate
-from reread.history.paths import is_below
 from reread.history.versions import FileHistory, FileVersion
 from reread.render.listings import NAME, PLAIN, QUIET, STRONG, Span
 from reread.reports.blame_report import BlamedLine

@@ -9,14 +9,13 @@ import msgspec
 from msgspec import UNSET
 
 from reread.base import jsontext
-from reread.base.struct_copy import copied
+from reread.base.structs import copied
 from reread.model.conversation import Agent, Branch, Call, Compaction, Conversation, Message, Turn
 from reread.model.ledger import ATTACHED, MALFORMED, NO_TARGET, ORPHAN, STATE, UNKNOWN
 from reread.model.parts import TOOLS, NoticeDetails, QueuedPrompt, block_kind, message_parts
 from reread.model.record_kinds import TURN_STARTERS, payload_of
 from reread.model.remaining_fields import other_fields
 from reread.records.blocks import Block
-from reread.render.agents import agents_below
 from reread.render.format import agent_of, shown_path
 from reread.render.json_values import (
     VERSION,
@@ -35,7 +34,7 @@ from reread.render.json_values import (
     StateValue,
     TurnValue,
 )
-from reread.render.selection import EVERYTHING, Selection, selected_turns
+from reread.render.selection import EVERYTHING, Selection, agents_below, selected_turns
 from reread.session.cache_breaks import CacheBreaks
 from reread.session.changes import Change
 from reread.session.commits import Commit, GitOperations, GitOperationsByTurn, PullRequest

@@ -12,7 +12,6 @@ from reread.base.text import plural
 from reread.model import parts as p
 from reread.model.authors import COMMAND, MODEL, PERSON
 from reread.model.conversation import Agent, Message
-from reread.render.agents import agents_at_end, is_shown_at_end
 from reread.render.format import (
     MARKS,
     cache_break_text,
@@ -31,7 +30,7 @@ from reread.render.format import (
 from reread.render.markdown_nodes import nodes_markdown
 from reread.render.markdown_text import code, fenced, folded, guarded, inline
 from reread.render.part_nodes import call_nodes, mark_details, missed_call_fields, part_nodes, part_title
-from reread.render.selection import Selection
+from reread.render.selection import Selection, agents_at_end, is_shown_at_end
 from reread.render.sequence import (
     BACKGROUND,
     BranchStart,

@@ -19,7 +19,6 @@ from reread.records.blocks import Block
 from reread.render.format import queued_text, result_text, session_start_text, setup_text
 from reread.session.results import turn_result
 from reread.tools import nodes as n
-from reread.tools._images import with_dimensions
 from reread.tools.generic import block_node
 from reread.tools.unshown_fields import ShownText, leftover, leftover_nodes, missed_fields
 
@@ -113,7 +112,7 @@ def _prose(text: str) -> list[n.Node]:
 
 
 def _block_nodes(blocks: Sequence[Block]) -> list[n.Node]:
-    return [with_dimensions(block_node(block)) for block in blocks]
+    return [block_node(block) for block in blocks]
 
 
 def _attachment_nodes(payload: Mapping[str, Any]) -> list[n.Node]:

@@ -11,7 +11,7 @@ import msgspec
 
 from reread.base.choices import FAILED, SelectedParts
 from reread.errors import Misuse
-from reread.model.conversation import Call, Conversation, Turn
+from reread.model.conversation import Agent, Call, Conversation, Turn
 from reread.model.parts import NOTICES, PROMPTS, TEXT, THINKING, TOOLS
 from reread.session.places import call_at, no_turn_text, turns_at, turns_of
 from reread.session.session import Session
@@ -23,6 +23,8 @@ PATH_ARGUMENTS = ("file_path", "notebook_path", "path", "filePath", "file_paths"
 """The arguments of tools that name a file."""
 
 _RANGE = re.compile(r"(\d{1,9})?(-)?(\d{1,9})?", re.ASCII)
+NESTED = 8
+"""How many agents, one inside the other, are shown below their calls; the next one is shown at the end."""
 
 
 class Selection(msgspec.Struct, frozen=True, kw_only=True):
@@ -209,3 +211,41 @@ def _names_file(path: str, files: Iterable[str]) -> bool:
         slashed == file or slashed.endswith(f"/{file.removeprefix('./')}") or fnmatchcase(slashed, file)
         for file in (file.replace("\\", "/") for file in files)
     )
+
+
+def is_shown_at_end(agent: Agent) -> bool:
+    """True if an agent is nested so deeply that it is shown at the end and not below its call."""
+    depth = 0
+    above: Agent | None = agent
+    while above is not None:
+        depth, above = depth + 1, above.parent
+    return depth % NESTED == 0
+
+
+def agents_at_end(session: Session, selection: Selection) -> Iterator[tuple[Agent, str]]:
+    """The agents shown at the end, each with the reason; the client's warm-up agents only with `full`."""
+    if selection.only is not None or selection.turns != (1, None):
+        return
+    for agent in session.agents.values():
+        if selection.chooses_calls and not selection.has_call(agent.calls):
+            continue
+        if agent.call is None and agent.parent is None:
+            if selection.full or not agent.warmup:
+                yield agent, "not linked to a call"
+        elif agent.parent is not None and is_shown_at_end(agent):
+            yield agent, f"started by agent {agent.parent.id}"
+
+
+def agents_below(session: Session, calls: Iterable[Call] | None = None) -> list[Agent]:
+    """The agents that these calls started, directly or through other agents; all agents without `calls`."""
+    agents = list(session.agents.values())
+    if calls is None:
+        return agents
+    found: set[str] = set()
+    waiting = list(calls)
+    while waiting:
+        for agent in waiting.pop().agents:
+            if agent.id not in found:
+                found.add(agent.id)
+                waiting += agent.calls
+    return [agent for agent in agents if agent.id in found]

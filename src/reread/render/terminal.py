@@ -18,7 +18,6 @@ from reread.base.sanitize import plain_text, safe, safe_line
 from reread.base.text import one_line, plural
 from reread.model import parts as p
 from reread.model.conversation import Agent, Call, Message
-from reread.render.agents import agents_at_end, is_shown_at_end
 from reread.render.format import (
     MARKS,
     cache_break_text,
@@ -37,7 +36,7 @@ from reread.render.format import (
 from reread.render.highlight import rendered_markdown
 from reread.render.long_text import LONG, LongText, excerpt, indented
 from reread.render.part_nodes import call_nodes, mark_details, missed_call_fields, part_nodes, part_title
-from reread.render.selection import Selection
+from reread.render.selection import Selection, agents_at_end, is_shown_at_end
 from reread.render.sequence import (
     BACKGROUND,
     BranchStart,

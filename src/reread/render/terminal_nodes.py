@@ -1,13 +1,16 @@
-"""The nodes of a call in the terminal."""
+"""The nodes of a call in the terminal, pictures where it can show them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import os
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
 from rich.ansi import AnsiDecoder
-from rich.console import RenderableType
+from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
+from rich.segment import ControlType, Segment
 from rich.table import Table as RichTable
 from rich.text import Text
 
@@ -16,14 +19,19 @@ from reread.base.text import plural
 from reread.render.format import BOXES, picture_text
 from reread.render.highlight import highlighted, rendered_markdown
 from reread.render.long_text import LONG, LongText, indented, plain, shortened
-from reread.render.terminal_images import inline_picture
 from reread.render.tree import data_lines, file_lines
 from reread.tools import nodes
+from reread.tools.nodes import Picture
 
 SHORT = 10
 """Lines of a result shown without `full`."""
 DIFF_STYLES = {"+": "added", "-": "removed"}
 LEVELS = {"info": "quiet", "warning": "odd", "error": "failed"}
+MAX_CHARS = 8 << 20
+"""Characters of base64 above which a picture is not shown."""
+PIECE = 4096
+"""Characters of base64 that kitty accepts in one escape code."""
+_BASE64 = re.compile(r"[A-Za-z0-9+/]+={0,2}")
 
 
 class NodeView:
@@ -236,3 +244,40 @@ def _diff_rows(hunk: nodes.Hunk) -> Iterator[tuple[int | None, str]]:
             yield new, line
             new += 1
             old += sign != "+"
+
+
+def picture_protocol(environment: Mapping[str, str] = os.environ) -> str | None:
+    """The protocol with which this terminal shows pictures; None if it cannot."""
+    if environment.get("KITTY_WINDOW_ID") or environment.get("TERM") == "xterm-kitty":
+        return "kitty"
+    return "iterm" if environment.get("TERM_PROGRAM") in ("iTerm.app", "WezTerm") else None
+
+
+class InlinePicture:
+    """A picture as an escape code; only valid base64 is ever put into one."""
+
+    def __init__(self, code: str) -> None:
+        self.code = code
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        yield Segment(self.code, None, [(ControlType.CARRIAGE_RETURN,)])
+        yield Segment.line()
+
+
+def inline_picture(picture: Picture, protocol: str | None) -> InlinePicture | None:
+    """A picture for a terminal with this protocol; None if it cannot be shown or is not valid base64."""
+    data = picture.data
+    if protocol is None or not data or len(data) > MAX_CHARS or not _BASE64.fullmatch(data):
+        return None
+    if protocol == "kitty":
+        return InlinePicture(_kitty(data)) if picture.media_type == "image/png" else None
+    return InlinePicture(f"\x1b]1337;File=inline=1;height=16:{data}\x07")
+
+
+def _kitty(data: str) -> str:
+    pieces = [data[at : at + PIECE] for at in range(0, len(data), PIECE)]
+    last = len(pieces) - 1
+    codes = (
+        f"\x1b_G{'a=T,f=100,r=16,' if n == 0 else ''}m={int(n < last)};{piece}\x1b\\" for n, piece in enumerate(pieces)
+    )
+    return "".join(codes)

@@ -11,7 +11,7 @@ import msgspec
 from reread.base.address import Address
 from reread.base.choices import DENIED, FAILED, INTERRUPTED
 from reread.base.coerce import as_dict, as_str
-from reread.base.error_summary import telling_line
+from reread.base.text import telling_line
 from reread.errors import RereadError
 from reread.model.conversation import Call, Conversation
 from reread.reports.report import Report, Row

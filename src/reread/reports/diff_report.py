@@ -12,9 +12,8 @@ import msgspec
 
 from reread.accounting.billing import Usage, total
 from reread.base.choices import FAILED
-from reread.base.paths import normalize_folder
+from reread.base.paths import is_below, normalize_folder
 from reread.errors import Misuse
-from reread.history.paths import is_below
 from reread.history.versions import FileHistory, FileVersion
 from reread.model.conversation import Call, Message, Turn
 from reread.model.request_changes import RequestChange, request_changes

@@ -5,19 +5,20 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
 
 from reread.base import jsontext
-from reread.base.paths import comparable_path
+from reread.base.paths import comparable_path, path_ends_with
 from reread.disk.derived_cache import known_path
 from reread.disk.layout import expand_path
+from reread.errors import RereadError
 from reread.facts.schema import FILE, FILE_CHANGE
 from reread.facts.sessions import Progress, open_sessions
 from reread.facts.store import FactStore, answered
 from reread.history.line_trace import TracedVersion
-from reread.history.paths import path_ends_with
 
 _decode: Callable[[bytes], list[TracedVersion]] = msgspec.msgpack.Decoder(list[TracedVersion]).decode
 
@@ -50,10 +51,17 @@ class FileIndex:
         return any(self.sessions_of(lambda other: comparable_path(other) == wanted))
 
     def versions(self, session: str, path: str) -> Sequence[TracedVersion]:
-        """Return the versions of a file of a session."""
+        """Return the versions of a file of a session, which is opened if they are not known."""
+        file = self._files[session]
         query = f"SELECT versions FROM {FILE_CHANGE.name} WHERE file = ? AND path = ?"
+        data = next((data for (data,) in self._store.rows(query, (file, path))), None)
+        if data is None:
+            from reread.facts.file_changes import trace_files  # loaded late: it opens sessions
+
+            with suppress(RereadError, OSError):  # it was deleted, or replaced, meanwhile
+                data = trace_files(self._store, file, session).get(path)
         try:
-            return [one for (data,) in self._store.rows(query, (self._files[session], path)) for one in _decode(data)]
+            return _decode(data) if data is not None else []
         except jsontext.DECODE_ERRORS as error:
             raise sqlite3.DatabaseError(f"damaged versions of {path}") from error
 

@@ -8,12 +8,11 @@ from collections.abc import Set as AbstractSet
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
-from reread.base.paths import is_windows_path
+from reread.base.paths import absolute_path, is_windows_path, path_ends_with
 from reread.base.text import plural
 from reread.disk.layout import expand_path
 from reread.errors import Ambiguous, Misuse, NotFound
 from reread.history.file_text import FileText
-from reread.history.paths import absolute_path, path_ends_with
 from reread.history.versions import FileHistory, FileVersion
 from reread.model.conversation import Call
 from reread.session.places import call_at, cut_after, turns_at

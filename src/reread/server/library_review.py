@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from reread.attribution.review_values import Review
 from reread.attribution.reviewing import find_review
 from reread.base.paths import is_local
-from reread.base.shas import is_sha
 from reread.errors import Misuse, NotFound
+from reread.git.repository import is_sha
 from reread.reader.redacted_review import with_short_prompts
 from reread.server.library import SessionLibrary
 from reread.session.session import open as open_session

@@ -6,7 +6,7 @@ import subprocess
 import threading
 from collections.abc import Sequence
 
-from reread.base.struct_copy import copied
+from reread.base.structs import copied
 from reread.errors import Misuse
 from reread.index.hits import Hit, group_by_session
 from reread.index.matching import folded_pattern, lowered, wanted

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import binascii
 from base64 import b64decode
-from collections.abc import AsyncIterator, Callable, Generator
+from collections.abc import AsyncIterator, Callable, Generator, Mapping
 from typing import Any, cast
 
 import msgspec
@@ -18,6 +18,7 @@ from starlette.responses import HTMLResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from reread.base import jsontext
+from reread.base.addons import named_parts
 from reread.dataset.team_tables import Team
 from reread.errors import Misuse, NotFound, RereadError, Undecided
 from reread.index.find import NEWEST
@@ -292,8 +293,8 @@ SESSION_ROUTES: dict[str, Handler] = {
 """The handlers below a session's address."""
 
 
-def make_app(library: SessionLibrary, team: Team | None = None) -> Starlette:
-    """Return the server's application, without the guard; with a team, it has a page with its figures."""
+def make_app(library: SessionLibrary, team: Team | None = None, given: Mapping[str, Any] | None = None) -> Starlette:
+    """Return the server's application, without the guard; `given` is what options of add-ons say to their routes."""
     reviews = ShareReviews(library.find)
     open_sessions = OpenSessions(library.find, library.roots, library.pause_counting)
     library_search = SearchService(library)
@@ -420,7 +421,14 @@ def make_app(library: SessionLibrary, team: Team | None = None) -> Starlette:
             raise NotFound("This server has no team; start it with `reread serve --team`.")
         return json_response(await usage_threads.run(team_page, team, dict(request.query_params)))
 
+    added = named_parts("routes")
+
+    async def added_route(request: Request) -> Response:
+        answer = added[request.url.path].load()
+        return json_response(await usage_threads.run(answer, given or {}, dict(request.query_params)))
+
     routes = [
+        *(Route(path, added_route) for path in added),
         Route("/api/team", team_figures),
         Route("/api/library", listing),
         Route("/api/library/shown", count_first),

@@ -11,14 +11,15 @@ import signal
 import socket
 import sys
 import threading
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
+from typing import Any
 
 import uvicorn
 from starlette.applications import Starlette
 
-from reread.base.struct_types import build_types
+from reread.base.structs import build_types
 from reread.dataset.team_tables import team as open_team
 from reread.errors import Misuse
 from reread.server.browser_launch import ShutdownRequested, ending_signals, open_page, private_page, raise_ended
@@ -48,6 +49,7 @@ def serve(
     at: str = "",
     team: str | None = None,
     sign_in: SignIn | None = None,
+    given: Mapping[str, Any] | None = None,
     echo: Callable[[str], None] = print,
 ) -> None:
     """Serve sessions and open the browser; return after Ctrl-C.
@@ -55,7 +57,7 @@ def serve(
     Without paths, serves all sessions below `roots` or, without those, of this machine. Requests need a token, which
     the printed address contains; on loopback it can be left out. `at` is the place to open, as the part of an address
     from `#` on. `team` is the bucket with the figures of a team, which get a page; whoever a proxy has signed in, as
-    `sign_in` says, needs no token.
+    `sign_in` says, needs no token. `given` is what options of add-ons say to their routes.
     """
     if sign_in is not None and not sign_in.proxies and not is_loopback(host):
         raise Misuse(f"Cannot trust a header on {host} from anyone; name the proxy with --proxy.")
@@ -66,7 +68,7 @@ def serve(
     secret = new_token() if token else None
     library = SessionLibrary(roots, paths=paths, demo=demo)
     key = library.key_of(paths[0]) if len(paths) == 1 and not roots else None
-    app = make_app(library, open_team(team) if team is not None else None)
+    app = make_app(library, open_team(team) if team is not None else None, given)
     names = host_names(host)
     place = at or (f"#/s/{key}" if key else "#/team" if team is not None else "")
     address = f"http://{names[0]}:{bound_port}/{f'?token={secret}' if secret else ''}{place}"

@@ -1,6 +1,6 @@
 """One pass over sessions: each is opened once, and all that the catalogue keeps of opened sessions is derived then.
 
-A search needs the places of texts, `stats` facts, `blame` the versions of files. Whoever has to open a session for one
+A search needs the places of texts, `stats` facts, `blame` what files it changed. Whoever has to open a session for one
 of them leaves the others in the catalogue, too. Each part is saved with the state of the files that it was made of, so
 a pass that is killed leaves whole parts, and the next one goes on there. Parts are on higher floors, so they are named.
 The fold of a large session is saved, too, so that it opens at once from then on.
@@ -24,7 +24,7 @@ from reread.session.session import Session, threads_of
 from reread.storage.kept_file import stat_file
 
 PARTS = PLACES, FACTS = (
-    "reread.index.session_places:PlacesPart",
+    "reread.index.hit_locator:PlacesPart",
     "reread.facts.opening:FactsPart",
 )
 """The parts, in the order in which they are derived."""

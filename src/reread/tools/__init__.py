@@ -1,8 +1,7 @@
 """Title and draw tool calls.
 
-A tool is a module of this folder that defines `TOOLS` (related tools share one), or a plug-in of the entry point group
-`reread.tools`; it draws nodes and knows no view. `generic` draws the calls of unknown tools, and whatever a tool fails
-to draw.
+A tool is a module of this folder that defines `TOOLS` (related tools share one), or comes with an add-on; it draws
+nodes and knows no view. `generic` draws the calls of unknown tools, and whatever a tool fails to draw.
 """
 
 from __future__ import annotations
@@ -15,16 +14,14 @@ from typing import Any, TypeAlias, cast, get_origin
 
 from msgspec import Struct
 
+from reread.base.addons import load_parts
 from reread.base.coerce import as_list
-from reread.base.entry_points import load_plugins
 from reread.records.blocks import to_struct, to_type, union_members
 from reread.tools import generic
 from reread.tools.nodes import Node, Note
-from reread.tools.tool import Tool
-from reread.tools.tool_call import ToolCall, marks
+from reread.tools.tool import Tool, ToolCall, marks
 from reread.tools.unshown_fields import ShownText, leftover, leftover_nodes
 
-ENTRY_POINTS = "reread.tools"
 MCP = "mcp__"
 
 TypedResult: TypeAlias = Struct | list[Struct] | None
@@ -32,10 +29,10 @@ TypedResult: TypeAlias = Struct | list[Struct] | None
 
 @cache
 def all_tools() -> dict[str, Tool]:
-    """Return every tool by each of its names; a plug-in replaces a built-in tool of the same name."""
+    """Return every tool by each of its names; one of an add-on replaces a built-in tool of the same name."""
     found = dict(built_in_tools())
-    for plugin in load_plugins(ENTRY_POINTS, _tools_of):
-        found |= {name: tool for tool in plugin for name in tool.names}
+    for brought in load_parts("tools", _tools_of):
+        found |= {name: tool for tool in brought for name in tool.names}
     return found
 
 
@@ -49,9 +46,9 @@ def built_in_tools() -> dict[str, Tool]:
     return {name: tool for tool in found for name in tool.names}
 
 
-def _tools_of(plugin: object) -> list[Tool]:
-    """Return the tools of a plug-in, which is a tool or a list of tools."""
-    tools: list[object] = [plugin] if isinstance(plugin, Tool) else as_list(plugin)
+def _tools_of(brought: object) -> list[Tool]:
+    """Return the tools of one part of an add-on, which is a tool or a list of tools."""
+    tools: list[object] = [brought] if isinstance(brought, Tool) else as_list(brought)
     if not tools or not all(isinstance(tool, Tool) for tool in tools):
         raise TypeError("expected a Tool or a list of Tools")
     return cast(list[Tool], tools)
@@ -69,7 +66,7 @@ def tool_types() -> dict[str, tuple[Any, Any]]:
 
 
 def is_known(name: str) -> bool:
-    """True if a tool of this name is built in, comes from a plug-in, or is one of an MCP server."""
+    """True if a tool of this name is built in, comes from an add-on, or is one of an MCP server."""
     return tool_for(name) is not generic.TOOL
 
 
@@ -97,7 +94,7 @@ def title(call: ToolCall) -> str:
 def _title(call: ToolCall) -> str:
     try:
         text = " ".join(tool_for(call.name).title(call).split())
-    except Exception:  # a broken plug-in must not hide the call
+    except Exception:  # a broken add-on must not hide the call
         text = " ".join(generic.TOOL.title(call).split())
     text = text or " ".join(call.name.split()) or "(no name)"
     said = text.split(" · ")
@@ -108,7 +105,7 @@ def draw(call: ToolCall, *, full: bool = False, recorded: Mapping[str, Any] | No
     """Return the nodes of a call and its result; `full` adds everything recorded that no node shows."""
     try:
         nodes = _checked(tool_for(call.name).draw(call)) or list(generic.TOOL.draw(call))
-    except Exception as error:  # a broken plug-in must not hide the call
+    except Exception as error:  # a broken add-on must not hide the call
         nodes = [Note(text=f"drawing this tool failed: {error!r}", level="warning"), *generic.TOOL.draw(call)]
     return [*nodes, *leftover_nodes(left_out(call, nodes, recorded))] if full else nodes
 
@@ -120,7 +117,7 @@ def left_out(call: ToolCall, nodes: Iterable[Node], recorded: Mapping[str, Any] 
 
 
 def _checked(nodes: Iterable[object]) -> list[Node]:
-    """Return the nodes that a tool drew; raise if a plug-in drew anything else, which no view can show."""
+    """Return the nodes that a tool drew; raise if an add-on drew anything else, which no view can show."""
     drawn = list(nodes)
     for item in drawn:
         if not isinstance(item, Node):

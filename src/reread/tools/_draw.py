@@ -10,11 +10,10 @@ from reread.base.choices import DONE, FAILED
 from reread.base.text import as_text
 from reread.records import blocks as b
 from reread.tools import generic
-from reread.tools._images import with_dimensions
 from reread.tools._result_text import unwrap
 from reread.tools._values import first_nonblank
 from reread.tools.nodes import Code, FileEntry, Files, Links, Node, Note, Prose, Section, Target, Terminal
-from reread.tools.tool_call import ToolCall
+from reread.tools.tool import ToolCall
 
 _MARKDOWN = re.compile(r"^(?:#{1,6} |```|\|.*\|[ \t]*$)|\*\*\S|\]\(\w", re.MULTILINE)
 
@@ -87,7 +86,7 @@ def content_block(block: b.Block) -> Iterator[Node]:
         yield from prose(result.text)
         yield from result.warning()
     else:
-        yield with_dimensions(generic.block_node(block))
+        yield generic.block_node(block)
 
 
 def outcome_message(call: ToolCall, message: object = "") -> Iterator[Node]:

@@ -11,7 +11,7 @@ from reread.base import jsontext
 from reread.base.coerce import as_list
 from reread.base.text import as_text, one_line
 from reread.records.blocks import to_struct
-from reread.tools.tool_call import ToolCall
+from reread.tools.tool import ToolCall
 
 S = TypeVar("S", bound=msgspec.Struct)
 

@@ -19,8 +19,7 @@ from reread.records.blocks import to_struct
 from reread.tools import _draw, generic
 from reread.tools._values import comma_separated, first_nonblank, join_parts, list_of, parse_tags
 from reread.tools.nodes import Node, facts
-from reread.tools.tool import Tool
-from reread.tools.tool_call import ToolCall
+from reread.tools.tool import Tool, ToolCall
 
 STATUSES = {
     "completed": ("", "info"),

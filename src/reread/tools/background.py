@@ -14,8 +14,7 @@ from reread.records.blocks import to_struct
 from reread.tools import _draw
 from reread.tools._values import as_type, first_nonblank, join_parts, parse_tags, typed_result
 from reread.tools.nodes import Code, Node, Note, facts
-from reread.tools.tool import Tool
-from reread.tools.tool_call import ToolCall
+from reread.tools.tool import Tool, ToolCall
 
 FAILURES = frozenset({"failed", "error", "killed", "timeout", "timed_out"})
 RETRIEVALS = {

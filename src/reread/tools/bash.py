@@ -12,12 +12,11 @@ from reread.base.coerce import as_dict
 from reread.base.format import as_number, duration_ms_text, size_text
 from reread.base.text import as_text
 from reread.tools import _draw, generic
-from reread.tools._images import image_node, with_dimensions
 from reread.tools._result_text import unwrap
 from reread.tools._values import first_nonblank, titled
+from reread.tools.generic import image_node
 from reread.tools.nodes import Data, Node, Note, Terminal, facts
-from reread.tools.tool import Tool
-from reread.tools.tool_call import ToolCall
+from reread.tools.tool import Tool, ToolCall
 
 BACKGROUND = "Command running in background"
 """How a result begins if the command runs in the background."""
@@ -86,7 +85,7 @@ def _failure(call: ToolCall) -> Iterator[Node]:
 
 def _plain(call: ToolCall) -> Iterator[Node]:
     """Draw a result that has only text or images."""
-    yield from (with_dimensions(generic.media_node(image)) for image in call.images)
+    yield from (generic.media_node(image) for image in call.images)
     result = unwrap(call.text)
     if result.text.startswith(BACKGROUND):
         yield Note(text=result.text)

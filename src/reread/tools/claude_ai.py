@@ -14,8 +14,7 @@ from reread.base.text import as_text, one_line, plural
 from reread.tools import _draw
 from reread.tools._values import as_type, first_nonblank, join_parts, list_of, typed_result, yes_no
 from reread.tools.nodes import Code, Data, Node, Note, facts
-from reread.tools.tool import Tool
-from reread.tools.tool_call import ToolCall
+from reread.tools.tool import Tool, ToolCall
 
 EXTRA_FIELDS = (
     "watch",

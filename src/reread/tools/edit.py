@@ -16,8 +16,7 @@ from reread.tools._diff import Edit, Patch
 from reread.tools._result_text import parse_numbered_lines
 from reread.tools._values import first_nonblank, join_parts, list_of
 from reread.tools.nodes import Hunk, Node, Note
-from reread.tools.tool import Tool
-from reread.tools.tool_call import ToolCall, replaces_all
+from reread.tools.tool import Tool, ToolCall, replaces_all
 
 MULTI = "MultiEdit"
 

@@ -13,8 +13,7 @@ from reread.base.text import one_line, path_line, plural
 from reread.tools import generic
 from reread.tools._values import first_nonblank, join_parts
 from reread.tools.nodes import Code, Data, Node, Prose
-from reread.tools.tool import Tool
-from reread.tools.tool_call import ToolCall
+from reread.tools.tool import Tool, ToolCall
 
 
 class LspInput(Struct, frozen=True, kw_only=True):

@@ -13,11 +13,10 @@ from reread.base.text import as_text, one_line, plural
 from reread.records import blocks as b
 from reread.records.blocks import to_struct
 from reread.tools import _draw, generic
-from reread.tools._images import image_node
 from reread.tools._values import comma_separated, first_nonblank, list_of, parse_json, titled, typed_result
+from reread.tools.generic import image_node
 from reread.tools.nodes import Code, Data, Node, Picture, Prose, Table, facts
-from reread.tools.tool import Tool
-from reread.tools.tool_call import ToolCall
+from reread.tools.tool import Tool, ToolCall
 
 PREFIX = "mcp__"
 LANGUAGES = {"application/json": "json", "text/html": "html", "text/css": "css", "application/xml": "xml"}

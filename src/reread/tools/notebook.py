@@ -13,8 +13,7 @@ from reread.tools import _diff, _draw, generic
 from reread.tools._values import first_nonblank, join_parts, parse_json
 from reread.tools.nodes import Code, Hunk, Node, Note, Prose, facts
 from reread.tools.read import source_text
-from reread.tools.tool import Tool
-from reread.tools.tool_call import ToolCall
+from reread.tools.tool import Tool, ToolCall
 
 REPLACE, INSERT, DELETE = "replace", "insert", "delete"
 

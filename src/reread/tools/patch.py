@@ -11,8 +11,7 @@ from reread.base.text import as_text, path_line, plural
 from reread.tools import _diff, _draw, generic
 from reread.tools._values import join_parts
 from reread.tools.nodes import Diff, Hunk, Node, Note
-from reread.tools.tool import Tool
-from reread.tools.tool_call import ToolCall
+from reread.tools.tool import Tool, ToolCall
 
 ADDS, DELETES, CHANGES = "adds", "deletes", "changes"
 ACTIONS = {"*** Add File: ": ADDS, "*** Delete File: ": DELETES, "*** Update File: ": CHANGES}

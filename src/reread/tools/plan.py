@@ -11,8 +11,7 @@ from reread.base.text import as_text, one_line
 from reread.tools import _draw
 from reread.tools._values import first_nonblank, list_of, titled, typed_result
 from reread.tools.nodes import Node, Note, Table
-from reread.tools.tool import Tool
-from reread.tools.tool_call import ToolCall
+from reread.tools.tool import Tool, ToolCall
 
 
 class EnterPlanModeInput(Struct, frozen=True, kw_only=True):

@@ -16,8 +16,7 @@ from reread.tools import _draw, generic
 from reread.tools._values import as_type, comma_separated, first_nonblank, join_parts, list_of
 from reread.tools.nodes import Choice, Node, Note, facts
 from reread.tools.nodes import Option as OptionNode
-from reread.tools.tool import Tool
-from reread.tools.tool_call import ToolCall
+from reread.tools.tool import Tool, ToolCall
 
 SEPARATOR = ", "
 """Separates the labels in an answer with several choices."""

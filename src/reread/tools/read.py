@@ -16,12 +16,11 @@ from reread.records import blocks as b
 from reread.records.blocks import to_struct
 from reread.tools import generic
 from reread.tools._diff import code_node, line_number
-from reread.tools._images import image_node, with_dimensions
 from reread.tools._result_text import parse_numbered_lines, unwrap
 from reread.tools._values import as_type, first_nonblank, join_parts, list_of
+from reread.tools.generic import image_node
 from reread.tools.nodes import Code, Node, Note, Picture, Prose, Section, Terminal, facts
-from reread.tools.tool import Tool
-from reread.tools.tool_call import ToolCall
+from reread.tools.tool import Tool, ToolCall
 
 _CELL = re.compile(
     r'<cell id="([^"]*)">(?:<cell_type>([^<]*)</cell_type>)?(?:<language>([^<]*)</language>)?|</cell id="([^"]*)">'
@@ -298,7 +297,7 @@ def _plain(read: FileRead) -> Iterator[Node]:
     """Draw a result that has only text or images."""
     for block in read.call.blocks:
         if isinstance(block, b.Image | b.Document):
-            yield with_dimensions(generic.media_node(block), read.path)
+            yield generic.media_node(block, read.path or None)
     result = unwrap(read.call.text)
     yield from _tagged_cells(result.text) if result.text.startswith(CELLS) else _numbered(result.text, read.path)
     yield from result.warning()

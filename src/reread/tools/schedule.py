@@ -13,8 +13,7 @@ from reread.base.text import as_text, one_line, plural
 from reread.tools import _draw, generic
 from reread.tools._values import first_nonblank, join_parts, list_of, parse_json, titled, typed_result, yes_no
 from reread.tools.nodes import Data, Node, Note, Table, facts
-from reread.tools.tool import NoInput, Tool
-from reread.tools.tool_call import ToolCall
+from reread.tools.tool import NoInput, Tool, ToolCall
 
 HTTP_ERROR = 400
 

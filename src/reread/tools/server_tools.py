@@ -12,8 +12,7 @@ from reread.records import blocks as b
 from reread.tools import _diff, _draw
 from reread.tools._values import as_type, comma_separated, first_nonblank, join_parts, list_of, titled
 from reread.tools.nodes import Code, Hunk, Node, Note, Prose, facts
-from reread.tools.tool import Tool
-from reread.tools.tool_call import ToolCall
+from reread.tools.tool import Tool, ToolCall
 
 
 class ServerSearchInput(Struct, frozen=True, kw_only=True):

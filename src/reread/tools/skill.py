@@ -10,8 +10,7 @@ from reread.base.text import as_text, one_line, plural
 from reread.tools import _diff, _draw, generic
 from reread.tools._values import comma_separated, first_nonblank, list_of, typed_result
 from reread.tools.nodes import Code, Node, facts
-from reread.tools.tool import Tool
-from reread.tools.tool_call import ToolCall
+from reread.tools.tool import Tool, ToolCall
 
 
 class SkillInput(Struct, frozen=True, kw_only=True):

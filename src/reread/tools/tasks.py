@@ -15,8 +15,7 @@ from reread.tools import _draw, generic
 from reread.tools._values import as_type, first_nonblank, join_parts, list_of
 from reread.tools.nodes import Checklist, ChecklistItem, Data, Node, Note, facts
 from reread.tools.todo import VERIFY_NOTE, state
-from reread.tools.tool import NoInput, Tool
-from reread.tools.tool_call import ToolCall
+from reread.tools.tool import NoInput, Tool, ToolCall
 
 _CREATED = re.compile(r"Task #(\S+) created")
 _LISTED = re.compile(r"#(\S+) \[(\w+)\] (.*)")

@@ -21,8 +21,7 @@ from reread.tools._values import (
     yes_no,
 )
 from reread.tools.nodes import Data, Node, facts
-from reread.tools.tool import NoInput, Tool
-from reread.tools.tool_call import ToolCall
+from reread.tools.tool import NoInput, Tool, ToolCall
 
 
 class SendMessageInput(Struct, frozen=True, kw_only=True):

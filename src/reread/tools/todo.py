@@ -11,8 +11,7 @@ from reread.records.blocks import to_struct
 from reread.tools import generic
 from reread.tools._values import first_nonblank, list_of
 from reread.tools.nodes import Checklist, ChecklistItem, Node, Note
-from reread.tools.tool import Tool
-from reread.tools.tool_call import ToolCall
+from reread.tools.tool import Tool, ToolCall
 
 STATES = {
     "pending": "pending",

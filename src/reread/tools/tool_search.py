@@ -14,8 +14,7 @@ from reread.records import blocks as b
 from reread.tools import _draw, generic
 from reread.tools._values import comma_separated
 from reread.tools.nodes import Node, facts
-from reread.tools.tool import Tool
-from reread.tools.tool_call import ToolCall
+from reread.tools.tool import Tool, ToolCall
 
 
 class ToolSearchInput(Struct, frozen=True, kw_only=True):

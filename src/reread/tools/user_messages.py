@@ -12,8 +12,7 @@ from reread.base.text import as_text, one_line, path_line, plural
 from reread.tools import _draw, generic
 from reread.tools._values import first_nonblank, join_parts, list_of, titled, typed_result
 from reread.tools.nodes import Data, Node, Note, facts
-from reread.tools.tool import NoInput, Tool
-from reread.tools.tool_call import ToolCall
+from reread.tools.tool import NoInput, Tool, ToolCall
 
 DISABLED_REASONS = {
     "config_off": "not sent: notifications are turned off",

@@ -16,8 +16,7 @@ from reread.records.blocks import to_struct
 from reread.tools import _draw, generic
 from reread.tools._values import comma_separated, first_nonblank, list_of, parse_json
 from reread.tools.nodes import Node, Note, Prose, facts
-from reread.tools.tool import Tool
-from reread.tools.tool_call import ToolCall
+from reread.tools.tool import Tool, ToolCall
 
 _LINKS = re.compile(r"^Links: (\[.*\])$", re.MULTILINE)
 _HEAD = re.compile(r'\AWeb search results for query: ".*?"\n+', re.DOTALL)

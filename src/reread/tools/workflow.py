@@ -13,8 +13,7 @@ from reread.base.text import as_text, one_line, plural
 from reread.tools import _draw, generic
 from reread.tools._values import first_nonblank, list_of, titled, typed_result
 from reread.tools.nodes import Code, Data, Node, Section, facts
-from reread.tools.tool import Tool
-from reread.tools.tool_call import ToolCall
+from reread.tools.tool import Tool, ToolCall
 
 _NAME = re.compile(r"""\bname:\s*(['"`])(.{1,200}?)\1""")
 

@@ -11,8 +11,7 @@ from reread.base.text import one_line
 from reread.tools import _draw
 from reread.tools._values import first_nonblank, typed_result
 from reread.tools.nodes import Node, facts
-from reread.tools.tool import Tool
-from reread.tools.tool_call import ToolCall
+from reread.tools.tool import Tool, ToolCall
 
 
 class EnterWorktreeInput(Struct, frozen=True, kw_only=True):

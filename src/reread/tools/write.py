@@ -11,8 +11,7 @@ from reread.base.text import as_text, path_line, plural
 from reread.tools import _diff, generic
 from reread.tools._values import as_type, first_nonblank
 from reread.tools.nodes import Hunk, Node, Note
-from reread.tools.tool import Tool
-from reread.tools.tool_call import ToolCall
+from reread.tools.tool import Tool, ToolCall
 
 
 class WriteInput(Struct, frozen=True, kw_only=True):

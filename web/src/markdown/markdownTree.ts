@@ -30,7 +30,7 @@ parser.linkify.set({ fuzzyLink: false, fuzzyEmail: false, fuzzyIP: false });
 parser.disable("reference"); // a definition is shown where it stands: its words may be nowhere else
 parser.validateLink = () => true; // a link to an unsafe address is drawn as text
 
-// By its own rule, a table drops the cells of a row that are more than its header has; render/markdown_tables.py does the same.
+// By its own rule, a table drops the cells of a row that are more than its header has; render/highlight.py does the same.
 const [table] = new MarkdownIt("zero").enable("table").block.ruler.getRules("");
 parser.block.ruler.at(
   "table",

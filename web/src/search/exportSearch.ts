@@ -1,4 +1,4 @@
-/** Search in an exported page: the texts that the server searches (`reader/item_texts.py`), packed with each item. */
+/** Search in an exported page: the texts that the server searches (`reader/session_search.py`), packed with each item. */
 
 import type { SearchText } from "../data/embedded";
 import type { TextMatcher } from "./textMatcher";

@@ -1,6 +1,6 @@
 /** What a query means inside one session: the text as typed, or the words and fields of a search over all sessions.
  *
- * The server follows the same rules (`reader/text_matcher.py`); `tests/fixtures/search.json` tests both.
+ * The server follows the same rules (`reader/session_search.py`); `tests/fixtures/search.json` tests both.
  */
 
 import type { SearchText } from "../data/embedded";

@@ -1,7 +1,7 @@
 """Translate other formats of records into the native format: what Claude Code 2.x writes on disk.
 
 Each record is translated on its own, so a file can mix dialects: the first that recognises it wins. `stored` is asked
-first, then plug-ins, also reread's own for what other agents write, then Claude Code's other dialects.
+first, then those of add-ons, for what other agents write, then Claude Code's other dialects.
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ from __future__ import annotations
 from functools import cache
 from typing import Any, Protocol, runtime_checkable
 
+from reread.base.addons import load_parts
 from reread.base.coerce import as_dict
-from reread.base.entry_points import load_plugins
 from reread.records.dialects import early, history, stored, stream_json
 
 
@@ -31,13 +31,11 @@ SESSIONLESS = frozenset({"summary", "file-history-snapshot", "file-history-delta
 DIALECTS: tuple[Dialect, ...] = (stored, early, stream_json, history)
 """The built-in dialects."""
 
-ENTRY_POINTS = "reread.dialects"
-
 
 @cache
-def plugins() -> list[Dialect]:
-    """Load the dialects of plug-ins, on the first record that is not plainly native."""
-    return load_plugins(ENTRY_POINTS, _as_dialect)
+def others() -> list[Dialect]:
+    """Load the dialects of add-ons, on the first record that is not plainly native."""
+    return load_parts("dialects", _as_dialect)
 
 
 def translate(value: dict[str, Any]) -> tuple[str, dict[str, Any]]:
@@ -45,7 +43,7 @@ def translate(value: dict[str, Any]) -> tuple[str, dict[str, Any]]:
     if stored.looks_like(value):
         message, timestamp = _unwrap(value)
         return stored.NAME, stored.with_timestamp(translate(message)[1], timestamp)
-    for dialect in plugins():
+    for dialect in others():
         native = _try_translate(dialect, value)
         if native is not None:
             return dialect.NAME, native
@@ -73,17 +71,17 @@ def _unwrap(value: dict[str, Any]) -> tuple[dict[str, Any], Any]:
 
 
 def _try_translate(dialect: Dialect, value: dict[str, Any]) -> dict[str, Any] | None:
-    """Return the translation of a plug-in; None if it does not recognise the record or fails on it."""
+    """Return the translation of an add-on; None if it does not recognise the record or fails on it."""
     try:
         native: object = dialect.translate(value) if dialect.looks_like(value) else None
-    except Exception:  # a broken plug-in must not lose a record
+    except Exception:  # a broken add-on must not lose a record
         return None
     return as_dict(native) if isinstance(native, dict) else None
 
 
-def _as_dialect(plugin: object) -> Dialect:
-    if not isinstance(plugin, Dialect) or type(plugin.NAME) is not str:
+def _as_dialect(found: object) -> Dialect:
+    if not isinstance(found, Dialect) or type(found.NAME) is not str:
         raise TypeError("expected a module or an object with NAME, looks_like and translate")
-    if plugin.NAME in (NATIVE, *(dialect.NAME for dialect in DIALECTS)):
-        raise ValueError(f"the name {plugin.NAME!r} belongs to a built-in dialect")
-    return plugin
+    if found.NAME in (NATIVE, *(dialect.NAME for dialect in DIALECTS)):
+        raise ValueError(f"the name {found.NAME!r} belongs to a built-in dialect")
+    return found

@@ -12,10 +12,7 @@ from reread.records.types.attachments import *
 from reread.records.types.base import *
 from reread.records.types.client_system import *
 from reread.records.types.context import *
-from reread.records.types.convert import *
 from reread.records.types.drift import *
-from reread.records.types.early import *
-from reread.records.types.hooks import *
 from reread.records.types.json_schema import *
 from reread.records.types.messages import *
 from reread.records.types.progress import *

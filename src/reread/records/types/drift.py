@@ -10,9 +10,8 @@ from msgspec import Meta, Struct
 from reread.records.blocks import Block, fields_of, union_members
 from reread.records.types.api import Prompt, Response
 from reread.records.types.base import Entry, System, TreeRecord
-from reread.records.types.convert import string_field
-from reread.records.types.early import EarlyRecord
-from reread.records.types.registry import FAMILIES, RECORDS, SYSTEMS
+from reread.records.types.messages import EarlyRecord
+from reread.records.types.registry import FAMILIES, RECORDS, SYSTEMS, string_field
 
 TYPE, SUBTYPE, BLOCK, FIELD, TOOL = ("type", "subtype", "block", "field", "tool")
 """The kinds of things that can be unknown."""

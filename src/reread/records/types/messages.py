@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
-from msgspec import field
+from msgspec import Meta, Struct, field
 
-from reread.records.blocks import Block, BlockPart, Content, Needed, Number, to_blocks
+from reread.records.blocks import Block, BlockPart, Content, Name, Needed, Number, to_blocks
 from reread.records.types.api import Prompt, Response
 from reread.records.types.base import TreeRecord
 from reread.records.types.usage import ContextUsage, UsageInfo
@@ -240,3 +240,25 @@ class Assistant(TreeRecord, frozen=True, kw_only=True):
 def _blocks_of(message: Any) -> list[Block]:
     """Return the blocks of a message, even if it is not the object that it should be."""
     return to_blocks(message.content if isinstance(message, Prompt | Response) else message)
+
+
+class EarlyRecord(Struct, frozen=True, kw_only=True):
+    """A message of the early format; other fields are not specified."""
+
+    uuid: Name | None = None
+    parentUuid: Annotated[str, Meta(extra={"needed": "key"})] | None = None
+    sessionId: Name | None = None
+    type: Name | None = None
+    timestamp: Needed[Number] | None = None
+    """Milliseconds since 1970."""
+    version: str | None = None
+    message: Needed[Response] | None = None
+    isSidechain: bool | None = None
+    userType: str | None = None
+    isMeta: bool | None = None
+    isError: bool | None = None
+    isDeleted: bool | None = None
+    isAborted: bool | None = None
+    compactMetadata: dict[str, Any] | None = None
+    subtype: str | None = None
+    is_active: bool | None = None

@@ -9,8 +9,7 @@ from msgspec import Meta
 
 from reread.records.blocks import Number
 from reread.records.types.base import Entry, NestedEntry, ProgressPayload, TreeRecord, declare
-from reread.records.types.convert import to_entry
-from reread.records.types.registry import PAYLOADS, PROGRESS
+from reread.records.types.registry import PAYLOADS, PROGRESS, to_entry
 
 AnyProgress: TypeAlias = Annotated[
     Any, Meta(extra={"contains": "progress"}, extra_json_schema={"$ref": "#/$defs/AnyProgress"})
