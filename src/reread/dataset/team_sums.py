@@ -296,16 +296,16 @@ class TeamSums:
     def _query(self, table: TeamTable, files: Sequence[TableFileRef], within: str) -> Sums:
         with self._opened((table.name, *table.others), files) as connection:
             connection.execute("CREATE MACRO total(x) AS coalesce(sum(x), 0)::DOUBLE")
-            rows = f"SELECT * FROM written.{table.name} WHERE {within} AND {table.valid}"
-            for step in (f"CREATE TEMP VIEW every AS {rows}", *table.steps):
+            rows, counts = f"FROM written.{table.name}", f"{within} AND {table.valid}"
+            for step in (f"CREATE TEMP VIEW every AS SELECT * {rows} WHERE {counts}", *table.steps):
                 connection.execute(step)
             sums = [
                 list(map(partial(self._shown, kind), connection.sql(kind.query).fetchall())) for kind in table.kinds
             ]
             moment = f"make_timestamp(1000 * {table.moment})"
-            asked = f"SELECT machine, year({moment}), month({moment}), count(*), count(*) FILTER ({table.valid})"
-            counted = connection.sql(f"{asked} FROM written.{table.name} GROUP BY ALL ORDER BY ALL").fetchall()
-        return [*sums, _left_out(table.name, counted, files)]
+            asked = f"SELECT machine, year({moment}), month({moment}), count(*), count(*) FILTER ({table.valid}) {rows}"
+            others = connection.sql(f"{asked} WHERE NOT coalesce({counts}, false) GROUP BY ALL ORDER BY ALL").fetchall()
+        return [*sums, _left_out(table.name, others, files)]
 
     def _shown(self, kind: ReportKind, row: Sequence[Any]) -> list[Any]:
         """Return a row without words: a hostile machine may have written any text, and an earlier version does."""
@@ -369,12 +369,12 @@ def _bounded(column: Column, *, hashed: bool) -> str:
     return f"CASE WHEN strlen({name}) <= {LONGEST} THEN {value} WHEN {name} IS NOT NULL THEN 'other' END"
 
 
-def _left_out(table: str, counted: Iterable[Sequence[Any]], files: Iterable[TableFileRef]) -> list[Any]:
-    """Return how many rows of each machine do not count, though their files do, from those of each month."""
+def _left_out(table: str, others: Iterable[Sequence[Any]], files: Iterable[TableFileRef]) -> list[Any]:
+    """Return how many rows of each machine count in no month, though their files do; `others` are not of this one."""
     own = {(file.machine, month) for file in files if file.table == table for month in file.months}
     reasons = {"with figures that cannot be": dict[str, int](), "of other months": dict[str, int]()}
     impossible, elsewhere = reasons.values()
-    for machine, year, month, rows, fit in counted:
+    for machine, year, month, rows, fit in others:
         impossible[machine] = impossible.get(machine, 0) + rows - fit
         if (machine, f"{year:04}-{month:02}" if year is not None else None) not in own:
             elsewhere[machine] = elsewhere.get(machine, 0) + fit
