@@ -88,7 +88,7 @@ def sql(plan: Plan) -> Iterator[Row]:
     """Ask the tables in the cache: for the first time, again, and after one file changed."""
     tree = DATA.many(plan.files)
     shutil.rmtree(DATA.root / "home" / "reread" / "tables", ignore_errors=True)
-    query = [*SQL, "--root", str(tree), "select name, count(*) from calls group by all order by 2 desc"]
+    query = [*SQL, "--root", str(tree), "select tool, count(*) from calls group by all order by 2 desc"]
     first = measure.run(query)
     warm = [measure.run(query) for _ in range(5)]
     yield Row(f"sql over {plan.files:,} files, for the first time", f"{first.cpu:.2f} s CPU")

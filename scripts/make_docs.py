@@ -129,6 +129,7 @@ ORDER = {
     "Counting": (
         "usage",
         "value_types.Report",
+        "value_types.ReportColumn",
         "value_types.Row",
         "cache_breaks",
         "value_types.CacheBreak",

@@ -39,7 +39,7 @@ from reread.render.diff_table import difference_lines
 from reread.render.file_listing import history_lines, version_lines
 from reread.render.finding_listing import check_lines, drift_lines, secret_lines
 from reread.render.listings import header_lines, short_ids
-from reread.render.report_table import report_lines
+from reread.render.report_table import report_lines, report_value
 from reread.render.search_results import result_lines
 from reread.render.selection import Selection
 from reread.render.terminal import TerminalView, make_console
@@ -47,7 +47,6 @@ from reread.reports.call_list import listed_calls
 from reread.reports.check_report import check_report
 from reread.reports.diff_report import diff_value
 from reread.reports.file_report import history_value
-from reread.reports.report import report_value
 from reread.reports.secrets_report import secrets_report
 from reread.session.follower import Follower
 from reread.session.session import Session

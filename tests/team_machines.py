@@ -17,6 +17,7 @@ import reread
 from reread.catalog.team_settings import TeamSettings
 from reread.dataset.figures import RowMask
 from reread.dataset.manifest import newest_manifest
+from reread.dataset.schema import TABLES
 from reread.dataset.table_files import TableFiles, table_files
 from reread.dataset.update import TableUpdate
 from reread.disk.file_set import find_files
@@ -172,11 +173,13 @@ def as_written_by_02(machine: Machine, folder: Path) -> None:
     place = TableFiles(folder)
     manifest = newest_manifest(place, machine.name)
     assert manifest is not None
-    for _, _, name in manifest.files():
+    for kind, _, name in manifest.files():
+        called = TABLES[kind].names_in(2)
         table = pyarrow.parquet.read_table(place.path(name), partitioning=None)
-        kept = [column for column in table.column_names if not re.match("cache_(break|rewritten)", column)]
+        kept = [one for one in table.column_names if one in called and not re.match("cache_(break|rewritten)", one)]
         meta = {**(table.schema.metadata or {}), b"reread.tables_version": b"2"}
-        pyarrow.parquet.write_table(table.select(kept).replace_schema_metadata(meta), place.path(name))
+        table = table.select(kept).rename_columns([called[one] for one in kept]).replace_schema_metadata(meta)
+        pyarrow.parquet.write_table(table, place.path(name))
     value = msgspec.to_builtins(manifest)
     for part in (*value["parts"], *value["usage"]):
         del part["sha256"]

@@ -22,7 +22,8 @@ from reread.accounting.dedupe import ForkPoints, ResponseCopy
 from reread.accounting.digest import FileDigest, FileResponse, ResponseOrigin, UsageDigest
 from reread.accounting.rows import AnyLine
 from reread.accounting.slow_lines import fit, peek_line
-from reread.reports.report import Report, Row, report_value
+from reread.render.report_table import report_value
+from reread.reports.report import Report, Row
 from reread.reports.usage_report import arrange
 
 CASES = sorted((Path(__file__).parent / "fixtures" / "accounts").glob("*.case"))
@@ -118,7 +119,8 @@ def test_copies_of_files_add_nothing(path: Path, tmp_path: Path) -> None:
 def test_every_row_has_every_figure(tmp_path: Path) -> None:
     write_files(parse(CASES[0]), tmp_path)
     value = report_value(reread.usage(tmp_path, by="day,model"))
-    assert set(value) == {"rows", "totals", "prices", "comparison"}
+    said = {"report", "by", "columns", "notes", "unread"}
+    assert set(value) == {"rows", "totals", "prices", "comparison"} | said
     more = ("tokens", "unpriced_models", "lower_bound")
     assert all(list(row) == ["day", "model", *FIGURES, *more] for row in value["rows"])
     assert list(value["totals"]) == [*FIGURES, *more]

@@ -26,7 +26,7 @@ from reread.cli import reread as group
 from reread.cli._option_types import MAX_COMPLETIONS
 from reread.cli._output import ITEMS_PER_WRITE, print_json
 from reread.server.library import SessionLibrary
-from reread.server.library_usage import library_usage
+from reread.server.reports import REPORTS
 
 HARBOR = next(SAMPLES.glob("projects/*/d2a94e17*.jsonl"))
 
@@ -90,7 +90,7 @@ class TestDemo:
 
     def test_usage_counts_what_the_server_counts(self, shown: dict[str, Any]) -> None:
         counted = json.loads(run("--demo", "usage", "--by", "session", "--json", "--no-cache").stdout)
-        whole = library_usage(SessionLibrary([SAMPLES], demo=True, count=False), {"by": "session"})
+        whole = REPORTS["usage"].answer(SessionLibrary([SAMPLES], demo=True, count=False), {"by": "session"})
         assert counted["totals"] == whole["totals"] and len(counted["rows"]) == len(shown)
 
     def test_check_reads_all_samples_and_show_the_latest(self, shown: dict[str, Any]) -> None:

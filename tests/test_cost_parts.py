@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 import reread
+from reread.render.report_table import report_notes
 from reread.reports.cost_parts import cost_parts
 
 SAMPLES = Path(reread.__file__).parent / "samples"
@@ -16,13 +17,28 @@ SAMPLES = Path(reread.__file__).parent / "samples"
 )
 def test_the_parts_add_up_to_the_cost(options: dict[str, Any]) -> None:
     parts = cost_parts(root=SAMPLES, **options)
-    names = ("output", "input", "cache_read", "cache_first", "cache_again", "searches")
+    names = ("output", "input", "cache_read", "cache_first", "cache_again")
+    costs = {row["part"]: row["cost_usd"] for row in parts.rows}
     total = reread.usage(root=SAMPLES, by=(), **options).totals
-    assert sum(getattr(parts, f"{name}_usd") for name in names) == pytest.approx(total.cost_usd)
-    assert parts.breaks == sum(cause.breaks for cause in parts.causes)
-    assert (parts.cache_again_usd > 0) == (parts.breaks > 0)
+    assert [name for name in costs if name != "searches"] == list(names)
+    assert sum(costs.values()) == parts.totals.cost_usd == pytest.approx(total.cost_usd)
+    broken = reread.cache_breaks(root=SAMPLES, by="cause", **options)
+    assert {one["cause"]: one["breaks"] for one in parts.causes} == {row["cause"]: row["breaks"] for row in broken.rows}
+    assert (costs["cache_again"] > 0) == bool(parts.causes)
+    [note] = [text for _, text in report_notes(parts)] or [""]
+    assert note.startswith(f"{broken.totals.breaks} cache break") == bool(parts.causes)
+
+
+def test_the_three_causes_that_cost_most_are_named() -> None:
+    parts = cost_parts(root=SAMPLES)
+    parts.about["causes"] = [
+        {"cause": cause, "breaks": 2, "cost_usd": cost}
+        for cause, cost in (("idle_over_5m", 5.0), ("resume", 3.0), ("rewind", 1.5), ("compaction", 0.5))
+    ]
+    told = "8 cache breaks: idle over 5 minutes 50 %, resumed 30 %, rewound 15 % …"
+    assert [text for _, text in report_notes(parts)] == [told]
 
 
 def test_only_what_is_used_has_a_part() -> None:
     parts = cost_parts(root=SAMPLES, model="no-such-model")
-    assert (parts.output_usd, parts.cache_first_usd, parts.breaks, parts.causes) == (0, 0, 0, [])
+    assert {row["cost_usd"] for row in parts.rows} == {0.0} and parts.causes == [] and not list(report_notes(parts))

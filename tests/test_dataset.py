@@ -19,9 +19,9 @@ from used import FIGURES, figures
 
 import reread
 from reread.base.paths import SAMPLES
+from reread.base.times import month_of
 from reread.dataset.arrow import BATCH_BYTES, arrow_schema, batches
 from reread.dataset.freshness import transcript_states
-from reread.dataset.rows import month_of
 from reread.dataset.schema import PARTITIONS, PER_FILE, TABLES
 from reread.dataset.transcripts import TranscriptFile
 from reread.dataset.usage_rows import settled_rows
@@ -98,6 +98,8 @@ def write_a_session_with_everything(folder: Path) -> tuple[Path, Path]:
         answer(result("toolu_4"), data={**edited, "oldString": "two", "newString": "2"}),
         reply(use("toolu_5", command="rm a.txt"), id="msg_5", cwd="/work"),
         answer(result("toolu_5", ""), data={"stdout": "", "stderr": "", "interrupted": False}, cwd="/work"),
+        reply(use("toolu_6", command="git commit -am done; gh pr create"), id="msg_6"),
+        answer(result("toolu_6", "[topic 1a2b3c4] done\nhttps://github.com/o/r/pull/7")),
     )
     found = reply("found", id="msg_9", requestId="req_9", stop_reason="end_turn", usage={**counts, "output_tokens": 7})
     found["message"]["model"] = "claude-opus-4-6"
@@ -169,9 +171,10 @@ def test_rows_say_what_the_library_says(folder: Path) -> None:
         assert Counter(row["id"] for row in rows["calls"]) == Counter(call.id for call in made)
         for call in made:
             row = calls[getattr(call.conversation, "id", None), call.id]
-            for name in ("name", "state", "line", "exit_code", "title", "error", "started", "ended", "duration"):
+            for name in ("state", "line", "exit_code", "title", "error", "ended"):
                 assert row[name] == getattr(call, name), name
-            assert (row["active"], row["branch"]) == (call.message.active, call.message.branch)
+            assert (row["tool"], row["time"], row["seconds"]) == (call.name, call.started, call.duration)
+            assert (row["active"], row["path_number"]) == (call.message.active, call.message.branch)
         threads = [session.conversation, *session.agents.values()]
         assert len(rows["messages"]) == sum(len(thread.messages) for thread in threads)
         said = Counter((row["id"], row["line"], row["text"], row["author"], row["active"]) for row in rows["messages"])
@@ -180,7 +183,11 @@ def test_rows_say_what_the_library_says(folder: Path) -> None:
         )
         for row in by_path.get(("files", path), []):
             history = session.files[row["file"]]
-            assert (row["added"], row["removed"], row["edits"]) == (history.added, history.removed, len(history.own))
+            assert (row["lines_added"], row["lines_removed"], row["edits"]) == (
+                history.added,
+                history.removed,
+                len(history.own),
+            )
             times = sorted(version.time for version in history.own if version.time is not None)
             assert (row["first"], row["last"]) == ((times[0], times[-1]) if times else (None, None))
         changed = [row for row in rows["edits"] if row["session"] == session.id]
@@ -194,7 +201,7 @@ def test_usage_has_each_response_once_and_the_figures_of_the_report(folder: Path
     for name in FIGURES:
         given = [row[name] for row in rows if row[name] is not None]
         assert (sum(given) if given else None) == (pytest.approx(report[name]) if given else report[name]), name
-    ids = Counter((row["message_id"], row["request_id"]) for row in rows if row["responses"] and row["message_id"])
+    ids = Counter((row["message"], row["request"]) for row in rows if row["responses"] and row["message"])
     assert set(ids.values()) <= {1}
 
 
@@ -209,7 +216,7 @@ def test_usage_of_an_agent_without_metadata_has_the_type_of_its_call(tmp_path: P
     agent.write_bytes(jsonl(*({**line, "sessionId": "s", "agentId": "a1", "isSidechain": True} for line in lines)))
     names = TABLES["usage"].names(text=True)
     rows = [dict(zip(names, row, strict=True)) for row in settled_rows(find_files([tmp_path]), "here", cache=False)]
-    assert {row["message_id"]: row["agent_type"] for row in rows} == {"msg_1": None, "msg_2": "Explore"}
+    assert {row["message"]: row["agent_type"] for row in rows} == {"msg_1": None, "msg_2": "Explore"}
 
 
 def test_the_copies_of_a_fork_count_once(tmp_path: Path) -> None:

@@ -6,8 +6,8 @@ client, and made ones that several files have.
 
 import json
 import math
-import os
 import re
+import shutil
 from collections import Counter
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
@@ -16,8 +16,9 @@ from typing import Any
 
 import msgspec
 import pytest
+from batches import LARGER, some
 from command import run
-from effort import SAMPLE
+from effort import SAMPLE, sampled
 from making import SESSION, answer, reply, result, told, use, user, write
 
 import reread
@@ -25,12 +26,10 @@ from reread.base.paths import SAMPLES
 from reread.reports.budget_report import budgets, parse_budget, set_budget
 from reread.reports.digest_report import Digest
 from reread.server.library import SessionLibrary
-from reread.server.library_stats import library_stats
-from reread.server.library_usage import library_usage
 from reread.server.list_counts import CountJob, count_list
+from reread.server.reports import REPORTS
 
 HERE = Path(__file__).parent
-LARGER = Path(os.environ.get("REREAD_REAL_CLIENT") or "/nonexistent") / "data"
 FORK = SESSION.replace("5e55", "f02c")
 Figures = dict[str, dict[str, Any]]
 """For each figure, what each way says."""
@@ -86,6 +85,13 @@ def make_idle(folder: Path) -> list[Path]:
     return [folder]
 
 
+def make_each_scenario(folder: Path) -> list[Path]:
+    """Each scenario of the real client, as one of its versions wrote it."""
+    for path in some(sorted(path for path in LARGER.glob("*/*") if path.is_dir())):
+        shutil.copytree(path, folder / path.parent.name / path.name)
+    return [folder]
+
+
 def of(folder: Path) -> Callable[[Path], list[Path]]:
     return lambda _: [folder]
 
@@ -94,7 +100,8 @@ CORPORA: dict[str, Callable[[Path], list[Path]]] = {
     "samples": of(SAMPLES),
     "causes": of(HERE / "real-causes"),
     "real": of(HERE / "real" / "2.1.325" if SAMPLE else HERE / "real"),
-    **({f"larger-{path.name}": of(path) for path in sorted(LARGER.iterdir())} if LARGER.is_dir() else {}),
+    **({path.name: of(path) for path in sorted(LARGER.glob("*"))} if not SAMPLE else {}),
+    **({"scenarios": make_each_scenario} if SAMPLE and LARGER.is_dir() else {}),
     "copies": make_copies,
     "fork": make_fork,
     "roots": make_roots,
@@ -124,8 +131,9 @@ def asked(roots: list[Path], folder: Path) -> Iterator[tuple[str, str, Any]]:
     yield from table_figures(roots, folder)
     library = SessionLibrary(roots, count=False)
     library.refresh()
-    yield from of_usage("/api/usage", library_usage(library, {"by": "day"})["totals"])
-    yield from of_stats("/api/stats", library_stats(library, {"by": "session"}))
+    yield from of_usage("/api/reports/usage", REPORTS["usage"].answer(library, {"by": "day"})["totals"])
+    yield from of_stats("/api/reports/stats", REPORTS["stats"].answer(library, {"by": "session"}))
+    yield from list_figures(roots)
 
 
 def period_figures(roots: list[Path], told_of: Digest) -> Iterator[tuple[str, str, Any]]:
@@ -160,6 +168,7 @@ def of_stats(way: str, report: Any) -> Iterator[tuple[str, str, Any]]:
     yield "sessions with a turn", way, report["sessions"]
     yield "calls", way, totals["calls"]
     if totals["turns"] is not None:
+        yield "turns", way, totals["turns"]
         yield "responses", way, totals["responses"]
         yield "tokens", way, totals["tokens"]
     yield "cost", way, totals["cost_usd"]
@@ -209,8 +218,8 @@ def table_figures(roots: list[Path], folder: Path) -> Iterator[tuple[str, str, A
         told = sorted(found["calls"], key=lambda row: row["skill"] or "")  # a captured stream does not name the skill
         calls = {row["id"]: row for row in told}
         yield "calls", way, len(calls)
-        for by, column in (("tool", "name"), ("skill", "skill"), ("mcp_server", "mcp_server")):
-            numbers = Counter(row[column] for row in calls.values())
+        for by in ("tool", "skill", "mcp_server"):
+            numbers = Counter(row[by] for row in calls.values())
             yield from ((f"calls of {by} {group}", way, number) for group, number in numbers.items() if group)
         yield "sessions", way, len({row["session"] for row in found["sessions"]})
         for by in ("agent", "agent_type", "model", "project", "session"):
@@ -218,13 +227,17 @@ def table_figures(roots: list[Path], folder: Path) -> Iterator[tuple[str, str, A
             for row in found["usage"]:
                 groups["main" if "agent" in by and row["agent"] is None else row[by]] += row["responses"]
             yield from ((f"responses of {by} {group}", way, number) for group, number in groups.items() if group)
+        yield "turns", way, len({row["id"] for row in found["turns"]})
+        breaks = {row["id"]: row["tokens"] for row in found["cache_breaks"]}
+        yield "cache breaks", f"cache_breaks of {way}", len(breaks)
+        yield "tokens of cache breaks", f"cache_breaks of {way}", sum(breaks.values())
         broken = [row for row in found["usage"] if row["cache_break_cause"]]
         yield "cache breaks", way, len(broken)
         yield "tokens of cache breaks", way, summed(broken, "cache_rewritten_tokens")
         yield "cost of cache breaks", way, summed(broken, "cache_rewritten_usd")
 
 
-ASKED = ("usage", "calls", "sessions")
+ASKED = ("usage", "calls", "sessions", "turns", "cache_breaks")
 
 
 def summed(rows: Any, name: str) -> Any:
@@ -256,23 +269,8 @@ def differences(figures: Figures) -> dict[tuple[str, str], str]:
     return found
 
 
-@pytest.mark.parametrize("corpus", [*CORPORA])
-def test_every_way_says_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, corpus: str) -> None:
-    for name in ("CLAUDE_CONFIG_DIR", "REREAD_HOME", "REREAD_CACHE"):
-        monkeypatch.setenv(name, str(tmp_path / name))
-    figures: Figures = {}
-    for figure, way, value in asked(CORPORA[corpus](tmp_path / "made"), tmp_path / "tables"):
-        figures.setdefault(figure, {})[way] = value
-    assert list(differences(figures).values()) == []
-
-
-@pytest.mark.parametrize("corpus", [*CORPORA])
-def test_the_list_says_of_each_session_what_reports_say(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, corpus: str
-) -> None:
-    for name in ("CLAUDE_CONFIG_DIR", "REREAD_HOME", "REREAD_CACHE"):
-        monkeypatch.setenv(name, str(tmp_path / name))
-    roots = CORPORA[corpus](tmp_path / "made")
+def list_figures(roots: list[Path]) -> Iterator[tuple[str, str, Any]]:
+    """What reports say of each session, and then the list."""
     library = SessionLibrary(roots, count=False)
     library.refresh()
     library._set_counts(count_list(CountJob(roots), math.inf).counts)
@@ -284,14 +282,28 @@ def test_the_list_says_of_each_session_what_reports_say(
         for row in report.rows:
             by_session.setdefault(row["session"], {}).update({name: row[name] for name in names})
     entries = [entry for entry in library._entries.values() if not entry.header.prompts_only]
-    for entry in entries:
-        assert entry.row().turns == reread.stats(entry.path, by=(), root=roots).totals.turns, entry.path
-    listed = [(id, entry.row()) for entry in entries for id in entry.header.sessions or (entry.header.id,)]
-    assert by_session.keys() <= dict(listed).keys() and all(row.turns is not None for _, row in listed)
-    for id, row in listed:
+    listed = [(id, entry) for entry in entries for id in entry.header.sessions or (entry.header.id,)]
+    yield "listed sessions", "reports", by_session.keys() - dict(listed).keys()
+    yield "listed sessions", "the list", set()
+    for id, entry in listed:
+        row = entry.row()
         found = msgspec.to_builtins(row) | msgspec.to_builtins(row.figures)
         expected = dict.fromkeys(("lines_added", "tokens"), 0) | by_session.get(id, {})
-        assert {name: found[name] for name in expected} == expected, id
+        expected["turns"] = reread.stats(entry.path, by=(), root=roots).totals.turns  # those of a file
+        for name, value in expected.items():
+            yield f"{name} of {id} in {entry.path}", "reports", value
+            yield f"{name} of {id} in {entry.path}", "the list", found[name]
+
+
+@sampled
+@pytest.mark.parametrize("corpus", [*CORPORA])
+def test_every_way_says_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, corpus: str) -> None:
+    for name in ("CLAUDE_CONFIG_DIR", "REREAD_HOME", "REREAD_CACHE"):
+        monkeypatch.setenv(name, str(tmp_path / name))
+    figures: Figures = {}
+    for figure, way, value in asked(CORPORA[corpus](tmp_path / "made"), tmp_path / "tables"):
+        figures.setdefault(figure, {})[way] = value
+    assert list(differences(figures).values()) == []
 
 
 @pytest.mark.parametrize("name", ["0", "f"])

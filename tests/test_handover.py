@@ -25,7 +25,7 @@ from reread.errors import Misuse, NotFound, Unreadable, Unwritable
 from reread.handover.cut import with_slug
 from reread.handover.session_files import running
 from reread.storage.atomic import NewFile
-from reread.storage.kept_file import generation_path
+from reread.storage.kept_names import generation_path
 
 STEPS = ("os.link", "os.rename", "os.mkdir", "os.remove", "open")
 

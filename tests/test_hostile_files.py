@@ -27,7 +27,7 @@ from reread.storage import frames
 from reread.storage import kept_file as kept
 from reread.storage import kept_manifest as manifest
 from reread.storage.frames import MAP_HEADING, ZstdFrame, pack
-from reread.storage.safe_open import open_regular
+from reread.storage.kept_file import open_regular
 from reread.storage.zstd import ZstdCompressor
 
 ID = "11111111-1111-4111-8111-111111111111"

@@ -33,7 +33,7 @@ CONVENTIONS = {
     r"tools": r"title|draw",
     r"records\.dialects(\.\w+)?": r"looks_like|translate",
     r"cli\.\w+": "|".join(VERBS),
-    r"(lsp|mcp)_server\.server": r"make_server|run",
+    r"addons\.(lsp|mcp)\.server": r"make_server|run",
     r".*": r"main",
 }
 """Names that modules of one kind share, by module: a tool's types, title and drawing, a dialect's functions, the verbs

@@ -34,11 +34,10 @@ from reread.errors import Misuse, NotFound, Unwritable
 from reread.reader.export_formats import FORMATS
 from reread.reader.session_view import SessionView
 from reread.server.library import SessionLibrary
-from reread.storage import file_times as times
-from reread.storage import frames
+from reread.storage import frames, kept_names
 from reread.storage.kept_copy import KeptFolder
-from reread.storage.kept_file import generation_path, kept_path
-from reread.storage.safe_open import open_regular
+from reread.storage.kept_file import open_regular
+from reread.storage.kept_names import generation_path, kept_path
 
 REAL = Path(__file__).parent / "real"
 LARGER = os.environ.get("REREAD_REAL_CLIENT")
@@ -98,7 +97,7 @@ def test_all_that_belongs_to_sessions_is_kept_and_restored(claude: Path, tmp_pat
 def test_every_outcome_has_its_figures(claude: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What a run would do and what it did: outcome, size, raw bytes added, packed bytes added, generation."""
     for name in ("FINE_WINDOW", "COARSE_WINDOW"):
-        monkeypatch.setattr(times, name, -1)  # what was written just now is taken as it is
+        monkeypatch.setattr(kept_names, name, -1)  # what was written just now is taken as it is
     root, archive = claude / "projects" / "-p", Archive(tmp_path / "kept")
     path = root / f"{TWO}.jsonl"
     first = path.read_bytes()
@@ -628,11 +627,11 @@ def test_a_file_that_changes_twice_in_one_tick_is_kept_as_it_is(claude: Path, mo
 
     monkeypatch.setattr(SourceState, "of", staticmethod(of))
     monkeypatch.setattr(SourceState, "is_that_of", lambda self, status: self == SourceState.of(status))
-    monkeypatch.setattr(times.time, "time_ns", lambda: now)
+    monkeypatch.setattr(kept_names.time, "time_ns", lambda: now)
     reread.keep()
     path.write_bytes(path.read_bytes().replace(b"first", b"other"))
     assert reread.keep().count("rewritten") == 1
-    now = tick + 10 * times.FINE_WINDOW
+    now = tick + 10 * kept_names.FINE_WINDOW
     reread.keep()
     path.write_bytes(path.read_bytes().replace(b"other", b"third"))
     assert reread.keep().count("unchanged") == 11, "a tick that is over tells states apart"

@@ -17,8 +17,8 @@ from reread import Archive
 from reread.archive import sync
 from reread.archive.verify import KeptProblem
 from reread.storage import frames, kept_copy
-from reread.storage.kept_file import KeptFile, kept_name, kept_path, parse_kept_name
-from reread.storage.safe_open import open_regular
+from reread.storage.kept_file import KeptFile, open_regular
+from reread.storage.kept_names import kept_name, kept_path, parse_kept_name
 
 
 @contextmanager

@@ -27,9 +27,9 @@ from reread.archive.prune import PruneOutcome
 from reread.archive.verify import KeptEntry, KeptProblem
 from reread.storage import kept_file as kept_module
 from reread.storage.atomic import TEMPORARY
-from reread.storage.kept_file import KeptFile, generations, kept_path
+from reread.storage.kept_file import KeptFile, open_regular
+from reread.storage.kept_names import generations, kept_path
 from reread.storage.lock import lock
-from reread.storage.safe_open import open_regular
 
 KILLS = int(os.environ.get("REREAD_KILLS", "6"))
 NAME = "projects/-p/s.jsonl"

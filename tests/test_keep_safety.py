@@ -17,7 +17,7 @@ import pytest
 from reread import Archive
 from reread.archive import sync_state
 from reread.archive.verify import KeptEntry, KeptProblem
-from reread.storage.safe_open import open_regular
+from reread.storage.kept_file import open_regular
 
 KILLS = int(os.environ.get("REREAD_KILLS", "8"))
 KEEP = """

@@ -20,8 +20,8 @@ from reread.errors import Misuse, NotFound
 from reread.reader.schema import Figures
 from reread.server import library as module
 from reread.server.library import SessionLibrary
-from reread.server.library_usage import library_usage
 from reread.server.list_counts import CountJob, ListCounter, RowCounts, count_list
+from reread.server.reports import REPORTS
 
 COUNTS = RowCounts(7, 0, [], 0, 0, [], False, Figures())
 
@@ -128,8 +128,9 @@ def test_new_counts_are_published(write: Callable[..., Path], library: SessionLi
 
 def test_only_the_options_of_the_usage_report_are_used(write: Callable[..., Path], library: SessionLibrary) -> None:
     write("p/one.jsonl", "first")
-    expected = library_usage(library, {"by": "model"})
-    assert library_usage(library, {"by": "model", "root": "/", "price_file": "/etc/passwd"}) == expected
+    report = REPORTS["usage"].answer
+    expected = report(library, {"by": "model"})
+    assert report(library, {"by": "model", "root": "/", "price_file": "/etc/passwd"}) == expected
 
 
 def test_what_an_agent_writes_changes_the_row_of_its_session(

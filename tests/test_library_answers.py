@@ -14,6 +14,7 @@ from limits import PATIENCE, wait_until
 from making import SESSION, jsonl, reply, thinking, told, user
 
 from reread.accounting.prices import VARIABLE, current_prices
+from reread.base.scope_options import OF_RESPONSES
 from reread.catalog.config import change_config_value
 from reread.disk.file_set import FileSet
 from reread.disk.layout import default_store
@@ -21,20 +22,21 @@ from reread.errors import Misuse, NotFound
 from reread.index.hits import Hit
 from reread.index.search_process import SearchReply, SearchRequest
 from reread.reports.now_report import LiveSession
-from reread.reports.report import Row
+from reread.reports.report import Report, Row
 from reread.server import (
     library_review,
     library_search,
-    library_stats,
     reader_settings,
+    reports,
     sharing,
     static_files,
     team_page,
 )
 from reread.server import running as running_module
+from reread.server.guard import GUEST
 from reread.server.library import SessionLibrary
 from reread.server.library_search import SearchService
-from reread.server.library_usage import library_cost_parts, library_usage
+from reread.server.reports import REPORTS, counted_report
 from reread.server.routes import make_app
 from reread.server.running import NOTHING, RunningSessions
 from reread.server.sharing import ShareReviews
@@ -219,8 +221,8 @@ def item(
 @pytest.fixture
 def reported(monkeypatch: pytest.MonkeyPatch) -> Any:
     """The report on the statistics: its calls can be set, and the options that it was asked with are kept."""
-    found = SimpleNamespace(items=[], by=("tool",), asked=[])
-    monkeypatch.setattr(library_stats, "stats", lambda *given, **more: found.asked.append((given, more)) or found)
+    found = SimpleNamespace(items=[], by=("tool",), asked=[], unread=())
+    monkeypatch.setattr(reports, "stats", lambda *given, **more: found.asked.append((given, more)) or found)
     return found
 
 
@@ -235,15 +237,16 @@ def test_failures_are_the_most_frequent_first_with_the_last_of_each(reported: An
         item("Bash", "failed", 1),
         item("Bash", "failed", 5, path="b", project="q", failure="timeout"),
     ]
-    answer = library_stats.library_failures(Mock(paths=[], roots=None, keys=lambda: {"a": "A"}), {"by": "model"})
-    assert (answer["failed"], answer["calls"]) == (7, 8) and reported.asked == [((), {"root": None, "by": "tool"})]
-    kept = ("tool", "failure", "count", "calls", "sessions", "project", "there", "first_ms", "last_ms")
+    answer = REPORTS["failures"].answer(Mock(paths=[], roots=None, keys=lambda: {"a": "A"}), {"by": "model"})
+    assert answer["totals"] == {"failed": 7, "calls": 8} and reported.asked == [((), {"root": None, "by": "tool"})]
+    kept = ("tool", "failure", "failed", "calls", "sessions", "project", "there", "first_ms")
     assert [tuple(one[name] for name in kept) for one in answer["rows"]] == [
-        ("Bash", "other", 4, 6, 2, "p", 3, 1, 9),
-        ("Bash", "timeout", 1, 6, 1, "q", 1, 5, 5),
-        ("Edit", "other", 1, 1, 1, "p", 1, None, None),
-        ("Read", "other", 1, 1, 1, "p", 1, 2, 2),
+        ("Bash", "other", 4, 6, 2, "p", 3, 1),
+        ("Bash", "timeout", 1, 6, 1, "q", 1, 5),
+        ("Edit", "other", 1, 1, 1, "p", 1, None),
+        ("Read", "other", 1, 1, 1, "p", 1, 2),
     ]
+    assert [one["share"] for one in answer["rows"]] == [4 / 6, 1 / 6, 1, 1]
     assert [(one["last"]["key"], one["last"]["time_ms"]) for one in answer["rows"]] == [
         ("A", 9),
         (None, 5),
@@ -261,16 +264,16 @@ def test_calls_of_a_group_are_the_newest_first_and_at_most_200(reported: Any) ->
         item("Bash", "done", 999, group="y"),
         item("B", "d", 7),
     ]
-    answer = library_stats.library_calls(library, {"group": "x"})
+    answer = REPORTS["calls"].answer(library, {"group": "x"})
     assert answer["total"] == 202 and [one["time_ms"] for one in answer["calls"]] == [*range(200, 0, -1)]
     assert answer["calls"][0]["key"] == "A"
     for none in ({}, {"group": ""}):
-        answer = library_stats.library_calls(library, none)
+        answer = REPORTS["calls"].answer(library, none)
         assert answer["total"] == 1 and [(one["key"], one["time_ms"]) for one in answer["calls"]] == [("A", 7)]
     for by in ((), ("a", "b")):
         reported.by = by
         with pytest.raises(Misuse, match=f"the calls of {len(by)} groups"):
-            library_stats.library_calls(library, {})
+            REPORTS["calls"].answer(library, {})
 
 
 SOURCES = [
@@ -285,37 +288,36 @@ SOURCES = [
 def test_reports_read_what_the_library_lists_with_the_options_of_the_request(
     paths: list[Path], roots: Any, sources: Any, root: Any, reported: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    library = Mock(paths=paths, roots=roots, rows_by_session=lambda: {"s": SimpleNamespace(key="k")})
-    monkeypatch.setattr(library_stats, "report_value", lambda report: report.asked[-1])
+    library = Mock(paths=paths, roots=roots, rows_by_session=lambda: {"s": SimpleNamespace(key="k")}, keys=dict)
     query = {"by": "tool", "since": "x", "model": "m", "tool": "T", "state": "", "root": "/", "cache": "0"}
-    options = {"by": "tool", "since": "x", "model": "m", "tool": "T"}
-    assert library_stats.library_stats(library, query) == (sources, {**root, **options})
+    REPORTS["calls"].answer(library, query)
+    assert reported.asked.pop() == (sources, {**root, "by": "tool", "since": "x", "model": "m", "tool": "T"})
     asked: list[Any] = []
-    monkeypatch.setattr(library_stats, "advise", lambda *given, **more: asked.append((given, more)))
+    monkeypatch.setattr(reports, "advise", lambda *given, **more: asked.append((given, more)))
     value = {"advice": [{"places": [{"session": "s"}, {"session": "t"}]}, {"places": [{"session": "s"}]}]}
-    monkeypatch.setattr(library_stats, "advice_value", lambda _: value)
-    assert library_stats.library_advice(library, query) is value and asked == [(sources, {**root, "since": "x"})]
+    monkeypatch.setattr(reports, "advice_value", lambda _: value)
+    assert REPORTS["advice"].answer(library, query) is value and asked.pop() == (sources, {**root, "since": "x"})
     assert [one["key"] for item in value["advice"] for one in item["places"]] == ["k", None, "k"]
 
+    def ask(*given: Any, **more: Any) -> Report:
+        asked.append((given, more))
+        return Report("failures", (), [], Row({}, {}))
 
-def test_usage_is_of_the_files_and_folders_of_the_library(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[Any] = []
-    rows = [{"session": f"s{n}"} for n in range(3)]
-    monkeypatch.setattr("reread.server.library_usage.usage", lambda *given, **more: asked.append((given, more)))
-    monkeypatch.setattr("reread.server.library_usage.cost_parts", lambda *given, **more: asked.append((given, more)))
-    monkeypatch.setattr("reread.server.library_usage.report_value", lambda _: {"rows": [dict(one) for one in rows]})
-    for paths, roots, sources, root in SOURCES:
-        library = Mock(paths=paths, roots=roots, rows_by_session=lambda: {"s0": "row"})
-        query = {"by": "day", "sort": "cost", "model": "m", "until": "", "root": "/"}
-        assert library_usage(library, query) == {"rows": rows}
-        assert asked.pop() == (sources, {**root, "by": "day", "sort": "cost", "model": "m"})
-        assert library_cost_parts(library, query) is None and asked.pop() == (sources, {**root, "model": "m"})
-    for count, left in (("", 3), ("0", 0), ("2", 2), ("9" * 12, 3)):
-        assert len(library_usage(library, {"count": count})["rows"]) == left
-    for wrong in ("9" * 13, "x", "1.5", "\u00b2"):
+    for options, wanted in (
+        (("by", "limit"), {"by": "tool", "limit": 7}),
+        (OF_RESPONSES, {"since": "x", "model": "m"}),
+    ):
+        counted_report(ask, options).answer(library, {**query, "limit": "7"})
+        assert asked.pop() == (sources, {**root, **wanted})
+    for wrong in ("9" * 13, "x", "1.5", "\u00b2", "-1"):
         with pytest.raises(Misuse, match="whole number"):
-            library_usage(library, {"count": wrong})
-    assert [one["listed"] for one in library_usage(library, {"listed": "1"})["rows"]] == ["row", None, None]
+            counted_report(ask, ("limit",)).answer(library, {"limit": wrong})
+    monkeypatch.setattr(reports, "budgets", lambda **more: asked.append(more) or ["b"])
+    monkeypatch.setattr(reports, "budget_value", str.upper)
+    for tz in ("", "UTC"):
+        assert REPORTS["budgets"].answer(library, {"tz": tz}) == {"budgets": ["B"]}
+        assert asked.pop() == {"root": roots, "tz": tz or None}
+    assert REPORTS["budgets"].answer(library, {GUEST: "1"}) == {"budgets": []} and asked == []
 
 
 def test_a_commit_is_reviewed_in_the_folder_of_its_session(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -386,7 +388,7 @@ class Team:
 def today(monkeypatch: pytest.MonkeyPatch) -> None:
     """It is the middle of November 2026."""
     monkeypatch.setattr(team_page, "datetime", Mock(now=lambda zone: datetime(2026, 11, 18, tzinfo=zone)))
-    monkeypatch.setattr(team_page, "report_value", lambda report: {"report": report, "refused": {report: ["why"]}})
+    monkeypatch.setattr(team_page, "_value", lambda report: {"report": report, "refused": {report: ["why"]}})
     monkeypatch.setattr(team_page, "budget_value", str.upper)
 
 

@@ -18,7 +18,7 @@ from starlette.testclient import TestClient
 
 import reread
 from reread import cli
-from reread.mcp_server.answers import turns_answer
+from reread.addons.mcp.answers import turns_answer
 from reread.server.library import SessionLibrary
 from reread.server.routes import make_app
 

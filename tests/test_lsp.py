@@ -13,8 +13,8 @@ import pytest
 from making import SESSION, jsonl
 
 import reread
-from reread.lsp_server import line_origins
-from reread.lsp_server.line_origins import DocumentOrigins, hover_text, lens_text, markdown, reader_place
+from reread.addons.lsp import line_origins
+from reread.addons.lsp.line_origins import DocumentOrigins, hover_text, lens_text, markdown, reader_place
 from reread.reports.blame_report import BlamedLine
 
 PROMPT = "Greet <img src=x onerror=alert(1)> [click](command:evil) `code` **loud**\x1b[31m\nand more"

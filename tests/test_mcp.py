@@ -25,14 +25,14 @@ from mcp_types.version import LATEST_HANDSHAKE_VERSION, LATEST_MODERN_VERSION
 from poison import POISON
 
 import reread
+from reread.addons.mcp import answers
+from reread.addons.mcp.asking_session import AskingSession
+from reread.addons.mcp.pages import BYTES_PER_TOKEN, MARK, MOST_TOKENS, NOTE, Passage, answer, quoted, word
+from reread.addons.mcp.server import make_server
 from reread.base.paths import SAMPLES
 from reread.cli import reread as main
 from reread.errors import Misuse, NotFound
 from reread.index.search_process import SearchProcesses
-from reread.mcp_server import answers
-from reread.mcp_server.asking_session import AskingSession
-from reread.mcp_server.pages import BYTES_PER_TOKEN, MARK, MOST_TOKENS, NOTE, Passage, answer, quoted, word
-from reread.mcp_server.server import make_server
 from reread.render.search_results import GUESSES, result_count
 
 OWN = re.compile(
@@ -217,7 +217,7 @@ def test_the_asking_session_is_left_out(tmp_path: Path, monkeypatch: pytest.Monk
     assert AskingSession([tmp_path]).ids("toolu_agent") == {ASKING}
     monkeypatch.setenv("CLAUDE_CODE_SESSION_ID", PAST)
     with monkeypatch.context() as patch:
-        patch.setattr("reread.mcp_server.asking_session.TAIL", 99)
+        patch.setattr("reread.addons.mcp.asking_session.TAIL", 99)
         assert AskingSession([tmp_path]).ids(CALL) == {PAST}, "the call stands at the end"
     assert AskingSession([tmp_path]).ids("toolu_none") == {PAST}, "the call is not written yet"
     without = {ASKING}

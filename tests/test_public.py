@@ -273,8 +273,8 @@ def test_a_session_without_a_file_is_refused_where_one_is_needed() -> None:
 
 def test_sql_gives_rows_by_name() -> None:
     pytest.importorskip("duckdb")
-    rows = reread.sql("select name, count(*) as n from calls group by all order by n desc, name", root=SAMPLES)
-    assert (rows.names, rows[0], rows[-1]) == (["name", "n"], {"name": "Bash", "n": 48}, list(rows)[-1])
+    rows = reread.sql("select tool, count(*) as n from calls group by all order by n desc, tool", root=SAMPLES)
+    assert (rows.names, rows[0], rows[-1]) == (["tool", "n"], {"tool": "Bash", "n": 48}, list(rows)[-1])
     assert len(rows) == len(list(rows)) == rows.arrow.num_rows and rows[1:3] == list(rows)[1:3]
     assert list(reread.sql("select 1 where false", root=SAMPLES)) == []
     with pytest.raises(reread.Misuse, match="2 queries"):

@@ -16,10 +16,10 @@ import reread
 from reread.model import request, request_changes, request_index
 from reread.model.request_index import RequestIndex
 from reread.records.types.api import CacheMark
+from reread.render.report_table import report_value
 from reread.reports import cache_report
-from reread.reports.report import report_value
 from reread.reports.request_report import split_request
-from reread.reports.tally import Figures, Groups, Money
+from reread.reports.tally import Figures, Money, order
 from reread.session.places import NoSuchRequest, request_at
 
 
@@ -458,11 +458,12 @@ def test_a_report_as_json_has_all_of_it(tmp_path: Path) -> None:
     )
 
 
-def test_breaks_are_ordered_by_time_or_else_by_tokens_and_name() -> None:
-    groups: Groups = {("b",): {"tokens": 5}, ("a",): {"tokens": 5}, (None,): {"tokens": 5}, ("c",): {"tokens": 9}}
-    for by, order in (("cause", ["c", None, "a", "b"]), ("day", [None, "a", "b", "c"])):
-        found = sorted(groups, key=lambda group, by=by: cache_report._order(group, (by,), groups))
-        assert [group[0] for group in found] == order
+def test_rows_are_ordered_by_time_or_else_by_the_largest_and_name() -> None:
+    tokens = {("b",): 5, ("a",): 5, (None,): 5, ("c",): 9}
+    for by, expected in (("cause", ["c", None, "a", "b"]), ("day", [None, "a", "b", "c"])):
+        found = sorted(tokens, key=lambda key, by=by: order((by,), key, [tokens[key]]))
+        assert [group[0] for group in found] == expected
+    assert sorted(tokens, key=lambda key: order(("cause",), key, None)) == [(None,), ("a",), ("b",), ("c",)]
 
 
 def money(dollars: float | None) -> Money:

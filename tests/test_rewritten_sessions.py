@@ -10,7 +10,7 @@ from making import answer, jsonl, reply, result, told, use, user
 
 import reread
 from reread import cli
-from reread.mcp_server.answers import turns_answer
+from reread.addons.mcp.answers import turns_answer
 from reread.server.library import SessionLibrary
 
 ID = "11111111-0000-4000-8000-000000000001"

@@ -31,12 +31,13 @@ from reread.reader.session_search import ItemFilter, filter_items, search_sessio
 from reread.reader.session_view import SessionView
 from reread.reports.cost_parts import cost_parts
 from reread.reports.now_report import LiveSession
-from reread.server import library_stats, routes, static_files
+from reread.server import reports, routes, static_files
 from reread.server import running as running_module
 from reread.server.browser_launch import ShutdownRequested, ending_signals, raise_ended
+from reread.server.guard import GUEST
 from reread.server.library import SessionLibrary
-from reread.server.library_usage import library_cost_parts, library_usage
 from reread.server.open_sessions import OpenSession
+from reread.server.reports import MOST_DIGITS, REPORTS, OfferedReport
 from reread.server.routes import make_app
 from reread.server.run import Server
 from reread.server.running import NOTHING, RunningSessions
@@ -239,9 +240,9 @@ def test_budgets_are_set_and_removed_in_the_settings(app: Any, library: SessionL
     assert config_value(default_store(), "budgets") == {"week": 9, "month": 70.5}
     for wrong in ({"year": 1}, {"day": -1}, {"day": "5"}, {"day": True}):
         assert ask(app, "/api/settings", send=wrong).status == 400, wrong
-    states = ask(app, "/api/budgets", "tz=UTC").value
+    states = ask(app, "/api/reports/budgets", "tz=UTC").value["budgets"]
     assert {state["per"]: state["amount_usd"] for state in states} == {"week": 9, "month": 70.5}
-    assert ask(app, "/api/budgets", "tz=Nowhere").status == 400
+    assert ask(app, "/api/reports/budgets", "tz=Nowhere").status == 400
 
 
 def test_the_installation_says_what_it_reads_and_where_it_writes(
@@ -260,26 +261,26 @@ def test_the_calls_behind_a_figure_are_listed_newest_first(
 ) -> None:
     report = reread.stats(root=SAMPLES, by="tool")
     wanted = [call for call in report.items if call.group["tool"] == "Bash"]
-    found = library_stats.library_calls(library, {"by": "tool", "group": "Bash"})
+    found = REPORTS["calls"].answer(library, {"by": "tool", "group": "Bash"})
     assert found["total"] == len(wanted) == len(found["calls"]) > 9
     times = [call["time_ms"] for call in found["calls"]]
     assert times == sorted(times, reverse=True) and len(set(times)) > 9
     assert {call["key"] for call in found["calls"]} == {Path(call["path"]).stem for call in wanted}
-    monkeypatch.setattr(library_stats, "MOST_CALLS", 2)
-    assert library_stats.library_calls(library, {"by": "tool", "group": "Bash"}) == {
+    monkeypatch.setattr(reports, "MOST_CALLS", 2)
+    assert REPORTS["calls"].answer(library, {"by": "tool", "group": "Bash"}) == {
         "calls": found["calls"][:2],
         "total": found["total"],
     }
-    assert library_stats.library_calls(library, {"by": "failure"})["total"] == sum(
+    assert REPORTS["calls"].answer(library, {"by": "failure"})["total"] == sum(
         call.group["failure"] is None for call in reread.stats(root=SAMPLES, by="failure").items
     )
-    assert ask(app, "/api/stats/calls", "by=tool,state").status == 400
+    assert ask(app, "/api/reports/calls", "by=tool,state").status == 400
 
 
 def test_advice_names_the_sessions_that_it_comes_from(library: SessionLibrary, monkeypatch: pytest.MonkeyPatch) -> None:
     value = {"advice": [{"places": [{"session": KEY}, {"session": "elsewhere"}]}]}
-    monkeypatch.setattr(library_stats, "advice_value", lambda _: value)
-    library_stats.library_advice(library, {})
+    monkeypatch.setattr(reports, "advice_value", lambda _: value)
+    REPORTS["advice"].answer(library, {})
     assert [place["key"] for place in value["advice"][0]["places"]] == [KEY, None]
 
 
@@ -291,15 +292,40 @@ def test_reports_count_the_sessions_of_the_library() -> None:
     ):
         paths, known = library.paths, library.rows_by_session()
         whole = [row["session"] for row in reread.usage(*paths, by="session", **given).rows]
-        rows = library_usage(library, {"by": "session", "listed": "1"})["rows"]
-        assert [(row["session"], row["listed"]) for row in rows] == [(id, known.get(id)) for id in whole]
-        assert [row["session"] for row in library_usage(library, {"by": "session", "count": "1"})["rows"]] == whole[:1]
-        cost = cost_parts(*paths, **given).output_usd
-        assert library_cost_parts(library, {})["output_usd"] == pytest.approx(cost) and cost > 0
-        assert library_stats.library_stats(library, {})["totals"]["calls"] == reread.stats(*paths, **given).totals.calls
-    for count in ("x", "-1", "9" * 13):
-        with pytest.raises(reread.Misuse, match="whole number"):
-            library_usage(library, {"count": count})
+        value = REPORTS["usage"].answer(library, {"by": "session"})
+        assert [row["session"] for row in value["rows"]] == whole
+        listed = {id: {"key": known[id].key, "title": known[id].title, "project": known[id].project} for id in known}
+        assert value["sessions_by_id"] == {id: listed[id] for id in whole if id in known} != {}
+        assert [
+            row["session"] for row in REPORTS["usage"].answer(library, {"by": "session", "limit": "1"})["rows"]
+        ] == [max(reread.usage(*paths, by="session", **given).rows, key=lambda row: row.cost_usd)["session"]]
+        cost = cost_parts(*paths, **given).totals.cost_usd
+        assert REPORTS["cost"].answer(library, {})["totals"]["cost_usd"] == pytest.approx(cost) and cost > 0
+        assert REPORTS["stats"].answer(library, {})["totals"]["calls"] == reread.stats(*paths, **given).totals.calls
+        broken = REPORTS["cache"].answer(library, {"by": "cause,session"})
+        assert broken["labels"].keys() == {row["cause"] for row in broken["rows"]}
+    for limit in ("x", "-1", "0", "9" * (MOST_DIGITS + 1)):
+        with pytest.raises(reread.Misuse):
+            REPORTS["usage"].answer(library, {"limit": limit})
+
+
+def test_a_report_says_what_its_columns_are_and_what_was_not_read(tmp_path: Path) -> None:
+    path = tmp_path / "s.jsonl"
+    path.write_bytes(conversation(2).data)
+    library = SessionLibrary(paths=[path], count=False)
+    value = ask(make_app(library), "/api/reports/stats", "by=project").value
+    names = [column["name"] for column in value["columns"]]
+    assert (value["report"], value["by"], names[0], names[-1]) == ("stats", ["project"], "turns", "cost_usd")
+    assert all(set(column["figures"]) <= value["totals"].keys() for column in value["columns"])
+    assert {"failed", "denied", ""} == {column["state"] for column in value["columns"] if "state" in column}
+    assert "turns" not in [column["name"] for column in ask(make_app(library), "/api/reports/stats").value["columns"]]
+    report = reread.stats(path)
+    report.unread = ("/own/place.jsonl",)
+    offered = reports.counted_report(lambda *_, **__: report, ())
+    told = "Cannot read /own/place.jsonl: not included; run `reread check` on it."
+    assert told in [note["text"] for note in offered.answer(library, {})["notes"]]
+    assert "/own" not in json.dumps(offered.answer(library, {GUEST: "1"}))
+    assert ask(make_app(library), "/api/reports/none").status == 404
 
 
 def test_a_row_says_what_a_session_does_now() -> None:
@@ -552,31 +578,21 @@ def test_a_number_has_at_most_twelve_digits(app: Any, query: str, status: int) -
 
 
 def test_each_parameter_about_all_sessions_arrives(library: SessionLibrary, monkeypatch: pytest.MonkeyPatch) -> None:
-    reports = {
-        "library_usage": "/api/usage",
-        "library_cost_parts": "/api/usage/cost",
-        "library_stats": "/api/stats",
-        "library_calls": "/api/stats/calls",
-        "library_failures": "/api/stats/failures",
-        "library_advice": "/api/advice",
-    }
-    for name in reports:
-        monkeypatch.setattr(routes, name, lambda library, query, name=name: {name: query, "all": len(library.keys())})
+    for name in REPORTS:
+        made = OfferedReport(
+            lambda library, query, name=name: {name: query, "all": len(library.keys())}, (), lasts=name != "budgets"
+        )
+        monkeypatch.setitem(REPORTS, name, made)
     monkeypatch.setattr(routes, "library_review", lambda library, key, query: {key: query})
     asked_for: list[Any] = []
-    monkeypatch.setattr(routes, "budgets", lambda **options: asked_for.append(options) or ["b"])
-    monkeypatch.setattr(routes, "budget_value", str.upper)
     monkeypatch.setattr(library, "count_first", asked_for.append)
     app = make_app(library)
     library.refresh()
-    for name, path in reports.items():
-        answer = ask(app, path, "a=1")
+    for name in REPORTS:
+        answer = ask(app, f"/api/reports/{name}", "a=1")
         assert answer.value == {name: {"a": "1"}, "all": len(library.keys())}
         assert answer.headers["content-type"] == "application/json"
     assert ask(app, f"{BASE}/review", "commit=c").value == {KEY: {"commit": "c"}}
-    for query, tz in (("", None), ("tz=", None), ("tz=UTC", "UTC")):
-        assert ask(app, "/api/budgets", query).value == ["B"]
-        assert asked_for.pop() == {"root": [SAMPLES], "tz": tz}
     assert ask(app, "/api/library/shown", "keys=a,b").value == {} and asked_for == [{"a", "b"}]
     searched = Mock(return_value={})
     monkeypatch.setattr(app.state.library_search, "search", searched)

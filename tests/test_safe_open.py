@@ -20,7 +20,8 @@ from reread.disk import layout
 from reread.reader.site_export import MANIFEST, write_site
 from reread.storage import safe_open
 from reread.storage.atomic import write_atomic
-from reread.storage.safe_open import NotRegular, make_private_folder, open_regular, read_settings
+from reread.storage.kept_file import open_regular
+from reread.storage.safe_open import NotRegular, make_private_folder, read_settings
 
 pytestmark = [pytest.mark.skipif(os.name != "posix", reason="pipes and modes of POSIX"), pytest.mark.timeout(60)]
 

@@ -9,12 +9,11 @@ from command import cli
 from making import SESSION, answer, reply, result, told, use, user, write
 
 import reread
+from reread.addons.mcp.answers import search_answer, usage_answer
 from reread.base.scope_options import ALL, OF_RESPONSES, OF_SESSIONS, SCOPE_OPTIONS
 from reread.facts.scope import FILTERS, ScopeOptions
-from reread.mcp_server.answers import search_answer, usage_answer
 from reread.server.library import SessionLibrary
-from reread.server.library_stats import library_advice, library_stats
-from reread.server.library_usage import library_usage
+from reread.server.reports import REPORTS
 
 OTHER = SESSION.replace("5e55", "f02c")
 VALUES: dict[str, tuple[str, int]] = {
@@ -79,19 +78,19 @@ def test_a_filter_chooses_the_same_in_every_way(root: Path, name: str) -> None:
     counts = {
         "stats()": len(reread.stats(root=root, by="session", **options)),
         "stats": len(printed("stats", "--by", "session")["rows"]),
-        "/api/stats": len(library_stats(library, {"by": "session", name: text})["rows"]),
+        "/api/reports/stats": len(REPORTS["stats"].answer(library, {"by": "session", name: text})["rows"]),
     }
     if name in OF_RESPONSES:
         counts |= {
             "usage()": len(reread.usage(root=root, by="session", **options)),
             "usage": len(printed("usage", "--by", "session")["rows"]),
-            "/api/usage": len(library_usage(library, {"by": "session", name: text})["rows"]),
+            "/api/reports/usage": len(REPORTS["usage"].answer(library, {"by": "session", name: text})["rows"]),
         }
     if name in OF_SESSIONS:
         counts |= {
             "advise()": reread.advise(root=root, **options).sessions,
             "advise": printed("advise")["sessions"],
-            "/api/advise": library_advice(library, {name: text})["sessions"],
+            "/api/reports/advice": REPORTS["advice"].answer(library, {name: text})["sessions"],
         }
     assert counts == dict.fromkeys(counts, sessions)
     if name in OF_RESPONSES:

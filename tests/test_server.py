@@ -224,11 +224,11 @@ def test_the_first_load_is_small(demo: Site) -> None:
 
 
 def test_usage_is_the_usage_report(demo: Site) -> None:
-    found = demo.get("/api/usage?by=model")
+    found = demo.get("/api/reports/usage?by=model")
     expected = reread.usage(root=SAMPLES, by="model")
     assert found["totals"]["output_tokens"] == expected.totals.output_tokens
     assert [row["model"] for row in found["rows"]] == [row["model"] for row in expected.rows]
-    assert demo.status("/api/usage?by=nonsense") == 400
+    assert demo.status("/api/reports/usage?by=nonsense") == 400
 
 
 def test_images_are_served_with_the_type_that_their_bytes_have(tmp_path: Path) -> None:
@@ -426,7 +426,13 @@ def test_captured_conversations_are_listed_and_merged_with_their_transcripts(tmp
 # The guard
 
 
-ROUTES = ["/", "/api/library", "/api/events", "/api/usage", *(f"/api/sessions/x{path}" for path in SESSION_ROUTES)]
+ROUTES = [
+    "/",
+    "/api/library",
+    "/api/events",
+    "/api/reports/usage",
+    *(f"/api/sessions/x{path}" for path in SESSION_ROUTES),
+]
 
 
 @pytest.mark.parametrize("path", ROUTES)
@@ -674,7 +680,7 @@ def test_a_file_that_reappears_can_be_opened_again(tmp_path: Path, capfd: pytest
 
 
 def test_a_null_character_is_rejected(demo: Site) -> None:
-    assert demo.status("/api/usage?project=%00") == 400
+    assert demo.status("/api/reports/usage?project=%00") == 400
 
 
 def test_a_rewind_sends_an_update_from_the_fork_on(live: tuple[Site, Path]) -> None:
@@ -958,10 +964,10 @@ HOSTILE = [
     "/api/sessions/{key}/items?start=%D9%A3",
     "/api/sessions/%00",
     "/api/sessions/%FF%FE",
-    "/api/usage?since=" + "9" * 400,
-    "/api/usage?tz=%00",
-    "/api/usage?by=%00,x",
-    "/api/usage?project=%00",
+    "/api/reports/usage?since=" + "9" * 400,
+    "/api/reports/usage?tz=%00",
+    "/api/reports/usage?by=%00,x",
+    "/api/reports/usage?project=%00",
     "/api/sessions/{key}/search?q=%ED%A0%80",
     "/api/sessions/{key}/lines?message=%00",
     "/" + "a" * 20_000,
@@ -1009,8 +1015,10 @@ def test_ctrl_c_stops_the_server_while_a_browser_listens(tmp_path: Path) -> None
 
 
 SLOW = """
-import threading, reread.cli, reread.server.routes
-reread.server.routes.library_usage = lambda *_: print("counting", flush=True) or threading.Event().wait(100)
+import threading, reread.cli, reread.server.reports
+reread.server.reports.REPORTS["usage"] = reread.server.reports.OfferedReport(
+    lambda *_: print("counting", flush=True) or threading.Event().wait(100), ()
+)
 reread.cli.main()
 """
 
@@ -1022,7 +1030,7 @@ def test_ctrl_c_stops_the_server_during_a_slow_request() -> None:
     with child_process(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment) as server:
         found = re.search(r"http://127\.0\.0\.1:(\d+)/", server.stdout.readline())
         assert found
-        request = threading.Thread(target=Site(int(found[1])).status, args=("/api/usage",))
+        request = threading.Thread(target=Site(int(found[1])).status, args=("/api/reports/usage",))
         request.start()
         assert server.stdout.readline() == "counting\n"
         server.send_signal(signal.SIGINT)

@@ -131,7 +131,7 @@ def test_batches_of_a_growing_file_have_its_rows_once(folder: Path) -> None:
         wanted = [row for _, row in whole.rows(["records"])]
         assert [row[line:5] for row in found["records"]] == [row[line:5] for row in wanted], source
         names = TABLES["calls"].names(text=False)
-        keys = [names.index(name) for name in ("id", "name", "state", "result_line")]
+        keys = [names.index(name) for name in ("id", "tool", "state", "result_line")]
         calls = {tuple(row[key] for key in keys) for _, row in whole.rows(["calls"])}
         streamed = [tuple(row[key] for key in keys) for row in found["calls"]]
         assert len(streamed) == len(set(streamed)), source

@@ -265,9 +265,18 @@ def test_whatever_reads_may_run(samples: Path, query: str) -> None:
     assert ask(samples, query)
 
 
+def test_an_earlier_name_of_a_column_is_told_its_new_one(samples: Path) -> None:
+    with pytest.raises(Misuse, match=r"It is called seconds now\."):
+        ask(samples, "select duration from calls")
+
+
+def test_the_tables_are_all_that_is_listed(samples: Path) -> None:
+    assert {row["name"] for row in ask(samples, "show tables")} == {*TABLES}
+
+
 def test_files_can_be_allowed(samples: Path, tmp_path: Path) -> None:
     target = tmp_path / "calls.csv"
-    ask(samples, f"copy (select name from calls) to '{target}' (header)", allow_files=True)
+    ask(samples, f"copy (select tool from calls) to '{target}' (header)", allow_files=True)
     assert ask(samples, f"select count(*) as n from '{target}'", allow_files=True)[0]["n"] > 0
     with pytest.raises(Misuse, match="only read"):
         ask(samples, "install httpfs", allow_files=True)
@@ -414,15 +423,15 @@ def test_the_library_asks_too(samples: Path) -> None:
 
 
 def test_the_verb(tmp_path: Path) -> None:
-    query = "select name, count(*) as calls, max(started) as last from calls group by all order by all"
+    query = "select tool, count(*) as calls, max(time) as last from calls group by all order by all"
     done = run("sql", "--demo", query, "--json")
     listed = json.loads(done.stdout)
-    assert {"name", "calls", "last"} == set(listed[0]) and isinstance(listed[0]["calls"], int)
+    assert {"tool", "calls", "last"} == set(listed[0]) and isinstance(listed[0]["calls"], int)
     own = {"COLUMNS": "100"}
     table = run("sql", "--demo", query, env=own).stdout.splitlines()
-    assert table[0].split() == ["name", "calls", "last"] and len(table) == len(listed) + 2
+    assert table[0].split() == ["tool", "calls", "last"] and len(table) == len(listed) + 2
     rows = list(csv.DictReader(io.StringIO(run("sql", "--demo", "--csv", query, env=own).stdout)))
-    assert [(row["name"], int(row["calls"])) for row in rows] == [(row["name"], row["calls"]) for row in listed]
+    assert [(row["tool"], int(row["calls"])) for row in rows] == [(row["tool"], row["calls"]) for row in listed]
     run("sql", "--demo", "from calls", "--parquet", str(tmp_path / "calls.parquet"))
     assert pyarrow.parquet.read_table(tmp_path / "calls.parquet").num_rows == sum(row["calls"] for row in listed)
     (tmp_path / "q.sql").write_text("select 1 as a; select 2 as b;")

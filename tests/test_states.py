@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import time
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -20,10 +21,11 @@ from reread import Archive
 from reread.cli import reread as command
 from reread.dataset.schema import RECORDS
 from reread.dataset.transcripts import TranscriptFile
-from reread.disk.prefixes import Prefixes
-from reread.disk.states import earlier_states
+from reread.disk import joins, states
+from reread.disk.transcript_file import stat_transcript
 from reread.session.session import threads_of
-from reread.storage.kept_file import generation_path
+from reread.storage import kept_names
+from reread.storage.kept_names import generation_path
 
 ID = "11111111-0000-4000-8000-000000000001"
 OTHER = "22222222-0000-4000-8000-000000000002"
@@ -81,6 +83,19 @@ def uuids(session: reread.Session) -> list[str | None]:
     return [record.envelope.uuid for record in session.records]
 
 
+def is_joined(path: Path) -> bool:
+    """True if a file is read together with what only its earlier states have."""
+    return stat_transcript(path).st_ino != path.stat().st_ino
+
+
+def wait_until_settled(*tops: Path) -> None:
+    """Wait until folders can no longer change and keep their times."""
+    for top in tops:
+        for folder in (path for path in (top, *top.rglob("*")) if path.is_dir()):
+            while not kept_names.is_settled(folder.stat().st_ctime_ns):
+                time.sleep(0.01)
+
+
 def cli(*words: str) -> str:
     result = CliRunner().invoke(command, list(words), catch_exceptions=False)
     return result.output
@@ -128,15 +143,34 @@ def assert_all_once(path: Path, wanted: set[int], current: set[int]) -> None:
     assert next(iter(reread.sessions())).title == session.title
 
 
+@pytest.mark.parametrize("kept", [False, True])
+def test_each_folder_is_looked_at_a_few_times_however_many_there_are(
+    claude: Path, monkeypatch: pytest.MonkeyPatch, kept: bool
+) -> None:
+    count = 100
+    for number in range(count):
+        write(claude / "projects" / f"-p{number}" / f"{ID[:-4]}{number:04}.jsonl", rows(1, 2))
+    if kept:
+        reread.keep()
+    wait_until_settled(claude, Archive().folder)
+    looked, state = list[str](), kept_names.folder_state
+    for module in (kept_names, states):
+        monkeypatch.setattr(module, "folder_state", lambda folder: (looked.append(folder), state(folder))[1])
+    for _ in range(2):
+        assert len(list(reread.sessions())) == count
+        assert reread.usage().totals.responses and found("w1w")
+    assert 0 < len(looked) < 300 * count
+
+
 class TestRewrites:
     def test_a_file_that_only_grew_has_no_earlier_state(self, claude: Path) -> None:
         path = main_file(claude)
         write(path, rows(1, 2))
         reread.keep()
         write(path, rows(1, 2, 3, 4))
-        assert earlier_states(path) == []
+        assert not is_joined(path)
         reread.keep()
-        assert earlier_states(path) == []
+        assert not is_joined(path)
         assert not reread.open(path).records.dropped and threads_of(reread.open(path)).loader.joined is None
 
     @pytest.mark.parametrize("name", [ID, "agent-a1"])
@@ -175,7 +209,7 @@ class TestRewrites:
         main_file(claude).unlink()
         other = main_file(tmp_path / "elsewhere")
         write(other, rows(1, 2))
-        assert earlier_states(other) == []
+        assert not is_joined(other)
         assert uuids(reread.open(other)) == ["u1", "u2"]
 
     def test_nothing_was_kept(self, claude: Path) -> None:
@@ -194,7 +228,7 @@ class TestRewrites:
         times = (10**18, 10**18) if whole_second else (10**18 + 5, 10**18 + 5)
         os.utime(path, ns=times)
         reread.keep()
-        assert earlier_states(path) == []
+        assert not is_joined(path)
         write(path, rows(11, 12, 13, 94, 15, 16, 17, 18, *more))
         os.utime(path, ns=times)  # not even its time tells
         assert found("w14w")[0].dropped and not found("w94w")[0].dropped
@@ -209,20 +243,23 @@ class TestRewrites:
         write(path, rows(13, 14, 15, 86, *range(17, 27)))  # as long as before, and then more
         assert "u16" in uuids(reread.open(path))
 
-    def test_what_was_compared_is_remembered(self, claude: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    @pytest.mark.parametrize("rewritten", [False, True])
+    def test_what_was_found_out_is_remembered(
+        self, claude: Path, monkeypatch: pytest.MonkeyPatch, rewritten: bool
+    ) -> None:
         path = main_file(claude)
         write(path, rows(*range(1, 9)))
         reread.keep()
-        write(path, rows(*range(1, 11)))
-        os.utime(path, ns=(10**18 + 5, 10**18 + 5))
-        status, kept = path.stat(), generation_path(Archive().folder / path.relative_to(claude), 1)
-        monkeypatch.setattr("reread.disk.prefixes.WORTH_SAVING", 1)
-        monkeypatch.setattr("reread.disk.prefixes.is_settled", lambda changed: True)
-        first = Prefixes()
-        assert first.begins_with(str(path), status, kept, ())
-        first.save()
-        monkeypatch.setattr("reread.disk.prefixes.open_regular", pytest.fail)
-        assert Prefixes().begins_with(str(path), status, kept, ())
+        write(path, rows(*range(3 if rewritten else 1, 11)))
+        monkeypatch.setattr(joins, "WORTH_SAVING", 1)
+        monkeypatch.setattr(joins, "is_settled", lambda changed: True)
+        first = uuids(reread.open(path))
+        joins._plans.clear()  # pyright: ignore[reportPrivateUsage]
+        monkeypatch.setattr(joins, "read_map_file", pytest.fail)
+        assert uuids(reread.open(path)) == first == [f"u{number}" for number in range(1, 11)]
+        with path.open("ab") as file:
+            file.write(json.dumps(row(11, 10)).encode() + b"\n")
+        assert uuids(reread.open(path)) == [*first, "u11"]
 
     @pytest.mark.parametrize("again", [False, True])
     def test_a_compaction_of_the_file(self, claude: Path, again: bool) -> None:
@@ -369,6 +406,24 @@ class TestSuperseded:
         assert {Path(one.name).as_posix() for one in archive.versions()} == {
             f"projects/-r/{id}.jsonl" for id in (ID, OTHER)
         }
+
+    def test_it_moves_while_its_folders_are_known(self, claude: Path) -> None:
+        first, then = main_file(claude), main_file(claude, "-q")
+        write(first, rows(1, 2))
+        write(then.with_name(f"{OTHER}.jsonl"), rows(31, 32))
+        reread.keep()
+        wait_until_settled(claude, Archive().folder)
+        for path in (first, then.with_name(f"{OTHER}.jsonl")):
+            assert not is_joined(path)
+        self.moved(first)
+        write(then, rows(3, 4))
+        assert uuids(reread.open(then)) == ["u1", "u2", "u3", "u4"]
+        reread.keep()
+        wait_until_settled(claude, Archive().folder)
+        assert is_joined(then)
+        first.with_name(f"{first.name}.superseded-1700000000000").unlink()
+        then.rename(first)
+        assert uuids(reread.open(first)) == ["u1", "u2", "u3", "u4"]
 
     def test_a_link_is_no_state(self, claude: Path, tmp_path: Path) -> None:
         path = main_file(claude)

@@ -12,16 +12,17 @@ import pytest
 from folder_bucket import use_folder
 
 from reread.errors import Misuse, Unreadable, Unwritable
-from reread.storage import file_times, json_update, manifest
+from reread.storage import json_update, kept_names, manifest
 from reread.storage.atomic import new_beside, remove_unfinished, write_all, write_atomic
 from reread.storage.bucket import BucketStore
 from reread.storage.folder import FolderStore
-from reread.storage.frames import ZstdFrame, reader
+from reread.storage.frames import ZstdFrame
 from reread.storage.json_update import change_object, read_object
-from reread.storage.kept_file import kept_name, kept_names, last_superseded, parse_kept_name, superseded_name
+from reread.storage.kept_names import generations_by_name, kept_name, last_superseded, parse_kept_name, superseded_name
 from reread.storage.lock import lock
 from reread.storage.manifest import BadManifest, check_size, read_manifest
 from reread.storage.prompt_history import read_history
+from reread.storage.read_at_file import reader
 from reread.storage.safe_open import make_private_folder, read_settings
 from reread.storage.services import AZURE, GCS, S3
 from reread.storage.services.service import Service
@@ -139,7 +140,7 @@ def test_a_time_tells_states_apart_after_a_while(
     changed: int, now: int, settled: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(time, "time_ns", lambda: now)
-    assert file_times.is_settled(changed) is settled
+    assert kept_names.is_settled(changed) is settled
 
 
 @pytest.mark.parametrize(
@@ -165,7 +166,7 @@ def test_a_kept_name_says_of_which_file_and_generation_it_is(kept: str, original
 
 def test_generations_are_in_order_whatever_order_names_have() -> None:
     names = ["a.gen10.zst", "a.zst", "b.zst", "a.gen2.zst", "a", "a.gen2.zst.map"]
-    assert kept_names(names) == {"a": (1, 2, 10), "b": (1,)}
+    assert generations_by_name(names) == {"a": (1, 2, 10), "b": (1,)}
 
 
 def test_the_last_file_that_was_superseded_stands_in_for_a_transcript(tmp_path: Path) -> None:

@@ -341,7 +341,7 @@ def test_two_writers_and_a_reader_at_once(root: Path, tmp_path: Path) -> None:
             found = Counter(row["path"] for row in rows(out, "calls"))
             assert found.keys() >= {str(root / "projects" / "-shop" / f"{id}.jsonl") for id in "ab"}
             usage = rows(out, "usage")
-            assert len({row["message_id"] for row in usage}) == len(usage)
+            assert len({row["message"] for row in usage}) == len(usage)
             seen = max(seen, len(found))
         for process in writers:
             for _ in range(3):  # each has made a whole run since the last change
@@ -367,7 +367,7 @@ def test_a_killed_writer_leaves_a_whole_state(root: Path, tmp_path: Path) -> Non
             process.send_signal(signal.SIGKILL if os.name != "nt" else signal.SIGTERM)
             process.communicate()
         usage, calls = rows(out, "usage"), rows(out, "calls")
-        assert len({row["message_id"] for row in usage}) == len(usage) and len(calls) >= 3
+        assert len({row["message"] for row in usage}) == len(usage) and len(calls) >= 3
     report = tables.write(out)
     assert report.rows["calls"] == sum(len(reread.open(header).calls) for header in reread.sessions(root=root))
     manifest = newest_manifest(TableFiles(out), "here")

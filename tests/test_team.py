@@ -35,6 +35,7 @@ from reread.errors import Misuse
 from reread.reports.cost_parts import cost_parts
 from reread.server.guard import Guard, SignIn
 from reread.server.library import SessionLibrary
+from reread.server.reports import REPORTS
 from reread.server.routes import make_app
 from reread.storage import bucket_mirror
 from reread.storage.user_paths import cache_folder, expand_path
@@ -123,8 +124,8 @@ def test_no_word_leaves_the_machine(tmp_path: Path) -> None:
     written = b"".join(readable(name, data) for name, data in objects(bucket).items())
     texts = {text for machine in machines for text in texts_of(machine) if len(text) >= 8}
     assert len(texts) > 1000 and {text for text in texts if text.encode() in written} <= KNOWN
-    rows = reread.sql("select distinct name from calls", tables=bucket)
-    assert {row["name"] for row in rows} & {"Bash", "Edit"}, "what comes with the client stays readable"
+    rows = reread.sql("select distinct tool from calls", tables=bucket)
+    assert {row["tool"] for row in rows} & {"Bash", "Edit"}, "what comes with the client stays readable"
 
 
 def test_hashes_need_the_key(tmp_path: Path) -> None:
@@ -305,7 +306,7 @@ def test_a_forged_machine_changes_nothing_silently(tmp_path: Path) -> None:
     size = 300_000
     equal = {name: pyarrow.array(["x"] * 3) for name in ("Session", "sEssion")}
     text = pyarrow.DictionaryArray.from_arrays(pyarrow.array([0] * size, pyarrow.int32()), ["<b>" * 30_000])
-    bomb = dict.fromkeys(("project", "model", "session", "message_id"), text) | {
+    bomb = dict.fromkeys(("project", "model", "session", "message"), text) | {
         name: pyarrow.array([1] * size) for name in ("responses", "output_tokens")
     }
     more = copied.set_column(
@@ -322,7 +323,7 @@ def test_a_forged_machine_changes_nothing_silently(tmp_path: Path) -> None:
             "column",
         ),
         "a short file with long texts": (pyarrow.table(bomb), "rows of usage of other months"),
-        "fewer columns": (copied.select(["message_id", "responses", "output_tokens"]), "rows of usage of other months"),
+        "fewer columns": (copied.select(["message", "responses", "output_tokens"]), "rows of usage of other months"),
         "copies with more tokens": (more, None),
     }
     for kind, (table, reason) in cases.items():
@@ -576,14 +577,15 @@ def test_reports_count_only_some_people_and_machines(
     assert {row.group["machine"] for row in reread.stats(root=roots, by="machine", **only).rows} == found
     whole = cost_parts(root=roots)
     parts = cost_parts(root=roots, **only)
-    assert (parts.output_usd == whole.output_usd) == (len(found) == 2) and (parts.output_usd > 0) == bool(found)
+    assert (parts.rows == whole.rows) == (len(found) == 2) and (parts.totals.cost_usd > 0) == bool(found)
     rows = SessionLibrary(roots, count=False).listing().sessions
     assert {(row.machine, row.person) for row in rows} == {("ann-laptop", "ann"), ("ben-1", "ben")}
 
 
 FOR_GUESTS = """
-/ /api/team /api/library /api/library/shown /api/events /api/search /api/usage /api/usage/cost /api/stats
-/api/stats/calls /api/stats/failures /api/settings /api/budgets /api/sessions/{key} /api/sessions/{key}/items
+/ /api/team /api/library /api/library/shown /api/events /api/search /api/reports/usage /api/reports/cost
+/api/reports/stats /api/reports/cache /api/reports/calls /api/reports/failures /api/reports/budgets /api/settings
+/api/sessions/{key} /api/sessions/{key}/items
 /api/sessions/{key}/outline /api/sessions/{key}/calls/{index:number} /api/sessions/{key}/lines /api/sessions/{key}/place
 /api/sessions/{key}/search /api/sessions/{key}/filter /api/sessions/{key}/markdown /api/sessions/{key}/usage
 /api/sessions/{key}/context /api/sessions/{key}/requests /api/sessions/{key}/requests/{number:number}
@@ -593,7 +595,8 @@ FOR_GUESTS = """
 /api/sessions/{key}/pictures/{owner}/{index:number}/{number:number}
 """.split()
 FOR_OWNERS = """
-/api/now /api/advice /api/setup /api/sessions/{key}/annotation /api/sessions/{key}/review /api/sessions/{key}/share
+/api/now /api/reports/advice /api/setup /api/sessions/{key}/annotation /api/sessions/{key}/review
+/api/sessions/{key}/share
 /api/sessions/{key}/share/document /api/sessions/{key}/export
 """.split()
 
@@ -613,7 +616,9 @@ def test_guests_see_the_figures_and_the_sessions_and_nothing_of_the_server(tmp_p
     guarded = Guard(app, port=7373, token="sesame", sign_in=SignIn("X-User"))
     guest = {"headers": [(b"host", b"127.0.0.1:7373"), (b"x-user", b"ann")], "client": ("127.0.0.1", 9)}
     owner = {"headers": [(b"host", b"127.0.0.1:7373"), (b"authorization", b"Bearer sesame")]}
-    paths = [route.path for route in app.routes if not route.path.startswith("/assets/")]
+    routes = [route.path for route in app.routes if not route.path.startswith("/assets/")]
+    named = [path.replace("reports/{name}", f"reports/{name}") for path in routes for name in REPORTS]
+    paths = list(dict.fromkeys(named))
     assert sorted(paths) == sorted(FOR_GUESTS + FOR_OWNERS), "a new route is for whoever has the token"
     own = [b"4711.5", b"4712.5", b"ownproject", b"ownnote", str(store).encode(), str(cache_folder()).encode()]
     for path in paths:
@@ -623,7 +628,9 @@ def test_guests_see_the_figures_and_the_sessions_and_nothing_of_the_server(tmp_p
         elif not path.endswith("/events"):
             body = ask(guarded, address, "q=plain&tz=UTC&quarter=2026-Q1", **guest).body
             assert [one for one in (*own, str(tmp_path).encode()) if one in body] == [], (path, body[:3000])
-    everything = b"".join(ask(guarded, path, **owner).body for path in ("/api/budgets", "/api/library", "/api/setup"))
+    everything = b"".join(
+        ask(guarded, path, **owner).body for path in ("/api/reports/budgets", "/api/library", "/api/setup")
+    )
     assert all(one in everything for one in own)
     assert ask(guarded, "/api/settings", send={"day": 1}, **{**guest, "method": "POST"}).status in (403, 405)
 

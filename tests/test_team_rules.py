@@ -71,15 +71,15 @@ def at(day: int, month: int = 11, hour: int = 12) -> datetime:
 
 def used(id: str, day: int = 10, **more: Any) -> dict[str, Any]:
     """A row of `usage`."""
-    names = {"message_id": id, "request_id": f"r{id}", "session": "s1", "project": SHOP, "model": OPUS}
+    names = {"message": id, "request": f"r{id}", "session": "s1", "project": SHOP, "model": OPUS}
     figures = {"responses": 1, "input_tokens": 1, "output_tokens": 2, "cost_usd": 0.5, "unconfirmed_responses": 0}
     return {**names, **figures, "time": at(day), **more}
 
 
 def called(id: str | None, day: int = 10, **more: Any) -> dict[str, Any]:
     """A row of `calls`."""
-    about = {"id": id, "session": "s1", "path": "a/b", "line": 1, "name": "Bash", "state": "done", "model": OPUS}
-    return {**about, "duration": 2.5, "started": at(day), **more}
+    about = {"id": id, "session": "s1", "path": "a/b", "line": 1, "tool": "Bash", "state": "done", "model": OPUS}
+    return {**about, "seconds": 2.5, "time": at(day), **more}
 
 
 def begun(id: str | None, day: int = 10, **more: Any) -> dict[str, Any]:
@@ -98,7 +98,7 @@ def write_tables(
     for number, (month, tables) in enumerate(months.items()):
         for is_usage, parts in made.items():
             own = {table: rows for table, rows in tables.items() if (table == "usage") is is_usage}
-            began = {row["started"] and f"{row['started']:%Y-%m}" for row in own.get("calls", [])}
+            began = {row["time"] and f"{row['time']:%Y-%m}" for row in own.get("calls", [])}
             part = TablePart(
                 f"{2 * number + is_usage:016x}",
                 month,
@@ -173,9 +173,9 @@ def test_rows_are_summed_by_week_machine_and_columns(bucket: Path) -> None:
                 ],
                 "calls": [
                     called("1", lines_added=3, lines_removed=1),
-                    called("2", duration=None, is_retry=True),
+                    called("2", seconds=None, is_retry=True),
                     called("3", state="failed", failure="timeout", session="s2"),
-                    called(None, line=2, name="<b>", model="x" * 101),
+                    called(None, line=2, tool="<b>", model="x" * 101),
                 ],
                 "sessions": [begun("s1"), begun("s1", records=10, turns=7), begun("s2", project=None)],
             }
@@ -224,11 +224,11 @@ def test_rows_are_summed_by_week_machine_and_columns(bucket: Path) -> None:
         ({"unconfirmed_responses": 1, "output_tokens": 9}, {}, ["ben-1"], 0),
         ({}, {"unconfirmed_responses": 1}, ["ann-1"], 0),
         ({"responses": 0}, {}, ["ben-1"], 0),
-        ({"request_id": None}, {}, ["ben-1"], 0),
-        ({"request_id": None, "session": "s2"}, {}, ["ann-1", "ben-1"], 0),
-        ({"request_id": "other"}, {}, ["ann-1", "ben-1"], 0),
-        ({"message_id": None, "request_id": None}, {"message_id": None, "request_id": None}, ["ann-1"], 0),
-        ({"message_id": None, "request_id": None}, {"message_id": None, "request_id": None, "model": "m"}, None, 0),
+        ({"request": None}, {}, ["ben-1"], 0),
+        ({"request": None, "session": "s2"}, {}, ["ann-1", "ben-1"], 0),
+        ({"request": "other"}, {}, ["ann-1", "ben-1"], 0),
+        ({"message": None, "request": None}, {"message": None, "request": None}, ["ann-1"], 0),
+        ({"message": None, "request": None}, {"message": None, "request": None, "model": "m"}, None, 0),
     ],
 )
 def test_of_copies_of_a_response_one_counts(
@@ -244,8 +244,8 @@ def test_of_copies_of_a_response_one_counts(
 def test_repeated_rows_of_one_machine_count_once(bucket: Path) -> None:
     apart = {"responses": 0, "output_tokens": 30}
     rows = [used("1"), used("1", output_tokens=9), used("1"), *[used("1", **apart)] * 2, used("1", **apart, model="m")]
-    unnamed = {"message_id": None, "request_id": None, "responses": 0, "reported_cost_usd": 1.0}
-    rows += [used("2", request_id=None), used("2", request_id=None), used("3", **unnamed), used("3", **unnamed)]
+    unnamed = {"message": None, "request": None, "responses": 0, "reported_cost_usd": 1.0}
+    rows += [used("2", request=None), used("2", request=None), used("3", **unnamed), used("3", **unnamed)]
     write_tables(bucket, "ann-1", {MONTH: {"usage": rows}})
     found = rows_of(opened(bucket), USAGE)
     assert sum(row.get("responses", 0) for row in found) == 2 and sum(row.get("disputed", 0) for row in found) == 1
@@ -256,7 +256,7 @@ def test_repeated_rows_of_one_machine_count_once(bucket: Path) -> None:
 @pytest.mark.parametrize("key", [KEY, None])
 def test_copies_are_recognised_in_tables_of_earlier_versions(bucket: Path, key: str | None) -> None:
     mask = RowMask(TeamSettings(name="-", person="-", key=KEY))
-    plain = {"message_id": f"msg_01{'a' * 22}", "request_id": f"req_01{'b' * 22}", "session": str(UUID(int=7))}
+    plain = {"message": f"msg_01{'a' * 22}", "request": f"req_01{'b' * 22}", "session": str(UUID(int=7))}
     hashed = {name: mask.hide("id", value) for name, value in plain.items()}
     assert all(len(value) == 20 for value in hashed.values()) and mask.hide("id", "a") == mask.keyed("id", "a")
     write_tables(bucket, "ann-1", {MONTH: {"usage": [used("x", **hashed)]}})
@@ -293,9 +293,9 @@ BOUNDS: list[tuple[str, str, Any, bool]] = [
     ("usage", "cost_usd", float(MILLION), True),
     ("usage", "cost_usd", MILLION + 0.5, False),
     ("usage", "reported_cost_usd", -0.5, False),
-    ("calls", "duration", None, True),
-    ("calls", "duration", float(BILLION), True),
-    ("calls", "duration", BILLION + 0.5, False),
+    ("calls", "seconds", None, True),
+    ("calls", "seconds", float(BILLION), True),
+    ("calls", "seconds", BILLION + 0.5, False),
     ("sessions", "turns", None, False),
     ("sessions", "turns", BILLION, True),
     ("sessions", "compactions", None, False),
@@ -336,10 +336,10 @@ def test_rows_count_in_the_months_that_their_files_tell(bucket: Path) -> None:
         {
             "2026-10": {"usage": [used("1", time=at(31, 10, 23)), used("2", time=at(1))], "calls": []},
             MONTH: {"usage": [used("3", time=at(1, hour=0)), used("4", time=at(1, 12, 0)), used("5", time=None)]},
-            "2026-12": {"calls": [called(str(day), started=at(day, 12)) for day in (1, 31)]},
+            "2026-12": {"calls": [called(str(day), time=at(day, 12)) for day in (1, 31)]},
         },
     )
-    resumed = [called("a", started=at(30, 9)), called("b", started=at(2)), called("c", started=None)]
+    resumed = [called("a", time=at(30, 9)), called("b", time=at(2)), called("c", time=None)]
     write_tables(bucket, "ben-1", {"2026-09": {"calls": resumed}, None: {"usage": [used("6", time=None), used("7")]}})
     sums = opened(bucket)
     assert sums.months(USAGE) == [None, "2026-10", MONTH]
@@ -376,7 +376,7 @@ def test_words_of_earlier_versions_are_hidden_as_the_team_hides_them(bucket: Pat
     named = {"project": "/home/gus/shop", "model": "my-model"}
     tables = {
         "usage": [used("1", **named)],
-        "calls": [called("1", name="mcp__harbor__book", model="my-model"), called("2", model=None)],
+        "calls": [called("1", tool="mcp__harbor__book", model="my-model"), called("2", model=None)],
         "sessions": [begun("s1", **named, title="secret")],
     }
     without = ("cache_break_cause", "cache_rewritten_tokens", "cache_rewritten_usd", "agent_type")
@@ -526,24 +526,24 @@ def fault_of(bucket: Path, data: Any, **about: Any) -> str | None:
     assert [file.name for file in fit] == ([] if writers._faults[name] else [name])
     if not writers._faults[name]:
         known = (TABLES if file.words else FIGURES)[file.table].names(text=True)
-        assert writers.columns(file) == {"machine", "month", *data.column_names} & {*known}
+        assert writers.columns(file).keys() == {"machine", "month", *data.column_names} & {*known}
     return writers._faults[name]
 
 
 def test_a_file_has_the_columns_of_its_table(bucket: Path) -> None:
     ids, numbers = pyarrow.array(["a"]), pyarrow.array([1])
-    good = {"message_id": ids, "output_tokens": numbers, "unknown": ids}
+    good = {"message": ids, "output_tokens": numbers, "unknown": ids}
     for more, about, fault in (
         ({}, {}, None),
         ({}, {"rows": 2}, "has other rows than its manifest says"),
         ({}, {"sha256": "0" * 64}, "was changed after it was written"),
         ({"person": ids}, {}, None),
-        ({"git_branch": ids}, {"words": True}, None),
+        ({"branch": ids}, {"words": True}, None),
         ({"person": numbers}, {}, "has a column 'person' of another type"),
-        ({"git_branch": numbers}, {"words": True}, "has a column 'git_branch' of another type"),
+        ({"branch": numbers}, {"words": True}, "has a column 'branch' of another type"),
         ({"output_tokens": ids}, {}, "has a column 'output_tokens' of another type"),
         ({"Session": ids}, {}, "has a column 'Session' of another type"),
-        ({"Unknown": ids}, {}, "has a column 'message_id' of another type"),
+        ({"Unknown": ids}, {}, "has a column 'message' of another type"),
         ({"machine": ids}, {}, "has a column 'machine' of another type"),
         ({"filename": ids, "month": ids}, {}, "has a column 'filename' of another type"),
         ({"output_tokens": pyarrow.array([-1])}, {}, "has figures that cannot be"),
@@ -687,7 +687,7 @@ def test_more_than_ten_thousand_machines_are_refused(bucket: Path, monkeypatch: 
 
 
 def test_files_of_a_month_are_those_whose_first_table_may_have_rows_of_it(bucket: Path) -> None:
-    late = {"calls": [called("1", started=at(2, 12))], "sessions": [begun("s1")]}
+    late = {"calls": [called("1", time=at(2, 12))], "sessions": [begun("s1")]}
     write_tables(bucket, "ann-1", {MONTH: late, "2026-09": {"sessions": [begun("s2", started=at(1, 9))]}})
     write_tables(bucket, "gus-1", {MONTH: late}, person=None, team=None)
     writers = opened(bucket).writers
@@ -820,7 +820,7 @@ def test_a_period_has_whole_weeks_of_utc(since: str | None, until: str | None, w
     assert _weeks(since, until) == weeks
 
 
-REPORTED = ReportKind("usage", Measure("responses", {"n": "count(*)", "usd": "total(usd)"}), ("project",))
+REPORTED = ReportKind("usage", Measure("responses", {"n": "count(*)", "usd": "total(usd)"}), ("project",), ())
 
 
 def test_a_report_has_each_group_its_people_and_the_others_last() -> None:
@@ -986,10 +986,10 @@ def small_team(bucket: Path, alone: set[str]) -> list[str]:
             usage = {"cost_usd": float(power), "cache_rewritten_tokens": power, "session": id}
             cause = {"cache_break_cause": ("rewind", "compaction")[n % 2]}
             state = {"state": ("failed", "done", "denied")[n % 3], "failure": "timeout" if n % 3 == 0 else None}
-            call = {"duration": float(power), "name": ("Bash", "Edit")[n % 2], "model": model, "session": id}
+            call = {"seconds": float(power), "tool": ("Bash", "Edit")[n % 2], "model": model, "session": id}
             own = months.setdefault(f"{moment:%Y-%m}" if moment else None, {"usage": [], "calls": [], "sessions": []})
             own["usage"].append(used(id, time=moment, **about, **usage, **cause))
-            own["calls"].append(called(id, started=moment, **call, **state))
+            own["calls"].append(called(id, time=moment, **call, **state))
             own["sessions"].append(begun(id, started=moment, **about, turns=power))
             owners.append(person)
         team = "lab" if person == "dan" else "shop"
@@ -1060,8 +1060,8 @@ def test_reports_have_their_figures_by_group(bucket: Path) -> None:
                 "calls": [
                     called("1", 3),
                     called("2", 3, state="failed", failure="timeout"),
-                    called("3", 3, state="denied", duration=None),
-                    called("4", 3, state="interrupted", name="Edit", duration=None),
+                    called("3", 3, state="denied", seconds=None),
+                    called("4", 3, state="interrupted", tool="Edit", seconds=None),
                 ],
                 "sessions": [begun("s1", 3)],
             }

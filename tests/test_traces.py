@@ -22,14 +22,14 @@ from planted_home import ID, OTHER, SAID, WORD, plant, saying, settle, transcrip
 from session_home import Machine
 
 import reread
+from reread.addons.mcp import answers
 from reread.archive.archive import Archive
 from reread.catalog.annotations import Annotations
 from reread.cli import all_verbs
 from reread.handover import session_files
 from reread.handover.derived_data import CACHE, PLACES, STORE
-from reread.mcp_server import answers
 from reread.session import loader
-from reread.storage.safe_open import open_regular
+from reread.storage.kept_file import open_regular
 
 STEPS = 1 if EFFORT in ("all", "thorough") else 29
 """Which steps of a verb are killed: by default one in so many, beginning with another one for each verb."""

@@ -102,7 +102,7 @@ def test_usage_comes_as_responses_end(spark: Any, folder: Path, tmp_path: Path) 
     stream.catch_up()
     finish(folder)
     stream.catch_up()
-    names = ("message_id", "request_id", "input_tokens", "output_tokens", "cache_read_tokens")
+    names = ("message", "request", "input_tokens", "output_tokens", "cache_read_tokens")
     found = Counter(tuple(row[name] for name in names) for row in stream.rows())
     assert sum(found.values()) > 10
     settled = reread.tables(root=str(folder))["usage"].read_all().to_pylist()

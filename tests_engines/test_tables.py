@@ -117,7 +117,7 @@ def assert_usage(read: Read, root: Path) -> None:
 
 def assert_calls(read: Read, root: Path) -> None:
     """The rows of `calls` are the calls of the sessions, to the row."""
-    columns = ("path", "id", "name", "state")
+    columns = ("path", "id", "tool", "state")
     wanted: Counter[tuple[str, ...]] = Counter()
     for header in reread.sessions(root=root):
         session = reread.open(header)

@@ -20,7 +20,7 @@ Tab = Callable[..., Any]
 PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
 SCROLLS_SIDEWAYS = "document.documentElement.scrollWidth > document.documentElement.clientWidth"
 SMALL_TARGETS = """
-[...document.querySelectorAll("button, input, select, nav a, a.session-row, .top-name a")]
+[...document.querySelectorAll("button, input, select, nav a, a.session-row, .top-sessions a")]
   .filter((element) => element.checkVisibility({ visibilityProperty: true }))
   .map((element) => [element.className, element.textContent, element.getBoundingClientRect().height])
   .filter(([, , height]) => height > 0 && height < 43.9)
@@ -54,7 +54,7 @@ class TestPhone:
         page = tab(demo, **PHONE)
         for address in ("#/", "#/usage?period=All+time", "#/stats?period=All+time", f"#/s/{DEMO['flaky']}"):
             page.evaluate("address => location.hash = address", address)
-            page.locator(".session-row, .top-name, table.figures, .message").first.wait_for()
+            page.locator(".session-row, table.figures, .message").first.wait_for()
             assert page.evaluate(SMALL_TARGETS) == [], address
         page.locator(".disclosure", has_text="Edit").first.click()
         numbers = page.locator(".diff .line").first.locator(".line-number")
@@ -328,7 +328,7 @@ class TestUsage:
         page = tab(f"{demo}#/usage", viewport={"width": 1440, "height": 900})
         page.get_by_role("button", name="By project").click()
         page.get_by_role("button", name="All time").click()
-        table = page.locator("table.figures")
+        table = page.locator("table.figures").first
         expect(table.get_by_role("columnheader").nth(1)).to_have_text("Cost")
         expect(page.locator(".bars .num").first).to_be_in_viewport(ratio=1)
         expect(page.locator(".why .bars")).to_be_visible()

@@ -103,7 +103,7 @@ PAGES: dict[str, tuple[str, str, Callable[[Any], None] | None]] = {
     "timeline": (f"#/s/{DEMO['letters']}?view=timeline", ".waterfall canvas", timeline),
     "filters": (f"#/s/{DEMO['letters']}", ".message", conversation),
     "captured": ("#/?captured=1&sort=cost", ".session-row", None),
-    "usage": ("#/usage?period=All+time&by=tool", ".top-sessions a", click("All ", within="main")),
+    "usage": ("#/usage?period=All+time&by=tool", ".top-sessions a", click("All ", within="main", role="link")),
 }
 
 

@@ -415,10 +415,11 @@ class TestUsage:
             page.get_by_role("button", name=name).click()
             table = page.get_by_role("region", name=f"Usage by {by.replace('_', ' ')}")
             expect(table).to_be_visible()
-            shown = [row.locator("td.num").all_inner_texts()[2:] for row in table.locator("tbody tr").all()]
+            shown = [row.locator("td.num").all_inner_texts()[2:8] for row in table.locator("tbody tr").all()]
             rows = reread.usage(root=SAMPLES, by=by).rows
             expected = [
-                [u.responses, u.input_tokens, cache_writes(u), u.cache_read_tokens, u.output_tokens] for u in rows
+                [u.responses, u.input_tokens, u.output_tokens, cache_writes(u), u.cache_read_tokens, u.tokens]
+                for u in rows
             ]
             assert sorted(shown) == sorted([f"{count:,}" for count in counts] for counts in expected)
 
@@ -436,7 +437,7 @@ class TestUsage:
         columns.first.locator(".hover").click()
         expect(page).to_have_url(re.compile("from=2026-10-02&to=2026-10-02"))
         expect(columns).to_have_count(24)
-        expect(page.locator(".top-sessions li")).to_have_count(1)
+        expect(page.locator(".top-sessions tbody tr")).to_have_count(1)
         page.locator(".top-sessions a").click()
         expect(page.locator("h1")).to_contain_text("Fetch September's readings")
         page.go_back()
@@ -510,7 +511,7 @@ class TestFailuresAndRows:
         expect(rows).to_have_count(28)
         page.go_back()
         expect(rows).to_have_count(10)
-        page.route("**/api/stats?*by=project*", lambda route: None)
+        page.route("**/api/reports/stats?*by=project*", lambda route: None)
         page.get_by_role("button", name="Project", exact=True).click()
         expect(page.locator(".counting")).to_be_visible()
         expect(rows).to_have_count(10)
@@ -527,7 +528,7 @@ class TestFailuresAndRows:
         page = tab(f"{demo}#/{address}?period=All+time")
         figures = page.locator(".usage-totals").first
         expect(figures).to_be_visible()
-        page.route(f"**/api/{requests}?*", lambda route: None)
+        page.route(f"**/api/reports/{requests}?*", lambda route: None)
         page.get_by_role("button", name=click, exact=True).click()
         expect(page.get_by_role("main")).to_have_attribute("aria-busy", "true")
         expect(page.get_by_text("Counting…").first).to_be_visible()

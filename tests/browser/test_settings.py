@@ -26,7 +26,7 @@ def test_settings_apply_at_once_and_are_remembered(tab: Tab, demo: str, axe: Any
     assert axe(page) == []
     page.goto(f"{demo}#/usage?period=All+time")
     expect(page.locator(".heatmap g text").first).to_have_text("Sun")
-    with page.expect_request(re.compile(r"api/usage.*tz=Asia%2FTokyo")):
+    with page.expect_request(re.compile(r"api/reports/usage.*tz=Asia%2FTokyo")):
         page.reload()
     page.goto(f"{demo}#/s/8c1f0b52-6d3e-4a77-9b0e-52f1c4a9d310")
     expect(page.get_by_role("button", name="Conversation")).to_have_attribute("aria-pressed", "true")

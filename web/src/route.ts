@@ -3,7 +3,10 @@
 import { useSyncExternalStore } from "react";
 import { listen } from "./kit/listen";
 import { asDensity, type Density } from "./kit/settings";
+import { FILTER_NAMES, type Filters } from "./data/listFilters";
 import { ORDERS, type Order, type Target, type ThreadRef } from "./data/source";
+
+export type { Filters } from "./data/listFilters";
 
 export type Route =
   | ListRoute
@@ -21,10 +24,6 @@ export interface Panel {
   tab: PanelTab;
   chosen: string;
 }
-
-/** What a list of sessions can be narrowed to. */
-export const FILTERS = ["project", "model", "agent", "branch", "machine", "person", "from", "to", "size", "starred", "failed", "running", "captured", "kept"] as const;
-export type Filters = Partial<Record<(typeof FILTERS)[number], string>>;
 
 /** A list of sessions: what was typed, what it is narrowed to, how the sessions are grouped and sorted, and how the texts that were found. */
 export interface ListRoute {
@@ -76,7 +75,7 @@ export function parseRoute(hash: string): Route {
   if (page !== "library" && page !== "captured") return { page, choices: Object.fromEntries(params) };
   const order = ORDERS.find((name) => name === params.get("order")) ?? ORDERS[0];
   const only: Filters = page === "captured" ? { captured: "1" } : {};
-  for (const name of FILTERS) if (params.get(name)) only[name] = params.get(name) ?? "";
+  for (const name of FILTER_NAMES) if (params.get(name)) only[name] = params.get(name) ?? "";
   return { page: "library", filter: params.get("q") ?? "", group: params.get("group") ?? "", sort: params.get("sort") ?? "", order, only };
 }
 

@@ -15,11 +15,10 @@ from reread.accounting.digest import UsageDigest, decode_digest
 from reread.base import jsontext
 from reread.disk.cache import FileState
 from reread.disk.derived_cache import DerivedValue, ReadAt, encoded
-from reread.disk.states import one_moment
 from reread.disk.transcript_file import open_transcript
 from reread.storage.byte_store import has_connected
+from reread.storage.kept_file import status_of
 from reread.storage.read_at_file import ReadAtFile
-from reread.storage.safe_open import status_of
 
 if TYPE_CHECKING:
     from reread.accounting.file_scan import ReadResult
@@ -30,8 +29,6 @@ Progress = Callable[[int], None]
 BYTES_PER_PROCESS = 16 << 20
 """A second process pays for its start if both have this much to read."""
 MAX_PROCESSES = 8
-AT_ONCE = 64
-"""So many files are opened as if that took no time: the folders around them are looked at once."""
 
 SentResult = tuple[DerivedValue, UsageDigest | None]
 """A `ReadResult` as workers send it: None if both digests are the same."""
@@ -139,13 +136,6 @@ def _split_jobs(jobs: list[ScanJob], count: int) -> list[list[ScanJob]]:
 
 
 def _read_jobs(jobs: list[ScanJob], buffer: ReadBuffer, progress: Progress | None = None) -> Iterator[ReadResult]:
-    for start in range(0, len(jobs), AT_ONCE):
-        with one_moment():
-            found = list(_read_some(jobs[start : start + AT_ONCE], buffer, progress))
-        yield from found
-
-
-def _read_some(jobs: list[ScanJob], buffer: ReadBuffer, progress: Progress | None) -> Iterator[ReadResult]:
     for job in jobs:
         try:
             yield read(job, buffer)

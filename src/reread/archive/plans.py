@@ -11,8 +11,8 @@ from collections.abc import Iterable, Iterator
 from contextlib import closing, suppress
 from pathlib import Path
 
-from reread.storage.kept_file import SUFFIX, original_names
-from reread.storage.safe_open import open_regular
+from reread.storage.kept_file import open_regular
+from reread.storage.kept_names import SUFFIX, original_names
 
 PLANS = "plans"
 CHUNK = 1 << 20

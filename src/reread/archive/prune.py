@@ -27,7 +27,8 @@ from reread.base.text import plural
 from reread.storage.atomic import remove_unfinished
 from reread.storage.frames import parse_map, read_frames
 from reread.storage.kept_copy import KeptCopy, examine
-from reread.storage.kept_file import MAP_SUFFIX, generation_path, opened, read_map_file
+from reread.storage.kept_file import opened, read_map_file
+from reread.storage.kept_names import MAP_SUFFIX, generation_path
 
 Origins = Mapping[str, set[str]]
 """The sources that were kept in a file, as far as is known: machine and path, by the path of the kept file."""

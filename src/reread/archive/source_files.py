@@ -11,7 +11,7 @@ from typing import NamedTuple
 from reread.archive.plans import PLANS, plan_slug, plans_of
 from reread.disk import layout
 from reread.disk.layout import AGENT_PREFIX, PROJECTS, SESSION_FOLDERS, SESSION_SUBFOLDERS
-from reread.storage.kept_file import superseded_name
+from reread.storage.kept_names import superseded_name
 
 FILE_HISTORY, TODOS, TASKS = "file-history", "todos", "tasks"
 KEPT_SUBFOLDERS = SESSION_SUBFOLDERS - {"memory"}

@@ -16,12 +16,12 @@ import msgspec
 from reread.archive.source_files import SPECIAL, SourceFile
 from reread.archive.sync_state import KeptState, SourceState, SyncRow, SyncState
 from reread.storage.byte_store import StoreError
-from reread.storage.frames import FRAME_SIZE, FrameBuilder, Hash, ReadAt, reader
+from reread.storage.frames import FRAME_SIZE, FrameBuilder, Hash
 from reread.storage.kept_bucket import KeptBucket
 from reread.storage.kept_copy import QUICK_LEVEL, KeptCopy, KeptFolder, Write
-from reread.storage.kept_file import generation_path, kept_in
-from reread.storage.read_at_file import open_no_link
-from reread.storage.safe_open import NotRegular, check_regular, make_private_folder
+from reread.storage.kept_names import generation_path, kept_in
+from reread.storage.read_at_file import ReadAt, reader
+from reread.storage.safe_open import NotRegular, check_regular, make_private_folder, open_no_link
 
 ATTEMPTS = 4
 """How often a file is copied that changes while it is."""

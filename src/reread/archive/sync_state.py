@@ -16,8 +16,8 @@ from reread.base import jsontext
 from reread.disk.filenames import filename_for
 from reread.disk.layout import ARCHIVE_MARK
 from reread.storage.atomic import write_atomic
-from reread.storage.file_times import is_settled
-from reread.storage.safe_open import open_regular
+from reread.storage.kept_names import is_settled
+from reread.storage.safe_open import open_plain
 
 FOLDER = ARCHIVE_MARK
 FORMAT = 1
@@ -123,7 +123,7 @@ def machine_name() -> str:
 def read_rows(path: Path) -> dict[bytes, SyncRow] | None:
     """Return the rows in a file; None if it is missing, damaged or of another format."""
     try:
-        with open_regular(path) as file:
+        with open_plain(path) as file:
             content = file.readall()
         digest, data = content[:32], content[32:]
         if hashlib.sha256(data).digest() != digest:

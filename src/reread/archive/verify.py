@@ -13,7 +13,7 @@ import msgspec
 from reread.archive.sync_state import FOLDER, read_rows, state_files
 from reread.storage.atomic import TEMPORARY
 from reread.storage.kept_copy import KeptCopy, examine
-from reread.storage.kept_file import MAP_SUFFIX, SUFFIX, generation_path, parse_kept_name
+from reread.storage.kept_names import MAP_SUFFIX, SUFFIX, generation_path, parse_kept_name
 
 Level = Literal["error", "info"]
 

@@ -73,7 +73,7 @@ def read_trails(store: FactStore, scope: Scope, files: Sequence[int]) -> dict[st
     """Return the trails of opened sessions by their paths; the files are those of a scope."""
     count_used(store, scope)
     rows = _TrailRows(store)
-    query = f"SELECT s.file, f.path, s.id, s.project FROM {SESSION.name} s JOIN {FILE.name} f ON f.id = s.file"
+    query = f"SELECT s.file, f.path, s.session, s.project FROM {SESSION.name} s JOIN {FILE.name} f ON f.id = s.file"
     known = {file: (known_path(path), id, project) for file, path, id, project in store.rows(query)}
     return {known[file][0]: rows.trail(file, *known[file][1:]) for file in files}
 
@@ -89,7 +89,7 @@ class _TrailRows:
             "t.main_turn, t.state, t.tests, t.undoes",
             f"t.main_turn IS NOT NULL AND (t.tests IS NOT NULL OR t.undoes IS NOT NULL OR t.state = '{DENIED}')",
         )
-        self._prompts = self._with_origin(PROMPT, "t.turn, t.is_active, t.kind, t.text", "t.turn IS NOT NULL")
+        self._prompts = self._with_origin(PROMPT, "t.turn, t.active, t.kind, t.text", "t.turn IS NOT NULL")
         self._branches = self._by_file(
             f"SELECT DISTINCT file, branch FROM {ORIGIN.name} WHERE scope IS NULL ORDER BY id"
         )

@@ -12,7 +12,6 @@ from reread.errors import Misuse
 
 PIPX, UV_TOOL = {"pipx", "venvs"}, {"uv", "tools"}
 """Folders above an environment that pipx or `uv tool` made: pip cannot install into it."""
-SUBJECTS = {"tables": "Tables need", "iceberg": "Iceberg needs"}
 
 
 def install_command(extra: str) -> str:
@@ -34,13 +33,13 @@ def _requirements(extra: str) -> list[str]:
     ]
 
 
-def require(module: str, extra: str = "tables") -> ModuleType:
-    """Import a module of an extra; raise Misuse if it is not installed."""
+def require(module: str, extra: str = "tables", subject: str = "Tables need") -> ModuleType:
+    """Import a module of an extra; raise Misuse, which says what needs it, if it is not installed."""
     try:
         return importlib.import_module(module)
     except ModuleNotFoundError as error:
         library = module.partition(".")[0]
         if str(error.name).partition(".")[0] != library:
             raise
-        message = f"{SUBJECTS[extra]} {library}; install it with `{install_command(extra)}`."
+        message = f"{subject} {library}; install it with `{install_command(extra)}`."
         raise Misuse(message) from None

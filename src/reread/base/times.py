@@ -263,11 +263,23 @@ def parse_timestamp(stamp: str | None) -> datetime | None:
 
 def timestamp_ms(stamp: str | None) -> int | None:
     """Return a record's timestamp in whole milliseconds since 1970; None if it is missing or invalid."""
-    when = parse_timestamp(stamp)
+    return milliseconds(parse_timestamp(stamp))
+
+
+def milliseconds(when: datetime | None) -> int | None:
+    """Return a point in time in whole milliseconds since 1970; None if it is unknown."""
     if when is None:
         return None
     since = when - _EPOCH
     return since.days * 86_400_000 + since.seconds * 1000 + since.microseconds // 1000
+
+
+def month_of(time_ms: int | None) -> str | None:
+    """Return the month of a time in UTC, such as `2026-11`; None if it lies before the year 1."""
+    try:
+        return f"{_EPOCH + timedelta(milliseconds=time_ms):%Y-%m}".zfill(7) if time_ms is not None else None
+    except OverflowError:
+        return None
 
 
 def seconds_between(first: datetime | None, last: datetime | None) -> float | None:

@@ -17,9 +17,8 @@ from reread.errors import Unreadable
 from reread.model.titles import REACH, TitleSearch
 from reread.records import dialects
 from reread.records.decode import Record
-from reread.storage.kept_file import stat_file
+from reread.storage.kept_file import OpenFile, stat_file, status_of
 from reread.storage.prompt_history import is_prompts
-from reread.storage.safe_open import OpenFile, status_of
 
 PEEK = 1 << 14
 """Bytes read at once from the start of a file."""

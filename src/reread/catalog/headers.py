@@ -19,9 +19,8 @@ from reread.disk import layout
 from reread.disk.cache import FileState, is_stale
 from reread.disk.file_set import gone_files
 from reread.disk.gone_sessions import histories, prompt_paths
-from reread.disk.states import one_moment
 from reread.errors import Unreadable, naming_file
-from reread.storage.kept_file import kept_path
+from reread.storage.kept_names import kept_path
 
 
 def read_header(path: str | Path) -> Header:
@@ -79,12 +78,11 @@ def _absolute(path: str | Path) -> str:
 def _states(paths: Iterable[str | Path]) -> dict[str | Path, FileState | OSError]:
     """Return the states of files as they are in one moment."""
     found: dict[str | Path, FileState | OSError] = {}
-    with one_moment():
-        for path in paths:
-            try:
-                found[path] = FileState.at(path)
-            except OSError as error:
-                found[path] = error
+    for path in paths:
+        try:
+            found[path] = FileState.at(path)
+        except OSError as error:
+            found[path] = error
     return found
 
 

@@ -24,7 +24,8 @@ from reread.disk.sources import require_regular_file
 from reread.disk.transcript_file import open_transcript
 from reread.errors import Ambiguous, Misuse, NotFound, Unreadable
 from reread.records.decode import Record
-from reread.storage.kept_file import file_exists, own_path, stat_file
+from reread.storage.kept_file import file_exists, stat_file
+from reread.storage.kept_names import own_path
 
 STDIN = "-"
 MOST_LISTED = 20

@@ -34,7 +34,7 @@ HEADINGS: dict[str, tuple[str, ...]] = {
     "Count": ("usage", "stats", "advise", "check", "sql", "tables"),
     "Keep": ("keep", "resume", "delete", "capture", "replay", "adopt"),
     "Share": ("share", "export", "secrets"),
-    "Set up": ("mcp", "lsp", "completion"),
+    "Set up": ("completion",),
 }
 """The verbs of the core under the headings of the help."""
 VERBS: tuple[str, ...] = tuple(verb for verbs in HEADINGS.values() for verb in verbs)

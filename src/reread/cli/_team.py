@@ -54,32 +54,32 @@ def team_report(
     **options: Any,
 ) -> Report:
     """Return a report on a team, with its rows in the order that options ask for, and as many."""
-    from reread.render.report_table import layout_of
+    from reread.render.report_table import WEIGHTS
+    from reread.render.team_table import team_notes
     from reread.reports.tally import limited
     from reread.reports.usage_report import arrange
 
     report = ask(by=["cause" if name == "cache" else name for name in by.split(",")], **options)
-    if report.kind == "usage" and report.totals:
+    report.notes = list(team_notes(report))
+    if report.kind == "usage":
         return arrange(report, sort=sort, min_cost=min_cost, limit=limit)
-    if report.totals:
-        report.rows, report.hidden = limited(report.rows, limit, by=report.by, weight=layout_of(report).weight)
+    report.rows, report.hidden = limited(report.rows, limit, by=report.by, weight=WEIGHTS[report.kind])
     return report
 
 
 def print_team(ctx: click.Context, report: Report, *, as_json: bool, as_csv: bool) -> None:
     """Print a report on a team, and exit with 1 if it is empty."""
-    from reread.render.report_table import report_lines
-    from reread.render.team_table import WITHHELD, team_notes
-    from reread.reports.report import report_value
+    from reread.render.report_table import report_lines, report_value
 
     if as_json:
         print_json(report_value(report))
     elif as_csv:
         click.echo(report.to_csv(), nl=False)
     elif report.totals:
-        print_lines([line] for line in report_lines(report, width=terminal_width(), notes=team_notes))
-    if not report.totals:
-        print_notice(WITHHELD if report.withheld else NOTHING)
-        ctx.exit(NOTHING_FOUND)
-    for _, note in team_notes(report) if as_csv else ():
+        print_lines([line] for line in report_lines(report, width=terminal_width()))
+    for _, note in (report.notes or ()) if as_csv or not report.totals else ():
         print_notice(note)
+    if not report.totals:
+        if not report.withheld:
+            print_notice(NOTHING)
+        ctx.exit(NOTHING_FOUND)

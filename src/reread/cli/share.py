@@ -142,7 +142,7 @@ def share(
 def _undo(path: Path, output: Path | None) -> None:
     from reread.redaction.removal_manifest import undo
     from reread.storage.atomic import write_atomic
-    from reread.storage.safe_open import read_whole
+    from reread.storage.kept_file import read_whole
 
     if output is None:
         raise Misuse("Name the file for the original, as in -o original.html.")

@@ -55,11 +55,12 @@ def sql(
 ) -> None:
     """Query sessions with SQL.
 
-    The tables are sessions, records, messages, calls, usage, edits and files; `reread tables` lists their columns. They
-    are updated first; queries can only read them. Without a query, opens a prompt, or reads standard input.
+    The tables are sessions, records, messages, calls, usage, turns, prompts, cache_breaks, commits, pull_requests,
+    edits and files; `reread tables` lists their columns. They are updated first; queries can only read them. Without a
+    query, opens a prompt, or reads standard input.
 
     \b
-    reread sql "select name, count(*) from calls group by all order by 2 desc"
+    reread sql "select tool, count(*) from calls group by all order by 2 desc"
     reread sql "select model, sum(output_tokens) from usage group by all" --json
     reread sql "select text from messages where author = 'person'" --text
     reread sql "from usage" --parquet usage.parquet
@@ -103,7 +104,7 @@ def _database(roots: list[Path], folder: str | None, text: bool, allow_files: bo
 
 def _read(name: str) -> str:
     from reread.errors import Unreadable
-    from reread.storage.safe_open import read_whole
+    from reread.storage.kept_file import read_whole
 
     if name == STDIN:
         return sys.stdin.read()

@@ -81,8 +81,7 @@ def stats(
     reread stats latest --by file
     reread stats --team s3://team/figures --by failure
     """
-    from reread.render.report_table import report_lines
-    from reread.reports.report import report_value
+    from reread.render.report_table import report_lines, report_value
     from reread.reports.stats_report import stats as report_on
     from reread.storage.user_paths import reread_words
 

@@ -64,9 +64,8 @@ def tables(
 ) -> None:
     """Write sessions as Parquet or Iceberg tables, or list the tables.
 
-    The tables are sessions, records, messages, calls, usage, edits and files. Only what changed is read and written
-    again. Several machines can write to one folder at the same time, and readers never see half a change. Without
-    -o, --to and --iceberg, lists the tables and their columns.
+    Only what changed is read and written again. Several machines can write to one folder at the same time, and readers
+    never see half a change. Without -o, --to and --iceberg, lists the tables and their columns.
 
     With --to, the tables are those for a team: no prompt, title, path, command, branch or name of a file is in them,
     only figures and hashes with the key that the team shares. The configuration names the team and the person.
@@ -102,7 +101,7 @@ def tables(
     if as_json:
         return print_json(report)
     for name, rows in report.rows.items():
-        click.echo(f"{name:10}{rows:>12,}")
+        click.echo(f"{name:14}{rows:>10,}")
     read = f"{plural(report.read, 'transcript')} read, {report.unchanged:,} unchanged, {report.removed:,} removed"
     commits = f"; {plural(report.commits, 'commit')} to {iceberg}" if report.commits is not None else ""
     return click.echo(f"{read}, in {to or output or 'the cache'} as {report.machine}{commits}")

@@ -110,9 +110,8 @@ def usage(
     reread usage --team s3://team/figures --by project
     """
     from reread.accounting.prices import current_prices
-    from reread.render.report_table import hidden_note, report_lines, unread_note
+    from reread.render.report_table import hidden_note, report_lines, report_value, unread_note
     from reread.render.text_table import PLAIN, wrapped_notes
-    from reread.reports.report import report_value
     from reread.reports.usage_report import usage as count
 
     if as_json and as_csv:
@@ -151,7 +150,7 @@ def usage(
     with progress("reading", None) as step:
         report = count(*sessions, root=roots or None, prices=table, cache=not no_cache, progress=step, **options)
     if as_json or as_csv:
-        for note in [unread_note(report)] * bool(report.unread) + [hidden_note(report)] * bool(report.hidden):
+        for note in [unread_note(report.unread)] * bool(report.unread) + [hidden_note(report)] * bool(report.hidden):
             print_notice(note)
     found_nothing = not report.rows and not report.hidden
     unmatched = found_nothing and is_filtered(options)
@@ -225,9 +224,8 @@ def _print_breaks(
     **options: Any,
 ) -> None:
     """Print what had to be written to the cache again, by cause."""
-    from reread.render.report_table import report_lines
+    from reread.render.report_table import report_lines, report_value
     from reread.reports.cache_report import cache_breaks
-    from reread.reports.report import report_value
 
     kept = {name: options[name] for name in (*OF_RESPONSES, "limit")}
     groups = ["cause" if name == CACHE else name for name in by.split(",")]

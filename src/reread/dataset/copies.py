@@ -15,7 +15,20 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from reread.dataset.figures import DIGITS, RANDOM_ID
-from reread.dataset.schema import CALLS, EDITS, FILES, MESSAGES, RECORDS, SESSIONS, USAGE
+from reread.dataset.schema import (
+    CACHE_BREAKS,
+    CALLS,
+    COMMITS,
+    EDITS,
+    FILES,
+    MESSAGES,
+    PROMPTS,
+    PULL_REQUESTS,
+    RECORDS,
+    SESSIONS,
+    TURNS,
+    USAGE,
+)
 
 NAME = r"""regexp_extract("path", '[^/\\]*$')"""
 """The name of the transcript, which its copies share."""
@@ -29,7 +42,7 @@ def hashed_id(column: str) -> str:
 ELSE "{column}" END"""
 
 
-MESSAGE, REQUEST, SESSION = map(hashed_id, ("message_id", "request_id", "session"))
+MESSAGE, REQUEST, SESSION = map(hashed_id, ("message", "request", "session"))
 
 
 class CopyRule(NamedTuple):
@@ -58,10 +71,15 @@ COPIES = {
         (
             MESSAGE,
             f"coalesce({REQUEST}, {SESSION})",
-            """if("message_id" IS NULL, concat_ws(' ', "time", "model"), NULL)""",
+            """if("message" IS NULL, concat_ws(' ', "time", "model"), NULL)""",
         ),
         ('-"responses"', '"unconfirmed_responses"', '-"output_tokens"', '-"reported_cost_usd"'),
     ),
+    TURNS.name: CopyRule((NAME, '"session"', '"id"', '"line"'), ('-epoch_us("ended")', '-"waiting_seconds"')),
+    PROMPTS.name: CopyRule((NAME, '"session"', '"id"', '"line"'), ('NOT "active"',)),
+    CACHE_BREAKS.name: CopyRule((NAME, '"session"', '"agent"', '"id"', '"line"'), ()),
+    COMMITS.name: CopyRule((NAME, '"session"', '"call"', '"sha"'), ()),
+    PULL_REQUESTS.name: CopyRule((NAME, '"session"', '"call"', '"number"', '"repository"', '"action"'), ()),
     EDITS.name: CopyRule((NAME, '"session"', '"file"', '"index"', '"call"', RECORD), ('NOT "whole"',)),
     FILES.name: CopyRule((NAME, '"session"', '"file"'), ('-"versions"',)),
 }
@@ -76,6 +94,6 @@ def counted(table: str, rows: str) -> str:
     if table != USAGE.name:
         return condition
     # A copy without a request id, such as that of a stream, is one of the response that has it in the same session.
-    named = f'SELECT ({MESSAGE}, {SESSION}) FROM {rows} WHERE "request_id" IS NOT NULL'
-    is_known = f'"request_id" IS NULL AND "message_id" IS NOT NULL AND ({MESSAGE}, {SESSION}) IN ({named})'
+    named = f'SELECT ({MESSAGE}, {SESSION}) FROM {rows} WHERE "request" IS NOT NULL'
+    is_known = f'"request" IS NULL AND "message" IS NOT NULL AND ({MESSAGE}, {SESSION}) IN ({named})'
     return f"{condition} AND NOT ({is_known})"

@@ -78,9 +78,9 @@ def _figures_table(table: TableSchema) -> TableSchema:
 FIGURES = {name: _figures_table(TABLES[name]) for name in RULES}
 """The tables for a team, by name."""
 PER_FILE = tuple(name for name in FIGURES if name != USAGE.name)
-LEFT_OUT = frozenset({"records", "messages", "edits", "files"})
+LEFT_OUT = frozenset("records messages turns prompts cache_breaks commits pull_requests edits files".split())
 """The tables that no team gets: their rows are about what was said and changed."""
-_TIME, _MESSAGE = (TABLES[USAGE.name].names(text=True).index(name) for name in ("time", "message_id"))
+_TIME, _MESSAGE = (TABLES[USAGE.name].names(text=True).index(name) for name in ("time", "message"))
 _OWN_TIME = FIGURES[USAGE.name].names(text=True).index("time")
 
 

@@ -20,7 +20,7 @@ from reread.dataset.arrow import arrow_schema, pyarrow
 from reread.dataset.figures import FIGURES
 from reread.dataset.manifest import FOLDER, TablePart, TablesManifest, newest_manifest
 from reread.dataset.parquet import read_batches
-from reread.dataset.schema import PARTITIONS, TABLES, USAGE, VERSION, TableSchema
+from reread.dataset.schema import PARTITIONS, RENAMED, TABLES, USAGE, VERSION, TableSchema
 from reread.dataset.table_files import TableFiles
 from reread.disk.layout import expand_path
 from reread.errors import Misuse, Unwritable
@@ -28,9 +28,9 @@ from reread.storage.safe_open import make_private_folder
 from reread.storage.services import S3
 from reread.storage.user_paths import is_bucket_url, service_of
 
-pyiceberg_catalog: Any = require("pyiceberg.catalog", "iceberg")
-exceptions: Any = require("pyiceberg.exceptions", "iceberg")
-expressions: Any = require("pyiceberg.expressions", "iceberg")
+pyiceberg_catalog: Any = require("pyiceberg.catalog", "iceberg", "Iceberg needs")
+exceptions: Any = require("pyiceberg.exceptions", "iceberg", "Iceberg needs")
+expressions: Any = require("pyiceberg.expressions", "iceberg", "Iceberg needs")
 Catalog = IcebergTable = Any
 """The types of pyiceberg, which is not always installed."""
 
@@ -116,7 +116,7 @@ def _commit_table(place: TableFiles, manifest: TablesManifest, catalog: Catalog,
 
 
 def _open_table(catalog: Catalog, name: str, manifest: TablesManifest) -> IcebergTable:
-    """Return a table, made if it does not exist; columns that it lacks are added."""
+    """Return a table, made if it does not exist; columns of earlier versions get their new names, others are added."""
     identifier = f"{NAMESPACE}.{name}"
     wanted = _schema(name, manifest)
     try:
@@ -127,8 +127,16 @@ def _open_table(catalog: Catalog, name: str, manifest: TablesManifest) -> Iceber
             for column in PARTITIONS:
                 spec.add_identity(column.name)
         return catalog.load_table(identifier)
-    if set(wanted.names) <= {field.name for field in table.schema().fields}:
+    there = {field.name for field in table.schema().fields}
+    called = _known(manifest)[name].names_in(RENAMED - 1)
+    renamed = {own: new for new, own in called.items() if own != new and own in there and new not in there}
+    if set(wanted.names) <= there and not renamed:
         return table
+    if renamed:
+        with table.update_schema() as update:
+            for own, new in renamed.items():
+                update.rename_column(own, new)
+        table = catalog.load_table(identifier)
     with table.update_schema() as update:
         update.union_by_name(wanted)
     return catalog.load_table(identifier)

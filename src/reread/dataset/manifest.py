@@ -26,7 +26,7 @@ DIGITS = 9
 ENDING = ".json"
 _ID = re.compile(r"[0-9a-f]{16}")
 _MONTH = re.compile(r"\d{4}-\d{2}", re.ASCII)
-_TABLE = re.compile(r"[a-z]+")
+_TABLE = re.compile(r"[a-z_]+")
 
 
 class TablePart(msgspec.Struct, frozen=True):

@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import IO, Any
 
 from reread.base.optional_dependencies import require
+from reread.base.times import month_of
 from reread.dataset.arrow import RecordBatch, RowBuffer, Schema, arrow_schema, pyarrow
 from reread.dataset.figures import FIGURES, PERSON, RowMask
 from reread.dataset.figures import PER_FILE as FIGURES_PER_FILE
 from reread.dataset.manifest import TablePart, file_name
-from reread.dataset.rows import month_of
-from reread.dataset.schema import CALLS, PARTITIONS, PER_FILE, TABLES, USAGE, VERSION, Row, TableSchema
+from reread.dataset.schema import CALLS, PARTITIONS, PER_FILE, TABLES, USAGE, VERSION, Row, TableSchema, written_version
 from reread.dataset.table_files import TableFiles
 from reread.dataset.transcripts import TranscriptFile
 from reread.errors import Unreadable
@@ -115,7 +115,7 @@ class TableFile:
         if batch.num_rows:
             self.rows += batch.num_rows
             if self._figures is not None and self._table == CALLS.name:
-                began = compute.unique(batch.column("started")).cast(pyarrow.int64()).to_pylist()
+                began = compute.unique(batch.column("time")).cast(pyarrow.int64()).to_pylist()
                 self.months |= {month_of(time if time is None else time // 1000) for time in began}
             self._writer.write_table(pyarrow.Table.from_batches([batch]))
 
@@ -294,17 +294,19 @@ def file_batches(
     """
     try:
         opened = parquet.ParquetFile(file)
-        there = set(opened.schema_arrow.names)
+        about = opened.schema_arrow
+        called = table.names_in(written_version(about.metadata))
+        there = {name: found for name, found in called.items() if found in about.names}
         text = any(column.text and column.name in there for column in table.columns)
         names = list(columns) if columns is not None else table.names(text=text)[SKIP:]
-        missing = set(names) - there
-        if missing and not _is_older(opened.schema_arrow) and PERSON.name not in there:
+        missing = set(names) - there.keys()
+        if missing and written_version(about.metadata) >= VERSION and PERSON.name not in about.names:
             raise ValueError(f"it has no column {min(missing)}")
         every = arrow_schema(table, text=True)
         schema = pyarrow.schema([every.field(name) for name in names])
-        for batch in opened.iter_batches(columns=[name for name in names if name in there]):
+        for batch in opened.iter_batches(columns=[there[name] for name in names if name in there]):
             arrays = [
-                batch.column(field.name) if field.name in there else pyarrow.nulls(batch.num_rows, field.type)
+                batch.column(there[field.name]) if field.name in there else pyarrow.nulls(batch.num_rows, field.type)
                 for field in schema
             ]
             yield pyarrow.RecordBatch.from_arrays(arrays, schema=schema)
@@ -320,10 +322,3 @@ def _rows_of(batch: RecordBatch) -> Iterator[Row]:
         for column in batch.columns
     ]
     yield from zip(*(column.to_pylist() for column in columns), strict=True)
-
-
-def _is_older(schema: Schema) -> bool:
-    """True if an earlier version of the tables has written a file with this schema."""
-    said: dict[bytes, bytes] = schema.metadata or {}
-    version = said.get(b"reread.tables_version", b"")
-    return version.isdigit() and int(version) < VERSION

@@ -57,9 +57,9 @@ def sql(
 ) -> QueryRows:
     """Ask all sessions of this machine, or those below `root`, with SQL, and return the rows.
 
-    The tables are sessions, records, messages, calls, usage, edits and files; they are brought up to date first, and
-    only read. `text` adds the columns with what was said. With `tables`, ask the Parquet files in that folder or
-    bucket. Needs `reread[tables]`.
+    `reread tables` lists the tables and their columns. They are brought up to date first, and only read. `text` adds
+    the columns with what was said. With `tables`, ask the Parquet files in that folder or bucket. Needs
+    `reread[tables]`.
     """
     pyarrow: Any = require("pyarrow")
     require("duckdb")

@@ -7,6 +7,7 @@ it for writing too, and a query can write in more ways than one would list: COPY
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager, suppress
 from itertools import takewhile
@@ -17,17 +18,17 @@ from reread.dataset.arrow import arrow_schema
 from reread.dataset.arrow_values import python_values
 from reread.dataset.copies import counted
 from reread.dataset.manifest import TablesManifest, newest_manifests
-from reread.dataset.schema import PARTITIONS, TABLES, TableSchema
+from reread.dataset.schema import PARTITIONS, RENAMED, TABLES, TableSchema, written_version
 from reread.dataset.table_files import TableFiles
-from reread.disk.fact_table import INTEGER, REAL, TEXT, TIME
+from reread.disk.fact_table import INTEGER, REAL, TEXT, TIME, Column
 from reread.errors import Misuse, NotFound, Unreadable
-from reread.storage.safe_open import NotRegular, open_regular
+from reread.storage.safe_open import NotRegular, open_plain
 
 duckdb: Any = require("duckdb")
 pyarrow: Any = require("pyarrow")
 arrow_dataset: Any = require("pyarrow.dataset")
 arrow_fs: Any = require("pyarrow.fs")
-Dataset = RecordBatch = RecordBatchReader = Schema = Any
+RecordBatch = RecordBatchReader = Schema = Any
 """The types of pyarrow, which has no type stubs."""
 
 BATCH_ROWS = 8192
@@ -44,12 +45,11 @@ TYPES = {TEXT: "VARCHAR", INTEGER: "BIGINT", REAL: "DOUBLE", TIME: "TIMESTAMP WI
 READS, EXPLAINS, SEVERAL, WRITES = "SELECT", "EXPLAIN", "MULTI", "COPY"
 """Types of statements; one is SEVERAL if it has a PIVOT anywhere."""
 _WORD = re.compile(r"\w+")
+_UNKNOWN = re.compile(r'Referenced column "(\w+)"')
 _RESERVED = re.compile(r'(?<!")\boffset\b')
 _MISSING_TABLE = re.compile(r"Catalog Error: Table with name (\S+) does not exist!")
-IDS = frozenset({"uuid", "parent_uuid", "id", "message_id", "request_id", "call"})
+IDS = frozenset({"uuid", "parent_uuid", "id", "message", "request", "call", "sha"})
 """Columns of which nearly every row has another value."""
-SOURCE = "files of {}"
-"""The name of what the view of a table reads."""
 
 
 class QueryResult(NamedTuple):
@@ -102,10 +102,8 @@ class Database:
         self._connection = duckdb.connect(":memory:", config=SETTINGS)
         for name, table in TABLES.items():
             try:
-                if name in self._asked and names[name]:
-                    self._connection.register(SOURCE.format(name), self._dataset(table, names[name]))
-                files = names[name] if name in self._asked else None
-                self._connection.execute(_view(table, files, text=self.text, copies=len(self._manifests) > 1))
+                rows = self._rows(table, names[name]) if name in self._asked else None
+                self._connection.execute(_view(table, rows, text=self.text, copies=len(self._manifests) > 1))
             except FileNotFoundError:
                 raise
             except (duckdb.Error, OSError, pyarrow.ArrowException) as error:
@@ -115,24 +113,41 @@ class Database:
             self._connection.execute("SET enable_external_access = false")
         self._connection.execute("SET lock_configuration = true")
 
-    def _dataset(self, table: TableSchema, names: list[str]) -> Dataset:
-        """Return the rows of some files of a table, with the columns that the names of their folders say.
+    def _rows(self, table: TableSchema, names: list[str]) -> list[str]:
+        """Return queries for the rows of some files of a table, those of earlier versions apart.
 
-        Columns that files of an earlier version lack are null.
+        The names of their folders say some columns; those that files of an earlier version lack are null.
         """
         kinds = pyarrow.schema([(column.name, pyarrow.string()) for column in PARTITIONS])
         folders = arrow_dataset.HivePartitioning(kinds)
         # what is repeated is handed over as it is in the file, each value once: queries take half the time or less
         parquet = arrow_dataset.ParquetFileFormat(dictionary_columns=_repeated())
-        files, fragments = arrow_fs.LocalFileSystem(), list[Any]()
-        known = {column.name for table in TABLES.values() for column in table.columns}
+        files, fragments = arrow_fs.LocalFileSystem(), defaultdict[bool, list[Any]](list)
         for name in names:
             values = folders.parse(name)
             path = self._regular_path(name)
-            fragments.append(parquet.make_fragment(path, files, partition_expression=values))
-            if set(fragments[-1].physical_schema.names).isdisjoint(known):  # its rows would be null
+            fragment = parquet.make_fragment(path, files, partition_expression=values)
+            found = fragment.physical_schema
+            version = written_version(found.metadata)
+            if set(found.names).isdisjoint(table.names_in(version).values()):  # its rows would be null
                 raise Unreadable(f"Cannot read {path}: it has none of the columns of its table.", path=path)
-        return arrow_dataset.FileSystemDataset(fragments, arrow_schema(table, text=self.text), parquet, files)
+            fragments[version < RENAMED].append(fragment)
+        return [self._query(table, parquet, found, is_older) for is_older, found in sorted(fragments.items())]
+
+    def _query(self, table: TableSchema, parquet: Any, fragments: list[Any], is_older: bool) -> str:
+        """Return a query for the rows of files that call their columns alike."""
+        called = table.names_in(RENAMED - is_older)
+        schema = arrow_schema(table, text=self.text)
+        there = pyarrow.schema([field.with_name(called[field.name]) for field in schema if field.name in called])
+        source = f"{'earlier ' * is_older}files of {table.name}"
+        self._connection.register(
+            source, arrow_dataset.FileSystemDataset(fragments, there, parquet, arrow_fs.LocalFileSystem())
+        )
+        columns = ", ".join(
+            f'"{called[column.name]}" AS "{column.name}"' if column.name in called else _null(column)
+            for column in table.selected(text=self.text)
+        )
+        return f'SELECT {columns} FROM "{source}"'
 
     def _files(self) -> Iterator[tuple[str, str]]:
         """Yield table and name of every file."""
@@ -143,7 +158,7 @@ class Database:
         """Return the path of a file; raise Unreadable for one that the engine would wait for, such as a pipe."""
         path = self.place.path(name)
         try:
-            open_regular(path).close()
+            open_plain(path).close()
         except NotRegular as error:
             raise Unreadable.at(path, error) from error
         except OSError:  # the engine says what is wrong
@@ -253,8 +268,10 @@ class Database:
             hint = ' A word of SQL, such as offset, is a column only in quotes: "offset".'
         elif missing := _MISSING_TABLE.match(text):
             return f"No table {missing[1]}; the tables are {', '.join(TABLES)}."
-        elif "Referenced column" in text:
-            hint = " Run `reread tables` to list the columns."
+        elif unknown := _UNKNOWN.search(text):
+            renamed = {column.earlier: column.name for table in TABLES.values() for column in table.columns}
+            new = renamed.get(unknown[1])
+            hint = f" It is called {new} now." if new else " Run `reread tables` to list the columns."
         return _sentence(text) + hint
 
     def close(self) -> None:
@@ -283,20 +300,22 @@ def _sentence(text: str) -> str:
     return said if said.endswith((".", "!", "?")) else f"{said}."
 
 
-def _view(table: TableSchema, files: list[str] | None, *, text: bool, copies: bool) -> str:
-    """Return the statement that makes a view of the files of a table, or of no rows if there are none.
+def _view(table: TableSchema, rows: list[str] | None, *, text: bool, copies: bool) -> str:
+    """Return the statement that makes a view of the rows of a table, which some queries give together.
 
-    Without a list of files, it is a view that cannot be read. If there may be copies of rows, each counts once.
+    Without a list of queries, it is a view that cannot be read. If there may be copies of rows, each counts once.
     """
-    columns = table.selected(text=text)
-    if not files:
-        typed = ", ".join(f'NULL::{TYPES.get(column.type, "BOOLEAN")} AS "{column.name}"' for column in columns)
-        rows = "false" if files is not None else f"error('Cannot read {table.name}: name it in the query.')"
-        return f'CREATE VIEW "{table.name}" AS SELECT {typed} WHERE {rows}'
-    names = ", ".join(f'"{column.name}"' for column in columns)
-    source = f'"{SOURCE.format(table.name)}"'
-    where = f" WHERE {counted(table.name, source)}" if copies else ""
-    return f'CREATE VIEW "{table.name}" AS SELECT {names} FROM {source}{where}'
+    if not rows:
+        nothing = "false" if rows is not None else f"error('Cannot read {table.name}: name it in the query.')"
+        rows = [f"SELECT {', '.join(map(_null, table.selected(text=text)))} WHERE {nothing}"]
+    query = " UNION ALL ".join(rows)
+    if copies:
+        query = f"WITH every AS NOT MATERIALIZED ({query}) FROM every WHERE {counted(table.name, 'every')}"
+    return f'CREATE VIEW "{table.name}" AS {query}'
+
+
+def _null(column: Column) -> str:
+    return f'NULL::{TYPES.get(column.type, "BOOLEAN")} AS "{column.name}"'
 
 
 def _repeated() -> set[str]:

@@ -40,9 +40,13 @@ from reread.disk.fact_table import BOOLEAN, TEXT, Column
 from reread.errors import Misuse, Unreadable
 from reread.facts.views import BREAKS, CALLS, RESPONSES
 from reread.reports.cache_report import BROKEN
+from reread.reports.cache_report import COLUMNS as BREAK_COLUMNS
+from reread.reports.report import ReportColumn
 from reread.reports.stats_report import CALLED
+from reread.reports.stats_report import COLUMNS as CALL_COLUMNS
 from reread.reports.tally import Measure
-from reread.reports.usage_report import USED
+from reread.reports.usage_report import COLUMNS as USED_COLUMNS
+from reread.reports.usage_report import COST, REPORTED, USED
 
 duckdb: Any = require("duckdb")
 
@@ -69,6 +73,7 @@ class ReportKind(NamedTuple):
     measure: Measure
     columns: tuple[str, ...]
     """What they can be grouped by, besides week, person, machine and team, in the order in which they are divided."""
+    shown: Sequence[ReportColumn]
 
     @property
     def figures(self) -> dict[str, str]:
@@ -143,13 +148,20 @@ USAGE = ReportKind(
     "usage",
     USED._replace(figures={**USED.figures, "disputed": "count(differs) FILTER (responses > 0)"}),
     ("project", "model"),
+    (*USED_COLUMNS, REPORTED, COST),
 )
-CACHE = ReportKind("cache_breaks", BROKEN, ("cause", "project", "model"))
-STATS = ReportKind("stats", CALLED, ("tool", "failure", "state", "project", "model"))
+CACHE = ReportKind("cache_breaks", BROKEN, ("cause", "project", "model"), BREAK_COLUMNS)
+STATS = ReportKind(
+    "stats",
+    CALLED,
+    ("tool", "failure", "state", "project", "model"),
+    [column for column in CALL_COLUMNS if CALLED.figures.keys() >= {*column.figures}],
+)
 BEGUN = ReportKind(
     "sessions",
     Measure(SESSIONS, {"sessions": "count(*)", "turns": "sum(turns)", "compactions": "sum(compactions)"}),
     ("project", "model"),
+    [ReportColumn(name, name.capitalize(), short=name) for name in ("sessions", "turns", "compactions")],
 )
 _COUNTS = ("responses", *COUNT_NAMES, "unconfirmed_responses", "cache_rewritten_tokens")
 _DOLLARS = ("cost_usd", "reported_cost_usd", "cache_rewritten_usd")
@@ -168,9 +180,9 @@ _USAGE = TeamTable(
     },
     "time",
     {**dict.fromkeys(_COUNTS, MOST_TOKENS), **dict.fromkeys(_DOLLARS, MOST_USD), "responses": 1},
-    """hash(machine) AS writer, request_id IS NULL AND message_id IS NOT NULL AS bare, hash(
-      message_id, coalesce(request_id, session), CASE WHEN message_id IS NULL THEN epoch_ms("time") END,
-      CASE WHEN message_id IS NULL THEN model END
+    """hash(machine) AS writer, request IS NULL AND message IS NOT NULL AS bare, hash(
+      message, coalesce(request, session), CASE WHEN message IS NULL THEN epoch_ms("time") END,
+      CASE WHEN message IS NULL THEN model END
     )""",
     (
         # of the machine whose copy counts, a response counts once, and so does each thing that was billed apart with it
@@ -184,7 +196,7 @@ _USAGE = TeamTable(
       FROM every JOIN copied USING (place) GROUP BY k
     ), numbered AS (
       SELECT place, k, writer, row_number() OVER (
-        PARTITION BY k, writer, responses, CASE WHEN message_id IS NULL THEN place
+        PARTITION BY k, writer, responses, CASE WHEN message IS NULL THEN place
           WHEN responses = 0 THEN hash(model, reported_cost_usd, {_TOKEN_LIST}) END
         ORDER BY unconfirmed_responses, output_tokens DESC, reported_cost_usd DESC, place
       ) AS number
@@ -197,7 +209,7 @@ _USAGE = TeamTable(
     SELECT place FROM judged WHERE lost
     UNION
     SELECT place FROM (SELECT place, k FROM keyed WHERE bare) SEMI JOIN (
-      SELECT hash(message_id, session, NULL::BIGINT, NULL::VARCHAR) AS k FROM every WHERE request_id IS NOT NULL
+      SELECT hash(message, session, NULL::BIGINT, NULL::VARCHAR) AS k FROM every WHERE request IS NOT NULL
     ) USING (k)
     """,
     ),
@@ -206,12 +218,12 @@ _CALLS = TeamTable(
     "calls",
     (STATS,),
     {
-        CALLS: "SELECT c.*, name AS tool, duration AS seconds, s.project FROM counted c LEFT JOIN ("
+        CALLS: "SELECT c.* REPLACE (coalesce(c.project, s.project) AS project) FROM counted c LEFT JOIN ("
         "SELECT hash(session) AS hashed, min(project) AS project FROM written.sessions GROUP BY ALL"
         ") s ON s.hashed = hash(c.session)"
     },
-    "started",
-    {"duration": MOST_TOKENS, "lines_added": MOST_TOKENS, "lines_removed": MOST_TOKENS},
+    "time",
+    {"seconds": MOST_TOKENS, "lines_added": MOST_TOKENS, "lines_removed": MOST_TOKENS},
     "CASE WHEN coalesce(id, uuid) IS NULL THEN hash(machine, path, line) ELSE hash(coalesce(id, uuid)) END",
     (_all_but_first("state = 'running', machine, line"),),
     ("sessions",),
@@ -331,17 +343,19 @@ class TeamSums:
     def _rows(self, table: str, files: Sequence[TableFileRef]) -> str:
         """Return a query for the rows of files: earlier versions have fewer columns, and those with words more."""
         columns = FIGURES[table].columns
-        groups: dict[tuple[frozenset[str], bool], list[str]] = {}
+        groups: dict[tuple[tuple[tuple[str, str], ...], bool], list[str]] = {}
         for file in files:
             if file.table == table:
-                key = (self.writers.columns(file), file.plain_ids)
+                key = (tuple(self.writers.columns(file).items()), file.plain_ids)
                 groups.setdefault(key, []).append(self.writers.place.path(file.name))
         empty = ", ".join(f'NULL::{TYPES[column.type]} AS "{column.name}"' for column in columns)
         queries = [f"SELECT NULL::UBIGINT AS place, {empty} WHERE false"]
-        for (there, plain), paths in groups.items():
+        for (called, plain), paths in groups.items():
+            there = dict(called)
             ids = {name for name, rule in RULES[table].items() if rule == ID and plain}
             chosen = ", ".join(
-                _bounded(column, hashed=column.name in ids) if column.name in there else "NULL" for column in columns
+                _bounded(column, there[column.name], hashed=column.name in ids) if column.name in there else "NULL"
+                for column in columns
             )
             listed = ", ".join(f"'{glob.escape(path).replace(chr(39), chr(39) * 2)}'" for path in paths)
             queries.append(
@@ -360,12 +374,12 @@ class TeamSums:
                 self.writers.condemn(file, f"cannot be read ({str(error)[:200]})")
 
 
-def _bounded(column: Column, *, hashed: bool) -> str:
+def _bounded(column: Column, called: str, *, hashed: bool) -> str:
     """Return the value of a column; of a text that no machine has reason to write, nothing is kept in memory."""
-    name = f'"{column.name}"'
+    name = f'"{called}"'
     if column.type != TEXT:
         return f"{name}::{TYPES[column.type]}"
-    value = hashed_id(column.name) if hashed else f"{name}::VARCHAR"
+    value = hashed_id(called) if hashed else f"{name}::VARCHAR"
     return f"CASE WHEN strlen({name}) <= {LONGEST} THEN {value} WHEN {name} IS NOT NULL THEN 'other' END"
 
 

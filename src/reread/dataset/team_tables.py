@@ -40,15 +40,16 @@ from reread.errors import Misuse
 from reread.facts.scope import FILTERS, ScopeOptions, Test
 from reread.reports.budget_report import BudgetState, budget_state, stored_budgets
 from reread.reports.cache_report import break_figures
-from reread.reports.report import Report, Row
+from reread.reports.report import Report, ReportColumn, Row
 from reread.reports.tally import Figures, Money, total_of
-from reread.reports.usage_report import usage_figures
+from reread.reports.usage_report import OPTIONAL, REPORTED, usage_figures
 
 if TYPE_CHECKING:
     from reread.dataset.team_sums import ReportKind
 
 WEEK, TEAM = "week", "team"
 OWNERS = ("person", "machine", TEAM)
+PEOPLE = ReportColumn("people", "People", short="people")
 LAST = date(9999, 12, 20)
 """From this day on, a time has no end."""
 
@@ -312,7 +313,12 @@ def _made(
         "withheld": bool(about["weeks_left_out"]) and not blocks,
         "partial": is_part,
     }
-    return Report(kind.name, by, shown if by else [], Row({}, totals), about=about)
+    columns = [PEOPLE, *kind.shown]
+    if totals.get(REPORTED.name) is None:
+        columns = [column for column in columns if column is not REPORTED]
+    made = Report(kind.name, by, shown if by else [], Row({}, totals), about=about, columns=columns, optional=OPTIONAL)
+    made.notes = ()
+    return made
 
 
 def _figures(kind: ReportKind, blocks: Sequence[FigureBlock], figures: Callable[[Figures], Figures]) -> Figures:

@@ -19,7 +19,7 @@ from reread.catalog.team_settings import is_team_name
 from reread.dataset.arrow import arrow_schema, pyarrow
 from reread.dataset.figures import FIGURES
 from reread.dataset.manifest import FOLDER, TablePart, TablesManifest, newest_manifest
-from reread.dataset.schema import CALLS, PARTITIONS, TABLES
+from reread.dataset.schema import CALLS, PARTITIONS, TABLES, written_version
 from reread.dataset.table_files import TableFiles
 from reread.dataset.team_report import Writer
 from reread.disk.machine import is_machine_id
@@ -80,7 +80,7 @@ class Writers:
         """How often the manifests were others than before."""
         self._faults: dict[str, str | None] = {}
         """Why a file cannot be used, or None, by name: files never change."""
-        self._columns: dict[str, frozenset[str]] = {}
+        self._columns: dict[str, dict[str, str]] = {}
 
     def refresh(self) -> None:
         """Take the newest manifest of each machine; raise NotFound if there is none at all."""
@@ -208,8 +208,10 @@ class Writers:
                     or sum(group.total_byte_size for group in groups) > LARGEST_RAW
                 ):
                     return "is too large"
-                schema = arrow_schema(TABLES[file.table] if file.words else FIGURES[file.table], text=True)
-                wanted = {field.name: field.type for field in schema}
+                table = TABLES[file.table] if file.words else FIGURES[file.table]
+                called = table.names_in(written_version(opened.schema_arrow.metadata))
+                schema = arrow_schema(table, text=True)
+                wanted = {called[field.name]: field.type for field in schema if field.name in called}
                 found = {one.name.lower(): one for one in opened.schema_arrow}  # engines ignore the case of names
                 others = [
                     one.name
@@ -219,13 +221,14 @@ class Writers:
                 others += sorted(found.keys() & _ADDED)
                 if others or len(found) < len(opened.schema_arrow):
                     return f"has a column {(others or [*found])[0]!r} of another type"
-                self._columns[file.name] = frozenset(found.keys() & wanted.keys()) | _FOLDERS
+                there = {name: own for name, own in called.items() if own in found}
+                self._columns[file.name] = there | {name: name for name in _FOLDERS}
                 return "has figures that cannot be" if file.table == "usage" and not _is_possible(about) else None
         except (OSError, ValueError, RereadError, pyarrow.ArrowException) as error:
             return f"cannot be read ({str(error)[:200]})"
 
-    def columns(self, file: TableFileRef) -> frozenset[str]:
-        """Return the columns that a file has which can be used."""
+    def columns(self, file: TableFileRef) -> dict[str, str]:
+        """Return the columns that a file has which can be used, each with its name there."""
         return self._columns[file.name]
 
     def reason(self, file: TableFileRef) -> str:

@@ -2,29 +2,77 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
+from functools import cached_property
 from pathlib import Path
+from typing import NamedTuple
 
 from reread.accounting.digest import file_owner
+from reread.base.times import month_of, timestamp_ms
 from reread.dataset.freshness import path_text
-from reread.dataset.rows import (
-    FileOrigin,
+from reread.dataset.schema import (
+    CACHE_BREAKS,
+    CALLS,
+    COMMITS,
+    EDITS,
+    FILES,
+    MESSAGES,
+    PER_FILE,
+    PROMPTS,
+    PULL_REQUESTS,
+    RECORDS,
+    SESSIONS,
+    TURNS,
+    Row,
+)
+from reread.disk import layout
+from reread.disk.sources import FileSource
+from reread.facts.derive import Thread
+from reread.facts.schema import CACHE_BREAK, GIT_COMMIT, PROMPT, PULL_REQUEST, TURN
+from reread.facts.table_rows import (
     call_rows,
     edit_rows,
     file_rows,
     message_rows,
     record_rows,
     session_row,
-    start_month,
+    stored_rows,
 )
-from reread.dataset.schema import CALLS, EDITS, FILES, MESSAGES, PER_FILE, RECORDS, SESSIONS, Row
-from reread.disk import layout
-from reread.disk.sources import FileSource
-from reread.facts.file_changes import might_change_files
 from reread.model.conversation import Agent, Conversation
+from reread.records.decode import Record
 from reread.session.loader import Loader
 from reread.session.session import Session, threads_of
 from reread.session.threads import load_agent
+
+_STORED = {
+    TURNS.name: TURN,
+    PROMPTS.name: PROMPT,
+    CACHE_BREAKS.name: CACHE_BREAK,
+    COMMITS.name: GIT_COMMIT,
+    PULL_REQUESTS.name: PULL_REQUEST,
+}
+
+
+class FileOrigin(NamedTuple):
+    """The values that the rows of one file share."""
+
+    machine: str
+    month: str | None
+    path: str
+    session: str | None
+    agent: str | None = None
+    """The agent whose own file it is."""
+
+    def records(self, records: Iterable[Record], *, text: bool) -> Iterator[Row]:
+        """Yield the rows of records of the file."""
+        for row in record_rows(records, self.session, self.agent, text=text):
+            yield (*self[:3], *row)
+
+
+def start_month(records: Iterable[Record]) -> str | None:
+    """Return the month of the first record that has a time; None if none has."""
+    months = (month_of(timestamp_ms(record.envelope.timestamp)) for record in records)
+    return next((month for month in months if month is not None), None)
 
 
 class TranscriptFile:
@@ -41,7 +89,7 @@ class TranscriptFile:
             opened = threads_of(opened).loader
         self.loader = opened
         conversation = opened.conversation
-        has_times = any(thread.metadata.first_stamp is not None for thread in self.threads)
+        has_times = any(thread.metadata.first_stamp is not None for thread in _with_agents(conversation))
         month = start_month(conversation.records) if has_times else None
         self.origin: FileOrigin = FileOrigin(machine, month, path_text(str(self.path)), *self._owner(conversation))
 
@@ -53,33 +101,46 @@ class TranscriptFile:
         agent, session = file_owner(str(self.path))
         return (ids[0] if ids else session), conversation.id if isinstance(conversation, Agent) else agent
 
-    @property
-    def threads(self) -> Iterator[Conversation]:
+    @cached_property
+    def threads(self) -> list[Thread]:
         """The threads whose records are in this file."""
-        yield from _threads(self.loader.conversation)
+        session = self.session
+        if session is not None:
+            _ = session.agents  # the types of agents in this file are known once they are linked
+        of_file = (self.origin.session, session.project or None if session is not None else None)
+        return [
+            Thread(one, *of_file, one.id, one.type)
+            if isinstance(one, Agent)
+            else Thread(one, *of_file, self.origin.agent)
+            for one in _with_agents(self.loader.conversation)
+        ]
 
     def rows(self, tables: Collection[str] = PER_FILE, *, text: bool = False) -> Iterator[tuple[str, Row]]:
         """Yield the rows of some tables, each with the name of its table."""
-        origin, session = self.origin, self.session
-        if SESSIONS.name in tables and session is not None:
-            yield SESSIONS.name, session_row(session, origin, self.loader.own_size)
-        if RECORDS.name in tables:
-            for row in record_rows(self.loader.conversation.records, origin, text=text):
-                yield RECORDS.name, row
-        if session is not None and not {MESSAGES.name, CALLS.name}.isdisjoint(tables):
-            _ = session.agents  # the types of agents in this file are known once they are linked
-        for name, make in ((MESSAGES.name, message_rows), (CALLS.name, call_rows)):
-            for thread in self.threads if name in tables else ():
-                for row in make(thread, origin, text=text):
-                    yield name, row
-        changes = (
-            session is not None and not {EDITS.name, FILES.name}.isdisjoint(tables) and might_change_files(session)
-        )
-        if changes and session is not None:
-            if FILES.name in tables:
-                yield from ((FILES.name, row) for row in file_rows(session, origin))
-            if EDITS.name in tables:
-                yield from ((EDITS.name, row) for row in edit_rows(session, origin, text=text))
+        start = self.origin[:3]
+        for name, make in self._makers(text=text).items():
+            if name in tables:
+                for row in make():
+                    yield name, (*start, *row)
+        stored = {table: name for name, table in _STORED.items() if name in tables}
+        if self.session is not None and stored:
+            for table, row in stored_rows(self.session, list(stored), text=text):
+                yield stored[table], (*start, *row)
+
+    def _makers(self, *, text: bool) -> dict[str, Callable[[], Iterable[Row]]]:
+        """Return what makes the rows that the store has not, by table."""
+        session, loader = self.session, self.loader
+        of_file = (self.origin.session, self.origin.agent)
+        makers: dict[str, Callable[[], Iterable[Row]]] = {
+            RECORDS.name: lambda: record_rows(loader.conversation.records, *of_file, text=text),
+            MESSAGES.name: lambda: (row for thread in self.threads for row in message_rows(thread, text=text)),
+            CALLS.name: lambda: (row for thread in self.threads for row in call_rows(thread, text=text)),
+        }
+        if session is not None:
+            makers[SESSIONS.name] = lambda: [session_row(session, loader.own_size)]
+            makers[FILES.name] = lambda: file_rows(session)
+            makers[EDITS.name] = lambda: edit_rows(session, text=text)
+        return makers
 
 
 def open_file(path: Path) -> Session | Loader:
@@ -89,7 +150,7 @@ def open_file(path: Path) -> Session | Loader:
     return Session(FileSource(path))
 
 
-def _threads(conversation: Conversation) -> Iterator[Conversation]:
+def _with_agents(conversation: Conversation) -> Iterator[Conversation]:
     yield conversation
     for agent in conversation.inline_agents.values():
-        yield from _threads(agent)
+        yield from _with_agents(agent)

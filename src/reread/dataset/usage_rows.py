@@ -13,8 +13,8 @@ from reread.accounting.entries import rates_for
 from reread.accounting.prices import Rates, current_prices
 from reread.accounting.workers import Progress
 from reread.base.gc_pause import gc_paused
+from reread.base.times import month_of
 from reread.dataset.freshness import path_text
-from reread.dataset.rows import month_of
 from reread.dataset.schema import USAGE, Row
 from reread.disk import layout
 from reread.disk.derived_cache import known_path
@@ -33,9 +33,6 @@ _VALUES = {
     "machine": "?",
     "month": "month_of(time)",
     "path": "path_text(path)",
-    "git_branch": "branch",
-    "message_id": "message",
-    "request_id": "request",
     "cost_usd": f"CASE WHEN reported_nanos IS NULL OR responses > 0 THEN cost({_PRICED}, {', '.join(_COUNTS)}) END",
     "reported_cost_usd": f"reported_nanos / {float(NANOS_PER_DOLLAR)}",
     "cache_break_cause": "CASE WHEN number = 1 THEN cause END",

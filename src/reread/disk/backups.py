@@ -9,8 +9,8 @@ from contextlib import suppress
 from pathlib import Path
 
 from reread.errors import RereadError
-from reread.storage.kept_file import original_names
-from reread.storage.safe_open import open_regular
+from reread.storage.kept_file import open_regular
+from reread.storage.kept_names import original_names
 
 FOLDER = "file-history"
 LARGEST = 64 << 20

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from reread.disk.cache import CacheTable, FileState
 
-FORMAT = 8
+FORMAT = 9
 """Change it when facts would be derived differently now: all of them are then derived again."""
 TEXT, INTEGER, REAL, BOOLEAN, TIME, BLOB, ANY = "string", "integer", "float", "boolean", "time", "blob", "any"
 """Types of columns. An integer has 64 bits; a time is in UTC, and in rows it is milliseconds since 1970."""
@@ -31,6 +31,12 @@ class Column(NamedTuple):
     """The rule by which tables for a team have it: see `dataset.figures`."""
     text: bool = False
     """True if it holds what was said, and is left out of tables unless asked for."""
+    stored: bool = True
+    """False if only tables have it, which are written for others."""
+    exported: bool = True
+    """False if only the store has it."""
+    earlier: str = ""
+    """Its name in tables before version 4, if it was another one."""
 
     @property
     def sql(self) -> str:
@@ -45,23 +51,24 @@ class FactTable(NamedTuple):
     name: str
     doc: str
     columns: tuple[Column, ...]
+    """Those with text come last."""
     indexed: tuple[str, ...] = ()
     """Columns with an index of their own."""
 
     @property
-    def names(self) -> list[str]:
-        """The names of its columns."""
-        return [column.name for column in self.columns]
+    def stored(self) -> list[Column]:
+        """The columns that the store has."""
+        return [column for column in self.columns if column.stored]
 
-    def exported(self, *left_out: str, **names: str) -> list[Column]:
-        """Return its columns for tables of others, some under another name."""
-        columns = (column for column in self.columns if column.name not in ("origin", *left_out))
-        return [column._replace(name=names.get(column.name, column.name)) for column in columns]
+    @property
+    def names(self) -> list[str]:
+        """The names of the columns that the store has."""
+        return [column.name for column in self.stored]
 
     @property
     def in_cache(self) -> CacheTable:
         """The table as the cache creates it."""
-        columns = ", ".join(column.sql for column in self.columns)
+        columns = ", ".join(column.sql for column in self.stored)
         return CacheTable(self.name, columns, FORMAT, indexed=self.indexed, group="facts", strict=True)
 
     def called(self, name: str) -> FactTable:
@@ -71,10 +78,10 @@ class FactTable(NamedTuple):
     @property
     def insert(self) -> str:
         """The statement that adds a row."""
-        return f"INSERT INTO {self.name} VALUES ({', '.join('?' * len(self.columns))})"
+        return f"INSERT INTO {self.name} VALUES ({', '.join('?' * len(self.names))})"
 
 
-ID = Column("id", INTEGER, constraint="PRIMARY KEY")
+ID = Column("id", INTEGER, constraint="PRIMARY KEY", exported=False)
 OF_FILE = "NOT NULL REFERENCES file (id) ON DELETE CASCADE"
 _PATH = Column(
     "path", ANY, "Its absolute path; bytes if it is not Unicode.", "UNIQUE CHECK (typeof(path) IN ('text', 'blob'))"

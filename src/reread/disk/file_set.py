@@ -13,7 +13,6 @@ from reread.disk import layout
 from reread.disk.cache import FileState
 from reread.disk.gone_sessions import histories, prompt_states
 from reread.disk.moved_files import leading_files, name_without_project
-from reread.disk.states import one_moment
 from reread.storage.kept_file import file_exists
 
 OWN, NAMED = "own", "named"
@@ -41,10 +40,9 @@ class FileSet(msgspec.Struct):
     def add_folders(self, folders: Iterable[str | Path]) -> None:
         """Add all transcripts below some folders."""
         superseded: list[tuple[str, str]] = []
-        with one_moment():
-            for folder in folders:
-                self._sweep(folder, superseded)
-            self._add_superseded(superseded)
+        for folder in folders:
+            self._sweep(folder, superseded)
+        self._add_superseded(superseded)
 
     def _sweep(self, folder: str | Path, superseded: list[tuple[str, str]]) -> None:
         whole = str(Path(folder).absolute())

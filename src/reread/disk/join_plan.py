@@ -6,9 +6,6 @@ A record is the same in two states if its uuid and type are; without a uuid, if 
 from __future__ import annotations
 
 import hashlib
-import io
-import os
-import threading
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import closing
@@ -20,8 +17,7 @@ from reread.disk.states import EarlierState
 from reread.records.arrays import is_array
 from reread.records.decode import Decoder, Record
 from reread.records.lines import ReadAt
-from reread.storage.kept_file import KeptFile
-from reread.storage.safe_open import open_regular
+from reread.storage.kept_file import KeptFile, open_regular, reader_of
 
 CHUNK = 1 << 20
 OWN = -1
@@ -108,25 +104,9 @@ class _StateEntries(NamedTuple):
     damage: str = ""
 
 
-def positional_reader(file: io.FileIO | KeptFile) -> ReadAt:
-    """Return a function that reads an open file by offset."""
-    if isinstance(file, KeptFile):
-        return file.read_at
-    if hasattr(os, "pread"):
-        return lambda offset, length: os.pread(file.fileno(), length, offset)
-    lock = threading.Lock()
-
-    def read(offset: int, length: int) -> bytes:
-        with lock:
-            file.seek(offset)
-            return file.read(length) or b""
-
-    return read
-
-
 def grown_plan(plan: JoinPlan, read: ReadAt) -> JoinPlan | None:
     """Return the plan of a file that has grown since it was made; None if what is new was dropped before."""
-    new, dropped = _decode(_chunks(read, plan.covered), OWN), set(plan.keys)
+    new, dropped = _decode(chunks(read, plan.covered), OWN), set(plan.keys)
     if not dropped.isdisjoint(entry.key for entry in new.entries):
         return None
     return msgspec.structs.replace(plan, covered=max(plan.covered, new.covered))
@@ -134,7 +114,7 @@ def grown_plan(plan: JoinPlan, read: ReadAt) -> JoinPlan | None:
 
 def make_plan(read: ReadAt, states: list[EarlierState]) -> JoinPlan:
     """Read all states, and find the place of each record that the file does not have."""
-    own = _decode(_chunks(read, 0), OWN)
+    own = _decode(chunks(read, 0), OWN)
     joined, damage = own.entries, list[tuple[str, str]]()
     for number in reversed(range(len(states))):
         earlier = _read_state(states[number], number)
@@ -228,7 +208,8 @@ def _least_after(values: Sequence[int | None], most: int) -> list[int]:
     return found[::-1]
 
 
-def _chunks(read: ReadAt, at: int) -> Iterator[tuple[int, bytes]]:
+def chunks(read: ReadAt, at: int) -> Iterator[tuple[int, bytes]]:
+    """Yield all bytes from an offset on, each piece with its own."""
     while data := read(at, CHUNK):
         yield at, data
         at += len(data)
@@ -273,7 +254,7 @@ def _read_state(state: EarlierState, number: int) -> _StateEntries:
         with closing(open_regular(state.path)) as file:
             if isinstance(file, KeptFile):
                 return _read_frames(file, number)
-            return _decode(_chunks(positional_reader(file), 0), number)
+            return _decode(chunks(reader_of(file), 0), number)
     except OSError as error:
         return _StateEntries([], 0, 0, damage=_reason(error))
 

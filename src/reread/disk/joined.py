@@ -3,7 +3,7 @@
 A joined file is read like any other: the file's own lines, and between them each line that a rewrite has dropped, where
 it stood: after what it followed and before what followed it. So whatever reads transcripts reads all of a session, and
 needs no idea of states; what must tell them apart asks for the origin of a record. Nothing that is dropped is copied:
-it is read from where it is. Where that is, is worked out once and remembered.
+it is read from where it is.
 """
 
 from __future__ import annotations
@@ -13,58 +13,28 @@ import os
 import stat
 import threading
 from bisect import bisect_right
-from collections.abc import Sequence
-from contextlib import closing, suppress
+from contextlib import suppress
 from itertools import accumulate
-from pathlib import Path
 
-import msgspec
-
-from reread.base import jsontext
-from reread.disk.join_plan import CHUNK, OWN, JoinedPiece, JoinPlan, grown_plan, make_plan, positional_reader
-from reread.disk.states import REMEMBERED, EarlierState
+from reread.disk.join_plan import OWN, JoinedPiece, JoinPlan
+from reread.disk.joins import find_plan
+from reread.disk.states import OtherStates
 from reread.records.decode import RecordOrigin
-from reread.records.lines import ReadAt
-from reread.storage.atomic import remove_unfinished, write_atomic
-from reread.storage.kept_file import is_file, stat_file
 from reread.storage.pooled_file import PooledFile
 from reread.storage.read_at_file import ReadAtFile
-from reread.storage.safe_open import make_own_folder, open_regular, read_own
-from reread.storage.user_paths import cache_folder
-
-NAME, SUFFIX, FORMAT = "joins", ".join", 2
-LARGEST = 1 << 28
-"""Bytes that a saved plan may have."""
-MOST_SAVED = 2000
-"""Plans that are saved; those not made for longest are deleted."""
-
-FileIdentity = tuple[int, int, int, int]
-"""Device, inode, size and modification time."""
 
 
-class SavedPlan(msgspec.Struct, frozen=True, array_like=True):
-    """A plan, and the file that it was made for."""
-
-    format: int
-    path: str
-    identity: FileIdentity
-    proof: bytes
-    """A hash of the bytes that the plan covers."""
-    plan: JoinPlan
-
-
-def status_joined(path: str, states: Sequence[EarlierState]) -> os.stat_result:
-    """Return the status of a file, with the size of all that its states have, and an identity of this join."""
-    status = stat_file(path)
-    plan = _plan(path, status, states)
+def status_joined(path: str, status: os.stat_result, others: OtherStates) -> os.stat_result:
+    """Return the status of a file with the size of all that its states have, and an identity of this join."""
+    plan = find_plan(path, status, others)
     return _joined_status(status, plan) if plan.pieces else status
 
 
-def open_joined(path: str, states: Sequence[EarlierState]) -> JoinedFile | None:
+def open_joined(path: str, others: OtherStates) -> JoinedFile | None:
     """Open a file together with what its states have; None if it has all of that."""
     file = PooledFile(path)
     try:
-        plan = _plan(path, file.status(), states)
+        plan = find_plan(path, file.status(), others)
         if plan.pieces or plan.damage:
             return JoinedFile(path, file, plan)
     except BaseException:
@@ -189,79 +159,3 @@ class JoinedFile(ReadAtFile):
             super().close()
             for file in (self.file, *(other for other in self._others.values() if other is not None)):
                 file.close()
-
-
-_plans: dict[str, tuple[FileIdentity, list[EarlierState], JoinPlan]] = {}
-"""The plans of files as they were last seen."""
-
-
-def _plan(path: str, status: os.stat_result, states: Sequence[EarlierState]) -> JoinPlan:
-    """Return how a file in some state is joined with others."""
-    wanted, path = list(states), os.path.abspath(path)  # noqa: PTH100
-    now = (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
-    known = _plans.get(path)
-    if known is None or known[:2] != (now, wanted):
-        try:
-            with closing(open_regular(path)) as file:
-                plan = _find_plan(path, now, wanted, positional_reader(file))
-        except OSError:  # the file itself is gone or damaged: whoever reads it will see
-            return JoinPlan(wanted, [])
-        while len(_plans) >= REMEMBERED:
-            with suppress(KeyError, StopIteration, RuntimeError):  # another thread was faster
-                del _plans[next(iter(_plans))]
-        known = _plans[path] = now, wanted, plan
-    return known[2]
-
-
-def _find_plan(path: str, now: FileIdentity, states: list[EarlierState], read: ReadAt) -> JoinPlan:
-    """Return the plan that was saved, if it still holds, or make one."""
-    saved = _read_saved(path)
-    if saved is not None and saved.plan.states == states and saved.plan.fixed_size in (-1, now[2]):
-        if saved.identity == now:
-            return saved.plan
-        is_grown = saved.identity[:2] == now[:2] and now[2] > saved.identity[2]
-        plan = grown_plan(saved.plan, read) if is_grown and _proof(saved.plan, read) == saved.proof else None
-        if plan is not None:
-            _save(SavedPlan(FORMAT, path, now, _proof(plan, read), plan))
-            return plan
-    plan = make_plan(read, states)
-    _save(SavedPlan(FORMAT, path, now, _proof(plan, read), plan))
-    return plan
-
-
-def _proof(plan: JoinPlan, read: ReadAt) -> bytes:
-    found, at = hashlib.sha256(), 0
-    while at < plan.covered and (data := read(at, min(CHUNK, plan.covered - at))):
-        found.update(data)
-        at += len(data)
-    return found.digest()
-
-
-def _saved_path(path: str) -> Path:
-    name = hashlib.blake2b(os.fsencode(path), digest_size=16).hexdigest()
-    return cache_folder() / NAME / f"{name}{SUFFIX}"
-
-
-def _read_saved(path: str) -> SavedPlan | None:
-    try:
-        found = msgspec.msgpack.decode(read_own(_saved_path(path), LARGEST), type=SavedPlan)
-    except (OSError, *jsontext.DECODE_ERRORS):
-        return None
-    return found if (found.format, found.path) == (FORMAT, path) else None
-
-
-def _save(saved: SavedPlan) -> None:
-    """Save a plan; without it, it is made again."""
-    target = _saved_path(saved.path)
-    with suppress(OSError, UnicodeError):
-        make_own_folder(cache_folder())
-        make_own_folder(target.parent)
-        write_atomic(target, [msgspec.msgpack.encode(saved)], follow=False)
-        target.chmod(0o600)
-        if not is_file(saved.path):  # it was deleted meanwhile, and what was known of it forgotten
-            target.unlink(missing_ok=True)
-        remove_unfinished(target.parent)
-        others = list(target.parent.glob(f"*{SUFFIX}"))
-        if len(others) > MOST_SAVED:
-            for other in sorted(others, key=lambda one: one.stat().st_mtime)[:-MOST_SAVED]:
-                other.unlink(missing_ok=True)

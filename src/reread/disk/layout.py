@@ -18,11 +18,10 @@ from reread.disk.moved_files import PROJECTS, by_name, leading_files, name_witho
 from reread.errors import NotFound, Unreadable
 from reread.records.envelope import RecordEnvelope, decode_envelope
 from reread.storage.bucket_mirror import is_mirror, mirrored_folders
-from reread.storage.kept_file import MAP_SUFFIX as KEPT_MAP
-from reread.storage.kept_file import SUFFIX as KEPT_SUFFIX
-from reread.storage.kept_file import is_file, original_names, stat_file, superseded_name
+from reread.storage.kept_file import is_file, open_regular, read_whole, stat_file
+from reread.storage.kept_names import MAP_SUFFIX, SUFFIX, original_names, superseded_name
 from reread.storage.prompt_history import PASTES, is_prompts
-from reread.storage.safe_open import open_regular, read_settings
+from reread.storage.safe_open import LARGEST_SETTINGS, read_settings
 from reread.storage.user_paths import expand_path, typed_path
 
 CONFIG_VARIABLE = "CLAUDE_CONFIG_DIR"
@@ -258,7 +257,7 @@ def _entries(
     """
     with suppress(OSError):
         entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
-        kept = original_names(entry.name for entry in entries if entry.name.endswith(KEPT_SUFFIX))
+        kept = original_names(entry.name for entry in entries if entry.name.endswith(SUFFIX))
         kept -= {entry.name for entry in entries} if kept else set()
         then = map(superseded_name, (*kept, *(entry.name for entry in entries)))
         left = {found[0] for found in then if found is not None}
@@ -391,7 +390,7 @@ def spilled_files(session: Path) -> list[Path]:
     folder = session.with_suffix("") / TOOL_RESULTS
     names = [path.name for path in folder.iterdir()] if os.path.isdir(folder) else []
     kept = original_names(names)
-    own = {name for name in names if name.removesuffix(KEPT_MAP).removesuffix(KEPT_SUFFIX) not in kept}
+    own = {name for name in names if name.removesuffix(MAP_SUFFIX).removesuffix(SUFFIX) not in kept}
     return beside_session(session, filter(is_file, (folder / name for name in sorted(own | kept))))
 
 
@@ -453,7 +452,7 @@ def agent_id(path: Path) -> str:
 def agent_meta(path: Path) -> dict[str, Any]:
     """Return the metadata that Claude Code writes next to an agent's file; empty if there is none."""
     try:
-        value = jsontext.loads_clean(read_settings(path.with_suffix(".meta.json")))
+        value = jsontext.loads_clean(read_whole(path.with_suffix(".meta.json"), LARGEST_SETTINGS))
     except (OSError, ValueError):
         return {}
     return cast(dict[str, Any], value) if isinstance(value, dict) else {}

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing, suppress
 from pathlib import Path
 
-from reread.storage.kept_file import generation_path, generations, stat_file
-from reread.storage.safe_open import open_regular
+from reread.storage.kept_file import open_regular, stat_file
+from reread.storage.kept_names import SESSION_UUID, generation_path, generations
 
 PROJECTS = "projects"
-SESSION_UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 BEGINNING = 256
 """Bytes by which two files are told to begin alike: they include the first record's id."""
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from reread.base.paths import is_local
 from reread.base.text import short_cache
-from reread.storage.safe_open import open_regular
+from reread.storage.safe_open import open_plain
 
 GIT = ".git"
 MAX_POINTER = 4096
@@ -37,7 +37,7 @@ def repository_of(folder: str) -> str:
 def _main_folder(pointer: Path) -> str | None:
     """Return the main folder of the worktree with this `.git` file; None for a submodule or an unreadable file."""
     try:
-        with open_regular(pointer) as file:
+        with open_plain(pointer) as file:
             found = _WORKTREE_OF.match(file.read(MAX_POINTER).decode("utf-8", "replace"))
     except OSError:
         return None

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from reread.storage.safe_open import OpenFile, open_regular
+from reread.storage.kept_file import OpenFile, open_regular
 
 CHUNK = 1 << 20
 

@@ -14,8 +14,8 @@ from reread.base.format import size_text
 from reread.disk.layout import large_text_folders, tool_result_file
 from reread.disk.sources import FileSource
 from reread.errors import RereadError
-from reread.storage.file_times import is_settled
 from reread.storage.kept_file import stat_file
+from reread.storage.kept_names import is_settled
 
 MOST_SHOWN = 16 << 20
 """Bytes of a file that views show."""

@@ -1,4 +1,4 @@
-"""The states of a transcript: Claude Code rewrites files, and what it dropped may still be kept or lie beside them.
+"""Which files have other states of a transcript: Claude Code rewrites files, and what it dropped may still be there.
 
 A session is all of its states. They are found by its name, in each archive; if the name is a session's id, in other
 project folders, too, because a session's file moves along with its working directory. Nearly every transcript has one
@@ -9,39 +9,46 @@ from __future__ import annotations
 
 import os
 import stat
-import threading
-from collections.abc import Generator, Iterator
-from contextlib import contextmanager, suppress
-from operator import is_not
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from reread.disk import layout
 from reread.disk.moved_files import SESSION_UUID, is_moved
-from reread.disk.prefixes import Prefixes
 from reread.storage.bucket_mirror import STATE
-from reread.storage.file_times import COARSE_WINDOW, FINE_WINDOW, is_settled
-from reread.storage.kept_file import (
+from reread.storage.kept_file import stat_file
+from reread.storage.kept_names import (
+    COARSE_WINDOW,
+    FINE_WINDOW,
+    MISSING,
     SUFFIX,
+    FolderState,
+    folder_names,
+    folder_state,
     generation_path,
-    kept_in,
+    generations,
+    is_settled,
     kept_path,
-    original_names,
+    parse_kept_name,
     stand_in,
-    stat_file,
-    superseded_name,
 )
 from reread.storage.prompt_history import is_prompts
-from reread.storage.user_paths import mirrors_folder
+from reread.storage.user_paths import CACHE_VARIABLE, mirrors_folder
 
-REMEMBERED = 4096
-"""Folders that are remembered."""
 SECOND = 1_000_000_000
-ID_LENGTH = 36
+VARIABLES = (
+    *(layout.CONFIG_VARIABLE, layout.STORE_VARIABLE, layout.ARCHIVE_VARIABLE, CACHE_VARIABLE),
+    *("USERPROFILE" if os.name == "nt" else "HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME"),
+)
+"""The variables that say where Claude Code's folders and archives are."""
+MOST_LOOKS = 16
+"""Sets of folders of which is remembered what their projects have in common."""
 
 
 class EarlierState(NamedTuple):
-    """A state that a transcript was in before."""
+    """A state that a transcript may have been in before."""
 
     path: str
     """The file that has it: what was kept, or what was superseded."""
@@ -53,360 +60,205 @@ class EarlierState(NamedTuple):
     """When the transcript was last modified in this state, in nanoseconds since 1970."""
     order: int
     """The same, or that of an earlier generation if it is later: a later generation is a later state."""
-
-
-class _Candidate(NamedTuple):
-    """A file that may be another state of a transcript."""
-
-    state: EarlierState
     written: int
-    """When the file that has it was last written or renamed, in nanoseconds since 1970."""
+    """When the file that has it was last written or renamed."""
 
 
-class _Listing(NamedTuple):
-    """The sessions in a project's folder."""
+class OtherStates(NamedTuple):
+    """The files that may have other states of a transcript."""
 
-    ids: frozenset[str]
-    """The ids that names begin with."""
-    superseded: dict[str, list[str]]
-    """The names of files that were superseded, kept or not, by the transcript that each was."""
-
-
-NOTHING = _Listing(frozenset(), {})
+    states: list[EarlierState]
+    """The oldest first."""
+    rivals: list[str]
+    """Files of its name in other folders of Claude Code's: what is kept may be a state of one of them instead."""
 
 
-class _Surroundings(NamedTuple):
-    """Where other states of the files in a folder may be."""
+class _Places(NamedTuple):
+    """Where Claude Code's folders and archives are."""
 
-    top: str
-    """The folder with all projects."""
-    project: str
-    """The name of the project's folder."""
-    below: str
-    """The path of the folder below that."""
-    beside: dict[str, tuple[int, ...]]
-    """The kept files in the folder itself."""
-    archives: list[tuple[str, dict[str, tuple[int, ...]]]]
-    """The same folder in other places, as far as it is there, and what is kept in it."""
-    superseded: list[dict[str, list[str]]]
-    elsewhere: list[tuple[dict[str, list[str]], list[str]]]
-    """The project folders that have files of each session, and which one is the same as here."""
-
-    def may_have(self, name: str, path: str) -> bool:
-        """False if a file in the folder has no other state."""
-        id = (self.below or name)[:ID_LENGTH]
-        for folders, own in self.elsewhere:
-            if folders.get(id, own) != own:
-                return True
-        if name in self.beside and (len(self.beside[name]) > 1 or os.path.lexists(path)):
-            return True
-        for names in self.superseded:
-            if name in names:
-                return True
-        for folder, kept in self.archives:
-            # it may be one that can be entered but not listed, or one in which case does not matter
-            if name in kept or os.path.lexists(generation_path(f"{folder}{name}", 1)):
-                return True
-        return False
+    variables: list[str | None]
+    """The values of the variables that say so."""
+    list: str
+    """The list of archives."""
+    list_state: FolderState
+    tops: list[str]
+    """The folder with all projects of each of Claude Code's folders."""
+    folders: list[Path]
+    """The archives."""
+    archives: list[str]
+    """The folder with all projects of each archive, and of each machine in one."""
 
 
-class _Moment(threading.local):
-    """The folders that a thread has seen while it looked at many files."""
+class _Look(NamedTuple):
+    """Which sessions several projects have files of, in some folders with all projects."""
+
+    states: dict[str, FolderState | None]
+    """The states of all folders that were looked at; None of one that may have changed unseen."""
+    projects: dict[str, list[str]]
+    """The names of the projects, by the id of the session."""
+
+
+class _Folders:
+    """What was seen of folders.
+
+    A session gets states in other projects only when its file moves, which changes the folder where it is then. So
+    while that folder and its copies in archives are as they were, no other folder is looked at again.
+    """
 
     def __init__(self) -> None:
-        self.depth = 0
-        self.clear()
+        self._places: _Places | None = None
+        self._looks: dict[tuple[str, ...], _Look] = {}
 
-    def clear(self) -> None:
-        """Forget everything."""
-        self.surroundings: dict[str, _Surroundings] = {}
-        self.listings: dict[str, _Listing] = {}
-        self.kept: dict[str, dict[str, tuple[int, ...]]] = {}
-        self.projects: dict[str, dict[str, list[str]]] = {}
-        self.real: dict[str, str] = {}
-        self.archive_folders: list[Path] | None = None
-        self.archives: list[str] | None = None
-        self.config: list[str] | None = None
+    def places(self) -> _Places:
+        """Return where Claude Code's folders and archives are."""
+        known, variables = self._places, [os.environ.get(name) for name in VARIABLES]
+        if known is not None and known.variables == variables and known.list_state == folder_state(known.list):
+            return known
+        listed = os.path.join(layout.default_store(), layout.ARCHIVES)
+        state, config, folders = folder_state(listed), layout.config_folders(), layout.archive_folders()
+        mirrors, machines = mirrors_folder(), list[Path]()
+        for folder in folders:
+            inner = os.listdir(folder) if folder.parent == mirrors and os.path.isdir(folder) else None  # noqa: PTH208
+            machines += [folder] if inner is None else [folder / name for name in sorted(inner) if name != STATE]
+        tops, archives = ([_projects_in(folder) for folder in some] for some in (config, machines))
+        found = _Places(variables, listed, state, tops, folders, archives)
+        is_lasting = machines == folders and all(folder.is_absolute() for folder in (*config, *folders))
+        self._places = found if is_lasting else None
+        return found
 
-
-_moment = _Moment()
-_listed: dict[str, tuple[int, int, int, _Listing]] = {}
-"""The listings of folders, with the time, inode and device of each: it has not changed if they have not."""
-_tops: dict[str, tuple[int, int, int, list[str]]] = {}
-"""The same of folders with all projects."""
-_grouped: dict[str, tuple[list[_Listing], dict[str, list[str]]]] = {}
-"""The project folders that have files of each session, and the listings that say so."""
-_prefixes = Prefixes()
-
-
-@contextmanager
-def one_moment() -> Generator[None]:
-    """Look at each folder once while many files are looked at, as if that took no time."""
-    _moment.depth += 1
-    try:
-        yield
-    finally:
-        _moment.depth -= 1
-        if not _moment.depth:
-            _moment.clear()
-            _prefixes.save()
+    def projects_with(self, id: str, project: str, tops: Sequence[str]) -> list[str]:
+        """Return the other projects that have files of a session, in some folders with all projects."""
+        key = tuple(top for top in tops if top.endswith(f"{os.sep}{layout.PROJECTS}"))
+        look = self._looks.get(key)
+        here = (*key, *(f"{top}{os.sep}{project}" for top in key))
+        if look is None or any(look.states.get(folder, MISSING) != folder_state(folder) for folder in here):
+            look = _look_at(key)
+            while len(self._looks) >= MOST_LOOKS:
+                with suppress(KeyError, StopIteration, RuntimeError):  # another thread was faster
+                    del self._looks[next(iter(self._looks))]
+            self._looks[key] = look
+        return [name for name in look.projects.get(id, ()) if name != project]
 
 
-def earlier_states(path: str | os.PathLike[str], now: os.stat_result | None = None) -> list[EarlierState]:
-    """Return the states of a transcript that it does not begin with now, the oldest first; mostly there is none.
+_folders = _Folders()
+
+
+def _projects_in(folder: Path) -> str:
+    return os.path.join(os.path.abspath(folder), layout.PROJECTS)  # noqa: PTH100
+
+
+def _look_at(tops: Sequence[str]) -> _Look:
+    states: dict[str, FolderState | None] = {}
+    projects: dict[str, set[str]] = {}
+    for top in tops:
+        state = folder_state(top)
+        states[top] = state if is_settled(max(state[2:])) else None
+        with suppress(OSError), os.scandir(top) as entries:
+            for entry in entries:
+                if entry.is_dir():
+                    states[entry.path], names = folder_names(entry.path)
+                    for id in names.ids if not entry.is_symlink() else ():
+                        projects.setdefault(id, set()).add(entry.name)
+    return _Look(states, {id: sorted(names) for id, names in projects.items() if len(names) > 1})
+
+
+def other_states(path: str | os.PathLike[str], now: os.stat_result | None = None) -> OtherStates | None:
+    """Return the files that may have other states of a transcript; None if there is none.
 
     `now` is its status, if that is known.
     """
     text = os.fspath(path)
-    if not text.endswith(".jsonl"):
-        return []
-    if not _moment.depth:
-        with one_moment():
-            return earlier_states(text, now)
-    above, name = os.path.split(text)
-    around = _moment.surroundings.get(above) or _look_around(above)
-    if not around.may_have(name, text) or is_prompts(text):
-        return []
+    if not text.endswith(".jsonl") or is_prompts(text):
+        return None
     whole = os.path.abspath(text)  # noqa: PTH100
-    found = {candidate.state.path: candidate for candidate in _candidates(whole, around)}
-    if not found:
-        return []
+    top, project, below = _parts(whole)
+    places, is_there = _folders.places(), os.path.lexists(whole)
+    in_archive = top in places.archives or (not is_there and bool(generations(whole)))
+    is_own = top in places.tops or any(map(partial(_is_same, folder_state(top)), places.tops))
+    tops = [top, *(places.archives if is_own or in_archive else ()), *(places.tops if in_archive else ())]
+    tops = list(dict.fromkeys(tops))
+    id = SESSION_UUID.match(below)
+    moved = _folders.projects_with(id[0], project, tops) if id is not None else []
+    own = [os.path.join(one, project, below) for one in tops]
+    if not moved and not any(_has_states(one, is_read=one == whole and not is_there) for one in own):
+        return None
     try:
         now = now or stat_file(whole)
     except OSError:
-        return []
-    others = [one for one in found.values() if not _begins_with(whole, now, one)]
-    mine = [one.state for one in others if not _is_of_another(whole, around, one)]
-    return sorted(mine, key=lambda state: (state.order, state.generation, state.path))
-
-
-def _look_around(folder: str) -> _Surroundings:
-    """Return where other states of the files in a folder may be."""
-    whole = os.path.abspath(folder)  # noqa: PTH100
-    above, mark, rest = os.path.join(whole, "").rpartition(f"{os.sep}{layout.PROJECTS}{os.sep}")
-    project, _, below = rest.partition(os.sep)
-    if mark and project:
-        top, below = os.path.join(above, layout.PROJECTS), below.rstrip(os.sep)
-    else:
-        top, project, below = os.path.split(whole)[0], os.path.basename(whole), ""
-    beside = _kept(whole)
-    bases = _bases(top, in_archive=top in _archives() or bool(beside))
-    folders = [os.path.join(base, project, below, "") for base in bases]
-    archives = [(one, _kept(one[:-1])) for one in folders[1:] if os.path.isdir(one)]
-    ids = [(_sessions(base), [os.path.join(base, project)]) for base in bases]
-    superseded = [_listing(one.rstrip(os.sep)).superseded for one in folders]
-    found = _Surroundings(
-        top, project, below, beside, archives, [*filter(None, superseded)], [one for one in ids if one[0]]
-    )
-    _moment.surroundings[folder] = found
-    return found
-
-
-def _bases(top: str, *, in_archive: bool) -> list[str]:
-    """Return the folders with all projects in which states of a file may be that is below one of them."""
-    tops = _config_tops()
-    is_own = in_archive or _real(top) in map(_real, tops)
-    return list(dict.fromkeys([top, *(_archives() if is_own else ()), *(tops if in_archive else ())]))
-
-
-def _candidates(path: str, around: _Surroundings) -> Iterator[_Candidate]:
-    """Yield what may be another state of a transcript, whatever it contains."""
-    below = os.path.join(around.below, os.path.basename(path))
-    read = None if os.path.lexists(path) else stand_in(path)
+        return None
+    live = {name: [file for one in places.tops if os.path.lexists(file := os.path.join(one, name, below))]
+            for name in (project, *moved)}  # fmt: skip
+    read = None if is_there else stand_in(whole)
     seen = {os.path.basename(read)} if read is not None else set[str]()
-    in_archive = around.top in _archives() or (read is not None and bool(kept_path(path)))
-    for base in _bases(around.top, in_archive=in_archive):
-        own = os.path.join(base, around.project)
-        for project in dict.fromkeys([own, *_sessions(base).get(below[:ID_LENGTH], ())]):
-            original = os.path.join(project, below)
-            if project == own or _is_moved(original, path, below):
-                yield from _generations(original, read)
-            folder, name = os.path.split(original)
-            for then in _listing(folder).superseded.get(name, ()):
-                what = then if superseded_name(then) is not None else next(iter(original_names([then])))
-                if what not in seen and then not in seen:
-                    seen.add(what)
-                    yield from _superseded(os.path.join(folder, what), read)
+    found: dict[str, EarlierState] = {}
+    for one in tops:
+        for name in (project, *moved):
+            original = os.path.join(one, name, below)
+            is_state = name == project or (
+                not live[name] and bool(generations(original)) and is_moved(original, whole, places.folders)
+            )
+            for state in (*(_kept_states(original) if is_state else ()), *_superseded(original, seen)):
+                if state.path != read and not _is_copy(now, state):
+                    found[state.path] = state
+    if not found:
+        return None
+    # an archive has what it has under an id of that session; only a name that is no id may be that of several files
+    may_be_of_others = is_own or (id is None and len(live[project]) > 1)
+    rivals = [file for file in live[project] if file != whole] if may_be_of_others else []
+    return OtherStates(sorted(found.values(), key=lambda state: (state.order, state.generation, state.path)), rivals)
 
 
-def _is_moved(original: str, path: str, below: str) -> bool:
-    """True if what is kept from another project is the same file's, and not that of a session that is still there."""
-    project = os.path.basename(original[: -len(below)].rstrip(os.sep))
-    is_free = not any(os.path.lexists(os.path.join(top, project, below)) for top in _config_tops())
-    return is_free and bool(_numbers(original)) and is_moved(original, path, _archive_folders())
+def _is_same(state: FolderState, folder: str) -> bool:
+    """True if a folder is the one that was in a state, by whatever name."""
+    return state != MISSING and folder_state(folder)[:2] == state[:2]
 
 
-def _generations(original: str, read: str | None) -> Iterator[_Candidate]:
+def _parts(path: str) -> tuple[str, str, str]:
+    """Return the folder with all projects that a file is below, its project, and its path below that."""
+    above, mark, rest = path.rpartition(f"{os.sep}{layout.PROJECTS}{os.sep}")
+    project, _, below = rest.partition(os.sep)
+    if mark and below:
+        return os.path.join(above, layout.PROJECTS), project, below
+    folder, name = os.path.split(path)
+    return *os.path.split(folder), name
+
+
+def _has_states(original: str, *, is_read: bool) -> bool:
+    """True if anything has a state of a file; not what is kept of it once if that is what is read."""
+    folder, name = os.path.split(original)
+    names = folder_names(folder)[1]
+    return len(generations(original, names)) > is_read or name in names.superseded
+
+
+def _kept_states(original: str) -> Iterator[EarlierState]:
     latest = 0
-    for number in _numbers(original):
+    for number in generations(original):
         path = generation_path(original, number)
         with suppress(OSError):
             status = os.lstat(path)
             latest = max(latest, status.st_mtime_ns)
-            if path != read:
-                state = EarlierState(path, number, status.st_size, status.st_mtime_ns, latest)
-                yield _Candidate(state, status.st_ctime_ns)
+            yield EarlierState(path, number, status.st_size, status.st_mtime_ns, latest, status.st_ctime_ns)
 
 
-def _superseded(path: str, read: str | None) -> Iterator[_Candidate]:
-    found = path if os.path.lexists(path) else kept_path(path)
-    if found is not None and found != read:
-        with suppress(OSError):
-            status = os.lstat(found)
-            if stat.S_ISREG(status.st_mode):  # a link could lead to anything on this machine
-                state = EarlierState(found, 0, status.st_size, status.st_mtime_ns, status.st_mtime_ns)
-                yield _Candidate(state, status.st_ctime_ns)
-
-
-def _numbers(original: str) -> tuple[int, ...]:
-    """Return the generations that are kept of a file."""
+def _superseded(original: str, seen: set[str]) -> Iterator[EarlierState]:
+    """Yield the files that were superseded by one of a name, or what is kept of them; each name that is new."""
     folder, name = os.path.split(original)
-    found = _kept(folder).get(name)
-    if found is None:
-        return (1,) if os.path.lexists(generation_path(original, 1)) else ()
-    return found
+    for there in folder_names(folder)[1].superseded.get(name, ()):
+        then = (parse_kept_name(there) or (there,))[0]
+        if not {then, there} & seen:
+            seen.add(then)
+            path = os.path.join(folder, then)
+            found = path if os.path.lexists(path) else kept_path(path)
+            with suppress(OSError):
+                status = os.lstat(found or path)
+                if stat.S_ISREG(status.st_mode):  # a link could lead to anything on this machine
+                    times = status.st_mtime_ns, status.st_mtime_ns, status.st_ctime_ns
+                    yield EarlierState(found or path, 0, status.st_size, *times)
 
 
-def _kept(folder: str) -> dict[str, tuple[int, ...]]:
-    """Return the generations of each file that is kept in a folder."""
-    if folder not in _moment.kept:
-        _moment.kept[folder] = kept_in(folder)
-    return _moment.kept[folder]
-
-
-def _real(folder: str) -> str:
-    if folder not in _moment.real:
-        _moment.real[folder] = os.path.realpath(folder)
-    return _moment.real[folder]
-
-
-def _archive_folders() -> list[Path]:
-    if _moment.archive_folders is None:
-        _moment.archive_folders = layout.archive_folders()
-    return _moment.archive_folders
-
-
-def _archives() -> list[str]:
-    """Return the folder with all projects of each archive."""
-    if _moment.archives is None:
-        folders: list[Path] = []
-        mirrors = mirrors_folder()
-        for folder in _archive_folders():
-            inner = os.listdir(folder) if folder.parent == mirrors and os.path.isdir(folder) else None  # noqa: PTH208
-            folders += [folder] if inner is None else [folder / name for name in sorted(inner) if name != STATE]
-        _moment.archives = [os.path.join(os.path.abspath(folder), layout.PROJECTS) for folder in folders]  # noqa: PTH100
-    return _moment.archives
-
-
-def _config_tops() -> list[str]:
-    """Return the folder with all projects of each of Claude Code's folders."""
-    if _moment.config is None:
-        folders = map(os.path.abspath, layout.config_folders())
-        _moment.config = [os.path.join(folder, layout.PROJECTS) for folder in folders]
-    return _moment.config
-
-
-def _sessions(top: str) -> dict[str, list[str]]:
-    """Return the project folders that have files of each session, by its id."""
-    if top not in _moment.projects:
-        folders = _project_folders(top)
-        listings = [_listing(folder) for folder in folders]
-        known = _grouped.get(top)
-        if known is None or len(known[0]) != len(listings) or any(map(is_not, known[0], listings)):
-            found: dict[str, list[str]] = {}
-            for folder, listing in zip(folders, listings, strict=True):
-                for id in listing.ids:
-                    found.setdefault(id, []).append(folder)
-            known = listings, found
-            _remember(_grouped, top, known)
-        _moment.projects[top] = known[1]
-    return _moment.projects[top]
-
-
-def _project_folders(top: str) -> list[str]:
-    """Return the folders of all projects; they are listed again if one was added or deleted."""
-    if os.path.basename(top) != layout.PROJECTS:
-        return []
-    try:
-        status = os.stat(top)  # noqa: PTH116
-        known = _tops.get(top)
-        if known is not None and known[:3] == (status.st_mtime_ns, status.st_ino, status.st_dev):
-            return known[3]
-        settled = is_settled(status.st_mtime_ns)
-        with os.scandir(top) as entries:
-            found = sorted(entry.path for entry in entries if entry.is_dir(follow_symlinks=False))
-    except OSError:
-        return []
-    if settled:
-        _remember(_tops, top, (status.st_mtime_ns, status.st_ino, status.st_dev, found))
-    return found
-
-
-def _listing(folder: str) -> _Listing:
-    """Return what a folder has of sessions; it is listed again if it has changed."""
-    found = _moment.listings.get(folder)
-    if found is not None:
-        return found
-    try:
-        status = os.stat(folder)  # noqa: PTH116
-        known = _listed.get(folder)
-        if known is not None and known[:3] == (status.st_mtime_ns, status.st_ino, status.st_dev):
-            found = known[3]
-        else:
-            settled = is_settled(status.st_mtime_ns)
-            found = _list_folder(os.listdir(folder))  # noqa: PTH208
-            if settled:
-                _remember(_listed, folder, (status.st_mtime_ns, status.st_ino, status.st_dev, found))
-    except OSError:
-        found = NOTHING
-    _moment.listings[folder] = found
-    return found
-
-
-def _list_folder(names: list[str]) -> _Listing:
-    superseded: dict[str, list[str]] = {}
-    for name in names:
-        if ".jsonl.superseded-" in name:
-            originals = original_names([name]) if name.endswith(SUFFIX) else {name}
-            for then in map(superseded_name, originals):
-                if then is not None:
-                    superseded.setdefault(then[0], []).append(name)
-    ids = (found[0] for found in map(SESSION_UUID.match, names) if found is not None)
-    return _Listing(frozenset(ids), superseded)
-
-
-def _begins_with(path: str, now: os.stat_result, candidate: _Candidate) -> bool:
-    """True if a file has all that it had in another state, and at most more at its end."""
-    state, modified = candidate.state, now.st_mtime_ns
+def _is_copy(now: os.stat_result, state: EarlierState) -> bool:
+    """True if what is kept of a file was copied from it as it is now, by their times."""
+    modified = now.st_mtime_ns
     window = FINE_WINDOW if modified % SECOND else COARSE_WINDOW
-    is_untouched = max(modified, now.st_ctime_ns) + window < candidate.written
-    if is_untouched and modified == state.modified and state.path.endswith(SUFFIX):
-        return True  # `keep` gives a copy the time of its original
-    return _prefixes.begins_with(path, now, state.path, (state.size, state.modified, candidate.written))
-
-
-def _is_of_another(path: str, around: _Surroundings, candidate: _Candidate) -> bool:
-    """True if what is kept under the name of a file is that of another file, in another of Claude Code's folders.
-
-    An archive has what it has under an id of that session, also what is live again; only a name that is no id may be
-    that of several files.
-    """
-    if not candidate.state.generation:
-        return False
-    name = os.path.join(around.below, os.path.basename(path))
-    live = [other for top in _config_tops() if os.path.lexists(other := os.path.join(top, around.project, name))]
-    is_live = _real(around.top) in map(_real, _config_tops())
-    if not is_live and (SESSION_UUID.match(name) or len(live) < 2):
-        return False
-    for other in live:
-        with suppress(OSError):
-            if other != path and _begins_with(other, os.stat(other), candidate):  # noqa: PTH116
-                return True
-    return False
-
-
-def _remember(known: dict[Any, Any], key: object, value: object) -> None:
-    while len(known) >= REMEMBERED:
-        with suppress(KeyError, StopIteration, RuntimeError):  # another thread was faster
-            del known[next(iter(known))]
-    known[key] = value
+    is_untouched = max(modified, now.st_ctime_ns) + window < state.written
+    return is_untouched and modified == state.modified and state.path.endswith(SUFFIX)

@@ -7,12 +7,11 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from reread.disk.states import earlier_states
-from reread.storage.kept_file import stat_file
+from reread.disk.states import other_states
+from reread.storage.kept_file import open_regular, stat_file
 from reread.storage.pooled_file import PooledFile
 from reread.storage.prompt_history import is_prompts
 from reread.storage.read_at_file import ReadAtFile
-from reread.storage.safe_open import open_regular
 
 if TYPE_CHECKING:
     from reread.disk.joined import JoinedFile
@@ -22,12 +21,12 @@ if TYPE_CHECKING:
 def stat_transcript(path: str | Path) -> os.stat_result:
     """Return the status of a transcript, with the size of all that its states have."""
     status = stat_file(path)
-    states = earlier_states(path, status)
-    if not states:
+    others = other_states(path, status)
+    if others is None:
         return status
     from reread.disk.joined import status_joined
 
-    return status_joined(os.fspath(path), states)
+    return status_joined(os.fspath(path), status, others)
 
 
 def open_transcript(path: str | Path) -> io.FileIO | ReadAtFile:
@@ -51,9 +50,9 @@ def _open_prompts(path: str | Path) -> PromptsFile | None:
 
 def _open_joined(path: str | Path) -> JoinedFile | None:
     """Open a transcript with what only its earlier states have; None if it has all of that."""
-    states = earlier_states(path)
-    if not states:
+    others = other_states(path)
+    if others is None:
         return None
     from reread.disk.joined import open_joined  # nearly every transcript has one state
 
-    return open_joined(os.fspath(path), states)
+    return open_joined(os.fspath(path), others)

@@ -26,7 +26,7 @@ def chosen_sessions(
         calls = f"FROM {CALLS} WHERE {' AND '.join(filters)}"
         found = store.rows(
             f"SELECT f.path FROM chosen c JOIN {SESSION.name} s ON s.file = c.file JOIN {FILE.name} f ON f.id = s.file"
-            f" WHERE s.id IN (SELECT session {calls}) OR f.path IN (SELECT path {calls})"
+            f" WHERE s.session IN (SELECT session {calls}) OR f.path IN (SELECT path {calls})"
         )
         return {known_path(path) for (path,) in found}
 

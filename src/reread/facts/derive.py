@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cached_property
 from itertools import islice, zip_longest
+from typing import NamedTuple
 
 from reread.accounting.billing import message_charges
 from reread.accounting.scan import PEEKED_LINES
 from reread.base.choices import DONE, FAILED, RUNNING
 from reread.base.coerce import as_dict, as_str
 from reread.base.text import cut_words
-from reread.base.times import timestamp_ms
+from reread.base.times import milliseconds, timestamp_ms
 from reread.facts.commands import (
     SHELLS,
     shell_command,
@@ -21,7 +23,7 @@ from reread.facts.commands import (
     written_lines,
 )
 from reread.facts.file_changes import file_change_rows
-from reread.facts.loaded import loaded_in, server_of
+from reread.facts.loaded import Loaded, loaded_in, server_of
 from reread.facts.schema import (
     AGENT,
     ANSWER,
@@ -35,6 +37,7 @@ from reread.facts.schema import (
     PER_SESSION,
     PROMPT,
     PULL_REQUEST,
+    SESSION,
     TURN,
     TYPED,
     FactTable,
@@ -76,76 +79,108 @@ STATE = CALL.names.index("state")
 AMBIGUOUS_TEXT, TOO_LARGE = ("Found ", "matches of the string"), "exceeds maximum allowed"
 
 
+class Thread(NamedTuple):
+    """A thread, and where its facts came about unless their records say otherwise."""
+
+    conversation: Conversation
+    session: str | None
+    project: str | None = None
+    agent: str | None = None
+    agent_type: str | None = None
+
+    def where(self, record: int) -> Row:
+        """Return where a record was written: what a row of `origin` says."""
+        envelope = self.conversation.records[record].envelope
+        session, project = envelope.sessionId or self.session, envelope.cwd or self.project
+        return session, project, envelope.gitBranch, self.agent, self.agent_type
+
+
 class SessionFacts:
     """The rows of a session, by table, without its file. Those that have an origin begin with the number of it."""
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: Session, tables: Sequence[FactTable] = (*OF_SESSIONS, *PER_SESSION, SESSION)) -> None:
+        """Derive the rows of all tables, or of some."""
         self.origins: dict[Row, int] = {}
         """The origins by what they say, each with its number from 0."""
-        self.rows: dict[FactTable, list[Row]] = {table: [] for table in (*OF_SESSIONS, *PER_SESSION)}
         self._session = session
-        self._turns = _TurnWork(session)
-        threads: list[tuple[Conversation, Agent | None]] = [(session.conversation, None)]
-        threads += [(agent, agent) for agent in session.agents.values()]
-        for conversation, agent in threads:
-            for call, row in calls_of(conversation):
-                told = (*row, self._turns.of(call), *_told_by(call))
-                self.rows[CALL].append((self._origin(conversation, agent, call.use), *told))
-            self._add_cache_breaks(conversation, agent)
-            if agent is not None:
-                self._add_agent(agent)
-        self._add_turns()
-        loaded = loaded_in(session.conversation)
-        self.rows[LOADED] += loaded.items
-        self.rows[MEMORY] += [(loaded.memory,)] if loaded.memory else []
-        typed = {_typed(message) for message in session.messages if message.kind == "command"} - {""}
-        self.rows[TYPED] += ((name,) for name in sorted(typed))
-        self._add_prompts()
-        self.rows[ANSWER] += self._turns.answers
-        self.rows[GIT_COMMIT] += self._turns.commits(session)
-        self.rows[PULL_REQUEST] += (
-            (pull.call.id if pull.call is not None else None, pull.number, pull.repository, pull.url, pull.action)
-            for pull in session.pull_requests
-        )
-        turns = (turn[3] for turn in self.rows[TURN][:1])
+        self._project = session.project or None
+        self._main = Thread(session.conversation, session.id, self._project)
+        makers: dict[str, Callable[[], Iterable[Row]]] = {
+            TURN.name: self._turns,
+            CALL.name: self._calls,
+            CACHE_BREAK.name: self._cache_breaks,
+            PROMPT.name: self._prompts,
+            AGENT.name: self._agents,
+            ANSWER.name: lambda: self._work.answers,
+            GIT_COMMIT.name: lambda: self._work.commits(session),
+            PULL_REQUEST.name: self._pull_requests,
+            TYPED.name: self._typed,
+            LOADED.name: lambda: self._loaded.items,
+            MEMORY.name: lambda: [(self._loaded.memory,)] if self._loaded.memory else [],
+            FILE_CHANGE.name: lambda: file_change_rows(session),
+            SESSION.name: self._session_rows,
+        }
+        self.rows: dict[str, list[Row]] = {}
+        for table in tables:
+            self.rows[table.name] = list(makers[table.name]())
+
+    @cached_property
+    def _work(self) -> _TurnWork:
+        return _TurnWork(self._session)
+
+    @cached_property
+    def _loaded(self) -> Loaded:
+        return loaded_in(self._session.conversation)
+
+    @property
+    def _threads(self) -> Iterator[Thread]:
+        yield self._main
+        for agent in self._session.agents.values():
+            yield Thread(agent, self._session.id, self._project, agent.id, agent.type)
+
+    def _session_rows(self) -> Iterator[Row]:
+        """Yield the row of the session without its file and state; it sums up other tables."""
+        session, turns, calls = self._session, self.rows[TURN.name], self.rows[CALL.name]
         responses = (timestamp_ms(one.stamp) for one in session.messages if one.kind == "response")
-        began = next((time for time in (*turns, *responses) if time is not None), None)
+        began = next((time for time in (*(turn[3] for turn in turns[:1]), *responses) if time is not None), None)
         stamps = (timestamp_ms(record.envelope.timestamp) for record in islice(session.records, PEEKED_LINES))
-        started = next((stamp for stamp in stamps if stamp is not None), None)
-        self.rows[FILE_CHANGE] += file_change_rows(session)
-        answers = sum(message.kind == "response" for thread, _ in threads for message in thread.messages)
-        ended = sum(row[STATE] != RUNNING for row in self.rows[CALL])
-        extent = len(self.rows[TURN]) + answers + len(self.rows[CALL]) + ended
-        self.session: Row = (session.id, session.title, session.project, began, started, extent)
-        """The values of its row, without its file and state."""
+        created = next((stamp for stamp in stamps if stamp is not None), None)
+        answers = sum(one.kind == "response" for thread in self._threads for one in thread.conversation.messages)
+        extent = len(turns) + answers + len(calls) + sum(row[STATE] != RUNNING for row in calls)
+        yield session.id, session.title, session.project, began, created, extent
 
-    def _origin(self, conversation: Conversation, agent: Agent | None, record: int) -> int:
+    def _origin(self, thread: Thread, record: int) -> int:
         """Return the number of where a record was written."""
-        envelope, session = conversation.records[record].envelope, self._session
-        where = (
-            envelope.sessionId or session.id,
-            envelope.cwd or session.project or None,
-            envelope.gitBranch,
-            agent.id if agent is not None else None,
-            agent.type if agent is not None else None,
-        )
-        return self.origins.setdefault(where, len(self.origins))
+        return self.origins.setdefault(thread.where(record), len(self.origins))
 
-    def _add_agent(self, agent: Agent) -> None:
-        ids = [agent.id] if agent.path else [agent.id, *(m.id for m in agent.messages if m.kind == "response")]
-        self.rows[AGENT] += ((id, agent.id, agent.type, agent.warmup) for id in ids if id)
+    def _calls(self) -> Iterator[Row]:
+        for thread in self._threads:
+            for call, row in calls_of(thread.conversation):
+                yield self._origin(thread, call.use), *row, self._work.of(call), *_told_by(call)
 
-    def _add_cache_breaks(self, conversation: Conversation, agent: Agent | None) -> None:
-        breaks = CacheBreaks(conversation)
-        for message in conversation.messages:
-            is_copy = agent is not None and message.id in self._session.conversation.messages_by_id
-            if not is_copy and (found := breaks.of(message)) is not None:
-                origin = self._origin(conversation, agent, message.records[0])
-                self.rows[CACHE_BREAK].append((origin, *_break_row(found, message)))
+    def _agents(self) -> Iterator[Row]:
+        for agent in self._session.agents.values():
+            ids = [agent.id] if agent.path else [agent.id, *(m.id for m in agent.messages if m.kind == "response")]
+            yield from ((id, agent.id, agent.type, agent.warmup) for id in ids if id)
 
-    def _add_turns(self) -> None:
-        session = self._session
-        conversation = session.conversation
+    def _cache_breaks(self) -> Iterator[Row]:
+        for thread in self._threads:
+            breaks = CacheBreaks(thread.conversation)
+            for message in thread.conversation.messages:
+                is_copy = thread is not self._main and message.id in self._main.conversation.messages_by_id
+                if not is_copy and (found := breaks.of(message)) is not None:
+                    yield self._origin(thread, message.records[0]), *_break_row(found, message)
+
+    def _pull_requests(self) -> Iterator[Row]:
+        for pull in self._session.pull_requests:
+            yield pull.call.id if pull.call is not None else None, pull.number, pull.repository, pull.url, pull.action
+
+    def _typed(self) -> Iterator[Row]:
+        typed = {_typed(message) for message in self._session.messages if message.kind == "command"} - {""}
+        yield from ((name,) for name in sorted(typed))
+
+    def _turns(self) -> Iterator[Row]:
+        session, conversation = self._session, self._main.conversation
         fills = {turn.messages[0].index: fill for turn, fill in zip(conversation.turns, session.context, strict=True)}
         turns = list(cut_turns(conversation.messages, conversation.marks.ends))
         starts = [first_time([turn.prompt, *turn.messages]) for turn in turns]
@@ -163,27 +198,25 @@ class SessionFacts:
             end = following if following is not None else max((last for _, last in (*tools, *model)), default=start)
             removed = [drop.tokens for drop in drops if drop.tokens is not None]
             unmeasured = sum(drop.tokens is None and not drop.micro for drop in drops)
-            self.rows[TURN].append(
-                (
-                    self._origin(conversation, None, first.records[0]),
-                    first.id,
-                    first.line,
-                    start,
-                    (busy_ms - tool_ms) / 1000,
-                    tool_ms / 1000,
-                    max(0, end - start - busy_ms) / 1000 if start is not None and end is not None else 0.0,
-                    max(0, tokens - reached) if tokens is not None else 0,
-                    fill.peak if fill is not None else None,
-                    sum(not drop.micro for drop in drops),
-                    sum(removed) if removed else None,
-                    unmeasured,
-                    *self._turns.row(first.index, times),
-                )
+            yield (
+                self._origin(self._main, first.records[0]),
+                first.id,
+                first.line,
+                start,
+                (busy_ms - tool_ms) / 1000,
+                tool_ms / 1000,
+                max(0, end - start - busy_ms) / 1000 if start is not None and end is not None else 0.0,
+                max(0, tokens - reached) if tokens is not None else 0,
+                fill.peak if fill is not None else None,
+                sum(not drop.micro for drop in drops),
+                sum(removed) if removed else None,
+                unmeasured,
+                *self._work.row(first.index, times),
             )
             reached = tokens if tokens is not None else reached
 
-    def _add_prompts(self) -> None:
-        conversation = self._session.conversation
+    def _prompts(self) -> Iterator[Row]:
+        conversation = self._main.conversation
         begun = {id(turn.prompt): turn.index for turn in conversation.turns}
         starts = [(turn.messages[0].index, turn.index) for turn in conversation.turns]
         for message in conversation.messages:
@@ -191,9 +224,9 @@ class SessionFacts:
                 number = begun.get(id(message))
                 if not message.active:
                     number = max((number for index, number in starts if index < message.index), default=0)
-                row = (self._origin(conversation, None, message.records[0]), message.id, message.line)
+                row = (self._origin(self._main, message.records[0]), message.id, message.line)
                 row += (timestamp_ms(message.stamp), number, message.kind, message.author, message.active)
-                self.rows[PROMPT].append((*row, cut_words(message.text, LONGEST_PROMPT)))
+                yield *row, cut_words(message.text, LONGEST_PROMPT)
 
 
 class _TurnWork:
@@ -241,8 +274,7 @@ class _TurnWork:
         known = {one.sha[:7] for one in made}
         made += (one for one in session.commits if one.sha[:7] not in known)
         for one in made:
-            time = int(one.time.timestamp() * 1000) if one.time is not None else None
-            yield one.call.id, self.of(one.call), time, one.sha, one.subject, one.branch
+            yield one.call.id, self.of(one.call), milliseconds(one.time), one.sha, one.subject, one.branch
 
 
 def _call_key(call: Call) -> CallKey:

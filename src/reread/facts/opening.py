@@ -13,9 +13,12 @@ from reread.disk.sources import FileSource, whole_files
 from reread.errors import RereadError, naming_file
 from reread.facts.derive import SessionFacts
 from reread.facts.schema import FILE, OF_SESSIONS, ORIGIN, PER_SESSION, SESSION
-from reread.facts.store import FactStore
+from reread.facts.store import FactStore, Row
 from reread.session.session import Session
 from reread.session.session_pass import FACTS, SessionPass, newest_first
+
+Derived = tuple[dict[Row, int], dict[str, list[Row]]]
+"""The origins and the rows of a session, which need it no longer."""
 
 
 def derive_facts(store: FactStore, paths: Sequence[Path], states: Mapping[Path, bytes]) -> Generator[Path | None]:
@@ -50,7 +53,7 @@ class FactsPart:
         self._store = store or FactStore()
         self._is_own = store is None
         self._folders = AgentFolders()
-        self._unsaved: list[tuple[str, FileState, bytes, SessionFacts]] = []
+        self._unsaved: list[tuple[str, FileState, bytes, Derived]] = []
 
     def state(self, path: Path) -> bytes:
         """Return a hash of everything that the facts of a session depend on."""
@@ -64,8 +67,8 @@ class FactsPart:
 
     def derive(self, session: Session, state: bytes) -> None:
         """Derive the facts of a session; `save` stores them."""
-        path = str(session.path)
-        self._unsaved.append((path, FileState.at(path), state, SessionFacts(session)))
+        path, facts = str(session.path), SessionFacts(session)
+        self._unsaved.append((path, FileState.at(path), state, (facts.origins, facts.rows)))
 
     def save(self) -> None:
         """Store what was derived."""
@@ -83,14 +86,15 @@ class FactsPart:
             self._store.close()
 
 
-def _store(store: FactStore, path: str, state: bytes, facts: SessionFacts) -> None:
+def _store(store: FactStore, path: str, state: bytes, facts: Derived) -> None:
     """Store the facts of a session instead of those that are known."""
+    origins, rows = facts
     file = store.file_id(path)
     store.forget_session(file)
     ((first,),) = store.rows(f"SELECT coalesce(max(id), 0) + 1 FROM {ORIGIN.name}")
-    store.add(ORIGIN, ((first + number, None, file, *where) for where, number in facts.origins.items()))
+    store.add(ORIGIN, ((first + number, None, file, *where) for where, number in origins.items()))
     for table in OF_SESSIONS:
-        store.add(table, ((first + number, *row) for number, *row in facts.rows[table]))
+        store.add(table, ((first + number, *row) for number, *row in rows[table.name]))
     for table in PER_SESSION:
-        store.add(table, ((file, *row) for row in facts.rows[table]))
-    store.add(SESSION, [(file, state, *facts.session)])
+        store.add(table, ((file, *row) for row in rows[table.name]))
+    store.add(SESSION, ((file, state, *row) for row in rows[SESSION.name]))

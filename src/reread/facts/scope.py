@@ -19,7 +19,7 @@ from reread.disk.sources import read_all
 from reread.errors import Misuse, NotFound
 from reread.facts.owners import owner_test
 from reread.facts.schema import LAST_FAILED
-from reread.storage.kept_file import is_kept_transcript
+from reread.storage.kept_names import is_kept_transcript
 from reread.storage.prompt_history import is_prompts
 
 if TYPE_CHECKING:

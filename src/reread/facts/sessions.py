@@ -16,7 +16,6 @@ from reread.disk import layout
 from reread.disk.cache import is_stale
 from reread.disk.derived_cache import known_path
 from reread.disk.layout import AgentFolders
-from reread.disk.states import one_moment
 from reread.errors import RereadError
 from reread.facts.schema import AGENT, FILE, GIT_COMMIT, PULL_REQUEST, SESSION
 from reread.facts.store import FactStore, answered
@@ -135,8 +134,7 @@ def _states(paths: Iterable[Path], known: KnownStates) -> dict[Path, bytes]:
     """Return a hash for each session of the state of all its files; none of one that cannot be read."""
     folders = AgentFolders()
     found: dict[Path, bytes] = {}
-    with one_moment():
-        for path in paths:
-            with suppress(RereadError, OSError):  # whoever opens it then says why it cannot be read
-                found[path] = known.get(str(path)) or known.setdefault(str(path), session_state(path, folders))
+    for path in paths:
+        with suppress(RereadError, OSError):  # whoever opens it then says why it cannot be read
+            found[path] = known.get(str(path)) or known.setdefault(str(path), session_state(path, folders))
     return found

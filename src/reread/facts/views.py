@@ -65,7 +65,7 @@ def show_sessions(store: FactStore, files: Sequence[int]) -> None:
     wanted = ",".join(map(str, files))
     store.run(
         f"INSERT INTO chosen SELECT s.file, row_number() OVER (ORDER BY s.began IS NULL, s.began,"
-        " s.started IS NULL, s.started, s.id, -s.extent, f.path), s.title"
+        " s.created IS NULL, s.created, s.session, -s.extent, f.path), s.title"
         f" FROM {SESSION.name} s JOIN {FILE.name} f ON f.id = s.file WHERE s.file IN ({wanted})"
     )
     for name, table in ((TURNS, TURN), (CALLS, CALL), (BREAKS, CACHE_BREAK), (PROMPTS, PROMPT)):
@@ -83,7 +83,7 @@ def session_titles(store: FactStore) -> dict[str, str]:
     """Return the titles of the sessions of the views by their ids."""
     turns = f"SELECT DISTINCT session, title, place FROM {TURNS}"
     rows = store.rows(
-        f"SELECT s.id, c.title, c.place FROM session s JOIN chosen c ON c.file = s.file UNION {turns} ORDER BY 3"
+        f"SELECT s.session, c.title, c.place FROM session s JOIN chosen c ON c.file = s.file UNION {turns} ORDER BY 3"
     )
     return {id: title for id, title, _ in reversed(rows) if id}
 

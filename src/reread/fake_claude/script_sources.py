@@ -21,7 +21,7 @@ from reread.disk.layout import CONVERSATIONS, expand_path, transcripts_in
 from reread.errors import NotFound
 from reread.fake_claude.script import Frame, Recording, frame_of, frames_of, prompt_frame
 from reread.records.dialects import stream_json
-from reread.storage.safe_open import open_regular
+from reread.storage.kept_file import open_regular
 
 UNKNOWN_TIME = datetime.min.replace(tzinfo=UTC)
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from reread.accounting.usage_cache import UsageCache
 from reread.dataset.local_tables import FOLDER as TABLES
-from reread.disk import joined
+from reread.disk import joins
 from reread.disk.moved_files import SESSION_UUID
 from reread.errors import Unwritable
 from reread.index.store import drop_indexes_with
@@ -64,7 +64,6 @@ PLACES = (
     OwnPlace(CACHE, "mirrors/*", "which objects a bucket has", "goes with what the bucket has: `--kept --now`"),
     OwnPlace(CACHE, "spending-*", "what today costs, and is left of budgets", "stays: it has no words"),
     OwnPlace(CACHE, "rate-limits-*", "the rate limits that a client gave last", "stays: it has no words"),
-    OwnPlace(CACHE, "prefixes", "hashes of files that begin alike", "stays: no word can be had from it"),
     OwnPlace(CACHE, "pass*", "when all sessions were last read", "stays: it has no words"),
 )
 """Everything that reread writes of sessions without being told where; the first row that fits a file is its own."""
@@ -89,7 +88,7 @@ def forget_session(session: str, paths: Iterable[str]) -> None:
             raise Unwritable(
                 "Cannot delete from the cache: another process is writing there; try again when it is done."
             )
-    for folder in (cache_folder() / saved_fold.NAME, cache_folder() / joined.NAME):
+    for folder in (cache_folder() / saved_fold.NAME, cache_folder() / joins.NAME):
         for file in folder.iterdir() if folder.is_dir() else ():
             with suppress(OSError), own_reader(file) as opened:
                 head = opened.read(HEAD)

@@ -28,8 +28,14 @@ from reread.errors import Misuse, Unreadable, Unwritable
 from reread.handover.session_files import running
 from reread.storage.atomic import name_unless_taken, new_beside, remove_unfinished, write_atomic
 from reread.storage.lock import lock
-from reread.storage.read_at_file import open_no_link
-from reread.storage.safe_open import LARGEST_SETTINGS, make_private_folder, open_descriptor, own_reader, read_own
+from reread.storage.safe_open import (
+    LARGEST_SETTINGS,
+    make_private_folder,
+    open_descriptor,
+    open_no_link,
+    own_reader,
+    read_own,
+)
 
 LOCK_NAME = "handover.lock"
 LOCK_SECONDS = 60.0

@@ -26,8 +26,7 @@ from reread.base import jsontext
 from reread.errors import Misuse
 from reread.storage.atomic import new_beside, temporary_beside, write_all
 from reread.storage.lock import lock
-from reread.storage.read_at_file import open_no_link
-from reread.storage.safe_open import open_descriptor
+from reread.storage.safe_open import open_descriptor, open_no_link
 
 LOCK_SUFFIX = ".lock"
 STALE_SECONDS = 10.0

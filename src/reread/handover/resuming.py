@@ -29,8 +29,8 @@ from reread.handover.trash import choose_entry, trash, trash_folder
 from reread.records import dialects
 from reread.records.decode import Record
 from reread.session.session import open as open_session
-from reread.storage.kept_file import generations, parse_kept_name
-from reread.storage.safe_open import open_regular
+from reread.storage.kept_file import open_regular
+from reread.storage.kept_names import generations, parse_kept_name
 
 CLAUDE = "claude"
 CLAUDE_DIALECTS = (dialects.NATIVE, *(dialect.NAME for dialect in dialects.DIALECTS))

@@ -24,13 +24,13 @@ from reread.disk.registry import running_sessions
 from reread.errors import Unreadable
 from reread.storage.frames import BadFrame, read_frames
 from reread.storage.kept_copy import examine
-from reread.storage.kept_file import (
+from reread.storage.kept_file import opened
+from reread.storage.kept_names import (
     MAP_SUFFIX,
     SUFFIX,
     generation_path,
     generations,
     is_kept_transcript,
-    opened,
     original_names,
     parse_kept_name,
     stand_in,

@@ -28,9 +28,10 @@ from reread.handover import trash
 from reread.handover.prompt_lines import PromptLine, RemovedLines, find_lines, read_lines, refuse_link
 from reread.handover.session_files import config_of, files_of, original_name
 from reread.redaction.decisions import private_maps
-from reread.storage.kept_file import MAP_SUFFIX
+from reread.storage.kept_file import read_whole
+from reread.storage.kept_names import MAP_SUFFIX
 from reread.storage.prompt_history import HISTORY, PASTES, is_prompts
-from reread.storage.safe_open import read_settings, read_whole
+from reread.storage.safe_open import read_settings
 from reread.storage.user_paths import mirrors_folder, named_url, typed_path
 
 INDEX = "sessions-index.json"

@@ -39,8 +39,7 @@ from reread.handover.trashed_file import (
     remove,
 )
 from reread.storage.atomic import write_all, write_atomic
-from reread.storage.read_at_file import open_no_link
-from reread.storage.safe_open import make_private_folder, read_own
+from reread.storage.safe_open import make_private_folder, open_no_link, read_own
 
 NAME, MANIFEST, LINES, EDITED = "trash", "manifest.json", "lines", ".edited"
 FORMAT = 1

@@ -12,7 +12,7 @@ from pathlib import Path
 import msgspec
 
 from reread.handover.placement import put
-from reread.storage.read_at_file import open_no_link
+from reread.storage.safe_open import open_no_link
 
 CHUNK = 1 << 20
 

@@ -15,7 +15,6 @@ from reread.base.choices import SearchKind, SearchOrder
 from reread.base.times import TimeLike, parse_period_ms
 from reread.disk import layout
 from reread.disk.file_set import FileSet, find_files
-from reread.disk.states import one_moment
 from reread.errors import Misuse
 from reread.index import update
 from reread.index.answer import NEWEST, RELEVANCE, Answer, Answering
@@ -60,8 +59,6 @@ NOTES = {
     update.UNWRITABLE: "The search index cannot be written, so files that are not in it were searched one by one.",
 }
 """The limits of an answer, by the state of the index."""
-TOGETHER = 20
-"""How many hits are read at a time."""
 REPLACED = "The search index of another version of reread was built anew."
 DAMAGED = "The search index was damaged; it is built anew."
 UNSEARCHED = "This answer is incomplete: {} of {} files are still being indexed and were not searched; try again later."
@@ -281,7 +278,7 @@ def _find(
     texts = islice(answer.texts, start, None)
     page = sorted(islice(texts, min(limit, sys.maxsize)), key=_stage) if limit is not None else ()
     documents = _documents(index.reader, chain(page, texts), answer.confirm)
-    hits = _taken_together(_hits(keys, documents, asked.marker(), limit))
+    hits = _hits(keys, documents, asked.marker(), limit)
     note = " ".join(filter(None, [replaced, answer.note, _note(index.state, files, unsearched)]))
     return Hits(hits, answer, note, unsearched)
 
@@ -310,8 +307,7 @@ def _ask(
         changed = question.corrected(scope, scanned, _count_words(question, update.unindexed(reader, files), files))
         scanned = _scan(question.joined(changed), update.unindexed(reader, files), files)
     question = changed
-    with one_moment():
-        return Answering(question, scope, scanned, order, enough).answer(), question, unsearched
+    return Answering(question, scope, scanned, order, enough).answer(), question, unsearched
 
 
 def _scan(question: SearchQuestion, rest: Mapping[str, Cursor], files: FileSet) -> list[FoundDocument]:
@@ -379,16 +375,6 @@ def refresh_waiting(progress: update.Progress | None = None) -> Refresh:
         return update.refresh(files, wait=WAIT_SECONDS, progress=progress, least=least, scanned=update.SCANNED)
 
     return refresh
-
-
-def _taken_together(hits: Iterator[Hit]) -> Iterator[Hit]:
-    """Yield hits that are read some at a time: the folders around their files are looked at once for all of them."""
-    while True:
-        with one_moment():
-            group = list(islice(hits, TOGETHER))
-        if not group:
-            return
-        yield from group
 
 
 def _hits(

@@ -11,7 +11,6 @@ from reread.disk import layout
 from reread.disk.cache import FileState
 from reread.disk.file_set import FileSet
 from reread.disk.sources import FileSource
-from reread.disk.states import one_moment
 from reread.errors import NotFound, Unreadable, naming_file
 from reread.index.document import ParseState
 from reread.index.file_pass import FilePass
@@ -96,9 +95,8 @@ def index_file(update: IndexUpdate, digests: DigestUpdate, path: str, failures: 
 
 
 def _index_lines(update: IndexUpdate, digests: DigestUpdate, path: str) -> Iterator[int]:
-    with one_moment():
-        source = FileSource(Path(path))
-        state = FileState.at(path)
+    source = FileSource(Path(path))
+    state = FileState.at(path)
     cursor = continued(update.cursors.get(path), path, state, source)
     update.delete(file_id(path), tail_only=cursor is not None)
     cursor = cursor or Cursor(state, 0, b"", ParseState())

@@ -84,6 +84,17 @@ class AnnotationChange(Value, frozen=True):
     """False if the note was changed elsewhere meanwhile, so that nothing was."""
 
 
+class ReportFilter(Value, frozen=True):
+    """A filter of reports: an option of `base.scope_options`."""
+
+    name: str
+    help: str
+    is_flag: bool
+    """True if it has no value."""
+    reports: list[str]
+    """The reports that have it."""
+
+
 class Library(Value, frozen=True):
     """All sessions, newest first."""
 
@@ -93,6 +104,8 @@ class Library(Value, frozen=True):
     pending: int = 0
     """How many rows are not counted yet."""
     demo: bool = False
+    filters: list[ReportFilter] = []
+    """What reports on them can be narrowed to, besides times."""
 
 
 class NowSession(Value, frozen=True):

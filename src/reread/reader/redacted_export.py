@@ -34,7 +34,8 @@ from reread.render.selection import Selection, selection_at
 from reread.session.places import find_agent
 from reread.session.session import Session, at_place, open_whole
 from reread.storage.atomic import write_atomic
-from reread.storage.safe_open import PRIVATE_FILE, make_private_folder, read_whole
+from reread.storage.kept_file import read_whole
+from reread.storage.safe_open import PRIVATE_FILE, make_private_folder
 
 MANIFEST_SUFFIX = ".manifest.json"
 SHARED = "shared"

@@ -14,7 +14,8 @@ from reread.errors import Misuse, NotFound, Unreadable, Unwritable
 from reread.recording.rollouts import adopted_lines, is_rollout, rollout_files, root_session_id, session_id
 from reread.records.dialects import codex
 from reread.storage.atomic import write_atomic
-from reread.storage.safe_open import PRIVATE_FILE, make_private_folder, open_regular, read_whole
+from reread.storage.kept_file import open_regular, read_whole
+from reread.storage.safe_open import PRIVATE_FILE, make_private_folder
 
 SCHEMA = "ATIF-"
 ELSEWHERE = ("steps", "subagent_trajectories")

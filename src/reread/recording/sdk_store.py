@@ -21,7 +21,8 @@ from reread.catalog.stored_line import StoredLine, decode_line
 from reread.disk import layout
 from reread.disk.filenames import filename_for, id_from_filename
 from reread.storage.atomic import write_atomic
-from reread.storage.safe_open import make_private_folder, open_regular, read_settings
+from reread.storage.kept_file import open_regular
+from reread.storage.safe_open import make_private_folder, read_settings
 
 AGENT = "sdk"
 """The agent whose conversations these are, beside those of captures."""

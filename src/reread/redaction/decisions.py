@@ -20,7 +20,8 @@ from reread.errors import Misuse, Unreadable, Unwritable
 from reread.redaction.findings import KEEP, REPLACE, SensitiveText, alike
 from reread.storage.atomic import write_atomic, write_new
 from reread.storage.json_update import change_object
-from reread.storage.safe_open import PRIVATE_FILE, make_private_folder, read_settings, read_whole
+from reread.storage.kept_file import read_whole
+from reread.storage.safe_open import PRIVATE_FILE, make_private_folder, read_settings
 
 KEY, DECISIONS, MAPS = "key", "decisions.json", "maps"
 KEY_BYTES = 32

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from reread.base.sanitize import safe_line
 from reread.base.text import plural, truncate
-from reread.redaction.spans import CERTAIN, LEVELS
 from reread.render.listings import PLAIN, QUIET, STRONG, Span
 from reread.reports.check_report import CheckReport
-from reread.reports.secrets_report import Secret, SecretsReport
+
+if TYPE_CHECKING:
+    from reread.reports.secrets_report import Secret, SecretsReport
 
 MAX_CONTEXT = 110
 
@@ -41,6 +43,8 @@ def drift_lines(report: CheckReport) -> Iterator[str]:
 
 def secret_lines(report: SecretsReport) -> Iterator[list[Span]]:
     """Yield the secrets, file by file, in the format of compiler messages, and the totals."""
+    from reread.redaction.spans import CERTAIN, LEVELS  # loaded late: `check` looks for no secrets
+
     for file in report.files:
         by_value: dict[tuple[int, str], list[Secret]] = {}
         for secret in sorted(file.secrets, key=lambda secret: (LEVELS.index(secret.level), secret.line)):

@@ -1,33 +1,23 @@
-"""Reports as tables of plain text, with notes on what the figures leave out."""
+"""Reports as tables of plain text and as JSON, with notes on what the figures leave out."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, cast
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 from reread.accounting.billing import UNKNOWN, sum_known
 from reread.accounting.prices import model_text
-from reread.base.choices import CacheBreakCause
 from reread.base.format import LARGEST, duration_text, money_text, tokens_text
 from reread.base.sanitize import safe_line
 from reread.base.shell_words import quote_command
 from reread.base.text import SHORT_ID, plural
 from reread.render.text_table import LOUD, PLAIN, STRONG, Styled, table_lines, wrapped_notes
-from reread.reports.report import Report, Row
+from reread.reports.report import CHANGE, COUNT, MONEY, SECONDS, SHARE, TOKENS, Report, ReportColumn, Row
 from reread.reports.usage_report import best_cost
 
+CAUSE, PART = "cause", "part"
+Figures = Mapping[str, Any]
 Notes = Callable[[Report, Sequence[str]], Iterator[Styled]]
-
-
-class Layout(NamedTuple):
-    """How a kind of report is shown."""
-
-    columns: Mapping[str, Callable[[Row], str]]
-    optional: Sequence[str]
-    """The columns that give way first."""
-    weight: Callable[[Row], float]
-    """What bars compare."""
-    notes: Notes
 
 
 def report_lines(
@@ -35,38 +25,94 @@ def report_lines(
     *,
     width: int | None = None,
     command: Sequence[str] = ("reread", "usage"),
-    notes: Notes | None = None,
 ) -> Iterator[Styled]:
     """Yield the table, its totals and what they say in words; without a width, all columns are there.
 
-    `command` is what counts the tokens of the same sessions; `notes` are said in place of those of the kind of report.
+    `command` is what counts the tokens of the same sessions.
     """
-    layout = layout_of(report)
-    texts = layout.columns.values()
-    rows = [(row_labels(report, row), [text(row) for text in texts], layout.weight(row)) for row in report.rows]
-    totals = [text(report.totals) for text in texts]
-    yield from table_lines(report.by, list(layout.columns), rows, totals, width, layout.optional)
-    yield from wrapped_notes((*(notes or layout.notes)(report, command), *_unread_notes(report)), width)
-
-
-def layout_of(report: Report) -> Layout:
-    """Return how a report is shown."""
-    totals = report.totals
-    if report.kind == "stats":
-        found = CALLS if totals.get("turns") is None else TURNS
-    elif report.kind == "usage":
-        found = USAGE if totals["reported_cost_usd"] is None else REPORTED
-    else:
-        found = {"cache_breaks": BREAKS, "sessions": SESSIONS}[report.kind]
-    if "people" not in totals:
-        return found
-    known = {name: text for name, text in found.columns.items() if name != "cost" or "cost_usd" in totals}
-    return found._replace(columns={"people": _count("people"), **known})
+    weight, columns = WEIGHTS.get(report.kind, _no_weight), [column for column in report.columns if column.short]
+    rows = [
+        (
+            row_labels(report, row),
+            [figure_text(column, row) for column in columns],
+            weight(row),
+        )
+        for row in report.rows
+    ]
+    totals = [figure_text(column, report.totals) for column in columns]
+    heads = {column.name: column.short for column in columns}
+    optional = [heads[name] for name in report.optional if name in heads]
+    yield from table_lines(report.by, list(heads.values()), rows, totals, width, optional)
+    yield from wrapped_notes(report_notes(report, command), width)
 
 
 def row_labels(report: Report, row: Row) -> list[str]:
     """Return short texts for the values of a row's groups, with a `+` if some of it is in another row."""
     return [label(name, row[name], report.titles) + " +" * row.get("partial", False) for name in report.by]
+
+
+def _no_weight(row: Row) -> float:
+    return 0.0
+
+
+def report_notes(report: Report, command: Sequence[str] = ("reread", "usage")) -> Iterator[Styled]:
+    """Yield what there is to say about the figures: what they are of, and what they leave out."""
+    if report.notes is not None:
+        yield from report.notes
+    elif report.kind in NOTES:
+        yield from NOTES[report.kind](report, command)
+    if report.hidden:
+        yield PLAIN, hidden_note(report)
+    if report.unread:
+        yield LOUD, unread_note(report.unread)
+
+
+def report_value(report: Report) -> dict[str, Any]:
+    """Return a report as JSON values: its rows and totals, what it says besides, its columns and its notes."""
+    about = {name: dict(value) if isinstance(value, Row) else value for name, value in report.about.items()}
+    return {
+        "report": report.kind,
+        "by": list(report.by),
+        "columns": [column_value(column) for column in report.columns],
+        "rows": report.to_dicts(),
+        "totals": dict(report.totals),
+        **about,
+        "notes": note_values(report_notes(report)),
+        "unread": list(report.unread),
+    }
+
+
+def note_values(notes: Iterable[Styled]) -> list[dict[str, str]]:
+    """Return notes as JSON values."""
+    return [{"style": style, "text": text} for style, text in notes]
+
+
+def column_value(column: ReportColumn) -> dict[str, Any]:
+    """Return a column as JSON values: its name, title and kind, the figures that it adds up, the calls it counts."""
+    named = {"name": column.name, "title": column.title, "kind": column.kind, "figures": list(column.figures)}
+    return named if column.state is None else {**named, "state": column.state}
+
+
+def _cause_words() -> Mapping[str, str]:
+    from reread.render.format import CAUSES  # loaded late: it loads what reads sessions
+
+    return CAUSES  # pyright: ignore[reportReturnType]
+
+
+def _part_words() -> Mapping[str, str]:
+    from reread.reports.cost_parts import PART_NAMES  # loaded late: only the reader asks for the parts of a cost
+
+    return PART_NAMES
+
+
+def group_labels(report: Report) -> dict[str | None, str]:
+    """Return what groups are called that are no names, by their values."""
+    names = WORDS.keys() & {*report.by}
+    return {row[name]: label(name, row[name]) for name in names for row in report.rows}
+
+
+WORDS: dict[str, Callable[[], Mapping[str, str]]] = {CAUSE: _cause_words, PART: _part_words}
+"""What the values of groups are called that are no names."""
 
 
 def label(name: str, value: str | None, titles: Mapping[str, str] | None = None) -> str:
@@ -78,42 +124,53 @@ def label(name: str, value: str | None, titles: Mapping[str, str] | None = None)
         return safe_line(f"{value[:SHORT_ID]} {title}").strip()
     if name == "model":
         return safe_line(model_text(value))
-    if name == "cause":
-        from reread.render.format import CAUSES  # loaded late: it loads what reads sessions
-
-        return CAUSES.get(cast(CacheBreakCause, value), safe_line(value))  # the store may be damaged
+    if name in WORDS:
+        return WORDS[name]().get(value, safe_line(value))  # the store may be damaged
     return safe_line(value)[:16].replace("T", " ") if name == "block" else safe_line(value)
 
 
-def _tokens(*names: str) -> Callable[[Row], str]:
-    return lambda row: tokens_text(sum(row[name] for name in names))
+def _time(seconds: Any) -> str:
+    """Return a duration as narrow as a column needs: `3m 49s`."""
+    words = duration_text(seconds) if seconds else ""
+    return words.replace(" min", "m").replace(" ms", "ms").replace(" s", "s").replace(" h", "h")
 
 
-def _count(name: str) -> Callable[[Row], str]:
-    return lambda row: f"{row[name]:,}" if row[name] else ""
-
-
-def _time(name: str) -> Callable[[Row], str]:
-    """Return durations as narrow as a column needs: `3m 49s`."""
-
-    def text(row: Row) -> str:
-        words = duration_text(row[name]) if row[name] else ""
-        return words.replace(" min", "m").replace(" ms", "ms").replace(" s", "s").replace(" h", "h")
-
-    return text
-
-
-def _lines(row: Row) -> str:
-    added, removed = row["lines_added"], row["lines_removed"]
+def _change(row: Figures, column: ReportColumn) -> str:
+    added, removed = (row[name] for name in column.figures)
     return " ".join([*([f"+{added:,}"] if added else []), *([f"−{removed:,}"] if removed else [])])
 
 
-def cost_text(row: Any) -> str:
+def _sum(row: Figures, column: ReportColumn) -> Any:
+    """Return a whole number; None if it is not known."""
+    known = [row[name] for name in column.figures if row[name] is not None]
+    return int(sum(known)) if known else None
+
+
+TEXTS: dict[str, Callable[[Figures, ReportColumn], str]] = {
+    COUNT: lambda row, column: f"{_sum(row, column):,}" if _sum(row, column) else "",
+    TOKENS: lambda row, column: tokens_text(_sum(row, column)),
+    MONEY: lambda row, column: cost_text(row, column.name),
+    SHARE: lambda row, column: _share(row[column.name]),
+    SECONDS: lambda row, column: _time(row[column.name]),
+    CHANGE: _change,
+}
+"""The text of a figure by its kind."""
+
+
+def figure_text(column: ReportColumn, row: Figures) -> str:
+    """Return what a column says of a row."""
+    return TEXTS[column.kind](row, column)
+
+
+def cost_text(row: Figures, name: str = "cost_usd") -> str:
     """Return a cost, with `≥` if it is a lower bound and `?` if some model has no price."""
-    if row["cost_usd"] is None:
-        return "?"
-    cost = money_text(row["cost_usd"], lower_bound=row["lower_bound"]).replace(" ", "")
-    return f"{cost}{'?' if row['unpriced_models'] else ''}"
+    if row[name] is None:
+        return "" if name != "cost_usd" else "?"
+    if name != "cost_usd":
+        return money_text(row[name])
+    is_least = bool(row.get("lower_bound"))
+    cost = money_text(row[name], lower_bound=is_least).replace(" ", "")
+    return f"{cost}{'?' if row.get('unpriced_models') else ''}"
 
 
 def _share(share: float) -> str:
@@ -133,16 +190,14 @@ def hidden_note(report: Report) -> str:
     return f"Not shown: {plural(len(report.hidden), 'row')}{cost}."
 
 
-def unread_note(report: Report) -> str:
+def unread_note(unread: Sequence[str]) -> str:
     """Return a note on the files that could not be read."""
-    return safe_line(f"Cannot read {', '.join(report.unread)}: not included; run `reread check` on it.")
+    return safe_line(f"Cannot read {', '.join(unread)}: not included; run `reread check` on it.")
 
 
-def _unread_notes(report: Report) -> Iterator[Styled]:
-    if report.hidden:
-        yield PLAIN, hidden_note(report)
-    if report.unread:
-        yield LOUD, unread_note(report)
+def pending_note(left: int) -> str:
+    """Return a note on the sessions that are still to be read."""
+    return f"Counting: {plural(left, 'session')} left."
 
 
 def _usage_notes(report: Report, _: Sequence[str]) -> Iterator[Styled]:
@@ -171,8 +226,13 @@ def _break_notes(report: Report, _: Sequence[str]) -> Iterator[Styled]:
         yield LOUD, "Some models have no price: their tokens are counted, their cost is not."
 
 
-def _no_notes(report: Report, _: Sequence[str]) -> Iterator[Styled]:
-    yield from ()
+def _part_notes(report: Report, _: Sequence[str]) -> Iterator[Styled]:
+    if report.causes:
+        whole = sum(one["cost_usd"] for one in report.causes) or 1
+        causes = [f"{label(CAUSE, one[CAUSE])} {_share(one['cost_usd'] / whole)}" for one in report.causes[:3]]
+        more = " …" if len(report.causes) > 3 else ""
+        count = plural(sum(one["breaks"] for one in report.causes), "cache break")
+        yield PLAIN, f"{count}: {', '.join(causes)}{more}"
 
 
 def cache_note(figures: Mapping[str, Any], command: Sequence[str] = ("reread", "usage")) -> str:
@@ -229,55 +289,15 @@ def _compactions(totals: Row) -> str:
     return f"{what}, of which {count - unmeasured:,} {says} how much was removed: {removed} in all."
 
 
-Texts = dict[str, Callable[[Row], str]]
-
-
-def _figure(name: str) -> Callable[[Row], float]:
-    return lambda row: row[name]
-
-
-def _money(name: str) -> Callable[[Row], str]:
-    return lambda row: money_text(row[name]) or "?"
-
-
-def _reported(row: Row) -> str:
-    return money_text(row["reported_cost_usd"])
-
-
-def _context(row: Row) -> str:
-    return "" if row["context_peak"] is None else tokens_text(row["context_peak"])
-
-
-def _share_text(row: Row) -> str:
-    return _share(row["share"])
-
-
-USED: Texts = {
-    "resp": _tokens("responses"),
-    "in": _tokens("input_tokens"),
-    "out": _tokens("output_tokens"),
-    "write": _tokens("cache_write_5m_tokens", "cache_write_1h_tokens"),
-    "read": _tokens("cache_read_tokens"),
+WEIGHTS: dict[str, Callable[[Row], float]] = {
+    "usage": _weight,
+    "stats": lambda row: row["calls"],
+    "cache_breaks": lambda row: row["tokens"],
 }
-CALLED: Texts = {"calls": _count("calls"), "failed": _count("failed")}
-DONE: Texts = {"lines": _lines, "cost": _money("cost_usd")}
-ASKED: Texts = {"denied": _count("denied"), "retry": _count("retries"), "time": _time("call_seconds")}
-LASTED: Texts = {"model": _time("model_seconds"), "tools": _time("tool_seconds"), "waiting": _time("waiting_seconds")}
-REWRITTEN: Texts = {
-    "breaks": _tokens("breaks"),
-    "rewritten": _tokens("tokens"),
-    "share": _share_text,
-    "cost": _money("cost_usd"),
+"""What bars compare, by the kind of the report."""
+NOTES: dict[str, Notes] = {
+    "usage": _usage_notes,
+    "stats": _stats_notes,
+    "cache_breaks": _break_notes,
+    "cost": _part_notes,
 }
-USAGE = Layout({**USED, "cost": cost_text}, ("write", "read", "resp"), _weight, _usage_notes)
-REPORTED = USAGE._replace(columns={**USED, "reported": _reported, "computed": cost_text})
-CALLS = Layout({**CALLED, **ASKED, **DONE}, ("retry", "denied", "time", "lines"), _figure("calls"), _stats_notes)
-TURNS = Layout(
-    {"turns": _count("turns"), **CALLED, **LASTED, "context": _context, **DONE},
-    ("context", "waiting", "tools", "model", "lines"),
-    _figure("calls"),
-    _stats_notes,
-)
-BREAKS = Layout(REWRITTEN, (), _figure("tokens"), _break_notes)
-BEGUN: Texts = {name: _count(name) for name in ("sessions", "turns", "compactions")}
-SESSIONS = Layout(BEGUN, (), _figure("sessions"), _no_notes)

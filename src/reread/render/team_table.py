@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 from reread.base.format import money_text
@@ -11,10 +11,10 @@ from reread.base.text import plural
 from reread.dataset.team_report import TeamDigest
 from reread.render.budget_table import budget_name
 from reread.render.markdown_text import inline
-from reread.render.report_table import cost_text, layout_of, row_labels
+from reread.render.report_table import cost_text, figure_text, report_value, row_labels
 from reread.render.text_table import LOUD, PLAIN, Styled
 from reread.reports.budget_report import budget_value
-from reread.reports.report import Report, report_value
+from reread.reports.report import Report
 
 WITHHELD = (
     "Fewer than three people are in these figures, so none are shown. People who agree to be shown alone set "
@@ -27,9 +27,12 @@ def people_text(count: int) -> str:
     return "1 person" if count == 1 else f"{count:,} people"
 
 
-def team_notes(report: Report, _: Sequence[str] = ()) -> Iterator[Styled]:
-    """Yield what there is to say of a report that is not empty."""
+def team_notes(report: Report) -> Iterator[Styled]:
+    """Yield what there is to say of a report."""
     totals = report.totals
+    if not totals:
+        yield from [(LOUD, WITHHELD)] if report.withheld else ()
+        return
     when = f", {report.since} to {report.until} (UTC)" if report.since else ""
     yield PLAIN, f"{people_text(totals.people)}, {plural(totals.machines, 'machine')}{when}."
     if report.partial or any(row.partial for row in report.rows):
@@ -91,12 +94,12 @@ def team_digest_markdown(digest: TeamDigest) -> str:
     ]
     for title, report in digest.tables.items():
         if report.rows:
-            columns = layout_of(report).columns
-            lines += [f"## {title}", "", f"| {' | '.join([*report.by, *columns])} |"]
-            lines += [f"|---|{'---:|' * len(columns)}"]
+            columns = [column for column in report.columns if column.short]
+            heads = [*report.by, *(column.short for column in columns)]
+            lines += [f"## {title}", "", f"| {' | '.join(heads)} |", f"|---|{'---:|' * len(columns)}"]
             for row in report.rows:
-                cells = [*map(inline, row_labels(report, row)), *(text(row) for text in columns.values())]
-                lines += [f"| {' | '.join(cells)} |"]
+                cells = [*map(inline, row_labels(report, row)), *(figure_text(column, row) for column in columns)]
+                lines.append(f"| {' | '.join(cells)} |")
             lines.append("")
     lines += map(inline, _refused(digest.usage))
     return "\n".join(lines).rstrip() + "\n"

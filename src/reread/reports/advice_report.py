@@ -214,7 +214,7 @@ def _sessions(tally: Tally) -> list[_Session]:
             picos_per_token=costs.get(path, 0),
         )
         for file, id, title, project, path in rows(
-            "SELECT s.file, s.id, s.title, s.project, f.path FROM session s"
+            "SELECT s.file, s.session, s.title, s.project, f.path FROM session s"
             " JOIN chosen c ON c.file = s.file JOIN file f ON f.id = s.file ORDER BY c.place"
         )
     ]

@@ -25,7 +25,7 @@ from reread.history.blame_lines import LineBlame, LineOrigin
 from reread.history.file_text import FileText
 from reread.history.line_trace import differing_ranges, line_numbers
 from reread.reports.file_index import FileIndex, names_file
-from reread.storage.safe_open import open_regular
+from reread.storage.safe_open import open_plain
 
 LARGEST = 64 << 20
 _RANGE = re.compile(r"(\d{1,9})(?:(-)(\d{1,9})?)?", re.ASCII)
@@ -169,7 +169,7 @@ def _recorded_name(index: FileIndex, typed: str) -> str:
 def _read(path: Path) -> bytes:
     """Return the bytes of the file that was asked for: nothing that a transcript names is opened."""
     try:
-        with open_regular(path) as file:
+        with open_plain(path) as file:
             data = file.read(LARGEST + 1)
     except FileNotFoundError as error:
         raise NotFound(f"No file {path}.", path=str(path)) from error

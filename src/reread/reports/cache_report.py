@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Unpack
 
 from reread.accounting.prices import current_prices
 from reread.base.choices import CacheGrouping
@@ -15,14 +15,21 @@ from reread.facts.sessions import Progress
 from reread.facts.store import FactStore, answered
 from reread.facts.views import BREAKS, RESPONSES, session_titles
 from reread.reports.counting import count_all
-from reread.reports.report import Report, Row
-from reread.reports.tally import Figures, Groups, Measure, Money, Tally, ascending, limited, total_of
+from reread.reports.report import SHARE, TOKENS, Report, ReportColumn, Row
+from reread.reports.tally import Figures, Measure, Money, Tally, limited
+from reread.reports.usage_report import COST
 
 if TYPE_CHECKING:
     from reread.session.session import Session
 
 BROKEN = Measure(BREAKS, {"breaks": "count(*)", "tokens": "sum(tokens)"}, cost="cost")
 WRITTEN = Measure(RESPONSES, {"written": "total(cache_write_5m_tokens + cache_write_1h_tokens)"})
+COLUMNS = (
+    ReportColumn("breaks", "Breaks", short="breaks"),
+    ReportColumn("tokens", "Rewritten", TOKENS, "rewritten"),
+    ReportColumn("share", "Of cache writes", SHARE, "share"),
+    COST,
+)
 GROUPS = ("cause", "session", "project", "model", "agent", "thread", *PERIODS)
 """The groups of cache breaks."""
 ITEM = (
@@ -70,18 +77,21 @@ def breaks_in(store: FactStore, scope: Scope, groups: Sequence[str] = ()) -> lis
 def _report(store: FactStore, scope: Scope, groups: tuple[str, ...], limit: int | None, unread: list[str]) -> Report:
     tally = Tally(store, scope, current_prices())
     tally.check(groups, GROUPS, "cache breaks ")
-    found = tally.by(groups, BROKEN)
     written = int(tally.by((), WRITTEN).get((), {}).get("written") or 0)
-    rows = [
-        Row(dict(zip(groups, group, strict=True)), break_figures(found[group], written))
-        for group in sorted(found, key=lambda group: _order(group, groups, found))
-        if group
-    ]
+    rows, totals = tally.table(
+        groups, [BROKEN], lambda figures: break_figures(figures, written), lambda figures: (figures["tokens"],)
+    )
     rows, hidden = limited(rows, limit, by=groups, weight=lambda row: row["tokens"])
-    totals = Row({}, break_figures(total_of(found.values()), written))
-    about = {"cache_write_tokens": written}
     return Report(
-        "cache_breaks", groups, rows, totals, hidden=hidden, unread=unread, about=about, titles=session_titles(store)
+        "cache_breaks",
+        groups,
+        rows,
+        totals,
+        hidden=hidden,
+        unread=unread,
+        about={"cache_write_tokens": written},
+        titles=session_titles(store),
+        columns=COLUMNS,
     )
 
 
@@ -93,10 +103,3 @@ def break_figures(found: Figures, written: int) -> Figures:
     unpriced = sorted(money.unpriced)
     figures = {"breaks": found.get("breaks") or 0, "tokens": tokens, "cost_usd": money.dollars, "share": share}
     return {**figures, "unpriced_models": unpriced}
-
-
-def _order(group: tuple[str | None, ...], groups: Sequence[str], found: Groups) -> tuple[Any, ...]:
-    """Sort periods by time, everything else by the tokens that were written again."""
-    if not set(PERIODS).isdisjoint(groups):
-        return tuple(ascending(group))
-    return (-found[group]["tokens"], *(value or "" for value in group))

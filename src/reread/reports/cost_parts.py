@@ -3,58 +3,43 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Unpack
-
-import msgspec
+from typing import TYPE_CHECKING, Any, Unpack
 
 from reread.accounting.billing import COUNT_NAMES, PICOS_PER_DOLLAR
 from reread.accounting.prices import current_prices
 from reread.facts.scope import ScopeOptions
 from reread.reports.cache_report import cache_breaks
-from reread.reports.usage_report import usage
+from reread.reports.report import Report, Row
+from reread.reports.usage_report import COST, usage
 
 if TYPE_CHECKING:
     from reread.session.session import Session
 
-PARTS = ("input", "output", "write", "write", "read", "searches")
+PART_NAMES = {
+    "output": "output",
+    "input": "new input",
+    "cache_read": "cache reads",
+    "cache_first": "cache writes, first time",
+    "cache_again": "cache written again",
+    "searches": "web searches",
+}
+"""The parts in words."""
+PARTS = ("input", "output", "cache_write", "cache_write", "cache_read", "searches")
 """The part of the cost that each of the counts of a usage belongs to."""
 
 
-class CauseCost(msgspec.Struct, frozen=True):
-    """Cache breaks of one cause."""
+def cost_parts(*sources: str | os.PathLike[str] | Session, **options: Unpack[ScopeOptions]) -> Report:
+    """Return the parts of what sessions cost, which add up to it: output, input, cache reads and cache writes.
 
-    cause: str
-    breaks: int
-    cost_usd: float
-    """What writing again cost."""
-
-
-class CostParts(msgspec.Struct, frozen=True):
-    """The parts of a cost, which add up to it."""
-
-    output_usd: float
-    input_usd: float
-    """Input that was neither written to the cache nor read from it."""
-    cache_read_usd: float
-    cache_first_usd: float
-    """Input that was written to the cache for the first time."""
-    cache_again_usd: float
-    """Input that was in the cache before, and had to be written again."""
-    searches_usd: float
-    breaks: int
-    causes: list[CauseCost]
-    """Why it was written again, the most expensive first."""
-
-
-def cost_parts(*sources: str | os.PathLike[str] | Session, **options: Unpack[ScopeOptions]) -> CostParts:
-    """Return the parts of what sessions cost, by output, input, cache reads and cache writes.
-
-    The cost of each model is divided in the proportion of its list prices, so that the parts add up to the cost of
-    `reread.usage`, also where some requests were billed at other rates.
+    Cache writes are divided into the first ones and those of what had been written before; `causes` says why that was,
+    the most expensive first, and what writing it again cost. The cost of each model is divided in the proportion of its
+    list prices, so that the parts add up to the cost of `reread.usage`, also where some requests were billed at other
+    rates.
     """
     prices = current_prices()
     sums = dict.fromkeys(PARTS, 0.0)
-    for row in usage(*sources, by="model", **options).rows:
+    used = usage(*sources, by="model", **options)
+    for row in used.rows:
         rates = prices.rates(row["model"], None)
         if rates is None or not row.cost_usd:
             continue
@@ -63,20 +48,29 @@ def cost_parts(*sources: str | os.PathLike[str] | Session, **options: Unpack[Sco
         whole = sum(shares) or 1
         for part, share in zip(PARTS, shares, strict=True):
             sums[part] += share / whole * row.cost_usd
-    causes: dict[str, tuple[int, float]] = {}
-    for row in cache_breaks(*sources, by=("cause", "model"), **options).rows:
+    causes: dict[str, dict[str, Any]] = {}
+    broken = cache_breaks(*sources, by=("cause", "model"), **options)
+    for row in broken.rows:
         rates = prices.rates(row["model"], None)
         read = row.tokens * rates.read / PICOS_PER_DOLLAR if rates is not None else 0.0
-        breaks, cost = causes.get(str(row["cause"]), (0, 0.0))
-        causes[str(row["cause"])] = breaks + row.breaks, cost + (row.cost_usd or 0.0) + read
-    again = min(sums["write"], sum(cost for _, cost in causes.values()))
-    return CostParts(
-        output_usd=sums["output"],
-        input_usd=sums["input"],
-        cache_read_usd=sums["read"],
-        cache_first_usd=sums["write"] - again,
-        cache_again_usd=again,
-        searches_usd=sums["searches"],
-        breaks=sum(breaks for breaks, _ in causes.values()),
-        causes=sorted((CauseCost(cause, *found) for cause, found in causes.items()), key=lambda one: -one.cost_usd),
+        cause = causes.setdefault(str(row["cause"]), {"cause": row["cause"], "breaks": 0, "cost_usd": 0.0})
+        cause["breaks"] += row.breaks
+        cause["cost_usd"] += (row.cost_usd or 0.0) + read
+    again = min(sums["cache_write"], sum(cause["cost_usd"] for cause in causes.values()))
+    costs = {
+        "output": sums["output"],
+        "input": sums["input"],
+        "cache_read": sums["cache_read"],
+        "cache_first": sums["cache_write"] - again,
+        "cache_again": again,
+        **({"searches": sums["searches"]} if sums["searches"] else {}),
+    }
+    return Report(
+        "cost",
+        ("part",),
+        [Row({"part": part}, {"cost_usd": cost}) for part, cost in costs.items()],
+        Row({}, {"cost_usd": sum(costs.values())}),
+        unread={*used.unread, *broken.unread},
+        about={"causes": sorted(causes.values(), key=lambda one: -one["cost_usd"])},
+        columns=[COST],
     )

@@ -180,11 +180,11 @@ def _sessions_in(store: FactStore, tally: Tally, used: Groups) -> Iterator[Diges
 
     answers = by_session(RESPONSES, "min(time), max(time), project", "GROUP BY session")
     branches = by_session(RESPONSES, "branch, max(time)", "AND branch IS NOT NULL GROUP BY session")
-    prompts = by_session(PROMPTS, "time, project, branch, kind, author, is_active, text", "ORDER BY place, row")
+    prompts = by_session(PROMPTS, "time, project, branch, kind, author, active, text", "ORDER BY place, row")
     calls = by_session(CALLS, "path, id, state, file, lines_added, lines_removed, tests", "ORDER BY place, row")
     commits = _of_calls(store, GIT_COMMIT, "sha, coalesce(subject, ''), branch")
     pulls = _of_calls(store, PULL_REQUEST, "number, url, action")
-    opened = "SELECT s.id, s.title, s.project FROM session s JOIN chosen c ON c.file = s.file ORDER BY c.place DESC"
+    opened = "SELECT session, s.title, project FROM session s JOIN chosen c ON c.file = s.file ORDER BY c.place DESC"
     known = {id: (title, project) for id, title, project in store.rows(opened)}
     for session in dict.fromkeys((*prompts, *answers, *calls)):
         said, spans, own = prompts[session], answers[session], calls[session]

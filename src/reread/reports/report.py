@@ -1,13 +1,40 @@
-"""A report: rows with their groups and figures, the totals, and what the figures leave out."""
+"""A report: rows with their groups and figures, the totals, how these are shown, and what they leave out."""
 
 from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, overload
 
+import msgspec
+
 from reread.base.sanitize import csv_cell
+
+COUNT, TOKENS, MONEY, SHARE, SECONDS, CHANGE = "count", "tokens", "money", "share", "seconds", "change"
+PROJECT, TIME, CALL = "project", "time", "call"
+"""What the values of a column are: numbers, or a folder, a time in milliseconds and a call."""
+
+
+class ReportColumn(msgspec.Struct, frozen=True):
+    """A column of a report: terminals, pages and JSON draw it by what its values are."""
+
+    name: str
+    """The name of the figure in rows, or of what several are added up to."""
+    title: str
+    kind: str = COUNT
+    """count, tokens, money, share, seconds or change."""
+    short: str = ""
+    """Its title in a terminal, which does not show it if there is none."""
+    of: tuple[str, ...] = ()
+    """The figures that it adds up, or that changed by: added and removed; the one of its name if there are none."""
+    state: str | None = None
+    """The state of the calls that it counts; empty if it counts calls of any state."""
+
+    @property
+    def figures(self) -> tuple[str, ...]:
+        """The names of its figures in rows."""
+        return self.of or (self.name,)
 
 
 class Row(Mapping[str, Any]):
@@ -50,13 +77,15 @@ class Report(Sequence[Row]):
         totals: Row,
         *,
         hidden: Sequence[Row] = (),
-        unread: Sequence[str] = (),
+        unread: Iterable[str] = (),
         known: Mapping[str, set[str]] | None = None,
         about: Mapping[str, Any] | None = None,
         titles: Mapping[str, str] | None = None,
+        columns: Sequence[ReportColumn] = (),
+        optional: Sequence[str] = (),
     ) -> None:
         self.kind: str = kind
-        """usage, stats or cache_breaks."""
+        """usage, stats, cache_breaks or cost."""
         self.by: tuple[str, ...] = by
         """The groups."""
         self.rows: list[Row] = list(rows)
@@ -72,6 +101,12 @@ class Report(Sequence[Row]):
         """What the report says besides, by name: `report.about["prices"]`, or `report.prices`."""
         self.titles: Mapping[str, str] = titles or {}
         """The titles of sessions by their ids, as far as they are known."""
+        self.columns: list[ReportColumn] = list(columns)
+        """The figures that are shown, in their order."""
+        self.optional: tuple[str, ...] = tuple(optional)
+        """The columns that give way first where there is little room."""
+        self.notes: Sequence[tuple[str, str]] | None = None
+        """What it says of itself, as styles and sentences, if not what all reports of its kind say."""
         self.list_items: Callable[[], list[Row]] = list
         """Lists what the figures count."""
 
@@ -130,9 +165,3 @@ class Report(Sequence[Row]):
 
 def _cell(value: Any) -> Any:
     return "" if value is None else csv_cell(value) if isinstance(value, str) else value
-
-
-def report_value(report: Report) -> dict[str, Any]:
-    """Return a report as JSON values: `rows` with their groups and figures, `totals`, and what it says besides."""
-    about = {name: dict(value) if isinstance(value, Row) else value for name, value in report.about.items()}
-    return {"rows": report.to_dicts(), "totals": dict(report.totals), **about}

@@ -26,7 +26,7 @@ from reread.redaction.personal import Personal, own_names
 from reread.redaction.rewrite import FileRedaction
 from reread.redaction.scan import BINARY, SecretScanner
 from reread.redaction.spans import LEVELS, PERSONAL, Span, leaves
-from reread.storage.safe_open import read_whole
+from reread.storage.kept_file import read_whole
 
 if TYPE_CHECKING:
     from reread.session.session import Session

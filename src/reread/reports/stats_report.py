@@ -4,30 +4,23 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, Unpack
 
+from msgspec.structs import replace
+
 from reread.accounting.prices import current_prices
-from reread.base.choices import StatsGrouping
+from reread.base.choices import DENIED, FAILED, StatsGrouping
 from reread.base.text import split_names
-from reread.facts.clock import PERIODS
 from reread.facts.scope import Scope, ScopeOptions
 from reread.facts.sessions import Progress
 from reread.facts.store import FactStore, answered
 from reread.facts.views import CALLS, RESPONSES, SHARES, TURNS, session_titles
 from reread.reports.cache_report import BROKEN, WRITTEN, break_figures
 from reread.reports.counting import count_all
-from reread.reports.report import Report, Row
-from reread.reports.tally import (
-    COMMON,
-    OF_CALLS,
-    Figures,
-    Measure,
-    Money,
-    Tally,
-    ascending,
-    limited,
-    total_of,
-)
+from reread.reports.report import CHANGE, SECONDS, TOKENS, Report, ReportColumn, Row
+from reread.reports.tally import COMMON, OF_CALLS, Figures, Measure, Money, Tally, limited
+from reread.reports.usage_report import COST
 
 if TYPE_CHECKING:
     from reread.session.session import Session
@@ -91,6 +84,22 @@ ITEM = (
     *("agent_type", "model", "time", "seconds", "file", "lines_added", "lines_removed", "command", "skill", "turn"),
 )
 """What is told of each call."""
+COLUMNS = (
+    ReportColumn("turns", "Turns", short="turns"),
+    ReportColumn("calls", "Calls", short="calls", state=""),
+    ReportColumn("failed", "Failed", short="failed", state=FAILED),
+    ReportColumn("denied", "Denied", short="denied", state=DENIED),
+    ReportColumn("retries", "Retries", short="retry"),
+    ReportColumn("call_seconds", "Call time", SECONDS, "time"),
+    ReportColumn("model_seconds", "Model", SECONDS, "model"),
+    ReportColumn("tool_seconds", "Tools", SECONDS, "tools"),
+    ReportColumn("waiting_seconds", "Waiting", SECONDS, "waiting"),
+    ReportColumn("context_peak", "Peak context", TOKENS, "context"),
+    ReportColumn("lines", "Lines", CHANGE, "lines", ("lines_added", "lines_removed")),
+    COST,
+)
+OF_EACH_CALL = ("retries", "denied", "call_seconds")
+OPTIONAL = (*OF_EACH_CALL, "context_peak", "waiting_seconds", "tool_seconds", "model_seconds", "lines")
 GROUPS = tuple(name for name in (*OF_CALLS, *COMMON) if name not in ("block", "repository", "branch"))
 """The groups of statistics."""
 
@@ -141,14 +150,8 @@ def _report(store: FactStore, scope: Scope, groups: tuple[str, ...], limit: int 
     measures = (CALLED, SHARED, WITHOUT_CALLS) if by_call else (LASTED, ANSWERED, CALLED)
     unknown = {*LASTED.figures} if by_call or not tally.counts(TURNS) else set[str]()
     unknown |= {*SPLIT} if by_call else set()
-    found = tally.by(groups, *measures)
-    rows = [
-        Row(dict(zip(groups, group, strict=True)), _figures(figures, unknown))
-        for group, figures in sorted(found.items(), key=lambda item: _order(item, groups))
-        if group  # without groups, there is only the total
-    ]
+    rows, totals = tally.table(groups, measures, partial(_figures, unknown=unknown), _most_calls)
     rows, hidden = limited(rows, limit, by=groups, weight=lambda row: _weight(row, by_call))
-    totals = _figures(total_of(found.values()), unknown)
     counted = _sessions(tally)
     is_of_all_time = scope.period == (None, None)
     about: dict[str, Any] = {
@@ -159,28 +162,32 @@ def _report(store: FactStore, scope: Scope, groups: tuple[str, ...], limit: int 
         used = tally.by((), COUNTED).get((), {})
         about |= {name: used.get(name) or 0 for name in ("responses", "unconfirmed_responses")}
         about["cache"] = break_figures(tally.by((), BROKEN).get((), {}), int(used.get("written") or 0))
-    known = {
-        name: {value for (value,) in store.rows(f"SELECT DISTINCT {sql} FROM {CALLS}") if value}
-        for name, sql in (("project", "folder_of(project)"), ("model", "model"), ("tool", "tool"))
-        if scope.options.get(name)
-    }
     return Report(
         "stats",
         groups,
         rows,
-        Row({}, totals),
+        totals,
         hidden=hidden,
         unread=unread,
-        known=known,
+        known=tally.known(CALLS, ("project", "model", "tool")),
         about=about,
         titles=session_titles(store),
+        columns=_columns(by_call, unknown),
+        optional=OPTIONAL,
     )
+
+
+def _columns(by_call: bool, unknown: set[str]) -> list[ReportColumn]:
+    """Return the columns that are known; terminals have no room for all, and those of calls are of less interest."""
+    known = [column for column in COLUMNS if unknown.isdisjoint(column.figures)]
+    return [column if by_call or column.name not in OF_EACH_CALL else replace(column, short="") for column in known]
 
 
 def _figures(found: Figures, unknown: Collection[str]) -> Figures:
     """Return the figures of a group; those that it splits, or that a filter cannot tell, are None."""
     money: Money = found.get("cost") or Money()
     figures: Figures = {name: found.get(name) or 0 for name in (*LASTED.figures, *SPLIT, *CALLED.figures)}
+    figures = {name: round(value, 6) if isinstance(value, float) else value for name, value in figures.items()}
     figures["tokens"] = int(figures["tokens"])
     figures["context_peak"] = found.get("context_peak")
     if figures["compactions"]:
@@ -193,13 +200,10 @@ def _figures(found: Figures, unknown: Collection[str]) -> Figures:
     }
 
 
-def _order(item: tuple[tuple[str | None, ...], Figures], groups: Sequence[str]) -> tuple[Any, ...]:
-    """Sort periods by time, everything else by the number of calls, then by cost."""
-    group, figures = item
-    if any(name in PERIODS for name in groups):
-        return tuple(ascending(group))
+def _most_calls(figures: Figures) -> tuple[float, ...]:
+    """Return what the first groups have most of: calls, then cost."""
     money: Money = figures.get("cost") or Money()
-    return (-(figures.get("calls") or 0), -money.picos, *(value or "" for value in group))
+    return figures.get("calls") or 0, money.picos
 
 
 def _weight(row: Row, by_call: bool) -> tuple[float, float]:
@@ -216,4 +220,4 @@ def _sessions(tally: Tally) -> set[str]:
 
 
 def _opened(store: FactStore) -> set[str]:
-    return {id for (id,) in store.rows("SELECT s.id FROM session s JOIN chosen c ON c.file = s.file")}
+    return {id for (id,) in store.rows("SELECT s.session FROM session s JOIN chosen c ON c.file = s.file")}

@@ -185,6 +185,32 @@ class Tally:
                 money = figures.setdefault(measure.cost, Money())
                 money.add(self._money(measure.view, row[first:then], row[then : then + len(amounts)]))
 
+    def table(
+        self,
+        groups: Sequence[str],
+        measures: Sequence[Measure],
+        figures: Callable[[Figures], Figures],
+        largest: Callable[[Figures], tuple[float, ...]] | None = None,
+    ) -> tuple[list[Row], Row]:
+        """Return a row for each group, and the totals; without groups, there are only these.
+
+        `figures` makes the figures of a report from the sums. Rows are in the order of their groups; if none of these
+        is a period, those come first that have most of what `largest` returns.
+        """
+        found = self.by(groups, *measures)
+        keys = sorted(found, key=lambda key: order(groups, key, largest(found[key]) if largest else None))
+        keys = keys if groups else []
+        rows = [Row(dict(zip(groups, key, strict=True)), figures(found[key])) for key in keys]
+        return rows, Row({}, figures(total_of(found.values())))
+
+    def known(self, view: str, names: Iterable[str]) -> dict[str, set[str]]:
+        """Return all values that a view has of what filters ask for, by the names of those filters that are used."""
+        columns = {name: COMMON.get(name, name) for name in names if self.scope.options.get(name)}
+        return {
+            name: {value for (value,) in self.store.rows(f"SELECT DISTINCT {sql} FROM {view}") if value}
+            for name, sql in columns.items()
+        }
+
     def items(
         self, view: str, columns: Sequence[str], groups: Sequence[str], *, priced: str, where: str = "true"
     ) -> list[Row]:
@@ -314,6 +340,13 @@ def limited(
         return rows[-limit:], rows[:-limit]
     rows = sorted(rows, key=weight, reverse=True)
     return rows[:limit], rows[limit:]
+
+
+def order(groups: Sequence[str], key: tuple[str | None, ...], amounts: Sequence[float] | None) -> tuple[Any, ...]:
+    """Return what a row is sorted by: its groups if one is a period or there are no amounts, else the largest first."""
+    if amounts is None or not set(PERIODS).isdisjoint(groups):
+        return tuple(ascending(key))
+    return (*(-amount for amount in amounts), *(value or "" for value in key))
 
 
 _WEEKDAY_ORDER = {name: str(at) for at, name in enumerate(WEEKDAYS)}

@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Unpack
+
+from msgspec.structs import replace
 
 from reread.accounting.billing import COUNT_NAMES, Usage, to_dollars
 from reread.accounting.prices import Prices, current_prices
@@ -17,8 +19,8 @@ from reread.facts.scope import Scope, ScopeOptions
 from reread.facts.store import FactStore, answered
 from reread.facts.views import RESPONSES
 from reread.reports.counting import count_used
-from reread.reports.report import Report, Row
-from reread.reports.tally import COMMON, Figures, Measure, Money, Tally, ascending, limited, total_of
+from reread.reports.report import MONEY, TOKENS, Report, ReportColumn, Row
+from reread.reports.tally import COMMON, Figures, Measure, Money, Tally, limited, total_of
 
 if TYPE_CHECKING:
     from reread.facts.scope import Source
@@ -34,6 +36,17 @@ USED = Measure(
     cost="cost",
 )
 """What responses used."""
+COLUMNS = (
+    ReportColumn("responses", "Responses", short="resp"),
+    ReportColumn("input_tokens", "Input", TOKENS, "in"),
+    ReportColumn("output_tokens", "Output", TOKENS, "out"),
+    ReportColumn("cache_writes", "Cache write", TOKENS, "write", ("cache_write_5m_tokens", "cache_write_1h_tokens")),
+    ReportColumn("cache_read_tokens", "Cache read", TOKENS, "read"),
+    ReportColumn("tokens", "Tokens", TOKENS),
+)
+REPORTED = ReportColumn("reported_cost_usd", "Reported cost", MONEY, "reported")
+COST = ReportColumn("cost_usd", "Cost", MONEY, "cost")
+OPTIONAL = ("cache_writes", "cache_read_tokens", "responses")
 GROUPS = tuple(COMMON)
 GROUP = "group"
 ORDERS: dict[str, Callable[[Row], float]] = {
@@ -109,17 +122,18 @@ def arrange(report: Report, *, sort: str = GROUP, min_cost: float | None = None,
 def _report(store: FactStore, scope: Scope, unread: set[str], groups: tuple[str, ...], prices: Prices) -> Report:
     tally = Tally(store, scope, prices)
     tally.check(groups, GROUPS)
-    found = tally.by(groups, USED)
-    totals = usage_figures(total_of(found.values()))
-    rows = [
-        Row(dict(zip(groups, group, strict=True)), usage_figures(found[group]))
-        for group in sorted(found, key=ascending)
-    ]
-    comparison = _compare(tally) if totals["reported_cost_usd"] is not None else None
-    about: dict[str, Any] = {"prices": prices.table.as_of, "comparison": comparison}
-    known = {name: _values(store, name) for name in ("project", "model") if scope.options.get(name)}
+    rows, totals = tally.table(groups, [USED], usage_figures)
+    is_reported = totals.reported_cost_usd is not None
     return Report(
-        "usage", groups, rows if groups else [], Row({}, totals), unread=sorted(unread), known=known, about=about
+        "usage",
+        groups,
+        rows,
+        totals,
+        unread=sorted(unread),
+        known=tally.known(RESPONSES, ("project", "model")),
+        about={"prices": prices.table.as_of, "comparison": _compare(tally) if is_reported else None},
+        columns=(*COLUMNS, REPORTED, replace(COST, short="computed")) if is_reported else (*COLUMNS, COST),
+        optional=OPTIONAL,
     )
 
 
@@ -171,9 +185,3 @@ def _compare(tally: Tally) -> Row:
         "best_usd": reported + (other["cost_usd"] or 0.0),
     }
     return Row({}, figures)
-
-
-def _values(store: FactStore, column: str) -> set[str]:
-    """Return all values of a column of the responses that there are."""
-    name = "folder_of(project)" if column == "project" else column
-    return {value for (value,) in store.rows(f"SELECT DISTINCT {name} FROM {RESPONSES}") if value}

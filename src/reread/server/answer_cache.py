@@ -14,6 +14,8 @@ from typing import Any
 from reread.base import jsontext
 from reread.disk.cache import FileState
 from reread.facts.sessions import KnownStates, remembering
+from reread.render.report_table import pending_note
+from reread.render.text_table import PLAIN
 from reread.server.library import SessionLibrary
 
 MOST_ANSWERS = 64
@@ -47,7 +49,8 @@ class AnswerCache:
         with self._counting, remembering(known, seconds=self._patience) as reading:
             value = make(self._library, query)
         if reading.left:
-            return jsontext.dumps({**value, "pending": reading.left})
+            note = {"style": PLAIN, "text": pending_note(reading.left)}
+            return jsontext.dumps({**value, "notes": [note, *value.get("notes", ())], "pending": reading.left})
         answer = jsontext.dumps(value)
         with self._lock:
             if self._states is states:

@@ -16,7 +16,7 @@ from html import escape
 from pathlib import Path
 from types import FrameType
 
-from reread.storage.safe_open import open_regular
+from reread.storage.safe_open import open_plain
 
 PAGE = """<!doctype html>
 <meta charset="utf-8">
@@ -63,7 +63,7 @@ def _remove_old_pages(folder: Path) -> None:
             status = path.lstat()
             own = sys.platform == "win32" or status.st_uid == os.getuid()
             if own and stat.S_ISREG(status.st_mode) and status.st_mtime < time.time() - KEPT_SECONDS:
-                with open_regular(path) as file:
+                with open_plain(path) as file:
                     is_page = file.read(len(HEAD)) == HEAD
                 if is_page:
                     path.unlink()

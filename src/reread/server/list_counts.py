@@ -109,7 +109,7 @@ def _counts(store: FactStore, scope: Scope) -> dict[Path, RowCounts]:
     counts: dict[Path, RowCounts] = {}
     turns = f"SELECT count(*) FROM {TURN.name} t JOIN {ORIGIN.name} o ON o.id = t.origin WHERE o.file = s.file"
     for path, file, id, turns_of_file in store.rows(
-        f"SELECT f.path, s.file, s.id, ({turns}) FROM chosen c JOIN {SESSION.name} s ON s.file = c.file"
+        f"SELECT f.path, s.file, s.session, ({turns}) FROM chosen c JOIN {SESSION.name} s ON s.file = c.file"
         f" JOIN {FILE.name} f ON f.id = s.file"
     ):
         figures, started = found.get((id,), {}), agents.get(file, {})

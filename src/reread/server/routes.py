@@ -32,18 +32,16 @@ from reread.reader.session_search import ItemFilter, filter_items, search_sessio
 from reread.reader.session_view import SessionView
 from reread.reader.steps import Steps
 from reread.render.selection import Selection
-from reread.reports.budget_report import budget_value, budgets
-from reread.server.answer_cache import AnswerCache, Make
+from reread.server.answer_cache import AnswerCache
 from reread.server.compression import Compression
 from reread.server.event_bus import Listener, encode_event
 from reread.server.guard import GUEST
 from reread.server.library import SessionLibrary
 from reread.server.library_review import library_review
 from reread.server.library_search import SearchService
-from reread.server.library_stats import library_advice, library_calls, library_failures, library_stats
-from reread.server.library_usage import library_cost_parts, library_usage
 from reread.server.open_sessions import OpenSession, OpenSessions, ThreadKey
 from reread.server.reader_settings import change_reader_settings, read_reader_settings, read_setup
+from reread.server.reports import report_filters, report_of
 from reread.server.sharing import MEDIA_TYPES, ShareReviews
 from reread.server.static_files import static_routes
 from reread.server.team_page import team_page
@@ -318,7 +316,8 @@ def make_app(library: SessionLibrary, team: Team | None = None, given: Mapping[s
         return endpoint
 
     async def listing(request: Request) -> Response:
-        return _answer(request, await library_threads.run(library.listing))
+        found = await library_threads.run(library.listing)
+        return _answer(request, msgspec.structs.replace(found, filters=report_filters()))
 
     async def count_first(request: Request) -> Response:
         await library_threads.run(library.count_first, Parameters(request).words("keys"))
@@ -338,12 +337,14 @@ def make_app(library: SessionLibrary, team: Team | None = None, given: Mapping[s
 
     answers = AnswerCache(library)
 
-    def counted(make: Make) -> Callable[[Request], Any]:
-        async def endpoint(request: Request) -> Response:
-            content = await usage_threads.run(answers.answer, make, dict(request.query_params))
-            return Response(content, media_type="application/json")
+    def report_json(name: str, query: dict[str, str]) -> bytes:
+        report = report_of(name)
+        return answers.answer(report.answer, query) if report.lasts else jsontext.dumps(report.answer(library, query))
 
-        return endpoint
+    async def report(request: Request) -> Response:
+        query = {**request.query_params, **({GUEST: "1"} if request.scope.get(GUEST) else {})}
+        content = await usage_threads.run(report_json, request.path_params["name"], query)
+        return Response(content, media_type="application/json")
 
     async def review(request: Request) -> Response:
         key = request.path_params["key"]
@@ -365,13 +366,6 @@ def make_app(library: SessionLibrary, team: Team | None = None, given: Mapping[s
         if request.method != "POST":
             return _answer(request, await library_threads.run(read_reader_settings))
         return json_response(await library_threads.run(change_reader_settings, await _body(request)))
-
-    async def budget_states(request: Request) -> Response:
-        if request.scope.get(GUEST):
-            return json_response([])
-        tz = request.query_params.get("tz") or None
-        states = await usage_threads.run(lambda: budgets(root=library.roots, tz=tz))
-        return json_response(list(map(budget_value, states)))
 
     async def setup(request: Request) -> Response:
         return json_response(await library_threads.run(read_setup, library))
@@ -434,15 +428,9 @@ def make_app(library: SessionLibrary, team: Team | None = None, given: Mapping[s
         Route("/api/library/shown", count_first),
         Route("/api/events", library_events),
         Route("/api/now", running_now),
-        Route("/api/usage", counted(library_usage)),
-        Route("/api/usage/cost", counted(library_cost_parts)),
-        Route("/api/stats", counted(library_stats)),
-        Route("/api/stats/calls", counted(library_calls)),
-        Route("/api/stats/failures", counted(library_failures)),
-        Route("/api/advice", counted(library_advice)),
+        Route("/api/reports/{name}", report),
         Route("/api/search", search),
         Route("/api/sessions/{key}/events", session_events),
-        Route("/api/budgets", budget_states),
         Route("/api/setup", setup),
         Route("/api/settings", settings, methods=["GET", "POST"]),
         Route("/api/sessions/{key}/annotation", annotation, methods=["GET", "POST"]),

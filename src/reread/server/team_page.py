@@ -14,8 +14,10 @@ from reread.dataset.small_groups import quarter_days, quarter_of
 from reread.dataset.team_tables import Team
 from reread.errors import Misuse
 from reread.facts.scope import ScopeOptions
+from reread.render.report_table import group_labels, report_value
+from reread.render.team_table import team_notes
 from reread.reports.budget_report import budget_value
-from reread.reports.report import report_value
+from reread.reports.report import Report
 
 GROUPS = ("project", "team", "person", "machine", "model")
 
@@ -42,7 +44,7 @@ def team_page(team: Team, query: Mapping[str, str]) -> dict[str, Any]:
         "failures": team.stats(by="failure", **span),
         "sessions": team.sessions(by="week", **span),
     }
-    values = {name: report_value(report) for name, report in reports.items()}
+    values = {name: _value(report) for name, report in reports.items()}
     refused = {machine: reasons for value in values.values() for machine, reasons in value.pop("refused").items()}
     return {
         "by": by,
@@ -55,3 +57,8 @@ def team_page(team: Team, query: Mapping[str, str]) -> dict[str, Any]:
         "budgets": [budget_value(one) for one in team.budgets()],
         **values,
     }
+
+
+def _value(report: Report) -> dict[str, Any]:
+    report.notes = list(team_notes(report))
+    return {**report_value(report), "labels": group_labels(report)}

@@ -18,7 +18,6 @@ from typing import Any, Protocol, Self
 
 from reread.base.gc_pause import gc_paused
 from reread.disk.sources import FileSource, whole_files
-from reread.disk.states import one_moment
 from reread.errors import RereadError, naming_file
 from reread.session.session import Session, threads_of
 from reread.storage.kept_file import stat_file
@@ -102,7 +101,7 @@ class SessionPass:
     def fill(self, path: str | Path) -> None:
         """Derive the parts that are missing of a session, if any are; one that cannot be read is left out."""
         path = Path(path)
-        with suppress(RereadError, OSError), one_moment():
+        with suppress(RereadError, OSError):
             if not all(part.is_current(path, part.state(path)) for part in self._parts.values()):
                 self.open(path)
 
@@ -113,7 +112,7 @@ class SessionPass:
     def _open(self, path: Path, wanted: str | None) -> tuple[Session, Any]:
         """Open a session; if a part that is not wanted cannot be derived, whoever wants it says so."""
         found = None
-        with naming_file(path), one_moment(), whole_files(), gc_paused():
+        with naming_file(path), whole_files(), gc_paused():
             states = {name: part.state(path) for name, part in self._parts.items()}
             session = Session(FileSource(path))
             for name, part in self._parts.items():

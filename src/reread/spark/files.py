@@ -7,7 +7,6 @@ from pathlib import Path
 
 import msgspec
 
-from reread.dataset.rows import record_rows
 from reread.dataset.schema import RECORDS, Row
 from reread.dataset.transcripts import TranscriptFile
 from reread.disk.cache import FileState
@@ -79,7 +78,7 @@ class FilePart(msgspec.Struct, frozen=True):
                 whole = TranscriptFile(path, machine)
                 origin = whole.origin
                 records = (one for one in whole.loader.conversation.records if self.start <= one.offset < self.end)
-            yield from record_rows(records, origin, text=text)
+            yield from origin.records(records, text=text)
 
 
 def root_of(options: Mapping[str, str]) -> str:

@@ -8,9 +8,9 @@ from itertools import accumulate, pairwise
 from pathlib import Path
 
 from reread.accounting.digest import file_owner
-from reread.base.times import timestamp_ms
+from reread.base.times import month_of, timestamp_ms
 from reread.dataset.freshness import path_text
-from reread.dataset.rows import FileOrigin, month_of
+from reread.dataset.transcripts import FileOrigin
 from reread.disk import layout
 from reread.records.arrays import is_array
 from reread.records.decode import Record, decode_lines

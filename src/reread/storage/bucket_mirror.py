@@ -20,7 +20,7 @@ from reread.base import jsontext
 from reread.errors import Unreadable
 from reread.storage.atomic import write_all, write_atomic
 from reread.storage.byte_store import ObjectState, StoreError
-from reread.storage.kept_file import generation_path
+from reread.storage.kept_file import read_whole
 from reread.storage.kept_manifest import (
     MachineManifest,
     ManifestFile,
@@ -29,9 +29,9 @@ from reread.storage.kept_manifest import (
     read_kept_manifest,
     safe_name,
 )
+from reread.storage.kept_names import generation_path
 from reread.storage.lock import lock
-from reread.storage.read_at_file import open_no_link
-from reread.storage.safe_open import make_private_folder, open_descriptor, read_whole
+from reread.storage.safe_open import make_private_folder, open_descriptor, open_no_link
 from reread.storage.stub import stub_bytes
 from reread.storage.user_paths import MACHINES, is_machine_id, mirrors_folder, named_url
 

@@ -12,7 +12,7 @@ from reread.errors import Unwritable
 from reread.storage.atomic import write_atomic
 from reread.storage.byte_store import TEMPORARY, ObjectState
 from reread.storage.lock import lock
-from reread.storage.safe_open import make_private_folder, open_descriptor, open_regular, read_settings
+from reread.storage.safe_open import make_private_folder, open_descriptor, open_plain, read_settings
 
 
 class FolderStore:
@@ -59,7 +59,7 @@ class FolderStore:
         return found
 
     def read(self, name: str, offset: int, length: int) -> bytes:
-        with open_regular(self.folder / name) as file:
+        with open_plain(self.folder / name) as file:
             file.seek(offset)
             return file.read(length)
 
@@ -98,7 +98,7 @@ class FolderStore:
 
     def open(self, name: str) -> IO[bytes]:
         """Open a regular file for reading at any offset; it stays readable if it is deleted."""
-        return open_regular(self.folder / name)  # pyright: ignore[reportReturnType]
+        return open_plain(self.folder / name)  # pyright: ignore[reportReturnType]
 
     def stage(self, name: str) -> IO[bytes]:
         """Open a new file for writing; `publish` gives it its name, `delete` removes it."""

@@ -6,12 +6,13 @@ be made again from the frames, and a map that does not fit is not used.
 
 from __future__ import annotations
 
-import os
 import re
 import threading
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple, Protocol
+
+from reread.storage.read_at_file import ReadAt
 
 FRAME_SIZE = 1 << 20
 """Raw bytes in a frame."""
@@ -36,9 +37,6 @@ _LINE = re.compile(rb"(0|[1-9]\d{0,18}) ([1-9]\d{0,18}) ([0-9a-f]{64}) ([0-9a-f]
 
 _compressors = threading.local()
 """The compressor for each level; no two threads may use one at once."""
-
-ReadAt = Callable[[int, int], bytes]
-"""Reads `length` bytes at `offset`."""
 
 
 class Hash(Protocol):
@@ -318,21 +316,3 @@ def read_frames(read: ReadAt, size: int) -> Iterator[tuple[bytes, bytes]]:
         packed = read(at, shape.packed_size)
         yield unpack_session(packed), packed
         at += shape.packed_size
-
-
-def reader(descriptor: int) -> ReadAt:
-    """Return a function that reads an open file by offset; fewer bytes only at its end."""
-
-    def read(offset: int, length: int) -> bytes:
-        if hasattr(os, "pread"):
-            data = os.pread(descriptor, length, offset)
-            while 0 < len(data) < length and (more := os.pread(descriptor, length - len(data), offset + len(data))):
-                data += more
-            return data
-        os.lseek(descriptor, offset, os.SEEK_SET)
-        data = b""
-        while len(data) < length and (more := os.read(descriptor, length - len(data))):
-            data += more
-        return data
-
-    return read

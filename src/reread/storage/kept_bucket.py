@@ -21,7 +21,7 @@ from reread.storage.bucket import BucketStore
 from reread.storage.bucket_mirror import remember_manifest, show_manifest, write_stub
 from reread.storage.frames import ZstdFrame
 from reread.storage.kept_copy import KeptCopy, Write
-from reread.storage.kept_file import parse_kept_name, read_stub
+from reread.storage.kept_file import read_stub
 from reread.storage.kept_manifest import (
     FORMAT,
     MachineManifest,
@@ -32,6 +32,7 @@ from reread.storage.kept_manifest import (
     merged,
     read_kept_manifest,
 )
+from reread.storage.kept_names import parse_kept_name
 from reread.storage.manifest import check_size
 from reread.storage.stub import Piece
 from reread.storage.user_paths import MACHINES

@@ -21,7 +21,6 @@ from reread.storage.frames import (
     BadFrame,
     FrameBuilder,
     Hash,
-    ReadAt,
     ZstdFrame,
     map_bytes,
     measure_frame,
@@ -29,8 +28,10 @@ from reread.storage.frames import (
     read_frames,
     unpack_session,
 )
-from reread.storage.kept_file import MAP_SUFFIX, opened, read_map_file
-from reread.storage.read_at_file import open_no_link
+from reread.storage.kept_file import opened, read_map_file
+from reread.storage.kept_names import MAP_SUFFIX
+from reread.storage.read_at_file import ReadAt
+from reread.storage.safe_open import open_no_link
 
 QUICK_LEVEL, QUIET_LEVEL = 3, 9
 """Compression levels of bytes that were just written, and of a file that nobody has written to for a day."""

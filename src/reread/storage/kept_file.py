@@ -7,164 +7,36 @@ lists or examines files through `disk` need not know which.
 from __future__ import annotations
 
 import errno
+import io
 import os
-import re
 import stat
 import threading
 from collections import OrderedDict
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from reread.storage.file_times import is_settled
 from reread.storage.frames import (
     BadFrame,
     FrameMap,
-    ReadAt,
     TooLarge,
     largest_raw,
     last_frame,
     map_bytes,
     measure_frame,
     parse_map,
-    reader,
     unpack,
 )
+from reread.storage.kept_names import MAP_SUFFIX, SUFFIX, is_kept_transcript, stand_in
 from reread.storage.prompt_history import is_prompts
-from reread.storage.read_at_file import ReadAtFile, open_no_link
+from reread.storage.read_at_file import ReadAt, ReadAtFile, reader
+from reread.storage.safe_open import open_no_link, open_plain
 from reread.storage.stub import HEADING, Stub, is_stub
 
-SUFFIX = ".zst"
-MAP_SUFFIX = ".map"
 LARGEST_MAP = 1 << 26
 """Bytes that a map may have: that of 400,000 frames. Without it, frames are measured one by one."""
 CACHED_BYTES = 8 << 20
 """Raw bytes of frames that an open file remembers; at least one frame."""
-LISTED_FOLDERS = 4096
-"""Folders whose kept files are remembered."""
-
-_GENERATION = re.compile(r"\.gen([1-9]\d{0,8})$")
-_SUPERSEDED = re.compile(r"(.+\.jsonl)\.superseded-(\d{1,20})")
-
-
-def kept_name(name: str, generation: int = 1) -> str:
-    """Return the name under which a generation of a file is kept."""
-    if generation == 1 and (".gen" not in name or not _GENERATION.search(name)):
-        return name + SUFFIX
-    return f"{name}.gen{generation}{SUFFIX}"
-
-
-def parse_kept_name(name: str) -> tuple[str, int] | None:
-    """Return the name of the file that is kept under a name, and the generation; None if it is no such name."""
-    stem = name.removesuffix(SUFFIX)
-    if not stem or stem == name:
-        return None
-    found = _GENERATION.search(stem)
-    original = (stem[: found.start()], int(found[1])) if found is not None else (stem, 1)
-    return original if original[0] and kept_name(*original) == name else None
-
-
-def generation_path(path: str | Path, generation: int) -> str:
-    """Return where a generation of a file is kept."""
-    return kept_name(str(path), generation)  # only the end of a path matters
-
-
-def generations(path: str | Path) -> tuple[int, ...]:
-    """Return the numbers of the generations that are kept of a file, the newest last; numbers may be missing."""
-    folder, name = os.path.split(path)
-    found = kept_in(folder or os.curdir).get(name)
-    if found is None:  # a folder that can be entered but not listed, or one in which case does not matter
-        return (1,) if os.path.lexists(generation_path(path, 1)) else ()
-    return found
-
-
-def superseded_name(name: str) -> tuple[str, int] | None:
-    """Return the transcript that a file was before another took its name, and when that was; None for other names.
-
-    Claude Code moves a session's file along with its working directory, and renames one that is in the way.
-    """
-    found = _SUPERSEDED.fullmatch(name) if ".jsonl.superseded-" in name else None
-    return (found[1], int(found[2])) if found is not None else None
-
-
-def stand_in(path: str | Path) -> str | None:
-    """Return the file that is read for a missing one: what is kept of it, else the last that was superseded."""
-    return kept_path(path) or last_superseded(path)
-
-
-def last_superseded(path: str | Path) -> str | None:
-    """Return the last file beside a missing transcript that another took the name of, or what is kept of it."""
-    folder, name = os.path.split(path)
-    if not name.endswith(".jsonl"):
-        return None
-    try:
-        names = [one for one in os.listdir(folder or os.curdir) if one.startswith(f"{name}.superseded-")]  # noqa: PTH208
-    except OSError:
-        return None
-    names = [one for one in names if not Path(folder, one).is_symlink()]  # it could lead to anything
-    parsed = {one: parse_kept_name(one) or (one, 0) for one in names}
-    found = [(then[1], -number, one) for one, (old, number) in parsed.items() if (then := superseded_name(old))]
-    return os.path.join(folder, max(found)[2]) if found else None
-
-
-def kept_path(path: str | Path) -> str | None:
-    """Return the file that keeps a missing file: its newest generation; None if it is not kept."""
-    numbers = generations(path)
-    return generation_path(path, numbers[-1]) if numbers else None
-
-
-def kept_names(names: Iterable[str]) -> dict[str, tuple[int, ...]]:
-    """Return the generations of each file that is kept under some of the names."""
-    found: dict[str, tuple[int, ...]] = {}
-    for name in names:
-        if name.endswith(SUFFIX) and (parsed := parse_kept_name(name)) is not None:
-            found[parsed[0]] = tuple(sorted((*found.get(parsed[0], ()), parsed[1])))
-    return found
-
-
-_listed: OrderedDict[str, tuple[tuple[int, int, int], dict[str, tuple[int, ...]]]] = OrderedDict()
-"""The kept files of folders that were listed, with the folder's state then."""
-
-
-def kept_in(folder: str) -> dict[str, tuple[int, ...]]:
-    """Return the generations of each file that is kept in a folder; it is listed again if it has changed."""
-    try:
-        status = os.stat(folder)  # noqa: PTH116
-        state = (status.st_dev, status.st_ino, status.st_mtime_ns)
-        known = _listed.get(folder)
-        if known is not None and known[0] == state:
-            return known[1]
-        settled = is_settled(status.st_mtime_ns)
-        found = kept_names(os.listdir(folder))  # noqa: PTH208
-    except OSError:
-        return {}
-    if settled:
-        _listed[folder] = state, found
-        while len(_listed) > LISTED_FOLDERS:
-            with suppress(KeyError):  # another thread was faster
-                _listed.popitem(last=False)
-    return found
-
-
-def own_path(path: Path) -> Path:
-    """Return the file that a path names if it is the newest generation of a kept one, else the path."""
-    parsed = parse_kept_name(path.name)
-    original = path.with_name(parsed[0]) if parsed is not None else path
-    if os.path.lexists(original) or kept_path(original) != str(path):
-        return path
-    return original
-
-
-def is_kept_transcript(path: str | Path) -> bool:
-    """True if a path is that of a transcript's frames, rather than of a transcript."""
-    text = os.fspath(path)
-    parsed = parse_kept_name(os.path.basename(text)) if text.endswith(SUFFIX) else None
-    return parsed is not None and (parsed[0].endswith(".jsonl") or superseded_name(parsed[0]) is not None)
-
-
-def original_names(names: Iterable[str]) -> set[str]:
-    """Return the names of the files that are kept under some names."""
-    return set(kept_names(names))
 
 
 def stat_file(path: str | Path) -> os.stat_result:
@@ -421,6 +293,41 @@ class KeptFile(ReadAtFile):
             super().close()
             if self._descriptor >= 0:
                 os.close(self._descriptor)
+
+
+OpenFile = io.FileIO | ReadAtFile
+"""A file that is open for reading, without a buffer."""
+
+
+def open_regular(path: str | Path) -> io.FileIO | KeptFile:
+    """Open a regular file for reading, without a buffer; one that is gone is read from where it is kept."""
+    if is_kept_transcript(path):
+        return KeptFile(os.fspath(path))
+    try:
+        return open_plain(path)
+    except (FileNotFoundError, NotADirectoryError):
+        kept = stand_in(path)
+        if kept is None:
+            raise
+        return KeptFile(kept) if kept.endswith(SUFFIX) else open_plain(kept)
+
+
+def status_of(file: OpenFile) -> os.stat_result:
+    """Return the status of an open file, with the size of what is read from it."""
+    return file.status() if isinstance(file, ReadAtFile) else os.fstat(file.fileno())
+
+
+def read_whole(path: str | Path, largest: int | None = None) -> bytes:
+    """Return the content of a regular file, or of what is kept of it; raise OSError if it is larger."""
+    with open_regular(path) as file:
+        if largest is not None and status_of(file).st_size > largest:
+            raise OSError(errno.EFBIG, os.strerror(errno.EFBIG), str(path))
+        return file.readall()
+
+
+def reader_of(file: io.FileIO | KeptFile) -> ReadAt:
+    """Return a function that reads an open file by offset."""
+    return file.read_at if isinstance(file, KeptFile) else reader(file.fileno())
 
 
 def damaged(path: str, offset: int, error: BadFrame) -> OSError:

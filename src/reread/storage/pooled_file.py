@@ -14,10 +14,8 @@ import weakref
 from collections import OrderedDict
 from pathlib import Path
 
-from reread.storage.frames import reader
-from reread.storage.kept_file import KeptFile
-from reread.storage.read_at_file import ReadAtFile
-from reread.storage.safe_open import open_regular, status_of
+from reread.storage.kept_file import KeptFile, open_regular, reader_of, status_of
+from reread.storage.read_at_file import ReadAtFile, reader
 
 MOST_OPEN = 32
 """Files that keep their descriptor; the one that was read longest ago loses it."""
@@ -54,14 +52,7 @@ class PooledFile(ReadAtFile):
 
     def read_at(self, offset: int, length: int) -> bytes:
         with self._lock:
-            file = self._open()
-            if isinstance(file, KeptFile):
-                data = file.read_at(offset, length)
-            elif hasattr(os, "pread"):
-                data = os.pread(file.fileno(), length, offset)
-            else:
-                file.seek(offset)
-                data = file.read(length)
+            data = reader_of(self._open())(offset, length)
         _pool.touch(self)
         return data
 

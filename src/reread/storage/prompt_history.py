@@ -17,7 +17,8 @@ from pathlib import Path
 import msgspec
 
 from reread.base import jsontext
-from reread.storage.read_at_file import ReadAtFile, open_no_link
+from reread.storage.read_at_file import ReadAtFile
+from reread.storage.safe_open import open_no_link
 
 HISTORY = "history.jsonl"
 PASTES = "paste-cache"

@@ -1,18 +1,32 @@
-"""Files that are more than the bytes of one descriptor, and files that must not be links."""
+"""Files that are read at any offset."""
 
 from __future__ import annotations
 
 import io
 import os
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
+ReadAt = Callable[[int, int], bytes]
+"""Reads `length` bytes at `offset`."""
 
-def open_no_link(path: str | Path, flags: int = os.O_RDONLY) -> int:
-    """Open a file that must not be a link; nothing waits for a pipe."""
-    for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_NOCTTY", "O_CLOEXEC", "O_BINARY"):
-        flags |= getattr(os, name, 0)
-    return os.open(path, flags, 0o600)
+
+def reader(descriptor: int) -> ReadAt:
+    """Return a function that reads an open file by offset; fewer bytes only at its end."""
+
+    def read(offset: int, length: int) -> bytes:
+        if hasattr(os, "pread"):
+            data = os.pread(descriptor, length, offset)
+            while 0 < len(data) < length and (more := os.pread(descriptor, length - len(data), offset + len(data))):
+                data += more
+            return data
+        os.lseek(descriptor, offset, os.SEEK_SET)
+        data = b""
+        while len(data) < length and (more := os.read(descriptor, length - len(data))):
+            data += more
+        return data
+
+    return read
 
 
 class ReadAtFile(io.RawIOBase):

@@ -13,9 +13,6 @@ import stat
 from collections.abc import Callable
 from pathlib import Path
 
-from reread.storage.kept_file import SUFFIX, KeptFile, is_kept_transcript, stand_in
-from reread.storage.read_at_file import ReadAtFile
-
 PRIVATE_FILE, PRIVATE_FOLDER = 0o600, 0o700
 LARGEST_SETTINGS = 1 << 24
 """A file of settings or metadata with more bytes is not read."""
@@ -26,10 +23,6 @@ _KINDS: tuple[tuple[Callable[[int], bool], int, str], ...] = (
     (lambda mode: not stat.S_ISREG(mode), errno.ENODEV, "it is a device or a socket; name a file"),
 )
 """Files that cannot be read at any offset, and what to do instead."""
-
-
-OpenFile = io.FileIO | ReadAtFile
-"""A file that is open for reading, without a buffer."""
 
 
 class NotRegular(OSError):
@@ -58,28 +51,16 @@ def open_descriptor(path: str | Path, flags: int = os.O_RDONLY, mode: int = PRIV
     return descriptor
 
 
-def open_regular(path: str | Path) -> io.FileIO | KeptFile:
-    """Open a regular file for reading, without a buffer; one that is gone is read from where it is kept."""
-    if is_kept_transcript(path):
-        return KeptFile(os.fspath(path))
-    try:
-        return io.FileIO(open_descriptor(path), "rb")
-    except (FileNotFoundError, NotADirectoryError):
-        kept = stand_in(path)
-        if kept is None:
-            raise
-        return KeptFile(kept) if kept.endswith(SUFFIX) else io.FileIO(open_descriptor(kept), "rb")
+def open_plain(path: str | Path) -> io.FileIO:
+    """Open a regular file for reading, without a buffer."""
+    return io.FileIO(open_descriptor(path), "rb")
 
 
-def status_of(file: OpenFile) -> os.stat_result:
-    """Return the status of an open file, with the size of what is read from it."""
-    return file.status() if isinstance(file, ReadAtFile) else os.fstat(file.fileno())
-
-
-def read_whole(path: str | Path) -> bytes:
-    """Return the content of a regular file."""
-    with open_regular(path) as file:
-        return file.readall()
+def open_no_link(path: str | Path, flags: int = os.O_RDONLY) -> int:
+    """Open a file that must not be a link; nothing waits for a pipe."""
+    for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_NOCTTY", "O_CLOEXEC", "O_BINARY"):
+        flags |= getattr(os, name, 0)
+    return os.open(path, flags, 0o600)
 
 
 def open_own(path: str | Path, flags: int = os.O_RDONLY) -> int:
@@ -112,8 +93,8 @@ def read_own(path: str | Path, largest: int) -> bytes:
         return _read_bounded(file, largest, path)
 
 
-def _read_bounded(file: OpenFile, largest: int, path: str | Path) -> bytes:
-    size = status_of(file).st_size
+def _read_bounded(file: io.FileIO, largest: int, path: str | Path) -> bytes:
+    size = os.fstat(file.fileno()).st_size
     if size > largest:
         raise OSError(errno.EFBIG, os.strerror(errno.EFBIG), str(path))
     return file.read(size)
@@ -122,7 +103,7 @@ def _read_bounded(file: OpenFile, largest: int, path: str | Path) -> bytes:
 def read_settings(path: str | Path, largest: int = LARGEST_SETTINGS) -> bytes:
     """Return the content of a small file; raise OSError if it is larger."""
     try:
-        with open_regular(path) as file:
+        with open_plain(path) as file:
             return _read_bounded(file, largest, path)
     except NotRegular as error:  # nobody can pass settings as standard input
         raise NotRegular(error.errno, "it is not a regular file; move it away", str(path)) from None

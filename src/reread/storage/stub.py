@@ -13,7 +13,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
-from reread.storage.frames import ReadAt, ZstdFrame
+from reread.storage.frames import ZstdFrame
+from reread.storage.read_at_file import ReadAt
 from reread.storage.user_paths import is_bucket_url, mirrors_folder
 
 HEADING = b"reread-stub 1 "

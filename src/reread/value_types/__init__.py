@@ -156,6 +156,7 @@ from reread.reports.digest_report import DigestTest as DigestTest
 from reread.reports.file_report import FileAt as FileAt
 from reread.reports.now_report import LiveSession as LiveSession
 from reread.reports.report import Report as Report
+from reread.reports.report import ReportColumn as ReportColumn
 from reread.reports.report import Row as Row
 from reread.reports.secrets_report import FileSecrets as FileSecrets
 from reread.reports.secrets_report import Secret as Secret

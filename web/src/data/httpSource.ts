@@ -2,7 +2,7 @@
 
 import { timeZone } from "../kit/format";
 import { Store } from "../kit/store";
-import { NotFound, type Fault, type Filter, type SessionUsage, type Source, type ThreadRef } from "./source";
+import { NotFound, type Fault, type Filter, type Source, type ThreadRef } from "./source";
 import { inSlot } from "./streamSlots";
 import type { LibraryNow, TimelineUpdate } from "./values";
 
@@ -213,20 +213,12 @@ export const httpSource: Source = {
   fileBlame: (thread, file) => getJson(inThread(thread, `/files/${file}/blame`)),
   team: document.documentElement.hasAttribute("data-team") ? (query) => getJson(`api/team${queryString({ ...query })}`) : undefined,
   review: (session, commit) => getJson(`${sessionPath({ session })}/review${queryString({ commit })}`),
-  usageReport: (query) => getJson(`api/usage${queryString({ ...query, tz: timeZone })}`),
-  statsReport: (query) => getJson(`api/stats${queryString({ ...query, tz: timeZone })}`),
-  budgets: () => getJson(`api/budgets${queryString({ tz: timeZone })}`),
+  report: (name, query) => getJson(`api/reports/${name}${queryString({ ...query, tz: timeZone })}`),
   setup: () => getJson("api/setup"),
-  costParts: (query) => getJson(`api/usage/cost${queryString({ ...query, tz: timeZone })}`),
-  topSessions: async (query, sort, count) =>
-    (await getJson<{ rows: SessionUsage[] }>(`api/usage${queryString({ ...query, by: "session", sort, count, listed: true, tz: timeZone })}`)).rows,
   settings: () => getJson("api/settings"),
   changeSettings: (change) => postJson("api/settings", change),
   annotation: (session) => getJson(`${sessionPath({ session })}/annotation`),
   annotate: (session, change) => postJson(`${sessionPath({ session })}/annotation`, change),
-  countedCalls: (by, group, state, query) => getJson(`api/stats/calls${queryString({ ...query, by, group, state, tz: timeZone })}`),
-  failures: (query) => getJson(`api/stats/failures${queryString({ ...query, tz: timeZone })}`),
-  advice: (query) => getJson(`api/advice${queryString({ ...query, tz: timeZone })}`),
   pictureUrl: (url) => Promise.resolve(url),
   exportUrl: (thread) => inThread(thread, "/export"),
   watchSession: (thread, events) =>

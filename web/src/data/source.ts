@@ -5,7 +5,6 @@ import type {
   AnnotationChange,
   CallBody,
   ChangedFiles,
-  CostParts,
   FileBlame,
   FileDiff,
   FilterResult,
@@ -61,24 +60,10 @@ export interface Filter {
 export type Annotation = Pick<AnnotationChange, "starred" | "note">;
 
 /** A row of a report: groups and figures by name. */
-export type ReportRow = Record<string, string | number | null>;
+export type ReportRow = Record<string, string | number | boolean | null | string[]>;
 
-/** The usage of a session, and its row in the library; null if that does not list it. */
-export type SessionUsage = ReportRow & { listed: LibraryRow | null };
-
-/** What a report counts: groups with commas, the first and the last day. */
-export interface ReportQuery {
-  by: string;
-  since?: string | null;
-  until?: string | null;
-  project?: string | undefined;
-  model?: string | undefined;
-  machine?: string | undefined;
-  person?: string | undefined;
-  branch?: string | undefined;
-  /** "1" for sessions whose last command failed. */
-  failed?: string | undefined;
-}
+/** What a report counts: groups with commas, the first and the last day, and any filter. */
+export type ReportQuery = Record<string, string | number | null | undefined>;
 
 /** An answer that counts sessions. */
 export interface Counted {
@@ -86,15 +71,29 @@ export interface Counted {
   pending?: number;
 }
 
-/** A report of usage or of statistics: figures by group and in total, and what only one of the two says. */
+/** A column as the report declares it: what its figures are, and which it adds up. */
+export interface ReportColumn {
+  name: string;
+  title: string;
+  kind: string;
+  figures: string[];
+  /** The state of the calls that it counts; empty if it counts calls of any state. */
+  state?: string;
+}
+
+/** A report: figures by group and in total, how they are shown, and what there is to say about them. */
 export interface Report extends Counted {
+  by: string[];
+  columns: ReportColumn[];
   rows: ReportRow[];
-  totals: ReportRow & { unpriced_models: string[] };
-  /** How many sessions are counted. */
-  sessions?: number;
+  totals: ReportRow;
+  notes: { style: string; text: string }[];
+  /** What groups are called, if not by their values. */
+  labels?: Record<string, string>;
+  /** The sessions that the library lists, of a report by session. */
+  sessions_by_id?: Record<string, { key: string; title: string; project: string }>;
+  /** How many responses have no final count, if rows do not say. */
   unconfirmed_responses?: number;
-  /** What was written to the cache again; absent if only some calls are counted. */
-  cache?: { breaks: number; tokens: number; cost_usd: number | null; share: number };
 }
 
 /** A budget and what is spent of it, as `reread budget --json` says. */
@@ -122,22 +121,6 @@ export interface CountedCall {
   time_ms: number | null;
   seconds: number | null;
   file: string | null;
-}
-
-/** A kind of failure of a tool: how often, where most, since when, and the last of them. */
-export interface FailureRow {
-  tool: string;
-  failure: string;
-  count: number;
-  /** All calls of the tool. */
-  calls: number;
-  sessions: number;
-  project: string;
-  /** How many of them are in that project. */
-  there: number;
-  first_ms: number | null;
-  last_ms: number | null;
-  last: CountedCall;
 }
 
 /** One thing to do differently, and where it comes from. */
@@ -181,12 +164,9 @@ export type Fault = "gone" | "token";
 /** Whether the server answers. */
 export type Connection = Store & { readonly fault: Fault | null };
 
-type Figure = string | number | boolean | null | string[];
-
-/** A report on a team: the figures of a report on one machine; groups of too few people are merged. */
-export interface TeamReport {
-  rows: ({ people: number; partial: boolean } & Record<string, Figure>)[];
-  totals: { people: number; machines: number } & Record<string, Figure>;
+/** A report on a team: groups of too few people are merged. */
+export interface TeamReport extends Report {
+  totals: { people: number; machines: number } & ReportRow;
   /** True if all of it is of too few people: then there are no figures. */
   withheld: boolean;
 }
@@ -255,11 +235,8 @@ export interface Source {
   /** What the whole session changed in a file, and the turn that wrote each of its lines. */
   fileDiff(thread: ThreadRef, file: number): Promise<FileDiff>;
   fileBlame(thread: ThreadRef, file: number): Promise<FileBlame>;
-  usageReport(query: ReportQuery): Promise<Report>;
-  costParts(query: Omit<ReportQuery, "by">): Promise<CostParts & Counted>;
-  /** The sessions that used the most dollars or tokens. */
-  topSessions(query: Omit<ReportQuery, "by">, sort: "cost" | "tokens", count: number): Promise<SessionUsage[]>;
-  statsReport(query: ReportQuery): Promise<Report>;
+  /** A report by its name, of what its parameters choose. */
+  report<Answer>(name: string, query?: ReportQuery): Promise<Answer>;
   /** The turns behind a commit that a session made. */
   review(session: string, commit: string): Promise<Review>;
   /** The figures of a team, if the server has one. */
@@ -267,17 +244,11 @@ export interface Source {
   /** The budgets of the reader, and a change of some of them; null removes one. */
   settings(): Promise<ReaderSettings>;
   changeSettings(change: Partial<ReaderSettings>): Promise<ReaderSettings>;
-  /** All budgets, with what is spent and left of each, and a forecast. */
-  budgets(): Promise<BudgetState[]>;
   /** The prices, folders and copies that this installation uses. */
   setup(): Promise<Installation>;
   annotation(session: string): Promise<Annotation>;
   /** Change a star or a note. `was` is the note that the new one is based on. */
   annotate(session: string, change: { starred?: boolean; note?: string; was?: string }): Promise<AnnotationChange>;
-  /** The calls of one group of the statistics, newest first. */
-  countedCalls(by: string, group: string | null, state: string | null, query: Omit<ReportQuery, "by">): Promise<{ calls: CountedCall[]; total: number }>;
-  failures(query: Omit<ReportQuery, "by">): Promise<Counted & { rows: FailureRow[]; failed: number; calls: number }>;
-  advice(query: Omit<ReportQuery, "by">): Promise<Counted & { sessions: number; advice: Advice[] }>;
   /** An address that an img element can load. */
   pictureUrl(url: string): Promise<string>;
   exportUrl(thread: ThreadRef): string | null;

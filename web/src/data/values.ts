@@ -7,25 +7,6 @@ export interface DigestTest {
   last_passed: boolean;
 }
 
-/** Cache breaks of one cause. */
-export interface CauseCost {
-  cause: string;
-  breaks: number;
-  cost_usd: number;
-}
-
-/** The parts of a cost, which add up to it. */
-export interface CostParts {
-  output_usd: number;
-  input_usd: number;
-  cache_read_usd: number;
-  cache_first_usd: number;
-  cache_again_usd: number;
-  searches_usd: number;
-  breaks: number;
-  causes: CauseCost[];
-}
-
 /** One thing that `check` found, and where. */
 export interface Finding {
   code: string;
@@ -610,12 +591,21 @@ export interface AnnotationChange {
   saved: boolean;
 }
 
+/** A filter of reports: an option of `base.scope_options`. */
+export interface ReportFilter {
+  name: string;
+  help: string;
+  is_flag: boolean;
+  reports: string[];
+}
+
 /** All sessions, newest first. */
 export interface Library {
   sessions: LibraryRow[];
   roots: string[];
   pending: number;
   demo: boolean;
+  filters: ReportFilter[];
 }
 
 /** A session that runs now, or has died. */

@@ -1,20 +1,20 @@
 /** What the sessions suggest to do differently, each with its evidence. */
 
 import { useSource } from "../contexts";
-import { exact, folder, money, plural } from "../kit/format";
-import { useKept } from "../kit/kept";
+import { folder, money, plural } from "../kit/format";
 import { PlainText } from "../kit/PlainText";
 import { useCount } from "../kit/useAsync";
-import { sessionHref } from "../route";
-import type { Advice } from "../data/source";
-import type { StatsOnly } from "./StatsTable";
+import { reportHref, sessionHref, type ReportRoute } from "../route";
+import type { Advice, Counted, ReportQuery } from "../data/source";
+import { WithCode } from "./ReportNotes";
+import { ShowAll } from "./ReportTable";
 
 const FIRST = 5;
 
-export function AdviceList({ only }: { only: StatsOnly }) {
+export function AdviceList({ only, route }: { only: ReportQuery; route: ReportRoute }) {
   const source = useSource();
-  const [all, setAll] = useKept("all advice", false);
-  const loaded = useCount(JSON.stringify(only), () => source.advice(only));
+  const all = route.choices.advice !== undefined;
+  const loaded = useCount(JSON.stringify(only), () => source.report<Counted & { sessions: number; advice: Advice[] }>("advice", only));
   return (
     <section className="advice" aria-labelledby="advice">
       <h2 id="advice">Advice</h2>
@@ -28,18 +28,10 @@ export function AdviceList({ only }: { only: StatsOnly }) {
           ))}
         </ul>
       )}
-      {loaded.state === "ready" && loaded.value.advice.length > FIRST && (
-        <button type="button" className="show-more" aria-expanded={all} onClick={() => setAll(!all)}>
-          {all ? `Only the first ${FIRST}` : `All ${exact(loaded.value.advice.length)}`}
-        </button>
-      )}
+      {loaded.state === "ready" && <ShowAll count={FIRST} all={all} href={reportHref(route, { advice: all ? null : "all" })} rows={loaded.value.advice.length} />}
     </section>
   );
 }
-
-/** A text in which what stands between backticks is code. */
-const WithCode = ({ text }: { text: string }) =>
-  text.split("`").map((piece, at, pieces) => (at % 2 && at < pieces.length - 1 ? <PlainText key={at} as="code" text={piece} /> : <PlainText key={at} text={at % 2 ? `\`${piece}` : piece} />));
 
 function AdviceRow({ advice: { text, cost_usd, project, places } }: { advice: Advice }) {
   return (

@@ -3,11 +3,11 @@
 import { useState } from "react";
 import { capitalized, exact, isoDay } from "../kit/format";
 import { visible } from "../kit/PlainText";
-import type { Filters } from "../route";
+import { LIST_FILTERS, type Filters } from "../data/listFilters";
 import type { LibraryRow } from "../data/values";
 import { lastDays } from "./columns";
 import { GROUPS, type Group } from "./groupSessions";
-import { CHOICES, choicesOf, daysName, SWITCHES, valueName, type Switch } from "./libraryFilters";
+import { choicesOf, daysName, valueName } from "./libraryFilters";
 
 interface Props {
   /** All sessions, of which the values come. */
@@ -32,31 +32,36 @@ export function FilterBar({ sessions, only, group, onGroup, onChange }: Props) {
           ))}
         </select>
       </label>
-      {CHOICES.map((name) => {
+      {CHOICES.map(([name]) => {
         const chosen = only[name];
-        if (chosen !== undefined) {
-          return <ChosenChip key={name} name={name} value={valueName(name, chosen)} onRemove={() => onChange({ [name]: "" })} />;
-        }
-        const values = choicesOf(sessions, name);
-        if (!values.length) return null;
-        return (
-          <select key={name} className="chip add" aria-label={`Filter by ${name}`} value="" onChange={(event) => onChange({ [name]: event.target.value })}>
-            <option value="">+ {name}</option>
-            {values.map(([value, count]) => (
-              <option key={value} value={value}>
-                {visible(valueName(name, value))} ({exact(count)})
-              </option>
-            ))}
-          </select>
-        );
+        if (chosen !== undefined) return <ChosenChip key={name} name={name} value={valueName(name, chosen)} onRemove={() => onChange({ [name]: "" })} />;
+        return <ValueChip key={name} name={name} label={`Filter by ${name}`} values={choicesOf(sessions, name)} onChoose={(value) => onChange({ [name]: value })} />;
       })}
       <When from={only.from} to={only.to} onChange={onChange} />
-      {(Object.keys(SWITCHES) as Switch[]).map((name) => (
+      {SWITCHES.map(([name, { title }]) => (
         <button key={name} type="button" className="chip" aria-pressed={only[name] !== undefined} onClick={() => onChange({ [name]: only[name] ? "" : "1" })}>
-          {SWITCHES[name]}
+          {title}
         </button>
       ))}
     </div>
+  );
+}
+
+const CHOICES = Object.entries(LIST_FILTERS).filter(([, { values }]) => values);
+const SWITCHES = Object.entries(LIST_FILTERS).filter(([, { is }]) => is);
+
+/** The values of a filter to choose from; nothing if there are none. */
+export function ValueChip({ name, label, values, onChoose }: { name: string; label: string; values: [value: string, count: number][]; onChoose(value: string): void }) {
+  if (!values.length) return null;
+  return (
+    <select className="chip add" aria-label={label} value="" onChange={(event) => onChoose(event.target.value)}>
+      <option value="">+ {name}</option>
+      {values.map(([value, count]) => (
+        <option key={value} value={value}>
+          {visible(valueName(name, value))} ({exact(count)})
+        </option>
+      ))}
+    </select>
   );
 }
 

@@ -114,7 +114,7 @@ function Budgets() {
   const source = useSource();
   const stored = useAsync("settings", () => source.settings());
   const [changed, setChanged] = useState<ReaderSettings | null>(null);
-  const states = useAsync(`budgets ${JSON.stringify(changed)}`, () => source.budgets());
+  const states = useAsync(`budgets ${JSON.stringify(changed)}`, () => source.report<{ budgets: BudgetState[] }>("budgets"));
   const known = changed ?? (stored.state === "ready" ? stored.value : null);
   return (
     <section aria-labelledby="budgets">
@@ -132,7 +132,7 @@ function Budgets() {
       >
         {states.state === "loading" && <p className="muted delayed">Counting…</p>}
         {states.state === "failed" && <p className="note error">{states.error.message}</p>}
-        {states.state === "ready" && <BudgetStates states={states.value} />}
+        {states.state === "ready" && <BudgetStates states={states.value.budgets} />}
       </Setting>
     </section>
   );

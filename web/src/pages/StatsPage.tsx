@@ -1,24 +1,26 @@
 /** What sessions did: calls, failures, time and changed lines, over time and by group. */
 
-import { useMemo, useState, type ReactNode } from "react";
+import { useMemo, type ReactNode, useState } from "react";
 import { useSource } from "../contexts";
 import { ChipGroup } from "../kit/ChipGroup";
-import { Caveats, isLowerBound } from "../kit/Figure";
-import { duration, exact, money, plural, share, tokens } from "../kit/format";
+import { duration, exact, plural } from "../kit/format";
 import { useKeptScroll } from "../kit/keepScroll";
 import { useCount } from "../kit/useAsync";
 import { reportHref, type ReportRoute } from "../route";
 import { Bar } from "../shell/Bar";
 import { Empty, LoadError, Loading } from "../shell/PageStates";
-import type { Report, ReportRow } from "../data/source";
+import type { Report, ReportQuery, ReportRow } from "../data/source";
 import { AdviceList } from "./AdviceList";
+import { byServer, isServer, serverOf } from "./byServer";
 import { ColumnChart, type ValueFormat } from "./ColumnChart";
 import { columnsOf, durationTicks, lastDays, periodOf, PERIODS, wholeTicks, type Unit } from "./columns";
+import { CountedCalls } from "./CountedCalls";
 import { Failures } from "./Failures";
-import { boundsOf, Counting, onlyOf, REPORT_FILTERS, ReportFilters, useGroups } from "./reportParts";
-import { StatsTable, type StatsOnly } from "./StatsTable";
+import { figureText, number } from "./figures";
+import { Counting, onlyOf, ReportFilters, useGroups } from "./reportParts";
+import { ReportNotes } from "./ReportNotes";
+import { ReportTable } from "./ReportTable";
 import { Total } from "./Total";
-import { number } from "./usageChart";
 
 export const GROUPS: [by: string, name: string][] = [
   ["tool", "Tool"],
@@ -34,8 +36,10 @@ export const GROUPS: [by: string, name: string][] = [
   ["person", "Person"],
 ];
 
-/** A turn has no model of its own, and most figures are of turns. */
-const FILTERS = REPORT_FILTERS.filter((name) => name !== "model");
+/** The reports of the page, which the filters have to narrow. */
+const REPORTS = ["stats", "failures", "advice"];
+/** How many groups the table has until all are asked for. */
+const FIRST_GROUPS = 10;
 
 interface Plot {
   name: string;
@@ -85,10 +89,10 @@ export function StatsPage({ route }: { route: ReportRoute }) {
   const [attempt, setAttempt] = useState(0);
   const [days, , unit] = period;
   const [since] = lastDays(days);
-  const only: StatsOnly = { since, ...onlyOf(route.choices, FILTERS) };
+  const only: ReportQuery = { since, ...onlyOf(route.choices) };
   const key = JSON.stringify(only);
-  const loaded = useCount(`${key} ${unit} ${attempt}`, async () => ({ ...(await source.statsReport({ ...only, by: unit })), unit, days }));
-  const table = useCount(`${key} ${group[0]} ${attempt}`, async () => ({ ...(await source.statsReport({ ...only, by: group[0] })), by: group[0], only }));
+  const loaded = useCount(`${key} ${unit} ${attempt}`, async () => ({ ...(await source.report<Report>("stats", { ...only, by: unit })), unit, days }));
+  const table = useCount(`${key} ${group[0]} ${attempt}`, () => source.report<Report>("stats", { ...only, by: group[0] }));
   const pending = loaded.state === "ready" && loaded.value.pending;
   return (
     <>
@@ -99,7 +103,7 @@ export function StatsPage({ route }: { route: ReportRoute }) {
           <div className="choices">
             <ChipGroup label="Period" options={PERIODS} value={period} name={([, name]) => name} onChoose={([, name]) => choose({ period: name })} />
             <ChipGroup label="Plot" options={PLOTS} value={plot} name={({ name }) => name} onChoose={({ name }) => choose({ plot: name })} />
-            <ReportFilters only={only} names={FILTERS} onChange={choose} />
+            <ReportFilters only={onlyOf(route.choices)} reports={REPORTS} onChange={choose} />
             {loaded.state === "ready" && !loaded.isCurrent && <Counting />}
           </div>
         </div>
@@ -107,7 +111,6 @@ export function StatsPage({ route }: { route: ReportRoute }) {
         {loaded.state === "loading" && <Loading />}
         {loaded.state === "ready" && (
           <>
-            {pending ? <p className="note counting">Counting: {plural(pending, "session")} left.</p> : null}
             <Overview report={loaded.value} days={loaded.value.days} unit={loaded.value.unit} plot={plot} route={route}>
               <Failures only={only} route={route} />
             </Overview>
@@ -121,10 +124,10 @@ export function StatsPage({ route }: { route: ReportRoute }) {
                 {table.state === "failed" && <p className="note error">{table.error.message}</p>}
                 {table.state === "ready" && (
                   <div aria-busy={!table.isCurrent}>
-                    <StatsTable report={table.value} by={table.value.by} only={table.value.only} route={route} />
+                    <StatsTable report={table.value} only={only} route={route} />
                   </div>
                 )}
-                {!pending && <AdviceList only={only} />}
+                {!pending && <AdviceList only={only} route={route} />}
               </>
             )}
           </>
@@ -155,7 +158,6 @@ function Overview({ report, days, unit, plot, route, children }: OverviewProps) 
     });
     return { ...columns, colours: series.map(([, , colour]) => colour) };
   }, [report, days, unit, plot]);
-  const { totals } = report;
   if (!report.rows.length && !report.pending) {
     return (
       <Empty title="Nothing happened in this period">
@@ -165,42 +167,48 @@ function Overview({ report, days, unit, plot, route, children }: OverviewProps) 
       </Empty>
     );
   }
-  const total = (name: string) => number(totals, name);
-  const bounds = boundsOf(report);
+  const totals = { ...report.totals, lower_bound: Boolean(report.unconfirmed_responses) };
   return (
     <>
       <p className="usage-totals">
-        <Total value={exact(total("calls"))} name="calls" />
-        <a href={reportHref(route, { by: "state", open: "failed", state: null })}>
-          <Total value={exact(total("failed"))} name="failed" />
-        </a>
-        <a href={reportHref(route, { by: "state", open: "denied", state: null })}>
-          <Total value={exact(total("denied"))} name="denied" />
-        </a>
-        <Total value={exact(total("retries"))} name="retries" />
-        <Total value={exact(total("turns"))} name={`turns in ${plural(report.sessions ?? 0, "session")}`} />
-        <Total value={duration(total("model_seconds"))} name="model" />
-        <Total value={duration(total("tool_seconds"))} name="tools" />
-        <Total value={duration(total("waiting_seconds"))} name="waiting" />
-        <Total value={exact(total("compactions"))} name={total("compactions") === 1 ? "compaction" : "compactions"} />
-        <Total value={totals.cost_usd === null ? "?" : money(total("cost_usd"), isLowerBound(bounds))} name="cost" />
+        {report.columns.map((column) => {
+          const figure = <Total key={column.name} value={figureText(column, totals) || "0"} name={column.title.toLowerCase()} />;
+          return column.state ? (
+            <a key={column.name} href={reportHref(route, { by: "state", open: column.state, state: null })}>
+              {figure}
+            </a>
+          ) : (
+            figure
+          );
+        })}
       </p>
-      <Caveats figures={bounds} />
-      <CacheBreaks report={report} />
+      <ReportNotes report={report} />
       {children}
       <ColumnChart chart={chart} label={plot.name} format={plot.format} />
     </>
   );
 }
 
-/** How much had to be written to the cache again. */
-function CacheBreaks({ report: { cache } }: { report: Report }) {
-  if (!cache?.breaks) return null;
-  const cost = cache.cost_usd === null ? "" : `, ${money(cache.cost_usd)} more than reading them`;
+/** The figures of each group; a count opens the calls behind it. */
+function StatsTable({ report, only, route }: { report: Report; only: ReportQuery; route: ReportRoute }) {
+  const { open, state = null, all } = route.choices;
+  const [by = "tool"] = report.by;
+  const isOpen = (row: ReportRow) => open === (row[by] ?? "");
   return (
-    <p className="note">
-      {plural(cache.breaks, "cache break")}: {tokens(cache.tokens)} tokens written again ({share(cache.share)} of cache writes){cost}.{" "}
-      <a href="#/usage">Usage</a> says why.
-    </p>
+    <ReportTable
+      label="Statistics table"
+      report={report}
+      rows={by === "tool" ? byServer(report.rows) : report.rows}
+      calls={(row, counted) => {
+        const listed = isOpen(row) && (counted || null) === state;
+        if (row[by] === NO_CALL) return null;
+        if (isServer(row)) return { href: reportHref(route, { by: "mcp_server", open: serverOf(row), state: counted || null }), open: false };
+        return { href: reportHref(route, listed ? { open: null, state: null } : { open: String(row[by] ?? ""), state: counted || null }), open: listed };
+      }}
+      below={(row) => isOpen(row) && <CountedCalls query={{ ...only, by, group: row[by] as string | null, state }} />}
+      most={{ count: FIRST_GROUPS, all: Boolean(all), href: reportHref(route, { all: all ? null : "1" }) }}
+    />
   );
 }
+
+const NO_CALL = "(no call)";

@@ -3,7 +3,7 @@
 import { useState } from "react";
 import { useSource } from "../contexts";
 import { ChipGroup } from "../kit/ChipGroup";
-import { capitalized, duration, exact, model, money, plural, tokens } from "../kit/format";
+import { capitalized, money, plural } from "../kit/format";
 import { useKeptScroll } from "../kit/keepScroll";
 import { PlainText } from "../kit/PlainText";
 import { useAsync, useLastReady } from "../kit/useAsync";
@@ -12,37 +12,9 @@ import { Bar } from "../shell/Bar";
 import { Empty, LoadError, Loading } from "../shell/PageStates";
 import { reportHref, type ReportRoute } from "../route";
 import type { TeamFigures, TeamReport } from "../data/source";
-import { periodName } from "./ColumnChart";
-import { FigureTable } from "./FigureTable";
+import { COST, figureText } from "./figures";
+import { ReportTable } from "./ReportTable";
 import { Total } from "./Total";
-
-type Figures = TeamReport["totals"] | TeamReport["rows"][number];
-type Column = [name: string, show: (figures: Figures) => string];
-
-const amount = (figures: Figures, name: string): number => Number(figures[name] ?? 0);
-const cost = (figures: Figures): string => money(amount(figures, "cost_usd"), (figures.unpriced_models as string[]).length > 0 || figures.lower_bound === true);
-const count = (name: string, field: string): Column => [name, (figures) => exact(amount(figures, field))];
-
-const USAGE: Column[] = [
-  ["Cost", cost],
-  count("Responses", "responses"),
-  ["Input", (figures) => tokens(amount(figures, "input_tokens"))],
-  ["Cache write", (figures) => tokens(amount(figures, "cache_write_5m_tokens") + amount(figures, "cache_write_1h_tokens"))],
-  ["Cache read", (figures) => tokens(amount(figures, "cache_read_tokens"))],
-  ["Output", (figures) => tokens(amount(figures, "output_tokens"))],
-];
-const CACHE: Column[] = [
-  ["Cost", cost],
-  count("Breaks", "breaks"),
-  ["Tokens", (figures) => tokens(amount(figures, "tokens"))],
-];
-const CALLS: Column[] = [
-  count("Calls", "calls"),
-  count("Failed", "failed"),
-  count("Denied", "denied"),
-  ["Time", (figures) => duration(amount(figures, "call_seconds"))],
-];
-const SESSIONS: Column[] = [count("Sessions", "sessions"), count("Turns", "turns"), count("Compactions", "compactions")];
 
 export function TeamPage({ route }: { route: ReportRoute }) {
   const { team } = useSource();
@@ -81,14 +53,12 @@ function Quarter({ figures, choose }: { figures: TeamFigures; choose(changes: Re
     );
   }
   if (!usage.rows.length) return <Empty title="No figures in this quarter" />;
-  const { totals } = usage;
   return (
     <>
       <p className="usage-totals">
-        <Total value={cost(totals)} name="cost" />
-        <Total value={exact(usage.totals.people)} name={usage.totals.people === 1 ? "person" : "people"} />
-        <Total value={exact(usage.totals.machines)} name={usage.totals.machines === 1 ? "machine" : "machines"} />
-        <Total value={exact(amount(totals, "responses"))} name="responses" />
+        {usage.columns.map((column) => (
+          <Total key={column.name} value={figureText(column, usage.totals) || "0"} name={column.title.toLowerCase()} />
+        ))}
       </p>
       {budgets.map((one) => (
         <p key={`${one.team} ${one.per}`} className={one.left_usd < 0 ? "loud" : undefined}>
@@ -96,18 +66,18 @@ function Quarter({ figures, choose }: { figures: TeamFigures; choose(changes: Re
           {one.left_usd < 0 ? "over" : "left"}
         </p>
       ))}
-      <Table title="By week" group="week" report={figures.weeks} columns={USAGE} />
+      <Table title="By week" report={figures.weeks} main={COST} />
       <section>
         <div className="usage-head">
           <h2>By group</h2>
           <ChipGroup label="Group" options={figures.groups} value={figures.by} name={capitalized} onChoose={(name) => choose({ by: name })} />
         </div>
-        <TeamTable title={`By ${figures.by}`} group={figures.by} report={usage} columns={USAGE} />
+        <ReportTable label={`By ${figures.by}`} report={usage} main={COST} />
       </section>
-      <Table title="Sessions" group="week" report={figures.sessions} columns={SESSIONS} />
-      <Table title="Written to the cache again" group="cause" report={figures.cache} columns={CACHE} />
-      <Table title="Tools" group="tool" report={figures.tools} columns={CALLS} />
-      <Table title="Failures" group="failure" report={figures.failures} columns={CALLS} />
+      <Table title="Sessions" report={figures.sessions} />
+      <Table title="Written to the cache again" report={figures.cache} main={COST} />
+      <Table title="Tools" report={figures.tools} />
+      <Table title="Failures" report={figures.failures} />
       {Object.entries(refused).map(([machine, reasons]) => (
         <p key={machine} className="loud">
           Left out of <PlainText text={machine} />: <PlainText text={reasons.slice(0, 3).join("; ")} />.
@@ -121,44 +91,10 @@ function Quarter({ figures, choose }: { figures: TeamFigures; choose(changes: Re
   );
 }
 
-interface TableProps {
-  title: string;
-  group: string;
-  report: TeamReport;
-  columns: Column[];
-}
-
-const Table = (table: TableProps) =>
-  table.report.rows.length > 0 && (
+const Table = ({ title, report, main }: { title: string; report: TeamReport; main?: string }) =>
+  report.rows.length > 0 && (
     <section>
-      <h2>{table.title}</h2>
-      <TeamTable {...table} />
+      <h2>{title}</h2>
+      <ReportTable label={title} report={report} {...(main && { main })} />
     </section>
   );
-
-const TeamTable = ({ title, group, report: { rows, totals }, columns }: TableProps) => (
-  <FigureTable<Figures>
-    label={title}
-    group={group}
-    figures={["People", ...columns.map(([name]) => name)]}
-    rows={rows}
-    totals={totals}
-    name={(row) => <PlainText text={nameOf(row, group)} />}
-    cells={(row) => [count("People", "people"), ...columns].map(([name, show]) => (
-      <td key={name} className="num">
-        {show(row)}
-      </td>
-    ))}
-  />
-);
-
-const NAMES: Record<string, (value: string) => string> = {
-  model,
-  week: (value) => value.split(" to ").map(periodName).join(" – "),
-};
-
-function nameOf(row: Figures, group: string): string {
-  const value = row[group] ?? null;
-  const name = value === null ? "–" : (NAMES[group]?.(String(value)) ?? String(value).replaceAll("_", " "));
-  return row.partial ? `${name} +` : name;
-}

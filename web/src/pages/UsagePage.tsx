@@ -3,26 +3,28 @@
 import { useMemo, useState, type ReactNode } from "react";
 import { useSource } from "../contexts";
 import { ChipGroup } from "../kit/ChipGroup";
-import { Caveats, isLowerBound } from "../kit/Figure";
-import { capitalized, exact, exactMoney, money, moneyTick, plural, tokens } from "../kit/format";
+import { capitalized, exact, exactMoney, money, moneyTick, plural, share, tokens } from "../kit/format";
 import { useKeptScroll } from "../kit/keepScroll";
 import { useKept } from "../kit/kept";
 import { useAsync, useCount, useLastReady } from "../kit/useAsync";
 import { Bar } from "../shell/Bar";
 import { LoadError, Loading } from "../shell/PageStates";
-import { reportHref, type ReportRoute } from "../route";
-import type { Report, Source } from "../data/source";
+import { listHref, reportHref, type Filters, type ReportRoute } from "../route";
+import type { BudgetState, Report, ReportRow, Source } from "../data/source";
 import type { ReaderSettings } from "../data/values";
 import { BudgetField } from "./BudgetField";
 import { ColumnChart, periodName, total, type ValueFormat } from "./ColumnChart";
 import { daysOf, fittingUnit, lastDays, periodOf, PERIODS, UNITS, type Chart, type Column, type Range, type Unit } from "./columns";
+import { groupName, isLeast, number } from "./figures";
 import { Heatmap } from "./Heatmap";
-import { boundsOf, budgetOf, Change, Counting, Forecast, NoUsage, onlyOf, ReportFilters, useGroups, type ReportOnly } from "./reportParts";
-import { TopSessions } from "./TopSessions";
+import { passes } from "./libraryFilters";
+import { useLibraryRows } from "./listState";
+import { ReportBars } from "./ReportBars";
+import { ReportNotes } from "./ReportNotes";
+import { budgetOf, Change, Counting, Forecast, NoUsage, onlyOf, ReportFilters, useGroups, type ReportOnly } from "./reportParts";
+import { ReportTable } from "./ReportTable";
 import { Total } from "./Total";
-import { chartOf, groupName, GROUPS, measureOf, number, sumBy, sumByGroup, tokensOf, type Group, type Measure } from "./usageChart";
-import { sessionsHref, UsageBars } from "./UsageBars";
-import { UsageTable } from "./UsageTable";
+import { chartOf, FIGURES, GROUPS, measureOf, sumBy, sumByGroup, type Group, type Measure } from "./usageChart";
 import { WhyItCost } from "./WhyItCost";
 
 const MEASURES: Measure[] = ["cost", "tokens"];
@@ -32,6 +34,8 @@ const FORMATS: Record<Measure, ValueFormat> = {
 };
 const GROUP_NAMES: Record<Group, string> = { model: "model", project: "project", agent_type: "agent type", tool: "tool", machine: "machine", person: "person" };
 const TOP = 10;
+/** The reports that the filters have to narrow. */
+const REPORTS = ["usage", "cost"];
 /** How many groups the table has until all are asked for. */
 const FIRST_GROUPS = 10;
 const DAY = /^\d{4}-\d\d-\d\d$/;
@@ -83,7 +87,7 @@ export function UsagePage({ route }: { route: ReportRoute }) {
               <input type="date" aria-label="From" value={since ?? ""} max={until} onChange={(event) => choose({ from: event.target.value || null, to: until, unit: null })} />–
               <input type="date" aria-label="To" value={until} min={since ?? undefined} onChange={(event) => choose({ from: since ?? event.target.value, to: event.target.value || null, unit: null })} />
             </span>
-            <ReportFilters only={view.only} onChange={choose} />
+            <ReportFilters only={view.only} reports={REPORTS} onChange={choose} />
           </div>
         </div>
         {loaded.state === "failed" && <LoadError error={loaded.error} onRetry={() => setAttempt(attempt + 1)} />}
@@ -129,10 +133,10 @@ interface LoadedReport extends Report {
 async function loadRows(source: Source, { range: [since, until], only, unit, group }: View): Promise<LoadedReport> {
   const query = { by: `${unit},${group}`, since, until, ...only };
   if (group !== "tool") {
-    const report = await source.usageReport(query);
+    const report = await source.report<Report>("usage", query);
     return { ...report, usage: report };
   }
-  const [calls, usage] = await Promise.all([source.statsReport(query), source.usageReport({ ...query, by: unit })]);
+  const [calls, usage] = await Promise.all([source.report<Report>("stats", query), source.report<Report>("usage", { ...query, by: unit })]);
   return { ...calls, usage };
 }
 
@@ -152,12 +156,12 @@ function Loaded({ report, view, wanted, waiting, route, choose }: LoadedProps) {
   const source = useSource();
   const chart = useMemo(() => chartOf(report.rows, unit, group, measure, range), [report, unit, group, measure]);
   const stored = useAsync("settings", () => source.settings());
-  const budgets = useAsync("budgets", () => source.budgets());
+  const budgets = useAsync("budgets", async () => (await source.report<{ budgets: BudgetState[] }>("budgets")).budgets);
   const [changed, setChanged] = useState<ReaderSettings | null>(null);
   const settings = changed ?? (stored.state === "ready" ? stored.value : null);
   const groups = useGroups(GROUPS, wanted.group);
   const [periods, setPeriods] = useKept("periods", false);
-  const [allGroups, setAllGroups] = useKept("all groups", false);
+  const sessions = useLibraryRows();
   if (!report.rows.length && !waiting) {
     return <NoUsage only={only} choose={choose} />;
   }
@@ -169,7 +173,9 @@ function Loaded({ report, view, wanted, waiting, route, choose }: LoadedProps) {
   const isFiltered = Object.keys(only).length > 0;
   const budget = measure === "cost" && unit !== "hour" ? ((isFiltered ? scoped : settings?.[unit]) ?? null) : null;
   const over = budget === null ? 0 : chart.columns.filter((column) => total(column) > budget).length;
+  const all = route.choices.all !== undefined;
   const ranked = sumByGroup(report.rows, group).sort((a, b) => measureOf(b, measure) - measureOf(a, measure));
+  const whole = ranked.reduce((sum, row) => sum + measureOf(row, measure), 0);
   return (
     <>
       <Totals usage={report.usage} peak={measure === "cost" ? peakOf(chart) : null} periods={chart.columns.length} unit={unit}>
@@ -198,27 +204,40 @@ function Loaded({ report, view, wanted, waiting, route, choose }: LoadedProps) {
       <div className="usage-pair">
         <section aria-labelledby="where">
           <h2 id="where">Where it went</h2>
-          <UsageBars rows={ranked.slice(0, FIRST_GROUPS)} group={group} measure={measure} total={ranked.reduce((sum, row) => sum + measureOf(row, measure), 0)} range={range} only={only} />
+          <ReportBars
+            report={report}
+            rows={ranked.slice(0, FIRST_GROUPS)}
+            by={group}
+            value={(row) => measureOf(row, measure)}
+            text={(row) => (measure === "tokens" ? tokens(measureOf(row, measure)) : row.cost_usd === null ? "–" : money(measureOf(row, measure)))}
+            colour={(_, at) => `series-${Math.min(at, 5)}`}
+            href={(row) => sessionsHref(row, group, range, only)}
+            more={(row) => {
+              const filters = filtersOf(row, group, range, only);
+              const count = filters && group !== "tool" ? sessions.filter((session) => passes(session, filters)).length : 0;
+              return (
+                <>
+                  <span className="num muted">{whole > 0 ? share(measureOf(row, measure) / whole) : ""}</span>
+                  <span className="num muted bar-sessions">{count > 0 && plural(count, "session")}</span>
+                </>
+              );
+            }}
+          />
         </section>
         <section className="why" aria-labelledby="why">
           <h2 id="why">Why</h2>
-          <WhyItCost range={range} only={only} />
+          <WhyItCost query={{ since: range[0], until: range[1], ...only }} />
         </section>
       </div>
-      <UsageTable
-        label={GROUP_NAMES[group]}
-        rows={allGroups ? ranked : ranked.slice(0, FIRST_GROUPS)}
-        totals={report.totals}
-        calls={group === "tool"}
-        name={(row) => groupName(row, group)}
-        title={(row) => String(row[group] ?? "")}
+      <ReportTable
+        label={`Usage by ${GROUP_NAMES[group]}`}
+        report={report}
+        rows={ranked}
+        by={[group]}
+        main={FIGURES.cost}
         href={(row) => sessionsHref(row, group, range, only)}
+        most={{ count: FIRST_GROUPS, all, href: reportHref(route, { all: all ? null : "1" }) }}
       />
-      {ranked.length > FIRST_GROUPS && (
-        <button type="button" className="show-more" aria-expanded={allGroups} onClick={() => setAllGroups(!allGroups)}>
-          {allGroups ? `Only the first ${FIRST_GROUPS}` : `All ${exact(ranked.length)}`}
-        </button>
-      )}
       {group === "tool" && <p className="note usage-note">The cost of a response is shared equally by its calls; its tokens cannot be.</p>}
       <WhenAndWhere range={range} only={only} measure={measure} />
       <p>
@@ -227,16 +246,16 @@ function Loaded({ report, view, wanted, waiting, route, choose }: LoadedProps) {
         </button>
       </p>
       {periods && (
-        <UsageTable
-          label={unit}
+        <ReportTable
+          label={`Usage by ${unit}`}
+          report={report}
           rows={sumBy(report.rows, (row) => row[unit]).sort((a, b) => String(b[unit]).localeCompare(String(a[unit])))}
-          totals={report.totals}
-          calls={group === "tool"}
-          name={(row) => periodName(String(row[unit] ?? ""))}
+          by={[unit]}
+          main={FIGURES.cost}
           href={(row) => (unit === "hour" || !row[unit] ? null : hrefOf(String(row[unit])))}
         />
       )}
-      <p className="note usage-note">Background calls (titles, recaps) are not recorded and not included.</p>
+      <ReportNotes report={report.usage} style="plain" />
     </>
   );
 }
@@ -249,17 +268,16 @@ function peakOf({ columns }: Chart): Column | null {
 /** The totals of the range, and once what is unknown about them. */
 function Totals({ usage, peak, periods, unit, children }: { usage: Report; peak: Column | null; periods: number; unit: Unit; children: ReactNode }) {
   const { totals } = usage;
-  const bounds = boundsOf(usage);
-  const isLeast = isLowerBound(bounds);
+  const used = number(totals, "tokens");
   const cost = number(totals, "cost_usd");
   const read = number(totals, "cache_read_tokens");
-  const input = tokensOf(totals) - number(totals, "output_tokens");
+  const input = used - number(totals, "output_tokens");
   return (
     <>
       <p className="usage-totals">
-        <Total value={money(cost, isLeast)} name="at list prices" title={exactMoney(cost)} />
+        <Total value={money(cost, isLeast(totals))} name="at list prices" title={exactMoney(cost)} />
         {children}
-        <Total value={tokens(tokensOf(totals))} name="tokens" title={`${exact(tokensOf(totals))} tokens`} />
+        <Total value={tokens(used)} name="tokens" title={`${exact(used)} tokens`} />
         <Total value={exact(number(totals, "responses"))} name="responses" />
         {input > 0 && (
           <Total
@@ -268,10 +286,10 @@ function Totals({ usage, peak, periods, unit, children }: { usage: Report; peak:
             title={`${exact(read)} of ${exact(input)} tokens of input`}
           />
         )}
-        {peak && <Total value={money(cost / periods, isLeast)} name={`per ${unit} on average`} />}
+        {peak && <Total value={money(cost / periods, isLeast(totals))} name={`per ${unit} on average`} />}
         {peak && <Total value={money(total(peak))} name={`on the highest ${unit}, ${periodName(peak.period)}`} />}
       </p>
-      <Caveats figures={bounds} />
+      <ReportNotes report={usage} style="loud" />
     </>
   );
 }
@@ -282,8 +300,8 @@ function WhenAndWhere({ range: [since, until], only, measure }: { range: Range; 
   const loaded = useLastReady(
     useAsync(`${since} ${until} ${JSON.stringify(only)} ${measure}`, () =>
       Promise.all([
-        source.usageReport({ by: "weekday,hour", since, until, ...only }),
-        source.topSessions({ since, until, ...only }, measure, TOP),
+        source.report<Report>("usage", { by: "weekday,hour", since, until, ...only }),
+        source.report<Report>("usage", { by: "session", sort: measure, limit: TOP, since, until, ...only }),
       ]),
     ),
   );
@@ -296,10 +314,26 @@ function WhenAndWhere({ range: [since, until], only, measure }: { range: Range; 
         <h2>Hours of the week {!loaded.isCurrent && <Counting />}</h2>
         <Heatmap rows={hours.rows} measure={measure} format={FORMATS[measure]} />
       </section>
-      <section>
+      <section className="top-sessions">
         <h2>Top sessions</h2>
-        <TopSessions rows={sessions} />
+        <ReportTable label="Usage by session" report={sessions} columns={[FIGURES.cost, FIGURES.tokens]} />
       </section>
     </div>
   );
+}
+
+/** The address of the sessions of a group; null if the group has no name. */
+function sessionsHref(row: ReportRow, group: Group, range: Range, only: ReportOnly): string | null {
+  const filters = filtersOf(row, group, range, only);
+  return filters && listHref({ filter: group === "tool" ? `tool:${String(row.tool)}` : "", only: filters });
+}
+
+/** What the list is narrowed to for the sessions of a group. */
+function filtersOf(row: ReportRow, group: Group, [from, to]: Range, only: ReportOnly): Filters | null {
+  const value = row[group];
+  if (value === null || value === undefined || value === "" || value === "(no call)" || (group === "agent_type" && value === "main")) return null;
+  const filters: Filters = { ...(from ? { from, to } : {}), ...only };
+  if (only.model) filters.model = groupName("model", { model: only.model });
+  if (group !== "tool") filters[group === "agent_type" ? "agent" : group] = group === "model" ? groupName("model", row) : String(value);
+  return filters;
 }

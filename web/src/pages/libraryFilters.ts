@@ -1,36 +1,9 @@
 /** What a list of sessions is narrowed to: which rows match, which values there are, and their names. */
 
-import { folder, isoDay, model, plural } from "../kit/format";
+import { isoDay, plural } from "../kit/format";
+import { LIST_FILTERS, SIZES, type Filters } from "../data/listFilters";
 import type { LibraryRow } from "../data/values";
-import type { Filters } from "../route";
 import { periodName } from "./ColumnChart";
-
-/** The filters that have values to choose from. */
-export const CHOICES = ["project", "model", "agent", "branch", "machine", "person", "size"] as const;
-export type Choice = (typeof CHOICES)[number];
-/** The filters that are on or off, and what they are called. */
-export const SWITCHES = { starred: "★ Starred", failed: "Failed last", running: "Running", captured: "Captured", kept: "Kept" } as const;
-export type Switch = keyof typeof SWITCHES;
-
-const SIZES: Record<string, number> = { "100 kB": 1e5, "1 MB": 1e6, "10 MB": 1e7 };
-
-const VALUES: Record<Choice, (row: LibraryRow) => string[]> = {
-  project: (row) => [row.project],
-  model: (row) => row.models.map(model),
-  agent: (row) => row.agent_types,
-  branch: (row) => (row.git_branch ? [row.git_branch] : []),
-  machine: (row) => (row.machine ? [row.machine] : []),
-  person: (row) => (row.person ? [row.person] : []),
-  size: (row) => Object.keys(SIZES).filter((name) => row.size >= (SIZES[name] ?? 0)),
-};
-
-const IS: Record<Switch, (row: LibraryRow, running: ReadonlySet<string>) => boolean> = {
-  starred: (row) => row.starred,
-  failed: (row) => row.failed,
-  running: (row, running) => running.has(row.key),
-  captured: (row) => row.captured,
-  kept: (row) => row.kept || row.gone,
-};
 
 const dayOf = (time: string | null): string => (time ? isoDay(new Date(time)) : "");
 
@@ -43,8 +16,11 @@ export function isBetween({ started, updated }: LibraryRow, from: string | undef
 /** True if a row passes all filters; `running` has the keys of the sessions that run. */
 export function passes(row: LibraryRow, only: Filters, running: ReadonlySet<string> = new Set()): boolean {
   return (
-    CHOICES.every((name) => only[name] === undefined || VALUES[name](row).includes(only[name]) || (name === "project" && isBelow(row.project, only[name]))) &&
-    Object.entries(IS).every(([name, test]) => !only[name as Switch] || test(row, running)) &&
+    Object.entries(LIST_FILTERS).every(([name, { values, is }]) => {
+      const wanted = only[name];
+      if (!wanted) return true;
+      return is ? is(row, running) : values?.(row).includes(wanted) || (name === "project" && isBelow(row.project, wanted));
+    }) &&
     ((!only.from && !only.to) || isBetween(row, only.from, only.to))
   );
 }
@@ -52,17 +28,16 @@ export function passes(row: LibraryRow, only: Filters, running: ReadonlySet<stri
 const isBelow = (path: string, parent: string): boolean => path.startsWith(`${parent}/`) || path.startsWith(`${parent}\\`);
 
 /** The values of a filter with how many sessions each has, the most first; sizes in their order. One machine or person alone is no choice. */
-export function choicesOf(rows: LibraryRow[], name: Choice): [value: string, count: number][] {
+export function choicesOf(rows: LibraryRow[], name: string): [value: string, count: number][] {
   const counts = new Map<string, number>(name === "size" ? Object.keys(SIZES).map((size) => [size, 0]) : []);
-  for (const row of rows) for (const value of VALUES[name](row)) counts.set(value, (counts.get(value) ?? 0) + 1);
+  for (const row of rows) for (const value of LIST_FILTERS[name]?.values?.(row) ?? []) counts.set(value, (counts.get(value) ?? 0) + 1);
   const found = [...counts].filter(([, count]) => count);
   if ((name === "machine" || name === "person") && found.length < 2) return [];
   return name === "size" ? found : found.sort(([a, many], [b, more]) => more - many || a.localeCompare(b));
 }
 
 /** The name of a value on the page. */
-export const valueName = (name: Choice, value: string): string =>
-  name === "project" ? folder(value) : name === "size" ? `over ${value}` : value;
+export const valueName = (name: string, value: string): string => LIST_FILTERS[name]?.name?.(value) ?? value;
 
 /** The days of a filter in words. */
 export function daysName(from: string | undefined, to: string | undefined): string {

@@ -3,7 +3,7 @@
 import { useEffect } from "react";
 import { useLibraryStore } from "../contexts";
 import { useSelector } from "../kit/store";
-import type { LibraryRow } from "../data/values";
+import type { Library, LibraryRow } from "../data/values";
 
 interface ListState {
   /** How many texts are shown; 0 for the first few. */
@@ -24,9 +24,12 @@ export function saveListState(change: Partial<ListState>): void {
 
 const NONE: LibraryRow[] = [];
 
-/** All sessions, for a page that is no list of them. */
-export function useLibraryRows(): LibraryRow[] {
+/** The list of sessions, for a page that is no list of them; null until it is there. */
+export function useLibrary(): Library | null {
   const store = useLibraryStore();
   useEffect(store.load, [store]);
-  return useSelector(store, ({ library }) => library?.sessions ?? NONE);
+  return useSelector(store, ({ library }) => library);
 }
+
+/** All sessions, for such a page. */
+export const useLibraryRows = (): LibraryRow[] => useLibrary()?.sessions ?? NONE;

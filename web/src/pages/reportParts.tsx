@@ -1,64 +1,45 @@
 /** What reports share: filters, the change from the period before, a forecast, and an empty period. */
 
 import { useSource } from "../contexts";
-import { exact, folder, isoDay, model, money, month } from "../kit/format";
-import { visible } from "../kit/PlainText";
+import { exact, isoDay, money, month } from "../kit/format";
 import { useAsync, useLastReady } from "../kit/useAsync";
 import { Empty } from "../shell/PageStates";
-import type { BudgetState, Report, ReportQuery } from "../data/source";
+import type { BudgetState, Report } from "../data/source";
 import { dayAfter, daysOf, type Range } from "./columns";
 import { periodName } from "./ColumnChart";
-import { ChosenChip, monthDays } from "./FilterBar";
-import { choicesOf, daysName } from "./libraryFilters";
-import { useLibraryRows } from "./listState";
-import { number } from "./usageChart";
+import { number } from "./figures";
+import { ChosenChip, monthDays, ValueChip } from "./FilterBar";
+import { choicesOf, daysName, valueName } from "./libraryFilters";
+import { useLibrary, useLibraryRows } from "./listState";
 
-/** What a report counts: only these. */
-export type ReportOnly = Pick<ReportQuery, "project" | "model" | "branch" | "machine" | "person" | "failed">;
+/** What a report counts: only these, by the names of the filters. */
+export type ReportOnly = Record<string, string>;
 type Choose = (changes: Record<string, string | null>) => void;
 
-const NAMES: Record<keyof ReportOnly, (value: string) => string> = { project: folder, model, branch: String, machine: String, person: String, failed: () => "last command" };
-export const REPORT_FILTERS = Object.keys(NAMES) as (keyof ReportOnly)[];
+/** The choices of a report that are no filters. */
+const OWN: ReadonlySet<string> = new Set(["period", "from", "to", "unit", "by", "measure", "plot", "open", "state", "all", "failures", "advice", "quarter"]);
 
 /** The filters among the choices of a report. */
-export const onlyOf = (choices: Record<string, string>, names = REPORT_FILTERS): ReportOnly => Object.fromEntries(names.flatMap((name) => (choices[name] ? [[name, choices[name]]] : [])));
-
-/** What makes the cost of a report a lower bound. Statistics may split responses among calls, so that only the report as a whole says how many are open. */
-export const boundsOf = ({ totals, unconfirmed_responses }: Report) => ({
-  unconfirmed_responses: unconfirmed_responses ?? number(totals, "unconfirmed_responses"),
-  unpriced_models: totals.unpriced_models,
-});
+export const onlyOf = (choices: Record<string, string>): ReportOnly => Object.fromEntries(Object.entries(choices).filter(([name, value]) => value && !OWN.has(name)));
 
 /** The budget of a period for what is counted. */
-export const budgetOf = (budgets: BudgetState[], per: string, { project, model, ...others }: ReportOnly): number | undefined =>
-  Object.values(others).some(Boolean) ? undefined : budgets.find((one) => one.per === per && one.project === (project ?? null) && one.model === (model ?? null))?.amount_usd;
+export const budgetOf = (budgets: BudgetState[], per: string, { project = null, model = null, ...others }: Partial<Record<string, string | null>>): number | undefined =>
+  Object.keys(others).length ? undefined : budgets.find((one) => one.per === per && one.project === project && one.model === model)?.amount_usd;
 
-/** Filters as chips. Their values come from the list of sessions. */
-export function ReportFilters({ only, names = REPORT_FILTERS, onChange }: { only: ReportOnly; names?: (keyof ReportOnly)[]; onChange: Choose }) {
-  const sessions = useLibraryRows();
+/** The filters that all these reports have, as chips. Their values come from the list of sessions. */
+export function ReportFilters({ only, reports, onChange }: { only: ReportOnly; reports: string[]; onChange: Choose }) {
+  const library = useLibrary();
+  const filters = (library?.filters ?? []).filter((filter) => reports.every((name) => filter.reports.includes(name)));
   return (
     <span className="report-filters">
-      {names.map((name) => {
+      {filters.map(({ name, help, is_flag }) => {
         const chosen = only[name];
-        if (chosen) return <ChosenChip key={name} name={name} value={NAMES[name](chosen)} onRemove={() => onChange({ [name]: null })} />;
-        if (name === "failed") {
-          return (
-            <button key={name} type="button" className="chip add" aria-pressed={false} title="Only sessions whose last command failed" onClick={() => onChange({ failed: "1" })}>
-              + failed
-            </button>
-          );
-        }
-        const values = choicesOf(sessions, name);
-        if (!values.length) return null;
+        if (chosen) return <ChosenChip key={name} name={name} value={is_flag ? "only" : valueName(name, chosen)} onRemove={() => onChange({ [name]: null })} />;
+        if (!is_flag) return <ValueChip key={name} name={name} label={`Only this ${name}`} values={choicesOf(library?.sessions ?? [], name)} onChoose={(value) => onChange({ [name]: name === "model" ? `claude-${value}` : value })} />;
         return (
-          <select key={name} className="chip add" aria-label={`Only this ${name}`} value="" onChange={(event) => onChange({ [name]: event.target.value })}>
-            <option value="">+ {name}</option>
-            {values.map(([value, count]) => (
-              <option key={value} value={name === "model" ? `claude-${value}` : value}>
-                {visible(NAMES[name](value))} ({exact(count)})
-              </option>
-            ))}
-          </select>
+          <button key={name} type="button" className="chip add" aria-pressed={false} title={help} onClick={() => onChange({ [name]: "1" })}>
+            + {name}
+          </button>
         );
       })}
     </span>
@@ -86,7 +67,7 @@ export function Change({ range: [from, to], only, cost }: { range: Range; only: 
   const since = from && dayAfter(from, -days);
   const until = from && dayAfter(from, -1);
   const before = useLastReady(
-    useAsync(`${since} ${until} ${JSON.stringify(only)}`, () => (since ? source.usageReport({ by: "month", since, until, ...only }) : Promise.resolve(null))),
+    useAsync(`${since} ${until} ${JSON.stringify(only)}`, () => (since ? source.report<Report>("usage", { by: "month", since, until, ...only }) : Promise.resolve(null))),
   );
   if (before.state !== "ready" || !before.value || !since || !until) return null;
   const was = number(before.value.totals, "cost_usd");
@@ -107,7 +88,7 @@ export function Forecast({ only, budgets }: { only: ReportOnly; budgets: BudgetS
   const source = useSource();
   const [first, last] = monthDays(0);
   const today = isoDay(new Date());
-  const spent = useAsync(`${first} ${JSON.stringify(only)}`, () => source.usageReport({ by: "month", since: first, until: last, ...only }));
+  const spent = useAsync(`${first} ${JSON.stringify(only)}`, () => source.report<Report>("usage", { by: "month", since: first, until: last, ...only }));
   const over = Number(today.slice(8)) / Number(last.slice(8));
   if (spent.state !== "ready" || over < 0.1) return null;
   const forecast = number(spent.value.totals, "cost_usd") / over;
@@ -124,7 +105,7 @@ export function Forecast({ only, budgets }: { only: ReportOnly; budgets: BudgetS
 /** A period without usage, and the newest that has some. */
 export function NoUsage({ only, choose }: { only: ReportOnly; choose: Choose }) {
   const source = useSource();
-  const all = useAsync(JSON.stringify(only), () => source.usageReport({ by: "month", ...only }));
+  const all = useAsync(JSON.stringify(only), () => source.report<Report>("usage", { by: "month", ...only }));
   const newest = all.state === "ready" ? all.value.rows.flatMap((row) => row.month ?? []).map(String).sort().at(-1) : undefined;
   return (
     <Empty title="No usage in this period">

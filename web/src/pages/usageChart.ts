@@ -1,8 +1,8 @@
 /** The usage report as the data of a stacked column chart, and its rows summed by group. */
 
-import { folder, model } from "../kit/format";
 import type { ReportRow } from "../data/source";
 import { columnsOf, type Chart, type Range, type Unit } from "./columns";
+import { COST, groupName, number } from "./figures";
 
 export const GROUPS = ["project", "model", "agent_type", "tool", "machine", "person"] as const;
 export type Group = (typeof GROUPS)[number];
@@ -12,25 +12,10 @@ export type Measure = "cost" | "tokens";
 const MOST_SERIES = 6;
 const OTHERS = "others";
 
-export const number = (row: ReportRow, name: string): number => Number(row[name] ?? 0);
+/** The figure of each measure. */
+export const FIGURES: Record<Measure, string> = { cost: COST, tokens: "tokens" };
 
-export const tokensOf = (row: ReportRow): number => number(row, "tokens");
-
-export const measureOf = (row: ReportRow, measure: Measure): number => (measure === "cost" ? number(row, "cost_usd") : tokensOf(row));
-
-const NAMES: Record<Group, (value: string) => string> = {
-  model,
-  project: folder,
-  agent_type: (value) => (value === "main" ? "main thread" : value),
-  tool: (value) => (value === "(no call)" ? "text only" : value),
-  machine: String,
-  person: String,
-};
-
-export const groupName = (row: ReportRow, group: Group): string => {
-  const value = row[group];
-  return value === null || value === undefined || value === "" ? "unknown" : NAMES[group](String(value));
-};
+export const measureOf = (row: ReportRow, measure: Measure): number => number(row, FIGURES[measure]);
 
 /** The chart of these rows, from the first day of the range, or of the rows, to the last. */
 export function chartOf(rows: ReportRow[], unit: Unit, group: Group, measure: Measure, range: Range): Chart {
@@ -41,19 +26,15 @@ export function chartOf(rows: ReportRow[], unit: Unit, group: Group, measure: Me
     range,
     unit,
     period: (row) => String(row[unit] ?? ""),
-    values: (row) => [[seriesOf.get(groupName(row, group)) ?? 0, measureOf(row, measure)]],
+    values: (row) => [[seriesOf.get(groupName(group, row)) ?? 0, measureOf(row, measure)]],
   });
 }
 
 /** The names of the groups, the largest first. */
-function groupNames(rows: ReportRow[], group: Group, measure: Measure): string[] {
-  const sums = new Map<string, number>();
-  for (const row of rows) {
-    const name = groupName(row, group);
-    sums.set(name, (sums.get(name) ?? 0) + measureOf(row, measure));
-  }
-  return [...sums.keys()].sort((a, b) => (sums.get(b) ?? 0) - (sums.get(a) ?? 0));
-}
+const groupNames = (rows: ReportRow[], group: Group, measure: Measure): string[] =>
+  sumBy(rows, (row) => groupName(group, row))
+    .sort((a, b) => measureOf(b, measure) - measureOf(a, measure))
+    .map((row) => groupName(group, row));
 
 /** One row for each key, with the sums of the rows that have it. */
 export function sumBy(rows: ReportRow[], key: (row: ReportRow) => unknown): ReportRow[] {
@@ -67,13 +48,15 @@ export function sumBy(rows: ReportRow[], key: (row: ReportRow) => unknown): Repo
 
 /** One row for each group. Versions of a model that have one name are one group, as in the chart. */
 export const sumByGroup = (rows: ReportRow[], group: Group): ReportRow[] =>
-  sumBy(rows, (row) => (group === "model" ? groupName(row, group) : row[group]));
+  sumBy(rows, (row) => (group === "model" ? groupName(group, row) : row[group]));
 
 /** The sum of two rows; a cost that is unknown in both stays so. */
 function added(one: ReportRow, other: ReportRow): ReportRow {
   const sum: ReportRow = { ...one };
   for (const [name, value] of Object.entries(other)) {
     if (typeof value === "number") sum[name] = number(one, name) + value;
+    else if (Array.isArray(value)) sum[name] = [...new Set([...((one[name] as unknown[] | undefined) ?? []), ...value])] as string[];
+    else if (value === true) sum[name] = true;
   }
   return sum;
 }

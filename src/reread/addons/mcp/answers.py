@@ -12,6 +12,7 @@ from urllib.parse import unquote
 
 from pydantic import Field
 
+from reread.addons.mcp.pages import MOST_TOKENS, TOKENS, Passage, answer, quoted, word
 from reread.base.choices import UsageGrouping
 from reread.base.format import date_text, size_text
 from reread.base.scope_options import SCOPE_OPTIONS
@@ -27,7 +28,6 @@ from reread.index.find import search_filters
 from reread.index.hits import Hit
 from reread.index.ranking import ALL
 from reread.index.search_process import SearchProcesses, SearchRequest
-from reread.mcp_server.pages import MOST_TOKENS, TOKENS, Passage, answer, quoted, word
 from reread.render.file_listing import diff_lines
 from reread.render.markdown import sequence_markdown
 from reread.render.report_table import report_lines

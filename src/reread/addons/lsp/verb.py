@@ -6,9 +6,8 @@ from pathlib import Path
 
 import click
 
-from reread.base.optional_dependencies import install_command
+from reread.base.optional_dependencies import require
 from reread.cli._options import merged_roots, root_options
-from reread.errors import Misuse
 
 
 @click.command()
@@ -26,10 +25,7 @@ def lsp(ctx: click.Context, root: tuple[Path, ...]) -> None:
     reread lsp
     reread lsp --root ~/team-sessions
     """
-    try:
-        from reread.lsp_server.server import run
-    except ModuleNotFoundError as error:
-        if (error.name or "").partition(".")[0] not in ("pygls", "lsprotocol", "cattrs", "attrs"):
-            raise
-        raise Misuse(f"The language server needs the `pygls` package; run `{install_command('lsp')}`.") from error
+    require("pygls.lsp.server", "lsp", "The language server needs")
+    from reread.addons.lsp.server import run
+
     run(merged_roots(ctx, root) or None)

@@ -11,9 +11,9 @@ from lsprotocol import types
 from pygls.lsp.server import LanguageServer
 from pygls.uris import to_fs_path
 
+from reread.addons.lsp.line_origins import DocumentOrigins, Origins, hover_text, lens_text, place_text, reader_place
+from reread.addons.lsp.reader_process import ReaderProcess
 from reread.base.version import __version__
-from reread.lsp_server.line_origins import DocumentOrigins, Origins, hover_text, lens_text, place_text, reader_place
-from reread.lsp_server.reader_process import ReaderProcess
 from reread.reports.blame_report import BlamedLine
 
 OPEN = "reread.open"

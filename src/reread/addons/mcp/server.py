@@ -15,14 +15,14 @@ from mcp.server.mcpserver.tools import Tool
 from mcp_types import ToolAnnotations
 from pydantic import Field
 
+from reread.addons.mcp import answers
+from reread.addons.mcp.asking_session import CALL_KEY, AskingSession
+from reread.addons.mcp.pages import MOST_TOKENS, NOTE, quoted
 from reread.base.scope_options import OF_RESPONSES, SCOPE_OPTIONS
 from reread.base.structs import build_types
 from reread.base.version import __version__
 from reread.errors import RereadError
 from reread.index.search_process import SearchProcesses
-from reread.mcp_server import answers
-from reread.mcp_server.asking_session import CALL_KEY, AskingSession
-from reread.mcp_server.pages import MOST_TOKENS, NOTE, quoted
 from reread.tools import all_tools
 
 INSTRUCTIONS = f"""Past sessions of Claude Code on this machine, read-only. Search them, list them, read turns of one,

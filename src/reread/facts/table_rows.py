@@ -1,19 +1,24 @@
-"""Rows of the tables, made from what one reads of a file. A row has its values in the order of the table's columns."""
+"""The rows of tables that are written for others: those that the store has, and what it has not.
+
+A row has the columns of its table that are exported, without where its file is; a thread's begins with what its record
+says of that.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from datetime import UTC, datetime, timedelta
-from typing import Any, NamedTuple
+from typing import Any
 
 from reread.base import jsontext
 from reread.base.choices import DONE, RUNNING
 from reread.base.coerce import as_str
-from reread.base.times import timestamp_ms
-from reread.dataset.schema import Row
-from reread.facts.derive import calls_of, turn_numbers
+from reread.base.times import milliseconds, timestamp_ms
+from reread.facts.derive import SessionFacts, Thread, calls_of, turn_numbers
+from reread.facts.file_changes import might_change_files
+from reread.facts.schema import OF_SESSIONS, FactTable
+from reread.facts.store import Row
 from reread.history.versions import FileHistory, FileVersion
-from reread.model.conversation import Agent, Call, Conversation, Message
+from reread.model.conversation import Call, Conversation, Message
 from reread.model.record_kinds import SYNTHETIC
 from reread.records.blocks import Thinking
 from reread.records.decode import Record
@@ -21,45 +26,27 @@ from reread.session.merge import is_captured
 from reread.session.session import Session, threads_of
 from reread.tools.outcome import content_text
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+def stored_rows(session: Session, tables: Sequence[FactTable], *, text: bool) -> Iterator[tuple[FactTable, Row]]:
+    """Yield the rows of tables that the store has, too."""
+    facts = SessionFacts(session, tables)
+    origins = list(facts.origins)
+    whole: Row = (session.id,)
+    for table in tables:
+        has_origin = table in OF_SESSIONS
+        columns = enumerate(table.stored if has_origin else table.stored[1:])  # without its file
+        places = [place for place, column in columns if column.exported and (text or not column.text)]
+        for row in facts.rows[table.name]:
+            where = origins[int(row[0])] if has_origin else whole
+            yield table, (*where, *(row[place] for place in places))
 
 
-class FileOrigin(NamedTuple):
-    """The values that the rows of one file share."""
-
-    machine: str
-    month: str | None
-    path: str
-    session: str | None
-    agent: str | None = None
-    """The agent whose own file it is."""
-
-    @property
-    def start(self) -> Row:
-        """The first values of most rows."""
-        return (self.machine, self.month, self.path, self.session)
-
-
-def month_of(time_ms: int | None) -> str | None:
-    """Return the month of a time in UTC, such as `2026-11`; None if it lies before the year 1."""
-    try:
-        return f"{_EPOCH + timedelta(milliseconds=time_ms):%Y-%m}".zfill(7) if time_ms is not None else None
-    except OverflowError:
-        return None
-
-
-def start_month(records: Iterable[Record]) -> str | None:
-    """Return the month of the first record that has a time; None if none has."""
-    months = (month_of(timestamp_ms(record.envelope.timestamp)) for record in records)
-    return next((month for month in months if month is not None), None)
-
-
-def session_row(session: Session, origin: FileOrigin, size: int) -> Row:
+def session_row(session: Session, size: int) -> Row:
     """Return the row of a session."""
     conversation, metadata = threads_of(session).loader.conversation, session.metadata
     forked = metadata.forked_from or {}
     return (
-        *origin.start,
+        session.id,
         session.title,
         session.project,
         _last(metadata.git_branches),
@@ -81,20 +68,17 @@ def session_row(session: Session, origin: FileOrigin, size: int) -> Row:
     )
 
 
-def record_rows(records: Iterable[Record], origin: FileOrigin, *, text: bool) -> Iterator[Row]:
-    """Yield a row for each record of a file or of a part of it."""
+def record_rows(records: Iterable[Record], session: str | None, agent: str | None, *, text: bool) -> Iterator[Row]:
+    """Yield a row for each record of a file or of a part of it, which belongs to a session and maybe an agent."""
     for record in records:
         envelope = record.envelope
         message = envelope.message
         row = (
-            origin.machine,
-            origin.month,
-            origin.path,
             record.line,
             record.offset,
             len(record.body),
-            envelope.sessionId or origin.session,
-            envelope.agentId or origin.agent,
+            envelope.sessionId or session,
+            envelope.agentId or agent,
             envelope.uuid,
             envelope.parentUuid,
             record.type,
@@ -112,16 +96,15 @@ def record_rows(records: Iterable[Record], origin: FileOrigin, *, text: bool) ->
         yield (*row, record.raw.decode("utf-8", "replace")) if text else row
 
 
-def message_rows(conversation: Conversation, origin: FileOrigin, *, text: bool) -> Iterator[Row]:
+def message_rows(thread: Thread, *, text: bool) -> Iterator[Row]:
     """Yield a row for each message of a thread."""
-    agent, turns = _agent(conversation, origin), turn_numbers(conversation)
+    conversation, turns = thread.conversation, turn_numbers(thread.conversation)
     for message in conversation.messages:
-        envelope = conversation.records[message.records[0]].envelope
+        first = message.records[0]
         row = (
-            *origin.start,
+            *thread.where(first),
             message.line,
-            envelope.uuid,
-            *agent,
+            conversation.records[first].envelope.uuid,
             message.index,
             message.id,
             message.role,
@@ -139,18 +122,18 @@ def message_rows(conversation: Conversation, origin: FileOrigin, *, text: bool) 
         yield (*row, message.text, _thinking(message)) if text else row
 
 
-def call_rows(conversation: Conversation, origin: FileOrigin, *, text: bool) -> Iterator[Row]:
+def call_rows(thread: Thread, *, text: bool) -> Iterator[Row]:
     """Yield a row for each call of a thread."""
-    agent, turns, records = _agent(conversation, origin), turn_numbers(conversation), conversation.records
+    conversation, turns = thread.conversation, turn_numbers(thread.conversation)
+    records = conversation.records
     for call, facts in calls_of(conversation):
         outcome = call.outcome
         row = (
-            *origin.start,
-            records[call.use].envelope.uuid,
-            *agent,
+            *thread.where(call.use),
             *facts,
+            records[call.use].envelope.uuid,
             outcome.exit_code,
-            _milliseconds(call.ended),
+            milliseconds(call.ended),
             call.message.branch,
             call.message.index in turns,
             records.line(call.answer) if call.answer >= 0 else None,
@@ -164,12 +147,12 @@ def call_rows(conversation: Conversation, origin: FileOrigin, *, text: bool) -> 
         yield row
 
 
-def edit_rows(session: Session, origin: FileOrigin, *, text: bool) -> Iterator[Row]:
+def edit_rows(session: Session, *, text: bool) -> Iterator[Row]:
     """Yield a row for each version of the files that a session changed."""
-    for history in session.files.values():
+    for history in _histories(session):
         for version in history.versions:
             row = (
-                *origin.start,
+                session.id,
                 version.line,
                 _uuid(version.call),
                 version.agent,
@@ -177,7 +160,7 @@ def edit_rows(session: Session, origin: FileOrigin, *, text: bool) -> Iterator[R
                 history.path,
                 version.index,
                 version.action,
-                _milliseconds(version.time),
+                milliseconds(version.time),
                 version.turn,
                 version.branch,
                 version.added,
@@ -190,12 +173,12 @@ def edit_rows(session: Session, origin: FileOrigin, *, text: bool) -> Iterator[R
             yield (*row, _diff(version)) if text else row
 
 
-def file_rows(session: Session, origin: FileOrigin) -> Iterator[Row]:
+def file_rows(session: Session) -> Iterator[Row]:
     """Yield a row for each file that a session changed."""
-    for history in session.files.values():
-        times = [time for version in history.own if (time := _milliseconds(version.time)) is not None]
+    for history in _histories(session):
+        times = [time for version in history.own if (time := milliseconds(version.time)) is not None]
         yield (
-            *origin.start,
+            session.id,
             history.path,
             len(history.versions),
             len(history.own),
@@ -209,9 +192,8 @@ def file_rows(session: Session, origin: FileOrigin) -> Iterator[Row]:
         )
 
 
-def _agent(conversation: Conversation, origin: FileOrigin) -> tuple[str | None, str | None]:
-    """Return the id and type of the agent whose thread it is."""
-    return (conversation.id, conversation.type) if isinstance(conversation, Agent) else (origin.agent, None)
+def _histories(session: Session) -> Iterable[FileHistory]:
+    return session.files.values() if might_change_files(session) else ()
 
 
 def _thinking(message: Message) -> str | None:
@@ -234,10 +216,6 @@ def _is_gone(history: FileHistory) -> bool:
 
 def _uuid(call: Call | None) -> str | None:
     return call.conversation.records[call.use].envelope.uuid if call is not None else None
-
-
-def _milliseconds(time: datetime | None) -> int | None:
-    return (time - _EPOCH) // timedelta(milliseconds=1) if time is not None else None
 
 
 def _stated_last(conversation: Conversation, name: str, values: Sequence[str]) -> str | None:

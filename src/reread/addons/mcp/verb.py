@@ -6,9 +6,8 @@ from pathlib import Path
 
 import click
 
-from reread.base.optional_dependencies import install_command
+from reread.base.optional_dependencies import require
 from reread.cli._options import merged_roots, root_options
-from reread.errors import Misuse
 
 
 @click.command()
@@ -25,10 +24,7 @@ def mcp(ctx: click.Context, root: tuple[Path, ...]) -> None:
     claude mcp add reread -- reread mcp
     claude mcp add reread -- reread mcp --root ~/team-sessions
     """
-    try:
-        from reread.mcp_server.server import run
-    except ModuleNotFoundError as error:
-        if (error.name or "").partition(".")[0] not in ("mcp", "mcp_types", "pydantic"):
-            raise
-        raise Misuse(f"The MCP server needs the `mcp` package; run `{install_command('mcp')}`.") from error
+    require("mcp.server.mcpserver", "mcp", "The MCP server needs")
+    from reread.addons.mcp.server import run
+
     run(merged_roots(ctx, root) or None)

@@ -13,7 +13,7 @@ from reread.disk.filenames import unicode_stem
 from reread.disk.layout import session_file
 from reread.errors import Unreadable
 from reread.records.decode import Record
-from reread.storage.safe_open import open_regular
+from reread.storage.kept_file import open_regular
 
 VARIABLES = ("CLAUDE_CODE_SESSION_ID",)
 """Set by Claude Code for the servers that it starts; stale once a person has cleared the conversation."""

@@ -1,1 +1,0 @@
-"""The language server: which session wrote a line, shown in an editor."""

@@ -1,1 +1,0 @@
-"""Sessions for agents: a read-only server of the Model Context Protocol."""
