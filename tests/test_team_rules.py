@@ -29,9 +29,9 @@ from reread.dataset.small_groups import (  # pyright: ignore[reportPrivateUsage]
     LEAST,
     Atom,
     FigureBlock,
+    _has_week,
     _may_have,
     divide,
-    is_within,
     join_periods,
     quarter_days,
 )
@@ -778,10 +778,10 @@ FIRST, LAST_DAY = date(2026, 11, 2), date(2026, 11, 15)
     [("2026-10-26", False), ("2026-11-02", True), ("2026-11-09", True), ("2026-11-16", False), (None, False)],
 )
 def test_a_week_is_within_a_period(week: str | None, within: bool) -> None:
-    assert is_within(week, (FIRST, LAST_DAY)) is within
-    assert is_within(week, (None, LAST_DAY)) is (week is not None and week <= "2026-11-09")
-    assert is_within(week, (FIRST, None)) is (week is not None and week >= "2026-11-02")
-    assert is_within(week, (None, None))
+    assert _has_week((FIRST, LAST_DAY), week) is within
+    assert _has_week((None, LAST_DAY), week) is (week is not None and week <= "2026-11-09")
+    assert _has_week((FIRST, None), week) is (week is not None and week >= "2026-11-02")
+    assert _has_week((None, None), week)
 
 
 def test_quarters_are_read_that_may_have_weeks_of_a_time() -> None:

@@ -66,11 +66,11 @@ class FigureBlocks:
         """Return the blocks whose weeks are all within a time, and how many weeks of it have figures in no block."""
         asked = [one for one in self._quarters if _may_have(one, span)]
         periods = join_periods(self._quarters, self._people, asked)
-        atoms = [atom for quarter in asked for atom in self._of(quarter) if is_within(atom.week, span)]
+        atoms = [atom for quarter in asked for atom in self._of(quarter) if _has_week(span, atom.week)]
         own = [(week,) for week in {atom.week for atom in atoms}.difference(*periods)]
         blocks: list[FigureBlock] = []
         for period in (*periods, *own):
-            if all(is_within(week, span) for week in period):
+            if all(_has_week(span, week) for week in period):
                 if period not in self._blocks:
                     self._blocks[period] = self._divided(period, shown=period not in own)
                 blocks += self._blocks[period]
@@ -196,8 +196,8 @@ def first_monday(day: date) -> date:
     return day + timedelta(days=-day.weekday() % 7)
 
 
-def is_within(week: str | None, span: Span) -> bool:
-    """True if a week is within a time; what has no time is only in one without bounds."""
+def _has_week(span: Span, week: str | None) -> bool:
+    """True if a time has a week; what has no time is only in one without bounds."""
     first, last = span
     if week is None:
         return span == (None, None)
