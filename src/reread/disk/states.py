@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -34,12 +34,12 @@ from reread.storage.kept_names import (
     stand_in,
 )
 from reread.storage.prompt_history import is_prompts
-from reread.storage.user_paths import CACHE_VARIABLE, MIRROR_STATE, is_mirror
+from reread.storage.user_paths import MIRROR_STATE, is_mirror
 
 SECOND = 1_000_000_000
 VARIABLES = (
-    *(layout.CONFIG_VARIABLE, layout.STORE_VARIABLE, layout.ARCHIVE_VARIABLE, CACHE_VARIABLE),
-    *("USERPROFILE" if os.name == "nt" else "HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME"),
+    *(layout.CONFIG_VARIABLE, layout.STORE_VARIABLE, layout.ARCHIVE_VARIABLE),
+    *("USERPROFILE" if os.name == "nt" else "HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME"),
 )
 """The variables that say where Claude Code's folders and archives are."""
 MOST_LOOKS = 16
@@ -125,12 +125,18 @@ class _Folders:
         self._places = found if is_lasting else None
         return found
 
-    def projects_with(self, id: str, project: str, tops: Sequence[str]) -> list[str]:
-        """Return the other projects that have files of a session, in some folders with all projects."""
+    def projects_with(
+        self, id: str, project: str, tops: Sequence[str], seen: Mapping[str, FolderState | None]
+    ) -> list[str]:
+        """Return the other projects that have files of a session, in some folders with all projects.
+
+        `seen` are states of folders as they are now.
+        """
         key = tuple(top for top in tops if top.endswith(f"{os.sep}{layout.PROJECTS}"))
         look = self._looks.get(key)
         here = (*key, *(f"{top}{os.sep}{project}" for top in key))
-        if look is None or any(look.states.get(folder, MISSING) != folder_state(folder) for folder in here):
+        states = [seen[folder] if folder in seen else folder_state(folder) for folder in here]
+        if look is None or None in states or [look.states.get(folder, MISSING) for folder in here] != states:
             look = _look_at(key)
             if len(self._looks) >= MOST_LOOKS:
                 self._looks.clear()
@@ -175,27 +181,33 @@ def other_states(path: str | os.PathLike[str], now: os.stat_result | None = None
     is_own = top in places.tops or any(map(partial(_is_same, folder_state(top)), places.tops))
     tops = [top, *(places.archives if is_own or in_archive else ()), *(places.tops if in_archive else ())]
     tops = list(dict.fromkeys(tops))
-    id = SESSION_UUID.match(below)
-    moved = _folders.projects_with(id[0], project, tops) if id is not None else []
-    own = [os.path.join(one, project, below) for one in tops]
-    if not moved and not any(_has_states(one, is_read=one == whole and not is_there) for one in own):
+    id, (inner, _, name) = SESSION_UUID.match(below), below.rpartition(os.sep)
+    own = [os.sep.join((one, project, inner) if inner else (one, project)) for one in tops]
+    seen = {folder: folder_names(folder) for folder in own}
+    states = {folder: state for folder, (state, _) in seen.items()}
+    moved = _folders.projects_with(id[0], project, tops, states) if id is not None else []
+    if not moved and not any(
+        name in names.superseded
+        or len(generations(file := f"{folder}{os.sep}{name}", names)) > (not is_there and file == whole)
+        for folder, (_, names) in seen.items()
+    ):
         return None
     try:
         now = now or stat_file(whole)
     except OSError:
         return None
-    live = {name: [file for one in places.tops if os.path.lexists(file := os.path.join(one, name, below))]
-            for name in (project, *moved)}  # fmt: skip
+    live = {other: [file for one in places.tops if os.path.lexists(file := os.path.join(one, other, below))]
+            for other in (project, *moved)}  # fmt: skip
     read = None if is_there else stand_in(whole)
-    seen = {os.path.basename(read)} if read is not None else set[str]()
+    known = {os.path.basename(read)} if read is not None else set[str]()
     found: dict[str, EarlierState] = {}
     for one in tops:
-        for name in (project, *moved):
-            original = os.path.join(one, name, below)
-            is_state = name == project or (
-                not live[name] and bool(generations(original)) and is_moved(original, whole, places.folders)
+        for other in (project, *moved):
+            original = os.path.join(one, other, below)
+            is_state = other == project or (
+                not live[other] and bool(generations(original)) and is_moved(original, whole, places.folders)
             )
-            for state in (*(_kept_states(original) if is_state else ()), *_superseded(original, seen)):
+            for state in (*(_kept_states(original) if is_state else ()), *_superseded(original, known)):
                 if state.path != read and not _is_copy(now, state):
                     found[state.path] = state
     if not found:
@@ -219,13 +231,6 @@ def _parts(path: str) -> tuple[str, str, str]:
         return os.path.join(above, layout.PROJECTS), project, below
     folder, name = os.path.split(path)
     return *os.path.split(folder), name
-
-
-def _has_states(original: str, *, is_read: bool) -> bool:
-    """True if anything has a state of a file; not what is kept of it once if that is what is read."""
-    folder, name = os.path.split(original)
-    names = folder_names(folder)[1]
-    return len(generations(original, names)) > is_read or name in names.superseded
 
 
 def _kept_states(original: str) -> Iterator[EarlierState]:
