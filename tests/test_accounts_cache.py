@@ -16,7 +16,7 @@ from reread.accounting import collect, file_scan, workers
 from reread.accounting.file_scan import ReadResult
 from reread.accounting.scan import ReadBuffer, Scanner
 from reread.accounting.usage_cache import UsageCache
-from reread.disk import cache, layout, states
+from reread.disk import cache, layout
 from reread.disk.derived_cache import DerivedValue
 from reread.render.report_table import report_lines
 from reread.render.text_table import LOUD
@@ -326,7 +326,7 @@ def test_folders_are_looked_at_once_for_many_files(tree: Path, monkeypatch: pyte
     for number in range(40):
         write(tree / f"projects/p{number % 4}/s{number}.jsonl", row(f"s{number}", 1))
     looked = list[str]()
-    original = states._look_around
-    monkeypatch.setattr(states, "_look_around", lambda folder: looked.append(folder) or original(folder))
+    original = cache.single_state_test
+    monkeypatch.setattr(cache, "single_state_test", lambda folder: looked.append(folder) or original(folder))
     assert reread.usage(root=tree).totals.responses == 44
-    assert len(looked) == 2 * len(set(looked)) == 10  # for the sweep, and for reading
+    assert len(looked) == len(set(looked)) == 5

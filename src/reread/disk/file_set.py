@@ -11,7 +11,7 @@ import msgspec
 
 from reread.base import jsontext
 from reread.disk import layout
-from reread.disk.cache import FileState
+from reread.disk.cache import FileState, states_at
 from reread.disk.gone_sessions import histories, prompt_states
 from reread.disk.moved_files import leading_files, name_without_project
 from reread.storage.kept_file import file_exists
@@ -66,9 +66,7 @@ class FileSet(msgspec.Struct):
             lead = leading_files(whole, paths, self._keys(), layout.archive_folders())
             paths = [path for path in paths if path in lead]
         self.folders.append(whole)
-        for path in paths:
-            with suppress(OSError):  # deleted in the meantime
-                self.states[path] = FileState.at(path)
+        self.states |= {path: state for path, state in states_at(paths) if isinstance(state, FileState)}
         self.failures += map(layout.link_note, outside)
         superseded += [(path, name_without_project(whole, path)) for path in left]
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -125,23 +125,21 @@ class _Folders:
         self._places = found if is_lasting else None
         return found
 
-    def projects_with(
-        self, id: str, project: str, tops: Sequence[str], seen: Mapping[str, FolderState | None]
-    ) -> list[str]:
-        """Return the other projects that have files of a session, in some folders with all projects.
+    def projects_with(self, id: str, project: str, tops: Sequence[str]) -> list[str]:
+        """Return the other projects that have files of a session, in some folders with all projects."""
+        return [name for name in self.look(project, tops).projects.get(id, ()) if name != project]
 
-        `seen` are states of folders as they are now.
-        """
+    def look(self, project: str, tops: Sequence[str]) -> _Look:
+        """Return what the projects in some folders with all projects have in common, as it is for one of them."""
         key = tuple(top for top in tops if top.endswith(f"{os.sep}{layout.PROJECTS}"))
         look = self._looks.get(key)
         here = (*key, *(f"{top}{os.sep}{project}" for top in key))
-        states = [seen[folder] if folder in seen else folder_state(folder) for folder in here]
-        if look is None or None in states or [look.states.get(folder, MISSING) for folder in here] != states:
+        if look is None or any(look.states.get(folder, MISSING) != folder_state(folder) for folder in here):
             look = _look_at(key)
             if len(self._looks) >= MOST_LOOKS:
                 self._looks.clear()
             self._looks[key] = look
-        return [name for name in look.projects.get(id, ()) if name != project]
+        return look
 
 
 _folders = _Folders()
@@ -176,38 +174,31 @@ def other_states(path: str | os.PathLike[str], now: os.stat_result | None = None
         return None
     whole = os.path.abspath(text)  # noqa: PTH100
     top, project, below = _parts(whole)
-    places, is_there = _folders.places(), os.path.lexists(whole)
-    in_archive = top in places.archives or (not is_there and bool(generations(whole)))
-    is_own = top in places.tops or any(map(partial(_is_same, folder_state(top)), places.tops))
-    tops = [top, *(places.archives if is_own or in_archive else ()), *(places.tops if in_archive else ())]
-    tops = list(dict.fromkeys(tops))
-    id, (inner, _, name) = SESSION_UUID.match(below), below.rpartition(os.sep)
-    own = [os.sep.join((one, project, inner) if inner else (one, project)) for one in tops]
-    seen = {folder: folder_names(folder) for folder in own}
-    states = {folder: state for folder, (state, _) in seen.items()}
-    moved = _folders.projects_with(id[0], project, tops, states) if id is not None else []
-    if not moved and not any(
-        name in names.superseded
-        or len(generations(file := f"{folder}{os.sep}{name}", names)) > (not is_there and file == whole)
-        for folder, (_, names) in seen.items()
-    ):
+    is_there = os.path.lexists(whole)
+    places, tops, is_own = _around(top, is_kept=not is_there and bool(generations(whole)))
+    id = SESSION_UUID.match(below)
+    moved = _folders.projects_with(id[0], project, tops) if id is not None else []
+    own = [os.path.join(one, project, below) for one in tops]
+    if not moved and not any(_has_states(one, is_read=one == whole and not is_there) for one in own):
         return None
     try:
         now = now or stat_file(whole)
     except OSError:
         return None
-    live = {other: [file for one in places.tops if os.path.lexists(file := os.path.join(one, other, below))]
-            for other in (project, *moved)}  # fmt: skip
+    live = {
+        other: [file for one in places.tops if os.path.lexists(file := os.path.join(one, other, below))]
+        for other in (project, *moved)
+    }
     read = None if is_there else stand_in(whole)
-    known = {os.path.basename(read)} if read is not None else set[str]()
+    seen = {os.path.basename(read)} if read is not None else set[str]()
     found: dict[str, EarlierState] = {}
     for one in tops:
-        for other in (project, *moved):
-            original = os.path.join(one, other, below)
-            is_state = other == project or (
-                not live[other] and bool(generations(original)) and is_moved(original, whole, places.folders)
+        for name in (project, *moved):
+            original = os.path.join(one, name, below)
+            is_state = name == project or (
+                not live[name] and bool(generations(original)) and is_moved(original, whole, places.folders)
             )
-            for state in (*(_kept_states(original) if is_state else ()), *_superseded(original, known)):
+            for state in (*(_kept_states(original) if is_state else ()), *_superseded(original, seen)):
                 if state.path != read and not _is_copy(now, state):
                     found[state.path] = state
     if not found:
@@ -216,6 +207,39 @@ def other_states(path: str | os.PathLike[str], now: os.stat_result | None = None
     may_be_of_others = is_own or (id is None and len(live[project]) > 1)
     rivals = [file for file in live[project] if file != whole] if may_be_of_others else []
     return OtherStates(sorted(found.values(), key=lambda state: (state.order, state.generation, state.path)), rivals)
+
+
+def single_state_test(folder: str) -> Callable[[str], bool]:
+    """Return a test for names in a folder that is looked at once: True if such a file, if it is there, has one state.
+
+    For many files this is what `other_states` says of each.
+    """
+    top, project, below = _parts(os.path.join(os.path.abspath(folder), "-"))  # noqa: PTH100
+    below = below[:-1]
+    _, tops, _ = _around(top, is_kept=False)
+    elsewhere = _folders.look(project, tops).projects
+    folders = [one for one in (os.path.join(top, project, below) for top in tops) if os.path.isdir(one)]
+    names = [(one, folder_names(one[:-1])[1]) for one in folders]
+
+    def test(name: str) -> bool:
+        if not name.endswith(".jsonl") or is_prompts(os.path.join(folder, name)):
+            return False
+        id = SESSION_UUID.match(f"{below}{name}")
+        if id is not None and any(other != project for other in elsewhere.get(id[0], ())):
+            return False
+        return not any(name in found.superseded or generations(f"{one}{name}", found) for one, found in names)
+
+    return test
+
+
+def _around(top: str, *, is_kept: bool) -> tuple[_Places, list[str], bool]:
+    """Return where states of a file may be that is below a folder with all projects: the places, all such folders, and
+    whether that folder is one of Claude Code's."""
+    places = _folders.places()
+    in_archive = top in places.archives or is_kept
+    is_own = top in places.tops or any(map(partial(_is_same, folder_state(top)), places.tops))
+    tops = [top, *(places.archives if is_own or in_archive else ()), *(places.tops if in_archive else ())]
+    return places, list(dict.fromkeys(tops)), is_own
 
 
 def _is_same(state: FolderState, folder: str) -> bool:
@@ -231,6 +255,13 @@ def _parts(path: str) -> tuple[str, str, str]:
         return os.path.join(above, layout.PROJECTS), project, below
     folder, name = os.path.split(path)
     return *os.path.split(folder), name
+
+
+def _has_states(original: str, *, is_read: bool) -> bool:
+    """True if anything has a state of a file; not what is kept of it once if that is what is read."""
+    folder, name = os.path.split(original)
+    names = folder_names(folder)[1]
+    return len(generations(original, names)) > is_read or name in names.superseded
 
 
 def _kept_states(original: str) -> Iterator[EarlierState]:
