@@ -50,20 +50,20 @@ def print_report(
     **besides: Any,
 ) -> None:
     """Print a report as JSON, also with what is to be said `besides`, as CSV, or as a table with `more` below it."""
-    from reread.render.report_table import left_out, report_lines, report_value
+    from reread.render.report_table import left_out_notes, report_lines, report_value
     from reread.render.text_table import wrapped_notes
 
     if as_json or as_csv:
-        for _, note in left_out(report):
+        for _, note in left_out_notes(report):
             print_notice(note)
     if as_json:
         print_json({**report_value(report), **besides})
     elif as_csv:
         click.echo(report.to_csv(), nl=False)
     elif not is_empty(report) or not is_filtered(options):
-        width = terminal_width()
+        width, notes = terminal_width(), more()
         lines = report_lines(report, width=width, command=command)
-        print_lines([line] for line in (*lines, *wrapped_notes(more(), width)))
+        print_lines([line] for line in (*lines, *wrapped_notes(notes, width)))
 
 
 def is_empty(report: Report) -> bool:
@@ -82,7 +82,8 @@ def end_of_report(
     may_be_empty: bool = False,
 ) -> None:
     """Say which filters match nothing, and exit with 1 if nothing is left, unless a report may be empty."""
-    found = (unknown(options.get(name) or (), report.known.get(name, ())) for name, unknown in UNKNOWN.items())
+    asked = {name: options[name] for name in UNKNOWN if options.get(name)}
+    found = (UNKNOWN[name](values, report.known.get(name, ())) for name, values in asked.items())
     notices = [notice for notes in found for notice in notes]
     unmatched = is_empty(report) and is_filtered(options)
     is_fine = unmatched and may_be_empty and not notices

@@ -146,6 +146,7 @@ def usage(
         report = count(*sessions, root=roots or None, prices=table, cache=not no_cache, progress=step, **options)
 
     def more() -> list[tuple[str, str]]:
+        """Look for the titles of sessions, and for what else there is to say."""
         unused = 0
         if "session" in report.by:
             report.titles, unused = _titles(sessions, roots, report)

@@ -50,10 +50,10 @@ def report_notes(report: Report, command: Sequence[str] = ("reread", "usage")) -
     """Yield what there is to say about the figures: what they are of, and what they leave out."""
     if report.kind in NOTES:
         yield from NOTES[report.kind](report, command)
-    yield from left_out(report)
+    yield from left_out_notes(report)
 
 
-def left_out(report: Report) -> Iterator[Styled]:
+def left_out_notes(report: Report) -> Iterator[Styled]:
     """Yield which rows are not shown, and which files could not be read."""
     if report.hidden:
         yield PLAIN, hidden_note(report)

@@ -238,7 +238,8 @@ def _picos_per_token(tally: Tally) -> dict[str, float]:
 
 def advice_value(report: AdviceReport) -> dict[str, Any]:
     """Return advice as JSON values."""
-    return {"sessions": report.sessions, "advice": msgspec.to_builtins(report.items)}
+    items = msgspec.to_builtins(report.items)
+    return {"sessions": report.sessions, "advice": items, "unread": list(report.unread)}
 
 
 class _Typed:

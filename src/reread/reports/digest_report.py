@@ -118,7 +118,7 @@ class Digest(msgspec.Struct, frozen=True):
     """None if no model that was used has a price."""
     redacted: bool = False
     unread: list[str] = []
-    """Sessions that could not be read."""
+    """Files that could not be read."""
 
 
 def digest(
@@ -143,7 +143,7 @@ def digest(
     start, stop = (datetime.fromtimestamp(seconds, scope.zone).astimezone(scope.zone) for seconds in window)
 
     def ask(store: FactStore) -> Digest:
-        unread = [f"Cannot read {path}." for path in count_all(store, scope, progress)]
+        unread = count_all(store, scope, progress)
         tally = Tally(store, scope, current_prices())
         used = tally.by(("session",), USED)
         found: dict[str, list[DigestSession]] = {}
