@@ -5,6 +5,7 @@ python bench/calls.py show tests/fixtures/... --no-pager
 
 import sys
 from collections import Counter
+from inspect import CO_OPTIMIZED
 from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any
@@ -26,9 +27,9 @@ class Calls:
         self._stack: list[CodeType] = []
 
     def note(self, frame: FrameType, event: str, _: Any) -> None:
-        """Take part in a call or a return; comprehensions and other people's code are no functions of reread's."""
+        """Take part in a call or a return; comprehensions, classes and other people's code do not count."""
         code = frame.f_code
-        if not code.co_filename.startswith(HOUSE) or code.co_name.startswith("<"):
+        if not code.co_filename.startswith(HOUSE) or code.co_name.startswith("<") or not code.co_flags & CO_OPTIMIZED:
             return
         if event == "call":
             self.functions[code] += 1

@@ -24,7 +24,7 @@ from reread.cli import all_verbs, headed_verbs
 from reread.cli import reread as group
 from reread.cli._exit_codes import BY_VERB, EVERY_VERB
 from reread.dataset.schema import TABLES
-from reread.reader.export_formats import format_names, require_format
+from reread.reader.export_formats import all_formats
 from reread.records.blocks import Block, union_members
 from reread.render.json_values import STRUCTS, VERSION, session_schema
 from reread.tools import all_tools
@@ -521,8 +521,7 @@ FORMATS_END = "<!-- End of the formats. -->\n"
 def formats_page() -> str:
     """The page on formats as it is written, with the list of formats made anew."""
     before, _, rest = (DOCS / "formats.md").read_text().partition(FORMATS_BEGIN)
-    known = {name: require_format(name) for name in format_names()}
-    rows = [f"| `{name}` | {form.about} | {form.readers} |" for name, form in known.items()]
+    rows = [f"| `{name}` | {form.about} | {form.readers} |" for name, form in all_formats().items()]
     table = "\n".join(["| format | what it is | who reads it |", "|---|---|---|", *rows])
     return f"{before}{FORMATS_BEGIN}\n{table}\n\n{FORMATS_END}{rest.partition(FORMATS_END)[2]}"
 

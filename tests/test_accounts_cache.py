@@ -16,7 +16,7 @@ from reread.accounting import collect, file_scan, workers
 from reread.accounting.file_scan import ReadResult
 from reread.accounting.scan import ReadBuffer, Scanner
 from reread.accounting.usage_cache import UsageCache
-from reread.disk import cache, states
+from reread.disk import cache, layout
 from reread.disk.derived_cache import DerivedValue
 from reread.render.report_table import report_lines
 from reread.render.text_table import LOUD
@@ -310,20 +310,23 @@ def _die(pipe: Any, jobs: Any, buffer: Any) -> None:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="another folder elsewhere")
-def test_the_cache_folder_is_that_of_platformdirs(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_folders_are_those_of_platformdirs(monkeypatch: pytest.MonkeyPatch) -> None:
     import platformdirs
 
     monkeypatch.delenv("REREAD_CACHE")
-    for value in ("/somewhere/else", ""):
+    monkeypatch.delenv("REREAD_HOME", raising=False)
+    for value in ("/somewhere/else", "", "not/absolute"):
         monkeypatch.setenv("XDG_CACHE_HOME", value)
+        monkeypatch.setenv("XDG_DATA_HOME", value)
         assert cache.cache_folder() == Path(platformdirs.user_cache_dir("reread", appauthor=False))
+        assert layout.default_store() == Path(platformdirs.user_data_dir("reread", appauthor=False))
 
 
 def test_folders_are_looked_at_once_for_many_files(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for number in range(40):
         write(tree / f"projects/p{number % 4}/s{number}.jsonl", row(f"s{number}", 1))
     looked = list[str]()
-    original = states._look_around
-    monkeypatch.setattr(states, "_look_around", lambda folder: looked.append(folder) or original(folder))
+    original = cache.single_state_test
+    monkeypatch.setattr(cache, "single_state_test", lambda folder: looked.append(folder) or original(folder))
     assert reread.usage(root=tree).totals.responses == 44
-    assert len(looked) == 2 * len(set(looked)) == 10  # for the sweep, and for reading
+    assert len(looked) == len(set(looked)) == 5

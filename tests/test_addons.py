@@ -21,13 +21,13 @@ from starlette.testclient import TestClient
 
 import reread
 from reread import plugins, tools
+from reread.addons.atif import dialect as atif
 from reread.base import addons
 from reread.base.addons import Addon, named_parts, parts
 from reread.base.paths import SAMPLES
 from reread.plugins import Data, Node, Note, Tool, ToolCall, formats, verbs
 from reread.reader.export_formats import FORMATS, format_names
 from reread.records import dialects
-from reread.records.dialects import atif
 from reread.server.library import SessionLibrary
 from reread.server.routes import make_app
 

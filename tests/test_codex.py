@@ -13,12 +13,12 @@ import pytest
 from click.testing import CliRunner
 
 import reread
+from reread.addons.codex import dialect as codex
 from reread.base.choices import DONE, FAILED
 from reread.cli import reread as command
 from reread.errors import Misuse
 from reread.recording.adoption import adopt
 from reread.records import dialects
-from reread.records.dialects import codex
 from reread.tools.outcome import content_text
 
 REAL = Path(__file__).parent / "real-codex"
@@ -241,7 +241,7 @@ def test_a_rollout_that_cannot_be_read_does_not_stop_the_others(tmp_path: Path) 
 
 
 def test_a_folder_without_rollouts_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(Misuse, match="No rollouts below"):
+    with pytest.raises(Misuse, match="No runs of other agents below"):
         adopt([tmp_path])
 
 

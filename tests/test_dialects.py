@@ -8,8 +8,10 @@ import pytest
 from making import SESSION, Object, answer, event, jsonl, printed, reply, result, state, system, told, user
 
 import reread
+from reread.addons.atif import dialect as atif
+from reread.addons.codex import dialect as codex
 from reread.records import dialects
-from reread.records.dialects import atif, codex, stored
+from reread.records.dialects import stored
 
 NATIVE = told(user("a"), reply("b"), system("turn_duration"), state("mode", mode="normal"))
 

@@ -25,6 +25,7 @@ import reread
 from reread.base.paths import SAMPLES
 from reread.reports.budget_report import budgets, parse_budget, set_budget
 from reread.reports.digest_report import Digest
+from reread.reports.stats_report import GROUPS
 from reread.server.library import SessionLibrary
 from reread.server.list_counts import CountJob, count_list
 from reread.server.reports import REPORTS
@@ -99,7 +100,7 @@ def of(folder: Path) -> Callable[[Path], list[Path]]:
 CORPORA: dict[str, Callable[[Path], list[Path]]] = {
     "samples": of(SAMPLES),
     "causes": of(HERE / "real-causes"),
-    "real": of(HERE / "real" / "2.1.325" if SAMPLE else HERE / "real"),
+    "real": of(HERE / "real" / "2.1.325" if SAMPLE and LARGER.is_dir() else HERE / "real"),
     **({path.name: of(path) for path in sorted(LARGER.glob("*"))} if not SAMPLE else {}),
     **({"scenarios": make_each_scenario} if SAMPLE and LARGER.is_dir() else {}),
     "copies": make_copies,
@@ -187,6 +188,7 @@ def usage_figures(roots: list[Path]) -> Iterator[tuple[str, str, Any]]:
 
 
 def stats_figures(roots: list[Path]) -> Iterator[tuple[str, str, Any]]:
+    yield "rows whose costs add up", "the law", True
     yield from of_stats("stats", reread.stats(by=(), root=roots))
     for model in {row["model"] for row in reread.usage(by="model", root=roots).rows if row["model"]}:
         yield f"cost of {model}", "usage", reread.usage(by=(), model=model, root=roots).totals.cost_usd
@@ -198,12 +200,34 @@ def stats_figures(roots: list[Path]) -> Iterator[tuple[str, str, Any]]:
         for row in reread.stats(by=by, root=roots).rows:
             if row[by] and row["calls"]:
                 yield f"calls of {by} {row[by]}", f"stats by {by}", row["calls"]
-    for by in ("session", "tool"):
+    larger = len(reread.stats(by="session", root=roots).rows) > 40
+    for by in ("agent_type", "model", "project", "session", "tool") if larger else GROUPS:
         report = reread.stats(by=by, root=roots)
         yield from of_stats(f"stats by {by}", report)
         yield "calls", f"rows of stats by {by}", sum(row["calls"] for row in report.rows)
+        for name in SUMS:
+            yield f"{name} by {by}", "totals of stats", report.totals[name]
+            if report.totals[name] is not None:
+                yield f"{name} by {by}", "rows of stats", sum(row[name] or 0 for row in report.rows)
+        cost = sum(row["cost_usd"] or 0 for row in report.rows)
+        yield "rows whose costs add up", f"stats by {by}", cost == pytest.approx(report.totals["cost_usd"] or 0)
         if by == "session":
             yield "sessions with a turn", "rows of stats by session", len(report.rows)
+        if by in ("agent_type", "model", "project", "session"):
+            used = {row[by]: row["cost_usd"] for row in reread.usage(by=by, root=roots).rows if row["responses"]}
+            costs = {row[by]: row["cost_usd"] for row in report.rows if row["responses"]}
+            yield f"groups of {by} with responses", "usage", used.keys()
+            yield f"groups of {by} with responses", "stats", costs.keys()
+            for group, cost in costs.items():
+                yield f"cost of {by} {group}", "usage", used.get(group)
+                yield f"cost of {by} {group}", "stats", cost
+
+
+SUMS = (
+    *("failed", "denied", "interrupted", "retries", "lines_added", "lines_removed", "turns", "context_growth"),
+    *("compactions", "tokens_removed", "model_seconds", "tool_seconds", "waiting_seconds", "call_seconds"),
+)
+"""What rows add up to."""
 
 
 def table_figures(roots: list[Path], folder: Path) -> Iterator[tuple[str, str, Any]]:
@@ -289,7 +313,14 @@ def list_figures(roots: list[Path]) -> Iterator[tuple[str, str, Any]]:
         row = entry.row()
         found = msgspec.to_builtins(row) | msgspec.to_builtins(row.figures)
         expected = dict.fromkeys(("lines_added", "tokens"), 0) | by_session.get(id, {})
-        expected["turns"] = reread.stats(entry.path, by=(), root=roots).totals.turns  # those of a file
+        alone = reread.stats(entry.path, by="session", root=roots)
+        expected["turns"] = alone.totals.turns  # those of a file
+        session = reread.open(entry.path, root=roots)
+        calls = [*session.calls, *(call for agent in session.agents.values() for call in agent.calls)]
+        yield f"calls in {entry.path}", "the session", {call.id: call.state for call in calls}
+        yield f"calls in {entry.path}", "stats", {one["id"]: one["state"] for one in alone.items}
+        yield f"cost of {entry.path}", "the session", session.usage.cost_usd or 0.0
+        yield f"cost of {entry.path}", "stats", alone.totals.cost_usd or 0.0
         for name, value in expected.items():
             yield f"{name} of {id} in {entry.path}", "reports", value
             yield f"{name} of {id} in {entry.path}", "the list", found[name]

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from making import jsonl, reply, told
+from making import jsonl, reply, told, user
 from test_accounts_laws import trees
 
 import reread
-from reread.facts import responses
+from reread.facts import responses, sessions
 from reread.facts.responses import count_responses
 from reread.facts.scope import Scope
 from reread.facts.store import FactStore, answered
@@ -89,6 +89,41 @@ def test_many_folders_asked_for_at_once_are_not_forgotten_meanwhile(
         return store.rows(f"SELECT message FROM {RESPONSES}")
 
     assert answered(ask) == [("m0",)]
+
+
+def test_a_session_that_grows_while_it_is_read_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its facts are those of a later state than the one that was seen first."""
+    change(tmp_path, 1, response(0))
+    states = sessions.session_state
+
+    def grown(*values: Any) -> bytes:
+        seen = states(*values)
+        change(tmp_path, 1, jsonl(*told(user("More"))).decode())
+        return seen
+
+    monkeypatch.setattr(sessions, "session_state", grown)
+    assert reread.stats(root=tmp_path).about["sessions"] == 1
+
+
+def test_what_did_not_change_is_looked_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also the files of agents, where old clients and new ones put them."""
+    write(tmp_path, [response(0), response(1)])
+    folder, id = tmp_path / "projects" / "-p", "00000001-0000-4000-8000-000000000000"
+    (folder / id / "subagents").mkdir(parents=True)
+    agent = {**reply("Hi", id="m9", stop_reason="end_turn"), "requestId": "r9", "isSidechain": True}
+    for path in (folder / id / "subagents" / "agent-new.jsonl", folder / "agent-old.jsonl"):
+        path.write_bytes(jsonl(*told({**agent, "sessionId": id, "agentId": path.stem.removeprefix("agent-")})))
+    first = list(said(tmp_path))
+
+    def looked_at_again(path: Path, *_: Any) -> bytes:
+        raise AssertionError(path)
+
+    monkeypatch.setattr(sessions, "session_state", looked_at_again)
+    assert list(said(tmp_path)) == first
+    with (folder / "agent-old.jsonl").open("a") as file:
+        file.write("{}\n")
+    with pytest.raises(AssertionError, match="00000001"):
+        list(said(tmp_path))
 
 
 def test_two_who_count_at_once_count_each_response_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

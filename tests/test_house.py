@@ -31,7 +31,8 @@ STRUCTS = ("records.blocks", "records.types.attachments", "records.types.system"
 CONVENTIONS = {
     r"tools\.\w+": r"\w*Input|\w*Output|(\w+_)?title|draw(_\w+)?",
     r"tools": r"title|draw",
-    r"records\.dialects(\.\w+)?": r"looks_like|translate",
+    r"records\.dialects(\.\w+)?|addons\.\w+\.dialect": r"looks_like|translate",
+    r"addons\.(atif\.trajectories|codex\.rollouts)": r"files|recognises|runs",
     r"cli\.\w+": "|".join(VERBS),
     r"addons\.(lsp|mcp)\.server": r"make_server|run",
     r".*": r"main",

@@ -16,12 +16,13 @@ from making import GrowingSource, Object, TranscriptGenerator, encode
 from walk import holds_together, walk
 
 import reread
+from reread.addons.atif import dialect as atif
+from reread.addons.codex import dialect as codex
 from reread.base import jsontext
 from reread.disk.sources import MemorySource
 from reread.model.conversation import Conversation
 from reread.model.fold import Fold
 from reread.records import dialects
-from reread.records.dialects import atif, codex
 from reread.render.json import session_json
 from reread.render.markdown import session_markdown
 from reread.render.selection import Selection

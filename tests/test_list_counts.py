@@ -16,7 +16,7 @@ from unittest.mock import Mock
 
 import pytest
 from limits import PATIENCE, wait_until
-from making import SESSION, jsonl, reply, told, user
+from making import SESSION, jsonl, told, user
 
 from reread.base.paths import SAMPLES
 from reread.facts import store as fact_store
@@ -51,17 +51,6 @@ def test_what_is_wanted_is_read_first_then_the_newest_and_what_is_left_is_said(t
     assert (counted.counts.keys(), counted.left) == ({*paths[1:]}, 1)
     counted = count_list(CountJob([tmp_path]))
     assert (counted.counts.keys(), counted.left) == ({*paths}, 0)
-
-
-def test_a_fork_has_the_turns_of_its_file_and_what_is_new_in_it(tmp_path: Path) -> None:
-    whole = told(user("Do it"), reply("done", id="m1", usage={"input_tokens": 10, "output_tokens": 5}), user("More"))
-    fork = SESSION.replace("5e55", "f02c")
-    for id, records in ((SESSION, whole[:2]), (fork, whole)):
-        path = tmp_path / "projects" / "p" / f"{id}.jsonl"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(jsonl(*({**one, "sessionId": id} for one in records)))
-    found = {path.stem: counts for path, counts in count_list(CountJob([tmp_path])).counts.items()}
-    assert {id: (one.turns, one.figures.tokens) for id, one in found.items()} == {SESSION: (1, 15), fork: (2, 0)}
 
 
 def test_only_files_that_were_named_and_are_there_are_counted(tmp_path: Path) -> None:

@@ -161,6 +161,10 @@ def test_importing_the_library_loads_little() -> None:
             },
         ),
         (f"check {SAMPLES}", {"rich", "tantivy", "reread.reports.secrets_report"}),
+        *(
+            (verb, {"rich", "hashlib", "tempfile", "reread.session", "reread.model", "reread.tools"})
+            for verb in ("--demo stats", "--demo usage --by cache", "--demo advise")
+        ),
         (
             "--demo usage --json",
             {

@@ -22,6 +22,7 @@ from reread.cli import reread as command
 from reread.dataset.schema import RECORDS
 from reread.dataset.transcripts import TranscriptFile
 from reread.disk import joins, states
+from reread.disk.cache import FileState, states_at
 from reread.disk.transcript_file import stat_transcript
 from reread.session.session import threads_of
 from reread.storage import kept_names
@@ -85,6 +86,7 @@ def uuids(session: reread.Session) -> list[str | None]:
 
 def is_joined(path: Path) -> bool:
     """True if a file is read together with what only its earlier states have."""
+    assert dict(states_at([path])) == {path: FileState.at(path)}, "looked at with others, it is as looked at alone"
     return stat_transcript(path).st_ino != path.stat().st_ino
 
 
@@ -108,6 +110,7 @@ def found(word: str) -> list[reread.Hit]:
 def assert_all_once(path: Path, wanted: set[int], current: set[int]) -> None:
     """Every verb has each record of all states once, and says of those that the file dropped that it did."""
     session = reread.open(path)
+    assert dict(states_at([path])) == {path: FileState.at(path)}
     assert sorted(uuids(session), key=str) == sorted((f"u{number}" for number in wanted), key=str)
     assert {record.envelope.uuid for record in session.records if record.dropped} == {
         f"u{number}" for number in wanted - current

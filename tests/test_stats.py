@@ -12,7 +12,6 @@ from typing import Any
 
 import pytest
 from command import run
-from effort import one_in
 from making import SESSION, answer, jsonl, read, reply, result, state, system, told, use, user
 from making import write as write_session
 
@@ -25,66 +24,16 @@ from reread.render.markdown import session_markdown
 from reread.render.report_table import report_lines, report_value
 from reread.render.selection import EVERYTHING
 from reread.render.terminal import TerminalView, make_console
-from reread.reports.stats_report import GROUPS
 from reread.server.answer_cache import AnswerCache
 from reread.server.library import SessionLibrary
 from reread.server.reports import REPORTS
 from reread.session.commits import GitOperationsByTurn
 
-REAL = Path(__file__).parent / "real"
 HARBOR = "/home/sam/code/harbor"
 
 
 def stats(*sources: Any, **options: Any) -> Any:
     return reread.stats(*sources, cache=False, **options)
-
-
-def every_call(session: reread.Session) -> list[reread.Call]:
-    return [*session.calls, *(call for agent in session.agents.values() for call in agent.calls)]
-
-
-@pytest.fixture(scope="module")
-def real_sessions() -> list[Path]:
-    """The sessions of the real client, one of each scenario."""
-    return sorted(REAL.glob("*/*/**/projects/*/*.jsonl"))
-
-
-@one_in(4)
-@pytest.mark.parametrize("by", GROUPS)
-def test_groups_add_up_to_the_totals(by: str) -> None:
-    report = stats(root=SAMPLES, by=by)
-    for name in ("calls", "failed", "denied", "interrupted", "retries", "lines_added", "lines_removed"):
-        assert sum(row[name] for row in report.rows) == report.totals[name]
-    for name in ("turns", "responses", "tokens", "context_growth", "compactions", "tokens_removed"):
-        if report.totals[name] is not None:
-            assert sum(row[name] for row in report.rows) == report.totals[name]
-    for name in ("model_seconds", "tool_seconds", "waiting_seconds", "call_seconds", "cost_usd"):
-        if report.totals[name] is not None:
-            assert sum(row[name] for row in report.rows) == pytest.approx(report.totals[name])
-
-
-def test_calls_and_cost_are_those_of_the_sessions_and_of_usage() -> None:
-    by_tool, by_session = stats(root=SAMPLES), stats(root=SAMPLES, by="session")
-    sessions = [reread.open(header) for header in reread.sessions(root=SAMPLES)]
-    ids = {call.id for session in sessions for call in every_call(session)}
-    used = reread.usage(root=SAMPLES, cache=False).totals
-    for report in (by_tool, by_session):
-        assert report.totals.calls == len(report.items) == len(ids)
-        assert report.totals.cost_usd == pytest.approx(used.cost_usd)
-    assert by_session.totals.responses == used.responses
-    assert by_session.totals.tokens == used.tokens
-
-
-def test_real_sessions_add_up_too(real_sessions: list[Path]) -> None:
-    assert len(real_sessions) >= 60
-    for path in real_sessions:
-        session = reread.open(path)
-        report = stats(path)
-        calls = {call.id for call in every_call(session)}
-        assert report.totals.calls == len(calls), path
-        states = {call.id: call.state for call in every_call(session)}
-        assert {place["id"]: place["state"] for place in report.items} == states, path
-        assert report.totals.cost_usd == pytest.approx(session.usage.cost_usd or 0.0, abs=1e-9), path
 
 
 def test_each_figure_leads_to_its_records() -> None:
@@ -439,16 +388,6 @@ class TestServer:
         assert REPORTS["calls"].answer(library, {"by": "failure"})["total"] == totals.calls - totals.failed
         with pytest.raises(Misuse, match="one of them"):
             REPORTS["calls"].answer(library, {"by": "tool,week"})
-
-
-def test_usage_knows_the_same_types_of_agents() -> None:
-    ours, theirs = stats(root=SAMPLES, by="agent_type"), reread.usage(root=SAMPLES, by="agent_type", cache=False)
-    costs = {row["agent_type"]: row["cost_usd"] for row in ours.rows}
-    types = {row["agent_type"] for row in theirs.rows if row["responses"]}
-    assert types == {row["agent_type"] for row in ours.rows if row["responses"]}
-    assert len(types) > 2
-    for row in theirs.rows:
-        assert row["cost_usd"] == pytest.approx(costs[row["agent_type"]], abs=0.001)
 
 
 def test_an_agent_without_metadata_has_the_type_of_its_call(tmp_path: Path) -> None:

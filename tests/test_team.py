@@ -254,7 +254,7 @@ def test_the_chain_tells_who_wrote_what(tmp_path: Path) -> None:
 
 
 def test_a_hostile_machine_hides_nobody(tmp_path: Path) -> None:
-    machines, bucket = [Machine(tmp_path, n) for n in range(5)], tmp_path / "bucket"
+    machines, bucket = [Machine(tmp_path, n, months=3) for n in range(5)], tmp_path / "bucket"
     write_all(machines, bucket)
     wanted = own_figures(machines[1:])
     place, hostile = TableFiles(bucket), machines[0].name
@@ -299,7 +299,7 @@ def test_a_hostile_machine_hides_nobody(tmp_path: Path) -> None:
 
 
 def test_a_forged_machine_changes_nothing_silently(tmp_path: Path) -> None:
-    machines, bucket = [Machine(tmp_path, n) for n in range(5)], tmp_path / "bucket"
+    machines, bucket = [Machine(tmp_path, n, months=3) for n in range(5)], tmp_path / "bucket"
     write_all(machines, bucket)
     wanted = own_figures(machines)
     original = next((bucket / "usage" / "machine=ben-1").rglob("*.parquet"))
@@ -363,7 +363,7 @@ def test_a_forged_machine_changes_nothing_silently(tmp_path: Path) -> None:
 
 
 def test_a_file_has_to_be_what_its_manifest_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    machines, bucket = [Machine(tmp_path, n) for n in range(5)], tmp_path / "bucket"
+    machines, bucket = [Machine(tmp_path, n, months=3) for n in range(5)], tmp_path / "bucket"
     write_all(machines, bucket)
     wanted = own_figures(machines)
     path = min((bucket / "usage" / "machine=ann-0").rglob("*.parquet"))
@@ -396,7 +396,7 @@ def test_a_file_has_to_be_what_its_manifest_says(tmp_path: Path, monkeypatch: py
 
 
 def test_rows_that_do_not_count_are_said(tmp_path: Path) -> None:
-    machines, bucket = [Machine(tmp_path, n) for n in range(5)], tmp_path / "bucket"
+    machines, bucket = [Machine(tmp_path, n, months=3) for n in range(5)], tmp_path / "bucket"
     write_all(machines, bucket)
     wanted, found = own_figures(machines), reread.team(bucket)
     original = next((bucket / "usage" / "machine=ben-1").rglob("*.parquet"))
@@ -473,7 +473,7 @@ def test_two_periods_never_differ_by_one_person(tmp_path: Path) -> None:
 
 
 def test_a_team_of_two_is_withheld(tmp_path: Path) -> None:
-    machines, bucket = [Machine(tmp_path, n) for n in range(2)], tmp_path / "the team's [bucket]"
+    machines, bucket = [Machine(tmp_path, n, months=3) for n in range(2)], tmp_path / "the team's [bucket]"
     write_all(machines, bucket)
     report = reread.team(bucket).usage()
     assert report.withheld and report.rows == [] and report.totals == {}
@@ -486,7 +486,7 @@ def test_a_team_of_two_is_withheld(tmp_path: Path) -> None:
 
 
 def test_sums_that_nobody_has_read_for_long_are_deleted(tmp_path: Path) -> None:
-    machines, bucket = [Machine(tmp_path, n) for n in range(3)], tmp_path / "bucket"
+    machines, bucket = [Machine(tmp_path, n, months=3) for n in range(3)], tmp_path / "bucket"
     write_all(machines, bucket)
     reread.team(bucket).usage()
     folder = cache_folder() / "team"
@@ -618,7 +618,7 @@ FOR_OWNERS = """
 
 
 def test_guests_see_the_figures_and_the_sessions_and_nothing_of_the_server(tmp_path: Path) -> None:
-    machines, bucket = [Machine(tmp_path, n) for n in range(4)], tmp_path / "bucket"
+    machines, bucket = [Machine(tmp_path, n, months=3) for n in range(4)], tmp_path / "bucket"
     write_all(machines, bucket)
     shared = Machine(tmp_path / "shared", 0).root
     store = Path(os.environ["REREAD_HOME"])
@@ -652,9 +652,9 @@ def test_guests_see_the_figures_and_the_sessions_and_nothing_of_the_server(tmp_p
 
 
 def test_the_server_has_a_page_for_the_team(tmp_path: Path) -> None:
-    machines, bucket = [Machine(tmp_path, n) for n in range(6)], tmp_path / "bucket"
+    machines, bucket = [Machine(tmp_path, n, months=3) for n in range(6)], tmp_path / "bucket"
     write_all(machines, bucket)
-    library = SessionLibrary([bucket])
+    library = SessionLibrary([bucket], count=False)
     served, plain = make_app(library, reread.team(bucket)), make_app(library)
     value = ask(served, "/api/team", "quarter=2026-Q1&by=model").value
     assert value["quarters"][-1] == "2026-Q1" and (value["since"], value["until"]) == ("2026-01-05", "2026-04-05")

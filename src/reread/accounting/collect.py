@@ -13,12 +13,11 @@ from reread.accounting.prices import Prices
 from reread.accounting.responses import resolve
 from reread.accounting.usage_cache import UsageCache, open_cache
 from reread.accounting.workers import Progress, ScanJob, scan_all
-from reread.base import jsontext
 from reread.base.gc_pause import gc_paused
 from reread.disk import layout
 from reread.disk.cache import FileState
 from reread.disk.derived_cache import DerivedValue
-from reread.disk.file_set import FileSet
+from reread.disk.file_set import FileSet, stored_state
 from reread.errors import NotFound, Unreadable
 
 _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
@@ -31,11 +30,6 @@ class Inputs(FileSet):
     """Everything to count: files, and data that is in no file."""
 
     data: list[bytes] = []
-
-    @property
-    def state(self) -> tuple[object, ...]:
-        """A value that changes when one of the files does."""
-        return tuple((path, *state) for path, state in sorted(self.states.items()))
 
     def add(self, other: Inputs) -> None:
         """Add all that other inputs have."""
@@ -65,12 +59,10 @@ class Inputs(FileSet):
 
 
 def session_state(path: Path, folders: layout.AgentFolders) -> bytes:
-    """Return a hash of the state of all files of a session: of everything that is derived of it."""
-    from hashlib import blake2b  # loaded late: it loads OpenSSL
-
+    """Return the state of all files of a session: of everything that is derived of it."""
     inputs = Inputs()
     inputs.add_session(path, folders)
-    return blake2b(jsontext.dumps(inputs.state), digest_size=16).digest()
+    return stored_state(inputs)
 
 
 class Digests:

@@ -91,7 +91,7 @@ def find_review(
     def ask(store: FactStore) -> Review:
         unread: list[str] = []
         scope = Scope(root=root)
-        files = open_sessions(store, scope.sessions(), progress=progress, unread=unread)
+        files = open_sessions(store, scope.sessions(), files=scope.inputs(), progress=progress, unread=unread)
         trails, index = read_trails(store, scope, files), FileIndex(store, files)
         if commits:
             chosen = opened.known_commits(commits)

@@ -40,6 +40,8 @@ class Addon(NamedTuple):
     """`ExportFormat`s of `reread export`."""
     dialects: Mapping[str, str] = {}
     """`Dialect`s."""
+    importers: Mapping[str, str] = {}
+    """`Importer`s of `reread adopt`: what runs of other agents look like."""
     tools: Mapping[str, str] = {}
     """`Tool`s, or lists of them; these names are for messages only."""
     routes: Mapping[str, str] = {}
@@ -102,12 +104,12 @@ def named_parts(kind: str) -> dict[str, AddonPart]:
     return found
 
 
-def load_parts(kind: str, convert: Callable[[object], T]) -> list[T]:
+def load_parts(kind: str, convert: Callable[[object], T]) -> dict[str, T]:
     """Load and convert everything of one kind; what fails is skipped with a warning."""
-    loaded: list[T] = []
+    loaded: dict[str, T] = {}
     for part in parts(kind):
         try:
-            loaded.append(convert(_at(part.place)))
+            loaded.setdefault(part.name, convert(_at(part.place)))
         except Exception as error:
             warnings.warn(_failure(f"{part.addon}: {part.name}", error), RuntimeWarning, stacklevel=2)
     return loaded

@@ -24,6 +24,21 @@ CacheBreakCause = Literal[
     "unknown",
 ]
 """Why a request had to write again what was cached."""
+CAUSE_WORDS: dict[str, str] = {
+    "tools_changed": "tools changed",
+    "system_changed": "system prompt changed",
+    "messages_changed": "earlier messages changed",
+    "model_changed": "model switched",
+    "idle_over_5m": "idle over 5 minutes",
+    "idle_over_1h": "idle over an hour",
+    "compaction": "compacted",
+    "context_edited": "old results cleared",
+    "rewind": "rewound",
+    "resume": "resumed",
+    "agent_start": "agent started",
+    "unknown": "cause unknown",
+}
+"""The cause of a cache break in words."""
 
 CacheGrouping = Literal[
     "cause",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
+from fnmatch import fnmatchcase
 from functools import lru_cache, wraps
 from typing import Any, TypeVar, cast
 
@@ -190,3 +191,9 @@ def telling_line(text: str) -> str:
         if telling is not None:
             return telling
     return lines[0]
+
+
+def matches_tool(name: str, patterns: Iterable[str]) -> bool:
+    """True if a tool's name, or that of an MCP tool without its server, matches one of some glob patterns."""
+    names = {name.lower(), name.lower().rpartition("__")[2]}
+    return any(fnmatchcase(own, pattern.lower()) for pattern in patterns for own in names)

@@ -16,7 +16,7 @@ from reread.catalog.config import moved_folders, moved_to
 from reread.catalog.header import NO_TITLE, Header
 from reread.catalog.header_table import HeaderTable, KnownHeader, header_of
 from reread.disk import layout
-from reread.disk.cache import FileState, is_stale
+from reread.disk.cache import FileState, is_stale, states_at
 from reread.disk.file_set import gone_files
 from reread.disk.gone_sessions import histories, prompt_paths
 from reread.errors import Unreadable, naming_file
@@ -48,7 +48,7 @@ def read_headers(
         known = table.known(None if folders else [_absolute(path) for path in paths])
         present: set[str] = set()
         fresh: list[KnownHeader] = []
-        states = _states(paths)
+        states = dict(states_at(paths))
         for path in paths:
             key = _absolute(path)
             present.add(key)
@@ -73,17 +73,6 @@ def read_headers(
 def _absolute(path: str | Path) -> str:
     """Return an absolute path; one that is absolute needs no working directory, which may have been deleted."""
     return str(path) if os.path.isabs(path) else os.path.abspath(path)  # noqa: PTH100, PTH117
-
-
-def _states(paths: Iterable[str | Path]) -> dict[str | Path, FileState | OSError]:
-    """Return the states of files as they are in one moment."""
-    found: dict[str | Path, FileState | OSError] = {}
-    for path in paths:
-        try:
-            found[path] = FileState.at(path)
-        except OSError as error:
-            found[path] = error
-    return found
 
 
 def _new_header(path: str | Path, key: str, state: FileState | OSError, fresh: list[KnownHeader]) -> Header:

@@ -197,6 +197,18 @@ class AnyFormat(Format):
         pass
 
 
+class ListingCommand(click.Command):
+    """A command whose help ends with a list, which is made when the help is."""
+
+    def __init__(self, *args: Any, heading: str, rows: Callable[[], Iterable[tuple[str, str]]], **options: Any) -> None:
+        super().__init__(*args, **options)
+        self._heading, self._rows = heading, rows
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section(self._heading):
+            formatter.write_dl(list(self._rows()))
+
+
 def format_option(*formats: str, default: str | None = None, help: str) -> Callable[..., Any]:
     return click.option("-f", "--format", "form", type=Format(formats), default=default, show_default=True, help=help)
 
@@ -299,9 +311,10 @@ def merged_roots(ctx: click.Context, root: tuple[Path, ...]) -> list[Path]:
 
 def have_no_sessions(roots: Sequence[Path]) -> bool:
     """True if there is no session at all, so that an empty report needs an explanation."""
-    from reread.catalog.headers import sessions
+    from reread.catalog.headers import read_headers
+    from reread.disk.layout import session_paths
 
-    return next(sessions(root=roots or None), None) is None
+    return not any(next(read_headers([path]), None) for path in session_paths(roots or None))
 
 
 def no_sessions_text(roots: Sequence[Path], verb: str) -> str:

@@ -40,7 +40,7 @@ def unknown_projects(projects: Iterable[str], known: Collection[str]) -> Iterato
 
 def unknown_tools(tools: Iterable[str], used: Collection[str], text: str = "No session used a tool") -> Iterator[str]:
     """Yield a sentence for each tool that was not used; none if no tool was."""
-    from reread.render.selection import matches_tool
+    from reread.base.text import matches_tool
 
     for tool in tools if used else ():
         if not any(matches_tool(name, [tool]) for name in used):

@@ -6,12 +6,18 @@ from pathlib import Path
 
 import click
 
-from reread.cli._options import json_option
+from reread.cli._options import ListingCommand, json_option
 from reread.cli._output import print_json, print_notice
 from reread.cli._paths import PathName
 
 
-@click.command()
+def _runs() -> list[tuple[str, str]]:
+    from reread.recording.adoption import importers
+
+    return [(name, importer.ABOUT) for name, importer in importers().items()]
+
+
+@click.command(cls=ListingCommand, heading="Runs", rows=_runs)
 @click.argument("paths", nargs=-1, required=True, type=PathName(path_type=Path), metavar="PATH...")
 @click.option(
     "--to",
@@ -23,9 +29,8 @@ from reread.cli._paths import PathName
 def adopt(paths: tuple[Path, ...], to: Path | None, as_json: bool) -> None:
     """Turn the runs of other agents into sessions.
 
-    Every verb can then show, search and count them. Reads rollouts of the Codex CLI, one or a whole folder, and
-    trajectories in the ATIF format, which Harbor and others write for dozens of agents: one in a file, a list of them,
-    or one per line. Each becomes a session, with its agents, below reread's own folder.
+    Every verb can then show, search and count them. Each becomes a session, with its agents, below reread's own folder.
+    Harbor and others write trajectories for dozens of agents.
 
     \b
     reread adopt ~/.codex

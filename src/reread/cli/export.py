@@ -17,6 +17,7 @@ from reread.cli._options import (
     ADDRESS,
     FORMATS_BY_SUFFIX,
     AnyFormat,
+    ListingCommand,
     merged_roots,
     open_whole_session,
     refuse_without,
@@ -43,16 +44,13 @@ if TYPE_CHECKING:
     from reread.session.session import Session
 
 
-class _Export(click.Command):
-    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """List the formats, those of add-ons too."""
-        from reread.reader.export_formats import format_names, require_format
+def _formats() -> list[tuple[str, str]]:
+    from reread.reader.export_formats import all_formats
 
-        with formatter.section("Formats"):
-            formatter.write_dl([(name, require_format(name).about) for name in format_names()])
+    return [(name, form.about) for name, form in all_formats().items()]
 
 
-@click.command(cls=_Export)
+@click.command(cls=ListingCommand, heading="Formats", rows=_formats)
 @click.argument("sessions", nargs=-1, type=SESSION, metavar=f"[{ADDRESS}|DIR]...")
 @scope_options("project")
 @click.option(

@@ -263,7 +263,7 @@ def _filter_by_content(
     headers: Iterable[Header], tools: tuple[str, ...], *, errors: bool, git_branches: bool
 ) -> Iterator[Header]:
     """Read each session and yield the headers of those that match, with a progress bar."""
-    from reread.render.selection import matches_tool
+    from reread.base.text import matches_tool
     from reread.session.session import open  # noqa: A004
 
     candidates = list(headers)

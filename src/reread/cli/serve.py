@@ -104,7 +104,7 @@ def serve(
 def _require_folders(roots: list[Path]) -> None:
     """Refuse folders that are not there; buckets are read in the background, because that takes a while."""
     from reread.disk.layout import session_folders
-    from reread.storage.bucket_mirror import is_mirror
+    from reread.storage.user_paths import is_mirror
 
     if folders := [root for root in roots if not is_mirror(root)]:
         list(session_folders(folders))

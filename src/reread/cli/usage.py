@@ -37,6 +37,7 @@ NO_BREAKS = "No cache break fits all of these options. Run `reread usage --by ca
 
 if TYPE_CHECKING:
     from reread.accounting.prices import Prices
+    from reread.facts.scope import Scope
     from reread.reports.report import Report
 
 
@@ -108,7 +109,8 @@ def usage(
     reread usage --team s3://team/figures --by project
     """
     from reread.accounting.prices import current_prices
-    from reread.reports.usage_report import usage as count
+    from reread.facts.scope import Scope
+    from reread.reports.usage_report import arrange, usage_in
 
     refuse_two_forms(as_json=as_json, as_csv=as_csv)
     table = current_prices(price_file)
@@ -142,16 +144,18 @@ def usage(
         )
         _print_breaks(ctx, sessions, roots, as_json=as_json, as_csv=as_csv, cache=not no_cache, **options)
         return
+    scope = Scope(*sessions, root=roots or None, **{name: options[name] for name in OF_RESPONSES})
+    counted = {name: options[name] for name in ("by", "keep_deleted")}
     with progress("reading", None) as step:
-        report = count(*sessions, root=roots or None, prices=table, cache=not no_cache, progress=step, **options)
+        report = usage_in(scope, prices=table, cache=not no_cache, progress=step, **counted)
+    report = arrange(report, **{name: options[name] for name in ("sort", "min_cost", "limit")})
 
     def more() -> list[tuple[str, str]]:
         """Look for the titles of sessions, and for what else there is to say."""
         unused = 0
         if "session" in report.by:
             report.titles, unused = _titles(sessions, roots, report)
-        kept = {name: options[name] for name in OF_RESPONSES}
-        note = _cache_note(sessions, roots, cache=not no_cache, **kept)
+        note = _cache_note(scope, sessions, roots, cache=not no_cache)
         if unused and not is_filtered(options):
             note.append(("plain", f"Sessions without usage of their own: {unused:,}."))
         return note
@@ -230,24 +234,22 @@ def _print_breaks(
         print_notice("No cache break: whatever was cached was read from the cache.")
 
 
-def _cache_note(sessions: tuple[str, ...], roots: list[Path], **options: Any) -> list[tuple[str, str]]:
+def _cache_note(scope: Scope, sessions: tuple[str, ...], roots: list[Path], *, cache: bool) -> list[tuple[str, str]]:
     """Return how much sessions had to write to the cache again, unless that means to read many that nobody named."""
     if STDIN in sessions:
         return []
     from reread.disk.layout import expand_path
-    from reread.facts.scope import Scope
     from reread.facts.sessions import unknown_bytes
     from reread.facts.store import answered
     from reread.render.report_table import cache_note
     from reread.render.text_table import PLAIN
-    from reread.reports.cache_report import cache_breaks
+    from reread.reports.cache_report import breaks_of
     from reread.storage.user_paths import reread_words
 
     named = sessions and not any(expand_path(name).is_dir() for name in sessions)
-    scope = Scope(*sessions, root=roots or None)
-    if not named and answered(lambda store: unknown_bytes(store, scope.sessions())) > MOST_READ:
+    if not named and answered(lambda store: unknown_bytes(store, scope.sessions(), scope.inputs())) > MOST_READ:
         return []
-    totals = cache_breaks(*sessions, by=(), root=roots or None, **options).totals
+    totals = breaks_of(scope, by=(), cache=cache).totals
     return [(PLAIN, cache_note(totals, [*reread_words(roots), "usage", *sessions]))] if totals["breaks"] else []
 
 

@@ -61,7 +61,7 @@ def settled_rows(
     def ask(store: FactStore) -> list[Row]:
         with gc_paused():
             counted = count_responses(store, inputs, keep_deleted=keep_deleted, progress=progress)
-        opened = open_sessions(store, sorted(sessions))
+        opened = open_sessions(store, sorted(sessions), files=inputs)
         return response_rows(store, machine, counted, agents_of(store, opened, files.states), opened)
 
     yield from answered(ask, cache=cache)

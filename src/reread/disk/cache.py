@@ -10,12 +10,13 @@ from __future__ import annotations
 import os
 import re
 import sqlite3
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
+from reread.disk.states import single_state_test
 from reread.disk.transcript_file import stat_transcript
 from reread.storage.safe_open import NotRegular, make_own_folder, open_own
 from reread.storage.user_paths import cache_folder
@@ -35,6 +36,7 @@ BUSY_SECONDS = 5.0
 """How long to wait for another process before giving up."""
 
 Row = tuple[Any, ...]
+P = TypeVar("P", str, Path, str | Path)
 _INDEX = re.compile(r"CREATE INDEX \w+ ON \w+ \(\w+\)")
 
 
@@ -60,6 +62,26 @@ class FileState(NamedTuple):
     def is_same_file(self, other: FileState) -> bool:
         """True if both are states of the same file, whatever its content."""
         return (self.device, self.inode) == (other.device, other.inode)
+
+
+def states_at(paths: Iterable[P]) -> Iterator[tuple[P, FileState | OSError]]:
+    """Yield the states of many files as they are now, or why one cannot be told; each folder is looked at once."""
+    tests: dict[str, Callable[[str], bool]] = {}
+    for path in paths:
+        folder, name = os.path.split(path)
+        test = tests.get(folder) or tests.setdefault(folder, single_state_test(folder))
+        try:
+            found = FileState.of(os.stat(path)) if test(name) else FileState.at(path)  # noqa: PTH116
+        except OSError:
+            found = _state_at(path)
+        yield path, found
+
+
+def _state_at(path: str | Path) -> FileState | OSError:
+    try:
+        return FileState.at(path)  # the file is not there: it may be kept
+    except OSError as error:
+        return error
 
 
 def is_stale(known: object | None, state: object) -> bool:

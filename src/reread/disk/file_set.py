@@ -9,8 +9,9 @@ from pathlib import Path
 
 import msgspec
 
+from reread.base import jsontext
 from reread.disk import layout
-from reread.disk.cache import FileState
+from reread.disk.cache import FileState, states_at
 from reread.disk.gone_sessions import histories, prompt_states
 from reread.disk.moved_files import leading_files, name_without_project
 from reread.storage.kept_file import file_exists
@@ -33,6 +34,18 @@ class FileSet(msgspec.Struct):
     name: str = OWN
     """The name of what was asked for, folders or files: the index of all of them is kept under it."""
 
+    @property
+    def state(self) -> tuple[object, ...]:
+        """A value that changes when one of the files does."""
+        return tuple((path, *state) for path, state in sorted(self.states.items()))
+
+    def session_states(self) -> dict[str, bytes]:
+        """Return the state of all files of each session, by the path of its own file."""
+        found: dict[str, FileSet] = {}
+        for path, state in self.states.items():
+            found.setdefault(_session_file(path), FileSet({})).states[path] = state
+        return {session: stored_state(files) for session, files in found.items()}
+
     def add_folder(self, folder: str | Path) -> None:
         """Add all transcripts below a folder."""
         self.add_folders([folder])
@@ -53,9 +66,7 @@ class FileSet(msgspec.Struct):
             lead = leading_files(whole, paths, self._keys(), layout.archive_folders())
             paths = [path for path in paths if path in lead]
         self.folders.append(whole)
-        for path in paths:
-            with suppress(OSError):  # deleted in the meantime
-                self.states[path] = FileState.at(path)
+        self.states |= {path: state for path, state in states_at(paths) if isinstance(state, FileState)}
         self.failures += map(layout.link_note, outside)
         superseded += [(path, name_without_project(whole, path)) for path in left]
 
@@ -99,6 +110,20 @@ class FileSet(msgspec.Struct):
     def gone(self, known: Iterable[str]) -> list[str]:
         """Return the known files below the folders that no longer exist."""
         return gone_files(known, self.states, self.folders)
+
+
+def stored_state(files: FileSet) -> bytes:
+    """Return the state of some files as it is stored with what was derived of them."""
+    return jsontext.dumps(files.state)
+
+
+def _session_file(path: str) -> str:
+    """Return the path of the session's file that a transcript belongs to."""
+    folder, name = os.path.split(path)
+    if not name.startswith(layout.AGENT_PREFIX):
+        return path
+    session, mark, _ = path.partition(f"{os.sep}{layout.SUBAGENTS}{os.sep}")
+    return f"{session}.jsonl" if mark else str(layout.session_of(Path(path), Path(folder).parent) or path)
 
 
 def find_files(

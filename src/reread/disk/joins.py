@@ -79,9 +79,8 @@ def find_plan(path: str, status: os.stat_result, others: OtherStates) -> JoinPla
     except OSError:  # the file itself is gone or damaged: whoever reads it will see
         return JoinPlan([], [])
     if settled:
-        while len(_plans) >= REMEMBERED:
-            with suppress(KeyError, StopIteration, RuntimeError):  # another thread was faster
-                del _plans[next(iter(_plans))]
+        if len(_plans) >= REMEMBERED:
+            _plans.clear()
         _plans[asked.path] = asked, plan
     return plan
 

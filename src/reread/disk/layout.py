@@ -17,12 +17,11 @@ from reread.disk.filenames import unicode_stem
 from reread.disk.moved_files import PROJECTS, by_name, leading_files, name_without_project
 from reread.errors import NotFound, Unreadable
 from reread.records.envelope import RecordEnvelope, decode_envelope
-from reread.storage.bucket_mirror import is_mirror, mirrored_folders
 from reread.storage.kept_file import is_file, open_regular, read_whole, stat_file
 from reread.storage.kept_names import MAP_SUFFIX, SUFFIX, original_names, superseded_name
 from reread.storage.prompt_history import PASTES, is_prompts
 from reread.storage.safe_open import LARGEST_SETTINGS, read_settings
-from reread.storage.user_paths import expand_path, typed_path
+from reread.storage.user_paths import data_folder, expand_path, is_mirror, typed_path
 
 CONFIG_VARIABLE = "CLAUDE_CONFIG_DIR"
 STORE_VARIABLE = "REREAD_HOME"
@@ -93,11 +92,7 @@ def config_folders() -> list[Path]:
 def default_store() -> Path:
     """Return the folder where this machine stores captured conversations."""
     path = os.environ.get(STORE_VARIABLE, "").strip()
-    if path:
-        return expand_path(path)
-    from platformdirs import user_data_path
-
-    return user_data_path("reread", appauthor=False)
+    return expand_path(path) if path else data_folder()
 
 
 def default_archive() -> Path:
@@ -210,12 +205,14 @@ def session_folders(roots: Sequence[str | Path] | None = None) -> Iterator[Path]
 def _of_machines(folders: Iterable[Path]) -> Iterator[Path]:
     """Yield folders; for the mirror of a bucket, that of each machine, brought up to date."""
     for folder in folders:
-        if is_mirror(folder):
-            yield from mirrored_folders(folder)
-        else:
-            if is_mirror(folder.parent):
-                mirrored_folders(folder.parent)
+        mirror = next(filter(is_mirror, (folder, folder.parent)), None)
+        if mirror is None:
             yield folder
+            continue
+        from reread.storage.bucket_mirror import mirrored_folders  # loaded late: few keep in a bucket
+
+        machines = mirrored_folders(mirror)
+        yield from machines if mirror == folder else [folder]
 
 
 def jsonl_files(

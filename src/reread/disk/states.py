@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -17,7 +17,6 @@ from typing import NamedTuple
 
 from reread.disk import layout
 from reread.disk.moved_files import SESSION_UUID, is_moved
-from reread.storage.bucket_mirror import STATE
 from reread.storage.kept_file import stat_file
 from reread.storage.kept_names import (
     COARSE_WINDOW,
@@ -35,7 +34,7 @@ from reread.storage.kept_names import (
     stand_in,
 )
 from reread.storage.prompt_history import is_prompts
-from reread.storage.user_paths import CACHE_VARIABLE, mirrors_folder
+from reread.storage.user_paths import CACHE_VARIABLE, MIRROR_STATE, is_mirror
 
 SECOND = 1_000_000_000
 VARIABLES = (
@@ -116,10 +115,10 @@ class _Folders:
             return known
         listed = os.path.join(layout.default_store(), layout.ARCHIVES)
         state, config, folders = folder_state(listed), layout.config_folders(), layout.archive_folders()
-        mirrors, machines = mirrors_folder(), list[Path]()
+        machines = list[Path]()
         for folder in folders:
-            inner = os.listdir(folder) if folder.parent == mirrors and os.path.isdir(folder) else None  # noqa: PTH208
-            machines += [folder] if inner is None else [folder / name for name in sorted(inner) if name != STATE]
+            inner = os.listdir(folder) if is_mirror(folder) and os.path.isdir(folder) else None  # noqa: PTH208
+            machines += [folder] if inner is None else [folder / name for name in sorted(inner) if name != MIRROR_STATE]
         tops, archives = ([_projects_in(folder) for folder in some] for some in (config, machines))
         found = _Places(variables, listed, state, tops, folders, archives)
         is_lasting = machines == folders and all(folder.is_absolute() for folder in (*config, *folders))
@@ -128,16 +127,19 @@ class _Folders:
 
     def projects_with(self, id: str, project: str, tops: Sequence[str]) -> list[str]:
         """Return the other projects that have files of a session, in some folders with all projects."""
+        return [name for name in self.look(project, tops).projects.get(id, ()) if name != project]
+
+    def look(self, project: str, tops: Sequence[str]) -> _Look:
+        """Return what the projects in some folders with all projects have in common, as it is for one of them."""
         key = tuple(top for top in tops if top.endswith(f"{os.sep}{layout.PROJECTS}"))
         look = self._looks.get(key)
         here = (*key, *(f"{top}{os.sep}{project}" for top in key))
         if look is None or any(look.states.get(folder, MISSING) != folder_state(folder) for folder in here):
             look = _look_at(key)
-            while len(self._looks) >= MOST_LOOKS:
-                with suppress(KeyError, StopIteration, RuntimeError):  # another thread was faster
-                    del self._looks[next(iter(self._looks))]
+            if len(self._looks) >= MOST_LOOKS:
+                self._looks.clear()
             self._looks[key] = look
-        return [name for name in look.projects.get(id, ()) if name != project]
+        return look
 
 
 _folders = _Folders()
@@ -172,11 +174,8 @@ def other_states(path: str | os.PathLike[str], now: os.stat_result | None = None
         return None
     whole = os.path.abspath(text)  # noqa: PTH100
     top, project, below = _parts(whole)
-    places, is_there = _folders.places(), os.path.lexists(whole)
-    in_archive = top in places.archives or (not is_there and bool(generations(whole)))
-    is_own = top in places.tops or any(map(partial(_is_same, folder_state(top)), places.tops))
-    tops = [top, *(places.archives if is_own or in_archive else ()), *(places.tops if in_archive else ())]
-    tops = list(dict.fromkeys(tops))
+    is_there = os.path.lexists(whole)
+    places, tops, is_own = _around(top, is_kept=not is_there and bool(generations(whole)))
     id = SESSION_UUID.match(below)
     moved = _folders.projects_with(id[0], project, tops) if id is not None else []
     own = [os.path.join(one, project, below) for one in tops]
@@ -206,6 +205,39 @@ def other_states(path: str | os.PathLike[str], now: os.stat_result | None = None
     may_be_of_others = is_own or (id is None and len(live[project]) > 1)
     rivals = [file for file in live[project] if file != whole] if may_be_of_others else []
     return OtherStates(sorted(found.values(), key=lambda state: (state.order, state.generation, state.path)), rivals)
+
+
+def single_state_test(folder: str) -> Callable[[str], bool]:
+    """Return a test for names in a folder that is looked at once: True if such a file, if it is there, has one state.
+
+    For many files this is what `other_states` says of each.
+    """
+    top, project, below = _parts(os.path.join(os.path.abspath(folder), "-"))  # noqa: PTH100
+    below = below[:-1]
+    _, tops, _ = _around(top, is_kept=False)
+    elsewhere = _folders.look(project, tops).projects
+    folders = [one for one in (os.path.join(top, project, below) for top in tops) if os.path.isdir(one)]
+    names = [(one, folder_names(one[:-1])[1]) for one in folders]
+
+    def test(name: str) -> bool:
+        if not name.endswith(".jsonl") or is_prompts(os.path.join(folder, name)):
+            return False
+        id = SESSION_UUID.match(f"{below}{name}")
+        if id is not None and any(other != project for other in elsewhere.get(id[0], ())):
+            return False
+        return not any(name in found.superseded or generations(f"{one}{name}", found) for one, found in names)
+
+    return test
+
+
+def _around(top: str, *, is_kept: bool) -> tuple[_Places, list[str], bool]:
+    """Return where states of a file may be that is below a folder with all projects: the places, all such folders, and
+    whether that folder is one of Claude Code's."""
+    places = _folders.places()
+    in_archive = top in places.archives or is_kept
+    is_own = top in places.tops or any(map(partial(_is_same, folder_state(top)), places.tops))
+    tops = [top, *(places.archives if is_own or in_archive else ()), *(places.tops if in_archive else ())]
+    return places, list(dict.fromkeys(tops)), is_own
 
 
 def _is_same(state: FolderState, folder: str) -> bool:

@@ -24,15 +24,20 @@ def count_all(
     progress: Progress | None = None,
     *,
     choose: Callable[[list[int]], list[int]] = list,
+    shares: bool = False,
 ) -> list[str]:
-    """Make all views of a scope, of the sessions in the files that `choose` returns; return those not read."""
-    paths, unread = scope.sessions(), list[str]()
-    files = open_sessions(store, paths, progress=progress, unread=unread)
+    """Make the views of a scope, of the sessions in the files that `choose` returns; return those not read.
+
+    What each call cost is one of them if `shares` are asked for.
+    """
+    paths, inputs, unread = scope.sessions(), scope.inputs(), list[str]()
+    files = open_sessions(store, paths, files=inputs, progress=progress, unread=unread)
     with gc_paused():
-        counted = count_responses(store, scope.inputs())
+        counted = count_responses(store, inputs)
     show_responses(store, counted, agents_of(store, files, map(str, paths)))
     show_sessions(store, choose(files))
-    show_shares(store)
+    if shares:
+        show_shares(store)
     return sorted({*unread, *counted.unread})
 
 
@@ -56,7 +61,7 @@ def count_used(
     unnamed = agents and store.rows(f"SELECT 1 FROM {ORIGIN.name} WHERE agent = ? LIMIT 1", (SIDECHAIN,))
     if types or unnamed or scope.opens_sessions:
         sessions = (path for path in inputs.states if not os.path.basename(path).startswith(layout.AGENT_PREFIX))
-        files = open_sessions(store, sorted(map(Path, sessions)))
+        files = open_sessions(store, sorted(map(Path, sessions)), files=inputs)
         names = agents_of(store, files, inputs.states)
         show_sessions(store, files)
     show_responses(store, counted, names)

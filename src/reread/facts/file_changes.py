@@ -18,7 +18,7 @@ from reread.facts.store import FactStore, Row
 from reread.history.changes import CHANGING
 from reread.history.line_trace import TracedVersion, trace_lines
 from reread.history.versions import FileVersion
-from reread.records.dialects import codex
+from reread.records.dialects import is_of_addon
 from reread.session.session import Session
 
 PROMPT_LENGTH = 120
@@ -57,7 +57,7 @@ def might_change_files(session: Session) -> bool:
     """True if a session or one of its agents made a call that can change a file."""
     conversations = [session.conversation, *session.agents.values()]
     names = {call.name for conversation in conversations for call in conversation.calls}
-    return not names.isdisjoint(CHANGING) or codex.NAME in session.dialects  # its commands may have patches
+    return not names.isdisjoint(CHANGING) or any(map(is_of_addon, session.dialects))  # their commands may have patches
 
 
 class TurnPrompts:

@@ -21,29 +21,29 @@ Derived = tuple[dict[Row, int], dict[str, list[Row]]]
 """The origins and the rows of a session, which need it no longer."""
 
 
-def derive_facts(store: FactStore, paths: Sequence[Path], states: Mapping[Path, bytes]) -> Generator[Path | None]:
-    """Derive the facts of sessions, the newest first; yield None for each, or its path if it cannot be read."""
+def derive_facts(store: FactStore, paths: Sequence[Path], states: Mapping[str, bytes]) -> Generator[tuple[Path, bool]]:
+    """Derive the facts of sessions, the newest first; yield each, with False if it cannot be read."""
     part = FactsPart(store)
     if not store.is_lasting:
         for path in newest_first(paths):
             try:
                 with naming_file(path), whole_files():
-                    part.derive(Session(FileSource(path)), states.get(path, b""))
+                    part.derive(Session(FileSource(path)), states.get(str(path), b""))
                 part.save()
             except (RereadError, OSError):
-                yield path
+                yield path, False
             else:
-                yield None
+                yield path, True
         return
     with SessionPass(given={FACTS: part}) as sessions:
         for path in newest_first(paths):
             try:
-                if not part.is_current(path, states.get(path, b"")):  # another pass may have been here
+                if not part.is_current(path, states.get(str(path), b"")):  # another pass may have been here
                     sessions.derive(path, FACTS)
             except (RereadError, OSError):
-                yield path
+                yield path, False
             else:
-                yield None
+                yield path, True
 
 
 class FactsPart:
@@ -56,7 +56,7 @@ class FactsPart:
         self._unsaved: list[tuple[str, FileState, bytes, Derived]] = []
 
     def state(self, path: Path) -> bytes:
-        """Return a hash of everything that the facts of a session depend on."""
+        """Return the state of everything that the facts of a session depend on."""
         return session_state(path, self._folders)
 
     def is_current(self, path: Path, state: bytes) -> bool:

@@ -164,7 +164,7 @@ SESSION = FactTable(
     "One row for each session file. Agents' files are not sessions.",
     (
         _inner("file", INTEGER, "The transcript.", f"PRIMARY KEY {OF_FILE}"),
-        _inner("state", BLOB, "A hash of the state of all its files."),
+        _inner("state", BLOB, "The state of all its files."),
         Column("session", TEXT, "The id of the session.", team="id"),
         Column("title", TEXT, "Its title: a person's, else the client's, or what it says first."),
         Column("project", TEXT, "The folder it worked in.", team="project"),

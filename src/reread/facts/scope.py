@@ -79,6 +79,7 @@ class Scope:
         """Take sessions, folders, files, bytes; without any, all sessions of this machine, or those below `root`."""
         self.sources: tuple[Any, ...] = sources
         self.options: Mapping[str, Any] = options
+        self._inputs: Inputs | None = None
 
     @property
     def zone(self) -> tzinfo | None:
@@ -102,7 +103,12 @@ class Scope:
         return any(one.sql for one, _ in self.filters.values())
 
     def inputs(self) -> Inputs:
-        """Return the files, and the data that is in none."""
+        """Return the files, and the data that is in none; they are looked for once."""
+        if self._inputs is None:
+            self._inputs = self._find_inputs()
+        return self._inputs
+
+    def _find_inputs(self) -> Inputs:
         inputs = Inputs()
         sources = list(_flatten(self.sources))
         if not sources:
@@ -120,15 +126,18 @@ class Scope:
 
     def sessions(self) -> list[Path]:
         """Return the files of the sessions."""
-        from reread.catalog.resolve import resolve_session  # loaded late: most reports are on all sessions
-
         names = [session_name(cast(Any, source)) for source in _flatten(self.sources)]
         found: list[Path] = [] if names else list(layout.session_files(self._roots))
         for name in names:
             path = layout.expand_path(name)
-            found += layout.sessions_below(path) if path.is_dir() else [resolve_session(name, root=self._roots)]
+            found += layout.sessions_below(path) if path.is_dir() else [self._resolved(name)]
         counts = owner_test(self.options.get("person"), self.options.get("machine"))
         return [path for path in dict.fromkeys(one.absolute() for one in found) if counts is None or counts(str(path))]
+
+    def _resolved(self, name: str | Path) -> Path:
+        from reread.catalog.resolve import resolve_session  # loaded late: most reports are on all sessions
+
+        return resolve_session(name, root=self._roots)
 
     @property
     def _roots(self) -> Sequence[str | Path] | None:

@@ -15,6 +15,7 @@ from reread.accounting.collect import session_state
 from reread.disk import layout
 from reread.disk.cache import is_stale
 from reread.disk.derived_cache import known_path
+from reread.disk.file_set import FileSet
 from reread.disk.layout import AgentFolders
 from reread.errors import RereadError
 from reread.facts.schema import AGENT, FILE, GIT_COMMIT, PULL_REQUEST, SESSION
@@ -56,34 +57,44 @@ def remembering(known: KnownStates, *, seconds: float = math.inf) -> Generator[R
 
 
 def open_sessions(
-    store: FactStore, paths: Sequence[Path], *, progress: Progress | None = None, unread: list[str] | None = None
+    store: FactStore,
+    paths: Sequence[Path],
+    *,
+    files: FileSet | None = None,
+    progress: Progress | None = None,
+    unread: list[str] | None = None,
 ) -> list[int]:
-    """Bring the facts of session files up to date, and return the ids of the files; others go to `unread`."""
-    reading = _reading.get()
-    states = _states(paths, reading.known if reading is not None else {})
-    known = known_sessions(store)
-    missing = [path for path in paths if is_stale(known.get(path, NEW)[1], states.get(path))]
+    """Bring the facts of session files up to date, and return the ids of the files; others go to `unread`.
+
+    `files` are those that a sweep just found, with their states.
+    """
+    reading, known = _reading.get(), known_sessions(store)
+    states = _states(paths, known, files, reading.known if reading is not None else {})
+    missing = [path for path in paths if is_stale(known.get(str(path), NEW)[1], states.get(str(path)))]
     if progress is not None and len(missing) < len(paths):
         progress(len(paths) - len(missing))
+    current = {str(path) for path in paths} - {str(path) for path in missing}
     if missing:
         from reread.facts.opening import derive_facts  # loaded late: it opens sessions
 
-        for read, path in enumerate(derive_facts(store, missing, states), 1):
-            if unread is not None and path is not None:
+        for number, (path, is_read) in enumerate(derive_facts(store, missing, states), 1):
+            if is_read:
+                current.add(str(path))
+            elif unread is not None:
                 unread.append(str(path))
             if progress is not None:
                 progress(1)
             if reading is not None and time.monotonic() > reading.until:
-                reading.left = max(reading.left, len(missing) - read)
+                reading.left = max(reading.left, len(missing) - number)
                 break
         known = known_sessions(store)
-    return [known[path][0] for path in paths if not is_stale(known.get(path, NEW)[1], states.get(path))]
+    return [known[path][0] for path in map(str, paths) if path in current and path in known]
 
 
-def known_sessions(store: FactStore) -> dict[Path, tuple[int, bytes]]:
-    """Return the ids of the files of known sessions, and the states of their files."""
+def known_sessions(store: FactStore) -> dict[str, tuple[int, bytes]]:
+    """Return the ids of the files of known sessions by their paths, and the states of all files of each."""
     rows = store.rows(f"SELECT f.path, s.file, s.state FROM {SESSION.name} s JOIN {FILE.name} f ON f.id = s.file")
-    return {Path(known_path(path)): (file, state) for path, file, state in rows}
+    return {known_path(path): (file, state) for path, file, state in rows}
 
 
 AgentNames = Mapping[str, tuple[str | None, str | None]]
@@ -116,25 +127,37 @@ def made(
             files &= {file for file, sha in shas if sha.startswith(commit) or commit.startswith(sha)}
         if pr is not None:
             files &= {file for (file,) in store.rows(f"SELECT file FROM {PULL_REQUEST.name} WHERE number = ?", (pr,))}
-        return {path for path, (file, _) in known_sessions(store).items() if file in files}
+        return {Path(path) for path, (file, _) in known_sessions(store).items() if file in files}
 
     return answered(ask)
 
 
-def unknown_bytes(store: FactStore, paths: Sequence[Path]) -> int:
+def unknown_bytes(store: FactStore, paths: Sequence[Path], files: FileSet | None = None) -> int:
     """Return how much would have to be read to have the facts of all session files: of those that are not kept."""
-    known, states, total = known_sessions(store), _states(paths, {}), 0
+    known, total = known_sessions(store), 0
+    states = _states(paths, known, files, {})
     for path in paths:
         with suppress(OSError):
-            total += path.stat().st_size if is_stale(known.get(path, NEW)[1], states.get(path)) else 0
+            is_missing = is_stale(known.get(str(path), NEW)[1], states.get(str(path)))
+            total += path.stat().st_size if is_missing else 0
     return total
 
 
-def _states(paths: Iterable[Path], known: KnownStates) -> dict[Path, bytes]:
-    """Return a hash for each session of the state of all its files; none of one that cannot be read."""
-    folders = AgentFolders()
-    found: dict[Path, bytes] = {}
+def _states(
+    paths: Iterable[Path], known: Mapping[str, tuple[int, bytes]], files: FileSet | None, given: KnownStates
+) -> KnownStates:
+    """Return the state of all files of each session; none of one that cannot be read.
+
+    What a sweep found of a session is enough if it is what is known. If not, more of its files may be elsewhere.
+    """
+    folders, swept = AgentFolders(), files.session_states() if files is not None else {}
+    found: KnownStates = {}
     for path in paths:
-        with suppress(RereadError, OSError):  # whoever opens it then says why it cannot be read
-            found[path] = known.get(str(path)) or known.setdefault(str(path), session_state(path, folders))
+        name = str(path)
+        if name not in given:
+            with suppress(RereadError, OSError):  # whoever opens it then says why it cannot be read
+                is_known = not is_stale(known.get(name, NEW)[1], swept.get(name))
+                given[name] = swept[name] if is_known else session_state(path, folders)
+        if name in given:
+            found[name] = given[name]
     return found

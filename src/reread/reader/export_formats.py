@@ -8,9 +8,9 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import IO, NamedTuple, Unpack
+from typing import IO, NamedTuple, Unpack, cast
 
-from reread.base.addons import named_parts
+from reread.base.addons import load_parts, named_parts
 from reread.base.choices import SelectionOptions
 from reread.disk import layout
 from reread.disk.sources import FileSource, Source
@@ -80,6 +80,11 @@ FORMATS: dict[str, ExportFormat] = {
 def format_names() -> tuple[str, ...]:
     """Return the names of all formats."""
     return *FORMATS, *(name for name in named_parts("formats") if name not in FORMATS)
+
+
+def all_formats() -> dict[str, ExportFormat]:
+    """Return all formats by name, but for those that cannot be loaded."""
+    return {**FORMATS, **load_parts("formats", lambda found: cast(ExportFormat, found)), **FORMATS}
 
 
 def require_format(name: str) -> ExportFormat:

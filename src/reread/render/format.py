@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from reread.base.choices import DENIED, DONE, FAILED, INTERRUPTED, RUNNING
+from reread.base.choices import CAUSE_WORDS, DENIED, DONE, FAILED, INTERRUPTED, RUNNING
 from reread.base.coerce import as_dict, as_list, as_str
 from reread.base.format import as_number, duration_ms_text, money_text, size_text, tokens_text
 from reread.base.text import one_line, plural
@@ -15,7 +15,6 @@ from reread.model.hooks import hook_label
 
 if TYPE_CHECKING:
     from reread.accounting.billing import Usage
-    from reread.base.choices import CacheBreakCause
     from reread.model.conversation import Call, Message
     from reread.model.parts import QueuedPrompt
     from reread.session.cache_breaks import CacheBreak
@@ -80,26 +79,13 @@ def session_cost_text(usage: Usage) -> str:
     return money_text(usage.cost_usd, lower_bound=usage.lower_bound)
 
 
-CAUSES: dict[CacheBreakCause, str] = {
-    "tools_changed": "tools changed",
-    "system_changed": "system prompt changed",
-    "messages_changed": "earlier messages changed",
-    "model_changed": "model switched",
-    "idle_over_5m": "idle over 5 minutes",
-    "idle_over_1h": "idle over an hour",
-    "compaction": "compacted",
-    "context_edited": "old results cleared",
-    "rewind": "rewound",
-    "resume": "resumed",
-    "agent_start": "agent started",
-    "unknown": "cause unknown",
-}
-"""The cause of a cache break in words."""
-
-
 def cache_break_text(found: CacheBreak) -> str:
     """Return a cache break on one line: its cause, how much was written again, and what that cost."""
-    words = [found.detail or CAUSES[found.cause], f"{tokens_text(found.tokens)} tokens", money_text(found.cost_usd)]
+    words = [
+        found.detail or CAUSE_WORDS[found.cause],
+        f"{tokens_text(found.tokens)} tokens",
+        money_text(found.cost_usd),
+    ]
     return f"cache rewritten: {' · '.join(word for word in words if word)}"
 
 

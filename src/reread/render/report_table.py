@@ -7,6 +7,7 @@ from typing import Any
 
 from reread.accounting.billing import UNKNOWN, sum_known
 from reread.accounting.prices import model_text
+from reread.base.choices import CAUSE_WORDS
 from reread.base.format import LARGEST, duration_text, money_text, tokens_text
 from reread.base.sanitize import safe_line
 from reread.base.shell_words import quote_command
@@ -87,19 +88,13 @@ def column_value(column: ReportColumn) -> dict[str, Any]:
     return named if column.state is None else {**named, "state": column.state}
 
 
-def _cause_words() -> Mapping[str, str]:
-    from reread.render.format import CAUSES  # loaded late: it loads what reads sessions
-
-    return CAUSES  # pyright: ignore[reportReturnType]
-
-
 def _part_words() -> Mapping[str, str]:
     from reread.reports.cost_parts import PART_NAMES  # loaded late: only the reader asks for the parts of a cost
 
     return PART_NAMES
 
 
-WORDS: dict[str, Callable[[], Mapping[str, str]]] = {CAUSE: _cause_words, PART: _part_words}
+WORDS: dict[str, Callable[[], Mapping[str, str]]] = {CAUSE: lambda: CAUSE_WORDS, PART: _part_words}
 """What the values of groups are called that are no names."""
 
 

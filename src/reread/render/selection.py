@@ -10,6 +10,7 @@ from typing import Any, cast
 import msgspec
 
 from reread.base.choices import FAILED, SelectedParts
+from reread.base.text import matches_tool
 from reread.errors import Misuse
 from reread.model.conversation import Agent, Call, Conversation, Turn
 from reread.model.parts import NOTICES, PROMPTS, TEXT, THINKING, TOOLS
@@ -187,12 +188,6 @@ def _with_calls(turn: Turn, selection: Selection) -> Turn | None:
 def is_failed(call: Call) -> bool:
     """True if a call failed."""
     return call.state == FAILED
-
-
-def matches_tool(name: str, patterns: Iterable[str]) -> bool:
-    """True if a tool's name, or that of an MCP tool without its server, matches one of some glob patterns."""
-    names = {name.lower(), name.lower().rpartition("__")[2]}
-    return any(fnmatchcase(own, pattern.lower()) for pattern in patterns for own in names)
 
 
 def call_files(call: Call) -> Iterator[str]:

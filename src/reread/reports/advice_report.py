@@ -121,7 +121,7 @@ def advise(
             sessions = store.rows(f"SELECT file, project, began FROM session WHERE file IN ({wanted})")
             return [file for file, name, began in sessions if _is_meant(name, began, period, folders)]
 
-        unread[:] = count_all(store, scope, progress, choose=choose)
+        unread[:] = count_all(store, scope, progress, choose=choose, shares=True)
         tally = Tally(store, scope, current_prices())
         chosen = _sessions(tally)
         if scope.filters:

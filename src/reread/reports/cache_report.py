@@ -54,8 +54,19 @@ def cache_breaks(
     are at most so many rows: the newest if they are in the order of time, else those with most tokens. What a fork
     copied from another session is counted once.
     """
+    return breaks_of(Scope(*sources, **options), by=by, limit=limit, cache=cache, progress=progress)
+
+
+def breaks_of(
+    scope: Scope,
+    *,
+    by: str | Sequence[str],
+    limit: int | None = None,
+    cache: bool = True,
+    progress: Progress | None = None,
+) -> Report:
+    """Return the cache breaks of a scope."""
     groups = tuple(dict.fromkeys(split_names(by)))
-    scope = Scope(*sources, **options)
 
     def ask(store: FactStore) -> Report:
         unread = count_all(store, scope, progress)

@@ -36,8 +36,8 @@ from reread.session.activity import DIED, ENDED, STATES, WAITING, Activity, acti
 from reread.session.context_window import ContextFill, ContextGauge
 from reread.session.follower import Follower, folder_ticks
 from reread.session.session import Session, threads_of
-from reread.storage.bucket_mirror import is_mirror
 from reread.storage.kept_file import stat_file
+from reread.storage.user_paths import is_mirror
 
 SHOWN = {ENDED: timedelta(minutes=10), DIED: timedelta(days=1)}
 """How long sessions are shown that no longer run."""

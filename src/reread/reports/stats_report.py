@@ -126,7 +126,7 @@ def stats(
     scope = Scope(*sources, **options)
 
     def ask(store: FactStore) -> Report:
-        unread = count_all(store, scope, progress)
+        unread = count_all(store, scope, progress, shares=True)
         return _report(store, scope, groups, limit, unread)
 
     report = answered(ask, cache=cache)
@@ -136,7 +136,7 @@ def stats(
 
 def calls_in(store: FactStore, scope: Scope, groups: Sequence[str] = ()) -> list[Row]:
     """Return each call of a scope, in the order of their sessions."""
-    count_all(store, scope)
+    count_all(store, scope, shares=True)
     tally = Tally(store, scope, current_prices())
     tally.check(groups, GROUPS)
     return tally.items(CALLS, ITEM, groups, priced=SHARES)

@@ -80,18 +80,30 @@ def usage(
     that cost most, or have most of what they are sorted by. `prices` is a JSON file with prices that override the
     bundled ones. With `keep_deleted`, transcripts that were counted before and have been deleted still count.
     """
-    table = prices if isinstance(prices, Prices) else current_prices(prices)
-    if min_cost is not None and math.isnan(min_cost):
-        raise Misuse(f"Invalid cost {min_cost}; use a number of dollars, such as 0.50.")
-    groups = tuple(dict.fromkeys(split_names(by)))
     scope = Scope(*sources, **options)
+    report = usage_in(scope, by=by, prices=prices, cache=cache, keep_deleted=keep_deleted, progress=progress)
+    return arrange(report, sort=sort, min_cost=min_cost, limit=limit)
+
+
+def usage_in(
+    scope: Scope,
+    *,
+    by: str | Sequence[str],
+    prices: str | Path | Prices | None = None,
+    cache: bool = True,
+    keep_deleted: bool = False,
+    progress: Progress | None = None,
+) -> Report:
+    """Return the tokens and cost of a scope by group, in their order."""
+    table = prices if isinstance(prices, Prices) else current_prices(prices)
+    groups = tuple(dict.fromkeys(split_names(by)))
 
     def ask(store: FactStore) -> Report:
         wanted = {"agents": "agent" in groups, "types": "agent_type" in groups}
         unread = count_used(store, scope, **wanted, keep_deleted=keep_deleted, progress=progress)
         return _report(store, scope, unread, groups, table)
 
-    return arrange(answered(ask, cache=cache), sort=sort, min_cost=min_cost, limit=limit)
+    return answered(ask, cache=cache)
 
 
 def usage_totals(*scopes: Scope) -> list[Row]:
@@ -109,6 +121,8 @@ def arrange(report: Report, *, sort: str = GROUP, min_cost: float | None = None,
     """Put the rows of a report in another order, largest first, and hide those below a cost or beyond a limit."""
     if sort != GROUP and sort not in ORDERS:
         raise Misuse(f"Cannot sort by {sort!r}; use {', '.join((GROUP, *ORDERS))}.")
+    if min_cost is not None and math.isnan(min_cost):
+        raise Misuse(f"Invalid cost {min_cost}; use a number of dollars, such as 0.50.")
     rows = report.rows if sort == GROUP else sorted(report.rows, key=ORDERS[sort], reverse=True)
     least = -math.inf if min_cost is None else min_cost
     cheap = [row for row in rows if best_cost(row) < least]

@@ -33,13 +33,11 @@ from reread.storage.kept_names import generation_path
 from reread.storage.lock import lock
 from reread.storage.safe_open import make_private_folder, open_descriptor, open_no_link
 from reread.storage.stub import stub_bytes
-from reread.storage.user_paths import MACHINES, is_machine_id, mirrors_folder, named_url
+from reread.storage.user_paths import MACHINES, MIRROR_STATE, is_machine_id, named_url
 
 if TYPE_CHECKING:
     from reread.storage.bucket import BucketStore
 
-STATE = ".state"
-"""The folder of a mirror with what was last seen of each machine."""
 FRESH_SECONDS = 10.0
 """A mirror that was brought up to date so recently is taken as it is."""
 SETTLED = 2_000_000_000
@@ -57,11 +55,6 @@ class SeenManifest(msgspec.Struct, frozen=True, array_like=True):
     content: bytes
 
 
-def is_mirror(folder: Path) -> bool:
-    """True if a folder is the mirror of a bucket."""
-    return folder.parent == mirrors_folder()
-
-
 def mirrored_folders(mirror: Path) -> list[Path]:
     """Return the folder of each machine in a mirror, after bringing it up to date."""
     url = named_url(mirror)
@@ -72,7 +65,7 @@ def mirrored_folders(mirror: Path) -> list[Path]:
             raise Unreadable.at(error.filename or url, error) from error
         _refreshed[mirror] = time.monotonic()
     found = sorted(mirror.iterdir()) if os.path.isdir(mirror) else []
-    return [folder for folder in found if folder.name != STATE]
+    return [folder for folder in found if folder.name != MIRROR_STATE]
 
 
 def refresh_mirror(mirror: Path, url: str) -> None:
@@ -116,7 +109,7 @@ def _readable(store: BucketStore, names: list[str]) -> dict[str, ObjectState]:
 
 def machine_state(mirror: Path, machine: str) -> Path:
     """Return the folder with what a mirror knows of a machine."""
-    return mirror / STATE / machine
+    return mirror / MIRROR_STATE / machine
 
 
 def keeping_note(mirror: Path, machine: str) -> Path:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import IO
 
 from reread.errors import Unwritable
-from reread.storage.atomic import write_atomic
+from reread.storage.atomic import name_unless_taken, write_atomic
 from reread.storage.byte_store import TEMPORARY, ObjectState
 from reread.storage.lock import lock
 from reread.storage.safe_open import make_private_folder, open_descriptor, open_plain, read_settings
@@ -76,13 +76,9 @@ class FolderStore:
         temporary = self._temporary(path)
         write_atomic(temporary, [data], sync=True)
         try:
-            os.link(temporary, path)  # unlike a rename, it replaces nothing
+            name_unless_taken(temporary, path)
         except FileExistsError:
             return False
-        except OSError:  # a file system without hard links
-            if os.path.lexists(path):
-                return False
-            temporary.replace(path)
         finally:
             temporary.unlink(missing_ok=True)
         return True

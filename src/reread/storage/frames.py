@@ -24,7 +24,7 @@ more was made to fill the memory, or to be read for hours."""
 LARGEST_SURPRISE = 1 << 26
 """Raw bytes that a whole file may have whatever its ratio."""
 MAGIC = b"\x28\xb5\x2f\xfd"
-MAP_HEADING = b"reread-map 1\n"
+MAP_HEADING, STUB_HEADING = b"reread-map 1\n", b"reread-stub 1 "
 LONGEST_LINE = 256
 """A line of a map is shorter than this."""
 

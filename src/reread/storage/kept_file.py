@@ -15,8 +15,10 @@ from collections import OrderedDict
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from reread.storage.frames import (
+    STUB_HEADING,
     BadFrame,
     FrameMap,
     TooLarge,
@@ -31,7 +33,9 @@ from reread.storage.kept_names import MAP_SUFFIX, SUFFIX, is_kept_transcript, st
 from reread.storage.prompt_history import is_prompts
 from reread.storage.read_at_file import ReadAt, ReadAtFile, reader
 from reread.storage.safe_open import open_no_link, open_plain
-from reread.storage.stub import HEADING, Stub, is_stub
+
+if TYPE_CHECKING:
+    from reread.storage.stub import Stub
 
 LARGEST_MAP = 1 << 26
 """Bytes that a map may have: that of 400,000 frames. Without it, frames are measured one by one."""
@@ -119,9 +123,11 @@ def opened(path: str | Path) -> Generator[tuple[ReadAt, os.stat_result]]:
 def _stub(path: str | Path, descriptor: int) -> Stub | None:
     """Return the stub that an open file is; None if it is none."""
     read = reader(descriptor)
-    if not stat.S_ISREG(os.fstat(descriptor).st_mode) or not is_stub(path, read(0, len(HEADING))):
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode) or read(0, len(STUB_HEADING)) != STUB_HEADING:
         return None
-    return Stub(read, descriptor, os.fspath(path))
+    from reread.storage.stub import Stub, is_in_mirror  # few keep in a bucket
+
+    return Stub(read, descriptor, os.fspath(path)) if is_in_mirror(path) else None
 
 
 def read_map_file(kept: str) -> bytes | None:

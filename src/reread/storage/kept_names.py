@@ -10,7 +10,6 @@ import os
 import re
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
 from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
@@ -153,9 +152,8 @@ def folder_names(folder: str) -> tuple[FolderState | None, FolderNames]:
         return state, FolderNames()
     if not settled:
         return None, found[1]
-    while len(_listed) >= LISTED_FOLDERS:
-        with suppress(KeyError, StopIteration, RuntimeError):  # another thread was faster
-            del _listed[next(iter(_listed))]
+    if len(_listed) >= LISTED_FOLDERS:
+        _listed.clear()
     _listed[folder] = found
     return found
 

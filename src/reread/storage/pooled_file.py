@@ -15,7 +15,7 @@ from collections import OrderedDict
 from pathlib import Path
 
 from reread.storage.kept_file import KeptFile, open_regular, reader_of, status_of
-from reread.storage.read_at_file import ReadAtFile, reader
+from reread.storage.read_at_file import ReadAt, ReadAtFile, reader
 
 MOST_OPEN = 32
 """Files that keep their descriptor; the one that was read longest ago loses it."""
@@ -27,11 +27,13 @@ class PooledFile(ReadAtFile):
     """A regular file or what is kept of it, read at any offset, by any thread."""
 
     _file: io.FileIO | KeptFile | None = None
+    _read: ReadAt
 
     def __init__(self, path: str | Path) -> None:
         self._name = os.fspath(path)
         self._lock = threading.Lock()
         self._file = file = open_regular(path)
+        self._read = reader_of(file)
         self.path: str = file.path if isinstance(file, KeptFile) else self._name
         self.is_kept: bool = isinstance(file, KeptFile)
         """True if the file itself is gone, and what is kept of it is read."""
@@ -52,7 +54,9 @@ class PooledFile(ReadAtFile):
 
     def read_at(self, offset: int, length: int) -> bytes:
         with self._lock:
-            data = reader_of(self._open())(offset, length)
+            if self._file is None:
+                self._open()
+            data = self._read(offset, length)
         _pool.touch(self)
         return data
 
@@ -66,7 +70,7 @@ class PooledFile(ReadAtFile):
                 file.close()
                 reason = "it was replaced or rewritten after it was opened; open it again"
                 raise OSError(errno.ESTALE, reason, self._name)
-            self._file = file
+            self._file, self._read = file, reader_of(file)
         return self._file
 
     def release(self) -> bool:

@@ -13,11 +13,11 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
+from reread.storage.frames import STUB_HEADING as HEADING
 from reread.storage.frames import ZstdFrame
 from reread.storage.read_at_file import ReadAt
 from reread.storage.user_paths import is_bucket_url, mirrors_folder
 
-HEADING = b"reread-stub 1 "
 PIECE = b"piece "
 SMALLEST_READ, LARGEST_READ = 1 << 16, 1 << 22
 """Bytes of a request: at least so many, and if one read follows the other, twice as many as before, up to so many."""
@@ -66,9 +66,9 @@ def parse_stub(data: bytes) -> tuple[str, list[Piece]] | None:
         return None
 
 
-def is_stub(path: str | Path, start: bytes) -> bool:
-    """True if a file that begins like this is a stub; elsewhere than in a mirror, nothing is fetched for it."""
-    return start.startswith(HEADING) and Path(path).is_relative_to(mirrors_folder())
+def is_in_mirror(path: str | Path) -> bool:
+    """True if a file that looks like a stub is one: elsewhere than in a mirror, nothing is fetched for it."""
+    return Path(path).is_relative_to(mirrors_folder())
 
 
 class Stub:

@@ -19,6 +19,8 @@ MACHINES = "machines"
 """The folder in a bucket with one for each machine."""
 MIRRORS = "mirrors"
 """The folder with a mirror of each bucket."""
+MIRROR_STATE = ".state"
+"""The folder of a mirror with what was last seen of each machine."""
 
 _BUCKET = re.compile(r"[a-z0-9]+:/{1,2}([^/\0]+)((?:/[^/\0]+)*)/*")
 _MACHINE = re.compile(r"[a-z0-9][a-z0-9._-]{0,99}")
@@ -110,6 +112,11 @@ def mirrors_folder() -> Path:
     return cache_folder() / MIRRORS
 
 
+def is_mirror(folder: Path) -> bool:
+    """True if a folder is the mirror of a bucket."""
+    return folder.parent == mirrors_folder()
+
+
 def named_url(folder: Path) -> str | None:
     """Return the bucket of a mirror; None if nobody has named it in this process."""
     return _urls.get(folder)
@@ -136,10 +143,18 @@ def reread_words(roots: Iterable[str | Path]) -> list[str]:
 def cache_folder() -> Path:
     """Return the folder for caches on this machine."""
     given = os.environ.get(CACHE_VARIABLE)
-    if given:
-        return Path(os.path.expanduser(given))
-    if sys.platform == "linux":  # the same as platformdirs, without the 30 ms that loading it takes
-        return Path(os.path.expanduser(os.environ.get("XDG_CACHE_HOME", "").strip() or "~/.cache")) / "reread"
-    from platformdirs import user_cache_dir
+    return Path(os.path.expanduser(given)) if given else _own_folder("cache", "XDG_CACHE_HOME", "~/.cache")
 
-    return Path(user_cache_dir("reread", appauthor=False))
+
+def data_folder() -> Path:
+    """Return the folder for what this machine keeps."""
+    return _own_folder("data", "XDG_DATA_HOME", "~/.local/share")
+
+
+def _own_folder(kind: str, variable: str, default: str) -> Path:
+    if sys.platform == "linux":  # the same as platformdirs, without the 30 ms that loading it takes
+        given = Path(os.environ.get(variable, ""))
+        return (given if given.is_absolute() else Path(os.path.expanduser(default))) / "reread"
+    import platformdirs
+
+    return Path(getattr(platformdirs, f"user_{kind}_dir")("reread", appauthor=False))

@@ -31,7 +31,7 @@ TypedResult: TypeAlias = Struct | list[Struct] | None
 def all_tools() -> dict[str, Tool]:
     """Return every tool by each of its names; one of an add-on replaces a built-in tool of the same name."""
     found = dict(built_in_tools())
-    for brought in load_parts("tools", _tools_of):
+    for brought in load_parts("tools", _tools_of).values():
         found |= {name: tool for tool in brought for name in tool.names}
     return found
 

@@ -2,4 +2,4 @@
 
 from reread.base.addons import Addon
 
-ADDON = Addon(dialects={"atif": "reread.records.dialects.atif"})
+ADDON = Addon(dialects={"atif": f"{__name__}.dialect"}, importers={"atif": f"{__name__}.trajectories"})

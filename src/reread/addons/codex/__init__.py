@@ -2,4 +2,4 @@
 
 from reread.base.addons import Addon
 
-ADDON = Addon(dialects={"codex": "reread.records.dialects.codex"})
+ADDON = Addon(dialects={"codex": f"{__name__}.dialect"}, importers={"codex": f"{__name__}.rollouts"})

@@ -20,7 +20,6 @@ from reread.history.blame_lines import LineBlame, LineOrigin
 from reread.history.line_trace import TracedVersion, line_numbers, trace_lines
 from reread.history.versions import FileHistory
 from reread.reader.export_formats import ExportFormat
-from reread.records.dialects import codex
 from reread.render.selection import Selection
 from reread.session.session import Session
 
@@ -54,7 +53,7 @@ class _Trace:
         """Return the record."""
         session = self._session
         time = session.ended or session.started or datetime.fromtimestamp(0, UTC)
-        name = CODEX if codex.NAME in session.dialects else CLAUDE
+        name = CODEX if CODEX in session.dialects else CLAUDE
         files = [file for history in self._files.values() if (file := self._file(history)) is not None]
         return {
             "version": VERSION,

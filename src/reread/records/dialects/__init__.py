@@ -30,10 +30,11 @@ SESSIONLESS = frozenset({"summary", "file-history-snapshot", "file-history-delta
 
 DIALECTS: tuple[Dialect, ...] = (stored, early, stream_json, history)
 """The built-in dialects."""
+BUILT_IN = frozenset({NATIVE, *(dialect.NAME for dialect in DIALECTS)})
 
 
 @cache
-def others() -> list[Dialect]:
+def others() -> dict[str, Dialect]:
     """Load the dialects of add-ons, on the first record that is not plainly native."""
     return load_parts("dialects", _as_dialect)
 
@@ -43,7 +44,7 @@ def translate(value: dict[str, Any]) -> tuple[str, dict[str, Any]]:
     if stored.looks_like(value):
         message, timestamp = _unwrap(value)
         return stored.NAME, stored.with_timestamp(translate(message)[1], timestamp)
-    for dialect in others():
+    for dialect in others().values():
         native = _try_translate(dialect, value)
         if native is not None:
             return dialect.NAME, native
@@ -51,6 +52,11 @@ def translate(value: dict[str, Any]) -> tuple[str, dict[str, Any]]:
         if dialect.looks_like(value):
             return dialect.NAME, dialect.translate(value)
     return NATIVE, value
+
+
+def is_of_addon(name: str) -> bool:
+    """True if a dialect comes with an add-on."""
+    return name not in BUILT_IN
 
 
 def was_printed(value: dict[str, Any]) -> bool:
@@ -82,6 +88,6 @@ def _try_translate(dialect: Dialect, value: dict[str, Any]) -> dict[str, Any] | 
 def _as_dialect(found: object) -> Dialect:
     if not isinstance(found, Dialect) or type(found.NAME) is not str:
         raise TypeError("expected a module or an object with NAME, looks_like and translate")
-    if found.NAME in (NATIVE, *(dialect.NAME for dialect in DIALECTS)):
+    if found.NAME in BUILT_IN:
         raise ValueError(f"the name {found.NAME!r} belongs to a built-in dialect")
     return found
