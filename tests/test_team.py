@@ -125,8 +125,8 @@ def test_no_word_leaves_the_machine(tmp_path: Path) -> None:
     written = b"".join(readable(name, data) for name, data in objects(bucket).items())
     texts = {text for machine in machines for text in texts_of(machine) if len(text) >= 8}
     assert len(texts) > 1000 and {text for text in texts if text.encode() in written} <= KNOWN
-    rows = reread.sql("select distinct name from calls", tables=bucket)
-    assert {row["name"] for row in rows} & {"Bash", "Edit"}, "what comes with the client stays readable"
+    rows = reread.sql("select distinct tool from calls", tables=bucket)
+    assert {row["tool"] for row in rows} & {"Bash", "Edit"}, "what comes with the client stays readable"
 
 
 def test_hashes_need_the_key(tmp_path: Path) -> None:
