@@ -15,12 +15,11 @@ from reread.cli._options import (
     is_filtered,
     limit_option,
     merged_roots,
-    not_of_teams,
     scope_options,
 )
 from reread.cli._output import ids_to_type, print_json, print_lines, print_notice, progress, terminal_width
 from reread.cli._report import csv_option, end_of_report, is_empty, print_report, refuse_two_forms, report_options
-from reread.cli._team import print_team, team_of, team_option
+from reread.cli._team import print_team, team_of, team_option, team_report
 
 if TYPE_CHECKING:
     from reread.reports.report import Report
@@ -82,9 +81,8 @@ def stats(
 
     refuse_two_forms(as_json=as_json, as_csv=as_csv, as_list=as_list)
     if bucket is not None:
-        found = team_of(ctx, bucket, not_of_teams("--list"), sessions)
-        given = {name: options[name] for name in ("by", "since", "until")}
-        print_team(ctx, found.stats(**given), as_json=as_json, as_csv=as_csv)
+        opened = team_of(ctx, bucket, ("--list",), sessions)
+        print_team(ctx, team_report(opened.stats, **options), as_json=as_json, as_csv=as_csv)
         return
     roots = merged_roots(ctx, root)
     limit = options.pop("limit") if as_list else None
