@@ -69,11 +69,6 @@ def pytest_collection_finish() -> None:
     gc.enable()
 
 
-def pytest_sessionfinish() -> None:
-    """Let go of what was excluded: some modules complain of what is left when the process ends."""
-    gc.unfreeze()
-
-
 _numbers = itertools.count()
 
 

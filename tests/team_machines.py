@@ -17,6 +17,7 @@ import reread
 from reread.catalog.team_settings import TeamSettings
 from reread.dataset.figures import RowMask
 from reread.dataset.manifest import newest_manifest
+from reread.dataset.schema import TABLES
 from reread.dataset.table_files import TableFiles, table_files
 from reread.dataset.update import TableUpdate
 from reread.disk.file_set import find_files
@@ -37,7 +38,7 @@ def uuid(*of: object) -> str:
     return "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:32]))
 
 
-def session(n: int, turns: int, *, year: int = 2026, words: bool = False) -> list[dict[str, Any]]:
+def session(n: int, turns: int, *, year: int = 2026, months: int = 12, words: bool = False) -> list[dict[str, Any]]:
     """The records of a session; with words, people's words are in everything that could have some."""
 
     def word(place: int) -> str:
@@ -57,7 +58,7 @@ def session(n: int, turns: int, *, year: int = 2026, words: bool = False) -> lis
     for turn in range(turns):
         more = {
             "sessionId": uuid("s", n),
-            "timestamp": f"{year}-{1 + n % 12:02}-{2 + turn % 25:02}T10:{turn % 60:02}:07.123Z",
+            "timestamp": f"{year}-{1 + n % months:02}-{2 + turn % 25:02}T10:{turn % 60:02}:07.123Z",
             "cwd": f"/home/{word(1)}/{word(2)}",
             "gitBranch": word(3),
             "version": word(4) if words and turn % 2 else "2.1.325",
@@ -119,9 +120,9 @@ def plant_samples(root: Path) -> None:
 
 
 class Machine:
-    """One machine of the team, with the sessions that it has."""
+    """One machine of the team, with the sessions that it has, in so many months of a year."""
 
-    def __init__(self, folder: Path, n: int, *, words: bool = False) -> None:
+    def __init__(self, folder: Path, n: int, *, months: int = 12, words: bool = False) -> None:
         self.name = f"{PEOPLE[n % len(PEOPLE)]}-{n}"
         self.root = folder / self.name
         self.settings = TeamSettings(
@@ -132,10 +133,11 @@ class Machine:
         if words and n == 0:
             plant_samples(self.root)
         for number in (3 * n, 3 * n + 1, 3 * n + 2, 3 * n + 3, 3 * n + 4):  # two of them are the next machine's, too
-            year = 2031 if n == 4 and number == 3 * n + 2 else 2026  # a wrong clock
+            year = 2031 if n == 4 and number == 3 * n + 2 and months == 12 else 2026  # a wrong clock
             # the copy that the next machine has was made before the session ended
             turns = 4 + number % 7 if number < 3 * n + 3 else 3
-            (project / f"{uuid('s', number)}.jsonl").write_bytes(jsonl(*session(number, turns, year=year, words=words)))
+            records = session(number, turns, year=year, months=months, words=words)
+            (project / f"{uuid('s', number)}.jsonl").write_bytes(jsonl(*records))
 
     @property
     def variables(self) -> dict[str, str]:
@@ -168,15 +170,17 @@ def write_all(machines: list[Machine], bucket: str | Path) -> None:
 
 
 def as_written_by_02(machine: Machine, folder: Path) -> None:
-    """Make the tables that a machine wrote with words into those of 0.2, which had fewer columns and no hashes."""
+    """Make the tables that a machine wrote with words into those of 0.2: fewer columns, other names, and no hashes."""
     place = TableFiles(folder)
     manifest = newest_manifest(place, machine.name)
     assert manifest is not None
-    for _, _, name in manifest.files():
+    for kind, _, name in manifest.files():
         table = pyarrow.parquet.read_table(place.path(name), partitioning=None)
-        kept = [column for column in table.column_names if not re.match("cache_(break|rewritten)", column)]
+        called = TABLES[kind].names_in(2)
+        kept = [name for name in table.column_names if name in called and not re.match("cache_(break|rewritten)", name)]
+        table = table.select(kept).rename_columns([called[name] for name in kept])
         meta = {**(table.schema.metadata or {}), b"reread.tables_version": b"2"}
-        pyarrow.parquet.write_table(table.select(kept).replace_schema_metadata(meta), place.path(name))
+        pyarrow.parquet.write_table(table.replace_schema_metadata(meta), place.path(name))
     value = msgspec.to_builtins(manifest)
     for part in (*value["parts"], *value["usage"]):
         del part["sha256"]

@@ -17,11 +17,10 @@ from reread.cli._options import (
     limit_option,
     listing_options,
     merged_roots,
-    not_of_teams,
     scope_options,
 )
 from reread.cli._output import ids_to_type, print_json, print_lines, print_notice, progress, terminal_width
-from reread.cli._team import print_team, team_of, team_option
+from reread.cli._team import print_team, team_of, team_option, team_report
 from reread.cli._unmatched import unknown_models, unknown_projects, unknown_tools
 from reread.errors import Misuse
 
@@ -89,9 +88,8 @@ def stats(
     if as_csv and (as_json or as_list):
         raise Misuse("Cannot print both CSV and something else; use --csv, --json or --list.")
     if bucket is not None:
-        found = team_of(ctx, bucket, not_of_teams("--list"), sessions)
-        given = {name: options[name] for name in ("by", "since", "until")}
-        print_team(ctx, found.stats(**given), as_json=as_json, as_csv=as_csv)
+        opened = team_of(ctx, bucket, ("--list",), sessions)
+        print_team(ctx, team_report(opened.stats, **options), as_json=as_json, as_csv=as_csv)
         return
     roots = merged_roots(ctx, root)
     limit = options.pop("limit") if as_list else None

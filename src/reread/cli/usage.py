@@ -18,19 +18,17 @@ from reread.cli._options import (
     limit_option,
     listing_options,
     merged_roots,
-    not_of_teams,
     refuse_with,
     scope_options,
 )
 from reread.cli._output import echo_lines, print_json, print_lines, print_notice, progress, terminal_width
 from reread.cli._paths import PathName
-from reread.cli._team import print_team, team_of, team_option
+from reread.cli._team import print_team, team_of, team_option, team_report
 from reread.cli._unmatched import unknown_models, unknown_projects
 from reread.errors import Misuse
 
 STDIN = "-"
 CACHE = "cache"
-NOT_OF_TEAMS = ("--sort", "--min-cost", "--prices", "--price-file", "--keep-deleted")
 MOST_READ = 4_000_000
 """So many bytes of sessions that nobody named are read to count their cache breaks."""
 NO_RESPONSES = "No response fits all of these options. Run `reread usage` without them to count all."
@@ -130,25 +128,25 @@ def usage(
         )
         _print_prices(table, as_json)
         return
-    if bucket is not None:
-        opened = team_of(ctx, bucket, not_of_teams(*NOT_OF_TEAMS), sessions)
-        given = {name: options[name] for name in ("since", "until")}
-        groups = ["cause" if name == CACHE else name for name in options["by"].split(",")]
-        groups = groups if ctx.get_parameter_source("by") == ParameterSource.COMMANDLINE else ["week"]
-        ask = opened.cache_breaks if CACHE in options["by"].split(",") else opened.usage
-        figures = ask(by=groups, **given)
-        print_team(ctx, figures, as_json=as_json, as_csv=as_csv)
-        _exit_over(ctx, figures.totals.get("cost_usd"), fail_over)
-        return
-    roots = merged_roots(ctx, root)
-    _check_groups(split_names(options["by"]))
-    if CACHE in options["by"].split(","):
+    is_of_breaks = CACHE in options["by"].split(",")
+    if is_of_breaks:
         refuse_with(
             ctx,
             "--by",
             ("--sort", "--min-cost", "--fail-over", "--price-file", "--keep-deleted"),
             "`cache` has its own table",
         )
+    if bucket is not None:
+        opened = team_of(ctx, bucket, ("--price-file", "--keep-deleted"), sessions)
+        if ctx.get_parameter_source("by") != ParameterSource.COMMANDLINE:
+            options["by"] = "week"
+        report = team_report(opened.cache_breaks if is_of_breaks else opened.usage, **options)
+        print_team(ctx, report, as_json=as_json, as_csv=as_csv)
+        _exit_over(ctx, report.totals.get("cost_usd"), fail_over)
+        return
+    roots = merged_roots(ctx, root)
+    _check_groups(split_names(options["by"]))
+    if is_of_breaks:
         _print_breaks(ctx, sessions, roots, as_json=as_json, as_csv=as_csv, cache=not no_cache, **options)
         return
     scope = Scope(*sessions, root=roots or None, **{name: options[name] for name in OF_RESPONSES})

@@ -154,7 +154,7 @@ def digest(
             for name, done in found.items()
         ]
         projects.sort(key=lambda one: (-(one.cost_usd or 0.0), one.project))
-        return Digest(start, stop, projects, usage_figures(total_of(used))["cost_usd"], unread=unread)
+        return Digest(start, stop, projects, usage_figures(total_of(used.values()))["cost_usd"], unread=unread)
 
     made = answered(ask)
     return _redacted(made) if redact else made

@@ -391,7 +391,7 @@ class _OpenSession:
             oldest = int((clock - HOUR).timestamp() * 1000)
             costs = tally.costs(RESPONSES, "time", f"time >= {oldest}")
             self._spent = [(time / 1000, money.dollars or 0.0) for time, money in costs.items()]
-            return usage_figures(total_of(tally.by((), USED)))["cost_usd"]
+            return usage_figures(total_of(tally.by((), USED).values()))["cost_usd"]
 
         return answered(ask)
 

@@ -201,7 +201,7 @@ class Tally:
         keys = sorted(found, key=lambda key: order(groups, key, largest(found[key]) if largest else None))
         keys = keys if groups else []
         rows = [Row(dict(zip(groups, key, strict=True)), figures(found[key])) for key in keys]
-        return rows, Row({}, figures(total_of(found)))
+        return rows, Row({}, figures(total_of(found.values())))
 
     def known(self, view: str, names: Iterable[str]) -> dict[str, set[str]]:
         """Return all values that a view has of what filters ask for, by the names of those filters that are used."""
@@ -281,10 +281,10 @@ PEAKS = frozenset({"context_peak"})
 """Figures that are the largest of their values, not the sum."""
 
 
-def total_of(groups: Groups) -> Figures:
-    """Return the figures of all groups together."""
+def total_of(all_figures: Iterable[Figures]) -> Figures:
+    """Return the figures of several groups together."""
     found: Figures = {}
-    for figures in groups.values():
+    for figures in all_figures:
         for name, value in figures.items():
             if isinstance(value, Money):
                 found.setdefault(name, Money()).add(value)
