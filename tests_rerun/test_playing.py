@@ -39,7 +39,7 @@ def test_a_recorded_session_is_played_to_its_end(version: str, scenario: str) ->
 @pytest.fixture(scope="module")
 def played(newest: Client, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The golden session as the newest client plays it: its requests are noted."""
-    found = reread.rerun(GOLDEN, client=newest, keep=tmp_path_factory.mktemp("kept"))
+    found = reread.rerun(GOLDEN, client=newest, claude_md="Be brief.\n", keep=tmp_path_factory.mktemp("kept"))
     assert not found.failure and not found.differences
     return Path(found.kept)
 
@@ -92,7 +92,7 @@ CHANGES: dict[str, tuple[Any, set[str], list[str]]] = {
     ),
     "a hook on prompts": (
         lambda folder: {"hooks": [f"UserPromptSubmit={hook(folder, 'echo It is Thursday.')}"]},
-        {"hook", "reminder"},
+        {"hook"},
         [],
     ),
     "a plug-in": (lambda folder: {"plugins": [plugin(folder)]}, {"result", "hook"}, BASH),
@@ -177,4 +177,4 @@ def test_the_example_passes(newest: Client) -> None:
     program = newest.folder / newest.program
     words = ["-m", "pytest", "-q", "-p", "no:cacheprovider", str(GOLDEN.parent), "--rerun-client", str(program)]
     done = subprocess.run([sys.executable, *words], capture_output=True, text=True, check=False)
-    assert "2 passed" in done.stdout, done.stdout
+    assert done.returncode == 0 and done.stdout.startswith(".."), done.stdout

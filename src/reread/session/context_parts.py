@@ -50,6 +50,7 @@ _MARKERS = re.compile(
     r"|(?P<environment># Environment\b)"
     r"|(?P<model>You are powered by the model)"
     r"|(?P<git># gitStatus\b)"
+    r"|(?P<date>Today's date is \d)"
 )
 """How the client's own texts begin, as far as they are told apart; they are looked for at the beginning of lines."""
 _NAMES = {"agents": "agent types", "deferred": "deferred tools", "git": "git status"}
@@ -321,8 +322,10 @@ def _add_client_text(sizes: PartSizes, text: str) -> None:
     for found in _MARKERS.finditer(text):
         if found.start() and text[found.start() - 1] != "\n":
             continue
-        _add_piece(sizes, text[start : found.start()], key)
-        start, name = found.start(), found.lastgroup or ""
+        if text[start : found.start()].strip() != REMINDER:  # the tag belongs to what it introduces
+            _add_piece(sizes, text[start : found.start()], key)
+            start = found.start()
+        name = found.lastgroup or ""
         kind = name if name in (SKILLS, HOOK, MCP) else MEMORY if name in (MEMORY, "path") else REMINDERS
         named = (
             found["path"] or "instructions" if kind == MEMORY else _NAMES.get(name, name) if kind == REMINDERS else ""
