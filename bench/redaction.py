@@ -13,8 +13,8 @@ from pathlib import Path
 
 from planting import HIDING_PLACES, secrets
 
+from reread.addons.kingfisher.scanner import find_kingfisher, kingfisher_secrets
 from reread.disk.sources import MemorySource
-from reread.redaction.kingfisher import find_kingfisher, kingfisher_secrets
 from reread.redaction.personal import Personal
 from reread.redaction.rewrite import FileRedaction
 from reread.redaction.scan import SecretScanner

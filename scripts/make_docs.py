@@ -10,6 +10,7 @@ import itertools
 import re
 import sys
 import textwrap
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
@@ -20,6 +21,7 @@ import msgspec
 import reread
 from reread import tool_types
 from reread.base import choices
+from reread.base.addons import GROUP, addons
 from reread.cli import all_verbs, headed_verbs
 from reread.cli import reread as group
 from reread.cli._exit_codes import BY_VERB, EVERY_VERB
@@ -121,9 +123,6 @@ ORDER = {
     "Teams": (
         "team",
         "value_types.Team",
-        "value_types.TeamPeriod",
-        "value_types.TeamReport",
-        "value_types.TeamRow",
         "value_types.TeamDigest",
         "value_types.Writer",
         "value_types.ChainFinding",
@@ -200,6 +199,7 @@ ORDER = {
         "capture",
         "value_types.Capture",
         "Store",
+        "RereadSessionStore",
         "value_types.StoredConversation",
         "value_types.CaptureRun",
         "value_types.ConversationWriter",
@@ -646,5 +646,8 @@ PAGES = {
 
 
 if __name__ == "__main__":
+    project = tomllib.loads((DOCS.parent / "pyproject.toml").read_text())["project"]
+    if not project["entry-points"][GROUP].keys() <= addons().keys():
+        sys.exit("Install reread again, so that all its add-ons are known: python -m pip install --editable .")
     for name, make in PAGES.items():
         (DOCS / name).write_text(make())

@@ -170,17 +170,17 @@ def write_all(machines: list[Machine], bucket: str | Path) -> None:
 
 
 def as_written_by_02(machine: Machine, folder: Path) -> None:
-    """Make the tables that a machine wrote with words into those of 0.2, which had fewer columns and no hashes."""
+    """Make the tables that a machine wrote with words into those of 0.2: fewer columns, other names, and no hashes."""
     place = TableFiles(folder)
     manifest = newest_manifest(place, machine.name)
     assert manifest is not None
     for kind, _, name in manifest.files():
         table = pyarrow.parquet.read_table(place.path(name), partitioning=None)
         called = TABLES[kind].names_in(2)
-        table = table.rename_columns([called.get(column, column) for column in table.column_names])
-        kept = [column for column in table.column_names if not re.match("cache_(break|rewritten)", column)]
+        kept = [name for name in table.column_names if name in called and not re.match("cache_(break|rewritten)", name)]
+        table = table.select(kept).rename_columns([called[name] for name in kept])
         meta = {**(table.schema.metadata or {}), b"reread.tables_version": b"2"}
-        pyarrow.parquet.write_table(table.select(kept).replace_schema_metadata(meta), place.path(name))
+        pyarrow.parquet.write_table(table.replace_schema_metadata(meta), place.path(name))
     value = msgspec.to_builtins(manifest)
     for part in (*value["parts"], *value["usage"]):
         del part["sha256"]

@@ -15,10 +15,11 @@ import pytest
 from planting import made_from
 
 import reread
+from reread.addons.kingfisher.scanner import OFFLINE, find_kingfisher, kingfisher_secrets
 from reread.errors import Unreadable
 from reread.reader.redacted_export import Redaction
 from reread.redaction.decisions import DecisionStore
-from reread.redaction.kingfisher import OFFLINE, find_kingfisher, installed_engines, kingfisher_secrets
+from reread.redaction.redactor import installed_engines
 from reread.redaction.scan import SecretScanner
 from reread.redaction.spans import CERTAIN, LIKELY, Span
 
@@ -39,7 +40,7 @@ def test_it_can_be_named_or_switched_off(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("REREAD_KINGFISHER", "/opt/kingfisher")
     assert find_kingfisher() == "/opt/kingfisher"
     monkeypatch.setenv("REREAD_KINGFISHER", "off")
-    assert find_kingfisher() is None and installed_engines() == []
+    assert find_kingfisher() is None and installed_engines() == {}
 
 
 def made_up(prefix: str, size: int, letters: str = string.ascii_letters + string.digits) -> str:
@@ -51,8 +52,8 @@ def test_nothing_leaves_the_machine():
 
 
 def test_without_it_nothing_is_asked(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("reread.redaction.kingfisher.find_kingfisher", lambda: None)
-    assert installed_engines() == []
+    monkeypatch.setattr("reread.addons.kingfisher.scanner.find_kingfisher", lambda: None)
+    assert installed_engines() == {}
 
 
 REPORT = """
@@ -80,8 +81,8 @@ def test_its_report_is_read(code: int, tmp_path: Path, monkeypatch: pytest.Monke
         with pytest.raises(Unreadable, match="failed with exit code 1"):
             list(kingfisher_secrets(["a text"]))
         return
-    monkeypatch.setattr("reread.redaction.kingfisher.FILE_CHARACTERS", 8)
-    [engine] = installed_engines()
+    monkeypatch.setattr("reread.addons.kingfisher.scanner.FILE_CHARACTERS", 8)
+    [engine] = installed_engines().values()
     assert list(engine(["name\x1e", "abc", "three", "four"])) == [
         Span(0, 0, "first-value", "github-token--v2", CERTAIN),
         Span(0, 0, "other-value", "generic-secret", LIKELY),

@@ -24,6 +24,7 @@ import reread.plugins
 import reread.records.types
 import reread.value_types
 from reread.base import choices
+from reread.base.addons import parts
 from reread.cli import all_verbs
 from reread.index import answer, query
 from reread.render import selection
@@ -54,7 +55,9 @@ PROGRAMS = {"serve", "statusline", "mcp", "lsp", "completion"}
 
 def test_every_verb_has_a_function_and_every_function_a_verb() -> None:
     functions = {name for name in FUNCTIONS_AND_CLASSES if inspect.isfunction(getattr(reread, name))}
-    assert functions == {TWINS.get(verb, verb) for verb in all_verbs() if verb not in PROGRAMS} | OPTIONS
+    brought = {part.name for part in parts("names")}
+    twins = {TWINS.get(verb, verb) for verb in all_verbs() if verb not in PROGRAMS}
+    assert functions == (twins | OPTIONS) - brought
 
 
 def test_type_checkers_are_told_of_the_same_names() -> None:
@@ -62,8 +65,10 @@ def test_type_checkers_are_told_of_the_same_names() -> None:
     told = {
         name: module for module, name in re.findall(r"^    from reread\.([\w.]+) import \w+ as (\w+)", source, re.M)
     }
-    assert told == vars(reread)["_MODULES"], (
-        "a public name has a row in _MODULES and a line under TYPE_CHECKING, both in reread/__init__.py"
+    brought = {part.name: part.place.partition(":")[0].removeprefix("reread.") for part in parts("names")}
+    assert told == {**vars(reread)["_MODULES"], **brought}, (
+        "a public name has a row in _MODULES, or in the `names` of an add-on, and a line under TYPE_CHECKING in "
+        "reread/__init__.py"
     )
 
 

@@ -10,6 +10,8 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import pyarrow.compute
+import pyarrow.parquet
 import pytest
 from bucket import Bucket, run, start
 
@@ -17,6 +19,8 @@ import reread
 from reread.dataset.schema import TABLES
 from reread.errors import Misuse
 from reread.value_types import Tables
+
+V03 = Path(__file__).parents[1] / "tests" / "fixtures" / "v0.3" / "tables"
 
 
 @pytest.fixture
@@ -88,6 +92,30 @@ def test_only_what_changed_is_committed(address: str, bucket: Bucket, tmp_path: 
     source.unlink()
     tables.write(iceberg=address)
     assert_same(address, tables)
+
+
+def test_columns_of_earlier_versions_get_their_new_names(address: str, bucket: Bucket, tmp_path: Path) -> None:
+    """Another machine has committed what 0.3 wrote, and its rows stay."""
+    from pyiceberg.catalog import load_catalog
+
+    catalog = load_catalog("default", uri=address, warehouse=(tmp_path / "warehouse").as_uri())
+    catalog.create_namespace("reread")
+    for name in ("calls", "messages", "usage"):
+        [file] = V03.glob(f"{name}/machine=laptop/month=2026-01/*.parquet")
+        old = pyarrow.parquet.read_table(file, partitioning=None).replace_schema_metadata()
+        for place, (column, value) in enumerate((("machine", "desk"), ("month", "2026-01"))):
+            old = old.add_column(place, column, pyarrow.array([value] * old.num_rows))
+        catalog.create_table(f"reread.{name}", old.schema).append(old)
+    catalog.close()
+    reread.tables(root=bucket.sources).write(iceberg=address)
+    for name in ("calls", "messages", "usage"):
+        found = load(address, name).scan().to_arrow()
+        assert {*TABLES[name].names(text=False)} == {*found.column_names}
+        desk = found.filter(pyarrow.compute.equal(found["machine"], "desk"))
+        assert desk.num_rows and len(found) > desk.num_rows
+    calls = load(address, "calls").scan(row_filter="machine = 'desk'").to_arrow()
+    assert (calls["tool"].null_count, calls["time"].null_count, calls["branch"].null_count) == (0, 0, len(calls))
+    assert {*load(address, "messages").scan(row_filter="machine = 'desk'").to_arrow()["path_number"].to_pylist()} == {0}
 
 
 def test_text_is_added_and_deleted_transcripts_can_stay(address: str, bucket: Bucket, tmp_path: Path) -> None:

@@ -29,7 +29,7 @@ from claude_agent_sdk import (
 )
 
 import reread
-from reread.recording.sdk_store import RereadSessionStore
+from reread.addons.sdk.store import RereadSessionStore
 
 FAKE_CLAUDE = Path(sys.executable).with_name("reread-claude")
 STORE = Path(__file__).parent.parent / "tests" / "recordings"

@@ -10,7 +10,7 @@ from claude_agent_sdk import get_session_messages_from_store, list_sessions_from
 from claude_agent_sdk.testing import run_session_store_conformance
 
 import reread
-from reread.recording.sdk_store import RereadSessionStore
+from reread.addons.sdk.store import RereadSessionStore
 
 REAL = Path(__file__).parent.parent / "tests" / "real"
 AGENT = REAL / "2.1.220" / "agent" / "projects"

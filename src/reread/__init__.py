@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 from typing import TYPE_CHECKING, Any
 
 from reread.base.version import __version__ as __version__
@@ -12,6 +13,9 @@ if TYPE_CHECKING:
     from reread import tool_types as tool_types
     from reread import value_types as value_types
     from reread.accounting.billing import Usage as Usage
+    from reread.addons.rerun.fake_api import fake_api as fake_api
+    from reread.addons.rerun.playing import rerun as rerun
+    from reread.addons.sdk.store import RereadSessionStore as RereadSessionStore
     from reread.archive.archive import Archive as Archive
     from reread.archive.archive import keep as keep
     from reread.catalog.header import Header as Header
@@ -132,7 +136,7 @@ _MODULES = {
     "undo_delete": "handover.deletion",
     "usage": "reports.usage_report",
 }
-"""The module that defines each public name; it is imported on first use. Type checkers read the lines above."""
+"""The module that defines each public name of the core, imported on first use. Type checkers read the lines above."""
 _PUBLIC_MODULES = ("plugins", "tool_types", "value_types")
 """The modules with more public names."""
 
@@ -143,11 +147,17 @@ __all__ = [name for name in _MODULES if name != "open"]  # pyright: ignore[repor
 def __getattr__(name: str) -> Any:
     if name in _PUBLIC_MODULES:
         return importlib.import_module(f"reread.{name}")
-    module = _MODULES.get(name)
-    if module is None:
-        raise AttributeError(f"module 'reread' has no attribute {name!r}")
-    return getattr(importlib.import_module(f"reread.{module}"), name)
+    if name in _MODULES:
+        return getattr(importlib.import_module(f"reread.{_MODULES[name]}"), name)
+    if not name.startswith("_") and not os.path.isdir(os.path.join(*__path__, name)):  # else it is about to be imported
+        from reread.base.addons import named_parts
+
+        if part := named_parts("names").get(name):
+            return part.load()
+    raise AttributeError(f"module 'reread' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted([*_MODULES, *_PUBLIC_MODULES, "__version__"])
+    from reread.base.addons import named_parts
+
+    return sorted([*_MODULES, *named_parts("names"), *_PUBLIC_MODULES, "__version__"])

@@ -47,6 +47,8 @@ class Addon(NamedTuple):
     routes: Mapping[str, str] = {}
     """Functions that answer the reader's page, by path (`/api/weather`): they are called with what options of `serve`
     have put into its `given`, and the query, and return a value for JSON."""
+    scanners: Mapping[str, str] = {}
+    """Functions that return another scanner for secrets, or None if this machine does not have it."""
     names: Mapping[str, str] = {}
     """Public names: `reread.NAME`."""
 

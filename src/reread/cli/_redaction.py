@@ -61,9 +61,9 @@ def start_redaction(
 ) -> Redaction:
     """Scan a session, and decide what the options decide."""
     from reread.reader.redacted_export import Redaction
-    from reread.redaction.kingfisher import find_kingfisher
+    from reread.redaction.redactor import installed_engines
 
-    label = "looking for secrets" + (", also with Kingfisher" if find_kingfisher() is not None else "")
+    label = ", also with ".join(["looking for secrets", *installed_engines()])
     with progress(label, None):
         redaction = Redaction(session, images=images, agents=agents)
     settle(redaction, review=review, replace_likely=replace_likely, texts=texts)

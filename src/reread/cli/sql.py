@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Generator, Iterable, Iterator
-from contextlib import ExitStack, closing, contextmanager
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -75,31 +75,21 @@ def sql(
     is_prompt = not asked and sys.stdin.isatty()
     if not asked and not is_prompt:
         asked = [sys.stdin.read()]
-    with _database(merged_roots(ctx, root), folder, text, allow_files) as database:
+    from reread.dataset.sql import open_database
+    from reread.dataset.table_files import table_files
+
+    place = table_files(folder) if folder is not None else None
+    roots = merged_roots(ctx, root) or None
+    with ExitStack() as stack:
+        with progress("reading", None) as step:
+            opened = open_database(place, roots, text=text or None, allow_files=allow_files, progress=step)
+            database = stack.enter_context(opened)
         if is_prompt:
             from reread.cli._sql_prompt import prompt
 
             return prompt(database, lambda statement: _echo(database.query(statement)))
         statements = [statement for given in asked for statement in database.statements(given)]
         return _answer(database, statements, as_json, as_csv, parquet)
-
-
-@contextmanager
-def _database(roots: list[Path], folder: str | None, text: bool, allow_files: bool) -> Generator[Database]:
-    """Open the tables of a folder, or those of all sessions, brought up to date."""
-    from reread.dataset.local_tables import own_tables
-    from reread.dataset.sql import Database
-    from reread.dataset.table_files import table_files
-
-    with ExitStack() as stack:
-        if folder is not None:
-            place = table_files(folder)
-        else:
-            with progress("reading", None) as step:
-                place = stack.enter_context(own_tables(roots or None, text=text, progress=step))
-        database = Database(place, text=True if text else None, allow_files=allow_files)
-        with closing(database):
-            yield database
 
 
 def _read(name: str) -> str:

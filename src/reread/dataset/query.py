@@ -6,12 +6,10 @@ DuckDB is imported when a query is asked: this module has public names, which mu
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any
 
 from reread.base.optional_dependencies import require
-from reread.dataset.local_tables import own_tables
 from reread.dataset.report import Progress
 from reread.dataset.table_files import table_files
 from reread.errors import Misuse
@@ -61,24 +59,13 @@ def sql(
     the columns with what was said. With `tables`, ask the Parquet files in that folder or bucket. Needs
     `reread[tables]`.
     """
-    pyarrow: Any = require("pyarrow")
+    require("pyarrow")
     require("duckdb")
-    from reread.dataset.sql import Database
+    from reread.dataset.sql import open_database
 
     if tables is not None and root is not None:
         raise Misuse("Cannot ask the tables of a folder and of a root together; use one of them.")
-    with ExitStack() as stack:
-        if tables is not None:
-            place = table_files(tables)
-        else:
-            roots = [root] if isinstance(root, str | Path) else root
-            place = stack.enter_context(own_tables(roots, text=text, progress=progress))
-        database = stack.enter_context(closing(Database(place, text=True if text else None)))
-        statements = database.statements(query)
-        if len(statements) != 1:
-            raise Misuse(f"Cannot give the rows of {len(statements)} queries; give one.")
-        return QueryRows(pyarrow.Table.from_batches(*_given(database.query(statements[0]))))
-
-
-def _given(result: Any) -> tuple[list[Any], Any]:
-    return list(result.batches), result.schema
+    place = table_files(tables) if tables is not None else None
+    roots = [root] if isinstance(root, str | Path) else root
+    with open_database(place, roots, text=text or None, progress=progress) as database:
+        return QueryRows(database.read_all(query))

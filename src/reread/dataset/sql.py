@@ -8,16 +8,19 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Generator, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import ExitStack, closing, contextmanager, suppress
 from itertools import takewhile
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from reread.base.optional_dependencies import require
 from reread.dataset.arrow import arrow_schema
 from reread.dataset.arrow_values import python_values
 from reread.dataset.copies import counted
+from reread.dataset.local_tables import own_tables
 from reread.dataset.manifest import TablesManifest, newest_manifests
+from reread.dataset.report import Progress
 from reread.dataset.schema import PARTITIONS, RENAMED, TABLES, TableSchema, written_version
 from reread.dataset.table_files import TableFiles
 from reread.disk.fact_table import INTEGER, REAL, TEXT, TIME, Column
@@ -28,7 +31,7 @@ duckdb: Any = require("duckdb")
 pyarrow: Any = require("pyarrow")
 arrow_dataset: Any = require("pyarrow.dataset")
 arrow_fs: Any = require("pyarrow.fs")
-RecordBatch = RecordBatchReader = Schema = Any
+RecordBatch = Schema = Any
 """The types of pyarrow, which has no type stubs."""
 
 BATCH_ROWS = 8192
@@ -229,10 +232,13 @@ class Database:
                     raise Misuse(self._message(error)) from None
         raise self._too_fast()
 
-    def read_all(self, statement: str) -> RecordBatchReader:
-        """Run one statement and return its rows, which need the database no longer."""
-        result = self.query(statement)
-        return pyarrow.RecordBatchReader.from_batches(result.schema, list(result.batches))
+    def read_all(self, query: str) -> Any:
+        """Run the one statement of a text and return its rows as an Arrow table, which needs the database no longer."""
+        statements = self.statements(query)
+        if len(statements) != 1:
+            raise Misuse(f"Cannot run {len(statements)} queries at once; give one query.")
+        result = self.query(statements[0])
+        return pyarrow.Table.from_batches(list(result.batches), result.schema)
 
     def _run(self, statement: str) -> QueryResult:
         relation = self._connection.sql(statement)
@@ -279,6 +285,21 @@ class Database:
         if self._connection is not None:
             self._connection.close()
             self._connection = None
+
+
+@contextmanager
+def open_database(
+    place: TableFiles | None = None,
+    roots: Sequence[str | Path] | None = None,
+    *,
+    text: bool | None = None,
+    allow_files: bool = False,
+    progress: Progress | None = None,
+) -> Generator[Database]:
+    """Open the tables of a folder or bucket, or without one those of all sessions, brought up to date."""
+    with ExitStack() as stack:
+        place = place or stack.enter_context(own_tables(roots, text=bool(text), progress=progress))
+        yield stack.enter_context(closing(Database(place, text=text, allow_files=allow_files)))
 
 
 @contextmanager

@@ -6,7 +6,7 @@ pyarrow is imported when a table is asked for: this module has public names, whi
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing, suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
 
@@ -67,6 +67,7 @@ class Tables(Mapping[str, RecordBatchReader]):
         self.unread: list[str] = []
         """Transcripts that could not be read, filled while tables are read."""
         self._roots = find_in
+        self._place: TableFiles | None = None
 
     def __getitem__(self, name: str) -> RecordBatchReader:
         from reread.dataset.arrow import arrow_schema, pyarrow
@@ -131,20 +132,11 @@ class Tables(Mapping[str, RecordBatchReader]):
                 drop_if_forgotten(place, before)
 
     def sql(self, query: str) -> RecordBatchReader:
-        """Return the rows of a query on DuckDB, which reads tables of these sessions that are kept in the cache."""
-        from reread.dataset.local_tables import own_tables
+        """Return the rows of a query on DuckDB, which reads written tables: those of sessions are kept in the cache."""
+        from reread.dataset.sql import open_database
 
-        with own_tables(self._roots, text=self.text) as place:
-            return self._ask(place, query)
-
-    def _ask(self, place: TableFiles, query: str) -> RecordBatchReader:
-        from reread.dataset.sql import Database
-
-        with closing(Database(place, text=self.text)) as database:
-            statements = database.statements(query)
-            if len(statements) != 1:
-                raise Misuse(f"Cannot run {len(statements)} queries at once; give one query.")
-            return database.read_all(statements[0])
+        with open_database(self._place, self._roots, text=self.text) as database:
+            return database.read_all(query).to_reader()
 
     def _batches(self, name: str) -> Iterator[RecordBatch]:
         from reread.dataset.arrow import batches
@@ -167,7 +159,7 @@ class WrittenTables(Tables):
 
     def __init__(self, place: TableFiles, *, text: bool = False) -> None:
         super().__init__(text=text)
-        self.place = place
+        self.place = self._place = place
 
     def manifests(self) -> list[TablesManifest]:
         """Return the newest manifest of each machine."""
@@ -182,10 +174,6 @@ class WrittenTables(Tables):
     def write(self, *_: Any, **__: Any) -> TablesReport:
         """Raise Misuse: these tables are written already."""
         raise Misuse("Cannot write tables that were read from a folder; use `reread.tables()` without one.")
-
-    def sql(self, query: str) -> RecordBatchReader:
-        """Return the rows of a query on DuckDB."""
-        return self._ask(self.place, query)
 
     def _batches(self, name: str) -> Iterator[RecordBatch]:
         """Yield the rows of a table; all its files are opened first, so that later changes do not matter."""

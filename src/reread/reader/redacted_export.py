@@ -22,10 +22,9 @@ from reread.reader.export_formats import require_format, write_companions, write
 from reread.reader.site_export import ASSETS, SiteResult, require_inside, write_site
 from reread.redaction.decisions import DecisionStore
 from reread.redaction.findings import KEEP, REPLACE, SensitiveText, alike
-from reread.redaction.kingfisher import installed_engines
 from reread.redaction.omissions import Omission
 from reread.redaction.output_scan import clean_document, finished_texts
-from reread.redaction.redactor import Redactor
+from reread.redaction.redactor import Redactor, installed_engines
 from reread.redaction.removal_manifest import RemovalManifest, keep_private_map, make_manifest
 from reread.redaction.rewrite import clean_text
 from reread.redaction.scan import BINARY
@@ -56,7 +55,7 @@ class Redaction:
     ) -> None:
         self.session = session
         self.store: DecisionStore = store or DecisionStore()
-        found = installed_engines() if engines else ()
+        found = [*installed_engines().values()] if engines else ()
         self._redactor = Redactor(session, self.store, images=images, agents=agents, engines=found)
         self._images = images
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import msgspec
 
 from reread.base import jsontext
+from reread.base.addons import parts
 from reread.disk.filenames import filename_for
 from reread.disk.layout import CONVERSATIONS, PROJECTS, TOOL_RESULTS, spilled_files
 from reread.disk.sources import FileSource, Source
@@ -36,6 +37,12 @@ _SIGNS = " \t\r\n\"'`\\,.;:|<>()[]{}*_"
 Engine = Callable[[Iterable[str]], Iterator[Span]]
 """Another scanner: gets texts, and yields the secrets it finds in them."""
 RECORDS, TEXT = "records", "text"
+
+
+def installed_engines() -> dict[str, Engine]:
+    """Return the other scanners of this machine, by name."""
+    found = {part.name: part.load()() for part in parts("scanners")}
+    return {name: engine for name, engine in found.items() if engine is not None}
 
 
 class Redactor:

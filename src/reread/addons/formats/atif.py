@@ -1,4 +1,4 @@
-"""A session as a trajectory in the Agent Trajectory Interchange ExportFormat, version 1.7.
+"""A session as a trajectory in the Agent Trajectory Interchange Format, version 1.7.
 
 https://www.harborframework.com/docs/agents/trajectory-format
 """
@@ -233,6 +233,6 @@ def _totals(usage: Usage | None, steps: list[dict[str, Any]]) -> dict[str, Any]:
 
 FORMAT = ExportFormat(
     session_atif,
-    about="a trajectory in the Agent Trajectory Interchange ExportFormat, 1.7",
+    about="a trajectory in the Agent Trajectory Interchange Format, 1.7",
     readers="Harbor, the `atif` package, trainers and viewers of runs",
 )

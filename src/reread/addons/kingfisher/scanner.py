@@ -11,7 +11,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -101,6 +101,6 @@ def _span(line: bytes) -> Span | None:
     return Span(0, 0, value, name[:60] or PROGRAM, CERTAIN if is_sure else LIKELY)
 
 
-def installed_engines() -> Sequence[Engine]:
-    """Return the other scanners of this machine."""
-    return [kingfisher_secrets] if find_kingfisher() is not None else []
+def installed_engine() -> Engine | None:
+    """Return the scanner, if this machine has it."""
+    return kingfisher_secrets if find_kingfisher() is not None else None
