@@ -24,6 +24,7 @@ from reread.facts.schema import (
     TURN,
     FactTable,
 )
+from reread.facts.scope import Scope
 from reread.facts.sessions import AgentNames
 from reread.facts.store import FactStore
 
@@ -31,6 +32,33 @@ RESPONSES, TURNS, CALLS, BREAKS, SHARES, PROMPTS = "responses", "turns", "calls"
 """The views. A share is what a call cost: its part of the response that made it."""
 WHERE = ("path", "session", "project", "branch", "agent", "agent_type")
 """The columns of every view that say where a fact came about."""
+
+NONE = "false"
+"""The condition that nothing fulfils."""
+_FILTERED: dict[str, frozenset[str]] = {
+    RESPONSES: frozenset({"path", "session", "project", "branch", "model", "time"}),
+    TURNS: frozenset({"path", "session", "project", "branch", "time"}),
+    CALLS: frozenset({"path", "session", "project", "branch", "model", "time", "tool", "state"}),
+    SHARES: frozenset({"path", "session", "project", "branch", "model", "time", "tool", "state"}),
+    BREAKS: frozenset({"path", "session", "project", "branch", "model", "time"}),
+    PROMPTS: frozenset({"path", "session", "project", "branch", "time"}),
+}
+"""The columns of each view that filters may ask."""
+
+
+def conditions(store: FactStore, scope: Scope) -> dict[str, str]:
+    """Return what the facts of each view must fulfil to be in a scope, in SQL; NONE if a filter asks what they lack."""
+    first, last = scope.period
+    times = [f"time >= {first}"] if first is not None else []
+    times += [f"time < {last}"] if last is not None else []
+    tests: list[str] = []
+    wanted: set[str] = set()
+    for name, (one, test) in scope.filters.items():
+        store.define(f"is_{name}", test)
+        tests.append(f"{one.column} {one.sql}" if one.sql else f"is_{name}({one.column})")
+        wanted.add(one.column)
+    known = " AND ".join([*times, *tests]) or "true"
+    return {view: known if wanted <= columns else NONE for view, columns in _FILTERED.items()}
 
 
 def show_responses(store: FactStore, counted: Counted, agents: AgentNames) -> None:
