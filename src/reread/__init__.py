@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from reread import tool_types as tool_types
     from reread import value_types as value_types
     from reread.accounting.billing import Usage as Usage
+    from reread.addons import spark as spark
     from reread.addons.sdk.store import RereadSessionStore as RereadSessionStore
     from reread.archive.archive import Archive as Archive
     from reread.archive.archive import keep as keep
