@@ -335,7 +335,7 @@ def test_the_figures_of_a_team_are_read_and_continued(
 
     def assert_counted_once() -> None:
         report, own = reread.team(bucket).usage(by=()), reread.usage(root=[*machines.values()], cache=False).totals
-        assert (report.people, report.machines, report.totals["responses"]) == (3, 3, 15)
+        assert (report.totals.people, report.totals.machines, report.totals.responses) == (3, 3, 15)
         assert report.totals["output_tokens"] == own.output_tokens == 1522
         assert report.totals["cost_usd"] == pytest.approx(own.cost_usd)
         assert reread.team(bucket).stats(by=()).totals["calls"] == 15

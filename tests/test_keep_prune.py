@@ -25,7 +25,7 @@ from reread import Archive
 from reread.archive import sync_state
 from reread.archive.prune import PruneOutcome
 from reread.archive.verify import KeptEntry, KeptProblem
-from reread.storage import kept_file as kept_module
+from reread.storage import kept_names
 from reread.storage.atomic import TEMPORARY
 from reread.storage.kept_file import KeptFile, open_regular
 from reread.storage.kept_names import generations, kept_path
@@ -423,7 +423,7 @@ def test_a_folder_is_listed_again_when_it_has_changed(tmp_path: Path, monkeypatc
     (tmp_path / "s.jsonl.gen7.zst").touch()
     long_ago = time.time_ns() - 10**10
     os.utime(tmp_path, ns=(long_ago, long_ago + 1))
-    monkeypatch.setattr(kept_module, "LISTED_FOLDERS", 1)
+    monkeypatch.setattr(kept_names, "LISTED_FOLDERS", 1)
     assert generations(tmp_path / "s.jsonl") == generations(tmp_path / "s.jsonl") == (7,)
     for number in (9, 3):  # in one tick, perhaps
         (tmp_path / f"s.jsonl.gen{number}.zst").touch()

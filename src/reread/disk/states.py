@@ -34,12 +34,12 @@ from reread.storage.kept_names import (
     stand_in,
 )
 from reread.storage.prompt_history import is_prompts
-from reread.storage.user_paths import CACHE_VARIABLE, MIRROR_STATE, is_mirror
+from reread.storage.user_paths import MIRROR_STATE, is_mirror
 
 SECOND = 1_000_000_000
 VARIABLES = (
-    *(layout.CONFIG_VARIABLE, layout.STORE_VARIABLE, layout.ARCHIVE_VARIABLE, CACHE_VARIABLE),
-    *("USERPROFILE" if os.name == "nt" else "HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME"),
+    *(layout.CONFIG_VARIABLE, layout.STORE_VARIABLE, layout.ARCHIVE_VARIABLE),
+    *("USERPROFILE" if os.name == "nt" else "HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME"),
 )
 """The variables that say where Claude Code's folders and archives are."""
 MOST_LOOKS = 16
@@ -185,8 +185,10 @@ def other_states(path: str | os.PathLike[str], now: os.stat_result | None = None
         now = now or stat_file(whole)
     except OSError:
         return None
-    live = {name: [file for one in places.tops if os.path.lexists(file := os.path.join(one, name, below))]
-            for name in (project, *moved)}  # fmt: skip
+    live = {
+        other: [file for one in places.tops if os.path.lexists(file := os.path.join(one, other, below))]
+        for other in (project, *moved)
+    }
     read = None if is_there else stand_in(whole)
     seen = {os.path.basename(read)} if read is not None else set[str]()
     found: dict[str, EarlierState] = {}
