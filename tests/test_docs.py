@@ -39,7 +39,7 @@ README = (ROOT / "README.md").read_text()
 ABOVE = click.Context(group, **group.context_settings)
 COMMANDS = {verb: group.get_command(ABOVE, verb) for verb in all_verbs()}
 DOCUMENTS = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("*.md")), ROOT / "bench" / "README.md"]
-ELSEWHERE = {"extending.md", "fake-claude.md", "reference.md"}
+ELSEWHERE = {"extending.md", "fake-claude.md", "reference.md", "rerun.md"}
 """Documents whose code is a plug-in, a signature, or a test: no script to run here."""
 SCRIPTS = [path for path in DOCUMENTS if "```python" in path.read_text() and path.name not in ELSEWHERE]
 

@@ -62,6 +62,11 @@ def report_notes(report: Report, command: Sequence[str] = ("reread", "usage")) -
         yield from report.notes
     elif report.kind in NOTES:
         yield from NOTES[report.kind](report, command)
+    yield from left_out_notes(report)
+
+
+def left_out_notes(report: Report) -> Iterator[Styled]:
+    """Yield which rows are not shown, and which files could not be read."""
     if report.hidden:
         yield PLAIN, hidden_note(report)
     if report.unread:

@@ -15,10 +15,10 @@ from reread.accounting.workers import Progress
 from reread.base.choices import UsageGrouping, UsageOrder
 from reread.base.text import split_names
 from reread.errors import Misuse
+from reread.facts.counting import count_used
 from reread.facts.scope import Scope, ScopeOptions
 from reread.facts.store import FactStore, answered
 from reread.facts.views import RESPONSES
-from reread.reports.counting import count_used
 from reread.reports.report import MONEY, TOKENS, Report, ReportColumn, Row
 from reread.reports.tally import COMMON, Figures, Measure, Money, Tally, limited, total_of
 
