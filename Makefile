@@ -19,7 +19,7 @@ AGAIN :=
 TESTS :=
 PYTEST := $(KEEP_BYTECODE) $(AGAIN) $(BIN)/python -m pytest
 
-.PHONY: run test test-all test-whole test-sdk test-share test-formats test-engines try-client fuzz mutants mutation docs check-types lint web check-web package components chromium clean
+.PHONY: run test test-all test-whole test-sdk test-share test-formats test-engines test-rerun try-client fuzz mutants mutation docs check-types lint web check-web package components chromium clean
 
 run: $(VENV)/.installed
 	@$(BIN)/reread --demo ls
@@ -73,6 +73,10 @@ define other
 @[ -x $(OTHER)/python ] || $(BIN)/python -m venv $(ENVIRONMENTS)/$@
 $(OTHER)/python -m pip install --quiet --disable-pip-version-check hypothesis pytest pytest-timeout --editable $(1)
 endef
+
+# Recorded sessions played again by three versions of the real client, from npm: 600 MB. On Linux, as root or with user namespaces.
+test-rerun: $(VENV)/.tested-with
+	$(PYTEST) tests_rerun --timeout 600
 
 # A version of the real client from npm, in a sandbox against a stub of the API: what do our types not know of it?
 try-client: $(VENV)/.tested-with

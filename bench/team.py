@@ -25,6 +25,7 @@ from reread.dataset.arrow import arrow_schema
 from reread.dataset.figures import FIGURES
 from reread.dataset.manifest import TablePart, TablesManifest, file_name
 from reread.dataset.schema import PARTITIONS, VERSION
+from reread.disk.cache import NAME
 
 DATA = measure.data()
 MACHINES, PEOPLE, MONTHS = 200, 50, 24
@@ -54,6 +55,7 @@ SELECT printf('%020x/%020x', m, i // 300) AS path, printf('00000000-0000-4000-80
   'toolu_01' || {id_c} AS id, 'msg_01' || {id_m} AS message,
   ['Bash', 'Read', 'Edit', 'Grep', 'Write'][1 + own % 5] AS tool,
   CASE WHEN own % 20 = 7 THEN 'failed' ELSE 'done' END AS state, CASE WHEN own % 20 = 7 THEN 'exit 1' END AS failure,
+  own % 40 = 8 AS is_retry, (own % 7)::BIGINT AS lines_added, (own % 5)::BIGINT AS lines_removed,
   NULL::BIGINT AS exit_code, {time} AS time, NULL::TIMESTAMP AS ended,
   (hash(own) % 9000) / 1e3 AS seconds, 1::BIGINT AS turn, 0::BIGINT AS path_number,
   true AS active, 'claude-opus-5-5' AS model, false AS dropped, '{person}' AS person, 'shop' AS team
@@ -177,7 +179,8 @@ def _pages(scale: float, months: int, *before: str) -> Iterator[Row]:
     folder = make(DATA.root / f"team-{scale:g}-{months}", scale, months)
     budget = [sys.executable, "-m", "reread", "budget", "set", "2000/month", "--team", "shop"]
     subprocess.run(budget, check=True, stdout=subprocess.DEVNULL)
-    shutil.rmtree(_cache(), ignore_errors=True)
+    for path in (DATA.root / "home" / "reread").glob(f"{NAME}*"):
+        path.unlink()
     cold, other = _page(folder, *before), _page(folder, *before)
     what = f"scale {scale:g}{', one core' if before else ''}"
     yield Row(f"{what}: bytes of tables", f"{_size(folder) / 1e6:,.0f} MB, {months} of {MONTHS} months")
@@ -190,10 +193,6 @@ def _pages(scale: float, months: int, *before: str) -> Iterator[Row]:
             yield Row(f"{what}: {name}, {title}", f"{cpu:.2f} s CPU, {wall:.2f} s", goal=f"≤ {goal} s")
     most = max((value for name, value in other.items() if name.startswith("page by")), key=lambda value: value[1])
     yield Row(f"{what}: the page by another group, at most", f"{most[0]:.2f} s CPU, {most[1]:.2f} s", goal="≤ 2 s")
-
-
-def _cache() -> Path:
-    return DATA.root / "home" / "reread" / "team"
 
 
 ROWS = {"pages": pages, "growth": growth}

@@ -123,9 +123,6 @@ ORDER = {
     "Teams": (
         "team",
         "value_types.Team",
-        "value_types.TeamPeriod",
-        "value_types.TeamReport",
-        "value_types.TeamRow",
         "value_types.TeamDigest",
         "value_types.Writer",
         "value_types.ChainFinding",

@@ -220,16 +220,16 @@ def test_an_estimate_of_a_first_response_has_nothing_before_it() -> None:
     ],
 )
 def test_tokens_are_shared_out_by_weight(weights: Any, total: int | None, shares: Any) -> None:
-    sizes = context_parts._Sizes()
+    sizes = context_parts.PartSizes()
     for name, weight in zip("abc", weights, strict=True):
-        sizes.add(context_parts._Key("tool", name), 9, weight)
+        sizes.add(context_parts.PartKey("tool", name), 9, weight)
     assert tuple(sizes.tokens(total).values()) == shares
 
 
 def test_a_byte_more_came_and_no_more_came_not() -> None:
-    old, new = context_parts._Sizes(), context_parts._Sizes()
+    old, new = context_parts.PartSizes(), context_parts.PartSizes()
     for name, before, after in (("a", 4, 5), ("b", 4, 4), ("c", 4, 3), ("d", 0, 4)):
-        key = context_parts._Key("tool", name)
+        key = context_parts.PartKey("tool", name)
         if before:
             old.add(key, before)
         new.add(key, after)
@@ -238,11 +238,11 @@ def test_a_byte_more_came_and_no_more_came_not() -> None:
 
 
 def test_sizes_add_up_and_a_copy_is_a_copy() -> None:
-    key = context_parts._Key("picture")
-    sizes = context_parts._Sizes()
+    key = context_parts.PartKey("picture")
+    sizes = context_parts.PartSizes()
     sizes.add(key, 10)
     sizes.add(key, 10, 3)
-    copy = context_parts._Sizes(sizes)
+    copy = context_parts.PartSizes(sizes)
     copy.add(key, 1, 0)
     assert (sizes.bytes, sizes.weights) == ({key: 20}, {key: 13})
     assert (copy.bytes, copy.weights) == ({key: 21}, {key: 13})
@@ -296,8 +296,8 @@ OPEN, CLOSE = "<system-reminder>", "</system-reminder>"
     ],
 )
 def test_a_text_is_split_into_what_it_says(text: str, role: str, sizes: dict[str, int]) -> None:
-    found = context_parts._Sizes()
-    context_parts._add_text(found, text, context_parts._Key("prompt"), role)
+    found = context_parts.PartSizes()
+    context_parts._add_text(found, text, context_parts.PartKey("prompt"), role)
     assert {f"{key.kind} {key.name}".strip(): size for key, size in found.bytes.items()} == sizes
     assert found.weights == found.bytes
 
@@ -331,14 +331,14 @@ def test_a_text_is_split_into_what_it_says(text: str, role: str, sizes: dict[str
     ],
 )
 def test_a_block_is_a_part(block: dict[str, Any], role: str, parts: dict[tuple[str, ...], int]) -> None:
-    found, calls = context_parts._Sizes(), {"1": ("Edit", "/f")}
+    found, calls = context_parts.PartSizes(), {"1": ("Edit", "/f")}
     context_parts._add_block(found, block, role, calls)
     assert found.bytes == parts
 
 
 def test_a_picture_weighs_as_much_as_text_at_most() -> None:
     for size, weight in ((5_900, 5_900), (6_000, 6_000), (9_000, 6_000)):
-        found = context_parts._Sizes()
+        found = context_parts.PartSizes()
         block = {"type": "image", "x": ""}
         context_parts._add_block(found, {**block, "x": "y" * (size - len(text_of(block)))}, "user", {})
         assert (*found.bytes.values(), *found.weights.values()) == (size, weight)
@@ -350,8 +350,8 @@ def test_calls_name_the_file_that_they_are_about() -> None:
         ({"file_path": "/a"}, {"notebook_path": "/b", "path": "/x"}, {"path": "/c"}, {"p": "/d"})
     ):
         block = {"type": "tool_use", "id": str(n), "name": "T", "input": given}
-        context_parts._add_block(context_parts._Sizes(), block, "assistant", calls)
-    context_parts._add_block(found := context_parts._Sizes(), {"type": "tool_use", "name": "X"}, "assistant", calls)
+        context_parts._add_block(context_parts.PartSizes(), block, "assistant", calls)
+    context_parts._add_block(found := context_parts.PartSizes(), {"type": "tool_use", "name": "X"}, "assistant", calls)
     context_parts._add_block(found, {"type": "tool_result"}, "user", calls)
     assert [key[:2] for key in found.bytes] == [("call", "X"), ("result", "X")] and calls.pop("") == ("X", "")
     assert calls == {"0": ("T", "/a"), "1": ("T", "/b"), "2": ("T", "/c"), "3": ("T", "")}
@@ -392,7 +392,7 @@ def test_attachments_are_what_their_types_say() -> None:
         ("prompt_snapshot", None),
         ("", ("reminder", "")),
     ):
-        found = context_parts._Sizes()
+        found = context_parts.PartSizes()
         context_parts._add_attached(found, {"type": type})
         assert [(*part[:2], size) for part, size in found.bytes.items()] == ([(*key, 11 + len(type))] if key else [])
     context_parts._add_attached(found, {})

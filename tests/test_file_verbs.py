@@ -3,6 +3,7 @@
 import json
 import random
 import shutil
+import sqlite3
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -206,6 +207,21 @@ def test_lines_of_a_session_that_was_read_again_meanwhile_are_not_kept(
     with closing(FactStore()) as store:
         assert set(store.rows("SELECT versions FROM file_change")) == {(None,)}
     assert reread.blame(file, root=root)[0].turn == 1
+
+
+def test_lines_that_cannot_be_kept_are_known_all_the_same(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    root, file = project / "root", project / "two" / "b.txt"
+    file.write_text(LINES.replace("line 1\n", "line one\n"))
+    output("stats", "--root", root)
+
+    def full(store: FactStore) -> Any:
+        raise sqlite3.OperationalError("database or disk is full")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(FactStore, "writing", full)
+        assert reread.blame(file, root=root)[0].turn == 1
+    with closing(FactStore()) as store:
+        assert set(store.rows("SELECT versions FROM file_change")) == {(None,)}
 
 
 def test_a_bar_stands_for_the_session_of_the_line_above() -> None:

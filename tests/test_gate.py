@@ -86,6 +86,7 @@ PLAIN = {
     "tables": "writes files",
     "adopt": "prints the names of files, through the same stream",
     "mcp": "answers a program",
+    "rerun": "prints titles and names as safe lines, through the same stream; tests_rerun plays sessions",
     "lsp": "answers an editor, in which test_lsp.py checks what it shows",
     "completion": "prints a script of its own",
 }

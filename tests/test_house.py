@@ -35,6 +35,7 @@ CONVENTIONS = {
     r"addons\.(atif\.trajectories|codex\.rollouts)": r"files|recognises|runs",
     r"cli\.\w+": "|".join(VERBS),
     r"addons\.(lsp|mcp)\.server": r"make_server|run",
+    r"addons\.rerun\.verb": r"rerun",
     r".*": r"main",
 }
 """Names that modules of one kind share, by module: a tool's types, title and drawing, a dialect's functions, the verbs

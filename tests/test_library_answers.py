@@ -388,7 +388,7 @@ class Team:
 def today(monkeypatch: pytest.MonkeyPatch) -> None:
     """It is the middle of November 2026."""
     monkeypatch.setattr(team_page, "datetime", Mock(now=lambda zone: datetime(2026, 11, 18, tzinfo=zone)))
-    monkeypatch.setattr(team_page, "team_value", lambda report: {"report": report, "refused": {report: ["why"]}})
+    monkeypatch.setattr(team_page, "_value", lambda report: {"report": report, "refused": {report: ["why"]}})
     monkeypatch.setattr(team_page, "budget_value", str.upper)
 
 

@@ -1,6 +1,7 @@
 """A filter of sessions chooses the same in every verb, in Python and in the reader."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -9,8 +10,8 @@ from command import cli
 from making import SESSION, answer, reply, result, told, use, user, write
 
 import reread
-from reread.addons.mcp.answers import search_answer, usage_answer
-from reread.base.scope_options import ALL, OF_RESPONSES, OF_SESSIONS, SCOPE_OPTIONS
+from reread.addons.mcp.answers import search_answer, sessions_answer, usage_answer
+from reread.base.scope_options import ALL, OF_LISTS, OF_RESPONSES, OF_SESSIONS, SCOPE_OPTIONS
 from reread.facts.scope import FILTERS, ScopeOptions
 from reread.server.library import SessionLibrary
 from reread.server.reports import REPORTS
@@ -91,6 +92,18 @@ def test_a_filter_chooses_the_same_in_every_way(root: Path, name: str) -> None:
             "advise()": reread.advise(root=root, **options).sessions,
             "advise": printed("advise")["sessions"],
             "/api/reports/advice": REPORTS["advice"].answer(library, {name: text})["sessions"],
+        }
+    if name in OF_LISTS:
+        listed = json.loads(cli("ls", "--root", root, "--json", *typed).stdout)
+        found = json.loads(cli("search", "test", "--root", root, "--json", *typed).stdout)["hits"]
+        counts |= {
+            "ls": len(listed),
+            "search": len({hit["path"] for hit in found}),
+            "search()": len({hit.path for hit in reread.search("test", root=root, **options)}),
+            "MCP search": len(
+                {*re.findall(r"reread://session/([\w-]+)", search_answer("test", roots=[root], **options))}
+            ),
+            "MCP sessions": len({*re.findall(r"reread://session/([\w-]+)", sessions_answer(roots=[root], **options))}),
         }
     assert counts == dict.fromkeys(counts, sessions)
     if name in OF_RESPONSES:

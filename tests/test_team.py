@@ -6,7 +6,6 @@ import itertools
 import json
 import os
 import re
-import shutil
 import time
 from collections.abc import Iterator
 from datetime import UTC, date, datetime, timedelta
@@ -159,7 +158,7 @@ def test_each_response_counts_once_over_all_machines(tmp_path: Path) -> None:
         report = found.usage(by=by)
         assert not report.withheld and report.refused == {}
         assert_equal(report.totals, wanted)
-        assert_equal({name: sum(row[name] for row in report.rows) for name in COUNTED}, wanted)
+        assert_equal({name: sum(row[name] or 0 for row in report.rows) for name in COUNTED}, wanted)
         assert all(row.people >= LEAST for row in report.rows)
     sums = ", ".join(f"sum({name}) as {name}" for name in COUNTED)
     assert_equal(reread.sql(f"select {sums} from usage", tables=bucket)[0], wanted)
@@ -373,7 +372,7 @@ def test_a_file_has_to_be_what_its_manifest_says(tmp_path: Path, monkeypatch: py
     def reason() -> str:
         """Why a file is left out; everybody else is still counted."""
         report = reread.team(bucket).usage()
-        assert report.totals["responses"] > 0 and report.machines == 5 and report.refused.keys() <= {"ann-0"}
+        assert report.totals["responses"] > 0 and report.totals.machines == 5 and report.refused.keys() <= {"ann-0"}
         return " ".join(report.refused.get("ann-0", []))
 
     path.write_bytes(data[:-8] + b"\0" + data[-7:])
@@ -465,7 +464,7 @@ def test_two_periods_never_differ_by_one_person(tmp_path: Path) -> None:
         since, until = (monday + timedelta(weeks=week) for week in (first, last))
         report = found.usage(by="week", since=str(since), until=str(until))
         weeks = {week for week in owners if report.since and report.until and report.since <= week <= report.until}
-        seen[tuple(report.totals.values())] = weeks
+        seen[tuple(map(str, report.totals.values()))] = weeks
         assert report.weeks_left_out or not report.withheld
     for one, other in itertools.combinations(seen.values(), 2):
         people = [owners[week] for week in one ^ other]
@@ -476,28 +475,13 @@ def test_a_team_of_two_is_withheld(tmp_path: Path) -> None:
     machines, bucket = [Machine(tmp_path, n, months=3) for n in range(2)], tmp_path / "the team's [bucket]"
     write_all(machines, bucket)
     report = reread.team(bucket).usage()
-    assert report.withheld and report.rows == [] and report.totals == {}
+    assert report.withheld and report.rows == [] and dict(report.totals) == {}
     for machine in machines:
         machine.settings = msgspec.structs.replace(machine.settings, shown_alone=True)
     write_all(machines, bucket)
     report = reread.team(bucket).usage(by="person")
     assert [row["person"] for row in report.rows] == ["ann", "ben"]
     assert_equal(report.totals, own_figures(machines))
-
-
-def test_sums_that_nobody_has_read_for_long_are_deleted(tmp_path: Path) -> None:
-    machines, bucket = [Machine(tmp_path, n, months=3) for n in range(3)], tmp_path / "bucket"
-    write_all(machines, bucket)
-    reread.team(bucket).usage()
-    folder = cache_folder() / "team"
-    used, unused = list(folder.glob("*.parquet")), folder / "unused.parquet"
-    shutil.copyfile(used[0], unused)
-    for path in (*used, unused):
-        os.utime(path, (0, 0))
-    reread.team(bucket).usage()
-    assert unused.exists(), "nothing was made"
-    reread.team(bucket).stats()
-    assert used and all(path.exists() for path in used) and not unused.exists()
 
 
 def run(*words: str) -> tuple[int, str]:

@@ -8,6 +8,7 @@ import os
 import shutil
 import time
 from collections.abc import Mapping
+from contextlib import closing
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from types import SimpleNamespace
@@ -20,31 +21,39 @@ from team_machines import KEY
 
 import reread
 from reread.catalog.team_settings import TeamSettings
-from reread.dataset import team_cube, team_tables, team_writers
+from reread.dataset import small_groups, team_sums, team_tables, team_writers
 from reread.dataset.figures import FIGURES, RowMask
 from reread.dataset.manifest import TablePart, TablesManifest
 from reread.dataset.schema import TABLES
-from reread.dataset.small_groups import LEAST, Atom, FigureBlock, divide, join_periods, quarter_days
+from reread.dataset.small_groups import (  # pyright: ignore[reportPrivateUsage]
+    LEAST,
+    Atom,
+    FigureBlock,
+    _has_week,
+    _may_have,
+    divide,
+    join_periods,
+    quarter_days,
+)
 from reread.dataset.table_files import TableFiles
-from reread.dataset.team_report import TeamReport, TeamRow
 from reread.dataset.team_tables import (  # pyright: ignore[reportPrivateUsage]
-    _is_within,
     _last_day,
     _period_name,
     _quarters_of,
-    _quarters_within,
     _weeks,
 )
+from reread.disk.cache import CacheFile, Statement
 from reread.errors import Misuse, NotFound, Unreadable
 from reread.reports.budget_report import Budget, set_budget
-from reread.storage.user_paths import cache_folder
+from reread.reports.report import Report
+from reread.reports.tally import Measure
 
 pyarrow = pytest.importorskip("pyarrow")
 parquet = pytest.importorskip("pyarrow.parquet")
 duckdb = pytest.importorskip("duckdb")
 
 from reread.dataset.arrow import arrow_schema  # noqa: E402
-from reread.dataset.team_cube import CALLS, SESSIONS, USAGE, Cubes  # noqa: E402
+from reread.dataset.team_sums import BEGUN, CACHE, KEPT, STATS, USAGE, ReportKind, TeamSums  # noqa: E402
 from reread.dataset.team_writers import MOST_TOKENS, TableFileRef, Writers, _is_possible, _months  # noqa: E402
 
 MONTH = "2026-11"
@@ -126,20 +135,29 @@ def bucket(tmp_path: Path) -> Path:
     return tmp_path / "the team's [bucket]"
 
 
-def opened(bucket: Path, key: str | None = KEY) -> Cubes:
+def opened(bucket: Path, key: str | None = KEY) -> TeamSums:
     writers = Writers(TableFiles(bucket))
     writers.refresh()
-    return Cubes(writers, key)
+    return TeamSums(writers, key)
 
 
-def rows_of(cubes: Cubes, cube: Any, *months: str | None) -> Rows:
-    """The rows of a cube, without figures that are null or zero."""
-    table = cubes.read(cube, months or [MONTH])
-    found = [{name: value for name, value in row.items() if value not in (None, 0)} for row in table.to_pylist()]
-    return sorted(found, key=lambda row: [*map(str, row.values())])
+def rows_of(sums: TeamSums, kind: ReportKind, *months: str | None) -> Rows:
+    """What is summed of some months, without figures that are null or zero."""
+    atoms = [atom for month in months or [MONTH] for atom in sums.atoms(kind, month)]
+    found = [
+        {
+            "week": atom.week,
+            "machine": atom.machine,
+            **dict(zip(kind.columns, atom.values[3:], strict=True)),
+            **atom.figures,
+        }
+        for atom in atoms
+    ]
+    rows = [{name: value for name, value in row.items() if value not in (None, 0)} for row in found]
+    return sorted(rows, key=lambda row: [*map(str, row.values())])
 
 
-def test_a_cube_sums_by_day_machine_and_keys(bucket: Path) -> None:
+def test_rows_are_summed_by_week_machine_and_columns(bucket: Path) -> None:
     cause = {"cache_break_cause": "rewind", "cache_rewritten_tokens": 5000, "cache_rewritten_usd": 0.25}
     write_tables(
         bucket,
@@ -149,13 +167,13 @@ def test_a_cube_sums_by_day_machine_and_keys(bucket: Path) -> None:
                 "usage": [
                     used("1"),
                     used("2", web_searches=4, cache_read_tokens=5, cache_write_5m_tokens=6, cache_write_1h_tokens=7),
-                    used("3", day=11, cost_usd=None, reported_cost_usd=0.125, unconfirmed_responses=1),
-                    used("4", day=11, **cause),
-                    used("5", day=11, responses=0, cost_usd=None),
+                    used("3", day=17, cost_usd=None, reported_cost_usd=0.125, unconfirmed_responses=1),
+                    used("4", day=17, project=None, **cause),
+                    used("5", day=17, responses=0, cost_usd=None),
                 ],
                 "calls": [
-                    called("1"),
-                    called("2", seconds=None),
+                    called("1", lines_added=3, lines_removed=1),
+                    called("2", seconds=None, is_retry=True),
                     called("3", state="failed", failure="timeout", session="s2"),
                     called(None, line=2, tool="<b>", model="x" * 101),
                 ],
@@ -163,39 +181,39 @@ def test_a_cube_sums_by_day_machine_and_keys(bucket: Path) -> None:
             }
         },
     )
-    cubes = opened(bucket)
-    day, other = {"day": "2026-11-10", "machine": "ann-1"}, {"day": "2026-11-11", "machine": "ann-1"}
+    sums = opened(bucket)
+    week, other = {"week": "2026-11-09", "machine": "ann-1"}, {"week": "2026-11-16", "machine": "ann-1"}
     opus = {"project": SHOP, "model": OPUS}
-    first = {"responses": 2, "input_tokens": 2, "output_tokens": 4, "cost_usd": 1.0, "web_searches": 4}
+    first = {"responses": 2, "input_tokens": 2, "output_tokens": 4, "usd": 1.0, "priced": 2, "web_searches": 4}
     cached = {"cache_read_tokens": 5, "cache_write_5m_tokens": 6, "cache_write_1h_tokens": 7}
     unpriced = {"responses": 1, "input_tokens": 2, "output_tokens": 4, "unconfirmed_responses": 1, "unpriced": 1}
-    broken = {"cause": "rewind", "responses": 1, "input_tokens": 1, "output_tokens": 2, "cost_usd": 0.5, "breaks": 1}
-    again = {"cache_rewritten_tokens": 5000, "cache_rewritten_usd": 0.25}
-    assert rows_of(cubes, USAGE) == [
-        {**day, **opus, **first, **cached},
-        {**other, **opus, **unpriced, "reported_cost_usd": 0.125, "reports": 1},
-        {**other, **opus, **broken, **again},
+    known = {"responses": 1, "input_tokens": 1, "output_tokens": 2, "usd": 0.5, "priced": 1}
+    assert rows_of(sums, USAGE) == [
+        {**week, **opus, **first, **cached},
+        {**other, **opus, **unpriced, "reported_nanos": 125_000_000},
+        {**other, "model": OPUS, **known},
     ]
-    types = {field.name: str(field.type) for field in cubes.read(USAGE, [MONTH]).schema}
-    assert {name for name, kind in types.items() if kind == "double"} == {
-        "cost_usd",
-        "reported_cost_usd",
-        "cache_rewritten_usd",
-    }
-    assert {types[name] for name in USAGE.figures} == {"double", "int64"}
-    bash = {**day, **opus, "tool": "Bash"}
+    assert rows_of(sums, CACHE) == [
+        {**other, "cause": "rewind", "model": OPUS, "breaks": 1, "tokens": 5000, "usd": 0.25, "priced": 1}
+    ]
+    bash = {**week, **opus, "tool": "Bash"}
     hide = RowMask(TeamSettings(name="-", person="-", key=KEY))
     hostile = {"model": hide.hide("model", "x" * 101), "tool": hide.hide("tool", "<b>")}
-    assert rows_of(cubes, CALLS) == [
-        {**day, **hostile, "project": SHOP, "state": "done", "calls": 1, "seconds": 2.5},
-        {**bash, "state": "done", "calls": 2, "seconds": 2.5},
-        {**day, "model": OPUS, "tool": "Bash", "state": "failed", "failure": "timeout", "calls": 1, "seconds": 2.5},
+    more = {"retries": 1, "lines_added": 3, "lines_removed": 1}
+    failed = {"tool": "Bash", "failure": "timeout", "state": "failed", "calls": 1, "failed": 1, "call_seconds": 2.5}
+    found = rows_of(sums, STATS)
+    for row in (
+        {**week, **hostile, "project": SHOP, "state": "done", "calls": 1, "call_seconds": 2.5},
+        {**bash, "state": "done", "calls": 2, "call_seconds": 2.5, **more},
+        {**week, "model": OPUS, **failed},
+    ):
+        found.remove(row)
+    assert found == []
+    assert rows_of(sums, BEGUN) == [
+        {**week, **opus, "sessions": 1, "turns": 7, "compactions": 1},
+        {**week, "model": OPUS, "sessions": 1, "turns": 3, "compactions": 1},
     ]
-    assert rows_of(cubes, SESSIONS) == [
-        {**day, **opus, "sessions": 1, "turns": 7, "compactions": 1},
-        {**day, "model": OPUS, "sessions": 1, "turns": 3, "compactions": 1},
-    ]
-    assert cubes.writers.refused == {}
+    assert sums.writers.refused == {}
 
 
 @pytest.mark.parametrize(
@@ -232,7 +250,7 @@ def test_repeated_rows_of_one_machine_count_once(bucket: Path) -> None:
     found = rows_of(opened(bucket), USAGE)
     assert sum(row.get("responses", 0) for row in found) == 2 and sum(row.get("disputed", 0) for row in found) == 1
     assert sum(row["output_tokens"] for row in found) == 9 + 30 + 30 + 2 + 2 * 2, "what was billed apart counts, too"
-    assert sum(row.get("reports", 0) for row in found) == 2, "what has no id is told by nothing"
+    assert sum(row.get("reported_nanos", 0) for row in found) == 2e9, "what has no id is told by nothing"
 
 
 @pytest.mark.parametrize("key", [KEY, None])
@@ -256,10 +274,10 @@ def test_of_copies_of_a_call_or_session_one_counts(bucket: Path) -> None:
     for machine in calls:
         rows = [calls[machine], called(None, uuid="u"), called(None)]
         write_tables(bucket, machine, {MONTH: {"calls": rows, "sessions": [begun("s1", records=records[machine])]}})
-    cubes = opened(bucket)
+    sums = opened(bucket)
     # what has no id of its own is told by its place on its machine
-    assert {row["machine"]: row["calls"] for row in rows_of(cubes, CALLS)} == {"ann-1": 2, "ben-1": 2, "cat-1": 1}
-    assert [row["machine"] for row in rows_of(cubes, SESSIONS)] == ["ben-1"]
+    assert {row["machine"]: row["calls"] for row in rows_of(sums, STATS)} == {"ann-1": 2, "ben-1": 2, "cat-1": 1}
+    assert [row["machine"] for row in rows_of(sums, BEGUN)] == ["ben-1"]
 
 
 BILLION, MILLION = 1_000_000_000, 1_000_000
@@ -290,25 +308,25 @@ def test_rows_with_figures_that_cannot_be_are_left_out_and_said(bucket: Path) ->
     for n, (table, name, value, _) in enumerate(BOUNDS):
         row = makers[table](f"x{n}", **{name: value})
         write_tables(bucket, f"m-{n}", {MONTH: {table: [row]}}, statistics=False)
-    for cube in (USAGE, CALLS, SESSIONS):
-        cubes = opened(bucket)
-        counted = {row["machine"] for row in rows_of(cubes, cube)}
-        own = {f"m-{n}": fits for n, (table, _, _, fits) in enumerate(BOUNDS) if table == cube.table}
+    for kind in (USAGE, STATS, BEGUN):
+        sums, name = opened(bucket), team_sums.TABLES[kind.name].name
+        counted = {row["machine"] for row in rows_of(sums, kind)}
+        own = {f"m-{n}": fits for n, (table, _, _, fits) in enumerate(BOUNDS) if table == name}
         assert counted == {machine for machine, fits in own.items() if fits}
-        said = [f"1 row of {cube.table} with figures that cannot be"]
-        assert cubes.writers.refused == {machine: said for machine, fits in own.items() if not fits}
+        said = [f"1 row of {name} with figures that cannot be"]
+        assert sums.writers.refused == {machine: said for machine, fits in own.items() if not fits}
 
 
 @pytest.mark.parametrize(
-    ("cube", "row"),
-    [(USAGE, used("2", responses=None)), (SESSIONS, begun("2", turns=None)), (SESSIONS, begun("2", compactions=None))],
+    ("kind", "row"),
+    [(USAGE, used("2", responses=None)), (BEGUN, begun("2", turns=None)), (BEGUN, begun("2", compactions=None))],
 )
-def test_a_count_that_is_missing_is_noticed_among_others_that_fit(bucket: Path, cube: Any, row: Any) -> None:
-    good = {"usage": used("1"), "sessions": begun("1")}[cube.table]
-    write_tables(bucket, "ann-1", {MONTH: {cube.table: [good, row]}})
-    cubes = opened(bucket)
-    assert [row.get("responses", row.get("sessions")) for row in rows_of(cubes, cube)] == [1]
-    assert cubes.writers.refused == {"ann-1": [f"1 row of {cube.table} with figures that cannot be"]}
+def test_a_count_that_is_missing_is_noticed_among_others_that_fit(bucket: Path, kind: ReportKind, row: Any) -> None:
+    good = {"usage": used("1"), "sessions": begun("1")}[kind.name]
+    write_tables(bucket, "ann-1", {MONTH: {kind.name: [good, row]}})
+    sums = opened(bucket)
+    assert [row.get("responses", row.get("sessions")) for row in rows_of(sums, kind)] == [1]
+    assert sums.writers.refused == {"ann-1": [f"1 row of {kind.name} with figures that cannot be"]}
 
 
 def test_rows_count_in_the_months_that_their_files_tell(bucket: Path) -> None:
@@ -323,34 +341,32 @@ def test_rows_count_in_the_months_that_their_files_tell(bucket: Path) -> None:
     )
     resumed = [called("a", time=at(30, 9)), called("b", time=at(2)), called("c", time=None)]
     write_tables(bucket, "ben-1", {"2026-09": {"calls": resumed}, None: {"usage": [used("6", time=None), used("7")]}})
-    cubes = opened(bucket)
-    assert cubes.months(USAGE.table) == [None, "2026-10", MONTH]
-    assert cubes.months(CALLS.table) == [None, "2026-09", "2026-10", MONTH, "2026-12"]
-    days = {month: [row.get("day") for row in rows_of(cubes, USAGE, month)] for month in cubes.months(USAGE.table)}
-    assert days == {None: [None], "2026-10": ["2026-10-31"], MONTH: ["2026-11-01"]}
+    sums = opened(bucket)
+    assert sums.months(USAGE) == [None, "2026-10", MONTH]
+    assert sums.months(STATS) == [None, "2026-09", "2026-10", MONTH, "2026-12"]
+    weeks = {month: [row.get("week") for row in rows_of(sums, USAGE, month)] for month in sums.months(USAGE)}
+    assert weeks == {None: [None], "2026-10": ["2026-10-26"], MONTH: ["2026-10-26"]}
     said = {month: f"{count} of usage of other months" for month, count in ((None, "1 row"), (MONTH, "2 rows"))}
-    assert cubes.writers.refused == {"ben-1": [said[None]], "ann-1": ["1 row of usage of other months", said[MONTH]]}
-    cubes.writers.refused.clear()
-    calls = {month: [row.get("day") for row in rows_of(cubes, CALLS, month)] for month in cubes.months(CALLS.table)}
+    assert sums.writers.refused == {"ben-1": [said[None]], "ann-1": ["1 row of usage of other months", said[MONTH]]}
+    sums.writers.refused.clear()
+    calls = {month: [row.get("week") for row in rows_of(sums, STATS, month)] for month in sums.months(STATS)}
     assert calls == {
         None: [None],
-        "2026-09": ["2026-09-30"],
+        "2026-09": ["2026-09-28"],
         "2026-10": [],
         MONTH: ["2026-11-02"],
-        "2026-12": ["2026-12-01", "2026-12-31"],
+        "2026-12": ["2026-11-30", "2026-12-28"],
     }
-    assert cubes.writers.refused == {}
-    assert cubes.read(USAGE, []) is None
+    assert sums.writers.refused == {}
 
 
 def test_a_month_that_there_is_not_is_refused(bucket: Path) -> None:
     write_tables(bucket, "ann-1", {MONTH: {"usage": [used("1")]}})
     write_tables(bucket, "eve-1", {"2026-13": {"usage": [used("2")]}})
-    cubes = opened(bucket)
-    assert [row["machine"] for row in rows_of(cubes, USAGE, "2026-13", MONTH)] == ["ann-1"]
-    assert cubes.read(USAGE, ["2026-13"]) is None
+    sums = opened(bucket)
+    assert [row["machine"] for row in rows_of(sums, USAGE, "2026-13", MONTH)] == ["ann-1"]
     name = f"usage/machine=eve-1/month=2026-13/{1:016x}.parquet"
-    assert cubes.writers.refused == {"eve-1": [f"{name} is of no month that there is"]}
+    assert sums.writers.refused == {"eve-1": [f"{name} is of no month that there is"]}
     assert reread.team(bucket).quarters() == ["2026-Q4"]
 
 
@@ -365,10 +381,10 @@ def test_words_of_earlier_versions_are_hidden_as_the_team_hides_them(bucket: Pat
     }
     without = ("cache_break_cause", "cache_rewritten_tokens", "cache_rewritten_usd", "agent_type")
     write_tables(bucket, "gus-1", {MONTH: tables}, person=None, team=None, without=without)
-    cubes = opened(bucket, key=key)
+    sums = opened(bucket, key=key)
     shown = {"project": hide.project("shop"), "model": hide.hide("model", "my-model")}
-    assert [row.items() >= shown.items() for row in rows_of(cubes, USAGE) + rows_of(cubes, SESSIONS)] == [True] * 2
-    calls = [(row["project"], row["tool"], row.get("model")) for row in rows_of(cubes, CALLS)]
+    assert [row.items() >= shown.items() for row in rows_of(sums, USAGE) + rows_of(sums, BEGUN)] == [True] * 2
+    calls = [(row["project"], row["tool"], row.get("model")) for row in rows_of(sums, STATS)]
     assert calls == [
         (shown["project"], "Bash", None),
         (shown["project"], hide.hide("tool", "mcp__harbor__book"), shown["model"]),
@@ -376,15 +392,15 @@ def test_words_of_earlier_versions_are_hidden_as_the_team_hides_them(bucket: Pat
         (shown["project"], hide.hide("tool", "mcp__harbor__book"), shown["model"]),
         (shown["project"], "Bash", None),
     ]
-    assert cubes.writers.refused == {} and cubes.writers.people == {"gus-1": "(unknown)"}
+    assert sums.writers.refused == {} and sums.writers.people == {"gus-1": "(unknown)"}
 
 
 def test_texts_that_no_machine_has_reason_to_write_are_not_read(bucket: Path) -> None:
     write_tables(bucket, "ann-1", {MONTH: {"usage": [used("1", session="s" * 300), used("2", session="s" * 301)]}})
-    cubes = opened(bucket)
-    files = cubes.writers.fetch(cubes.writers.files("usage"))
-    with cubes._opened(USAGE, files) as connection:
-        found = connection.sql('SELECT session, agent, epoch_ms("time") FROM usage ORDER BY 1').fetchall()
+    sums = opened(bucket)
+    files = sums.writers.fetch(sums.writers.files("usage"))
+    with sums._opened(["usage"], files) as connection:
+        found = connection.sql('SELECT session, agent, epoch_ms("time") FROM written.usage ORDER BY 1').fetchall()
         moment = int(at(10).timestamp() * 1000)
         assert found == [("other", None, moment), ("s" * 300, None, moment)]
         with pytest.raises(duckdb.Error, match="Permission Error"):
@@ -395,38 +411,51 @@ def refuse(*_: object, **__: object) -> Any:
     raise AssertionError("it is known")
 
 
-def test_a_cube_is_made_once_and_kept(bucket: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def kept() -> Rows:
+    """The sums in the cache."""
+    with closing(CacheFile(KEPT)) as cache:
+        return [
+            dict(zip(("name", "used", "value"), row, strict=True)) for row in cache.read(f"SELECT * FROM {KEPT.name}")
+        ]
+
+
+def change_kept(sql: str) -> None:
+    with closing(CacheFile(KEPT)) as cache:
+        cache.write(Statement(sql))
+
+
+def test_sums_are_made_once_and_kept(bucket: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write_tables(bucket, "ann-1", {MONTH: {"usage": [used("1"), used("2", responses=2)]}})
     first = opened(bucket)
     rows = rows_of(first, USAGE)
-    [path] = (cache_folder() / "team").iterdir()
-    if os.name == "posix":
-        assert path.parent.stat().st_mode & 0o777 == 0o700
-    os.utime(path, (0, 0))
+    [row] = kept()
+    change_kept(f"UPDATE {KEPT.name} SET used = 0")
     said = {"ann-1": ["1 row of usage with figures that cannot be"]}
     with monkeypatch.context() as patch:
-        patch.setattr(Cubes, "_make", refuse)
+        patch.setattr(TeamSums, "_make", refuse)
         later = opened(bucket)
         assert rows_of(later, USAGE) == rows and later.writers.refused == said
-        assert later.read(USAGE, [MONTH]).schema.metadata is None
-        assert path.stat().st_mtime > 0, "it is in use"
-        path.write_bytes(b"damaged")
+        assert rows_of(later, CACHE) == [], "they are of the same rows"
+        assert kept()[0]["used"] > 0, "they are in use"
+        change_kept(f"UPDATE {KEPT.name} SET value = x'00'")
         assert rows_of(later, USAGE) == rows == rows_of(first, USAGE), "what is in the memory is not read again"
-    assert rows_of(opened(bucket), USAGE) == rows and path.stat().st_size > 100
-    for other in (opened(bucket, key="another key"), opened(bucket, key=None)):
-        with monkeypatch.context() as patch:
-            patch.setattr(Cubes, "_make", refuse)
-            with pytest.raises(AssertionError, match="known"):
-                rows_of(other, USAGE)
+    assert rows_of(opened(bucket), USAGE) == rows and kept()[0]["value"] == row["value"]
+    for key in ("another key", None):
+        with monkeypatch.context() as patch, pytest.raises(AssertionError, match="known"):
+            patch.setattr(TeamSums, "_make", refuse)
+            rows_of(opened(bucket, key=key), USAGE)
 
 
-def test_cubes_that_were_not_read_for_a_month_are_deleted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("old.parquet", "new.parquet", "old.txt"):
-        (tmp_path / name).touch()
-        os.utime(tmp_path / name, (999, 999) if "old" in name else (1000, 1000))
-    monkeypatch.setattr(time, "time", lambda: 1000 + 30 * 24 * 3600)
-    team_cube._remove_unused(tmp_path)
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["new.parquet", "old.txt"]
+def test_sums_that_were_not_read_for_a_month_are_deleted(bucket: Path) -> None:
+    write_tables(bucket, "ann-1", {MONTH: {"usage": [used("1")], "calls": [called("1")]}})
+    first = opened(bucket)
+    rows_of(first, USAGE)
+    for age, left in ((30 * 86_400 + 60, 1), (30 * 86_400 - 60, 2)):
+        change_kept(f"DELETE FROM {KEPT.name} WHERE used > 1")
+        change_kept(f"INSERT OR IGNORE INTO {KEPT.name} VALUES ('x', {int(time.time()) - age}, x'00')")
+        rows_of(opened(bucket), STATS)
+        assert len(kept()) == left
+        change_kept(f"DELETE FROM {KEPT.name}")
 
 
 def damage(path: Path) -> None:
@@ -443,12 +472,12 @@ def test_a_file_that_is_damaged_inside_is_left_out(bucket: Path, person: str | N
     value = json.loads((bucket / "_reread/eve-1/000000001.json").read_bytes())
     value["parts"][0]["sha256"] = {}
     write_manifest(bucket, "eve-1", value)
-    cubes = opened(bucket)
-    assert [row["machine"] for row in rows_of(cubes, CALLS)] == ["ann-1"]
-    [reason] = cubes.writers.refused["eve-1"]
+    sums = opened(bucket)
+    assert [row["machine"] for row in rows_of(sums, STATS)] == ["ann-1"]
+    [reason] = sums.writers.refused["eve-1"]
     assert reason.startswith(f"{broken.relative_to(bucket)} cannot be read (") and len(reason) < 400
-    assert cubes.writers.refused.keys() == {"eve-1"}
-    assert [row["machine"] for row in rows_of(cubes, USAGE)] == ["ann-1", "eve-1"]
+    assert sums.writers.refused.keys() == {"eve-1"}
+    assert [row["machine"] for row in rows_of(sums, USAGE)] == ["ann-1", "eve-1"]
 
 
 def test_figures_that_cannot_be_counted_are_an_error(bucket: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -457,9 +486,9 @@ def test_figures_that_cannot_be_counted_are_an_error(bucket: Path, monkeypatch: 
     def fail(*_: object) -> Any:
         raise duckdb.Error("no memory" * 100)
 
-    monkeypatch.setattr(Cubes, "_query", fail)
+    monkeypatch.setattr(TeamSums, "_query", fail)
     with pytest.raises(Unreadable, match=r"Cannot count the figures in .*: no memory") as error:
-        opened(bucket).read(USAGE, [MONTH])
+        rows_of(opened(bucket), USAGE)
     assert len(str(error.value)) < 400
 
 
@@ -474,9 +503,9 @@ def test_a_file_that_comes_later_counts_then(bucket: Path) -> None:
         (path.unlink, "is missing"),
     ):
         change()
-        cubes = opened(bucket)
-        assert [row["machine"] for row in rows_of(cubes, USAGE)] == ["ann-1"]
-        assert cubes.writers.refused == {"eve-1": [f"{name} {reason}"]}
+        sums = opened(bucket)
+        assert [row["machine"] for row in rows_of(sums, USAGE)] == ["ann-1"]
+        assert sums.writers.refused == {"eve-1": [f"{name} {reason}"]}
     path.write_bytes(data)
     assert [row["machine"] for row in rows_of(opened(bucket), USAGE)] == ["ann-1", "eve-1"]
 
@@ -678,13 +707,15 @@ def test_files_of_a_month_are_those_whose_first_table_may_have_rows_of_it(bucket
 
 def atoms_of(*groups: tuple[str, ...], week: str | None = "2026-11-02") -> list[Atom]:
     """Atoms of people, each named by a letter, in groups: the last of each tuple are the people."""
-    return [Atom(week, person, f"{person}-1", tuple(values), (1.0,)) for *values, people in groups for person in people]
+    return [
+        Atom(week, person, f"{person}-1", tuple(values), {"n": 1.0}) for *values, people in groups for person in people
+    ]
 
 
 def test_few_people_are_merged() -> None:
     def cells(*groups: tuple[str, ...]) -> dict[Any, str]:
         blocks = divide(("2026-11-02",), atoms_of(*groups))
-        assert sum(block.figures[0] for block in blocks) == sum(len(group[-1]) for group in groups)
+        assert sum(block.figures["n"] for block in blocks) == sum(len(group[-1]) for group in groups)
         assert all(len(block.people) >= LEAST for block in blocks)
         assert all((block.group in block.merged) is False for block in blocks)
         return {
@@ -747,20 +778,23 @@ FIRST, LAST_DAY = date(2026, 11, 2), date(2026, 11, 15)
     [("2026-10-26", False), ("2026-11-02", True), ("2026-11-09", True), ("2026-11-16", False), (None, False)],
 )
 def test_a_week_is_within_a_period(week: str | None, within: bool) -> None:
-    assert _is_within(week, (FIRST, LAST_DAY)) is within
-    assert _is_within(week, (None, LAST_DAY)) is (week is not None and week <= "2026-11-09")
-    assert _is_within(week, (FIRST, None)) is (week is not None and week >= "2026-11-02")
-    assert _is_within(week, (None, None))
+    assert _has_week((FIRST, LAST_DAY), week) is within
+    assert _has_week((None, LAST_DAY), week) is (week is not None and week <= "2026-11-09")
+    assert _has_week((FIRST, None), week) is (week is not None and week >= "2026-11-02")
+    assert _has_week((None, None), week)
 
 
 def test_quarters_are_read_that_may_have_weeks_of_a_time() -> None:
     assert _quarters_of("2026-11") == {"2026-Q4"} and _quarters_of(None) == {""}
     assert _quarters_of("2026-10") == {"2026-Q3", "2026-Q4"} and _quarters_of("2026-01") == {"2025-Q4", "2026-Q1"}
     known = ["", "2026-Q1", "2026-Q3", "2026-Q4"]
-    assert _quarters_within(known, (None, None)) == known
-    assert _quarters_within(known, (date(2026, 7, 6), date(2026, 10, 4))) == ["2026-Q3", "2026-Q4"]
-    assert _quarters_within(known, (FIRST, None)) == ["2026-Q4"]
-    assert _quarters_within(known, (None, date(2026, 7, 5))) == ["", "2026-Q1", "2026-Q3"]
+    for span, quarters in (
+        ((None, None), known),
+        ((date(2026, 7, 6), date(2026, 10, 4)), ["2026-Q3", "2026-Q4"]),
+        ((FIRST, None), ["2026-Q4"]),
+        ((None, date(2026, 7, 5)), ["", "2026-Q1", "2026-Q3"]),
+    ):
+        assert [quarter for quarter in known if _may_have(quarter, span)] == quarters
 
 
 def test_periods_have_names() -> None:
@@ -786,7 +820,7 @@ def test_a_period_has_whole_weeks_of_utc(since: str | None, until: str | None, w
     assert _weeks(since, until) == weeks
 
 
-REPORTED = team_tables.ReportKind("usage", ("n", "usd"), ("project",))
+REPORTED = ReportKind("usage", Measure("responses", {"n": "count(*)", "usd": "total(usd)"}), ("project",), ())
 
 
 def test_a_report_has_each_group_its_people_and_the_others_last() -> None:
@@ -794,7 +828,7 @@ def test_a_report_has_each_group_its_people_and_the_others_last() -> None:
 
     def blocks(n: int, *groups: tuple[str, str, float]) -> list[FigureBlock]:
         atoms = [
-            Atom(weeks[n], person, f"{person}-1", (person, f"{person}-1", "t", project), (1.0, cost))
+            Atom(weeks[n], person, f"{person}-1", (person, f"{person}-1", "t", project), {"n": 1.0, "usd": cost})
             for project, people, cost in groups
             for person in people
         ]
@@ -808,10 +842,11 @@ def test_a_report_has_each_group_its_people_and_the_others_last() -> None:
     labels = {"a": "shop", weeks[1]: "no project"}
 
     def report(by: tuple[str, ...], blocks: list[FigureBlock]) -> Any:
-        found = team_tables._made(REPORTED, by, blocks, labels, 2, {"eve": ["junk"]})
+        about = {"weeks_left_out": 2, "refused": {"eve": ["junk"]}}
+        found = team_tables._made(REPORTED, by, {}, blocks, labels, dict, about)
         assert found.refused == {"eve": ["junk"]} and found.weeks_left_out == 2 and found.by == by
         shown = [(*row.group.values(), row["n"], row["usd"], row.people, row.partial) for row in found.rows]
-        return shown, found.totals, (found.people, found.machines, found.since, found.until, found.withheld)
+        return shown, dict(found.totals), (found.since, found.until, found.withheld, found.partial)
 
     assert report(("week", "project"), first + second) == (
         [
@@ -820,14 +855,14 @@ def test_a_report_has_each_group_its_people_and_the_others_last() -> None:
             (weeks[1], "b", 3.0, 24.0, 3, False),
             (weeks[1], "c", 3.0, 96.0, 3, False),
         ],
-        {"n": 15.0, "usd": 222.0},
-        (6, 6, weeks[0], "2026-11-15", False),
+        {"n": 15.0, "usd": 222.0, "people": 6, "machines": 6},
+        (weeks[0], "2026-11-15", False, False),
     )
     shown, totals, _ = report(("project",), first + few)
     assert shown == [("shop", 6.0, 96.0, 6, False), ("b", 3.0, 6.0, 3, True), ("(others)", 4.0, 56.0, 4, False)]
     assert report((), first + few)[:2] == ([], totals)
     assert report(("person",), first)[0] == [("(others)", 3.0, 6.0, 3, False)]
-    assert report(("project",), []) == ([], {}, (0, 0, None, None, True))
+    assert report(("project",), []) == ([], {}, (None, None, True, False))
 
 
 @pytest.mark.parametrize("by", [("week",), ("week", "project"), ("project", "week"), ("team", "week", "project")])
@@ -846,19 +881,6 @@ def test_weeks_that_are_joined_have_one_name_wherever_it_stands(bucket: Path, by
         ({name: {**joined, "project": project}[name] for name in by}, cost, 3, False) for project, cost in groups
     ]
     assert (found.by, found.totals["cost_usd"], found.withheld) == (by, 6.0, False)
-
-
-@pytest.mark.parametrize(
-    ("month", "bounds"),
-    [
-        ("2024-02", (datetime(2024, 2, 1, tzinfo=UTC), datetime(2024, 3, 1, tzinfo=UTC))),
-        ("2026-12", (datetime(2026, 12, 1, tzinfo=UTC), datetime(2027, 1, 1, tzinfo=UTC))),
-        *((month, None) for month in ("2026-13", "2026-00", "0000-01")),
-    ],
-)
-def test_a_month_has_bounds_in_utc(month: str, bounds: tuple[datetime, datetime] | None) -> None:
-    wanted = tuple(int(moment.timestamp() * 1000) for moment in bounds) if bounds else None
-    assert team_cube._bounds(month) == wanted and team_cube._bounds(None) == (None, 0)
 
 
 def test_a_part_tells_the_months_of_its_rows() -> None:
@@ -936,7 +958,7 @@ def test_no_block_is_of_too_few_people() -> None:
                 continue
             blocks = divide((None,), atoms_of(*((str(n), str(n % 2), own) for n, own in enumerate(owners)), week=None))
             assert all(len(block.people) >= LEAST for block in blocks), owners
-            assert sum(block.figures[0] for block in blocks) == sum(len(own) for own in owners)
+            assert sum(block.figures["n"] for block in blocks) == sum(len(own) for own in owners)
 
 
 # Subtraction
@@ -975,9 +997,20 @@ def small_team(bucket: Path, alone: set[str]) -> list[str]:
     return owners
 
 
+CHOSEN: dict[str, Any] = {
+    "person": ("ann", "dan", ["ann", "ben", "cat"]),
+    "machine": ("cat-1", "[!d]*"),
+    "project": [f"{n:020x}" for n in range(3)],
+    "model": (OPUS, SECOND),
+    "tool": ("Bash", "Edit"),
+    "state": ("failed", "done"),
+}
+"""What reports choose, by what."""
+
+
 @pytest.mark.parametrize("alone", [set(), {"ann"}])
 def test_no_difference_of_two_answers_is_of_fewer_than_three_people(bucket: Path, alone: set[str]) -> None:
-    """Every report by one, two or all columns, in every time between some weeks, every quarter, and every budget."""
+    """Every report by some columns or on some values of two, in every time between some weeks, and every budget."""
     owners, found = small_team(bucket, alone), reread.team(bucket)
     mondays = (None, "2026-03-02", "2026-06-01", "2026-10-26", "2026-11-09", "2026-11-16")
     times = [{"since": a, "until": b} for a in mondays for b in mondays if not (a and b) or a <= b]
@@ -987,17 +1020,20 @@ def test_no_difference_of_two_answers_is_of_fewer_than_three_people(bucket: Path
     for per, team in itertools.product(("week", "month"), ("shop", "lab")):
         set_budget(Budget(amount_usd=1.0, per=per, team=team))
     kinds = {
-        "cost_usd": (found.usage, team_tables.USAGE),
-        "cache_rewritten_tokens": (found.cache_breaks, team_tables.CACHE),
-        "seconds": (found.stats, team_tables.CALLS),
-        "turns": (found.sessions, team_tables.SESSIONS),
+        "cost_usd": (found.usage, USAGE),
+        "tokens": (found.cache_breaks, CACHE),
+        "call_seconds": (found.stats, STATS),
+        "turns": (found.sessions, BEGUN),
     }
     compared = 0
     for figure, (report, kind) in kinds.items():
         names = ("week", "person", "machine", "team", *kind.columns)
         groupings = [by for size in (0, 1, 2, len(names)) for by in itertools.combinations(names, size)]
         reports = [report(by=by, **time) for time, by in itertools.product(times, groupings)]
-        figures = [row for made in reports for row in (made.totals, *(row.figures for row in made.rows)) if row]
+        filters = [{}, *({name: value} for name, values in CHOSEN.items() if name in names for value in values)]
+        pairs = [one | other for one, other in itertools.combinations(filters, 2) if one.keys().isdisjoint(other)]
+        reports += [report(by=by, **only, **time) for time in times[::7] for only in pairs for by in ((), "model")]
+        figures = [row for made in reports for row in (made.totals, *made.rows) if row]
         answers = {0, *(int(row[figure]) for row in figures)}
         if figure == "cost_usd":
             answers |= {int(state.spent_usd) for day in range(1, 31, 7) for state in found.budgets(now=at(day))}
@@ -1034,18 +1070,22 @@ def test_reports_have_their_figures_by_group(bucket: Path) -> None:
     write_tables(bucket, "ben-1", {MONTH: {"usage": [used("3", 3, project=None)]}}, team=None)
     found = reread.team(bucket)
 
-    def rows(report: TeamReport) -> dict[Any, dict[str, float]]:
+    def rows(report: Report) -> dict[Any, dict[str, float]]:
         assert not report.withheld and report.weeks_left_out == 0 and report.refused == {}
         keys = [tuple(row[name] for name in report.by) for row in report.rows]
         return {
-            key[0] if len(key) == 1 else key: {name: value for name, value in row.figures.items() if value}
+            key[0] if len(key) == 1 else key: {
+                name: row[name]
+                for name in row
+                if row[name] and name not in (*report.by, "people", "machines", "tokens", "share")
+            }
             for key, row in zip(keys, report.rows, strict=True)
         }
 
     one = {"responses": 1, "input_tokens": 1, "output_tokens": 2, "cost_usd": 0.5}
-    unpriced = {"responses": 1, "input_tokens": 1, "output_tokens": 2, "unpriced": 1}
+    unpriced = {"responses": 1, "input_tokens": 1, "output_tokens": 2, "unpriced_models": [OPUS]}
     two = {"responses": 2, "input_tokens": 2, "output_tokens": 4, "cost_usd": 1.0}
-    both = {"responses": 2, "input_tokens": 2, "output_tokens": 4, "cost_usd": 0.5, "unpriced": 1}
+    both = {"responses": 2, "input_tokens": 2, "output_tokens": 4, "cost_usd": 0.5, "unpriced_models": [OPUS]}
     assert rows(found.usage()) == {"2026-11-02": two, "2026-11-09": unpriced}
     by_project = found.usage(by="project,week")
     assert rows(by_project) == {
@@ -1053,7 +1093,7 @@ def test_reports_have_their_figures_by_group(bucket: Path) -> None:
         (SHOP, "2026-11-02"): one,
         (SHOP, "2026-11-09"): unpriced,
     }
-    assert (by_project.since, by_project.until, by_project.people, by_project.machines) == (
+    assert (by_project.since, by_project.until, by_project.totals.people, by_project.totals.machines) == (
         "2026-11-02",
         "2026-11-15",
         2,
@@ -1063,18 +1103,17 @@ def test_reports_have_their_figures_by_group(bucket: Path) -> None:
     assert rows(found.usage(by="team")) == {None: one, "shop": both}
     assert rows(found.usage(by="machine", since="2026-11-11")) == {"ann-1": unpriced}
     assert rows(found.usage(by="model", until="2026-11-08")) == {OPUS: two}
-    assert rows(found.cache_breaks()) == {
-        "rewind": {"breaks": 1, "cache_rewritten_tokens": 3000, "cache_rewritten_usd": 0.75}
-    }
+    assert rows(found.cache_breaks()) == {"rewind": {"breaks": 1, "cost_usd": 0.75}}
+    assert found.cache_breaks().totals.tokens == 3000
     assert rows(found.stats()) == {
-        "Bash": {"calls": 3, "failed": 1, "denied": 1, "seconds": 5.0},
+        "Bash": {"calls": 3, "failed": 1, "denied": 1, "call_seconds": 5.0},
         "Edit": {"calls": 1, "interrupted": 1},
     }
-    assert rows(found.stats(by="failure"))["timeout"] == {"calls": 1, "failed": 1, "seconds": 2.5}
+    assert rows(found.stats(by="failure"))["timeout"] == {"calls": 1, "failed": 1, "call_seconds": 2.5}
     assert rows(found.stats(by="state,project"))["denied", SHOP] == {"calls": 1, "denied": 1}
     assert rows(found.sessions()) == {"2026-11-02": {"sessions": 1, "turns": 3, "compactions": 1}}
     nothing = found.usage(since="2030-01-01")
-    assert (nothing.rows, nothing.totals, nothing.withheld, nothing.since) == ([], {}, False, None)
+    assert (nothing.rows, dict(nothing.totals), nothing.withheld, nothing.since) == ([], {}, False, None)
     for report, known in ((found.usage, "project, model"), (found.cache_breaks, "cause, project, model")):
         text = f"Cannot group a team by 'tool'; use week, person, machine, team, {known}, or several"
         with pytest.raises(Misuse, match=text):
@@ -1088,8 +1127,8 @@ def test_blocks_are_made_once_until_a_machine_writes(bucket: Path) -> None:
     assert found.quarters() == ["2026-Q4"] and [writer.machine for writer in found.writers()] == ["ann-1"]
     reports = (found.usage(), found.usage(by="person"), found.stats())
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Cubes, "read", refuse)
-        patch.setattr(team_tables, "divide", refuse)
+        patch.setattr(TeamSums, "atoms", refuse)
+        patch.setattr(small_groups, "divide", refuse)
         assert (found.usage(), found.usage(by="person"), found.stats()) == reports
     write_tables(bucket, "ben-1", {MONTH: {"usage": [used("2")]}, "2025-01": {"usage": [used("3", time=None)]}})
     assert found.usage().totals["responses"] == 2
@@ -1170,7 +1209,7 @@ def test_a_digest_is_of_one_week_and_compares_it_with_the_one_before(bucket: Pat
     usage = [used(str(n), day, output_tokens=10**n, **again) for n, day in enumerate((1, 2, 8, 9, 15, 16))]
     calls = [called(str(day), day, state="failed", failure="timeout") for day in (1, 2, 9, 15, 15, 16)]
     write_tables(bucket, "ann-1", {MONTH: {"usage": usage, "calls": calls}})
-    found = reread.team(bucket)
+    found, counts = reread.team(bucket), {"usage": "responses", "cache_breaks": "breaks", "stats": "calls"}
     for options in (
         {"week": date(2026, 11, 9)},
         {"week": date(2026, 11, 15), "now": at(3)},
@@ -1183,7 +1222,7 @@ def test_a_digest_is_of_one_week_and_compares_it_with_the_one_before(bucket: Pat
         assert (digest.usage.totals["output_tokens"], digest.before.totals["output_tokens"]) == (11_000, 110)
         assert digest.usage.by == digest.before.by == ()
         about = {
-            title: (report.by, next(iter(report.totals.values())), [[*row.group.values()] for row in report.rows])
+            title: (report.by, report.totals[counts[report.kind]], [[*row.group.values()] for row in report.rows])
             for title, report in digest.tables.items()
         }
         assert about == {
@@ -1195,12 +1234,3 @@ def test_a_digest_is_of_one_week_and_compares_it_with_the_one_before(bucket: Pat
         }
     assert found.digest().usage.rows == []
     assert found.digest(now=at(15, hour=23)).since == "2026-11-02", "the clock is that of UTC"
-
-
-def test_a_row_has_groups_and_figures_alike() -> None:
-    row = TeamRow({"person": "ann"}, {"cost_usd": 1.5}, 1)
-    assert (row["person"], row["cost_usd"], row.partial) == ("ann", 1.5, False)
-    with pytest.raises(KeyError):
-        row["team"]
-    report = TeamReport((), [], {}, 0, 0, None, None)
-    assert (report.withheld, report.weeks_left_out, report.refused) == (False, 0, {})

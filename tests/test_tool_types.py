@@ -2,8 +2,9 @@
 
 import importlib
 import inspect
+import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, get_origin
 
 import msgspec
 import pytest
@@ -13,7 +14,10 @@ from making import answer, read, reply, result, use
 
 import reread
 from reread import tool_types, tools
+from reread.records.blocks import ToolResult, union_members
 from reread.tool_types import BashInput, BashResult, Edit, EditResult, ReadResult, TodoItem
+from reread.tools.claude_ai import EXTRA_FIELDS
+from reread.tools.tool import ToolCall
 
 HERE = Path(__file__).parent
 json_values = st.recursive(
@@ -106,3 +110,37 @@ def test_real_results_are_typed() -> None:
     assert len(typed) > 20
     assert all(value is not None for value in typed)
     assert {BashResult, ReadResult, tool_types.WriteResult} <= {type(value) for value in typed}
+
+
+class Asked(dict[str, Any]):
+    """An object without fields that notes which ones it is asked for."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.names: set[str] = set()
+
+    def get(self, name: str, default: Any = None) -> Any:
+        self.names.add(name)
+        return default
+
+
+READ_OF_ALL = {"edits", "replaceAll", "replace_all", "run_in_background"} | {
+    *("backgroundTaskId", "exitCode", "interrupted", "retrieval_status", "shellId", "status", "success", "task"),
+    *("userModified", "wasInterrupted"),
+}
+"""Fields that are read of every call, whatever its tool: for the marks of its title, and how it ended."""
+
+
+@pytest.mark.parametrize("name", sorted(tools.built_in_tools()))
+def test_a_tool_shows_fields_that_its_input_and_its_result_have(name: str) -> None:
+    tool, asked, answered = tools.tool_for(name), Asked(), Asked()
+    call = ToolCall(name, asked, result=ToolResult(content=""), data=answered)
+    tools.title(call)
+    tools.draw(call)
+    structs = [one for one in (tool.input, *union_members(tool.result)) if inspect.isclass(one) and not get_origin(one)]
+    modules = {sys.modules[struct.__module__] for struct in structs}  # tools of a module may be drawn by the same steps
+    beside = [one for module in modules for one in vars(module).values() if inspect.isclass(one)]
+    typed = [one for one in beside if issubclass(one, msgspec.Struct)]
+    fields = {field.encode_name for one in typed for field in msgspec.structs.fields(one)}
+    names = (asked.names if tool.input else set[str]()) | (answered.names if tool.result else set[str]())
+    assert names - fields - READ_OF_ALL <= {*EXTRA_FIELDS}

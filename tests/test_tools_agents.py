@@ -31,15 +31,12 @@ FAMILIES = (
     "plan",
     "question",
     "schedule",
-    "tool_search",
     "server_tools",
     "skill",
     "tasks",
     "team",
-    "todo",
     "web",
     "workflow",
-    "worktree",
 )
 Row = tuple[str, ToolCall, str, list[tuple[str, str]]]
 

@@ -129,6 +129,7 @@ USES: dict[str, list[Use]] = {
     ],
     "export": [lambda machine: ["export", ID, "-f", "markdown", "-o", str(out(machine, "a.md"))]],
     "secrets": [["secrets", ID]],
+    "rerun": [lambda _: reread.fake_api(ID).answer({"messages": [{"role": "user", "content": WORD}], "tools": []})],
     "mcp": [lambda _: answers.search_answer(WORD), lambda _: answers.search_answer(SAID)],
     "lsp": [lambda machine: len(reread.blame(machine.project / "app.py", text=WORD))],
     "completion": [["completion", "bash"]],

@@ -10,11 +10,11 @@ import msgspec
 from reread.accounting.prices import current_prices
 from reread.base.choices import DENIED, DONE
 from reread.disk.derived_cache import known_path
+from reread.facts.counting import count_used
 from reread.facts.schema import ANSWER, CALL, FILE, GIT_COMMIT, ORIGIN, PROMPT, PULL_REQUEST, SESSION, TURN, FactTable
 from reread.facts.scope import Scope
 from reread.facts.store import FactStore, Row
 from reread.facts.views import RESPONSES
-from reread.reports.counting import count_used
 from reread.reports.digest_report import DigestTest, test_runs
 from reread.reports.tally import Tally
 

@@ -42,5 +42,7 @@ OF_RESPONSES = tuple(name for name, option in SCOPE_OPTIONS.items() if not optio
 """The options of what counts responses, turns or cache breaks."""
 OF_SESSIONS = tuple(name for name in OF_RESPONSES if name != "model")
 """The options of what looks at whole sessions."""
+OF_LISTS = tuple(name for name in ALL if name not in ("tz", "state"))
+"""The options of what lists or searches sessions."""
 SPANS = ("since", "until", "tz")
 """The options that say when, and choose no session."""

@@ -10,7 +10,7 @@ import click
 from click.core import ParameterSource
 
 from reread.base.choices import CALL_STATES
-from reread.base.scope_options import SCOPE_OPTIONS, SPANS
+from reread.base.scope_options import SCOPE_OPTIONS
 from reread.cli._exit_codes import NOTHING_FOUND
 from reread.cli._option_types import (
     DEMO_KEY,
@@ -108,12 +108,6 @@ def scope_options(*names: str, default: str | None = None, **help: str) -> Calla
 def is_filtered(options: Mapping[str, Any]) -> bool:
     """True if the options of a scope choose something."""
     return any(options.get(name) for name in SCOPE_OPTIONS if name != "tz")
-
-
-def not_of_teams(*others: str) -> tuple[str, ...]:
-    """Return the options that a report on a team has no use for: of a scope, all but the times, and some others."""
-    scope = (f"--{name}" for name in SCOPE_OPTIONS if name not in SPANS)
-    return (*scope, *others, "--limit", "--no-cache", "--root", "--demo")
 
 
 def full_option(command: Callable[..., Any]) -> Callable[..., Any]:

@@ -8,23 +8,20 @@ from typing import Any
 import click
 
 from reread.base.scope_options import OF_SESSIONS
-from reread.cli._option_types import SESSION
 from reread.cli._options import (
     end_report,
     is_filtered,
-    listing_options,
     merged_roots,
     scope_options,
     unmatched_projects,
 )
 from reread.cli._output import print_json, print_lines, print_notice, progress, terminal_width
+from reread.cli._report import report_options
 
 
 @click.command()
-@click.argument("sessions", nargs=-1, type=SESSION, metavar="[SESSION|DIR]...")
 @scope_options(*OF_SESSIONS)
-@click.option("--no-cache", is_flag=True, help="Read all files again, and store nothing in the cache.")
-@listing_options
+@report_options
 @click.pass_context
 def advise(
     ctx: click.Context,
@@ -46,14 +43,15 @@ def advise(
     reread advise --json
     """
     from reread.render.advice_listing import advice_lines
+    from reread.render.report_table import unread_note
     from reread.reports.advice_report import advice_value
     from reread.reports.advice_report import advise as look
 
     roots = merged_roots(ctx, root)
     with progress("reading", None) as step:
         report = look(*sessions, root=roots or None, cache=not no_cache, progress=step, **options)
-    for path in report.unread:
-        print_notice(f"Cannot read {path}: not included.")
+    if report.unread:
+        print_notice(unread_note(report.unread))
     if as_json:
         print_json(advice_value(report))
     elif report.items:

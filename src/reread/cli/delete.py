@@ -95,7 +95,7 @@ def delete(
         from reread.catalog.headers import sessions
 
         known = list(sessions(prompts=bool(filters["prompts"]), root=roots or None))
-        chosen += [Path(header.path) for header in matching(known, **filters)]
+        chosen += [Path(header.path) for header in matching(known, roots, **filters)]
         _refuse_divided(known, {*map(str, chosen)})
         if not chosen:
             unknown = unknown_projects(filters["project"], {header.project for header in known})

@@ -94,8 +94,10 @@ def digest(
                 redact=redact,
                 progress=step,
             )
-    for reason in unread:
-        print_notice(f"{reason} Not included.")
+    if unread:
+        from reread.render.report_table import unread_note
+
+        print_notice(unread_note(unread))
     for notice in unmatched_projects(merged_roots(ctx, root), project) if project and not found else ():
         print_notice(notice)
     if bucket is None and not found and have_no_sessions(merged_roots(ctx, root)):

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from reread.base.scope_options import OF_LISTS
 from reread.cli._option_types import FILE
 from reread.cli._options import (
     listing_options,
@@ -47,16 +48,16 @@ class CommitHash(click.ParamType):  # pyright: ignore[reportMissingTypeArgument]
 COMMIT = CommitHash()
 
 
+OF_FILES = ("since", "until", "project", "tool")
+"""The options of a scope that the headers of sessions tell, or a look into them."""
 FILTERS = (
-    scope_options("since", "until", "project"),
+    scope_options(*OF_LISTS, tool="Only sessions that used this tool, * for any (reads the files)."),
     click.option("--grep", metavar="TEXT", help="Only sessions with this text in the title or note; case is ignored."),
     click.option("--min-size", metavar="SIZE", help="Only files of at least this size: 500k, 10M."),
     click.option("--max-size", metavar="SIZE", help="Only files of at most this size."),
     click.option(
         "--lines", metavar="RANGE", help="Only files with this many lines: 1-5, 3, 1000-, -5 (reads the files)."
     ),
-    scope_options("tool", tool="Only sessions that used this tool, * for any (reads the files)."),
-    scope_options("failed"),
     click.option("--errors", is_flag=True, help="Only sessions with errors (reads the files)."),
     click.option("--git-branches", is_flag=True, help="Only sessions on several git branches (reads the files)."),
     click.option("--commit", metavar="SHA", type=COMMIT, help="Only the session that made this commit."),
@@ -132,7 +133,7 @@ def ls(
     known = list(
         sessions(prompts=bool(filters["prompts"]), root=roots or None, on_error=lambda error: print_notice(str(error)))
     )
-    headers = matching(_sorted(known, sort), **filters)
+    headers = matching(_sorted(known, sort), roots, **filters)
     if limit is not None:
         headers = (header for header, _ in zip(headers, range(limit), strict=False))
     found = list(headers)
@@ -175,9 +176,9 @@ def _list_trash(*, as_json: bool) -> None:
 
 def matching(
     headers: Iterable[Header],
+    roots: Sequence[Path],
     *,
     tool: tuple[str, ...],
-    failed: bool,
     errors: bool,
     git_branches: bool,
     commit: str | None,
@@ -186,12 +187,13 @@ def matching(
     **filters: Any,
 ) -> Iterable[Header]:
     """Return the headers of the sessions that the options choose, in their order."""
+    scope = {name: filters.pop(name) for name in OF_LISTS if name not in OF_FILES}
     tests = list(_header_tests(**filters))
     found: Iterable[Header] = [header for header in headers if all(test(header) for test in tests)]
     if tool or errors or git_branches:
         found = _filter_by_content(found, tool, errors=errors, git_branches=git_branches)
-    if failed:
-        found = _filter_failed(found)
+    if any(scope.values()):
+        found = _filter_by_facts(found, {**scope, "root": roots or None})
     if commit is not None or pr is not None:
         found = _filter_by_git(found, commit, pr)
     return found if changed is None else _filter_by_file(found, changed)
@@ -249,14 +251,12 @@ def _sorted(headers: Iterable[Header], sort: str) -> list[Header]:
     return sorted(headers, key=key, reverse=sort in NEWEST_OR_LARGEST_FIRST)
 
 
-def _filter_failed(headers: Iterable[Header]) -> Iterable[Header]:
-    """Return the headers of the sessions whose last command failed."""
-    from reread.facts.chosen import chosen_sessions
+def _filter_by_facts(headers: Iterable[Header], scope: dict[str, Any]) -> Iterable[Header]:
+    """Return the headers of the sessions that a scope chooses by what they did."""
+    from reread.facts.chosen import chosen_headers
 
-    candidates = [header for header in headers if not header.prompts_only]
     with progress("reading", None) as step:
-        chosen = chosen_sessions((header.path for header in candidates), step, failed=True)
-    return [header for header in candidates if str(Path(header.path).absolute()) in chosen]
+        return list(chosen_headers(headers, step, **scope))
 
 
 def _filter_by_content(

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from reread.base.paths import SAMPLES
+from reread.base.scope_options import OF_LISTS
 from reread.cli._option_types import FILE, SESSION, CommaList
 from reread.cli._options import (
     have_no_sessions,
@@ -52,7 +53,7 @@ KIND_WORDS = ("prompts", "text", "thinking", "inputs", "results", "notices", "ti
 )
 @click.option("--errors", is_flag=True, help="Search only errors and failed calls.")
 @scope_options(
-    *("since", "until", "project", "branch", "model", "tool", "failed"),
+    *OF_LISTS,
     model="Search only what this model or family (opus) wrote.",
     tool="Search only calls of this tool.",
 )
@@ -83,15 +84,8 @@ def search(
     ctx: click.Context,
     query: tuple[str, ...],
     kinds: str | None,
-    tool: tuple[str, ...],
     paths: tuple[str, ...],
     errors: bool,
-    model: tuple[str, ...],
-    branch: tuple[str, ...],
-    failed: bool,
-    project: tuple[str, ...],
-    since: str | None,
-    until: str | None,
     without: tuple[str, ...],
     regex: bool,
     fixed: bool,
@@ -101,6 +95,7 @@ def search(
     open_first: bool,
     as_json: bool,
     root: tuple[Path, ...],
+    **scope: Any,
 ) -> None:
     """Search everything that was said in all sessions.
 
@@ -129,15 +124,9 @@ def search(
     for name in without:
         require_whole(parse_address(name, roots or None))
     options: dict[str, Any] = {
-        "project": project,
-        "since": since,
-        "until": until,
+        **scope,
         "kinds": kinds.split(",") if kinds else None,  # other names are refused there
-        "tool": tool,
         "errors": errors,
-        "model": ",".join(model) or None,
-        "branch": ",".join(branch) or None,
-        "failed": failed,
         "path": ",".join(paths) or None,
         "without": without,
     }
@@ -186,8 +175,8 @@ def search(
         if have_no_sessions(roots):
             exit_unmatched(ctx, (), no_sessions_text(roots, "search jitter"))
         named = [("path", path) for path in paths]
-        for field, names in (("tool", tool), ("model", model), ("branch", branch), ("project", project)):
-            named += [(field, name) for name in names]
+        for field in ("tool", "model", "branch", "project"):
+            named += [(field, name) for name in scope[field]]
         named += [] if regex or fixed else _fields(" ".join(query))
         exit_unmatched(ctx, _unknown(named, roots), NO_MATCH)
 

@@ -10,20 +10,16 @@ import click
 from reread.base.format import number_text
 from reread.base.scope_options import ALL
 from reread.base.text import plural
-from reread.cli._option_types import SESSION, STATS_GROUPS
+from reread.cli._option_types import STATS_GROUPS
 from reread.cli._options import (
-    end_report,
     is_filtered,
     limit_option,
-    listing_options,
     merged_roots,
-    not_of_teams,
     scope_options,
 )
 from reread.cli._output import ids_to_type, print_json, print_lines, print_notice, progress, terminal_width
-from reread.cli._team import print_team, team_of, team_option
-from reread.cli._unmatched import unknown_models, unknown_projects, unknown_tools
-from reread.errors import Misuse
+from reread.cli._report import csv_option, end_of_report, is_empty, print_report, refuse_two_forms, report_options
+from reread.cli._team import print_team, team_of, team_option, team_report
 
 if TYPE_CHECKING:
     from reread.reports.report import Report
@@ -34,7 +30,6 @@ MOST_LISTED = 50
 
 
 @click.command()
-@click.argument("sessions", nargs=-1, type=SESSION, metavar="[SESSION|DIR]...")
 @click.option(
     "--by",
     default="tool",
@@ -47,9 +42,8 @@ MOST_LISTED = 50
 @limit_option
 @scope_options(*ALL)
 @click.option("--list", "as_list", is_flag=True, help="List the calls of each group, failed ones first.")
-@click.option("--csv", "as_csv", is_flag=True, help="Print CSV.")
-@click.option("--no-cache", is_flag=True, help="Read all files again, and store nothing in the cache.")
-@listing_options
+@csv_option
+@report_options
 @click.pass_context
 def stats(
     ctx: click.Context,
@@ -82,40 +76,24 @@ def stats(
     reread stats latest --by file
     reread stats --team s3://team/figures --by failure
     """
-    from reread.render.report_table import report_lines, report_value
     from reread.reports.stats_report import stats as report_on
     from reread.storage.user_paths import reread_words
 
-    if as_csv and (as_json or as_list):
-        raise Misuse("Cannot print both CSV and something else; use --csv, --json or --list.")
+    refuse_two_forms(as_json=as_json, as_csv=as_csv, as_list=as_list)
     if bucket is not None:
-        found = team_of(ctx, bucket, not_of_teams("--list"), sessions)
-        given = {name: options[name] for name in ("by", "since", "until")}
-        print_team(ctx, found.stats(**given), as_json=as_json, as_csv=as_csv)
+        opened = team_of(ctx, bucket, ("--list",), sessions)
+        print_team(ctx, team_report(opened.stats, **options), as_json=as_json, as_csv=as_csv)
         return
     roots = merged_roots(ctx, root)
     limit = options.pop("limit") if as_list else None
     with progress("reading", None) as step:
         report = report_on(*sessions, root=roots or None, cache=not no_cache, progress=step, **options)
-    if as_json or as_csv:
-        for path in report.unread:
-            print_notice(f"Cannot read {path}: not included.")
-    found_nothing = not report.rows and not report.hidden
-    unmatched = found_nothing and is_filtered(options)
-    if as_list and (as_json or not unmatched):
+    if as_list and (as_json or not is_empty(report) or not is_filtered(options)):
         _print_calls(report, limit, roots, as_json=as_json)
-    elif as_json:
-        print_json(report_value(report))
-    elif as_csv:
-        click.echo(report.to_csv(), nl=False)
-    elif not unmatched:
+    else:
         usage = [*reread_words(roots), "usage", *sessions]
-        print_lines([line] for line in report_lines(report, width=terminal_width(), command=usage))
-    unknown = unknown_projects(options["project"], report.known.get("project", ()))
-    unknown = [*unknown, *unknown_models(options["model"], report.known.get("model", ()))]
-    notices = [*unknown, *unknown_tools(options["tool"], report.known.get("tool", ()))]
-    filters = unmatched if found_nothing else None
-    end_report(ctx, roots, of_all=not sessions, filters=filters, notices=notices, text=NO_CALLS)
+        print_report(report, options, as_json=as_json, as_csv=as_csv, command=usage)
+    end_of_report(ctx, report, options, roots=roots, of_all=not sessions, text=NO_CALLS)
 
 
 def _print_calls(report: Report, limit: int | None, roots: list[Path], *, as_json: bool) -> None:

@@ -11,26 +11,22 @@ from click.core import ParameterSource
 from reread.base.scope_options import OF_RESPONSES
 from reread.base.text import split_names
 from reread.cli._exit_codes import NOTHING_FOUND
-from reread.cli._option_types import DOLLARS, SESSION, USAGE_GROUPS
+from reread.cli._option_types import DOLLARS, USAGE_GROUPS
 from reread.cli._options import (
-    end_report,
     is_filtered,
     limit_option,
-    listing_options,
     merged_roots,
-    not_of_teams,
     refuse_with,
     scope_options,
 )
-from reread.cli._output import echo_lines, print_json, print_lines, print_notice, progress, terminal_width
+from reread.cli._output import echo_lines, print_lines, print_notice, progress
 from reread.cli._paths import PathName
-from reread.cli._team import print_team, team_of, team_option
-from reread.cli._unmatched import unknown_models, unknown_projects
+from reread.cli._report import csv_option, end_of_report, is_empty, print_report, refuse_two_forms, report_options
+from reread.cli._team import print_team, team_of, team_option, team_report
 from reread.errors import Misuse
 
 STDIN = "-"
 CACHE = "cache"
-NOT_OF_TEAMS = ("--sort", "--min-cost", "--prices", "--price-file", "--keep-deleted")
 MOST_READ = 4_000_000
 """So many bytes of sessions that nobody named are read to count their cache breaks."""
 NO_RESPONSES = "No response fits all of these options. Run `reread usage` without them to count all."
@@ -44,7 +40,6 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("sessions", nargs=-1, type=SESSION, metavar="[SESSION|DIR]...")
 @click.option(
     "--by",
     default="day",
@@ -67,19 +62,18 @@ if TYPE_CHECKING:
 @team_option("Count")
 @limit_option
 @scope_options(*OF_RESPONSES)
-@click.option("--csv", "as_csv", is_flag=True, help="Print CSV.")
+@csv_option
 @click.option("--prices", is_flag=True, help="Show the price table and exit.")
 @click.option(
     "--price-file", type=PathName(), metavar="FILE", help="JSON file with prices that override the bundled ones."
 )
-@click.option("--no-cache", is_flag=True, help="Read all files again, and store nothing in the cache.")
 @click.option(
     "--keep-deleted",
     is_flag=True,
     envvar="REREAD_KEEP_DELETED",
     help="Keep counting transcripts that have since been deleted.",
 )
-@listing_options
+@report_options
 @click.pass_context
 def usage(
     ctx: click.Context,
@@ -114,12 +108,9 @@ def usage(
     """
     from reread.accounting.prices import current_prices
     from reread.facts.scope import Scope
-    from reread.render.report_table import hidden_note, report_lines, report_value, unread_note
-    from reread.render.text_table import PLAIN, wrapped_notes
     from reread.reports.usage_report import arrange, usage_in
 
-    if as_json and as_csv:
-        raise Misuse("Cannot print both JSON and CSV; use --json or --csv.")
+    refuse_two_forms(as_json=as_json, as_csv=as_csv)
     table = current_prices(price_file)
     if prices:
         refuse_with(
@@ -130,25 +121,25 @@ def usage(
         )
         _print_prices(table, as_json)
         return
-    if bucket is not None:
-        opened = team_of(ctx, bucket, not_of_teams(*NOT_OF_TEAMS), sessions)
-        given = {name: options[name] for name in ("since", "until")}
-        groups = ["cause" if name == CACHE else name for name in options["by"].split(",")]
-        groups = groups if ctx.get_parameter_source("by") == ParameterSource.COMMANDLINE else ["week"]
-        ask = opened.cache_breaks if CACHE in options["by"].split(",") else opened.usage
-        figures = ask(by=groups, **given)
-        print_team(ctx, figures, as_json=as_json, as_csv=as_csv)
-        _exit_over(ctx, figures.totals.get("cost_usd"), fail_over)
-        return
-    roots = merged_roots(ctx, root)
-    _check_groups(split_names(options["by"]))
-    if CACHE in options["by"].split(","):
+    is_of_breaks = CACHE in options["by"].split(",")
+    if is_of_breaks:
         refuse_with(
             ctx,
             "--by",
             ("--sort", "--min-cost", "--fail-over", "--price-file", "--keep-deleted"),
             "`cache` has its own table",
         )
+    if bucket is not None:
+        opened = team_of(ctx, bucket, ("--price-file", "--keep-deleted"), sessions)
+        if ctx.get_parameter_source("by") != ParameterSource.COMMANDLINE:
+            options["by"] = "week"
+        report = team_report(opened.cache_breaks if is_of_breaks else opened.usage, **options)
+        print_team(ctx, report, as_json=as_json, as_csv=as_csv)
+        _exit_over(ctx, report.totals.get("cost_usd"), fail_over)
+        return
+    roots = merged_roots(ctx, root)
+    _check_groups(split_names(options["by"]))
+    if is_of_breaks:
         _print_breaks(ctx, sessions, roots, as_json=as_json, as_csv=as_csv, cache=not no_cache, **options)
         return
     scope = Scope(*sessions, root=roots or None, **{name: options[name] for name in OF_RESPONSES})
@@ -156,33 +147,29 @@ def usage(
     with progress("reading", None) as step:
         report = usage_in(scope, prices=table, cache=not no_cache, progress=step, **counted)
     report = arrange(report, **{name: options[name] for name in ("sort", "min_cost", "limit")})
-    if as_json or as_csv:
-        for note in [unread_note(report.unread)] * bool(report.unread) + [hidden_note(report)] * bool(report.hidden):
-            print_notice(note)
-    found_nothing = not report.rows and not report.hidden
-    unmatched = found_nothing and is_filtered(options)
-    if as_json:
-        print_json(report_value(report))
-    elif as_csv:
-        click.echo(report.to_csv(), nl=False)
-    elif not unmatched:
+
+    def more() -> list[tuple[str, str]]:
+        """Look for the titles of sessions, and for what else there is to say."""
         unused = 0
         if "session" in report.by:
             report.titles, unused = _titles(sessions, roots, report)
-        lines = report_lines(report, width=terminal_width())
         note = _cache_note(scope, sessions, roots, cache=not no_cache)
         if unused and not is_filtered(options):
-            note.append((PLAIN, f"Sessions without usage of their own: {unused:,}."))
-        print_lines([line] for line in (*lines, *wrapped_notes(note, terminal_width())))
+            note.append(("plain", f"Sessions without usage of their own: {unused:,}."))
+        return note
+
+    print_report(report, options, as_json=as_json, as_csv=as_csv, more=more)
     if not (as_json or as_csv or sessions or roots or is_filtered(options)):
         _print_budgets()
-    unknown = unknown_projects(options["project"], report.known.get("project", ()))
-    notices = [*unknown, *unknown_models(options["model"], report.known.get("model", ()))]
-    in_limit = unmatched and fail_over is not None and not notices  # nothing was used, which is no failure
-    filters = unmatched and not in_limit if found_nothing else None
-    end_report(ctx, roots, of_all=not sessions, filters=filters, notices=notices, text=NO_RESPONSES)
-    if in_limit:
-        print_notice(NO_RESPONSES)
+    end_of_report(
+        ctx,
+        report,
+        options,
+        roots=roots,
+        of_all=not sessions,
+        text=NO_RESPONSES,
+        may_be_empty=fail_over is not None,  # nothing was used, which is no failure
+    )
     _exit_over(ctx, report.totals["cost_usd"], fail_over)
 
 
@@ -230,26 +217,18 @@ def _print_breaks(
     **options: Any,
 ) -> None:
     """Print what had to be written to the cache again, by cause."""
-    from reread.render.report_table import report_lines, report_value
     from reread.reports.cache_report import cache_breaks
 
     kept = {name: options[name] for name in (*OF_RESPONSES, "limit")}
     groups = ["cause" if name == CACHE else name for name in by.split(",")]
     with progress("reading", None) as step:
         report = cache_breaks(*sessions, by=groups, root=roots or None, cache=cache, progress=step, **kept)  # pyright: ignore[reportArgumentType]
-    if as_json or as_csv:
-        for path in report.unread:
-            print_notice(f"Cannot read {path}: not included.")
     if as_json:
-        print_json({**report_value(report), "breaks": list(map(dict, report.items))})
-    elif as_csv:
-        click.echo(report.to_csv(), nl=False)
-    elif report.totals["breaks"]:
-        print_lines([line] for line in report_lines(report, width=terminal_width()))
-    filtered = is_filtered(options)
-    filters = None if report.totals["breaks"] or as_json else filtered
-    end_report(ctx, roots, of_all=not sessions, filters=filters, notices=[], text=NO_BREAKS)
-    if filters is False:
+        print_report(report, options, as_json=True, as_csv=as_csv, breaks=list(map(dict, report.items)))
+    elif as_csv or not is_empty(report):
+        print_report(report, options, as_json=False, as_csv=as_csv)
+    end_of_report(ctx, report, options, roots=roots, of_all=not sessions, text=NO_BREAKS, may_be_empty=as_json)
+    if is_empty(report) and not is_filtered(options):
         print_notice("No cache break: whatever was cached was read from the cache.")
 
 

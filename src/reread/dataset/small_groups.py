@@ -10,17 +10,20 @@ they are of, they differ by whole blocks. Who agreed is apart from all that: eac
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from datetime import date, timedelta
 from typing import NamedTuple
+
+from reread.reports.tally import Figures, total_of
 
 LEAST = 3
 OTHERS = "(others)"
 
 Group = tuple[str | None, ...]
-Sums = tuple[float, ...]
 Period = tuple[str | None, ...]
 """Weeks that are shown together, by their Mondays; None for what has no time."""
+Span = tuple[date | None, date | None]
+"""The first day of the first week, and the last day of the last one; None if there is no bound."""
 
 
 class Atom(NamedTuple):
@@ -30,7 +33,7 @@ class Atom(NamedTuple):
     person: str
     machine: str
     values: Group
-    figures: Sums
+    figures: Figures
 
 
 class FigureBlock(NamedTuple):
@@ -41,9 +44,59 @@ class FigureBlock(NamedTuple):
     """What it is called in each column."""
     people: frozenset[str]
     machines: frozenset[str]
-    figures: Sums
+    figures: Figures
     merged: frozenset[Group]
     """What its parts would be called, if that is something else."""
+
+
+class FigureBlocks:
+    """The blocks of all figures of a kind, made as far as reports ask for them."""
+
+    def __init__(
+        self, quarters: Sequence[str], atoms_of: Callable[[str], Sequence[Atom]], alone: Collection[str]
+    ) -> None:
+        """Take the quarters that may have figures, in order, what gives those of one, and who agreed."""
+        self._quarters = quarters
+        self._read = atoms_of
+        self._alone = alone
+        self._atoms: dict[str, Sequence[Atom]] = {}
+        self._blocks: dict[Period, list[FigureBlock]] = {}
+
+    def within(self, span: Span) -> tuple[list[FigureBlock], int]:
+        """Return the blocks whose weeks are all within a time, and how many weeks of it have figures in no block."""
+        asked = [one for one in self._quarters if _may_have(one, span)]
+        periods = join_periods(self._quarters, self._people, asked)
+        atoms = [atom for quarter in asked for atom in self._of(quarter) if _has_week(span, atom.week)]
+        own = [(week,) for week in {atom.week for atom in atoms}.difference(*periods)]
+        blocks: list[FigureBlock] = []
+        for period in (*periods, *own):
+            if all(_has_week(span, week) for week in period):
+                if period not in self._blocks:
+                    self._blocks[period] = self._divided(period, shown=period not in own)
+                blocks += self._blocks[period]
+        shown = {week for block in blocks if not block.people.issubset(self._alone) for week in block.period}
+        return blocks, len({atom.week for atom in atoms if atom.person not in self._alone} - shown)
+
+    def _of(self, quarter: str) -> Sequence[Atom]:
+        if quarter not in self._atoms:
+            self._atoms[quarter] = self._read(quarter)
+        return self._atoms[quarter]
+
+    def _people(self, quarter: str) -> dict[str | None, set[str]]:
+        """Return who was active in each week of a quarter, but for those who agreed."""
+        found: dict[str | None, set[str]] = {}
+        for atom in self._of(quarter):
+            if atom.person not in self._alone:
+                found.setdefault(atom.week, set()).add(atom.person)
+        return found
+
+    def _divided(self, period: Period, *, shown: bool) -> list[FigureBlock]:
+        """Return the blocks of a period: if it has too few people to be shown, those of people who agreed."""
+        quarters = dict.fromkeys(quarter_of(week) for week in period)
+        atoms = [atom for quarter in quarters for atom in self._of(quarter) if atom.week in period]
+        others = [atom for atom in atoms if atom.person not in self._alone]
+        blocks = [make_block(period, atom.values, [atom]) for atom in atoms if atom.person in self._alone]
+        return [*blocks, *(divide(period, others) if others and shown else ())]
 
 
 def make_block(period: Period, group: Group, atoms: Collection[Atom]) -> FigureBlock:
@@ -52,7 +105,7 @@ def make_block(period: Period, group: Group, atoms: Collection[Atom]) -> FigureB
         frozenset(found) for found in zip(*((atom.person, atom.machine) for atom in atoms), strict=True)
     )
     merged = frozenset(atom.values for atom in atoms) - {group}
-    return FigureBlock(period, group, people, machines, add(atom.figures for atom in atoms), merged)
+    return FigureBlock(period, group, people, machines, total_of(atom.figures for atom in atoms), merged)
 
 
 def divide(period: Period, atoms: Sequence[Atom]) -> list[FigureBlock]:
@@ -118,9 +171,9 @@ def _join(people: Mapping[str | None, Collection[str]]) -> list[Period]:
     return joined
 
 
-def quarter_of(week: str) -> str:
-    """Return the quarter to which a week belongs, such as `2026-Q4`: that of its first day."""
-    return f"{week[:4]}-Q{(int(week[5:7]) + 2) // 3}"
+def quarter_of(week: str | None) -> str:
+    """Return the quarter to which a week belongs, such as `2026-Q4`: that of its first day; empty without a time."""
+    return f"{week[:4]}-Q{(int(week[5:7]) + 2) // 3}" if week is not None else ""
 
 
 def quarter_days(quarter: str) -> tuple[date, date]:
@@ -143,6 +196,15 @@ def first_monday(day: date) -> date:
     return day + timedelta(days=-day.weekday() % 7)
 
 
-def add(figures: Iterable[Sums]) -> Sums:
-    """Return the sum of figures, one by one."""
-    return tuple(map(sum, zip(*figures, strict=True)))
+def _has_week(span: Span, week: str | None) -> bool:
+    """True if a time has a week; what has no time is only in one without bounds."""
+    first, last = span
+    if week is None:
+        return span == (None, None)
+    return (first is None or week >= first.isoformat()) and (last is None or week <= last.isoformat())
+
+
+def _may_have(quarter: str, span: Span) -> bool:
+    """True if a quarter may have weeks of a time."""
+    first, last = (quarter_of(day.isoformat() if day is not None else None) for day in span)
+    return first <= quarter and (not last or quarter <= last)

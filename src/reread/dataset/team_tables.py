@@ -1,22 +1,24 @@
 """Reports on a team from the tables that its machines wrote: usage, statistics, cache breaks and budgets, by group.
 
-Days, weeks and months are those of UTC, for everybody: two clocks would tell what one person did between them.
-pyarrow and DuckDB are imported when a report is asked for: this module has a public name, which must be there without.
+They have the figures that reports on one machine declare, in the same form. Days, weeks and months are those of UTC,
+for everybody: two clocks would tell what one person did between them. pyarrow and DuckDB are imported when a report is
+asked for: this module has a public name, which must be there without.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, date, datetime, time, timedelta
+from fnmatch import fnmatchcase
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
-import msgspec
-
+from reread.accounting.billing import PICOS_PER_DOLLAR, UNKNOWN
 from reread.base.optional_dependencies import require
+from reread.base.scope_options import SPANS
 from reread.base.text import split_names
-from reread.base.times import TimeLike, parse_period_ms
+from reread.base.times import TimeLike, parse_period_ms, parse_time_zone
 from reread.catalog.team_settings import TeamSettings, team_settings
 from reread.dataset.chain import ChainFinding, check_chain
 from reread.dataset.report import Progress
@@ -24,59 +26,32 @@ from reread.dataset.small_groups import (
     OTHERS,
     Atom,
     FigureBlock,
+    FigureBlocks,
     Group,
     Period,
-    add,
-    divide,
+    Span,
     first_monday,
     is_quarter,
-    join_periods,
-    make_block,
     quarter_of,
 )
 from reread.dataset.table_files import table_files
-from reread.dataset.team_report import TeamDigest, TeamPeriod, TeamReport, TeamRow, Writer
+from reread.dataset.team_report import TeamDigest, Writer
 from reread.errors import Misuse
-from reread.reports.budget_report import SURE, BudgetState, stored_budgets
+from reread.facts.scope import FILTERS, ScopeOptions, Test
+from reread.reports.budget_report import BudgetState, budget_state, stored_budgets
+from reread.reports.cache_report import break_figures
+from reread.reports.report import Report, ReportColumn, Row
+from reread.reports.tally import Figures, Money, total_of
+from reread.reports.usage_report import OPTIONAL, REPORTED, usage_figures
 
 if TYPE_CHECKING:
-    from reread.dataset.team_cube import Cubes
+    from reread.dataset.team_sums import ReportKind
 
-WEEK, PERSON, MACHINE, TEAM = "week", "person", "machine", "team"
-TOKENS = ("input_tokens", "output_tokens", "cache_write_5m_tokens", "cache_write_1h_tokens", "cache_read_tokens")
-USAGE_FIGURES = (
-    "responses",
-    *TOKENS,
-    "web_searches",
-    "cost_usd",
-    "reported_cost_usd",
-    "unconfirmed_responses",
-    "unpriced",
-    "disputed",
-)
-CACHE_FIGURES = ("breaks", "cache_rewritten_tokens", "cache_rewritten_usd")
-CALL_FIGURES = ("calls", "failed", "denied", "interrupted", "seconds")
-SESSION_FIGURES = ("sessions", "turns", "compactions")
+WEEK, TEAM = "week", "team"
+OWNERS = ("person", "machine", TEAM)
+PEOPLE = ReportColumn("people", "People", short="people")
 LAST = date(9999, 12, 20)
 """From this day on, a time has no end."""
-Span = tuple[date | None, date | None]
-"""The first day of the first week, and the last day of the last one; None if there is no bound."""
-
-
-class ReportKind(NamedTuple):
-    """Figures that are divided into blocks together."""
-
-    table: str
-    figures: tuple[str, ...]
-    columns: tuple[str, ...]
-    """What they can be grouped by, besides week, person, machine and team, in the order in which they are divided."""
-    where: str = "true"
-
-
-USAGE = ReportKind("usage", USAGE_FIGURES, ("project", "model"))
-CACHE = ReportKind("usage", CACHE_FIGURES, ("cause", "project", "model"), "breaks > 0")
-CALLS = ReportKind("calls", CALL_FIGURES, ("tool", "failure", "state", "project", "model"))
-SESSIONS = ReportKind("sessions", SESSION_FIGURES, ("project", "model"))
 
 
 def team(bucket: str | Path) -> Team:
@@ -92,19 +67,23 @@ def team(bucket: str | Path) -> Team:
 
 
 class Team:
-    """The figures of a team; each report takes the newest that its machines have written."""
+    """The figures of a team; each report takes the newest that its machines have written.
+
+    Reports are those of one machine. A row has also how many `people` it is about, and is `partial` if the group had
+    too few people in some weeks: that part is in the row of the others. Weeks are counted whole: the ones in which
+    `since` and `until` lie are included. `person`, `machine` and what one can group by choose among what is shown.
+    """
 
     def __init__(self, bucket: str | Path) -> None:
-        from reread.dataset.team_cube import Cubes
+        from reread.dataset.team_sums import TeamSums
         from reread.dataset.team_writers import Writers
 
         self.settings: TeamSettings = team_settings()
         self._writers = Writers(table_files(bucket))
-        self._cubes: Cubes = Cubes(self._writers, self.settings.key)
+        self._sums = TeamSums(self._writers, self.settings.key)
         self._known = -1
-        self._atoms: dict[tuple[ReportKind, str], list[Atom]] = {}
-        self._blocks: dict[tuple[ReportKind, Period], list[FigureBlock]] = {}
-        """What was made of what the machines have written last."""
+        self._blocks: dict[str, FigureBlocks] = {}
+        """What was made of what the machines have written last, by the name of its kind."""
         self._lock = Lock()
 
     def writers(self) -> list[Writer]:
@@ -122,30 +101,41 @@ class Team:
                 progress(1)
         return found
 
-    def usage(self, *, by: str | Sequence[str] = WEEK, **period: Unpack[TeamPeriod]) -> TeamReport:
-        """Return tokens and cost, each response counted once, by week, person, machine, team, project or model.
+    def usage(self, *, by: str | Sequence[str] = WEEK, **options: Unpack[ScopeOptions]) -> Report:
+        """Return tokens and cost, each response counted once, by week, person, machine, team, project or model."""
+        from reread.dataset.team_sums import USAGE
 
-        Weeks are counted whole: the ones in which `since` and `until` lie are included.
-        """
-        return self._report(USAGE, by, period)
+        return self._report(USAGE, by, options, _usage_figures)
 
-    def cache_breaks(self, *, by: str | Sequence[str] = "cause", **period: Unpack[TeamPeriod]) -> TeamReport:
+    def cache_breaks(self, *, by: str | Sequence[str] = "cause", **options: Unpack[ScopeOptions]) -> Report:
         """Return what had to be written to the cache again, by cause or by what `usage` is grouped by."""
-        return self._report(CACHE, by, period)
+        from reread.dataset.team_sums import CACHE
 
-    def stats(self, *, by: str | Sequence[str] = "tool", **period: Unpack[TeamPeriod]) -> TeamReport:
+        used = self.usage(by=(), **options).totals
+        written = used.cache_write_5m_tokens + used.cache_write_1h_tokens if used else 0
+        report = self._report(CACHE, by, options, lambda found: break_figures(found, written))
+        report.about["cache_write_tokens"] = written
+        return report
+
+    def stats(self, *, by: str | Sequence[str] = "tool", **options: Unpack[ScopeOptions]) -> Report:
         """Return calls and failures, by tool, failure, state, project, model, week, person, machine or team."""
-        return self._report(CALLS, by, period)
+        from reread.dataset.team_sums import STATS
 
-    def sessions(self, *, by: str | Sequence[str] = WEEK, **period: Unpack[TeamPeriod]) -> TeamReport:
+        return self._report(STATS, by, options)
+
+    def sessions(self, *, by: str | Sequence[str] = WEEK, **options: Unpack[ScopeOptions]) -> Report:
         """Return sessions and turns, by week, person, machine, team, project or model."""
-        return self._report(SESSIONS, by, period)
+        from reread.dataset.team_sums import BEGUN
+
+        return self._report(BEGUN, by, options)
 
     def quarters(self) -> list[str]:
         """Return the quarters that have figures, such as `2026-Q4`, newest first."""
+        from reread.dataset.team_sums import USAGE
+
         with self._lock:
             self._refresh()
-            months = self._cubes.months(USAGE.table)
+            months = self._sums.months(USAGE)
         return sorted(filter(is_quarter, {quarter_of(month) for month in months if month}), reverse=True)
 
     def budgets(self, *, now: datetime | None = None) -> list[BudgetState]:
@@ -153,6 +143,8 @@ class Team:
 
         A month has the weeks that begin in it. Budgets for a day are left out, and those of a team with too few people.
         """
+        from reread.dataset.team_sums import USAGE
+
         clock = now or datetime.now(UTC)
         today = clock.astimezone(UTC).date()
         found: list[BudgetState] = []
@@ -160,29 +152,13 @@ class Team:
             if budget.team is None or budget.per not in _BUDGET_WEEKS:
                 continue
             first, end = _BUDGET_WEEKS[budget.per](today - timedelta(days=today.weekday()))
-            span = (first, end - timedelta(days=1))
-            with self._lock:
-                self._refresh()
-                blocks = self._shown(USAGE, span)
-                left_out = self._left_out(USAGE, span, blocks)
-            own = [block for block in blocks if block.group[_TEAM] == budget.team]
-            if not own:
-                continue
-            merged = any(group[_TEAM] == budget.team for block in blocks if block not in own for group in block.merged)
-            sums = dict(zip(USAGE.figures, add(block.figures for block in own), strict=True))
-            start, stop = (datetime.combine(day, time(), UTC) for day in (first, end))
-            over = (clock - start) / (stop - start)
-            found.append(
-                BudgetState(
-                    **msgspec.structs.asdict(budget),
-                    start=start,
-                    end=stop,
-                    spent_usd=sums["cost_usd"],
-                    left_usd=budget.amount_usd - sums["cost_usd"],
-                    forecast_usd=sums["cost_usd"] / over if over >= SURE else None,
-                    lower_bound=bool(sums["unpriced"] or left_out or merged),
-                )
-            )
+            span = {"since": first.isoformat(), "until": (end - timedelta(days=1)).isoformat()}
+            used = self._report(USAGE, (), {**span, TEAM: budget.team}, _usage_figures)
+            if used.totals:
+                is_part = used.partial or used.weeks_left_out or used.totals.unpriced_models
+                spent = Row({}, {"cost_usd": used.totals.cost_usd, "lower_bound": bool(is_part)})
+                start, stop = (datetime.combine(day, time(), UTC) for day in (first, end))
+                found.append(budget_state(budget, start, stop, spent, clock))
         return found
 
     def digest(self, *, week: date | None = None, now: datetime | None = None) -> TeamDigest:
@@ -192,8 +168,8 @@ class Team:
         first = day - timedelta(days=day.weekday())
         earlier, since, until = ((first + timedelta(days=number)).isoformat() for number in (-7, 0, 6))
         # a report is of whole weeks, so each is named by its Monday
-        before: TeamPeriod = {"since": earlier, "until": earlier}
-        span: TeamPeriod = {"since": since, "until": since}
+        before: ScopeOptions = {"since": earlier, "until": earlier}
+        span: ScopeOptions = {"since": since, "until": until}
         tables = {
             "By project": self.usage(by="project", **span),
             "By model": self.usage(by="model", **span),
@@ -204,134 +180,61 @@ class Team:
         totals, compared = self.usage(by=(), **span), self.usage(by=(), **before)
         return TeamDigest(since, until, totals, compared, tables, self.budgets(now=clock))
 
-    def _report(self, kind: ReportKind, by: str | Sequence[str], period: TeamPeriod) -> TeamReport:
-        groups = tuple(dict.fromkeys(split_names(by)))
-        known = (WEEK, *_COLUMNS, *kind.columns)
+    def _report(
+        self,
+        kind: ReportKind,
+        by: str | Sequence[str],
+        options: Mapping[str, Any],
+        figures: Callable[[Figures], Figures] = dict,
+    ) -> Report:
+        """Return what may be shown of what is asked for; `figures` makes those of a report from what was summed."""
+        groups, known = tuple(dict.fromkeys(split_names(by))), (WEEK, *OWNERS, *kind.columns)
         wrong = [name for name in groups if name not in known]
         if wrong:
             raise Misuse(
                 f"Cannot group a team by {wrong[0]!r}; use {', '.join(known)}, or several of them with commas."
             )
-        span = _weeks(period.get("since"), period.get("until"))
+        tz = options.get("tz")
+        if tz is not None and parse_time_zone(tz) != UTC:
+            raise Misuse(f"Cannot report on a team in the time zone {tz}: its days and weeks are those of UTC.")
         with self._lock:
             self._refresh()
-            blocks = self._shown(kind, span)
-            left_out = self._left_out(kind, span, blocks)
-            return _made(kind, groups, blocks, self._labels(), left_out, dict(self._writers.refused))
+            labels = self._labels()
+            tests = _tests(known[1:], options, labels)
+            blocks, left_out = self._blocks_of(kind).within(_weeks(options.get("since"), options.get("until")))
+            refused = dict(self._writers.refused)
+        return _made(kind, groups, tests, blocks, labels, figures, {"weeks_left_out": left_out, "refused": refused})
 
     def _refresh(self) -> None:
         self._writers.refresh()
         if self._known != self._writers.changes:
             self._known = self._writers.changes
-            self._atoms.clear()
             self._blocks.clear()
 
-    def _shown(self, kind: ReportKind, span: Span) -> list[FigureBlock]:
-        """Return the blocks whose weeks are all within a time."""
-        alone = self._writers.shown_alone
+    def _blocks_of(self, kind: ReportKind) -> FigureBlocks:
+        """Return what may be shown of a kind of figures; a week belongs to the quarter of its Monday."""
+        if kind.name not in self._blocks:
+            months = self._sums.months(kind)
 
-        def people(quarter: str) -> dict[str | None, set[str]]:
-            found: dict[str | None, set[str]] = {}
-            for atom in self._of_quarter(kind, quarter):
-                if atom.person not in alone:
-                    found.setdefault(atom.week, set()).add(atom.person)
-            return found
+            def atoms_of(quarter: str) -> list[Atom]:
+                own = [month for month in months if quarter in _quarters_of(month)]
+                atoms = (atom for month in own for atom in self._sums.atoms(kind, month))
+                return [atom for atom in atoms if quarter_of(atom.week) == quarter]
 
-        quarters = self._quarters(kind)
-        periods = join_periods(quarters, people, _quarters_within(quarters, span))
-        weeks = {atom.week for atom in self._asked(kind, span)}
-        own = [(week,) for week in weeks.difference(*periods)]
-        blocks: list[FigureBlock] = []
-        for period in (*periods, *own):
-            if all(_is_within(week, span) for week in period):
-                if (kind, period) not in self._blocks:
-                    self._blocks[kind, period] = self._divided(kind, period, shown=period not in own)
-                blocks += self._blocks[kind, period]
-        return blocks
-
-    def _divided(self, kind: ReportKind, period: Period, *, shown: bool) -> list[FigureBlock]:
-        """Return the blocks of a period: if it has too few people to be shown, those of people who agreed."""
-        alone = self._writers.shown_alone
-        quarters = dict.fromkeys(_quarter(week) for week in period)
-        atoms = [atom for quarter in quarters for atom in self._of_quarter(kind, quarter) if atom.week in period]
-        others = [atom for atom in atoms if atom.person not in alone]
-        blocks = [make_block(period, atom.values, [atom]) for atom in atoms if atom.person in alone]
-        return [*blocks, *(divide(period, others) if others and shown else ())]
-
-    def _left_out(self, kind: ReportKind, span: Span, blocks: Sequence[FigureBlock]) -> int:
-        """Return how many weeks of a time have figures that are in no block."""
-        alone = self._writers.shown_alone
-        asked = {atom.week for atom in self._asked(kind, span) if atom.person not in alone}
-        shown = {week for block in blocks if not block.people <= alone for week in block.period}
-        return sum(_is_within(week, span) for week in asked - shown)
-
-    def _asked(self, kind: ReportKind, span: Span) -> list[Atom]:
-        """Return the atoms of all quarters in which a time lies."""
-        quarters = _quarters_within(self._quarters(kind), span)
-        return [atom for quarter in quarters for atom in self._of_quarter(kind, quarter)]
-
-    def _quarters(self, kind: ReportKind) -> list[str]:
-        """Return the quarters that may have figures, in order; a week belongs to that of its Monday."""
-        months = self._cubes.months(kind.table)
-        return sorted({quarter for month in months for quarter in _quarters_of(month)})
-
-    def _of_quarter(self, kind: ReportKind, quarter: str) -> list[Atom]:
-        """Return what each machine did in each week of a quarter."""
-        if (kind, quarter) not in self._atoms:
-            self._atoms[kind, quarter] = self._read(kind, quarter)
-        return self._atoms[kind, quarter]
-
-    def _read(self, kind: ReportKind, quarter: str) -> list[Atom]:
-        from reread.dataset.team_cube import CUBES, duckdb
-
-        cube = CUBES[kind.table]
-        table = self._cubes.read(
-            cube, [month for month in self._cubes.months(cube.table) if quarter in _quarters_of(month)]
-        )
-        if table is None:
-            return []
-        sums = ", ".join(_SUMS.get(name, f'sum("{name}")') for name in kind.figures)
-        columns = ", ".join(f'"{name}"' for name in (*_COLUMNS, *kind.columns))
-        with duckdb.connect(":memory:") as connection:
-            connection.register("cube", table)
-            connection.register("owners", self._owners())
-            found = connection.execute(
-                f"""
-                WITH weeks AS (SELECT *, date_trunc('week', day::DATE)::DATE AS monday FROM cube)
-                SELECT monday::VARCHAR, {columns}, {sums} FROM weeks JOIN owners USING (machine)
-                WHERE coalesce(printf('%04d-Q%d', year(monday), quarter(monday)), '') = $1 AND ({kind.where})
-                GROUP BY ALL
-                """,
-                [quarter],
-            ).fetchall()
-        end = 1 + len(_COLUMNS) + len(kind.columns)
-        return [Atom(row[0], row[1], row[2], row[1:end], tuple(value or 0 for value in row[end:])) for row in found]
-
-    def _owners(self) -> Any:
-        """Return the person and the team of each machine as a table."""
-        from reread.dataset.arrow import pyarrow
-
-        people, manifests = self._writers.people, self._writers.manifests
-        columns = {"machine": [*people], "person": [*people.values()], "team": [manifests[m].team for m in people]}
-        return pyarrow.table({name: pyarrow.array(values, pyarrow.string()) for name, values in columns.items()})
+            quarters = sorted({quarter for month in months for quarter in _quarters_of(month)})
+            self._blocks[kind.name] = FigureBlocks(quarters, atoms_of, self._writers.shown_alone)
+        return self._blocks[kind.name]
 
     def _labels(self) -> dict[str, str]:
         """Return the names of the projects that this machine knows, by their hashes."""
-        from reread.dataset.figures import RowMask as Hashes
+        from reread.dataset.figures import RowMask
 
         if not self.settings.key:
             return {}
-        hashes = Hashes(TeamSettings(name="-", person="-", key=self.settings.key))
+        hashes = RowMask(TeamSettings(name="-", person="-", key=self.settings.key))
         return {hashes.project(name): name for name in self.settings.projects}
 
 
-_COLUMNS = (PERSON, MACHINE, TEAM)
-_TEAM = _COLUMNS.index(TEAM)
-_SUMS = {
-    "failed": "sum(calls) FILTER (state = 'failed')",
-    "denied": "sum(calls) FILTER (state = 'denied')",
-    "interrupted": "sum(calls) FILTER (state = 'interrupted')",
-}
 _BUDGET_WEEKS: dict[str, Callable[[date], tuple[date, date]]] = {
     "week": lambda monday: (monday, monday + timedelta(days=7)),
     "month": lambda monday: (
@@ -342,65 +245,99 @@ _BUDGET_WEEKS: dict[str, Callable[[date], tuple[date, date]]] = {
 """The first day of the current period of a budget, and the day after it, from the Monday of this week."""
 
 
+def _usage_figures(found: Figures) -> Figures:
+    return {**usage_figures(found), "disputed": found.get("disputed") or 0}
+
+
+def _tests(known: Sequence[str], options: Mapping[str, Any], labels: Mapping[str, str]) -> dict[str, Test]:
+    """Return what chooses blocks, by column; raise Misuse if a team's figures have nothing that would tell."""
+    tests: dict[str, Test] = {}
+    for name, wanted in options.items():
+        if name in SPANS or not wanted:
+            continue
+        if name not in known:
+            raise Misuse(f"Cannot choose figures of a team by {name}; use since, until, {', '.join(known)}.")
+        test = FILTERS[name].test(wanted) if name in FILTERS and name not in OWNERS else _is_named(wanted)
+        if test is not None:
+            tests[name] = (lambda value, test=test: test(labels.get(value, value))) if name == "project" else test
+    return tests
+
+
+def _is_named(wanted: Any) -> Test:
+    patterns = split_names(wanted)
+    return lambda value: any(fnmatchcase(value or "", pattern) for pattern in patterns)
+
+
 def _made(
     kind: ReportKind,
     by: tuple[str, ...],
+    tests: Mapping[str, Test],
     blocks: Sequence[FigureBlock],
     labels: Mapping[str, str],
-    left_out: int,
-    refused: dict[str, list[str]],
-) -> TeamReport:
+    figures: Callable[[Figures], Figures],
+    about: dict[str, Any],
+) -> Report:
     """Return blocks as a report: a row has those that are called alike in the columns that are asked for."""
-    places = [(WEEK, *_COLUMNS, *kind.columns).index(name) for name in by]
-
-    def called(period: Period, group: Group) -> Group:
-        names = (_period_name(period), *group)
-        return tuple(names[place] for place in places)
-
+    names = (WEEK, *OWNERS, *kind.columns)
+    places, checks = [names.index(name) for name in by], [(names.index(name), test) for name, test in tests.items()]
     rows: dict[Group, list[FigureBlock]] = {}
     merged: set[Group] = set()
+    is_part = False
     for block in blocks:
-        rows.setdefault(called(block.period, block.group), []).append(block)
-        merged |= {called(block.period, group) for group in block.merged} - {called(block.period, block.group)}
+        week = _period_name(block.period)
+        own, *others = (
+            tuple(values[place] for place in places) if all(test(values[place]) for place, test in checks) else None
+            for values in ((week, *group) for group in (block.group, *block.merged))
+        )
+        if own is not None:
+            rows.setdefault(own, []).append(block)
+        found = {group for group in others if group is not None}
+        merged |= found - {own}
+        is_part |= own is None and bool(found)
+    chosen = [block for own in rows.values() for block in own]
     shown = [
-        TeamRow(
+        Row(
             {
                 name: labels.get(value or "", value) if name == "project" else value
                 for name, value in zip(by, group, strict=True)
             },
-            _sums(kind, own),
-            len(_people(own)),
-            group in merged,
+            {**_figures(kind, own, figures), "partial": group in merged},
         )
         for group, own in sorted(rows.items(), key=lambda item: [(v == OTHERS, v or "") for v in item[0]])
     ]
-    days = sorted(week for block in blocks for week in block.period if week is not None)
-    return TeamReport(
-        by,
-        shown if by else [],
-        _sums(kind, blocks),
-        len(_people(blocks)),
-        len({machine for block in blocks for machine in block.machines}),
-        days[0] if days else None,
-        _last_day(days[-1]) if days else None,
-        bool(left_out) and not blocks,
-        left_out,
-        refused,
-    )
+    totals = _figures(kind, chosen, figures) if chosen else {}
+    days = sorted(week for block in chosen for week in block.period if week is not None)
+    about |= {
+        "since": days[0] if days else None,
+        "until": _last_day(days[-1]) if days else None,
+        "withheld": bool(about["weeks_left_out"]) and not blocks,
+        "partial": is_part,
+    }
+    columns = [PEOPLE, *kind.shown]
+    if totals.get(REPORTED.name) is None:
+        columns = [column for column in columns if column is not REPORTED]
+    made = Report(kind.name, by, shown if by else [], Row({}, totals), about=about, columns=columns, optional=OPTIONAL)
+    made.notes = ()
+    return made
 
 
-def _sums(kind: ReportKind, blocks: Sequence[FigureBlock]) -> dict[str, float]:
-    return dict(zip(kind.figures, add(block.figures for block in blocks), strict=True)) if blocks else {}
-
-
-def _people(blocks: Sequence[FigureBlock]) -> set[str]:
-    return {person for block in blocks for person in block.people}
+def _figures(kind: ReportKind, blocks: Sequence[FigureBlock], figures: Callable[[Figures], Figures]) -> Figures:
+    """Return the figures of blocks, as a report has them, and how many people and machines they are about."""
+    found = total_of(block.figures for block in blocks)
+    if kind.measure.cost:
+        money = found[kind.measure.cost] = Money()
+        money.picos = found.pop("usd") * PICOS_PER_DOLLAR
+        money.is_priced = found.pop("priced") > 0
+        money.unpriced = {block.group[-1] or UNKNOWN for block in blocks if block.figures["unpriced"]}
+    people = frozenset[str]().union(*(block.people for block in blocks))
+    machines = frozenset[str]().union(*(block.machines for block in blocks))
+    return {"people": len(people), "machines": len(machines), **figures(found)}
 
 
 def _period_name(period: Period) -> str | None:
     """Return the first day of a week, or the first and the last of several; what is left of quarters has no name."""
     days = [week for week in period if week is not None]
-    if len({_quarter(week) for week in period}) > 1:
+    if len({quarter_of(week) for week in period}) > 1:
         return OTHERS
     if len(days) <= 1:
         return days[0] if days else None
@@ -426,26 +363,9 @@ def _weeks(since: TimeLike | None, until: TimeLike | None) -> Span:
     return start, end
 
 
-def _quarter(week: str | None) -> str:
-    return quarter_of(week) if week is not None else ""
-
-
 def _quarters_of(month: str | None) -> set[str]:
     """Return the quarters in which the weeks of a month begin."""
     if month is None:
         return {""}
     earlier = 12 * int(month[:4]) + int(month[5:]) - 2
     return {quarter_of(month), quarter_of(f"{earlier // 12:04}-{earlier % 12 + 1:02}")}
-
-
-def _quarters_within(quarters: Sequence[str], span: Span) -> list[str]:
-    """Return the quarters that have weeks of a time."""
-    first, last = (_quarter(day.isoformat() if day is not None else None) for day in span)
-    return [one for one in quarters if first <= one and (not last or one <= last)]
-
-
-def _is_within(week: str | None, span: Span) -> bool:
-    first, last = span
-    if week is None:
-        return span == (None, None)
-    return (first is None or week >= first.isoformat()) and (last is None or week <= last.isoformat())

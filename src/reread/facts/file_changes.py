@@ -6,6 +6,8 @@ sessions that somebody asks about, and stay known from then on.
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
@@ -37,7 +39,7 @@ def trace_files(store: FactStore, file: int, path: str) -> dict[str, bytes]:
         session = Session(FileSource(Path(path)))
         prompts = TurnPrompts(session)
         traces = {name: _encoded(trace_lines(history, prompts.of)) for name, history in session.files.items()}
-    with store.writing():
+    with suppress(sqlite3.OperationalError), store.writing():  # a full disk or somebody else who writes: not kept
         if store.rows(f"SELECT state {of_file}", (file,)) == known:  # else somebody has read more of it meanwhile
             for name, versions in traces.items():
                 store.run(

@@ -288,11 +288,13 @@ CALL = FactTable(
             "The kind of failure of a failed call: `exit 1`, `timeout`, `no such file` … or `other`.",
             team="failure",
         ),
-        Column("is_retry", BOOLEAN, "True if the call before it, of the same tool in the same turn, failed."),
+        Column(
+            "is_retry", BOOLEAN, "True if the call before it, of the same tool in the same turn, failed.", team="keep"
+        ),
         Column("seconds", REAL, "Seconds from the call to its result.", team="keep", earlier="duration"),
         Column("file", TEXT, "The file that it is about, for tools that name one."),
-        Column("lines_added", INTEGER, "Lines that it added to files, as an edit."),
-        Column("lines_removed", INTEGER, "Lines that it removed from files."),
+        Column("lines_added", INTEGER, "Lines that it added to files, as an edit.", team="keep"),
+        Column("lines_removed", INTEGER, "Lines that it removed from files.", team="keep"),
         Column("command", TEXT, "Of a shell command, the program and what it is told to do: `npm test`."),
         Column("skill", TEXT, "The skill that it loads, or on behalf of which it was made."),
         _inner("main_turn", INTEGER, "The turn of the main thread that it was made in, or that began its agent."),

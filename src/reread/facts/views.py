@@ -24,6 +24,7 @@ from reread.facts.schema import (
     TURN,
     FactTable,
 )
+from reread.facts.scope import Scope
 from reread.facts.sessions import AgentNames
 from reread.facts.store import FactStore
 
@@ -31,6 +32,33 @@ RESPONSES, TURNS, CALLS, BREAKS, SHARES, PROMPTS = "responses", "turns", "calls"
 """The views. A share is what a call cost: its part of the response that made it."""
 WHERE = ("path", "session", "project", "branch", "agent", "agent_type")
 """The columns of every view that say where a fact came about."""
+
+NONE = "false"
+"""The condition that nothing fulfils."""
+_FILTERED: dict[str, frozenset[str]] = {
+    RESPONSES: frozenset({"path", "session", "project", "branch", "model", "time"}),
+    TURNS: frozenset({"path", "session", "project", "branch", "time"}),
+    CALLS: frozenset({"path", "session", "project", "branch", "model", "time", "tool", "state"}),
+    SHARES: frozenset({"path", "session", "project", "branch", "model", "time", "tool", "state"}),
+    BREAKS: frozenset({"path", "session", "project", "branch", "model", "time"}),
+    PROMPTS: frozenset({"path", "session", "project", "branch", "time"}),
+}
+"""The columns of each view that filters may ask."""
+
+
+def conditions(store: FactStore, scope: Scope) -> dict[str, str]:
+    """Return what the facts of each view must fulfil to be in a scope, in SQL; NONE if a filter asks what they lack."""
+    first, last = scope.period
+    times = [f"time >= {first}"] if first is not None else []
+    times += [f"time < {last}"] if last is not None else []
+    tests: list[str] = []
+    wanted: set[str] = set()
+    for name, (one, test) in scope.filters.items():
+        store.define(f"is_{name}", test)
+        tests.append(f"{one.column} {one.sql}" if one.sql else f"is_{name}({one.column})")
+        wanted.add(one.column)
+    known = " AND ".join([*times, *tests]) or "true"
+    return {view: known if wanted <= columns else NONE for view, columns in _FILTERED.items()}
 
 
 def show_responses(store: FactStore, counted: Counted, agents: AgentNames) -> None:
@@ -50,11 +78,11 @@ def show_responses(store: FactStore, counted: Counted, agents: AgentNames) -> No
     columns = ", ".join(f"r.{name}" for name in RESPONSE.names if name != "origin")
     store.run(f"DROP VIEW IF EXISTS {RESPONSES}")
     store.run(
-        f"CREATE TEMP VIEW {RESPONSES} AS SELECT f.path, o.session, o.project, o.branch,"
+        f"CREATE TEMP VIEW {RESPONSES} AS SELECT {_path(prefix)}, o.session, o.project, o.branch,"
         f" CASE WHEN o.agent IS NULL OR o.agent = '' THEN NULL ELSE agent_of(o.agent, r.message) END AS agent,"
         f" CASE WHEN o.agent IS NULL THEN NULL ELSE type_of(o.agent, r.message) END AS agent_type, {columns}"
         f" FROM {prefix}{RESPONSE.name} r JOIN {prefix}{ORIGIN.name} o ON o.id = r.origin"
-        f" JOIN {prefix}{FILE.name} f ON f.id = o.file WHERE o.scope = {counted.scope}"
+        f" WHERE o.scope = {counted.scope}"
     )
 
 
@@ -90,9 +118,9 @@ def session_titles(store: FactStore) -> dict[str, str]:
 
 def show_shares(store: FactStore) -> None:
     """Make the view of what calls cost: all that was billed for a response is shared by its calls."""
-    store.run("DROP TABLE IF EXISTS temp.calls_of")
-    store.run(f"CREATE TEMP TABLE calls_of AS SELECT message, count(*) AS number FROM {CALLS} GROUP BY message")
-    store.run("CREATE INDEX temp.calls_by_message ON calls_of (message)")
+    store.run("CREATE TEMP TABLE IF NOT EXISTS calls_of (message TEXT PRIMARY KEY, number INTEGER) WITHOUT ROWID")
+    store.run("DELETE FROM calls_of")
+    store.run(f"INSERT INTO calls_of SELECT message, count(*) FROM {CALLS} WHERE message IS NOT NULL GROUP BY message")
     amounts = ", ".join(f"r.{name} * 1.0 / n.number AS {name}" for name in (column.name for column in COUNTS))
     store.run(f"DROP VIEW IF EXISTS {SHARES}")
     store.run(
@@ -100,6 +128,11 @@ def show_shares(store: FactStore) -> None:
         f" r.prompt AS price_prompt, r.time AS price_time, {amounts}"
         f" FROM {CALLS} c JOIN calls_of n ON n.message = c.message JOIN {RESPONSES} r ON r.message = c.message"
     )
+
+
+def _path(prefix: str = "") -> str:
+    """Return the path of the file of an origin, in SQL: a query that does not ask for it does not look for it."""
+    return f"(SELECT f.path FROM {prefix}{FILE.name} f WHERE f.id = o.file) AS path"
 
 
 def _show(store: FactStore, name: str, table: FactTable) -> None:
@@ -115,9 +148,9 @@ def _show(store: FactStore, name: str, table: FactTable) -> None:
     columns = ", ".join(f"t.{column}" for column in table.names if column != "origin")
     store.run(f"DROP VIEW IF EXISTS {name}")
     store.run(
-        f"CREATE TEMP VIEW {name} AS SELECT f.path, o.session, o.project, o.branch, nullif(o.agent, '') AS agent,"
+        f"CREATE TEMP VIEW {name} AS SELECT {_path()}, o.session, o.project, o.branch, nullif(o.agent, '') AS agent,"
         f" o.agent_type, c.title, c.place, t.rowid AS row, {columns}"
         f" FROM {table.name} t JOIN {ORIGIN.name} o ON o.id = t.origin"
-        f" JOIN chosen c ON c.file = o.file JOIN {FILE.name} f ON f.id = o.file"
+        " JOIN chosen c ON c.file = o.file"
         f" WHERE t.rowid NOT IN (SELECT row FROM {copies})"
     )

@@ -1,4 +1,4 @@
-"""A fixture for tests of programs that run `claude`: it answers from recordings.
+"""Fixtures for tests of programs that run `claude`: one answers from recordings, one plays recorded sessions again.
 
 Pytest loads this module wherever reread is installed, so it imports nothing else of reread before a test asks for it.
 """
@@ -11,7 +11,9 @@ import shlex
 import shutil
 import sys
 import sysconfig
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -96,12 +98,13 @@ def _install(folder: Path) -> Path:
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the option and the setting."""
-    group = parser.getgroup("reread", "the fixture fake_claude")
+    group = parser.getgroup("reread", "the fixtures fake_claude and rerun")
     group.addoption(
         "--record-claude",
         action="store_true",
         help="Run the real claude for prompts that were not recorded, and record its answers.",
     )
+    group.addoption("--rerun-client", metavar="CLIENT", help="Play sessions with this claude: a path or a version.")
     parser.addini("claude_recordings", f"Folder of recordings (default: {RECORDINGS}, beside the test).")
 
 
@@ -116,3 +119,23 @@ def fake_claude(
     if request.config.getoption("record_claude"):
         fake.record_once()
     return fake
+
+
+@pytest.fixture(name="rerun")
+def session_player(request: pytest.FixtureRequest) -> Callable[..., Any]:
+    """Return a function that lets the real client play a session: `rerun("fix.jsonl", settings=…)`.
+
+    A name is that of a file beside the test. The other arguments are those of `reread.rerun`; the client is the one on
+    PATH, unless `--rerun-client` names another.
+    """
+
+    def play(session: str | os.PathLike[str], **options: Any) -> Any:
+        from reread.base.addons import named_parts
+
+        beside = request.path.parent / session
+        client = options.pop("client", None) or request.config.getoption("rerun_client")
+        return named_parts("names")["rerun"].load()(
+            beside if beside.exists() else os.fspath(session), client=client, **options
+        )
+
+    return play

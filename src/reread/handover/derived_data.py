@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from contextlib import closing, suppress
 from typing import NamedTuple
 
-from reread.accounting.usage_cache import UsageCache
+from reread.accounting.digest import UsageCache
 from reread.dataset.local_tables import FOLDER as TABLES
 from reread.disk import joins
 from reread.disk.moved_files import SESSION_UUID
@@ -62,7 +62,6 @@ PLACES = (
     OwnPlace(CACHE, "search-*", "the words of all sessions", "deleted as a whole if it knows the session"),
     OwnPlace(CACHE, "tables/*", "tables of `sql`, and what was fetched of a bucket's", "deleted as a whole"),
     OwnPlace(CACHE, "mirrors/*", "which objects a bucket has", "goes with what the bucket has: `--kept --now`"),
-    OwnPlace(CACHE, "team/*", "figures of teams", "stays: it has no words"),
     OwnPlace(CACHE, "spending-*", "what today costs, and is left of budgets", "stays: it has no words"),
     OwnPlace(CACHE, "rate-limits-*", "the rate limits that a client gave last", "stays: it has no words"),
     OwnPlace(CACHE, "pass*", "when all sessions were last read", "stays: it has no words"),

@@ -9,11 +9,10 @@ from contextlib import closing
 from functools import cached_property
 from itertools import chain, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, Unpack
 
 from reread.base.choices import SearchKind, SearchOrder
-from reread.base.times import TimeLike, parse_period_ms
-from reread.disk import layout
+from reread.base.times import parse_period_ms, parse_time_zone
 from reread.disk.file_set import FileSet, find_files
 from reread.errors import Misuse
 from reread.index import update
@@ -47,6 +46,7 @@ from reread.index.store import (
 )
 
 if TYPE_CHECKING:
+    from reread.facts.scope import ScopeOptions
     from reread.index.document_reader import DocumentReader, FoundDocument
     from reread.index.hits import Hit
     from reread.index.matching import Snippet
@@ -62,6 +62,10 @@ NOTES = {
 REPLACED = "The search index of another version of reread was built anew."
 DAMAGED = "The search index was damaged; it is built anew."
 UNSEARCHED = "This answer is incomplete: {} of {} files are still being indexed and were not searched; try again later."
+
+
+IN_INDEX = ("project", "since", "until", "tool", "model", "branch")
+"""The options of a scope that the index tells of each text; others are told by the facts of its session."""
 
 
 class Refresh(Protocol):
@@ -105,24 +109,17 @@ class Hits(Iterator["Hit"]):
 def search(
     query: str,
     *,
-    project: str | Path | Sequence[str | Path] | None = None,
-    since: TimeLike | None = None,
-    until: TimeLike | None = None,
     kinds: SearchKind | Sequence[SearchKind] | None = None,
-    tool: str | Sequence[str] | None = None,
     errors: bool = False,
-    model: str | None = None,
-    branch: str | None = None,
     path: str | None = None,
-    failed: bool = False,
     order: SearchOrder = "relevance",
     limit: int | None = 100,
     regex: bool = False,
     fixed: bool = False,
     strict: bool = False,
     without: str | Sequence[str] | None = None,
-    root: str | Path | Sequence[str | Path] | None = None,
     progress: update.Progress | None = None,
+    **scope: Unpack[ScopeOptions],
 ) -> Hits:
     """Search everything that is said in all sessions, and iterate over the places where the query matches.
 
@@ -130,31 +127,19 @@ def search(
     `tool:bash`, `is:error` or `before:tuesday`. Sessions that have all words near each other come first, then those
     that have some; a word that occurs nowhere is replaced by the most similar one that does. With `strict`, or with
     AND, OR or parentheses, nothing is guessed: a text has to contain all words, except where OR offers a choice. A
-    query of fields alone lists what they select, the newest first: sessions, if they are only about projects and
-    times. `kinds` are prompts, text, thinking, inputs, results, notices, titles and requests. `tool`, `errors`,
-    `model`, `branch` and `path` are filters: calls of these tools, what failed, what a model wrote, a git branch,
-    calls about a file; with `failed`, only sessions whose last command failed. `order` is relevance or newest. With
-    `regex`, the query is a regular expression; with `fixed`, exactly its characters are found. Sessions whose ids begin
-    as `without` says are left out. The result has the `total` number of matches, and a `note` if something limits the
-    answer, such as files that are `unsearched` because another process is still indexing them. `progress` is called
-    with the number of bytes that were read to bring the index up to date.
+    query of fields alone lists what they select, the newest first: sessions, if they are only about projects and times.
+    `kinds` are prompts, text, thinking, inputs, results, notices, titles and requests. `tool`, `errors`, `model`,
+    `branch` and `path` are filters: calls of these tools, what failed, what a model wrote, a git branch, calls about a
+    file. The other options of a scope (`person`, `machine`, `state`, `failed`) choose sessions. `order` is relevance or
+    newest. With `regex`, the query is a regular expression; with `fixed`, exactly its characters are found. Sessions
+    whose ids begin as `without` says are left out. The result has the `total` number of matches, and a `note` if
+    something limits the answer, such as files that are `unsearched` because another process is still indexing them.
+    `progress` is called with the number of bytes that were read to bring the index up to date.
     """
     filters = search_filters(
-        query,
-        project=project,
-        since=since,
-        until=until,
-        kinds=kinds,
-        tool=tool,
-        errors=errors,
-        model=model,
-        branch=branch,
-        path=path,
-        failed=failed,
-        root=root,
-        is_literal=regex or fixed,
-        without=without,
+        query, kinds=kinds, errors=errors, path=path, is_literal=regex or fixed, without=without, **scope
     )
+    root = scope.get("root")
     roots = [root] if isinstance(root, str | Path) else root
     return find(
         query,
@@ -172,41 +157,36 @@ def search(
 def search_filters(
     query: str,
     *,
-    project: str | Path | Sequence[str | Path] | None = None,
-    since: TimeLike | None = None,
-    until: TimeLike | None = None,
     kinds: str | Sequence[str] | None = None,
-    tool: str | Sequence[str] | None = None,
     errors: bool = False,
-    model: str | None = None,
-    branch: str | None = None,
     path: str | None = None,
-    failed: bool = False,
-    root: str | Path | Sequence[str | Path] | None = None,
     is_literal: bool = False,
     without: str | Sequence[str] | None = None,
+    **scope: Unpack[ScopeOptions],
 ) -> list[Node]:
     """Return what the options of `search` demand besides the query; raise Misuse if nothing is searched for.
 
     A query that `is_literal` has no words that are looked for: it is an expression, or found as it stands.
     """
+    project, since, until, tool, model, branch = (scope.get(name) for name in IN_INDEX)
     filters: list[Node] = []
     if project:
         filters.append(InProject(tuple(map(str, [project] if isinstance(project, str | Path) else project))))
     if since is not None or until is not None:
-        filters.append(Period(*parse_period_ms(since, until, None)))
+        filters.append(Period(*parse_period_ms(since, until, parse_time_zone(scope.get("tz")))))
     if kinds:
         filters.append(parse_kinds(",".join(_list(kinds))))
     if tool:
         filters.append(_any([named("tool")(name) for name in _list(tool)]))
     if errors:
         filters.append(Errors())
-    filters += [named(field)(text) for field, text in (("model", model), ("branch", branch), ("path", path)) if text]
-    if failed:
+    fields = (("model", model), ("branch", branch), ("path", path))
+    filters += [named(field)(",".join(_list(text))) for field, text in fields if text]
+    if any(value for name, value in scope.items() if name not in (*IN_INDEX, "tz", "root")):
         from reread.facts.chosen import chosen_sessions  # loaded late: other filters need no facts
 
-        roots = [root] if isinstance(root, str | Path) else root
-        filters.append(InFiles(frozenset(chosen_sessions(layout.session_files(roots), failed=True))))
+        others: Any = {name: value for name, value in scope.items() if name not in IN_INDEX}
+        filters.append(InFiles(frozenset(chosen_sessions(**others))))
     filters += [Not(InSession(id.lower())) for id in _list(without or ()) if id]
     if query.strip() and not is_literal and not filters and parse_query(query) == And(()):
         raise Misuse(f"No words in {query!r}; search for signs with --fixed, or in quotes.")

@@ -11,6 +11,7 @@ from reread.base.paths import path_name
 from reread.base.sanitize import safe_line
 from reread.base.text import plural
 from reread.render.markdown_text import inline
+from reread.render.report_table import unread_note
 from reread.reports.digest_report import Digest, DigestProject, DigestSession, DigestTest
 
 MOST = 12
@@ -82,8 +83,8 @@ def _lines(made: Digest) -> Iterator[Line]:
     yield "facts", " · ".join((*facts, plural(commits, "commit"), money_text(made.cost_usd) or UNKNOWN))
     for project in made.projects:
         yield from _project_lines(project)
-    for reason in made.unread:
-        yield "facts", f"Not included: {safe_line(reason)}"
+    if made.unread:
+        yield "facts", unread_note(made.unread)
 
 
 def _project_lines(project: DigestProject) -> Iterator[Line]:

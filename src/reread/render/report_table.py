@@ -31,10 +31,10 @@ def report_lines(
 
     `command` is what counts the tokens of the same sessions.
     """
-    weight, columns = WEIGHTS[report.kind], [column for column in report.columns if column.short]
+    weight, columns = WEIGHTS.get(report.kind, _no_weight), [column for column in report.columns if column.short]
     rows = [
         (
-            [label(name, row[name], report.titles) for name in report.by],
+            row_labels(report, row),
             [figure_text(column, row) for column in columns],
             weight(row),
         )
@@ -47,10 +47,26 @@ def report_lines(
     yield from wrapped_notes(report_notes(report, command), width)
 
 
+def row_labels(report: Report, row: Row) -> list[str]:
+    """Return short texts for the values of a row's groups, with a `+` if some of it is in another row."""
+    return [label(name, row[name], report.titles) + " +" * row.get("partial", False) for name in report.by]
+
+
+def _no_weight(row: Row) -> float:
+    return 0.0
+
+
 def report_notes(report: Report, command: Sequence[str] = ("reread", "usage")) -> Iterator[Styled]:
     """Yield what there is to say about the figures: what they are of, and what they leave out."""
-    if report.kind in NOTES:
+    if report.notes is not None:
+        yield from report.notes
+    elif report.kind in NOTES:
         yield from NOTES[report.kind](report, command)
+    yield from left_out_notes(report)
+
+
+def left_out_notes(report: Report) -> Iterator[Styled]:
+    """Yield which rows are not shown, and which files could not be read."""
     if report.hidden:
         yield PLAIN, hidden_note(report)
     if report.unread:
@@ -87,6 +103,12 @@ def _part_words() -> Mapping[str, str]:
     from reread.reports.cost_parts import PART_NAMES  # loaded late: only the reader asks for the parts of a cost
 
     return PART_NAMES
+
+
+def group_labels(report: Report) -> dict[str | None, str]:
+    """Return what groups are called that are no names, by their values."""
+    names = WORDS.keys() & {*report.by}
+    return {row[name]: label(name, row[name]) for name in names for row in report.rows}
 
 
 WORDS: dict[str, Callable[[], Mapping[str, str]]] = {CAUSE: lambda: CAUSE_WORDS, PART: _part_words}
@@ -146,7 +168,7 @@ def cost_text(row: Figures, name: str = "cost_usd") -> str:
         return "" if name != "cost_usd" else "?"
     if name != "cost_usd":
         return money_text(row[name])
-    is_least = bool(row.get("lower_bound") or row.get("unpriced"))
+    is_least = bool(row.get("lower_bound"))
     cost = money_text(row[name], lower_bound=is_least).replace(" ", "")
     return f"{cost}{'?' if row.get('unpriced_models') else ''}"
 
@@ -164,7 +186,8 @@ def _weight(row: Row) -> float:
 def hidden_note(report: Report) -> str:
     """Return a note on the rows that are left out."""
     costs = [best_cost(row) if report.kind == "usage" else row.get("cost_usd") for row in report.hidden]
-    return f"Not shown: {plural(len(report.hidden), 'row')}, {money_text(sum_known(costs)) or '?'} in all."
+    cost = f", {money_text(sum_known(costs)) or '?'} in all" if "cost_usd" in report.totals else ""
+    return f"Not shown: {plural(len(report.hidden), 'row')}{cost}."
 
 
 def unread_note(unread: Sequence[str]) -> str:

@@ -21,12 +21,12 @@ from reread.catalog.resolve import shell_name
 from reread.disk import layout
 from reread.disk.derived_cache import known_path
 from reread.facts.clock import zone_time
+from reread.facts.counting import count_all
 from reread.facts.loaded import SERVER, SKILL, TOOL, server_of
 from reread.facts.scope import Scope, ScopeOptions, session_name
 from reread.facts.sessions import Progress
 from reread.facts.store import FactStore, answered
 from reread.facts.views import BREAKS, CALLS, RESPONSES, SHARES
-from reread.reports.counting import count_all
 from reread.reports.report import Row
 from reread.reports.tally import Tally
 from reread.storage.user_paths import reread_words
@@ -238,7 +238,8 @@ def _picos_per_token(tally: Tally) -> dict[str, float]:
 
 def advice_value(report: AdviceReport) -> dict[str, Any]:
     """Return advice as JSON values."""
-    return {"sessions": report.sessions, "advice": msgspec.to_builtins(report.items)}
+    items = msgspec.to_builtins(report.items)
+    return {"sessions": report.sessions, "advice": items, "unread": list(report.unread)}
 
 
 class _Typed:

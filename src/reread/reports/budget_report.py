@@ -154,7 +154,7 @@ def budgets(
         Scope(since=start, until=end, tz=zone, project=budget.project, model=budget.model, root=root)
         for budget, start, end in found
     )
-    return [_state(*one, used, clock) for one, used in zip(found, usage_totals(*scopes), strict=True)]
+    return [budget_state(*one, used, clock) for one, used in zip(found, usage_totals(*scopes), strict=True)]
 
 
 def _period(budget: Budget, zone: tzinfo | None, clock: datetime) -> tuple[datetime, datetime]:
@@ -162,7 +162,8 @@ def _period(budget: Budget, zone: tzinfo | None, clock: datetime) -> tuple[datet
     return start, end or clock
 
 
-def _state(budget: Budget, start: datetime, end: datetime, used: Row, clock: datetime) -> BudgetState:
+def budget_state(budget: Budget, start: datetime, end: datetime, used: Row, clock: datetime) -> BudgetState:
+    """Return how much of a budget is spent and left, and the forecast, from what was used since its period began."""
     spent = float(used.cost_usd or 0)
     over = (clock - start) / (end - start)
     return BudgetState(

@@ -10,11 +10,11 @@ from reread.accounting.prices import current_prices
 from reread.base.choices import CacheGrouping
 from reread.base.text import split_names
 from reread.facts.clock import PERIODS
+from reread.facts.counting import count_all
 from reread.facts.scope import Scope, ScopeOptions
 from reread.facts.sessions import Progress
 from reread.facts.store import FactStore, answered
 from reread.facts.views import BREAKS, RESPONSES, session_titles
-from reread.reports.counting import count_all
 from reread.reports.report import SHARE, TOKENS, Report, ReportColumn, Row
 from reread.reports.tally import Figures, Measure, Money, Tally, limited
 from reread.reports.usage_report import COST

@@ -15,12 +15,12 @@ from reread.accounting.prices import current_prices
 from reread.base.coerce import as_dict, as_list
 from reread.base.text import cut_words, one_line
 from reread.base.times import TimeLike, parse_json_time
+from reread.facts.counting import count_all
 from reread.facts.schema import FILE, GIT_COMMIT, PULL_REQUEST, FactTable
 from reread.facts.scope import Scope
 from reread.facts.sessions import Progress
 from reread.facts.store import FactStore, Row, answered
 from reread.facts.views import CALLS, PROMPTS, RESPONSES
-from reread.reports.counting import count_all
 from reread.reports.tally import Groups, Tally, total_of
 from reread.reports.usage_report import USED, usage_figures
 
@@ -118,7 +118,7 @@ class Digest(msgspec.Struct, frozen=True):
     """None if no model that was used has a price."""
     redacted: bool = False
     unread: list[str] = []
-    """Sessions that could not be read."""
+    """Files that could not be read."""
 
 
 def digest(
@@ -143,7 +143,7 @@ def digest(
     start, stop = (datetime.fromtimestamp(seconds, scope.zone).astimezone(scope.zone) for seconds in window)
 
     def ask(store: FactStore) -> Digest:
-        unread = [f"Cannot read {path}." for path in count_all(store, scope, progress)]
+        unread = count_all(store, scope, progress)
         tally = Tally(store, scope, current_prices())
         used = tally.by(("session",), USED)
         found: dict[str, list[DigestSession]] = {}
@@ -154,7 +154,7 @@ def digest(
             for name, done in found.items()
         ]
         projects.sort(key=lambda one: (-(one.cost_usd or 0.0), one.project))
-        return Digest(start, stop, projects, usage_figures(total_of(used))["cost_usd"], unread=unread)
+        return Digest(start, stop, projects, usage_figures(total_of(used.values()))["cost_usd"], unread=unread)
 
     made = answered(ask)
     return _redacted(made) if redact else made

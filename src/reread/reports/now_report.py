@@ -26,10 +26,10 @@ from reread.disk.processes import ClientProcesses, Process
 from reread.disk.registry import FOLDER, RunningSession, running_sessions
 from reread.disk.sources import FileSource
 from reread.errors import NotFound, Unreadable
+from reread.facts.counting import count_used
 from reread.facts.scope import Scope
 from reread.facts.store import FactStore, answered
 from reread.facts.views import RESPONSES
-from reread.reports.counting import count_used
 from reread.reports.tally import Tally, total_of
 from reread.reports.usage_report import USED, usage_figures
 from reread.session.activity import DIED, ENDED, STATES, WAITING, Activity, activity_of
@@ -391,7 +391,7 @@ class _OpenSession:
             oldest = int((clock - HOUR).timestamp() * 1000)
             costs = tally.costs(RESPONSES, "time", f"time >= {oldest}")
             self._spent = [(time / 1000, money.dollars or 0.0) for time, money in costs.items()]
-            return usage_figures(total_of(tally.by((), USED)))["cost_usd"]
+            return usage_figures(total_of(tally.by((), USED).values()))["cost_usd"]
 
         return answered(ask)
 

@@ -105,6 +105,8 @@ class Report(Sequence[Row]):
         """The figures that are shown, in their order."""
         self.optional: tuple[str, ...] = tuple(optional)
         """The columns that give way first where there is little room."""
+        self.notes: Sequence[tuple[str, str]] | None = None
+        """What it says of itself, as styles and sentences, if not what all reports of its kind say."""
         self.list_items: Callable[[], list[Row]] = list
         """Lists what the figures count."""
 

@@ -12,12 +12,12 @@ from msgspec.structs import replace
 from reread.accounting.prices import current_prices
 from reread.base.choices import DENIED, FAILED, StatsGrouping
 from reread.base.text import split_names
+from reread.facts.counting import count_all
 from reread.facts.scope import Scope, ScopeOptions
 from reread.facts.sessions import Progress
 from reread.facts.store import FactStore, answered
 from reread.facts.views import CALLS, RESPONSES, SHARES, TURNS, session_titles
 from reread.reports.cache_report import BROKEN, WRITTEN, break_figures
-from reread.reports.counting import count_all
 from reread.reports.report import CHANGE, SECONDS, TOKENS, Report, ReportColumn, Row
 from reread.reports.tally import COMMON, OF_CALLS, Figures, Measure, Money, Tally, limited
 from reread.reports.usage_report import COST

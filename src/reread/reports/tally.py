@@ -19,7 +19,7 @@ from reread.facts.owners import file_owners
 from reread.facts.schema import COUNTS
 from reread.facts.scope import Scope
 from reread.facts.store import FactStore
-from reread.facts.views import BREAKS, CALLS, PROMPTS, RESPONSES, SHARES, TURNS
+from reread.facts.views import BREAKS, CALLS, NONE, RESPONSES, SHARES, TURNS, conditions
 from reread.reports.report import Row
 
 MAIN, SUBAGENTS = "main", "subagents"
@@ -54,15 +54,6 @@ GROUPS: dict[str, dict[str, str]] = {
     SHARES: COMMON | OF_CALLS,
     BREAKS: COMMON | {"cause": "cause"},
 }
-_COLUMNS: dict[str, frozenset[str]] = {
-    RESPONSES: frozenset({"path", "session", "project", "branch", "model", "time"}),
-    TURNS: frozenset({"path", "session", "project", "branch", "time"}),
-    CALLS: frozenset({"path", "session", "project", "branch", "model", "time", "tool", "state"}),
-    SHARES: frozenset({"path", "session", "project", "branch", "model", "time", "tool", "state"}),
-    BREAKS: frozenset({"path", "session", "project", "branch", "model", "time"}),
-    PROMPTS: frozenset({"path", "session", "project", "branch", "time"}),
-}
-"""The columns of each view that filters may ask."""
 
 
 class Measure(NamedTuple):
@@ -119,28 +110,15 @@ class Tally:
         self.store = store
         self.scope = scope
         self.prices = prices
-        self.conditions: dict[str, str] = {view: self._condition(view) for view in _COLUMNS}
-        """What facts must fulfil in each view, in SQL; empty if none of them can."""
+        self.conditions: dict[str, str] = conditions(store, scope)
         store.define("folder_of", _folder)
         store.define("repository_of", _repository)
         for period in PERIODS:
             store.define(f"{period}_of", period_of_slot(period, scope.zone))
 
-    def _condition(self, view: str) -> str:
-        """Return the condition of a view's rows; 'false' if a filter asks for a column that it has not."""
-        first, last = self.scope.period
-        parts = [f"time >= {first}"] if first is not None else []
-        parts += [f"time < {last}"] if last is not None else []
-        for name, (one, test) in self.scope.filters.items():
-            if one.column not in _COLUMNS[view]:
-                return "false"
-            self.store.define(f"is_{name}", test)
-            parts.append(f"{one.column} {one.sql}" if one.sql else f"is_{name}({one.column})")
-        return " AND ".join(parts) or "true"
-
     def counts(self, view: str) -> bool:
         """True if rows of a view can count: every filter has a column there."""
-        return self.conditions[view] != "false"
+        return self.conditions[view] != NONE
 
     def check(self, by: Sequence[str], known: Iterable[str], what: str = "") -> None:
         """Raise Misuse if there is no such group; prepare those that need more than a row."""
@@ -201,7 +179,7 @@ class Tally:
         keys = sorted(found, key=lambda key: order(groups, key, largest(found[key]) if largest else None))
         keys = keys if groups else []
         rows = [Row(dict(zip(groups, key, strict=True)), figures(found[key])) for key in keys]
-        return rows, Row({}, figures(total_of(found)))
+        return rows, Row({}, figures(total_of(found.values())))
 
     def known(self, view: str, names: Iterable[str]) -> dict[str, set[str]]:
         """Return all values that a view has of what filters ask for, by the names of those filters that are used."""
@@ -281,10 +259,10 @@ PEAKS = frozenset({"context_peak"})
 """Figures that are the largest of their values, not the sum."""
 
 
-def total_of(groups: Groups) -> Figures:
-    """Return the figures of all groups together."""
+def total_of(all_figures: Iterable[Figures]) -> Figures:
+    """Return the figures of several groups together."""
     found: Figures = {}
-    for figures in groups.values():
+    for figures in all_figures:
         for name, value in figures.items():
             if isinstance(value, Money):
                 found.setdefault(name, Money()).add(value)

@@ -15,10 +15,10 @@ from reread.accounting.workers import Progress
 from reread.base.choices import UsageGrouping, UsageOrder
 from reread.base.text import split_names
 from reread.errors import Misuse
+from reread.facts.counting import count_used
 from reread.facts.scope import Scope, ScopeOptions
 from reread.facts.store import FactStore, answered
 from reread.facts.views import RESPONSES
-from reread.reports.counting import count_used
 from reread.reports.report import MONEY, TOKENS, Report, ReportColumn, Row
 from reread.reports.tally import COMMON, Figures, Measure, Money, Tally, limited, total_of
 
@@ -30,7 +30,7 @@ USED = Measure(
     {
         "responses": "sum(responses)",
         **{name: f"total({name})" for name in COUNT_NAMES},
-        "reported_nanos": "sum(CAST(reported_nanos AS REAL))",
+        "reported_nanos": "sum(reported_nanos * 1e0)",
         "unconfirmed_responses": "sum(unconfirmed_responses)",
     },
     cost="cost",
@@ -112,7 +112,7 @@ def usage_totals(*scopes: Scope) -> list[Row]:
     def ask(store: FactStore) -> list[Row]:
         count_used(store, scopes[0])
         tallies = (Tally(store, scope, current_prices()) for scope in scopes)
-        return [Row({}, usage_figures(total_of(tally.by((), USED)))) for tally in tallies]
+        return [Row({}, usage_figures(total_of(tally.by((), USED).values()))) for tally in tallies]
 
     return answered(ask) if scopes else []
 
@@ -188,7 +188,7 @@ def _compare(tally: Tally) -> Row:
     sessions = tally.by(("session",), USED)
     same = {key: found for key, found in sessions.items() if found["reported_nanos"] is not None}
     others = {key: found for key, found in sessions.items() if key not in same}
-    one, other = usage_figures(total_of(same)), usage_figures(total_of(others))
+    one, other = usage_figures(total_of(same.values())), usage_figures(total_of(others.values()))
     reported = one["reported_cost_usd"] or 0.0
     figures = {
         "sessions": len(same),

@@ -25,13 +25,13 @@ from reread.accounting.billing import SYNTHETIC
 from reread.accounting.prices import current_prices
 from reread.disk.derived_cache import known_path
 from reread.errors import RereadError
+from reread.facts.counting import count_all
 from reread.facts.schema import AGENT, FILE, LAST_FAILED, ORIGIN, SESSION, TURN
 from reread.facts.scope import Scope
 from reread.facts.sessions import remembering
 from reread.facts.store import FactStore, answered
 from reread.facts.views import RESPONSES
 from reread.reader.schema import Figures
-from reread.reports.counting import count_all
 from reread.reports.report import Row
 from reread.reports.stats_report import CALLED
 from reread.reports.tally import Tally

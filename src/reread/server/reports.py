@@ -11,7 +11,7 @@ from reread.base.choices import FAILED
 from reread.base.scope_options import ALL, OF_RESPONSES, OF_SESSIONS, SCOPE_OPTIONS, SPANS
 from reread.errors import Misuse, NotFound
 from reread.reader.library_schema import ReportFilter
-from reread.render.report_table import WORDS, label, report_value
+from reread.render.report_table import group_labels, report_value
 from reread.reports.advice_report import advice_value, advise
 from reread.reports.budget_report import budget_value, budgets
 from reread.reports.cache_report import cache_breaks
@@ -71,8 +71,8 @@ def _value(library: SessionLibrary, query: Query, report: Report) -> dict[str, A
         value["sessions_by_id"] = {
             id: {"key": row.key, "title": row.title, "project": row.project} for id, row in rows.items() if row
         }
-    for name in WORDS.keys() & set(report.by):
-        value["labels"] = {row[name]: label(name, row[name]) for row in report.rows}
+    if labels := group_labels(report):
+        value["labels"] = labels
     return value
 
 

@@ -11,11 +11,13 @@ from datetime import UTC, datetime
 from typing import Any
 
 from reread.dataset.small_groups import quarter_days, quarter_of
-from reread.dataset.team_report import TeamPeriod
 from reread.dataset.team_tables import Team
 from reread.errors import Misuse
-from reread.render.team_table import team_value
+from reread.facts.scope import ScopeOptions
+from reread.render.report_table import group_labels, report_value
+from reread.render.team_table import team_notes
 from reread.reports.budget_report import budget_value
+from reread.reports.report import Report
 
 GROUPS = ("project", "team", "person", "machine", "model")
 
@@ -33,7 +35,7 @@ def team_page(team: Team, query: Mapping[str, str]) -> dict[str, Any]:
     if quarter not in quarters:
         raise Misuse(f"No quarter {quarter!r}; use {', '.join(quarters)}.")
     first, last = quarter_days(quarter)
-    span: TeamPeriod = {"since": first.isoformat(), "until": last.isoformat()}
+    span: ScopeOptions = {"since": first.isoformat(), "until": last.isoformat()}
     reports = {
         "weeks": team.usage(by="week", **span),
         "usage": team.usage(by=by, **span),
@@ -42,7 +44,7 @@ def team_page(team: Team, query: Mapping[str, str]) -> dict[str, Any]:
         "failures": team.stats(by="failure", **span),
         "sessions": team.sessions(by="week", **span),
     }
-    values = {name: team_value(report) for name, report in reports.items()}
+    values = {name: _value(report) for name, report in reports.items()}
     refused = {machine: reasons for value in values.values() for machine, reasons in value.pop("refused").items()}
     return {
         "by": by,
@@ -55,3 +57,8 @@ def team_page(team: Team, query: Mapping[str, str]) -> dict[str, Any]:
         "budgets": [budget_value(one) for one in team.budgets()],
         **values,
     }
+
+
+def _value(report: Report) -> dict[str, Any]:
+    report.notes = list(team_notes(report))
+    return {**report_value(report), "labels": group_labels(report)}

@@ -21,6 +21,7 @@ from reread.base.coerce import as_dict, as_list, as_str
 from reread.base.text import plural
 from reread.errors import NotFound
 from reread.model.conversation import Conversation, Message, Request, Turn
+from reread.model.request import RequestContent
 from reread.session.places import request_at
 
 PICTURE_BYTES = 6000
@@ -101,31 +102,41 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
     """The parts that the request before had, and this one has not, or has less of."""
 
 
-class _Key(NamedTuple):
+class PartKey(NamedTuple):
+    """What tells a part of a request from others."""
+
     kind: str
     name: str = ""
     file: str = ""
 
 
-class _Sizes:
+class PartSizes:
     """Bytes and weight of the parts of one request."""
 
-    def __init__(self, other: _Sizes | None = None) -> None:
+    def __init__(self, other: PartSizes | None = None) -> None:
         """Begin with nothing, or with what another request has."""
-        self.bytes: dict[_Key, int] = dict(other.bytes) if other is not None else {}
-        self.weights: dict[_Key, int] = dict(other.weights) if other is not None else {}
+        self.bytes: dict[PartKey, int] = dict(other.bytes) if other is not None else {}
+        self.weights: dict[PartKey, int] = dict(other.weights) if other is not None else {}
 
-    def add(self, key: _Key, size: int, weight: int | None = None) -> None:
+    def add(self, key: PartKey, size: int, weight: int | None = None) -> None:
         self.bytes[key] = self.bytes.get(key, 0) + size
         self.weights[key] = self.weights.get(key, 0) + (size if weight is None else weight)
 
-    def tokens(self, total: int | None) -> dict[_Key, int | None]:
+    def add_value(self, key: PartKey, value: Any) -> None:
+        """Add a block of a request."""
+        self.add(key, _size(value))
+
+    def add_text(self, key: PartKey, text: str) -> None:
+        """Add a piece of a text; JSON's quotes belong to the structure."""
+        self.add(key, _size(text) - 2)
+
+    def tokens(self, total: int | None) -> dict[PartKey, int | None]:
         """Share out a number of tokens by weight; the largest remainders get what is left."""
         weight = sum(self.weights.values())
         if total is None or not weight:
             return dict.fromkeys(self.bytes)
         exact = {key: divmod(total * own, weight) for key, own in self.weights.items()}
-        out: dict[_Key, int | None] = {key: whole for key, (whole, _) in exact.items()}
+        out: dict[PartKey, int | None] = {key: whole for key, (whole, _) in exact.items()}
         left = total - sum(whole for whole, _ in exact.values())
         for key in sorted(exact, key=lambda key: (-exact[key][1], key))[:left]:
             out[key] = exact[key][0] + 1
@@ -155,7 +166,7 @@ def _last_request(conversation: Conversation, turn: int | None) -> Request | Non
 def _noted(request: Request, before: Request | None, agent: str | None) -> Context:
     response = request.response
     sizes, tokens = request_sizes(request), prompt_tokens(response)
-    earlier = request_sizes(before) if before is not None else _Sizes()
+    earlier = request_sizes(before) if before is not None else PartSizes()
     turn = request.turn
     return _context(
         sizes,
@@ -173,7 +184,9 @@ def _noted(request: Request, before: Request | None, agent: str | None) -> Conte
     )
 
 
-def _context(sizes: _Sizes, tokens: int | None, earlier: _Sizes, tokens_before: int | None, **facts: Any) -> Context:
+def _context(
+    sizes: PartSizes, tokens: int | None, earlier: PartSizes, tokens_before: int | None, **facts: Any
+) -> Context:
     shares, shares_before = sizes.tokens(tokens), earlier.tokens(tokens_before)
     return Context(
         bytes=sum(sizes.bytes.values()),
@@ -186,15 +199,15 @@ def _context(sizes: _Sizes, tokens: int | None, earlier: _Sizes, tokens_before: 
     )
 
 
-def _part(key: _Key, size: int, tokens: int | None) -> ContextPart:
+def _part(key: PartKey, size: int, tokens: int | None) -> ContextPart:
     return ContextPart(kind=key.kind, name=key.name, file=key.file, bytes=size, tokens=tokens)
 
 
-def _in_order(sizes: Mapping[_Key, int]) -> list[tuple[_Key, int]]:
+def _in_order(sizes: Mapping[PartKey, int]) -> list[tuple[PartKey, int]]:
     return sorted(sizes.items(), key=lambda item: (KINDS.index(item[0].kind), -item[1], item[0]))
 
 
-def _more(sizes: _Sizes, shares: Mapping[_Key, int | None], other: _Sizes) -> Iterator[ContextPart]:
+def _more(sizes: PartSizes, shares: Mapping[PartKey, int | None], other: PartSizes) -> Iterator[ContextPart]:
     """Yield what one request has more of than another, with its share of the tokens."""
     for key, size in _in_order(sizes.bytes):
         more, share = size - other.bytes.get(key, 0), shares[key]
@@ -208,15 +221,20 @@ def prompt_tokens(response: Message | None) -> int | None:
     return charges_of(rows[-1].usage, None)[0].prompt if rows else None
 
 
-def request_sizes(request: Request) -> _Sizes:
-    """Return the sizes of a request's parts, which add up to its canonical JSON."""
-    sizes = _Sizes()
+def add_parts(sizes: PartSizes, request: RequestContent) -> None:
+    """Add the system prompt, the tools and the messages of a request."""
     for block in request.system:
-        sizes.add(_Key(SYSTEM), _size(block))
+        sizes.add_value(PartKey(SYSTEM), block)
     for tool in request.tools:
-        sizes.add(_tool_key(as_str(as_dict(tool).get("name")) or ""), _size(tool))
+        sizes.add_value(_tool_key(as_str(as_dict(tool).get("name")) or ""), tool)
     _add_messages(sizes, [message for message in request.messages if message is not None], {})
-    sizes.add(_Key(STRUCTURE), max(0, _size(request.body) - sum(sizes.bytes.values())))
+
+
+def request_sizes(request: Request) -> PartSizes:
+    """Return the sizes of a request's parts, which add up to its canonical JSON."""
+    sizes = PartSizes()
+    add_parts(sizes, request)
+    sizes.add(PartKey(STRUCTURE), max(0, _size(request.body) - sum(sizes.bytes.values())))
     return sizes
 
 
@@ -227,12 +245,12 @@ def _size(value: Any) -> int:
         return 0
 
 
-def _tool_key(name: str) -> _Key:
+def _tool_key(name: str) -> PartKey:
     server = name.split("__")[1] if name.startswith("mcp__") and name.count("__") > 1 else ""
-    return _Key(MCP, server) if server else _Key(TOOL, name)
+    return PartKey(MCP, server) if server else PartKey(TOOL, name)
 
 
-def _add_messages(sizes: _Sizes, messages: Iterable[dict[str, Any]], calls: dict[str, tuple[str, str]]) -> None:
+def _add_messages(sizes: PartSizes, messages: Iterable[dict[str, Any]], calls: dict[str, tuple[str, str]]) -> None:
     """Add messages; `calls` has the tool and the file of the calls before them, and gets theirs."""
     for message in messages:
         role = as_str(message.get("role")) or ""
@@ -240,22 +258,22 @@ def _add_messages(sizes: _Sizes, messages: Iterable[dict[str, Any]], calls: dict
             _add_block(sizes, as_dict(block), role, calls)
 
 
-def _add_block(sizes: _Sizes, block: dict[str, Any], role: str, calls: dict[str, tuple[str, str]]) -> None:
+def _add_block(sizes: PartSizes, block: dict[str, Any], role: str, calls: dict[str, tuple[str, str]]) -> None:
     type = as_str(block.get("type"))
     text = as_str(block.get("text"))
     if type == "text" and text is not None:
-        _add_text(sizes, text, _Key(ANSWER) if role == "assistant" else _Key(PROMPT), role)
+        _add_text(sizes, text, PartKey(ANSWER) if role == "assistant" else PartKey(PROMPT), role)
     elif type in ("image", "document"):
-        sizes.add(_Key(PICTURE), _size(block), min(_size(block), PICTURE_BYTES))
+        sizes.add(PartKey(PICTURE), _size(block), min(_size(block), PICTURE_BYTES))
     elif type in ("thinking", "redacted_thinking"):
-        sizes.add(_Key(THINKING), _size(block))
+        sizes.add_value(PartKey(THINKING), block)
     elif type in ("tool_use", "server_tool_use", "mcp_tool_use"):
         name, given = as_str(block.get("name")) or "", as_dict(block.get("input"))
         file = next((path for key in ("file_path", "notebook_path", "path") if (path := as_str(given.get(key)))), "")
         calls[as_str(block.get("id")) or ""] = (name, file)
-        sizes.add(_Key(CALL, name), _size(block))
+        sizes.add_value(PartKey(CALL, name), block)
     elif type is not None and "tool_result" in type:
-        key = _Key(RESULT, *calls.get(as_str(block.get("tool_use_id")) or "", ("", "")))
+        key = PartKey(RESULT, *calls.get(as_str(block.get("tool_use_id")) or "", ("", "")))
         content = block.get("content")
         inside = [{"type": "text", "text": content}] if isinstance(content, str) else as_list(content)
         before = sum(sizes.bytes.values())
@@ -264,21 +282,23 @@ def _add_block(sizes: _Sizes, block: dict[str, Any], role: str, calls: dict[str,
             if text is not None:
                 _add_text(sizes, text, key, role)
             else:
-                _add_block(sizes, item, role, calls) if item.get("type") == "image" else sizes.add(key, _size(item))
+                _add_block(sizes, item, role, calls) if item.get("type") == "image" else sizes.add_value(key, item)
         sizes.add(key, max(0, _size(block) - (sum(sizes.bytes.values()) - before)))
     else:
-        sizes.add(_Key(ANSWER) if role == "assistant" else _Key(PROMPT), _size(block))
+        sizes.add_value(PartKey(ANSWER) if role == "assistant" else PartKey(PROMPT), block)
 
 
-def _add_text(sizes: _Sizes, text: str, key: _Key, role: str) -> None:
+def _add_text(sizes: PartSizes, text: str, key: PartKey, role: str) -> None:
     """Add a text, with what the client put into it apart; JSON's quotes belong to the structure."""
     if role == "system":
         return _add_client_text(sizes, text)
     if role == "assistant":
-        return sizes.add(key, _size(text) - 2)
+        return sizes.add_text(key, text)
     if key.kind == PROMPT:
         start = text.lstrip()
-        key = _Key(COMMAND) if start.startswith(_COMMANDS) else _Key(SUMMARY) if start.startswith(_SUMMARY) else key
+        key = (
+            PartKey(COMMAND) if start.startswith(_COMMANDS) else PartKey(SUMMARY) if start.startswith(_SUMMARY) else key
+        )
     at = 0
     while (opening := text.find(REMINDER, at)) >= 0:
         closing = text.find(END_REMINDER, opening)
@@ -290,14 +310,14 @@ def _add_text(sizes: _Sizes, text: str, key: _Key, role: str) -> None:
     return _add_piece(sizes, text[at:], key)
 
 
-def _add_piece(sizes: _Sizes, text: str, key: _Key) -> None:
+def _add_piece(sizes: PartSizes, text: str, key: PartKey) -> None:
     if text:
-        sizes.add(key if text.strip() else _Key(STRUCTURE), _size(text) - 2)
+        sizes.add_text(key if text.strip() else PartKey(STRUCTURE), text)
 
 
-def _add_client_text(sizes: _Sizes, text: str) -> None:
+def _add_client_text(sizes: PartSizes, text: str) -> None:
     """Add a text of the client, split where it begins to speak of something else."""
-    key, start = _Key(REMINDERS), 0
+    key, start = PartKey(REMINDERS), 0
     for found in _MARKERS.finditer(text):
         if found.start() and text[found.start() - 1] != "\n":
             continue
@@ -307,7 +327,7 @@ def _add_client_text(sizes: _Sizes, text: str) -> None:
         named = (
             found["path"] or "instructions" if kind == MEMORY else _NAMES.get(name, name) if kind == REMINDERS else ""
         )
-        key = _Key(kind, named)
+        key = PartKey(kind, named)
     _add_piece(sizes, text[start:], key)
 
 
@@ -324,12 +344,12 @@ def _estimated(conversation: Conversation, turn: int | None, agent: str | None) 
     for one, known in zip(sizes, tokens, strict=True):
         rest = min(known or 0, MOST_TOKENS) * BYTES_PER_TOKEN - sum(one.weights.values())
         if rest > 0:
-            one.add(_Key(UNRECORDED), 0, int(rest))
+            one.add(PartKey(UNRECORDED), 0, int(rest))
     last = responses[-1] if responses else None
     return _context(
-        sizes[-1] if sizes else _Sizes(),
+        sizes[-1] if sizes else PartSizes(),
         tokens[-1] if tokens else None,
-        sizes[0] if len(sizes) > 1 else _Sizes(),
+        sizes[0] if len(sizes) > 1 else PartSizes(),
         tokens[0] if len(sizes) > 1 else None,
         turn=last.turn.index if last is not None else turn,
         request=None,
@@ -342,28 +362,28 @@ def _estimated(conversation: Conversation, turn: int | None, agent: str | None) 
     )
 
 
-def _told(conversation: Conversation, turns: list[Turn], responses: Iterable[Message]) -> Iterator[_Sizes]:
+def _told(conversation: Conversation, turns: list[Turn], responses: Iterable[Message]) -> Iterator[PartSizes]:
     """Yield the sizes of what the transcript has before each of some responses, since the last compaction.
 
     One response was told all that the one before it was, and that is read once.
     """
     marks = {mark.index for c in conversation.compactions if not c.micro and (mark := c.boundary or c.summary)}
-    sizes, calls, known = _Sizes(), dict[str, tuple[str, str]](), list[Message]()
+    sizes, calls, known = PartSizes(), dict[str, tuple[str, str]](), list[Message]()
     for response in responses:
         earlier = [m for turn in turns for m in turn.messages if m.index < response.index]
         start = max((n for n, message in enumerate(earlier) if message.index in marks), default=0)
         told = earlier[start:]
         if told[: len(known)] == known:
-            sizes, fresh = _Sizes(sizes), told[len(known) :]
+            sizes, fresh = PartSizes(sizes), told[len(known) :]
         else:
-            sizes, calls, fresh = _Sizes(), {}, told
+            sizes, calls, fresh = PartSizes(), {}, told
         _add_told(sizes, conversation, fresh, calls)
         known = told
         yield sizes
 
 
 def _add_told(
-    sizes: _Sizes, conversation: Conversation, messages: Iterable[Message], calls: dict[str, tuple[str, str]]
+    sizes: PartSizes, conversation: Conversation, messages: Iterable[Message], calls: dict[str, tuple[str, str]]
 ) -> None:
     """Add what the transcript has of some messages, of the answers to their calls and of what is attached to them."""
     rows: list[dict[str, Any]] = []
@@ -379,8 +399,8 @@ def _add_told(
     _add_messages(sizes, texts, calls)
 
 
-def _add_attached(sizes: _Sizes, payload: dict[str, Any]) -> None:
+def _add_attached(sizes: PartSizes, payload: dict[str, Any]) -> None:
     type = as_str(payload.get("type")) or ""
     if payload and type != "prompt_snapshot":
         kind = HOOK if type.startswith(("hook_", "async_hook")) else _ATTACHED.get(type, REMINDERS)
-        sizes.add(_Key(kind, type if kind == REMINDERS else ""), _size(payload))
+        sizes.add(PartKey(kind, type if kind == REMINDERS else ""), _size(payload))

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
 import msgspec
 
 from reread.base import jsontext
 from reread.base.coerce import as_list
-from reread.base.text import as_text, one_line
+from reread.base.text import as_text
 from reread.records.blocks import to_struct
 from reread.tools.tool import ToolCall
 
@@ -24,15 +23,6 @@ def first_nonblank(*values: object) -> str:
 def join_parts(*parts: str, separator: str = " ") -> str:
     """Join the parts that are not empty."""
     return separator.join(part for part in parts if part)
-
-
-def titled(*names: str) -> Callable[[ToolCall], str]:
-    """Return a title: the name of the tool, and the first of these arguments that is not blank."""
-
-    def title(call: ToolCall) -> str:
-        return join_parts(call.name, one_line(first_nonblank(*map(call.arguments.get, names))))
-
-    return title
 
 
 def comma_separated(value: object) -> str:

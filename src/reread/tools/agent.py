@@ -12,14 +12,26 @@ from msgspec import Struct
 from reread import tools
 from reread.base.choices import DONE
 from reread.base.coerce import as_dict, as_list
-from reread.base.format import as_number, duration_ms_text, number_text
-from reread.base.text import as_text, one_line, plural
+from reread.base.format import as_number, number_text
+from reread.base.text import as_text, plural
 from reread.records import blocks as b
 from reread.records.blocks import to_struct
 from reread.tools import _draw, generic
-from reread.tools._values import comma_separated, first_nonblank, join_parts, list_of, parse_tags
-from reread.tools.nodes import Node, facts
-from reread.tools.tool import Tool, ToolCall
+from reread.tools._show import (
+    Fields,
+    declared,
+    recorded,
+    show_facts,
+    show_files,
+    show_links,
+    show_note,
+    show_outcome_or_result,
+    show_prose,
+    show_section,
+)
+from reread.tools._values import join_parts, parse_tags
+from reread.tools.nodes import Node
+from reread.tools.tool import ToolCall
 
 STATUSES = {
     "completed": ("", "info"),
@@ -153,47 +165,24 @@ class BatchResult(Struct, frozen=True, kw_only=True):
     totalToolCalls: int | None = None
 
 
-def title(call: ToolCall) -> str:
-    """Return the task, the type of agent, and how it was started."""
-    args, output = call.input(AgentInput), _output(call)
-    task = first_nonblank(args.description, args.prompt)
-    parts = (one_line(task), one_line(_type(call, args, output)), TITLE_STATUSES.get(as_text(output.status), ""))
-    return f"{call.name} {join_parts(*parts, separator=' · ')}".strip()
-
-
-def draw(call: ToolCall) -> Iterator[Node]:
-    """Draw the prompt, the report, and what it took."""
-    args, output = call.input(AgentInput), _output(call)
-    yield from _draw.section("prompt", _draw.prose(first_nonblank(args.prompt, output.prompt)))
-    yield from _status(call, output)
-    yield from _draw.links((output.sessionUrl, "cloud session"))
-    yield from _report(output)
-    yield from _draw.file_list((output.outputFile, "output"))
-    yield from facts(**_identity(call, args, output), **_cost(call, output))
-
-
-def _output(call: ToolCall) -> AgentResult:
+def _result(call: ToolCall) -> dict[str, Any]:
     """Return the structured result, or what its text says."""
-    output = call.output(AgentResult)
-    if output is not None:
-        return output
-    return _output_from_text(call) if call.outcome.state == DONE else AgentResult()
-
-
-def _output_from_text(call: ToolCall) -> AgentResult:
+    found = recorded(call)
+    if found is not None or call.outcome.state != DONE:
+        return found or {}
     stats = {name: int(value) for name, value in _STAT.findall(parse_tags(call.text, "usage").get("usage", ""))}
     id, file = _ID.search(call.text), _FILE.search(call.text)
     launched, handback = call.text.startswith("Async agent launched"), _HANDBACK.search(call.text)
     report = dedent(handback[1]) if handback else [block for block in call.blocks if not _is_trailer(block)]
-    return AgentResult(
-        status="async_launched" if launched else None,
-        content=[] if launched else report,
-        agentId=id[1] if id else None,
-        outputFile=file[1] if file else None,
-        totalTokens=stats.get("subagent_tokens", stats.get("total_tokens")),
-        totalToolUseCount=stats.get("tool_uses"),
-        totalDurationMs=stats.get("duration_ms"),
-    )
+    return {
+        "status": "async_launched" if launched else None,
+        "content": [] if launched else report,
+        "agentId": id[1] if id else None,
+        "outputFile": file[1] if file else None,
+        "totalTokens": stats.get("subagent_tokens", stats.get("total_tokens")),
+        "totalToolUseCount": stats.get("tool_uses"),
+        "totalDurationMs": stats.get("duration_ms"),
+    }
 
 
 def _is_trailer(block: b.Block) -> bool:
@@ -201,69 +190,43 @@ def _is_trailer(block: b.Block) -> bool:
     return isinstance(block, b.Text) and as_text(block.text).startswith("agentId: ")
 
 
-def _status(call: ToolCall, output: AgentResult) -> Iterator[Node]:
-    status = as_text(output.status)
+def _title(fields: Fields) -> str:
+    """Return the task, the type of agent, and how it was started."""
+    started = TITLE_STATUSES.get(fields.text("result.status"), "")
+    return join_parts(fields.line("description|prompt"), fields.line(_TYPE), started, separator=" · ")
+
+
+def _status(fields: Fields) -> Iterator[Node]:
+    call, status = fields.call, fields.text("result.status")
     yield from _draw.unfinished_note(call) if status else generic.outcome_note(call)
     text, level = STATUSES.get(status, (status.replace("_", " "), "info"))
     yield from _draw.note(text, level)
-    if output.wasInterrupted is True:
-        yield from _draw.note("interrupted", "warning")
 
 
-def _report(output: AgentResult) -> Iterator[Node]:
-    typed = [block for block in as_list(output.content) if isinstance(block, b.Block)]
-    for block in typed or b.to_blocks(output.content):
+def _report(fields: Fields) -> Iterator[Node]:
+    content = fields.value("result.content")
+    typed = [block for block in as_list(content) if isinstance(block, b.Block)]
+    for block in typed or b.to_blocks(content):
         if not (isinstance(block, b.Text) and _TOOLS_USED.fullmatch(as_text(block.text))):
             yield from _draw.content_block(block)
 
 
-def _identity(call: ToolCall, args: AgentInput, output: AgentResult) -> dict[str, str]:
-    agent = call.agent
-    return {
-        "agent": first_nonblank(output.agentId, output.teammate_id, output.agent_id, output.taskId, agent and agent.id),
-        "type": _type(call, args, output),
-        "name": first_nonblank(output.name, args.name),
-        "team": first_nonblank(output.team_name, args.team_name),
-        "color": as_text(output.color),
-        "model": first_nonblank(comma_separated(output.modelsUsed), output.resolvedModel, output.model, args.model),
-        "effort": as_text(args.effort),
-        "mode": as_text(args.mode),
-        "isolation": as_text(args.isolation),
-        "worktree": as_text(output.worktreePath),
-        "branch": as_text(output.worktreeBranch),
-        "resumes": as_text(args.resume),
-        "max_turns": number_text(args.max_turns),
-        "terminal": _terminal(output),
-    }
+def _terminal(fields: Fields) -> str:
+    names = (fields.text(f"result.tmux_{name}") for name in ("session_name", "window_name", "pane_id"))
+    return " ".join(dict.fromkeys(filter(None, names)))
 
 
-def _type(call: ToolCall, args: AgentInput, output: AgentResult) -> str:
-    agent = call.agent
-    return first_nonblank(args.subagent_type, output.agentType, output.agent_type, agent and agent.type)
+def _usage(fields: Fields) -> str:
+    return ", ".join(f"{number_text(count)} {noun}" for count, noun in _counts(fields, "result.usage", TOKENS))
 
 
-def _terminal(output: AgentResult) -> str:
-    names = (output.tmux_session_name, output.tmux_window_name, output.tmux_pane_id)
-    return " ".join(dict.fromkeys(as_text(name) for name in names if first_nonblank(name)))
+def _activities(fields: Fields) -> str:
+    return ", ".join(_activity(count, noun) for count, noun in _counts(fields, "result.toolStats", ACTIVITY))
 
 
-def _cost(call: ToolCall, output: AgentResult) -> dict[str, str]:
-    agent = call.agent
-    tokens = output.totalTokens if as_number(output.totalTokens) is not None else agent and agent.tokens
-    calls = output.totalToolUseCount if as_number(output.totalToolUseCount) is not None else agent and agent.calls
-    usage, stats = as_dict(output.usage), as_dict(output.toolStats)
-    return {
-        "tokens": number_text(tokens),
-        "tool_calls": number_text(calls),
-        "duration": duration_ms_text(output.totalDurationMs),
-        "usage": ", ".join(f"{number_text(usage[key])} {noun}" for key, noun in TOKENS.items() if _counted(usage, key)),
-        "activity": ", ".join(_activity(stats[key], noun) for key, noun in ACTIVITY.items() if _counted(stats, key)),
-        "tools_used": comma_separated(output.toolsUsed),
-    }
-
-
-def _counted(counts: dict[str, Any], key: str) -> bool:
-    return bool(as_number(counts.get(key)))
+def _counts(fields: Fields, path: str, nouns: dict[str, str]) -> Iterator[tuple[Any, str]]:
+    counts = as_dict(fields.value(path))
+    return ((counts[key], noun) for key, noun in nouns.items() if as_number(counts.get(key)))
 
 
 def _activity(count: Any, noun: str) -> str:
@@ -271,34 +234,15 @@ def _activity(count: Any, noun: str) -> str:
     return f"{number_text(count)} other" if noun == "other" else f"{plural(count, head)}{space}{tail}"
 
 
-def batch_title(call: ToolCall) -> str:
-    """Return the purpose and the number of the calls."""
-    args = call.input(BatchInput)
-    parts = (one_line(args.description), plural(args.invocations, "call"))
-    return f"{call.name} {join_parts(*parts, separator=' · ')}".strip()
-
-
-def draw_batch(call: ToolCall) -> Iterator[Node]:
+def _batch(fields: Fields) -> Iterator[Node]:
     """Draw each call with its own tool."""
-    args, output = call.input(BatchInput), call.output(BatchResult) or BatchResult()
-    results = [_result_block(value) for value in as_list(output.orderedToolResults)]
-    invocations = list_of(args.invocations, BatchInvocation)
-    if not invocations:
-        yield from generic.draw(call)
-        return
-    for place, invocation in enumerate(invocations):
+    results = [_result_block(value) for value in as_list(fields.value("result.orderedToolResults"))]
+    for place, invocation in enumerate(fields.objects("invocations")):
         result = results[place] if place < len(results) else None
-        inner = ToolCall(as_text(invocation.tool_name), invocation.input, result=result)
+        inner = ToolCall(invocation.text("tool_name"), invocation.value("input"), result=result)
         yield from _draw.section(tools.title(inner), tools.draw(inner), open=True)
-    if output.orderedToolResults:
-        yield from generic.outcome_note(call)
-    else:
-        yield from _draw.plain_result(call)
-    yield from facts(
-        calls=number_text(output.totalToolCalls),
-        tokens=number_text(output.totalTokens),
-        duration=duration_ms_text(output.totalDurationMs),
-    )
+    yield from _BATCH_END(fields)
+    yield from _BATCH_COST(fields)
 
 
 def _result_block(value: Any) -> b.Block | None:
@@ -311,7 +255,54 @@ def _result_block(value: Any) -> b.Block | None:
     return to_struct(item, b.ToolResult) if "content" in item else None
 
 
+_BATCH_END = show_outcome_or_result("result.orderedToolResults")
+_BATCH_COST = show_facts(
+    calls="result.totalToolCalls:number", tokens="result.totalTokens:number", duration="result.totalDurationMs:ms"
+)
+_TYPE = "subagent_type|result.agentType|result.agent_type|agent.type"
 TOOLS = [
-    Tool(("Agent", "Task"), title, draw, category="agent", input=AgentInput, result=AgentResult),
-    Tool(("Batch", "BatchTool"), batch_title, draw_batch, category="agent", input=BatchInput, result=BatchResult),
+    declared(
+        ("Agent", "Task"),
+        _title,
+        show_section("prompt", show_prose("prompt|result.prompt")),
+        _status,
+        show_note("interrupted", "warning", when="result.wasInterrupted"),
+        show_links(("result.sessionUrl", "cloud session")),
+        _report,
+        show_files(("result.outputFile", "output")),
+        show_facts(
+            agent="result.agentId|result.teammate_id|result.agent_id|result.taskId|agent.id",
+            type=_TYPE,
+            name="result.name|name",
+            team="result.team_name|team_name",
+            color="result.color",
+            model="result.modelsUsed:list|result.resolvedModel|result.model|model",
+            effort="effort",
+            mode="mode",
+            isolation="isolation",
+            worktree="result.worktreePath",
+            branch="result.worktreeBranch",
+            resumes="resume",
+            max_turns="max_turns:number",
+            terminal=_terminal,
+            tokens="result.totalTokens:number|agent.tokens:number",
+            tool_calls="result.totalToolUseCount:number|agent.calls:number",
+            duration="result.totalDurationMs:ms",
+            usage=_usage,
+            activity=_activities,
+            tools_used="result.toolsUsed:list",
+        ),
+        category="agent",
+        input=AgentInput,
+        result=AgentResult,
+        read=_result,
+    ),
+    declared(
+        ("Batch", "BatchTool"),
+        "{description} · {invocations:# call}",
+        lambda fields: _batch(fields) if fields.objects("invocations") else generic.draw(fields.call),
+        category="agent",
+        input=BatchInput,
+        result=BatchResult,
+    ),
 ]

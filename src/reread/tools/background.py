@@ -3,18 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from reread.base.choices import DONE
 from reread.base.format import as_number, duration_ms_text, duration_text
-from reread.base.text import as_text, one_line
-from reread.records.blocks import to_struct
+from reread.base.text import as_text
 from reread.tools import _draw
-from reread.tools._values import as_type, first_nonblank, join_parts, parse_tags, typed_result
-from reread.tools.nodes import Code, Node, Note, facts
-from reread.tools.tool import Tool, ToolCall
+from reread.tools._show import (
+    Fields,
+    declared,
+    if_answered,
+    recorded,
+    show_facts,
+    show_links,
+    show_note,
+    show_prose,
+    show_result,
+    show_section,
+    show_terminal,
+    show_unfinished,
+)
+from reread.tools._values import parse_tags
+from reread.tools.nodes import Code, Node, Note
+from reread.tools.tool import ToolCall
 
 FAILURES = frozenset({"failed", "error", "killed", "timeout", "timed_out"})
 RETRIEVALS = {
@@ -130,186 +143,135 @@ class MonitorResult(Struct, frozen=True, kw_only=True):
     persistent: bool | None = None
 
 
-def shell_title(call: ToolCall) -> str:
-    """Return the command or the shell, and its status."""
-    output = _shell_output(call)
-    command = output.command if output else None
-    return _title(call, first_nonblank(command, call.input(BashOutputInput).bash_id), output.status if output else None)
-
-
-def draw_shell(call: ToolCall) -> Iterator[Node]:
-    """Draw the command, its status, and what it printed."""
-    args, output = call.input(BashOutputInput), _shell_output(call)
-    if output is None:
-        yield from facts(shell=args.bash_id, filter=args.filter)
-        yield from _draw.plain_result(call)
-        return
-    yield from _draw.terminal(output.command, "in")
-    yield from _draw.unfinished_note(call)
-    yield from _status_note(output.status, output.exitCode, as_text(output.timestamp))
-    yield from _draw.terminal(output.stdout)
-    yield from _draw.terminal(output.stderr, "err")
-    yield from facts(
-        shell=first_nonblank(output.shellId, args.bash_id),
-        time=output.timestamp,
-        filter=first_nonblank(args.filter, output.filterPattern),
-        max_wait=duration_text(args.wait_up_to),
-    )
-
-
-def _shell_output(call: ToolCall) -> BashOutputResult | None:
+def _shell_result(call: ToolCall) -> dict[str, Any] | None:
     """Return the structured result, or what the tags in its text say; some say the time in the text alone."""
-    output = call.output(BashOutputResult)
-    tags = parse_tags(call.text, "status", "exit_code", "stdout", "stderr", "timestamp")
-    if output is not None:
-        return replace(output, timestamp=output.timestamp or tags.get("timestamp"))
-    if call.outcome.state != DONE:
-        return None
-    return (
-        to_struct({**tags, "exitCode": _parse_int(tags.get("exit_code"))}, BashOutputResult)
-        if "status" in tags
-        else None
-    )
+    found, tags = recorded(call), parse_tags(call.text, "status", "exit_code", "stdout", "stderr", "timestamp")
+    if found is not None:
+        return {**found, "timestamp": found.get("timestamp") or tags.get("timestamp")}
+    return _tagged(tags) if call.outcome.state == DONE and "status" in tags else None
 
 
-def task_title(call: ToolCall) -> str:
-    """Return the task and its status."""
-    output = _task_output(call)
-    task = as_type(output.task, TaskState) if output else None
-    name = first_nonblank(task.description if task else None, _task_id(call.input(TaskOutputInput)))
-    return _title(
-        call, name, first_nonblank(task.status if task else None, output.retrieval_status if output else None)
-    )
-
-
-def draw_task(call: ToolCall) -> Iterator[Node]:
-    """Draw the status of the task, and what it printed or reported."""
-    args, output = call.input(TaskOutputInput), _task_output(call)
-    task = as_type(output.task, TaskState) if output else None
-    if output is None:
-        yield from facts(task=_task_id(args))
-        yield from _draw.plain_result(call)
-        return
-    yield from _draw.unfinished_note(call)
-    text, level = RETRIEVALS.get(as_text(output.retrieval_status), ("", "info"))
-    yield from _draw.note(text, level)
-    if task:
-        if not (text and task.status == "running"):
-            yield from _status_note(task.status, task.exitCode, "")
-        yield from _draw.section("prompt", _draw.prose(task.prompt))
-        yield from _task_report(task)
-        yield from _draw.note(task.error, "error")
-    yield from facts(
-        task=first_nonblank(task.task_id if task else None, _task_id(args)),
-        type=as_text(task.task_type).replace("_", " ") if task else "",
-        description=as_text(task.description) if task else "",
-        waited=duration_text(call.seconds),
-        max_wait=duration_ms_text(args.timeout) or duration_text(args.wait_up_to),
-    )
-
-
-def _task_output(call: ToolCall) -> TaskOutputResult | None:
+def _task_result(call: ToolCall) -> dict[str, Any] | None:
     """Return the structured result, or what the tags in its text say."""
-    output = call.output(TaskOutputResult)
-    if output is not None or call.outcome.state != DONE:
-        return output
-    tags = parse_tags(call.text, *TAGS)
-    task = {**tags, "exitCode": _parse_int(tags.get("exit_code"))}
-    return to_struct({**tags, "task": task}, TaskOutputResult) if "retrieval_status" in tags else None
+    found, tags = recorded(call), parse_tags(call.text, *TAGS)
+    is_tagged = found is None and call.outcome.state == DONE and "retrieval_status" in tags
+    return {**tags, "task": _tagged(tags)} if is_tagged else found
 
 
-def _task_id(args: TaskOutputInput) -> str:
-    return first_nonblank(args.task_id, args.agentId, args.bash_id)
+def _tagged(tags: dict[str, str]) -> dict[str, Any]:
+    code = tags.get("exit_code", "")
+    return {**tags, "exitCode": int(code) if code.lstrip("-").isdecimal() and len(code) < 12 else None}
 
 
-def _task_report(task: TaskState) -> Iterator[Node]:
-    output, result = as_text(task.output), as_text(task.result)
-    if task.isRawTranscript is True:
-        yield Code(text=output, language="json")
-    elif "agent" not in as_text(task.task_type):
-        yield from _draw.terminal(output)
-    elif output.strip() != result.strip():
-        yield from _draw.prose(output)
-    yield from _draw.prose(result)
+def _shell_status(fields: Fields) -> Iterator[Node]:
+    return _status_note(fields, "result", fields.text("result.timestamp"))
 
 
-def stop_title(call: ToolCall) -> str:
-    """Return what is stopped."""
-    args, output = call.input(TaskStopInput), typed_result(call, TaskStopResult)
-    command = first_nonblank(output.command if output else None)
-    return _title(call, first_nonblank(command, args.task_id, args.shell_id), None)
+def _task_status(fields: Fields) -> Iterator[Node]:
+    text, level = RETRIEVALS.get(fields.text("result.retrieval_status"), ("", "info"))
+    yield from _draw.note(text, level)
+    if not (text and fields.value("result.task.status") == "running"):
+        yield from _status_note(fields, "result.task", "")
 
 
-def draw_stop(call: ToolCall) -> Iterator[Node]:
-    """Draw what was stopped, and how that went."""
-    args, output = call.input(TaskStopInput), typed_result(call, TaskStopResult) or TaskStopResult()
-    yield from _draw.terminal(output.command, "in")
-    yield from facts(
-        task=first_nonblank(args.task_id, args.shell_id, output.task_id, output.shell_id),
-        type=as_text(output.task_type).replace("_", " "),
-    )
-    yield from _draw.plain_result(call, output.message)
-
-
-def monitor_title(call: ToolCall) -> str:
-    """Return what is watched."""
-    args = call.input(MonitorInput)
-    socket = as_type(args.ws, MonitorSocket)
-    return _title(call, first_nonblank(args.description, args.command, socket.url if socket else None), None)
-
-
-def draw_monitor(call: ToolCall) -> Iterator[Node]:
-    """Draw what is watched, and for how long."""
-    args, output = call.input(MonitorInput), call.output(MonitorResult)
-    socket = as_type(args.ws, MonitorSocket)
-    yield from _draw.terminal(args.command, "in")
-    if socket:
-        yield from _draw.links((socket.url, args.description))
-    if output is None:
-        yield from _draw.plain_result(call)
-    else:
-        yield from _draw.unfinished_note(call)
-        yield Note(text=f"watching in the background as {as_text(output.taskId)} {_limit(args, output)}")
-    yield from facts(description=args.description)
-
-
-def _limit(args: MonitorInput, output: MonitorResult) -> str:
-    if output.persistent is True or args.persistent is True:
-        return "until stopped"
-    limit = duration_ms_text(output.timeoutMs if as_number(output.timeoutMs) else args.timeout_ms)
-    return f"for at most {limit}" if limit else "until its source ends"
-
-
-def _status_note(status: object, code: object, time: str) -> Iterator[Node]:
-    word = as_text(status)
-    exit_code = f" with exit code {code}" if as_number(code) is not None else ""
+def _status_note(fields: Fields, path: str, time: str) -> Iterator[Node]:
+    word, code = fields.text(f"{path}.status"), as_number(fields.value(f"{path}.exitCode"))
+    exit_code = f" with exit code {code}" if code is not None else ""
     if word == "running":
         yield Note(text=f"still running at {time}" if time else "still running")
-    elif word in FAILURES or as_number(code):
+    elif word in FAILURES or code:
         yield Note(text=f"{word or 'ended'}{exit_code}", level="error")
     elif word:
         yield Note(text=f"{word}{exit_code}")
 
 
-def _title(call: ToolCall, name: str, status: object) -> str:
-    parts = (one_line(name), as_text(status).replace("_", " "))
-    return f"{call.name} {join_parts(*parts, separator=' · ')}".strip()
+def _task_report(fields: Fields) -> Iterator[Node]:
+    output, report = as_text(fields.value("result.task.output")), as_text(fields.value("result.task.result"))
+    if fields.value("result.task.isRawTranscript") is True:
+        yield Code(text=output, language="json")
+    elif "agent" not in fields.text("result.task.task_type"):
+        yield from _draw.terminal(output)
+    elif output.strip() != report.strip():
+        yield from _draw.prose(output)
+    yield from _draw.prose(report)
 
 
-def _parse_int(text: str | None) -> int | None:
-    return int(text) if text and text.lstrip("-").isdecimal() and len(text) < 12 else None
+def _watching(fields: Fields) -> Iterator[Node]:
+    """Draw what a monitor runs as, and how long."""
+    timeout = fields.value("result.timeoutMs")
+    limit = duration_ms_text(timeout if as_number(timeout) else fields.value("timeout_ms"))
+    until = f"for at most {limit}" if limit else "until its source ends"
+    if fields.value("result.persistent") is True or fields.value("persistent") is True:
+        until = "until stopped"
+    yield Note(text=f"watching in the background as {fields.text('result.taskId')} {until}")
 
 
+_TASK = "task_id|agentId|bash_id"
 TOOLS = [
-    Tool(("BashOutput",), shell_title, draw_shell, category="read", input=BashOutputInput, result=BashOutputResult),
-    Tool(
+    declared(
+        ("BashOutput",),
+        "{result.command|bash_id} · {result.status:words}",
+        if_answered(
+            show_terminal("result.command", "in"),
+            show_unfinished,
+            _shell_status,
+            show_terminal("result.stdout"),
+            show_terminal("result.stderr", "err"),
+            show_facts(
+                shell="result.shellId|bash_id",
+                time="result.timestamp",
+                filter="filter|result.filterPattern",
+                max_wait="wait_up_to:seconds",
+            ),
+            done=False,
+            other=[show_facts(shell="bash_id", filter="filter")],
+        ),
+        category="read",
+        input=BashOutputInput,
+        result=BashOutputResult,
+        read=_shell_result,
+    ),
+    declared(
         ("TaskOutput", "AgentOutput", "AgentOutputTool", "BashOutputTool"),
-        task_title,
-        draw_task,
+        f"{{result.task.description|{_TASK}}} · {{result.task.status:words|result.retrieval_status:words}}",
+        if_answered(
+            show_unfinished,
+            _task_status,
+            show_section("prompt", show_prose("result.task.prompt")),
+            _task_report,
+            show_note("{result.task.error}", "error"),
+            show_facts(
+                task=f"result.task.task_id|{_TASK}",
+                type="result.task.task_type:words",
+                description="result.task.description",
+                waited=lambda fields: duration_text(fields.call.seconds),
+                max_wait="timeout:ms|wait_up_to:seconds",
+            ),
+            done=False,
+            other=[show_facts(task=_TASK)],
+        ),
         category="read",
         input=TaskOutputInput,
         result=TaskOutputResult,
+        read=_task_result,
     ),
-    Tool(("TaskStop", "KillShell", "KillBash"), stop_title, draw_stop, input=TaskStopInput, result=TaskStopResult),
-    Tool(("Monitor",), monitor_title, draw_monitor, input=MonitorInput, result=MonitorResult),
+    declared(
+        ("TaskStop", "KillShell", "KillBash"),
+        "{result.command|task_id|shell_id}",
+        show_terminal("result.command", "in"),
+        show_facts(task="task_id|shell_id|result.task_id|result.shell_id", type="result.task_type:words"),
+        show_result("{result.message}"),
+        input=TaskStopInput,
+        result=TaskStopResult,
+    ),
+    declared(
+        ("Monitor",),
+        "{description|command|ws.url}",
+        show_terminal("command", "in"),
+        show_links(("ws.url", "{description}")),
+        if_answered(show_unfinished, _watching, done=False),
+        show_facts(description="description"),
+        input=MonitorInput,
+        result=MonitorResult,
+    ),
 ]

@@ -13,10 +13,11 @@ from reread.base.format import as_number, duration_ms_text, size_text
 from reread.base.text import as_text
 from reread.tools import _draw, generic
 from reread.tools._result_text import unwrap
-from reread.tools._values import first_nonblank, titled
+from reread.tools._show import declared
+from reread.tools._values import first_nonblank
 from reread.tools.generic import image_node
 from reread.tools.nodes import Data, Node, Note, Terminal, facts
-from reread.tools.tool import Tool, ToolCall
+from reread.tools.tool import ToolCall
 
 BACKGROUND = "Command running in background"
 """How a result begins if the command runs in the background."""
@@ -137,10 +138,10 @@ def _git(value: Any) -> str:
 
 
 TOOLS = [
-    Tool(
+    declared(
         ("Bash", "PowerShell"),
-        titled("description", "command"),
-        draw,
+        "{description|command}",
+        lambda fields: draw(fields.call),
         category="run",
         input=BashInput,
         result=BashResult,

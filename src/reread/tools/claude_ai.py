@@ -7,14 +7,25 @@ from typing import Any
 
 from msgspec import Struct
 
-from reread.base.choices import DONE
-from reread.base.coerce import as_dict, as_list
-from reread.base.format import as_number, duration_ms_text, number_text, size_text
-from reread.base.text import as_text, one_line, plural
+from reread.base.coerce import OBJECT, as_list
+from reread.base.text import plural
 from reread.tools import _draw
-from reread.tools._values import as_type, first_nonblank, join_parts, list_of, typed_result, yes_no
-from reread.tools.nodes import Code, Data, Node, Note, facts
-from reread.tools.tool import Tool, ToolCall
+from reread.tools._show import (
+    Fields,
+    declared,
+    if_answered,
+    show_data,
+    show_each,
+    show_facts,
+    show_files,
+    show_links,
+    show_note,
+    show_prose,
+    show_prose_or_code,
+    show_section,
+)
+from reread.tools._values import join_parts
+from reread.tools.nodes import Code, Node, Note
 
 EXTRA_FIELDS = (
     "watch",
@@ -181,174 +192,140 @@ class ClaudeDesignResult(Struct, frozen=True, kw_only=True):
     truncated: bool | None = None
 
 
-def artifact_title(call: ToolCall) -> str:
+def _artifact_title(fields: Fields) -> str:
     """Return the action and the page."""
-    args, output = call.input(ArtifactInput), call.output(ArtifactResult) or ArtifactResult()
-    action = "" if args.action == "publish" else one_line(args.action).replace("_", " ")
-    page = first_nonblank(args.title, output.title, args.label, args.file_path, args.url, args.asset_id)
-    return join_parts(call.name, action, one_line(page))
+    action = fields.line("action:words")
+    page = fields.line("title|result.title|label|file_path|url|asset_id")
+    return join_parts("" if action == "publish" else action, page)
 
 
-def draw_artifact(call: ToolCall) -> Iterator[Node]:
-    """Draw the page, its URL and what the service returned."""
-    args, output = call.input(ArtifactInput), typed_result(call, ArtifactResult)
-    yield from _draw.prose(args.description)
-    yield from _draw.file_list(
-        (first_nonblank(args.file_path, output.path if output else None), args.label),
-        *((path, None) for path in as_list(args.file_paths)),
-    )
-    yield from facts(
-        action=args.action,
-        title=args.title,
-        prompt=args.prompt,
-        icon=first_nonblank(args.icon, args.favicon),
-        scope=args.scope,
-        asset=args.asset_id,
-    )
-    if output is None or call.outcome.state != DONE:
-        yield from _draw.links((args.url, args.title))
-        yield from _draw.plain_result(call)
-        return
-    yield from _published(args, output)
-    yield from _page_list(output)
-    yield from _page(as_type(output.read, ArtifactContent))
-    for name in EXTRA_FIELDS:
-        if as_dict(call.data).get(name):
-            yield from _draw.section(name.replace("_", " "), [Data(value=as_dict(call.data)[name])], open=True)
-
-
-def _published(args: ArtifactInput, output: ArtifactResult) -> Iterator[Node]:
-    yield from _draw.links((first_nonblank(output.url, args.url), first_nonblank(output.title, args.title)))
-    if output.unchanged is True:
-        yield Note(text="unchanged")
-    for warning in as_list(output.warnings):
-        yield from _draw.note(warning, "warning")
-    yield from facts(
-        version=output.version,
-        updated="yes" if output.updated is True else "",
-        id=output.artifact_id,
-        audience=output.audience,
-        live=output.liveSubscription,
-        contract=output.contract,
-        publishes_left=number_text(output.publishesRemaining),
-    )
-
-
-def _page_list(output: ArtifactResult) -> Iterator[Node]:
-    pages = list_of(output.artifacts, ArtifactPage)
-    yield from _draw.links(*((page.url, page.title) for page in pages))
-    if output.truncated is True:
-        shown, total = plural(pages, "page"), number_text(output.total) or "more"
-        yield Note(text=f"truncated: {shown} of {total}", level="warning")
-
-
-def _page(page: ArtifactContent | None) -> Iterator[Node]:
-    if page:
-        yield from _draw.links((page.url, page.title))
-        yield from _draw.prose(page.result)
-        status = f"{number_text(page.code)} {as_text(page.codeText)}".strip()
-        yield from facts(status=status, size=size_text(page.bytes), duration=duration_ms_text(page.durationMs))
-
-
-def project_title(call: ToolCall) -> str:
+def _project_title(fields: Fields) -> str:
     """Return the method and the document or query."""
-    args = call.input(ProjectsInput)
-    method = one_line(args.method).removeprefix("project_").replace("_", " ")
-    query = f'"{one_line(args.query)}"' if first_nonblank(args.query) else ""
-    return join_parts(call.name, method, one_line(args.path), query)
+    query = fields.line("query")
+    method = fields.line("method").removeprefix("project_").replace("_", " ")
+    return join_parts(method, fields.line("path"), f'"{query}"' if query else "")
 
 
-def draw_project(call: ToolCall) -> Iterator[Node]:
-    """Draw the document, or what was found."""
-    args, output = call.input(ProjectsInput), typed_result(call, ProjectsResult)
-    yield from facts(method=args.method, document=args.path, query=args.query, file=args.local_path)
-    yield from _draw.prose_or_code(args.content)
-    if output is None or call.outcome.state != DONE:
-        yield from _draw.plain_result(call)
-    else:
-        yield from _project(output)
+def _pages(fields: Fields) -> Iterator[Node]:
+    pages = fields.objects("result.artifacts")
+    yield from _draw.links(*((page.text("url"), page.text("title")) for page in pages))
+    if fields.value("result.truncated") is True:
+        shown = f"{plural(pages, 'page')} of {fields.text('result.total:number') or 'more'}"
+        yield Note(text=f"truncated: {shown}", level="warning")
 
 
-def _project(output: ProjectsResult) -> Iterator[Node]:
-    yield from _draw.note(output.notice)
-    yield from _draw.prose(output.description)
-    yield from _draw.section("instructions", _draw.prose(output.instructions), open=True)
-    yield from _draw.prose_or_code(output.content)
-    for hit in list_of(output.hits, ProjectDocument):
-        yield from _draw.section(_hit_title(hit), _draw.prose_or_code(hit.text), open=True)
-    documents = [*as_list(output.docs), *as_list(output.files)]
-    yield from _draw.file_list(*map(_document_entry, documents))
-    yield from _draw.file_list((output.local_file, "downloaded"), (output.local_path, "uploaded"))
-    yield from facts(
-        project=output.name,
-        document=output.path,
-        kind=output.file_kind,
-        id=output.doc_uuid,
-        size=size_text(output.size_bytes),
-        created=output.created_at,
-        updated=output.updated_at,
-        replaced="yes" if output.replaced is True else "",
-        deleted="yes" if output.deleted is True else "",
-    )
-    if output.truncated is True:
-        yield Note(text="truncated", level="warning")
-    for name, value in (("knowledge", output.knowledge), ("sources", output.sync_sources)):
-        if value:
-            yield from _draw.section(name, [Data(value=value)])
+def _warnings(fields: Fields) -> Iterator[Node]:
+    for warning in as_list(fields.value("result.warnings")):
+        yield from _draw.note(warning, "warning")
 
 
-def _hit_title(hit: ProjectDocument) -> str:
-    page = f", page {hit.page}" if as_number(hit.page) is not None else ""
-    return f"{one_line(first_nonblank(hit.name, hit.path, hit.doc_uuid, '?'))}{page}"
+def _status(fields: Fields) -> str:
+    return join_parts(fields.text("result.read.code:number"), fields.text("result.read.codeText"))
 
 
-def _document_entry(document: Any) -> tuple[str, str]:
-    if not isinstance(document, ProjectDocument):
-        return as_text(document), ""
-    time = first_nonblank(document.updated_at, document.created_at)
-    notes = (as_text(document.file_kind), size_text(document.size_bytes), time)
-    return first_nonblank(document.path, document.name), join_parts(*notes, separator=", ")
+def _documents(fields: Fields) -> Iterator[Node]:
+    listed = [*as_list(fields.value("result.docs")), *as_list(fields.value("result.files"))]
+    known = (Fields(fields.call, item if isinstance(item, OBJECT) else {"path": item}) for item in listed)
+    yield from _draw.file_list(*map(_document_entry, known))
 
 
-def design_title(call: ToolCall) -> str:
-    """Return the operation and the design."""
-    args, output = call.input(ClaudeDesignInput), call.output(ClaudeDesignResult) or ClaudeDesignResult()
-    parts = (first_nonblank(args.operation, args.method), first_nonblank(args.path, output.name, args.projectId))
-    return join_parts(call.name, *map(one_line, parts))
+def _document_entry(document: Fields) -> tuple[str, str]:
+    notes = map(document.text, ("file_kind", "size_bytes:size", "updated_at|created_at"))
+    return document.text("path|name"), join_parts(*notes, separator=", ")
 
 
-def draw_design(call: ToolCall) -> Iterator[Node]:
-    """Draw the request to the design service, and its answer."""
-    args, output = call.input(ClaudeDesignInput), typed_result(call, ClaudeDesignResult)
-    yield from facts(operation=first_nonblank(args.operation, args.method), project=args.projectId, file=args.path)
-    if args.arguments:
-        yield from _draw.section("arguments", [Data(value=args.arguments)], open=True)
-    if output is None or call.outcome.state != DONE:
-        yield from _draw.plain_result(call)
-        return
-    if output.isError is True:
-        yield Note(text="failed", level="error")
-    yield from _design(output)
-
-
-def _design(output: ClaudeDesignResult) -> Iterator[Node]:
-    if isinstance(output.content, str) and output.isBase64 is not True:
-        yield Code(text=output.content, path=first_nonblank(output.path) or None)
-    elif output.content and not isinstance(output.content, str):
-        yield from _draw.draw_content(output.content)
-    yield from _draw.file_list(*((path, None) for path in as_list(output.paths)))
-    yield from facts(
-        name=output.name,
-        type=first_nonblank(output.type, output.contentType),
-        project=output.projectId,
-        can_edit=yes_no(output.canEdit),
-    )
-    if output.truncated is True:
-        yield Note(text="truncated", level="warning")
+def _design(fields: Fields) -> Iterator[Node]:
+    content = fields.value("result.content")
+    if isinstance(content, str) and fields.value("result.isBase64") is not True:
+        yield Code(text=content, path=fields.text("result.path") or None)
+    elif content and not isinstance(content, str):
+        yield from _draw.draw_content(content)
 
 
 TOOLS = [
-    Tool(("Artifact",), artifact_title, draw_artifact, input=ArtifactInput, result=ArtifactResult),
-    Tool(("Projects",), project_title, draw_project, input=ProjectsInput, result=ProjectsResult),
-    Tool(("ClaudeDesign", "DesignSync"), design_title, draw_design, input=ClaudeDesignInput, result=ClaudeDesignResult),
+    declared(
+        ("Artifact",),
+        _artifact_title,
+        show_prose("description"),
+        show_files(("file_path|result.path", "{label}"), ("file_paths", "")),
+        show_facts(
+            action="action", title="title", prompt="prompt", icon="icon|favicon", scope="scope", asset="asset_id"
+        ),
+        if_answered(
+            show_links(("result.url|url", "{result.title|title}")),
+            show_note("unchanged", when="result.unchanged"),
+            _warnings,
+            show_facts(
+                version="result.version",
+                updated="result.updated:if_yes",
+                id="result.artifact_id",
+                audience="result.audience",
+                live="result.liveSubscription",
+                contract="result.contract",
+                publishes_left="result.publishesRemaining:number",
+            ),
+            _pages,
+            show_links(("result.read.url", "{result.read.title}")),
+            show_prose("result.read.result"),
+            show_facts(status=_status, size="result.read.bytes:size", duration="result.read.durationMs:ms"),
+            *(show_data(name.replace("_", " "), f"result.{name}", open=True) for name in EXTRA_FIELDS),
+            other=[show_links(("url", "{title}"))],
+        ),
+        input=ArtifactInput,
+        result=ArtifactResult,
+    ),
+    declared(
+        ("Projects",),
+        _project_title,
+        show_facts(method="method", document="path", query="query", file="local_path"),
+        show_prose_or_code("content"),
+        if_answered(
+            show_note("{result.notice}"),
+            show_prose("result.description"),
+            show_section("instructions", show_prose("result.instructions"), open=True),
+            show_prose_or_code("result.content"),
+            show_each(
+                "result.hits",
+                show_section("{name|path|doc_uuid|'?'}[, page {page:number}]", show_prose_or_code("text"), open=True),
+            ),
+            _documents,
+            show_files(("result.local_file", "downloaded"), ("result.local_path", "uploaded")),
+            show_facts(
+                project="result.name",
+                document="result.path",
+                kind="result.file_kind",
+                id="result.doc_uuid",
+                size="result.size_bytes:size",
+                created="result.created_at",
+                updated="result.updated_at",
+                replaced="result.replaced:if_yes",
+                deleted="result.deleted:if_yes",
+            ),
+            show_note("truncated", "warning", when="result.truncated"),
+            show_data("knowledge", "result.knowledge"),
+            show_data("sources", "result.sync_sources"),
+        ),
+        input=ProjectsInput,
+        result=ProjectsResult,
+    ),
+    declared(
+        ("ClaudeDesign", "DesignSync"),
+        "{operation|method} {path|result.name|projectId}",
+        show_facts(operation="operation|method", project="projectId", file="path"),
+        show_data("arguments", "arguments", open=True),
+        if_answered(
+            show_note("failed", "error", when="result.isError"),
+            _design,
+            show_files(("result.paths", "")),
+            show_facts(
+                name="result.name",
+                type="result.type|result.contentType",
+                project="result.projectId",
+                can_edit="result.canEdit:yes_no",
+            ),
+            show_note("truncated", "warning", when="result.truncated"),
+        ),
+        input=ClaudeDesignInput,
+        result=ClaudeDesignResult,
+    ),
 ]

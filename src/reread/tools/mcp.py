@@ -9,13 +9,25 @@ from msgspec import Struct
 
 from reread.base.choices import DONE
 from reread.base.coerce import as_dict, as_list
-from reread.base.text import as_text, one_line, plural
+from reread.base.text import as_text, one_line
 from reread.records import blocks as b
 from reread.records.blocks import to_struct
-from reread.tools import _draw, generic
-from reread.tools._values import comma_separated, first_nonblank, list_of, parse_json, titled, typed_result
+from reread.tools import _draw, generic, nodes
+from reread.tools._show import (
+    Fields,
+    declared,
+    show_facts,
+    show_input,
+    show_note,
+    show_outcome,
+    show_outcome_or_result,
+    show_result,
+    show_table,
+    structured,
+)
+from reread.tools._values import first_nonblank, parse_json
 from reread.tools.generic import image_node
-from reread.tools.nodes import Code, Data, Node, Picture, Prose, Table, facts
+from reread.tools.nodes import Code, Data, Node, Picture, Prose
 from reread.tools.tool import Tool, ToolCall
 
 PREFIX = "mcp__"
@@ -110,7 +122,7 @@ def draw(call: ToolCall) -> Iterator[Node]:
 def _arguments(call: ToolCall) -> Iterator[Node]:
     args = call.arguments
     if all(isinstance(value, str | int | float | bool) and len(as_text(value)) <= SHORT for value in args.values()):
-        yield from facts(**{name: as_text(value) for name, value in args.items()})
+        yield from nodes.facts(**{name: as_text(value) for name, value in args.items()})
     else:
         yield from _draw.section("input", [Data(value=call.raw_input)], open=True)
 
@@ -151,92 +163,19 @@ def _audio(value: dict[str, Any]) -> Picture:
     return image_node(as_text(value.get("data")), first_nonblank(value.get("mimeType"), "application/octet-stream"))
 
 
-def list_title(call: ToolCall) -> str:
-    """Return the server and the number of resources."""
-    found = _resources(call)
-    return _title(call, call.input(McpResourceInput).server, plural(found, "resource") if found else "")
+def _resource_result(call: ToolCall) -> dict[str, Any] | None:
+    """Return the structured result, or the list of resources that is one, as data or as text."""
+    listed = as_list(call.data) or as_list(parse_json(call.text))
+    return {"resources": listed, "servers": listed} if listed else structured(call)
 
 
-def draw_list(call: ToolCall) -> Iterator[Node]:
-    """Draw the resources as a table."""
-    found = _resources(call)
-    yield from facts(**_arguments_of(call))
-    yield from _resource_outcome(call)
-    if found:
-        yield Table(columns=["name", "URI", "type", "server", "description"], rows=[_row(one) for one in found])
-    elif call.outcome.state == DONE:
-        yield from _draw.draw_content(call.content)
-
-
-def draw_read(call: ToolCall) -> Iterator[Node]:
-    """Draw the content of the resource."""
-    output = typed_result(call, McpResourceResult) or McpResourceResult()
-    yield from facts(**_arguments_of(call))
-    yield from _resource_outcome(call)
-    contents = list_of(output.contents, McpResource)
+def _contents(fields: Fields) -> Iterator[Node]:
+    """Draw the contents of a resource, or the content of the result if it has neither contents nor resources."""
+    contents = [to_struct(resource.own, McpResource) for resource in fields.objects("result.contents")]
     for resource in contents:
         yield from _resource(resource)
-    if not contents and call.outcome.state == DONE:
-        yield from _draw.draw_content(call.content)
-
-
-def wait_title(call: ToolCall) -> str:
-    """Return the servers."""
-    return _title(call, comma_separated(call.input(WaitForMcpServersInput).servers), "")
-
-
-def draw_wait(call: ToolCall) -> Iterator[Node]:
-    """Draw the input and the result."""
-    if call.arguments:
-        yield Data(value=call.raw_input)
-    yield from _draw.plain_result(call)
-
-
-def draw_refresh(call: ToolCall) -> Iterator[Node]:
-    """Draw the changes to the tools of each server."""
-    servers = list_of(to_struct({"servers": _result_list(call)}, RefreshMcpToolsResult).servers, RefreshedServer)
-    yield from facts(**_arguments_of(call))
-    if not servers:
-        yield from _draw.plain_result(call)
-        return
-    yield from generic.outcome_note(call)
-    columns = ["server", "status", "tools", "added", "removed", "error"]
-    yield Table(columns=columns, rows=[_server_row(server) for server in servers])
-
-
-def _server_row(server: RefreshedServer) -> list[str]:
-    changes = [comma_separated(server.added), comma_separated(server.removed), as_text(server.error)]
-    return [as_text(server.server), as_text(server.status), as_text(server.toolCount), *changes]
-
-
-def _title(call: ToolCall, name: object, found: str) -> str:
-    return f"{call.name} {one_line(name)}".strip() + (f" → {found}" if found else "")
-
-
-def _arguments_of(call: ToolCall) -> dict[str, str]:
-    args = call.input(McpResourceInput)
-    return {"server": as_text(args.server), "URI": as_text(args.uri)}
-
-
-def _resource_outcome(call: ToolCall) -> Iterator[Node]:
-    output = typed_result(call, McpResourceResult) or McpResourceResult()
-    yield from generic.outcome_note(call)
-    yield from _draw.note(output.error, "error")
-
-
-def _result_list(call: ToolCall) -> list[Any]:
-    """Return a result that is a list, as data or as text."""
-    return as_list(call.data) or as_list(parse_json(call.text))
-
-
-def _resources(call: ToolCall) -> list[McpResource]:
-    output = typed_result(call, McpResourceResult)
-    return list_of((output or to_struct({"resources": _result_list(call)}, McpResourceResult)).resources, McpResource)
-
-
-def _row(resource: McpResource) -> list[str]:
-    columns = (resource.name, resource.uri, resource.mimeType, resource.server, resource.description)
-    return [as_text(column) for column in columns]
+    if not contents and not fields.objects("result.resources") and fields.call.outcome.state == DONE:
+        yield from _draw.draw_content(fields.call.content)
 
 
 def _resource(resource: McpResource) -> Iterator[Node]:
@@ -249,38 +188,61 @@ def _resource(resource: McpResource) -> Iterator[Node]:
     yield from _draw.file_list((resource.blobSavedTo, media_type))
 
 
+_TARGET = show_facts(server="server", URI="uri")
+_RESOURCES = (
+    _TARGET,
+    show_outcome(),
+    show_note("{result.error}", "error"),
+    show_table("result.resources", name="name", URI="uri", type="mimeType", server="server", description="description"),
+    _contents,
+)
+_LIST_OF_RESOURCES = McpResourceResult | list[McpResource]
 TOOLS = [
     Tool((PREFIX,), title, draw),
-    Tool(
+    declared(
         ("ListMcpResourcesTool", "ListMcpResources"),
-        list_title,
-        draw_list,
+        "{server} [→ {result.resources:# resource}]",
+        *_RESOURCES,
         category="search",
         input=McpResourceInput,
-        result=McpResourceResult | list[McpResource],
+        result=_LIST_OF_RESOURCES,
+        read=_resource_result,
     ),
-    Tool(
+    declared(
         ("ReadMcpResourceTool", "ReadMcpResource"),
-        titled("uri", "server"),
-        draw_read,
+        "{uri|server}",
+        *_RESOURCES,
         category="read",
         input=McpResourceInput,
         result=McpResourceResult,
+        read=_resource_result,
     ),
-    Tool(
+    declared(
         ("ReadMcpResourceDirTool", "ReadMcpResourceDir"),
-        titled("uri", "server"),
-        draw_list,
+        "{uri|server}",
+        *_RESOURCES,
         category="search",
         input=McpResourceInput,
-        result=McpResourceResult | list[McpResource],
+        result=_LIST_OF_RESOURCES,
+        read=_resource_result,
     ),
-    Tool(("WaitForMcpServers",), wait_title, draw_wait, input=WaitForMcpServersInput),
-    Tool(
+    declared(("WaitForMcpServers",), "{servers:list}", show_input, show_result(), input=WaitForMcpServersInput),
+    declared(
         ("RefreshMcpTools",),
-        titled("server"),
-        draw_refresh,
+        "{server}",
+        _TARGET,
+        show_outcome_or_result("result.servers"),
+        show_table(
+            "result.servers",
+            server="server",
+            status="status",
+            tools="toolCount",
+            added="added:list",
+            removed="removed:list",
+            error="error",
+        ),
         input=McpResourceInput,
         result=RefreshMcpToolsResult | list[RefreshedServer],
+        read=_resource_result,
     ),
 ]

@@ -1,4 +1,4 @@
-"""EnterPlanMode and ExitPlanMode: the plan and its approval."""
+"""The mode of a session: EnterPlanMode and ExitPlanMode, the plan; EnterWorktree and ExitWorktree, another checkout."""
 
 from __future__ import annotations
 
@@ -7,11 +7,9 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from reread.base.choices import DONE
-from reread.base.text import as_text, one_line
 from reread.tools import _draw
-from reread.tools._values import first_nonblank, list_of, titled, typed_result
-from reread.tools.nodes import Node, Note, Table
-from reread.tools.tool import Tool, ToolCall
+from reread.tools._show import Fields, declared, show_facts, show_files, show_note, show_prose, show_result, show_table
+from reread.tools.nodes import Node, Note
 
 
 class EnterPlanModeInput(Struct, frozen=True, kw_only=True):
@@ -53,60 +51,99 @@ class ExitPlanModeResult(Struct, frozen=True, kw_only=True):
     requestId: str | None = None
 
 
-def draw_enter(call: ToolCall) -> Iterator[Node]:
-    """Draw the reason and the result."""
-    output = typed_result(call, EnterPlanModeResult) or EnterPlanModeResult()
-    yield from _draw.prose(call.input(EnterPlanModeInput).reason)
-    yield from _draw.plain_result(call, output.message)
-
-
-def exit_title(call: ToolCall) -> str:
-    """Return the first line of the plan."""
-    args, output = call.input(ExitPlanModeInput), call.output(ExitPlanModeResult) or ExitPlanModeResult()
-    head = first_nonblank(output.plan, args.plan).strip().partition("\n")[0].lstrip("# ")
-    return f"{call.name} {one_line(head)}".strip()
-
-
-def draw_exit(call: ToolCall) -> Iterator[Node]:
-    """Draw the plan, its file, and the decision."""
-    args, output = call.input(ExitPlanModeInput), call.output(ExitPlanModeResult)
-    result = output or ExitPlanModeResult()
-    proposed, approved = as_text(args.plan), as_text(result.plan)
-    yield from _draw.prose(first_nonblank(approved, proposed))
-    yield from _draw.file_list((first_nonblank(result.filePath, args.planFilePath), "plan"))
-    if approved.strip() and approved != proposed:
+def _proposed(fields: Fields) -> Iterator[Node]:
+    """Draw the plan as it was proposed, if the user changed it."""
+    approved, proposed = fields.text("result.plan"), fields.text("plan")
+    if approved and approved != proposed:
         yield from _draw.section("proposed plan", _draw.prose(proposed))
-    permissions = list_of(args.allowedPrompts, PlanPermission)
-    if permissions:
-        rows = [[as_text(permission.tool), as_text(permission.prompt)] for permission in permissions]
-        yield Table(columns=["tool", "permission"], rows=rows)
-    yield from _decision(call, output)
 
 
-def _decision(call: ToolCall, output: ExitPlanModeResult | None) -> Iterator[Node]:
-    if output is None or call.outcome.state != DONE:
-        yield from _draw.plain_result(call)
-    elif output.awaitingLeaderApproval is True:
+def _decision(fields: Fields) -> Iterator[Node]:
+    if fields.result is None or fields.call.outcome.state != DONE:
+        yield from _draw.plain_result(fields.call)
+    elif fields.value("result.awaitingLeaderApproval") is True:
         yield Note(text="waiting for the team leader's approval")
     else:
-        yield Note(text="approved with edits by the user" if output.planWasEdited is True else "approved")
+        yield Note(
+            text="approved with edits by the user" if fields.value("result.planWasEdited") is True else "approved"
+        )
+
+
+class EnterWorktreeInput(Struct, frozen=True, kw_only=True):
+    """The name of a new worktree, or the path of an existing one."""
+
+    name: str | None = None
+    path: str | None = None
+
+
+class ExitWorktreeInput(Struct, frozen=True, kw_only=True):
+    """Whether to keep or remove the worktree."""
+
+    action: str | None = None
+    discard_changes: bool | None = None
+
+
+class WorktreeResult(Struct, frozen=True, kw_only=True):
+    """The result of both."""
+
+    action: str | None = None
+    worktreePath: str | None = None
+    worktreeBranch: str | None = None
+    originalCwd: str | None = None
+    restoredCwd: str | None = None
+    originalCwdMissing: bool | None = None
+    tmuxSessionName: str | None = None
+    discardedFiles: int | None = None
+    discardedCommits: int | None = None
+    message: str | None = None
+
+
+_STEPS = (
+    show_facts(
+        action="action|result.action",
+        name="name",
+        worktree="result.worktreePath|path",
+        branch="result.worktreeBranch",
+        returned_to="result.restoredCwd|result.originalCwd",
+        tmux="result.tmuxSessionName",
+        files_discarded="result.discardedFiles:number",
+        commits_discarded="result.discardedCommits:number",
+    ),
+    show_note("the original folder no longer exists", "warning", when="result.originalCwdMissing"),
+    show_result("{result.message}"),
+)
 
 
 TOOLS = [
-    Tool(
+    declared(
         ("EnterPlanMode",),
-        titled("reason"),
-        draw_enter,
+        "{reason}",
+        show_prose("reason"),
+        show_result("{result.message}"),
         category="plan",
         input=EnterPlanModeInput,
         result=EnterPlanModeResult,
     ),
-    Tool(
+    declared(
         ("ExitPlanMode", "exit_plan_mode"),
-        exit_title,
-        draw_exit,
+        "{result.plan:heading|plan:heading}",
+        show_prose("result.plan|plan"),
+        show_files(("result.filePath|planFilePath", "plan")),
+        _proposed,
+        show_table("allowedPrompts", tool="tool", permission="prompt"),
+        _decision,
         category="plan",
         input=ExitPlanModeInput,
         result=ExitPlanModeResult,
+    ),
+    declared(
+        ("EnterWorktree",),
+        "{name|path|result.worktreeBranch}",
+        *_STEPS,
+        input=EnterWorktreeInput,
+        result=WorktreeResult,
+    ),
+    declared(
+        ("ExitWorktree",), "{action} {result.worktreeBranch}", *_STEPS, input=ExitWorktreeInput, result=WorktreeResult
     ),
 ]

@@ -1,4 +1,4 @@
-"""Glob, Grep and LS: find files, and text in files."""
+"""Glob, Grep and LS find files, and text in files; LSP asks a language server about a position in one."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from math import factorial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from msgspec import Struct, field
 
@@ -16,8 +16,9 @@ from reread.base.format import as_number, duration_ms_text, number_text
 from reread.base.text import as_text, one_line, path_line, plural
 from reread.tools import generic
 from reread.tools._result_text import unwrap
+from reread.tools._show import Fields, declared, recorded, show_outcome
 from reread.tools._values import first_nonblank, join_parts
-from reread.tools.nodes import Code, FileEntry, Files, Node, Note, facts
+from reread.tools.nodes import Code, Data, FileEntry, Files, Node, Note, Prose, facts
 from reread.tools.tool import Tool, ToolCall
 
 FILES, CONTENT, COUNT = "files_with_matches", "content", "count"
@@ -312,11 +313,36 @@ def _int_or(value: object, default: int) -> int:
     return number if isinstance(number, int) and number >= 0 else default
 
 
-TOOLS = [
-    Tool(("Glob", "GlobTool"), glob_title, draw_glob, category="search", input=GlobInput, result=GlobResult),
-    Tool(("Grep", "GrepTool"), grep_title, draw_grep, category="search", input=GrepInput, result=GrepResult),
-    Tool(("LS", "LSTool"), ls_title, draw_ls, category="search", input=LsInput),
-]
+class LspInput(Struct, frozen=True, kw_only=True):
+    """The operation and the position."""
+
+    operation: str = ""
+    filePath: str = ""
+    line: int | None = None
+    character: int | None = None
+    query: str | None = None
+
+
+class LspResult(Struct, frozen=True, kw_only=True):
+    """The answer of the server, as text."""
+
+    operation: str | None = None
+    result: Any = None
+    filePath: str | None = None
+    resultCount: int | None = None
+    fileCount: int | None = None
+
+
+def _answer(fields: Fields) -> Iterator[Node]:
+    """Draw the answer of a language server: documentation as Markdown, positions as text."""
+    answer = fields.value("result.result")
+    answer = fields.call.text if answer is None else answer
+    if fields.call.outcome.state != DONE and fields.result is None:
+        return
+    if not isinstance(answer, str):
+        yield Data(value=answer)
+    elif answer.strip():
+        yield Prose(text=answer) if fields.value("operation") == "hover" else Code(text=answer)
 
 
 def matched_texts(pattern: str, content: str, *, ignore_case: bool = False) -> list[str]:
@@ -376,3 +402,21 @@ def _literals(pattern: str) -> set[str]:
         at = other.end() if other else at + 1
         parts.append("")
     return {part for part in parts if len(part.strip()) > 1 or part == pattern} - {""}
+
+
+TOOLS = [
+    Tool(("Glob", "GlobTool"), glob_title, draw_glob, category="search", input=GlobInput, result=GlobResult),
+    Tool(("Grep", "GrepTool"), grep_title, draw_grep, category="search", input=GrepInput, result=GrepResult),
+    Tool(("LS", "LSTool"), ls_title, draw_ls, category="search", input=LsInput),
+    declared(
+        ("LSP",),
+        "{operation|result.operation} {filePath:path|result.filePath:path}[:{line}][:{character}] "
+        "[→ {result.resultCount:number}][ in {result.fileCount:# file}]",
+        show_outcome(),
+        _answer,
+        category="search",
+        input=LspInput,
+        result=LspResult,
+        read=recorded,
+    ),
+]

@@ -1,4 +1,4 @@
-"""Tools that the API runs: web search and fetch, code execution, tool search and the advisor."""
+"""Tools that the API runs: web search and fetch, code execution, tool search, the advisor; and ToolSearch."""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
+from reread.base.choices import DONE
 from reread.base.coerce import as_list
-from reread.base.text import as_text, one_line, path_line, plural
+from reread.base.text import as_text, plural
 from reread.records import blocks as b
-from reread.tools import _diff, _draw
-from reread.tools._values import as_type, comma_separated, first_nonblank, join_parts, list_of, titled
-from reread.tools.nodes import Code, Hunk, Node, Note, Prose, facts
-from reread.tools.tool import Tool, ToolCall
+from reread.tools import _diff, _draw, nodes
+from reread.tools._show import Fields, Step, declared, show_code, show_facts, show_terminal
+from reread.tools._values import as_type, first_nonblank, join_parts, list_of
+from reread.tools.nodes import Hunk, Node, Note, Prose
 
 
 class ServerSearchInput(Struct, frozen=True, kw_only=True):
@@ -55,35 +56,47 @@ class ServerToolSearchInput(Struct, frozen=True, kw_only=True):
     limit: int | None = None
 
 
-def search_title(call: ToolCall) -> str:
+class ToolSearchInput(Struct, frozen=True, kw_only=True):
+    """The query and a limit."""
+
+    query: str = ""
+    max_results: int | None = None
+
+
+class ToolSearchResult(Struct, frozen=True, kw_only=True):
+    """The tools that were found."""
+
+    matches: list[str] | None = None
+    query: str | None = None
+    total_deferred_tools: int | None = None
+    pending_mcp_servers: list[str] | None = None
+
+
+def _search_title(fields: Fields) -> str:
     """Return the query and the number of pages."""
-    found = list_of(call.content, b.WebSearchPage)
-    return f'{call.name} "{one_line(call.input(ServerSearchInput).query)}"' + (
-        f" → {plural(found, 'link')}" if found else ""
-    )
+    found = list_of(fields.call.content, b.WebSearchPage)
+    return f'"{fields.line("query")}"' + (f" → {plural(found, 'link')}" if found else "")
 
 
-def draw_search(call: ToolCall) -> Iterator[Node]:
-    """Draw the query and the pages as links."""
-    yield from facts(query=call.input(ServerSearchInput).query)
-    hits = list_of(call.content, b.WebSearchPage)
+def _search(fields: Fields) -> Iterator[Node]:
+    """Draw the pages as links."""
+    hits = list_of(fields.call.content, b.WebSearchPage)
     yield from _draw.links(*((hit.url, hit.title) for hit in hits))
     ages = {first_nonblank(hit.title, hit.url): as_text(hit.page_age) for hit in hits if first_nonblank(hit.page_age)}
-    yield from _draw.section("page ages", facts(**ages))
-    yield from _outcome(call, drawn=isinstance(call.content, list))
+    yield from _draw.section("page ages", nodes.facts(**ages))
+    yield from _outcome(fields, drawn=isinstance(fields.call.content, list))
 
 
-def draw_fetch(call: ToolCall) -> Iterator[Node]:
+def _fetch(fields: Fields) -> Iterator[Node]:
     """Draw the URL and the page."""
-    page = as_type(call.content, b.WebFetchPage)
-    url = first_nonblank(call.input(ServerFetchInput).url, page.url if page else None)
+    page = as_type(fields.call.content, b.WebFetchPage)
     blocks = b.to_blocks(page.content) if page else []
     title = next((block.title for block in blocks if isinstance(block, b.Document)), None)
-    yield from _draw.links((url, title))
+    yield from _draw.links((fields.text("url") or (page.url if page else None), title))
     for block in blocks:
         yield from _page_block(block)
-    yield from facts(retrieved=as_text(page.retrieved_at) if page else "")
-    yield from _outcome(call, drawn=bool(blocks))
+    yield from nodes.facts(retrieved=as_text(page.retrieved_at) if page else "")
+    yield from _outcome(fields, drawn=bool(blocks))
 
 
 def _page_block(block: b.Block) -> Iterator[Node]:
@@ -94,54 +107,32 @@ def _page_block(block: b.Block) -> Iterator[Node]:
         yield from _draw.content_block(block)
 
 
-def code_title(call: ToolCall) -> str:
-    """Return the first line of the code."""
-    args = call.input(CodeExecutionInput)
-    return f"{call.name} {one_line(first_nonblank(args.command, args.code).strip().partition(chr(10))[0])}".strip()
-
-
-def draw_code(call: ToolCall) -> Iterator[Node]:
-    """Draw the code, what it printed and the files it created."""
-    args, execution = call.input(CodeExecutionInput), as_type(call.content, b.CodeExecutionResult)
-    yield from _draw.terminal(args.command, "in")
-    if first_nonblank(args.code):
-        yield Code(text=as_text(args.code), language="python")
+def _execution(fields: Fields) -> Iterator[Node]:
+    """Draw what code printed, and the files it created."""
+    execution = as_type(fields.call.content, b.CodeExecutionResult)
     if execution:
-        yield from _execution(execution)
-    yield from _outcome(call, drawn=execution is not None)
+        yield from _draw.terminal(execution.stdout)
+        yield from _draw.terminal(execution.stderr, "err")
+        if first_nonblank(execution.encrypted_stdout):
+            yield Note(text="the output is encrypted; only the API can read it")
+        yield from _draw.file_list(*((file.file_id, "created") for file in list_of(execution.content, b.OutputFile)))
+    yield from _outcome(fields, drawn=execution is not None)
 
 
-def _execution(execution: b.CodeExecutionResult) -> Iterator[Node]:
-    yield from _draw.terminal(execution.stdout)
-    yield from _draw.terminal(execution.stderr, "err")
-    if first_nonblank(execution.encrypted_stdout):
-        yield Note(text="the output is encrypted; only the API can read it")
-    yield from _draw.file_list(*((file.file_id, "created") for file in list_of(execution.content, b.OutputFile)))
-
-
-def edit_title(call: ToolCall) -> str:
-    """Return the command and the file."""
-    args = call.input(TextEditorInput)
-    return join_parts(call.name, one_line(args.command), path_line(args.path))
-
-
-def draw_edit(call: ToolCall) -> Iterator[Node]:
+def _edit(fields: Fields) -> Iterator[Node]:
     """Draw what was viewed or changed."""
-    args, result = call.input(TextEditorInput), as_type(call.content, b.TextEditorResult)
-    yield from facts(
-        command=args.command, file=args.path, lines=comma_separated(args.view_range), after_line=args.insert_line
-    )
-    if first_nonblank(args.file_text):
-        yield _diff.code_node(as_text(args.file_text), as_text(args.path))
+    path, text, result = fields.text("path"), fields.text("file_text"), as_type(fields.call.content, b.TextEditorResult)
+    if text:
+        yield _diff.code_node(text, path)
     if result and as_list(result.lines):
-        yield from _diff.diff_nodes(as_text(args.path), [_hunk(result)])
-    elif first_nonblank(args.old_str, args.new_str, args.insert_text):
-        hunks = _diff.compute_hunks(as_text(args.old_str), first_nonblank(args.new_str, args.insert_text))
-        yield from _diff.diff_nodes(as_text(args.path), hunks)
+        yield from _diff.diff_nodes(path, [_hunk(result)])
+    elif fields.text("old_str|new_str|insert_text"):
+        yield from _diff.diff_nodes(
+            path, _diff.compute_hunks(as_text(fields.value("old_str")), fields.text("new_str|insert_text"))
+        )
     if result and first_nonblank(result.content):
-        start = _diff.line_number(result.start_line)
-        yield _diff.code_node(as_text(result.content), as_text(args.path), start=start)
-    yield from _outcome(call, drawn=result is not None)
+        yield _diff.code_node(as_text(result.content), path, start=_diff.line_number(result.start_line))
+    yield from _outcome(fields, drawn=result is not None)
 
 
 def _hunk(result: b.TextEditorResult) -> Hunk:
@@ -152,65 +143,93 @@ def _hunk(result: b.TextEditorResult) -> Hunk:
     )
 
 
-def find_title(call: ToolCall) -> str:
+def _tools_title(fields: Fields) -> str:
     """Return the query and the number of tools."""
-    args, found = call.input(ServerToolSearchInput), _found(call)
-    return f'{call.name} "{one_line(first_nonblank(args.query, args.pattern))}"' + (
-        f" → {plural(found, 'tool')}" if found else ""
-    )
+    found = _tools(fields)
+    count = f" → {plural(found, 'tool')}" if found or fields.call.outcome.state == DONE else ""
+    return f'"{fields.line("query|pattern")}"{count}'
 
 
-def draw_find(call: ToolCall) -> Iterator[Node]:
-    """Draw the tools that were found."""
-    args, found = call.input(ServerToolSearchInput), _found(call)
-    yield from facts(query=first_nonblank(args.query, args.pattern), found=", ".join(found))
-    yield from _outcome(call, drawn=as_type(call.content, b.ToolSearchReferences) is not None)
+def _tools(fields: Fields) -> list[str]:
+    """Return the tools that were found: named in the structured result, or referred to in the content."""
+    named = [as_text(name) for name in as_list(fields.value("result.matches"))]
+    listed = as_type(fields.call.content, b.ToolSearchReferences)
+    blocks = b.to_blocks(listed.tool_references) if listed else fields.call.blocks
+    return named or [as_text(block.tool_name) for block in blocks if isinstance(block, b.ToolReference)]
 
 
-def _found(call: ToolCall) -> list[str]:
-    result = as_type(call.content, b.ToolSearchReferences)
-    blocks = b.to_blocks(result.tool_references) if result else []
-    return [as_text(block.tool_name) for block in blocks if isinstance(block, b.ToolReference)]
+def _tools_outcome(fields: Fields) -> Iterator[Node]:
+    is_drawn = bool(_tools(fields)) or isinstance(fields.call.content, b.ToolSearchReferences)
+    return _outcome(fields, drawn=is_drawn)
 
 
-def draw_advice(call: ToolCall) -> Iterator[Node]:
+def _advice(fields: Fields) -> Iterator[Node]:
     """Draw the advice."""
-    advice = as_type(call.content, b.AdvisorResult)
-    if call.arguments:
-        yield from facts(**{name: as_text(value) for name, value in call.arguments.items()})
+    advice = as_type(fields.call.content, b.AdvisorResult)
+    yield from nodes.facts(**{name: as_text(value) for name, value in fields.own.items()})
     if advice and first_nonblank(advice.text):
         yield Prose(text=as_text(advice.text))
     elif advice and first_nonblank(advice.encrypted_content):
         yield Note(text="the advice is encrypted; only the API can read it")
     if advice and first_nonblank(advice.stop_reason) and as_text(advice.stop_reason) != "end_turn":
         yield Note(text=f"stopped early: {as_text(advice.stop_reason)}", level="warning")
-    yield from _outcome(call, drawn=advice is not None)
+    yield from _outcome(fields, drawn=advice is not None)
 
 
-def _outcome(call: ToolCall, *, drawn: bool) -> Iterator[Node]:
+def _outcome(fields: Fields, *, drawn: bool) -> Iterator[Node]:
     """Draw the error of the API, or how the call ended, with the result if that is not drawn yet."""
-    content = call.content
+    content = fields.call.content
     code = first_nonblank(getattr(content, "error_code", None))
     if code:
         message = first_nonblank(getattr(content, "error_message", None))
         yield Note(text=join_parts("failed", code, message, separator=": "), level="error")
     elif drawn:
-        yield from _draw.outcome_message(call)
+        yield from _draw.outcome_message(fields.call)
     else:
-        yield from _draw.plain_result(call)
+        yield from _draw.plain_result(fields.call)
 
 
+_TOOL_SEARCH: tuple[Step, ...] = (
+    show_facts(
+        query="query|pattern",
+        max_results="max_results:number",
+        found=lambda fields: ", ".join(_tools(fields)),
+        out_of="result.total_deferred_tools:# tool",
+        pending_servers="result.pending_mcp_servers:list",
+    ),
+    _tools_outcome,
+)
 TOOLS = [
-    Tool(("web_search",), search_title, draw_search, category="web", input=ServerSearchInput),
-    Tool(("web_fetch",), titled("url"), draw_fetch, category="web", input=ServerFetchInput),
-    Tool(("code_execution", "bash_code_execution"), code_title, draw_code, category="run", input=CodeExecutionInput),
-    Tool(("text_editor_code_execution",), edit_title, draw_edit, category="edit", input=TextEditorInput),
-    Tool(
+    declared(
+        ("web_search",), _search_title, show_facts(query="query"), _search, category="web", input=ServerSearchInput
+    ),
+    declared(("web_fetch",), "{url}", _fetch, category="web", input=ServerFetchInput),
+    declared(
+        ("code_execution", "bash_code_execution"),
+        "{command:first_line|code:first_line}",
+        show_terminal("command", "in"),
+        show_code("code", "python"),
+        _execution,
+        category="run",
+        input=CodeExecutionInput,
+    ),
+    declared(
+        ("text_editor_code_execution",),
+        "{command} {path:path}",
+        show_facts(command="command", file="path", lines="view_range:list", after_line="insert_line"),
+        _edit,
+        category="edit",
+        input=TextEditorInput,
+    ),
+    declared(
         ("tool_search_tool_regex", "tool_search_tool_bm25", "tool_search_tool"),
-        find_title,
-        draw_find,
+        _tools_title,
+        *_TOOL_SEARCH,
         category="search",
         input=ServerToolSearchInput,
     ),
-    Tool(("advisor",), titled(), draw_advice),
+    declared(
+        ("ToolSearch",), _tools_title, *_TOOL_SEARCH, category="search", input=ToolSearchInput, result=ToolSearchResult
+    ),
+    declared(("advisor",), "", _advice),
 ]

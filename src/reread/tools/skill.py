@@ -6,11 +6,10 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from reread.base.text import as_text, one_line, plural
+from reread.base.text import as_text, one_line
 from reread.tools import _diff, _draw, generic
-from reread.tools._values import comma_separated, first_nonblank, list_of, typed_result
-from reread.tools.nodes import Code, Node, facts
-from reread.tools.tool import Tool, ToolCall
+from reread.tools._show import Fields, declared, show_code, show_each, show_facts, show_prose, show_result, show_section
+from reread.tools.nodes import Node
 
 
 class SkillInput(Struct, frozen=True, kw_only=True):
@@ -65,59 +64,64 @@ class ProposeSkillsResult(Struct, frozen=True, kw_only=True):
     proposalCount: int | None = None
 
 
-def title(call: ToolCall) -> str:
-    """Return the skill and its arguments."""
-    args = call.input(SkillInput)
-    return f"{call.name} {one_line(first_nonblank(args.skill, args.command))} {one_line(args.args)}".strip()
-
-
-def draw(call: ToolCall) -> Iterator[Node]:
-    """Draw the arguments and, if the skill ran as an agent, its report."""
-    args, output = call.input(SkillInput), typed_result(call, SkillResult) or SkillResult()
-    yield from facts(
-        name=first_nonblank(output.commandName, args.skill, args.command),
-        arguments=args.args,
-        allowed_tools=comma_separated(output.allowedTools),
-        model=output.model,
-        status=output.status,
-        agent=output.agentId,
+def _report(fields: Fields) -> Iterator[Node]:
+    """Draw the report of a skill that ran as an agent, or the result."""
+    report = fields.text("result.result")
+    yield from (
+        [*_draw.outcome_message(fields.call), *_draw.prose(report)] if report else _draw.plain_result(fields.call)
     )
-    if first_nonblank(output.result):
-        yield from _draw.outcome_message(call)
-        yield from _draw.prose(output.result)
-    else:
-        yield from _draw.plain_result(call)
 
 
-def propose_title(call: ToolCall) -> str:
+def _propose_title(fields: Fields) -> str:
     """Return the names of the skills."""
-    proposals = list_of(call.input(ProposeSkillsInput).proposals, SkillProposal)
-    return f"{call.name} {one_line(', '.join(as_text(proposal.name) for proposal in proposals))}".strip()
+    return one_line(", ".join(proposal.text("name") for proposal in fields.objects("proposals")))
 
 
-def draw_propose(call: ToolCall) -> Iterator[Node]:
-    """Draw each proposal."""
-    output = call.output(ProposeSkillsResult) or ProposeSkillsResult()
-    proposals = list_of(call.input(ProposeSkillsInput).proposals, SkillProposal)
-    if not proposals:
-        yield from generic.draw(call)
+def _edits(fields: Fields) -> Iterator[Node]:
+    for edit in fields.objects("edits"):
+        yield from _diff.diff_nodes(
+            "", _diff.compute_hunks(as_text(edit.value("old_string")), as_text(edit.value("new_string")))
+        )
+
+
+_PROPOSALS = show_each(
+    "proposals",
+    show_section(
+        "{name}",
+        show_prose("description"),
+        show_facts(kind="kind", target="target", evidence="evidence:list"),
+        show_code("skillMd", "markdown"),
+        _edits,
+        open=True,
+    ),
+)
+
+
+def _proposals(fields: Fields) -> Iterator[Node]:
+    """Draw each proposal, or the input if there is none."""
+    if not fields.objects("proposals"):
+        yield from generic.draw(fields.call)
         return
-    for proposal in proposals:
-        yield from _draw.section(as_text(proposal.name), _proposal(proposal), open=True)
-    yield from facts(shown=plural(output.proposalCount, "proposal"))
-    yield from _draw.plain_result(call)
-
-
-def _proposal(proposal: SkillProposal) -> Iterator[Node]:
-    yield from _draw.prose(proposal.description)
-    yield from facts(kind=proposal.kind, target=proposal.target, evidence=comma_separated(proposal.evidence))
-    if first_nonblank(proposal.skillMd):
-        yield Code(text=as_text(proposal.skillMd), language="markdown")
-    for edit in list_of(proposal.edits, SkillReplacement):
-        yield from _diff.diff_nodes("", _diff.compute_hunks(as_text(edit.old_string), as_text(edit.new_string)))
+    yield from _PROPOSALS(fields)
+    yield from show_facts(shown="result.proposalCount:# proposal")(fields)
+    yield from show_result()(fields)
 
 
 TOOLS = [
-    Tool(("Skill", "SlashCommand"), title, draw, input=SkillInput, result=SkillResult),
-    Tool(("propose_skills",), propose_title, draw_propose, input=ProposeSkillsInput, result=ProposeSkillsResult),
+    declared(
+        ("Skill", "SlashCommand"),
+        "{skill|command} {args}",
+        show_facts(
+            name="result.commandName|skill|command",
+            arguments="args",
+            allowed_tools="result.allowedTools:list",
+            model="result.model",
+            status="result.status",
+            agent="result.agentId",
+        ),
+        _report,
+        input=SkillInput,
+        result=SkillResult,
+    ),
+    declared(("propose_skills",), _propose_title, _proposals, input=ProposeSkillsInput, result=ProposeSkillsResult),
 ]

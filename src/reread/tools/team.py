@@ -7,21 +7,25 @@ from typing import Any
 
 from msgspec import Struct
 
-from reread.base.format import number_text
-from reread.base.text import as_text, one_line, plural
-from reread.tools import _draw, generic
-from reread.tools._values import (
-    as_type,
-    comma_separated,
-    first_nonblank,
-    join_parts,
-    list_of,
-    titled,
-    typed_result,
-    yes_no,
+from reread.tools import _draw
+from reread.tools._show import (
+    Fields,
+    declared,
+    if_answered,
+    show_data,
+    show_each,
+    show_facts,
+    show_files,
+    show_outcome,
+    show_outcome_or_result,
+    show_prose,
+    show_prose_or_code,
+    show_result,
+    show_section,
 )
-from reread.tools.nodes import Data, Node, facts
-from reread.tools.tool import NoInput, Tool, ToolCall
+from reread.tools._values import first_nonblank, join_parts
+from reread.tools.nodes import Data, Node
+from reread.tools.tool import NoInput
 
 
 class SendMessageInput(Struct, frozen=True, kw_only=True):
@@ -109,105 +113,87 @@ class ReadNotificationsResult(Struct, frozen=True, kw_only=True):
     read_at: str | None = None
 
 
-def message_title(call: ToolCall) -> str:
+def _message_title(fields: Fields) -> str:
     """Return the receiver and the summary."""
-    args = call.input(SendMessageInput)
-    receiver = first_nonblank(args.to, args.recipient) or ("everyone" if args.type == "broadcast" else "")
-    summary = one_line(first_nonblank(args.summary, args.message, args.content))
-    to = f"to {one_line(receiver)}" if receiver else ""
-    return join_parts(call.name, join_parts(to, summary, separator=": "))
+    receiver = fields.line("to|recipient") or ("everyone" if fields.value("type") == "broadcast" else "")
+    to = f"to {receiver}" if receiver else ""
+    return join_parts(to, fields.line("summary|message|content"), separator=": ")
 
 
-def draw_message(call: ToolCall) -> Iterator[Node]:
-    """Draw the message, its sender and receiver, and the result."""
-    args, output = call.input(SendMessageInput), typed_result(call, SendMessageResult) or SendMessageResult()
-    routing = as_type(output.routing, Routing) or Routing()
-    message = args.message
+def _message(fields: Fields) -> Iterator[Node]:
+    """Draw the message: its text, or the object that it is."""
+    message = fields.value("message")
     if isinstance(message, dict | list):
         yield Data(value=message)
         message = None
-    yield from _draw.prose(first_nonblank(message, args.content))
-    yield from facts(
-        **{"from": as_text(routing.sender)},
-        to=first_nonblank(args.to, args.recipient, routing.target),
-        summary=args.summary,
-        kind="" if args.type in (None, "message") else as_text(args.type).replace("_", " "),
-        recipients=comma_separated(output.recipients),
-        resumes=first_nonblank(output.resumedAgentId, output.revivedAgentId),
-        message=output.msg_id,
-        request=first_nonblank(args.request_id, output.request_id),
-        approved=yes_no(args.approve),
-    )
-    yield from _draw.plain_result(call, output.message)
+    yield from _draw.prose(first_nonblank(message, fields.value("content")))
 
 
-def team_title(call: ToolCall) -> str:
-    """Return the team and its purpose."""
-    args, output = call.input(TeamInput), call.output(TeamResult) or TeamResult()
-    parts = (
-        one_line(args.operation),
-        one_line(first_nonblank(args.team_name, output.team_name)),
-        one_line(args.description),
-    )
-    return join_parts(call.name, *parts)
-
-
-def draw_team(call: ToolCall) -> Iterator[Node]:
-    """Draw the team and its file."""
-    args, output = call.input(TeamInput), typed_result(call, TeamResult) or TeamResult()
-    yield from _draw.prose(args.description)
-    yield from facts(
-        operation=args.operation,
-        team=first_nonblank(args.team_name, output.team_name),
-        lead=output.lead_agent_id,
-        type=args.agent_type,
-    )
-    yield from _draw.file_list((output.team_file_path, "team"))
-    yield from _draw.plain_result(call, output.message)
-
-
-def draw_agents(call: ToolCall) -> Iterator[Node]:
-    """Draw the list of agents."""
-    output = call.output(ListAgentsResult)
-    if output and first_nonblank(output.listing):
-        yield from generic.outcome_note(call)
-        yield from _draw.prose(output.listing)
-    else:
-        yield from _draw.plain_result(call)
-    for title, parts in (("sections", output and output.sections), ("notes", output and output.notes)):
-        if parts:
-            yield from _draw.section(title, [Data(value=parts)])
-
-
-def notifications_title(call: ToolCall) -> str:
-    """Return the number of notifications."""
-    output = typed_result(call, ReadNotificationsResult)
-    found = plural(list_of(output.notifications, Notification), "notification") if output else ""
-    return f"{call.name} → {found}" if found else call.name
-
-
-def draw_notifications(call: ToolCall) -> Iterator[Node]:
-    """Draw each notification."""
-    output = typed_result(call, ReadNotificationsResult)
-    if output is None:
-        yield from _draw.plain_result(call)
-        return
-    yield from generic.outcome_note(call)
-    for item in list_of(output.notifications, Notification):
-        yield from _draw.section(first_nonblank(item.origin, item.notification_id, "?"), _notification(item), open=True)
-    yield from facts(remaining=number_text(output.remaining), read_at=output.read_at)
-
-
-def _notification(item: Notification) -> Iterator[Node]:
-    yield from _draw.prose_or_code(item.content)
-    yield from facts(queued=item.queued_at, arrived=item.arrived_at, id=item.notification_id)
+def _kind(fields: Fields) -> str:
+    kind = fields.text("type:words")
+    return "" if kind == "message" else kind
 
 
 TOOLS = [
-    Tool(("SendMessage",), message_title, draw_message, input=SendMessageInput, result=SendMessageResult),
-    Tool(("TeamCreate", "TeamDelete", "Teammate"), team_title, draw_team, input=TeamInput, result=TeamResult),
-    Tool(("ListAgents", "ListPeers"), titled(), draw_agents, input=NoInput, result=ListAgentsResult),
-    Tool(
-        ("ReadNotifications",), notifications_title, draw_notifications, input=NoInput, result=ReadNotificationsResult
+    declared(
+        ("SendMessage",),
+        _message_title,
+        _message,
+        show_facts(
+            **{"from": "result.routing.sender"},
+            to="to|recipient|result.routing.target",
+            summary="summary",
+            kind=_kind,
+            recipients="result.recipients:list",
+            resumes="result.resumedAgentId|result.revivedAgentId",
+            message="result.msg_id",
+            request="request_id|result.request_id",
+            approved="approve:yes_no",
+        ),
+        show_result("{result.message}"),
+        input=SendMessageInput,
+        result=SendMessageResult,
+    ),
+    declared(
+        ("TeamCreate", "TeamDelete", "Teammate"),
+        "{operation} {team_name|result.team_name} {description}",
+        show_prose("description"),
+        show_facts(
+            operation="operation", team="team_name|result.team_name", lead="result.lead_agent_id", type="agent_type"
+        ),
+        show_files(("result.team_file_path", "team")),
+        show_result("{result.message}"),
+        input=TeamInput,
+        result=TeamResult,
+    ),
+    declared(
+        ("ListAgents", "ListPeers"),
+        "",
+        show_outcome_or_result("result.listing"),
+        show_prose("result.listing"),
+        show_data("sections", "result.sections"),
+        show_data("notes", "result.notes"),
+        input=NoInput,
+        result=ListAgentsResult,
+    ),
+    declared(
+        ("ReadNotifications",),
+        "[→ {result.notifications:# notification}]",
+        if_answered(
+            show_outcome(),
+            show_each(
+                "result.notifications",
+                show_section(
+                    "{origin|notification_id|'?'}",
+                    show_prose_or_code("content"),
+                    show_facts(queued="queued_at", arrived="arrived_at", id="notification_id"),
+                    open=True,
+                ),
+            ),
+            show_facts(remaining="result.remaining:number", read_at="result.read_at"),
+            done=False,
+        ),
+        input=NoInput,
+        result=ReadNotificationsResult,
     ),
 ]

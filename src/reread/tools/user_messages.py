@@ -6,13 +6,26 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from reread.base.coerce import as_dict, as_list
-from reread.base.format import size_text
-from reread.base.text import as_text, one_line, path_line, plural
-from reread.tools import _draw, generic
-from reread.tools._values import first_nonblank, join_parts, list_of, titled, typed_result
-from reread.tools.nodes import Data, Node, Note, facts
-from reread.tools.tool import NoInput, Tool, ToolCall
+from reread.base.coerce import as_list
+from reread.base.text import path_line, plural
+from reread.tools import _draw
+from reread.tools._show import (
+    Fields,
+    Step,
+    declared,
+    if_answered,
+    show_facts,
+    show_input,
+    show_note,
+    show_outcome,
+    show_outcome_or_result,
+    show_prose,
+    show_result,
+)
+from reread.tools._values import join_parts
+from reread.tools.generic import TITLE_ARGUMENTS
+from reread.tools.nodes import Data, Node
+from reread.tools.tool import NoInput
 
 DISABLED_REASONS = {
     "config_off": "not sent: notifications are turned off",
@@ -122,123 +135,107 @@ class OfferChromeSetupResult(Struct, frozen=True, kw_only=True):
     outcome: str | None = None
 
 
-def file_title(call: ToolCall) -> str:
+def _file_title(fields: Fields) -> str:
     """Return the file, or the number of files."""
-    files = as_list(call.input(SendUserFileInput).files)
-    return join_parts(call.name, path_line(files[0]) if len(files) == 1 else plural(files, "file"))
+    files = as_list(fields.value("files"))
+    return path_line(files[0]) if len(files) == 1 else plural(files, "file")
 
 
-def draw_file(call: ToolCall) -> Iterator[Node]:
-    """Draw the files and their caption."""
-    args, output = call.input(SendUserFileInput), typed_result(call, SendUserFileResult)
-    result = output or SendUserFileResult()
-    yield from _draw.prose(first_nonblank(args.caption, result.caption))
-    yield from _attachments(result.attachments, args.files)
-    yield from facts(status=args.status, shown_as=first_nonblank(args.display, result.display), sent=result.sentAt)
-    yield from generic.outcome_note(call) if output else _draw.plain_result(call)
-
-
-def _attachments(sent: object, requested: object) -> Iterator[Node]:
+def _attachments(requested: str) -> Step:
     """Draw the files that were sent, or the requested ones if the result does not say."""
-    known = [_file_entry(attachment) for attachment in list_of(sent, SentFile)]
-    yield from _draw.file_list(*(known or ((path, None) for path in as_list(requested))))
+
+    def draw(fields: Fields) -> Iterator[Node]:
+        sent = [_file_entry(file) for file in fields.objects("result.attachments")]
+        yield from _draw.file_list(*(sent or ((path, None) for path in as_list(fields.value(requested)))))
+
+    return draw
 
 
-def _file_entry(file: SentFile) -> tuple[str, str]:
-    note = join_parts(size_text(file.size), "image" if file.isImage is True else "", separator=", ")
-    return first_nonblank(file.path, file.file_path, file.name), note
+def _file_entry(file: Fields) -> tuple[str, str]:
+    note = join_parts(file.text("size:size"), "image" if file.value("isImage") is True else "", separator=", ")
+    return file.text("path|file_path|name"), note
 
 
-def draw_message(call: ToolCall) -> Iterator[Node]:
-    """Draw the message and its files."""
-    args, output = call.input(SendUserMessageInput), typed_result(call, SendUserMessageResult)
-    result = output or SendUserMessageResult()
-    yield from _draw.prose(first_nonblank(args.message, result.message))
-    yield from _attachments(result.attachments, args.attachments)
-    yield from facts(status=args.status, sent=result.sentAt)
-    yield from generic.outcome_note(call) if output else _draw.plain_result(call)
+def _targets(fields: Fields) -> str:
+    """Return where a notification was sent."""
+    targets = (("phone", "result.pushSent"), ("this machine", "result.localSent"))
+    return ", ".join(target for target, sent in targets if fields.value(sent) is True)
 
 
-def draw_push(call: ToolCall) -> Iterator[Node]:
-    """Draw the notification, and where it was sent."""
-    args, output = call.input(SendUserMessageInput), call.output(PushNotificationResult)
-    yield from _draw.prose(args.message)
-    if output is None:
-        yield from _draw.plain_result(call)
-        return
-    targets = (("phone", output.pushSent), ("this machine", output.localSent))
-    yield from _draw.outcome_message(call, output.message)
-    reason = as_text(output.disabledReason)
-    yield from _draw.note(DISABLED_REASONS.get(reason, reason), "warning")
-    yield from facts(
-        sent_to=", ".join(target for target, sent in targets if sent is True), sent=output.sentAt, status=args.status
-    )
-
-
-def feedback_title(call: ToolCall) -> str:
-    """Return the type and the title of the feedback."""
-    args = call.input(SendFeedbackInput)
-    return f"{call.name} {one_line(args.type).replace('_', ' ')}: {one_line(args.title)}".strip().removesuffix(":")
-
-
-def draw_feedback(call: ToolCall) -> Iterator[Node]:
-    """Draw the feedback."""
-    args, output = call.input(SendFeedbackInput), typed_result(call, MessageResult) or MessageResult()
-    yield from _draw.prose(args.title)
-    yield from _draw.prose(args.details)
-    yield from facts(kind=args.type, area=args.area, failure=args.failure_mode, task=args.task_category)
-    yield from _draw.plain_result(call, output.message)
-
-
-def draw_guide(call: ToolCall) -> Iterator[Node]:
-    """Draw what was shared, and the result."""
-    output = typed_result(call, MessageResult) or MessageResult()
-    if call.arguments:
-        yield Data(value=call.raw_input)
-    yield from _draw.plain_result(call, output.message)
-    others = {name: value for name, value in as_dict(call.data).items() if name not in MessageResult.__struct_fields__}
+def _other_fields(fields: Fields) -> Iterator[Node]:
+    known = MessageResult.__struct_fields__
+    others = {name: value for name, value in (fields.result or {}).items() if name not in known}
     yield from _draw.section("result", [Data(value=others)] if others else [], open=True)
 
 
-def role_title(call: ToolCall) -> str:
-    """Return the role that the user picked."""
-    output = call.output(RolePickerResult) or RolePickerResult()
-    return f"{call.name} → {one_line(output.role)}" if first_nonblank(output.role) else call.name
-
-
-def draw_role(call: ToolCall) -> Iterator[Node]:
-    """Draw the role that the user picked."""
-    output = call.output(RolePickerResult) or RolePickerResult()
-    yield from facts(role=output.role)
-    if output.dismissed is True:
-        yield Note(text="dismissed by the user")
-    yield from _draw.plain_result(call)
-
-
-def draw_chrome(call: ToolCall) -> Iterator[Node]:
-    """Draw the reason and the outcome."""
-    output = call.output(OfferChromeSetupResult) or OfferChromeSetupResult()
-    yield from _draw.prose(call.input(OfferChromeSetupInput).reason)
-    yield from _draw.note(OUTCOMES.get(as_text(output.outcome), as_text(output.outcome)))
-    yield from _draw.plain_result(call)
-
-
 TOOLS = [
-    Tool(("SendUserFile",), file_title, draw_file, input=SendUserFileInput, result=SendUserFileResult),
-    Tool(
+    declared(
+        ("SendUserFile",),
+        _file_title,
+        show_prose("caption|result.caption"),
+        _attachments("files"),
+        show_facts(status="status", shown_as="display|result.display", sent="result.sentAt"),
+        show_outcome_or_result(),
+        input=SendUserFileInput,
+        result=SendUserFileResult,
+    ),
+    declared(
         ("SendUserMessage", "Brief"),
-        titled("message"),
-        draw_message,
+        "{message}",
+        show_prose("message|result.message"),
+        _attachments("attachments"),
+        show_facts(status="status", sent="result.sentAt"),
+        show_outcome_or_result(),
         input=SendUserMessageInput,
         result=SendUserMessageResult,
     ),
-    Tool(
-        ("PushNotification",), titled("message"), draw_push, input=SendUserMessageInput, result=PushNotificationResult
+    declared(
+        ("PushNotification",),
+        "{message}",
+        show_prose("message"),
+        if_answered(
+            show_outcome("{result.message}"),
+            show_note("{result.disabledReason}", "warning", words=DISABLED_REASONS),
+            show_facts(sent_to=_targets, sent="result.sentAt", status="status"),
+            done=False,
+        ),
+        input=SendUserMessageInput,
+        result=PushNotificationResult,
     ),
-    Tool(("SendFeedback",), feedback_title, draw_feedback, input=SendFeedbackInput, result=MessageResult),
-    Tool(("ShareOnboardingGuide",), generic.title, draw_guide, result=MessageResult),
-    Tool(("ShowOnboardingRolePicker",), role_title, draw_role, input=NoInput, result=RolePickerResult),
-    Tool(
-        ("OfferChromeSetup",), titled("reason"), draw_chrome, input=OfferChromeSetupInput, result=OfferChromeSetupResult
+    declared(
+        ("SendFeedback",),
+        "{type:words}: {title}",
+        show_prose("title"),
+        show_prose("details"),
+        show_facts(kind="type", area="area", failure="failure_mode", task="task_category"),
+        show_result("{result.message}"),
+        input=SendFeedbackInput,
+        result=MessageResult,
+    ),
+    declared(
+        ("ShareOnboardingGuide",),
+        "{" + "|".join(TITLE_ARGUMENTS) + "}",
+        show_input,
+        show_result("{result.message}"),
+        _other_fields,
+        result=MessageResult,
+    ),
+    declared(
+        ("ShowOnboardingRolePicker",),
+        "[→ {result.role}]",
+        show_facts(role="result.role"),
+        show_note("dismissed by the user", when="result.dismissed"),
+        show_result(),
+        input=NoInput,
+        result=RolePickerResult,
+    ),
+    declared(
+        ("OfferChromeSetup",),
+        "{reason}",
+        show_prose("reason"),
+        show_note("{result.outcome}", words=OUTCOMES),
+        show_result(),
+        input=OfferChromeSetupInput,
+        result=OfferChromeSetupResult,
     ),
 ]

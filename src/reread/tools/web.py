@@ -9,14 +9,26 @@ from typing import Any
 from msgspec import Struct
 
 from reread.base.choices import DONE
-from reread.base.coerce import as_list
-from reread.base.format import as_number, duration_ms_text, duration_text, number_text, size_text
-from reread.base.text import as_text, one_line, plural
-from reread.records.blocks import to_struct
-from reread.tools import _draw, generic
-from reread.tools._values import comma_separated, first_nonblank, list_of, parse_json
-from reread.tools.nodes import Node, Note, Prose, facts
-from reread.tools.tool import Tool, ToolCall
+from reread.base.coerce import OBJECT, as_list
+from reread.base.format import as_number
+from reread.base.text import plural
+from reread.tools import _draw
+from reread.tools._show import (
+    Fields,
+    declared,
+    recorded,
+    show_each,
+    show_facts,
+    show_links,
+    show_note,
+    show_outcome,
+    show_prose,
+    show_prose_or_code,
+    show_section,
+)
+from reread.tools._values import join_parts, parse_json
+from reread.tools.nodes import Node, Note
+from reread.tools.tool import ToolCall
 
 _LINKS = re.compile(r"^Links: (\[.*\])$", re.MULTILINE)
 _HEAD = re.compile(r'\AWeb search results for query: ".*?"\n+', re.DOTALL)
@@ -77,96 +89,93 @@ class WebFetchResult(Struct, frozen=True, kw_only=True):
     detachedToolCall: bool | None = None
 
 
-def search_title(call: ToolCall) -> str:
-    """Return the query and the number of pages."""
-    output = _search_output(call)
-    found = sum(len(list_of(hits.content, WebHit)) for hits in list_of(output.results, WebHits)) if output else 0
-    query = one_line(first_nonblank(call.input(WebSearchInput).query, output.query if output else None))
-    return f'{call.name} "{query}"' + (f" → {plural(found, 'link')}" if output else "")
-
-
-def draw_search(call: ToolCall) -> Iterator[Node]:
-    """Draw the query, the pages as links, and the summary."""
-    args, output = call.input(WebSearchInput), _search_output(call)
-    yield from facts(
-        query=first_nonblank(args.query, output.query if output else None),
-        allowed_domains=comma_separated(args.allowed_domains),
-        blocked_domains=comma_separated(args.blocked_domains),
-    )
-    yield from generic.outcome_note(call)
-    if output is None:
-        return
-    for part in as_list(output.results):
-        yield from _search_part(part)
-    yield from _detached_note(output.detachedToolCall)
-    yield from facts(searches=number_text(output.searchCount), duration=duration_text(output.durationSeconds))
-
-
-def _search_output(call: ToolCall) -> WebSearchResult | None:
+def _search_result(call: ToolCall) -> dict[str, Any] | None:
     """Return the structured result, or what its text says."""
-    output = call.output(WebSearchResult)
-    if output is not None or call.outcome.state != DONE:
-        return output
+    found = recorded(call)
+    if found is not None or call.outcome.state != DONE:
+        return found
     pieces = _LINKS.split(_HEAD.sub("", call.text))
     parts = [{"content": parse_json(piece)} if index % 2 else piece.strip() for index, piece in enumerate(pieces)]
-    return to_struct({"results": [part for part in parts if part]}, WebSearchResult)
+    return {"results": [part for part in parts if part]}
 
 
-def _search_part(part: Any) -> Iterator[Node]:
-    """Draw pages as links, and text as Markdown."""
-    if isinstance(part, str):
-        yield from _draw.prose(part)
-    elif isinstance(part, WebHits):
-        hits = list_of(part.content, WebHit)
-        yield from _draw.links(*((hit.url, hit.title) for hit in hits))
-        for hit in hits:
-            yield from _draw.section(first_nonblank(hit.title, hit.url), _draw.prose_or_code(hit.snippet))
-
-
-def _detached_note(flag: object) -> Iterator[Node]:
-    if flag is True:
-        yield Note(text="continued in the background")
-
-
-def fetch_title(call: ToolCall) -> str:
-    """Return the URL and the status."""
-    output = call.output(WebFetchResult) or WebFetchResult()
-    status = _status(output)
-    return f"{call.name} {one_line(first_nonblank(call.input(WebFetchInput).url, output.url))}" + (
-        f" → {status}" if status else ""
+def _search_title(fields: Fields) -> str:
+    """Return the query and the number of pages."""
+    found = [page for hits in fields.objects("result.results") for page in hits.objects("content")]
+    return f'"{fields.line("query|result.query")}"' + (
+        f" → {plural(found, 'link')}" if fields.result is not None else ""
     )
 
 
-def draw_fetch(call: ToolCall) -> Iterator[Node]:
-    """Draw the URL, the status and the page."""
-    args, output = call.input(WebFetchInput), call.output(WebFetchResult)
-    yield from _draw.links((first_nonblank(args.url, output.url if output else None), None))
-    if output and first_nonblank(output.url) and first_nonblank(args.url) and as_text(output.url) != as_text(args.url):
-        yield from _draw.links((output.url, "redirected to"))
-    yield from facts(prompt=args.prompt, offset=number_text(args.offset))
-    if output is None or not first_nonblank(output.result):
-        yield from _draw.plain_result(call)
-    else:
-        yield from _draw.unfinished_note(call)
-    if output:
-        yield from _page(output)
+def _search_parts(fields: Fields) -> Iterator[Node]:
+    """Draw pages as links, and text as Markdown."""
+    for part in as_list(fields.value("result.results")):
+        if isinstance(part, str):
+            yield from _draw.prose(part)
+        elif isinstance(part, OBJECT):
+            hits = Fields(fields.call, part)
+            pages = hits.objects("content")
+            yield from _draw.links(*((page.text("url"), page.text("title")) for page in pages))
+            yield from _SNIPPETS(hits)
 
 
-def _page(output: WebFetchResult) -> Iterator[Node]:
-    if (as_number(output.code) or 0) >= HTTP_ERROR:
-        yield Note(text=_status(output), level="error")
-    if first_nonblank(output.result):
-        yield Prose(text=as_text(output.result))
-    yield from _detached_note(output.detachedToolCall)
-    yield from facts(status=_status(output), size=size_text(output.bytes), duration=duration_ms_text(output.durationMs))
+_SNIPPETS = show_each("content", show_section("{title|url}", show_prose_or_code("snippet")))
 
 
-def _status(output: WebFetchResult) -> str:
-    code = as_number(output.code)
-    return "" if code is None else f"{code} {one_line(output.codeText)}".strip()
+def _redirected(fields: Fields) -> Iterator[Node]:
+    asked, answered = fields.text("url"), fields.text("result.url")
+    if asked and answered and asked != answered:
+        yield from _draw.links((answered, "redirected to"))
 
 
+def _fetched(fields: Fields) -> Iterator[Node]:
+    """Draw how the call ended, unless the page says so, and the status of the page if that is an error."""
+    has_page = fields.text("result.result")
+    yield from _draw.unfinished_note(fields.call) if has_page else _draw.plain_result(fields.call)
+    if (as_number(fields.value("result.code")) or 0) >= HTTP_ERROR:
+        yield Note(text=_status(fields), level="error")
+
+
+def _status(fields: Fields) -> str:
+    code = as_number(fields.value("result.code"))
+    return "" if code is None else join_parts(str(code), fields.line("result.codeText"))
+
+
+def _fetch_title(fields: Fields) -> str:
+    """Return the URL and the status."""
+    return join_parts(fields.line("url|result.url"), _status(fields), separator=" → ")
+
+
+_DETACHED = show_note("continued in the background", when="result.detachedToolCall")
 TOOLS = [
-    Tool(("WebSearch",), search_title, draw_search, category="web", input=WebSearchInput, result=WebSearchResult),
-    Tool(("WebFetch",), fetch_title, draw_fetch, category="web", input=WebFetchInput, result=WebFetchResult),
+    declared(
+        ("WebSearch",),
+        _search_title,
+        show_facts(
+            query="query|result.query", allowed_domains="allowed_domains:list", blocked_domains="blocked_domains:list"
+        ),
+        show_outcome(),
+        _search_parts,
+        _DETACHED,
+        show_facts(searches="result.searchCount:number", duration="result.durationSeconds:seconds"),
+        category="web",
+        input=WebSearchInput,
+        result=WebSearchResult,
+        read=_search_result,
+    ),
+    declared(
+        ("WebFetch",),
+        _fetch_title,
+        show_links(("url|result.url", "")),
+        _redirected,
+        show_facts(prompt="prompt", offset="offset:number"),
+        _fetched,
+        show_prose("result.result"),
+        _DETACHED,
+        show_facts(status=_status, size="result.bytes:size", duration="result.durationMs:ms"),
+        category="web",
+        input=WebFetchInput,
+        result=WebFetchResult,
+        read=recorded,
+    ),
 ]

@@ -9,11 +9,22 @@ from typing import Any
 from msgspec import Struct
 
 from reread.base.format import as_number
-from reread.base.text import as_text, one_line, plural
+from reread.base.text import one_line, plural
 from reread.tools import _draw, generic
-from reread.tools._values import first_nonblank, list_of, titled, typed_result
-from reread.tools.nodes import Code, Data, Node, Section, facts
-from reread.tools.tool import Tool, ToolCall
+from reread.tools._show import (
+    Fields,
+    declared,
+    show_code,
+    show_facts,
+    show_files,
+    show_links,
+    show_note,
+    show_outcome_or_result,
+    show_prose,
+    show_result,
+)
+from reread.tools._values import first_nonblank, join_parts
+from reread.tools.nodes import Data, Node, Section
 
 _NAME = re.compile(r"""\bname:\s*(['"`])(.{1,200}?)\1""")
 
@@ -95,124 +106,108 @@ class EndConversationInput(Struct, frozen=True, kw_only=True):
     reason: str | None = None
 
 
-def workflow_title(call: ToolCall) -> str:
+def _workflow_title(fields: Fields) -> str:
     """Return the name and the purpose of the workflow."""
-    args, output = call.input(WorkflowInput), call.output(WorkflowResult) or WorkflowResult()
-    found = _NAME.search(as_text(args.script))
-    name = first_nonblank(output.workflowName, args.name, args.title, found[2] if found else None, args.scriptPath)
-    purpose = first_nonblank(output.summary, args.description)
-    return f"{call.name} {one_line(name)}" + (f": {one_line(purpose)}" if purpose else "")
+    found = _NAME.search(fields.text("script"))
+    name = first_nonblank(fields.text("result.workflowName|name|title"), found and found[2], fields.value("scriptPath"))
+    return join_parts(one_line(name), fields.line("result.summary|description"), separator=": ")
 
 
-def draw_workflow(call: ToolCall) -> Iterator[Node]:
-    """Draw the script, and where to follow its run."""
-    args, output = call.input(WorkflowInput), call.output(WorkflowResult)
-    result = output or WorkflowResult()
-    yield from _draw.prose(first_nonblank(result.summary, args.description))
-    if first_nonblank(args.script):
-        yield Code(text=as_text(args.script), language="javascript")
-    if args.args is not None:
-        yield Section(title="arguments", nodes=[Data(value=args.args)])
-    yield from _draw.note(result.error, "error")
-    yield from _draw.note(result.warning, "warning")
-    yield from generic.outcome_note(call) if output else _draw.plain_result(call)
-    yield from _draw.note(as_text(result.status).replace("_", " "))
-    yield from _draw.links((result.sessionUrl, "cloud session"))
-    yield from _draw.file_list(
-        (first_nonblank(result.scriptPath, args.scriptPath), "script"), (result.transcriptDir, "transcripts")
-    )
-    yield from facts(
-        workflow=first_nonblank(result.workflowName, args.name),
-        run=result.runId,
-        task=result.taskId,
-        type=as_text(result.taskType).replace("_", " "),
-        resumes=args.resumeFromRunId,
-    )
+def _workflow_arguments(fields: Fields) -> Iterator[Node]:
+    value = fields.value("args")
+    if value is not None:
+        yield Section(title="arguments", nodes=[Data(value=value)])
 
 
-def findings_title(call: ToolCall) -> str:
+def _findings_title(fields: Fields) -> str:
     """Return the number of findings."""
-    return f"{call.name} {plural(_findings(call), 'finding')}"
+    return plural(_findings(fields), "finding")
 
 
-def draw_findings(call: ToolCall) -> Iterator[Node]:
+def _draw_findings(fields: Fields) -> Iterator[Node]:
     """Draw each finding with its place."""
-    found = _findings(call)
+    found = _findings(fields)
     if not found:
-        yield from generic.draw(call)
+        yield from generic.draw(fields.call)
         return
-    yield from facts(effort=call.input(ReviewFindings).level)
+    yield from show_facts(effort="level")(fields)
     for finding in found:
-        yield Section(title=_finding_title(finding), nodes=list(_finding(finding)))
-    yield from generic.outcome_note(call)
+        line = f":{finding.value('line')}" if as_number(finding.value("line")) is not None else ""
+        title = f"{finding.line('file')}{line} {finding.line('short_summary')}".strip() or "finding"
+        yield Section(title=title, nodes=[node for step in _FINDING for node in step(finding)])
+    yield from generic.outcome_note(fields.call)
 
 
-def _findings(call: ToolCall) -> list[ReviewFinding]:
-    output = call.output(ReviewFindings)
-    return list_of(call.input(ReviewFindings).findings, ReviewFinding) or list_of(
-        output.findings if output else None, ReviewFinding
-    )
+def _findings(fields: Fields) -> list[Fields]:
+    return fields.objects("findings") or fields.objects("result.findings")
 
 
-def _finding_title(finding: ReviewFinding) -> str:
-    line = f":{finding.line}" if as_number(finding.line) is not None else ""
-    return f"{one_line(finding.file)}{line} {one_line(finding.short_summary)}".strip() or "finding"
+_FINDING = (
+    show_prose("summary"),
+    show_prose("failure_scenario"),
+    show_facts(category="category", verdict="verdict", outcome="outcome:words"),
+)
 
 
-def _finding(finding: ReviewFinding) -> Iterator[Node]:
-    yield from _draw.prose(finding.summary)
-    yield from _draw.prose(finding.failure_scenario)
-    yield from facts(
-        category=finding.category, verdict=finding.verdict, outcome=as_text(finding.outcome).replace("_", " ")
-    )
-
-
-def output_title(call: ToolCall) -> str:
+def _output_title(fields: Fields) -> str:
     """Return the names of the fields."""
-    return f"{call.name} {one_line(', '.join(call.arguments))}".strip()
+    return one_line(", ".join(fields.call.arguments))
 
 
-def draw_output(call: ToolCall) -> Iterator[Node]:
-    """Draw the output as JSON."""
-    yield Data(value=call.raw_input)
-    yield from _draw.plain_result(call)
+def _output(fields: Fields) -> Iterator[Node]:
+    yield Data(value=fields.call.raw_input)
 
 
-def draw_handback(call: ToolCall) -> Iterator[Node]:
-    """Draw the report."""
-    args = call.input(SubagentHandbackInput)
-    yield from _draw.prose(args.message)
-    yield from facts(summary=args.summary)
-    yield from _draw.plain_result(call)
-
-
-def goal_title(call: ToolCall) -> str:
-    """Return the condition."""
-    output = call.output(ProposeGoalResult) or ProposeGoalResult()
-    return f"{call.name} {one_line(first_nonblank(call.input(ProposeGoalInput).condition, output.condition))}".strip()
-
-
-def draw_goal(call: ToolCall) -> Iterator[Node]:
-    """Draw the condition, and whether the user was asked."""
-    args, output = call.input(ProposeGoalInput), typed_result(call, ProposeGoalResult) or ProposeGoalResult()
-    yield from _draw.prose(first_nonblank(output.condition, args.condition))
-    asked = args.ask_user if output.askUser is None else output.askUser
+def _asked(fields: Fields) -> Iterator[Node]:
+    """Draw whether the user was asked for a goal."""
+    asked = fields.value("result.askUser")
+    asked = fields.value("ask_user") if asked is None else asked
     if asked is not None:
         yield from _draw.note("the user was asked" if asked is True else "set without asking the user")
-    yield from _draw.plain_result(call)
-
-
-def draw_end(call: ToolCall) -> Iterator[Node]:
-    """Draw the reason."""
-    yield from _draw.prose(call.input(EndConversationInput).reason)
-    yield from _draw.plain_result(call)
 
 
 TOOLS = [
-    Tool(("Workflow",), workflow_title, draw_workflow, category="agent", input=WorkflowInput, result=WorkflowResult),
-    Tool(("ReportFindings",), findings_title, draw_findings, input=ReviewFindings, result=ReviewFindings),
-    Tool(("StructuredOutput",), output_title, draw_output),
-    Tool(("SubagentHandback",), titled("summary", "message"), draw_handback, input=SubagentHandbackInput),
-    Tool(("ProposeGoal", "SetGoal"), goal_title, draw_goal, input=ProposeGoalInput, result=ProposeGoalResult),
-    Tool(("EndConversation",), titled("reason"), draw_end, input=EndConversationInput),
+    declared(
+        ("Workflow",),
+        _workflow_title,
+        show_prose("result.summary|description"),
+        show_code("script", "javascript"),
+        _workflow_arguments,
+        show_note("{result.error}", "error"),
+        show_note("{result.warning}", "warning"),
+        show_outcome_or_result(),
+        show_note("{result.status:words}"),
+        show_links(("result.sessionUrl", "cloud session")),
+        show_files(("result.scriptPath|scriptPath", "script"), ("result.transcriptDir", "transcripts")),
+        show_facts(
+            workflow="result.workflowName|name",
+            run="result.runId",
+            task="result.taskId",
+            type="result.taskType:words",
+            resumes="resumeFromRunId",
+        ),
+        category="agent",
+        input=WorkflowInput,
+        result=WorkflowResult,
+    ),
+    declared(("ReportFindings",), _findings_title, _draw_findings, input=ReviewFindings, result=ReviewFindings),
+    declared(("StructuredOutput",), _output_title, _output, show_result()),
+    declared(
+        ("SubagentHandback",),
+        "{summary|message}",
+        show_prose("message"),
+        show_facts(summary="summary"),
+        show_result(),
+        input=SubagentHandbackInput,
+    ),
+    declared(
+        ("ProposeGoal", "SetGoal"),
+        "{condition|result.condition}",
+        show_prose("result.condition|condition"),
+        _asked,
+        show_result(),
+        input=ProposeGoalInput,
+        result=ProposeGoalResult,
+    ),
+    declared(("EndConversation",), "{reason}", show_prose("reason"), show_result(), input=EndConversationInput),
 ]

@@ -47,9 +47,6 @@ from reread.dataset.query import QueryRows as QueryRows
 from reread.dataset.report import TablesReport as TablesReport
 from reread.dataset.tables import Tables as Tables
 from reread.dataset.team_report import TeamDigest as TeamDigest
-from reread.dataset.team_report import TeamPeriod as TeamPeriod
-from reread.dataset.team_report import TeamReport as TeamReport
-from reread.dataset.team_report import TeamRow as TeamRow
 from reread.dataset.team_report import Writer as Writer
 from reread.dataset.team_tables import Team as Team
 from reread.facts.scope import ScopeOptions as ScopeOptions

@@ -35,7 +35,7 @@ export const TokensAndCost = ({ figures }: { figures: Figures }) => (
   </>
 );
 
-export const isLowerBound = (figures: Bounds): boolean =>
+const isLowerBound = (figures: Bounds): boolean =>
   figures.unconfirmed_responses > 0 || figures.unpriced_models.length > 0;
 
 /** The name of a model that a response does not name. */
@@ -48,12 +48,4 @@ export function caveats(figures: Bounds): string[] {
     ...(open ? [`Lower bound: ${plural(open, "response has", "responses have")} no final token count`] : []),
     ...(unpriced.length ? [`No price for ${unpriced.map((name) => (name === UNKNOWN ? "an unknown model" : visible(name))).join(", ")}: tokens are counted, cost is not`] : []),
   ];
-}
-
-export function Caveats({ figures }: { figures: Bounds }) {
-  return caveats(figures).map((caveat) => (
-    <p key={caveat} className="note warning">
-      {caveat}.
-    </p>
-  ));
 }

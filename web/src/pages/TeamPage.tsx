@@ -75,7 +75,7 @@ function Quarter({ figures, choose }: { figures: TeamFigures; choose(changes: Re
         <ReportTable label={`By ${figures.by}`} report={usage} main={COST} />
       </section>
       <Table title="Sessions" report={figures.sessions} />
-      <Table title="Written to the cache again" report={figures.cache} main="cache_rewritten_usd" />
+      <Table title="Written to the cache again" report={figures.cache} main={COST} />
       <Table title="Tools" report={figures.tools} />
       <Table title="Failures" report={figures.failures} />
       {Object.entries(refused).map(([machine, reasons]) => (

@@ -13,7 +13,7 @@ export function valueOf({ figures }: ReportColumn, row: ReportRow): number | nul
 }
 
 /** True if a cost may be higher: some model has no price, or some response no final count. */
-export const isLeast = (row: ReportRow): boolean => row.lower_bound === true || Boolean((row.unpriced_models as string[] | undefined)?.length) || number(row, "unpriced") > 0;
+export const isLeast = (row: ReportRow): boolean => row.lower_bound === true || Boolean((row.unpriced_models as string[] | undefined)?.length);
 
 /** The cost that may be higher; what the client reported is what it is. */
 export const COST = "cost_usd";

@@ -15,7 +15,6 @@ from pydantic import Field
 from reread.addons.mcp.pages import MOST_TOKENS, TOKENS, Passage, answer, quoted, word
 from reread.base.choices import UsageGrouping
 from reread.base.format import date_text, size_text
-from reread.base.scope_options import SCOPE_OPTIONS
 from reread.base.text import one_line, plural
 from reread.catalog.header import Header
 from reread.catalog.headers import read_header, sessions
@@ -23,6 +22,7 @@ from reread.catalog.resolve import LATEST, Candidate, choose
 from reread.disk import layout
 from reread.disk.file_set import find_files
 from reread.errors import Misuse, NotFound, RereadError
+from reread.facts.chosen import chosen_headers
 from reread.history.versions import FileVersion
 from reread.index.find import search_filters
 from reread.index.hits import Hit
@@ -46,9 +46,6 @@ WIDTH = 120
 SCHEME = "reread://session/"
 Roots = Sequence[str | Path] | None
 
-Project = Annotated[str | None, Field(description="Only this project: its name or folder.")]
-Since = Annotated[str | None, Field(description="Only from this time on: 7d, tuesday, last week, 2026-11, 2026-11-01.")]
-Until = Annotated[str | None, Field(description="Only before this time; a day, week or month is included.")]
 Limit = Annotated[int, Field(description=f"How many to show, at most {MOST}.")]
 Tokens = Annotated[int, Field(description=f"How long the answer may be, at most {MOST_TOKENS} tokens.")]
 Page = Annotated[int, Field(description="Which page of a long answer, from 1.")]
@@ -68,20 +65,13 @@ def search_answer(
         ),
     ],
     *,
-    project: Project = None,
-    since: Since = None,
-    until: Until = None,
     kinds: Annotated[
         str | None,
         Field(description="Only these kinds: prompts, text, thinking, inputs, results, notices, titles, requests."),
     ] = None,
-    tool: Annotated[str | None, Field(description="Only calls of this tool.")] = None,
     file: Annotated[str | None, Field(description="Only calls about this file, or a part of its path.")] = None,
     errors: Annotated[bool, Field(description="Only errors and failed calls.")] = False,
     newest: Annotated[bool, Field(description="The newest matches first instead of the best.")] = False,
-    model: Annotated[str | None, Field(description="Only what this model or family (opus) wrote.")] = None,
-    branch: Annotated[str | None, Field(description="Only what was said on this git branch.")] = None,
-    failed: Annotated[bool, Field(description=SCOPE_OPTIONS["failed"].help)] = False,
     regex: Annotated[bool, Field(description="The query is a regular expression.")] = False,
     fixed: Annotated[bool, Field(description="Find exactly these characters, punctuation and case included.")] = False,
     strict: Annotated[bool, Field(description="Only texts that contain all words; nothing is guessed.")] = False,
@@ -91,23 +81,18 @@ def search_answer(
     roots: Roots = None,
     without: AbstractSet[str] = frozenset(),
     processes: SearchProcesses | None = None,
+    **scope: Any,
 ) -> str:
     """Find where something was said in past sessions: prompts, answers, thinking, commands, output, files."""
     filters = search_filters(
         query,
-        project=project,
-        since=since,
-        until=until,
         kinds=kinds,
-        tool=tool,
         errors=errors,
-        model=model,
-        branch=branch,
         path=file,
-        failed=failed,
         root=roots,
         is_literal=regex or fixed,
         without=tuple(without),
+        **scope,
     )
     if fixed and (regex or strict):
         raise Misuse("With fixed, exactly the characters of the query are found; leave out regex and strict.")
@@ -147,17 +132,15 @@ def _hit(hit: Hit) -> Passage:
 
 def sessions_answer(
     *,
-    project: Project = None,
-    since: Since = None,
-    until: Until = None,
     limit: Limit = 20,
     max_tokens: Tokens = TOKENS,
     page: Page = 1,
     roots: Roots = None,
     without: AbstractSet[str] = frozenset(),
+    **scope: Any,
 ) -> str:
     """List past sessions, newest first: title, project, git branch, model, time and size."""
-    found = _others(project, since, until, roots, without)
+    found = _others(roots, without, **scope)
     shown = list(itertools.islice(found, _limited(limit)))
     if not shown:
         return "No sessions. Name another project or period, or none."
@@ -165,11 +148,10 @@ def sessions_answer(
     return answer(head, map(_listed, shown), tokens=max_tokens, page=page)
 
 
-def _others(
-    project: str | None, since: str | None, until: str | None, roots: Roots, without: AbstractSet[str]
-) -> Iterator[Header]:
+def _others(roots: Roots, without: AbstractSet[str], **scope: Any) -> Iterator[Header]:
     """Yield the headers of sessions other than those that are left out, newest first."""
-    for header in sessions(project=project, since=since, until=until, root=roots):
+    of_files = {name: scope.pop(name, None) for name in ("project", "since", "until")}
+    for header in chosen_headers(sessions(**of_files, root=roots), **scope, root=roots):
         if without.isdisjoint({header.id.lower(), *map(str.lower, header.sessions)}):
             yield header
 
@@ -237,7 +219,7 @@ def _numbered(items: Iterator[SequenceItem]) -> Iterator[tuple[TurnStart, Sequen
 def _open(session: str, roots: Roots, without: AbstractSet[str]) -> Session:
     """Open a session by its id, never by a path; the latest one is never the session that asks."""
     if session == LATEST:
-        newest = next(_others(None, None, None, roots, without), None)
+        newest = next(_others(roots, without), None)
         if newest is None:
             raise NotFound("No other session found.")
         return open_session(Path(newest.path), root=roots)

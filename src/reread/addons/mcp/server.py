@@ -18,7 +18,7 @@ from pydantic import Field
 from reread.addons.mcp import answers
 from reread.addons.mcp.asking_session import CALL_KEY, AskingSession
 from reread.addons.mcp.pages import MOST_TOKENS, NOTE, quoted
-from reread.base.scope_options import OF_RESPONSES, SCOPE_OPTIONS
+from reread.base.scope_options import OF_LISTS, OF_RESPONSES, SCOPE_OPTIONS
 from reread.base.structs import build_types
 from reread.base.version import __version__
 from reread.errors import RereadError
@@ -29,6 +29,8 @@ INSTRUCTIONS = f"""Past sessions of Claude Code on this machine, read-only. Sear
 see how sessions changed a file, and count tokens. {NOTE} Cite what you use by its reread:// address."""
 READ_ONLY = ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
 
+OF_TOOLS = {"search": OF_LISTS, "sessions": OF_LISTS, "usage": OF_RESPONSES}
+"""The options of a scope that tools have."""
 TOOLS = {
     "search": answers.search_answer,
     "sessions": answers.sessions_answer,
@@ -86,8 +88,7 @@ def _tool(name: str, function: Callable[..., str], known: Mapping[str, Callable[
     """Return a tool that gives an answer. It has no arguments for what is known here, and refuses those it has not."""
     signature = inspect.signature(function, eval_str=True)
     own = [one for one in signature.parameters.values() if one.name not in known and one.kind != one.VAR_KEYWORD]
-    if any(one.kind == one.VAR_KEYWORD for one in signature.parameters.values()):
-        own += [_scope_parameter(name) for name in OF_RESPONSES]
+    own += [_scope_parameter(option) for option in OF_TOOLS.get(name, ())]
 
     def call(ctx: Context[Any, Any], **options: Any) -> str:
         return function(**options, **{key: value(ctx) for key, value in known.items() if key in signature.parameters})

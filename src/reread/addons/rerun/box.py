@@ -1,0 +1,276 @@
+"""The box that a session is played in: a home, a configuration and a work folder of its own, and no network."""
+
+from __future__ import annotations
+
+import os
+import posixpath
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from reread.addons.rerun.scene import Scene, SceneFile
+from reread.base import jsontext
+from reread.errors import Misuse
+
+INSIDE = Path(__file__).parent / "inside"
+ISOLATED = ("unshare", "--net", "--mount", "--pid", "--ipc", "--fork", "--kill-child")
+PORT = 8787
+TOP = "/reread"
+"""The folder inside the box with what is needed to play."""
+KEY = "reread-dummy-key-0000000000000000"
+SYSTEM_FOLDERS = ("/", "/usr", "/bin", "/sbin", "/lib", "/lib64", "/etc", "/opt", "/dev", "/proc", "/sys", "/tmp", TOP)
+"""Folders that cannot be the work folder of a box."""
+GIT = ("git", "-c", "user.name=reread", "-c", "user.email=reread@localhost", "-c", "core.hooksPath=/dev/null")
+NO_CONFIGURATION = {"GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.devnull}
+RUNS_PROGRAMS = ("settings.json", "settings.local.json", ".mcp.json", ".claude.json")
+"""Files of the client that name programs to be started."""
+
+
+class BoxPlan(msgspec.Struct):
+    """What `inside/boxed.py` is told."""
+
+    root: str
+    shown: list[tuple[str, str]]
+    own: list[tuple[str, str]]
+    socket: str
+    port: int
+    words: list[str]
+    folder: str
+    environment: dict[str, str]
+    alive: int
+    """A pipe that ends when the one who started the box does."""
+
+
+class Liveline:
+    """A pipe to a process that is to end with this one, however this one ends."""
+
+    def __init__(self) -> None:
+        self.theirs, self._mine = os.pipe()
+
+    def handed_over(self) -> None:
+        """Close the end that the process has now."""
+        os.close(self.theirs)
+
+    def end(self) -> None:
+        """Let the process end."""
+        os.close(self._mine)
+
+
+def python() -> str:
+    """Return the program of this Python, by a path that it has in the box, too."""
+    path = Path(sys.executable)
+    return str(path.parent.resolve() / path.name)
+
+
+def _guard(folder: Path) -> subprocess.Popen[bytes]:
+    """Start a process that deletes a folder once this one has ended, however that happens."""
+    script = 'cat >/dev/null; rm -rf -- "$1"'
+    words = ["sh", "-c", script, "sh", str(folder)]
+    return subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, start_new_session=True)
+
+
+@cache
+def isolation() -> tuple[str, ...] | None:
+    """Return the words that isolate a program on this system; None if it cannot be isolated."""
+    if sys.platform != "linux" or shutil.which("unshare") is None:
+        return None
+    for words in (ISOLATED, (*ISOLATED, "--user", "--map-root-user")):
+        done = subprocess.run([*words, "true"], capture_output=True, check=False, timeout=20)
+        if not done.returncode:
+            return words
+    return None
+
+
+class Box:
+    """Folders for one play, which are gone at the end."""
+
+    def __init__(self, scene: Scene, *, dry: bool = True) -> None:
+        self.scene: Scene = scene
+        self.top: Path = Path(tempfile.mkdtemp(prefix="reread-rerun-"))
+        self._guard = _guard(self.top)
+        self._alive: Liveline | None = None
+        for name in ("root", "home", "work", "wire", "dry", "bin"):
+            (self.top / name).mkdir()
+        self.home: Path = self.top / "home"
+        self.work: Path = self.top / "work"
+        self.socket: Path = self.top / "wire" / "api"
+        self.folder: str = scene.folder if _can_be_work(scene.folder) else "/home/user/project"
+        """The work folder, as the client sees it."""
+        self.user_home: str = scene.home
+        """The home folder, as the client sees it."""
+        self._put_files()
+        self._put_state()
+        if dry:
+            self._put_dry()
+        self.is_dry: bool = dry
+
+    def close(self) -> None:
+        """End what runs in it, and delete everything."""
+        if self._alive is not None:
+            self._alive.end()
+        self._guard.communicate()
+
+    @property
+    def config(self) -> Path:
+        """The client's folder."""
+        return self.home / ".claude"
+
+    def outside(self, path: str) -> Path | None:
+        """Return where a path of the box is; None if it is not kept."""
+        for inner, outer in ((self.folder, self.work), (self.user_home, self.home)):
+            if path == inner or path.startswith(inner + "/"):
+                found = Path(os.path.normpath(outer / path[len(inner) :].lstrip("/")))
+                return found if found.is_relative_to(outer) else None
+        return None
+
+    def _put_files(self) -> None:
+        for file in self.scene.files:
+            parts = file.path.split("/")
+            if ".git" in parts or parts[-1] in RUNS_PROGRAMS:
+                self.scene.notes.append(f"{file.path} is not there: it can name programs, which would be run.")
+                continue
+            target = self.outside(self._moved(file.path))
+            if target is None:
+                self.scene.notes.append(f"{file.path} lies outside the project and the home folder, and is not there.")
+                continue
+            _write(target, file)
+
+    def commit(self) -> None:
+        """Make the work folder a repository, if the session had one, and commit what is in it."""
+        if self.scene.is_repository:
+            branch = self.scene.branch or "main"
+            for words in (
+                ["init", "-q", "-b", branch],
+                ["add", "-A"],
+                ["commit", "-q", "-m", "start", "--allow-empty"],
+            ):
+                env = {"PATH": os.environ.get("PATH", ""), "HOME": str(self.home), **NO_CONFIGURATION}
+                subprocess.run([*GIT, "-C", str(self.work), *words], env=env, capture_output=True, check=False)
+
+    def _moved(self, path: str) -> str:
+        was = self.scene.folder
+        return self.folder + path[len(was) :] if path == was or path.startswith(was.rstrip("/") + "/") else path
+
+    def _put_state(self) -> None:
+        project: dict[str, Any] = {"hasTrustDialogAccepted": True, "hasCompletedProjectOnboarding": True}
+        state: dict[str, Any] = {
+            "hasCompletedOnboarding": True,
+            "numStartups": 9,
+            "bypassPermissionsModeAccepted": True,
+            "autoUpdates": False,
+            "customApiKeyResponses": {"approved": [KEY[-20:]], "rejected": []},
+            "projects": {self.folder: project},
+        }
+        self.config.mkdir(parents=True, exist_ok=True)
+        (self.home / ".claude.json").write_bytes(jsontext.dumps(state))
+
+    def settings(self, value: Mapping[str, Any]) -> None:
+        """Write the user's settings."""
+        base = {"skipWebFetchPreflight": True, "skipDangerousModePermissionPrompt": True, "cleanupPeriodDays": 3650}
+        (self.config / "settings.json").write_bytes(jsontext.dumps({**base, **value}))
+
+    def _put_dry(self) -> None:
+        shell = self.top / "bin" / "bash"
+        program = (INSIDE / "dry_shell.py").read_text(encoding="utf-8")
+        shell.write_text(f"#!{python()} -IS\n{program}", encoding="utf-8")
+        shell.chmod(0o755)
+        for number, said in enumerate(self.scene.commands):
+            (self.top / "dry" / f"{number:06}.json").write_bytes(msgspec.json.encode(said))
+
+    def environment(self) -> dict[str, str]:
+        """Return the environment of the client."""
+        shell = {"SHELL": f"{TOP}/bin/bash", "CLAUDE_CODE_SHELL": f"{TOP}/bin/bash"} if self.is_dry else {}
+        return {
+            "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+            "HOME": self.user_home,
+            "ANTHROPIC_API_KEY": KEY,
+            "DISABLE_TELEMETRY": "1",
+            "DISABLE_AUTOUPDATER": "1",
+            "DISABLE_ERROR_REPORTING": "1",
+            "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+            "IS_SANDBOX": "1",
+            "LANG": "C.UTF-8",
+            "TZ": "UTC",
+            "USER": "user",
+            "SHELL": "/bin/bash",
+            **shell,
+        }
+
+    def start(self, words: Sequence[str], program: Path, env: Mapping[str, str]) -> subprocess.Popen[bytes]:
+        """Start a program in the box."""
+        words_of_box = isolation()
+        if words_of_box is None:
+            raise Misuse("This system cannot close a box around the client; Linux with unshare can.")
+        inner = {**self.environment(), **env}
+        python = {Path(prefix).resolve() for prefix in (sys.base_prefix, sys.prefix)}
+        shown = [(str(path), str(path)) for path in python if not _is_shown(path)]
+        shown += [(f"{TOP}/client", str(program)), (f"{TOP}/bin", str(self.top / "bin"))]
+        own = [(self.user_home, str(self.home)), (self.folder, str(self.work))]
+        own += [(f"{TOP}/wire", str(self.top / "wire")), (f"{TOP}/dry", str(self.top / "dry"))]
+        own.sort(key=lambda one: one[0].count("/"))
+        self._alive = Liveline()
+        plan = BoxPlan(
+            root=str(self.top / "root"),
+            shown=shown,
+            own=own,
+            socket=f"{TOP}/wire/api",
+            port=PORT,
+            words=list(words),
+            folder=self.folder,
+            environment=inner,
+            alive=self._alive.theirs,
+        )
+        (self.top / "plan.json").write_bytes(msgspec.json.encode(plan))
+        program_of_box = [sys.executable, "-P", "-I", "-S", str(INSIDE / "boxed.py"), str(self.top / "plan.json")]
+        with (self.top / "errors").open("wb") as errors:
+            process = subprocess.Popen(
+                [*words_of_box, *program_of_box],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=errors,
+                start_new_session=True,
+                pass_fds=[self._alive.theirs],
+                env={"PATH": os.environ.get("PATH", "")},
+            )
+        self._alive.handed_over()
+        return process
+
+    @property
+    def errors(self) -> str:
+        """What the client said on its standard error."""
+        try:
+            return (self.top / "errors").read_text("utf-8", "replace")
+        except OSError:
+            return ""
+
+    @property
+    def unrecorded_commands(self) -> list[str]:
+        """The commands that the client wanted to run and that the record does not have."""
+        try:
+            lines = (self.top / "dry" / "asked").read_bytes().splitlines()
+        except OSError:
+            return []
+        return [one for line in lines if isinstance(one := jsontext.loads_clean(line), str)]
+
+
+def _can_be_work(folder: str) -> bool:
+    inside = any(folder.startswith(f"{one}/") for one in SYSTEM_FOLDERS if one not in ("/", "/tmp", "/opt"))
+    return folder not in SYSTEM_FOLDERS and not inside and posixpath.isabs(folder)
+
+
+def _is_shown(path: Path) -> bool:
+    return any(path.is_relative_to(folder) for folder in ("/usr", "/opt"))
+
+
+def _write(target: Path, file: SceneFile) -> None:
+    if target.is_dir():
+        return
+    target.parent.mkdir(parents=True, exist_ok=True)
+    target.write_bytes(file.data)

@@ -1,0 +1,135 @@
+"""Speak to the client as its caller: prompts in, answers to its questions, until it has ended."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from queue import Empty, Queue
+from typing import Any
+
+from reread.addons.rerun.scene import TypedPrompt
+from reread.base import jsontext
+from reread.base.coerce import as_dict, as_str
+
+Object = dict[str, Any]
+Decide = Callable[[Object], Object]
+END = object()
+GRACE_SECONDS = 5.0
+
+
+class PlayFailed(Exception):
+    """The client could not be played to the end."""
+
+
+class Driver:
+    """One run of the client."""
+
+    def __init__(self, process: subprocess.Popen[bytes], decide: Decide, *, seconds: float) -> None:
+        self.process = process
+        self.decide = decide
+        self.deadline: float = time.monotonic() + seconds
+        self.results: list[Object] = []
+        """How its turns ended."""
+        self.questions: list[Object] = []
+        """What it asked its caller."""
+        self._lines: Queue[Any] = Queue()
+        self._number = 0
+        self._reading = threading.Thread(target=self._read, daemon=True)
+        self._reading.start()
+
+    def _read(self) -> None:
+        assert self.process.stdout is not None
+        with suppress(OSError, ValueError):
+            for line in self.process.stdout:
+                self._lines.put(line)
+        self._lines.put(END)
+
+    def play(self, prompts: list[TypedPrompt]) -> None:
+        """Give it the prompts one after the other, and wait for the end of each turn."""
+        self._ask({"subtype": "initialize", "hooks": None})
+        for prompt in prompts:
+            message = {"role": "user", "content": prompt.content}
+            self._write({"type": "user", "message": message, "parent_tool_use_id": None, "session_id": ""})
+            self._until("result")
+
+    def finish(self) -> int:
+        """Close its input, and return its exit code."""
+        with suppress(OSError):
+            assert self.process.stdin is not None
+            self.process.stdin.close()
+        with suppress(PlayFailed):
+            for _ in self._messages():
+                pass
+        try:
+            return self.process.wait(timeout=max(GRACE_SECONDS, min(30.0, self.deadline - time.monotonic())))
+        except subprocess.TimeoutExpired:
+            self.kill()
+            raise PlayFailed("the client did not end") from None
+
+    def kill(self) -> None:
+        """End it and all that it started."""
+        with suppress(ProcessLookupError):
+            os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait()
+        self._reading.join()
+        for pipe in (self.process.stdin, self.process.stdout):
+            with suppress(OSError):
+                assert pipe is not None
+                pipe.close()
+
+    def _write(self, value: Object) -> None:
+        try:
+            assert self.process.stdin is not None
+            self.process.stdin.write(jsontext.dumps(value) + b"\n")
+            self.process.stdin.flush()
+        except OSError:
+            raise PlayFailed("the client ended") from None
+
+    def _ask(self, request: Object) -> None:
+        self._number += 1
+        id = f"reread-{self._number}"
+        self._write({"type": "control_request", "request_id": id, "request": request})
+        for message in self._messages():
+            if message.get("type") == "control_response":
+                return
+        raise PlayFailed("the client ended before it said anything")
+
+    def _until(self, kind: str) -> None:
+        for message in self._messages():
+            if message.get("type") == kind:
+                return
+        raise PlayFailed("the client ended within a turn")
+
+    def _messages(self) -> Iterator[Object]:
+        while True:
+            try:
+                line = self._lines.get(timeout=max(0.0, self.deadline - time.monotonic()))
+            except Empty:
+                self.kill()
+                raise PlayFailed("the time was up") from None
+            if line is END:
+                return
+            try:
+                message = as_dict(jsontext.loads_clean(line))
+            except ValueError:
+                continue
+            if message.get("type") == "control_request":
+                self._answer(message)
+            elif message.get("type") == "result":
+                self.results.append(message)
+            yield message
+
+    def _answer(self, message: Object) -> None:
+        request = as_dict(message.get("request"))
+        self.questions.append(request)
+        body: Object = {"subtype": "success", "request_id": as_str(message.get("request_id"))}
+        if request.get("subtype") == "can_use_tool":
+            body["response"] = self.decide(request)
+        else:
+            body = {**body, "subtype": "error", "error": "reread has no answer to this"}
+        self._write({"type": "control_response", "response": body})

@@ -1,0 +1,283 @@
+"""What a session needs to be played again: its folder and files, what was said to it, and how it was started."""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Container, Iterator
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from reread.base.choices import DENIED, FAILED, RUNNING
+from reread.base.coerce import as_dict, as_list, as_str
+from reread.history.reads import read_of
+from reread.model.conversation import Call, Message
+from reread.model.record_kinds import SYNTHETIC
+
+if TYPE_CHECKING:
+    from reread.session.session import Session
+
+Object = dict[str, Any]
+MOST_FILES = 64 << 20
+"""Bytes of files that are put into the box."""
+SHELLS = ("Bash", "Monitor")
+STOPS = ("TaskStop", "KillShell", "KillBash")
+ASKS = "AskUserQuestion"
+REJECTED = "The user doesn't want to proceed with this tool use."
+ASKED_FOR = frozenset({"Glob", "Grep"})
+"""Tools that newer clients have only if they are asked for."""
+OWN_AGENTS = ("claude", "Explore", "general-purpose", "Plan", "statusline-setup", "output-style-setup")
+
+
+class SceneFile(msgspec.Struct, frozen=True):
+    """A file as it was when the session began."""
+
+    path: str
+    data: bytes
+    whole: bool
+    """True if all of it is known; else it has what the session was shown."""
+
+
+class ShellRecord(msgspec.Struct):
+    """What was recorded of a command."""
+
+    command: str
+    out: str
+    err: str
+    code: int
+    stays: bool = False
+    """True if it ran until it was stopped."""
+
+
+class TypedPrompt(msgspec.Struct, frozen=True):
+    """Something that was said to the session."""
+
+    turn: int
+    content: str | list[Any]
+
+
+class Scene(msgspec.Struct):
+    """A session before it is played."""
+
+    folder: str
+    """The working directory, as recorded."""
+    home: str
+    prompts: list[TypedPrompt]
+    files: list[SceneFile]
+    commands: list[ShellRecord]
+    model: str | None
+    mode: str | None
+    """The permission mode that it began in."""
+    version: str | None
+    """The client that recorded it."""
+    is_repository: bool
+    branch: str | None
+    tools: list[str]
+    """The client's own tools that it had, if they are not those that it has by default."""
+    agents: dict[str, Object]
+    """The types of agents that are not the client's own, as it takes them with `--agents`."""
+    notes: list[str]
+    """What cannot be as it was, each in a sentence."""
+
+
+def scene_of(session: Session, *, turns: int | None = None) -> Scene:
+    """Return what is needed to play a session, or its first turns."""
+    notes: list[str] = []
+    stopped = set(_stopped(session))
+    folder = _folder(session)
+    prompts = list(_prompts(session, turns, notes))
+    files = list(_files(session, folder, notes))
+    branches = session.git_branches
+    return Scene(
+        folder,
+        home_of(folder),
+        prompts,
+        files,
+        [one for call in _all_calls(session) if (one := shell_record(call, stopped)) is not None],
+        next((model for model in session.models if model != SYNTHETIC), None),
+        next(iter(session.permission_modes), None),
+        next(iter(session.versions), None),
+        bool(branches and branches[0]),
+        branches[0] if branches and branches[0] != "HEAD" else None,
+        _tools(session),
+        _agents(session, notes),
+        _hooked(session, notes),
+    )
+
+
+def _tools(session: Session) -> list[str]:
+    """Return the names of the client's own tools, if some of them have to be asked for."""
+    first = next(iter(session.requests), None)
+    named = [as_str(as_dict(tool).get("name")) or "" for tool in first.tools] if first is not None else []
+    if not ASKED_FOR.intersection(named):
+        return []
+    for record in session.records:
+        if record.type == "attachment" and b'"deferred_tools_delta"' in record.body:
+            names = as_list(as_dict(record.native.get("attachment")).get("addedNames"))
+            named += [name for name in names if isinstance(name, str)]
+    return [name for name in dict.fromkeys(named) if name and not name.startswith("mcp__")]
+
+
+def _agents(session: Session, notes: list[str]) -> dict[str, Object]:
+    """Return the types of agents that are not the client's own."""
+    said = dict[str, str]()
+    for record in session.records:
+        if record.type == "attachment" and b'"agent_listing_delta"' in record.body:
+            for line in as_list(as_dict(record.native.get("attachment")).get("addedLines")):
+                name, _, about = (as_str(line) or "").removeprefix("- ").partition(": ")
+                said[name] = about.rpartition(" (Tools:")[0] or about
+    found: dict[str, Object] = {}
+    for agent in session.agents.values():
+        if agent.type in (None, *OWN_AGENTS) or agent.type in found:
+            continue
+        request = next(iter(agent.requests), None)
+        texts = [as_str(as_dict(block).get("text")) or "" for block in request.system] if request is not None else []
+        if not texts:
+            notes.append(f"How the agents of type {agent.type} are defined is not recorded.")
+        about = said.get(agent.type or "") or agent.type
+        found[agent.type or ""] = {"description": about, "prompt": "\n".join(texts[1:]) or f"You are {agent.type}."}
+    return found
+
+
+def _hooked(session: Session, notes: list[str]) -> list[str]:
+    """Return the notes, with one about the hooks that the session had."""
+    if any(record.type == "attachment" and b'"hook_' in record.body for record in session.records):
+        notes.append("It had hooks, which are not recorded: none runs unless you give some.")
+    return notes
+
+
+def _folder(session: Session) -> str:
+    named = session.metadata.cwds[0] if session.metadata.cwds else ""
+    return posixpath.normpath(named) if named.startswith("/") else "/home/user/project"
+
+
+def home_of(folder: str) -> str:
+    """Return the home folder that a project most likely lies in."""
+    parts = folder.split("/")
+    if len(parts) > 3 and parts[1] in ("home", "Users"):
+        return "/".join(parts[:3])
+    return "/root" if parts[1:2] == ["root"] and len(parts) > 2 else "/home/user"
+
+
+def _all_calls(session: Session) -> Iterator[Call]:
+    yield from session.calls
+    for agent in session.agents.values():
+        yield from agent.calls
+
+
+def _prompts(session: Session, turns: int | None, notes: list[str]) -> Iterator[TypedPrompt]:
+    for turn in session.turns[:turns]:
+        message = turn.prompt
+        if message is None or message.author not in ("person", "command"):
+            continue
+        if message.kind == "command":
+            said = _command(message)
+            if not any(one.kind == "response" for one in turn.messages) and said.partition(" ")[0] != "/compact":
+                notes.append(f"Turn {turn.index}: {said} changes only the client, and was left out.")
+                continue
+            yield TypedPrompt(turn.index, said)
+        else:
+            yield TypedPrompt(turn.index, _content(message))
+
+
+def _command(message: Message) -> str:
+    command = message.command
+    if command is None:
+        return message.full_text
+    return f"/{command.name.lstrip('/')} {command.args or ''}".strip()
+
+
+def _content(message: Message) -> str | list[Any]:
+    found: list[Any] = []
+    for index in message.records:
+        content = as_dict(message.bodies.native(index).get("message")).get("content")
+        if isinstance(content, str):
+            return content
+        found += as_list(content)
+    return found or message.full_text
+
+
+def _stopped(session: Session) -> Iterator[str]:
+    """Yield the names of the commands in the background that were stopped."""
+    for call in _all_calls(session):
+        if call.name in STOPS:
+            given = as_dict(call.input)
+            yield from (id for name in ("task_id", "shell_id") if (id := as_str(given.get(name))))
+
+
+def shell_record(call: Call, stopped: Container[str | None] = ()) -> ShellRecord | None:
+    """Return what was recorded of a command; None if it did not run, or its end was not recorded.
+
+    `stopped` are the names of commands in the background that ran until they were stopped.
+    """
+    command = as_str(as_dict(call.input).get("command"))
+    if call.name not in SHELLS or command is None or call.state in (DENIED, RUNNING):
+        return None
+    data = as_dict(call.data)
+    code = call.outcome.exit_code
+    if data:
+        out, err = call.spilled or as_str(data.get("stdout")) or "", as_str(data.get("stderr")) or ""
+        stays = any(as_str(data.get(name)) in stopped for name in ("backgroundTaskId", "shellId"))
+        return ShellRecord(command, out + ("\n" if out and not out.endswith("\n") else ""), err, code or 0, stays)
+    text = call.tool_call.text
+    first, _, rest = text.removeprefix("Error: ").partition("\n")
+    said = rest if first.startswith("Exit code") else text
+    return ShellRecord(command, said, "", code if code is not None else int(call.state == FAILED))
+
+
+def _files(session: Session, folder: str, notes: list[str]) -> Iterator[SceneFile]:
+    """Yield the files as they were before the session changed them, and those that it only read."""
+    room = MOST_FILES
+    seen: set[str] = set()
+    created = set[str]()
+    for history in session.files.values():
+        first = history.versions[0]
+        seen.add(history.path)
+        before = history.before(first)
+        if before is None:
+            if not first.before_known:
+                notes.append(f"What {history.path} was at first is not known.")
+            created.add(history.path)
+            continue
+        data = before.best_data
+        if len(data) <= room:
+            room -= len(data)
+            yield SceneFile(history.path, data, True)
+    for call in _all_calls(session):
+        shown = read_of(call) if call.name == "Read" else None
+        if shown is None or shown.path in seen or not shown.path.startswith("/"):
+            continue
+        seen.add(shown.path)
+        text = "\n" * (shown.start - 1) + shown.text
+        data = text.encode("utf-8", "surrogateescape")
+        if len(data) <= room:
+            room -= len(data)
+            yield SceneFile(shown.path, data, shown.whole)
+    for path, text in _memory(session):
+        if path not in seen:
+            seen.add(path)
+            yield SceneFile(path, text.encode("utf-8", "replace"), True)
+
+
+def _memory(session: Session) -> Iterator[tuple[str, str]]:
+    """Yield the memory files that were in the requests."""
+    for record in session.records:
+        if record.type == "attachment" and (b'"instructions"' in record.body or b'"nested_memory"' in record.body):
+            payload = as_dict(record.native.get("attachment"))
+            for file in [*as_list(payload.get("files")), payload.get("content")]:
+                path, text = as_str(as_dict(file).get("path")), as_str(as_dict(file).get("content"))
+                if path and text is not None:
+                    yield path, text
+
+
+def recorded_decision(call: Call | None, asked: Object, *, ends_turn: bool = False) -> Object:
+    """Return what a person answered when the client asked whether it may make a call; a no may end the turn."""
+    given = as_dict(asked.get("input"))
+    if call is None:
+        return {"behavior": "deny", "message": "[reread] This call is not in the record."}
+    if call.state == DENIED or call.denied:
+        text = call.tool_call.text
+        return {"behavior": "deny", "message": text or REJECTED, **({"interrupt": True} if ends_turn else {})}
+    if call.name == ASKS:
+        return {"behavior": "allow", "updatedInput": {**given, "answers": as_dict(call.data).get("answers", {})}}
+    return {"behavior": "allow", "updatedInput": given}

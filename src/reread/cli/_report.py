@@ -1,0 +1,93 @@
+"""How verbs print a report, and say what it leaves out and which filters match nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from reread.cli._option_types import SESSION
+from reread.cli._options import end_report, is_filtered, listing_options
+from reread.cli._output import print_json, print_lines, print_notice, terminal_width
+from reread.cli._unmatched import unknown_models, unknown_projects, unknown_tools
+from reread.errors import Misuse
+
+if TYPE_CHECKING:
+    from reread.render.text_table import Styled
+    from reread.reports.report import Report
+
+UNKNOWN = {"project": unknown_projects, "model": unknown_models, "tool": unknown_tools}
+"""What says of a filter which of its values nothing has."""
+
+
+def report_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the sessions that a report is about, --no-cache and the options of listings."""
+    sessions = click.argument("sessions", nargs=-1, type=SESSION, metavar="[SESSION|DIR]...")
+    cache = click.option("--no-cache", is_flag=True, help="Read all files again, and store nothing in the cache.")
+    return sessions(cache(listing_options(command)))
+
+
+def csv_option(command: Callable[..., Any]) -> Callable[..., Any]:
+    return click.option("--csv", "as_csv", is_flag=True, help="Print CSV.")(command)
+
+
+def refuse_two_forms(*, as_json: bool, as_csv: bool, as_list: bool = False) -> None:
+    """Raise Misuse if a report shall be printed in two forms."""
+    if as_csv and (as_json or as_list):
+        raise Misuse("Cannot print CSV and another form at once; use --csv, --json or --list.")
+
+
+def print_report(
+    report: Report,
+    options: Mapping[str, Any],
+    *,
+    as_json: bool,
+    as_csv: bool,
+    command: Sequence[str] = ("reread", "usage"),
+    more: Callable[[], Iterable[Styled]] = tuple,
+    **besides: Any,
+) -> None:
+    """Print a report as JSON, also with what is to be said `besides`, as CSV, or as a table with `more` below it."""
+    from reread.render.report_table import left_out_notes, report_lines, report_value
+    from reread.render.text_table import wrapped_notes
+
+    if as_json or as_csv:
+        for _, note in left_out_notes(report):
+            print_notice(note)
+    if as_json:
+        print_json({**report_value(report), **besides})
+    elif as_csv:
+        click.echo(report.to_csv(), nl=False)
+    elif not is_empty(report) or not is_filtered(options):
+        width, notes = terminal_width(), more()
+        lines = report_lines(report, width=width, command=command)
+        print_lines([line] for line in (*lines, *wrapped_notes(notes, width)))
+
+
+def is_empty(report: Report) -> bool:
+    """True if nothing fits the options of a report."""
+    return not report.rows and not report.hidden
+
+
+def end_of_report(
+    ctx: click.Context,
+    report: Report,
+    options: Mapping[str, Any],
+    *,
+    roots: Sequence[Path],
+    of_all: bool,
+    text: str,
+    may_be_empty: bool = False,
+) -> None:
+    """Say which filters match nothing, and exit with 1 if nothing is left, unless a report may be empty."""
+    asked = {name: options[name] for name in UNKNOWN if options.get(name)}
+    found = (UNKNOWN[name](values, report.known.get(name, ())) for name, values in asked.items())
+    notices = [notice for notes in found for notice in notes]
+    unmatched = is_empty(report) and is_filtered(options)
+    is_fine = unmatched and may_be_empty and not notices
+    filters = unmatched and not is_fine if is_empty(report) else None
+    end_report(ctx, roots, of_all=of_all, filters=filters, notices=notices, text=text)
+    if is_fine:
+        print_notice(text)

@@ -1,0 +1,440 @@
+"""Playing a session again, as far as no client is needed: what it is given, what it may reach, what is compared."""
+
+import io
+import json
+import os
+import subprocess
+import sys
+import time
+from contextlib import closing, redirect_stderr, redirect_stdout
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+from making import SESSION, answer, attachment, image, jsonl, read, reply, result, system, told, use, user, write
+
+import reread
+from reread.addons.rerun import clients
+from reread.addons.rerun.box import INSIDE, Box
+from reread.addons.rerun.comparison import Comparison
+from reread.addons.rerun.inside import dry_shell, mcp_server
+from reread.addons.rerun.names import learn, renamed, settled
+from reread.addons.rerun.scene import SceneFile, TypedPrompt, home_of, recorded_decision, scene_of
+from reread.addons.rerun.stand_in import stand_in_servers
+from reread.cli import reread as command
+from reread.errors import Misuse, NotFound
+
+Object = dict[str, Any]
+PROJECT = "/home/dev/proj"
+
+
+def edited(path: str = f"{PROJECT}/app.py", cwd: str = PROJECT) -> reread.Session:
+    """A session that reads one file and edits another, which was there before."""
+    patch = [{"oldStart": 1, "oldLines": 1, "newStart": 1, "newLines": 1, "lines": ["-x = 1", "+x = 2"]}]
+    data = {
+        "filePath": path,
+        "oldString": "x = 1",
+        "newString": "x = 2",
+        "originalFile": "x = 1\n",
+        "structuredPatch": patch,
+    }
+    shown = {
+        "type": "text",
+        "file": {"filePath": f"{PROJECT}/b.py", "content": "b\n", "numLines": 2, "startLine": 1, "totalLines": 2},
+    }
+    rows = told(
+        user("Change it"),
+        reply(use("t1", "Edit", file_path=path, old_string="x = 1", new_string="x = 2"), id="m1"),
+        answer(result("t1", "The file has been updated."), data=data),
+        reply(use("t2", "Read", file_path=f"{PROJECT}/b.py"), id="m2"),
+        answer(result("t2", "1\tb\n2\t"), data=shown),
+        reply("Done.", id="m3"),
+    )
+    return read(*({**row, "cwd": cwd, "gitBranch": "main", "version": "2.1.325"} for row in rows))
+
+
+def test_files_are_as_they_were_before_the_session() -> None:
+    scene = scene_of(edited())
+    assert {file.path: (file.data, file.whole) for file in scene.files} == {
+        f"{PROJECT}/app.py": (b"x = 1\n", True),
+        f"{PROJECT}/b.py": (b"b\n", True),
+    }
+    assert (scene.folder, scene.home, scene.branch, scene.version) == (PROJECT, "/home/dev", "main", "2.1.325")
+    with closing(Box(scene)) as box:
+        assert (box.work / "app.py").read_text() == "x = 1\n" and (box.work / "b.py").read_text() == "b\n"
+        box.commit()
+        said = subprocess.run(["git", "-C", box.work, "log", "--oneline"], capture_output=True, text=True, check=True)
+        assert said.stdout.endswith(" start\n")
+        top = box.top
+    assert not top.exists()
+
+
+HOSTILE = ("/home/dev/proj/../../../etc/passwd", "/etc/passwd", "/home/dev/proj/sub/../../../../root/x", "relative.py")
+
+
+@pytest.mark.parametrize("path", HOSTILE)
+def test_no_file_is_put_outside_the_box(path: str, tmp_path: Path) -> None:
+    with closing(Box(scene_of(edited(path)))) as box:
+        there = [one for one in box.top.rglob("*") if one.is_file() and one.read_bytes() == b"x = 1\n"]
+        assert all(one.resolve().is_relative_to(box.top) for one in there)
+    assert not list(tmp_path.iterdir())
+
+
+RUN = (
+    "/home/dev/proj/.git/config",
+    "/home/dev/proj/.claude/settings.json",
+    "/home/dev/proj/.mcp.json",
+    "/home/dev/.claude.json",
+)
+
+
+@pytest.mark.parametrize("path", RUN)
+def test_no_file_is_there_that_names_programs_to_run(path: str) -> None:
+    with closing(Box(scene_of(edited(path)))) as box:
+        box.settings({})
+        box.commit()
+        assert not [one for one in box.top.rglob("*") if one.is_file() and one.read_bytes() == b"x = 1\n"]
+        assert any(path in note for note in box.scene.notes)
+
+
+def test_git_reads_no_configuration_of_a_session(tmp_path: Path) -> None:
+    mark = tmp_path / "run"
+    text = f'[core]\n\tfsmonitor = touch {mark}\n[filter "x"]\n\tclean = touch {mark}\n'
+    scene = scene_of(edited())
+    scene.files.append(SceneFile("/home/dev/.gitconfig", text.encode(), True))
+    scene.files.append(SceneFile(f"{PROJECT}/.gitattributes", b"* filter=x\n", True))
+    with closing(Box(scene)) as box:
+        box.commit()
+        assert (box.work / ".git" / "HEAD").exists()
+    assert not mark.exists()
+
+
+FOLDERS = (
+    ("/", "/home/user/project"),
+    ("/usr/src/app", "/home/user/project"),
+    ("/etc", "/home/user/project"),
+    ("/reread/x", "/home/user/project"),
+    ("/tmp/work", "/tmp/work"),
+    ("/home/dev/proj", "/home/dev/proj"),
+    ("/Users/ann/shop", "/Users/ann/shop"),
+    ("C:\\\\work\\\\shop", "/home/user/project"),
+)
+
+
+@pytest.mark.parametrize(("cwd", "folder"), FOLDERS)
+def test_the_work_folder_is_where_it_was_unless_the_system_is_there(cwd: str, folder: str) -> None:
+    with closing(Box(scene_of(edited(cwd=cwd)))) as box:
+        assert box.folder == folder
+
+
+def test_the_home_folder_is_guessed_from_the_project() -> None:
+    assert [home_of(one) for one in ("/home/ann/a/b", "/Users/ann/a", "/root/a", "/srv/app", "/home/ann")] == [
+        *("/home/ann", "/Users/ann", "/root", "/home/user", "/home/user")
+    ]
+
+
+def test_prompts_are_what_a_person_said_with_pictures_and_commands() -> None:
+    session = read(
+        *told(
+            user([{"type": "text", "text": "Look"}, image("aGk=")]),
+            reply("Yes.", id="m1"),
+            user("<command-name>/compact</command-name><command-args>keep names</command-args>"),
+            user("<command-name>/model</command-name><command-args>opus</command-args>"),
+            user("--- begins with dashes"),
+            reply("Yes.", id="m2"),
+        )
+    )
+    scene = scene_of(session)
+    assert [one.content for one in scene.prompts] == [
+        *([{"type": "text", "text": "Look"}, image("aGk=")], "/compact keep names", "--- begins with dashes")
+    ]
+    assert any("/model opus" in note for note in scene.notes)
+    assert [one.content for one in scene_of(session, turns=1).prompts] == [scene.prompts[0].content]
+    assert isinstance(scene.prompts[0], TypedPrompt)
+
+
+SHELL = (
+    (
+        answer(result("t1", "out"), data={"stdout": "out", "stderr": "warned", "interrupted": False}),
+        ("out\n", "warned", 0),
+    ),
+    (answer(result("t1", "Exit code 3\nbad", is_error=True), data="Error: Exit code 3\nbad"), ("bad", "", 3)),
+    (answer(result("t1", "plain text")), ("plain text", "", 0)),
+)
+
+
+@pytest.mark.parametrize(("told_back", "said"), SHELL, ids=["structured", "failed", "text"])
+def test_commands_print_what_was_recorded(told_back: Object, said: tuple[str, str, int]) -> None:
+    session = read(*told(user("Run"), reply(use("t1", command="make it"), id="m1"), told_back, reply("Done.", id="m2")))
+    (record,) = scene_of(session).commands
+    assert (record.command, record.out, record.err, record.code) == ("make it", *said)
+
+
+def shell(folder: Path, script: str, monkeypatch: pytest.MonkeyPatch) -> tuple[int, str, str]:
+    monkeypatch.setattr(dry_shell, "RECORD", folder)
+    out, err = io.StringIO(), io.StringIO()
+    with redirect_stdout(out), redirect_stderr(err):
+        code = dry_shell.main(["-c", "-l", script])
+    return code, out.getvalue(), err.getvalue()
+
+
+def test_the_dry_shell_runs_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    canary, cwd = tmp_path / "canary", tmp_path / "cwd"
+    recorded = f"touch {canary}; echo 'it'\"'\"'s'"
+    for number, said in enumerate(("first\n", "second\n")):
+        record = {"command": recorded, "out": said, "err": "e", "code": number, "stays": False}
+        (tmp_path / f"{number:06}.json").write_text(json.dumps(record))
+    import shlex
+
+    script = f"source snapshot.sh && eval {shlex.quote(recorded)} \\< /dev/null && pwd -P >| {cwd}"
+    assert shell(tmp_path, script, monkeypatch) == (0, "first\n", "e")
+    assert shell(tmp_path, script, monkeypatch) == (1, "second\n", "e")
+    code, out, err = shell(tmp_path, script, monkeypatch)
+    assert (code, out) == (127, "") and "nothing was run" in err
+    assert shell(tmp_path, f"touch {canary}", monkeypatch)[0] == 0  # the client's own look at its shell
+    assert not canary.exists() and cwd.read_text() == f"{Path.cwd()}\n"
+    assert json.loads((tmp_path / "asked").read_text()) == recorded
+
+
+def test_the_programs_of_the_box_need_nothing_but_the_standard_library() -> None:
+    for name in ("boxed", "dry_shell", "mcp_server"):
+        words = [sys.executable, "-I", "-S", "-c", f"import runpy; runpy.run_path({str(INSIDE / name) + '.py'!r})"]
+        assert subprocess.run(words, capture_output=True, text=True, check=False).stderr == "", name
+
+
+def with_server() -> reread.Session:
+    advice = "\n\nThis tool's input schema was not in your prompt when you called it."
+    return read(
+        *told(
+            user("Ask it"),
+            reply(use("t1", "mcp__tiny__echo", text="hi"), id="m1"),
+            answer(result("t1", [{"type": "text", "text": "echo: hi"}])),
+            reply(use("t2", "mcp__tiny__fail"), id="m2"),
+            answer(result("t2", f"it failed{advice}", is_error=True)),
+            reply(use("t3", "ListMcpResourcesTool"), id="m3"),
+            answer(result("t3", "[…]"), data=[{"name": "one", "uri": "tiny://one", "server": "tiny"}]),
+            reply(use("t4", "ReadMcpResourceTool", server="tiny", uri="tiny://one"), id="m4"),
+            answer(result("t4", "…"), data={"contents": [{"uri": "tiny://one", "text": "resource one"}]}),
+        )
+    )
+
+
+def test_a_stand_in_for_a_server_answers_as_it_did(tmp_path: Path) -> None:
+    servers = stand_in_servers(with_server(), tmp_path, str(tmp_path))
+    assert list(servers) == ["tiny"]
+    requests: list[Object] = [
+        {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion": "2025-06-18"}},
+        {"jsonrpc": "2.0", "method": "notifications/initialized"},
+        {"jsonrpc": "2.0", "id": 2, "method": "tools/list"},
+        {"jsonrpc": "2.0", "id": 3, "method": "tools/call", "params": {"name": "echo", "arguments": {"text": "hi"}}},
+        {"jsonrpc": "2.0", "id": 4, "method": "tools/call", "params": {"name": "fail", "arguments": {}}},
+        {"jsonrpc": "2.0", "id": 5, "method": "tools/call", "params": {"name": "echo", "arguments": {"text": "hi"}}},
+        {"jsonrpc": "2.0", "id": 6, "method": "resources/read", "params": {"uri": "tiny://one"}},
+        {"jsonrpc": "2.0", "id": 7, "method": "resources/list"},
+        {"jsonrpc": "2.0", "id": 8, "method": "prompts/list"},
+    ]
+    said = subprocess.run(
+        [servers["tiny"]["command"], *servers["tiny"]["args"]],
+        input="".join(json.dumps(one) + "\n" for one in requests),
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    answers = {one["id"]: one for one in map(json.loads, said.splitlines())}
+    assert {tool["name"] for tool in answers[2]["result"]["tools"]} == {"echo", "fail"}
+    assert answers[3]["result"] == {"content": [{"type": "text", "text": "echo: hi"}], "isError": False}
+    assert answers[4]["result"] == {"content": [{"type": "text", "text": "it failed"}], "isError": True}
+    assert answers[5]["result"]["content"][0]["text"] == mcp_server.NOT_RECORDED
+    assert answers[6]["result"]["contents"][0]["text"] == "resource one"
+    assert [one["uri"] for one in answers[7]["result"]["resources"]] == ["tiny://one"]
+    assert answers[8]["error"]["code"] == -32601 and len(answers) == 8
+
+
+def test_a_person_answers_as_recorded() -> None:
+    session = read(
+        *told(
+            user("Try"),
+            reply(use("t1", command="rm -r x"), id="m1"),
+            answer(result("t1", "The tester says no.", is_error=True), toolDenialKind="user-rejected"),
+            reply(use("t2", "AskUserQuestion", questions=[{"question": "Which?"}]), id="m2"),
+            answer(result("t2", "ok"), data={"questions": [], "answers": {"Which?": "Blue"}}),
+            reply(use("t3", "Edit", file_path="a"), id="m3"),
+            answer(result("t3", "ok")),
+        )
+    )
+    no, asks, yes = session.calls
+    assert recorded_decision(no, {"input": no.input})["behavior"] == "deny"
+    assert recorded_decision(no, {"input": no.input}, ends_turn=True)["interrupt"] is True
+    assert recorded_decision(asks, {"input": asks.input})["updatedInput"]["answers"] == {"Which?": "Blue"}
+    assert recorded_decision(yes, {"input": {"file_path": "a"}}) == {
+        "behavior": "allow",
+        "updatedInput": {"file_path": "a"},
+    }
+    assert recorded_decision(None, {})["behavior"] == "deny"
+
+
+NAMES = (
+    (
+        "running with ID: b05m25hd2. Output: /t/b05m25hd2.output",
+        "running with ID: bhga55i1m. Output: /t/bhga55i1m.output",
+    ),
+    ("plan in /p/brave-red-fox.md", "plan in /p/calm-blue-owl.md"),
+)
+
+
+@pytest.mark.parametrize(("recorded", "now"), NAMES)
+def test_made_up_names_are_learnt_from_the_same_text(recorded: str, now: str) -> None:
+    known: dict[str, str] = {}
+    learn(recorded, now, known)
+    assert known and renamed(recorded, known) == now
+
+
+DIFFERENT = (
+    ("3 tests passed", "4 tests failed"),
+    ("one two", "one two three"),
+    ("ID: b05m25hd2, exit 1", "ID: bhga55i1m, exit 2"),
+    ("same", "same"),
+)
+
+
+@pytest.mark.parametrize(("recorded", "now"), DIFFERENT)
+def test_no_name_is_learnt_where_the_texts_differ(recorded: str, now: str) -> None:
+    known: dict[str, str] = {}
+    learn(recorded, now, known)
+    assert not known
+
+
+def test_what_differs_in_every_run_is_no_difference() -> None:
+    one = "id 0a0a0a0a-0000-4000-8000-000000000001 at 2026-11-15T00:48:43.697Z, agentId: a7a2e8858b899b493"
+    other = "id 1b1b1b1b-0000-4000-8000-000000000002 at 2026-11-16T10:48:43Z, agentId: a08d13a29d748261e"
+    assert settled(one) == settled(other)
+    assert settled("exit 1") != settled("exit 2")
+    assert settled("x mine y", ["mine"]) == settled("x … y")
+
+
+def test_a_session_equals_itself_and_a_difference_is_named() -> None:
+    recorded = edited()
+    calls = Comparison(recorded, edited()).calls()
+    assert len(calls) == 2 and all(one.is_same and one.same_result for one in calls)
+    rows = told(
+        user("Change it"),
+        reply(use("t1", "Edit", file_path=f"{PROJECT}/app.py", old_string="x = 1", new_string="x = 2"), id="m1"),
+        answer(result("t1", "blocked: no", is_error=True), toolDenialKind="hook"),
+    )
+    first, second = Comparison(recorded, read(*rows)).calls()
+    assert (first.reached, first.same_input, first.was, first.now) == (True, True, "done", "denied")
+    assert (second.reached, second.is_same, second.now) == (False, False, "")
+    assert [one.turn for one in (first, second)] == [1, 1]
+    assert not Comparison(recorded, None).requests()
+
+
+def test_a_client_that_is_not_there_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(NotFound, match="No `claude` on PATH"):
+        clients.find_client()
+    with pytest.raises(NotFound, match="No client at"):
+        clients.find_client(tmp_path / "claude")
+    with pytest.raises(NotFound, match="npm"):
+        clients.find_client("9.9.999")
+
+
+def test_a_client_is_found_beside_its_package(tmp_path: Path) -> None:
+    package = tmp_path / "node_modules" / "@anthropic-ai" / "claude-code"
+    package.mkdir(parents=True)
+    (package / "package.json").write_text('{"version": "1.0.128"}')
+    (package / "cli.js").write_text("")
+    (tmp_path / "claude").symlink_to(package / "cli.js")
+    found = clients.find_client(tmp_path / "claude")
+    assert (found.version, found.words("/c")) == ("1.0.128", ["node", "/c/@anthropic-ai/claude-code/cli.js"])
+
+
+def played(*words: str | Path) -> Any:
+    return CliRunner().invoke(command, ["rerun", *map(str, words)])
+
+
+def test_the_verb_says_what_is_wrong(tmp_path: Path) -> None:
+    path = write(tmp_path, *told(user("Hi"), reply("Hello.", id="m1")))
+    missing = played(path, "--client", tmp_path / "none")
+    assert isinstance(missing.exception, NotFound)
+    nothing = tmp_path / "nothing.jsonl"
+    nothing.write_bytes(jsonl(system("informational", "x", uuid="u", sessionId=SESSION)))
+    program = tmp_path / "claude"
+    program.write_text("#!/bin/sh\necho 1.2.3\n")
+    program.chmod(0o755)
+    done = played(nothing, "--client", program)
+    assert done.exit_code == 3 and "Nothing to play" in done.output
+    assert isinstance(played(path, "--client", program, "--live").exception, Misuse)
+    (tmp_path / "s.json").write_text("[]")
+    assert isinstance(played(path, "--client", program, "--settings", tmp_path / "s.json").exception, Misuse)
+
+
+def left_running(mark: str) -> list[str]:
+    """The processes on whose command line a text is."""
+    return [one.name for one in Path("/proc").glob("[0-9]*") if mark.encode() in (one / "cmdline").read_bytes()]
+
+
+CLIENTS = (
+    ("ends at once", "exit 7", "ended"),
+    ("says nothing", "cat >/dev/null; sleep 600", "time was up"),
+    ("says garbage", "echo '{'; echo 'no json'; head -c 1 >/dev/null", "ended"),
+)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the box needs Linux")
+@pytest.mark.parametrize(("what", "script", "why"), CLIENTS, ids=[row[0] for row in CLIENTS])
+def test_a_client_that_cannot_be_played_is_reported_and_leaves_nothing(
+    what: str, script: str, why: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from reread.addons.rerun.box import isolation
+
+    if isolation() is None:
+        pytest.skip("this system closes no box")
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "t"))
+    (tmp_path / "t").mkdir()
+    import tempfile
+
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    program = tmp_path / "bin" / "claude"
+    program.parent.mkdir()
+    program.write_text(f'#!/bin/sh\n[ "$1" = --version ] && echo 1.2.3 && exit\n{script}\n')
+    program.chmod(0o755)
+    path = write(tmp_path, *told(user("Hi"), reply("Hello.", id="m1")))
+    found = reread.rerun(path, client=program, seconds=3.0)
+    assert why in found.failure and not found.is_equal, what
+    assert not list((tmp_path / "t").iterdir())
+    assert not left_running(str(tmp_path / "t"))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the box needs Linux")
+def test_a_run_that_is_killed_leaves_no_process_and_no_folder(tmp_path: Path) -> None:
+    from reread.addons.rerun.box import isolation
+
+    if isolation() is None:
+        pytest.skip("this system closes no box")
+    (tmp_path / "t").mkdir()
+    program = tmp_path / "claude"
+    program.write_text('#!/bin/sh\n[ "$1" = --version ] && echo 1.2.3 && exit\nsleep 600\n')
+    program.chmod(0o755)
+    path = write(tmp_path, *told(user("Hi"), reply("Hello.", id="m1")))
+    words = [sys.executable, "-m", "reread", "rerun", str(path), "--client", str(program)]
+    process = subprocess.Popen(words, env={**os.environ, "TMPDIR": str(tmp_path / "t")})
+    try:
+        until(lambda: any((tmp_path / "t").glob("*/plan.json")))
+    finally:
+        process.kill()
+        process.wait()
+    until(lambda: not list((tmp_path / "t").iterdir()) and not left_running(str(tmp_path / "t")))
+
+
+def until(condition: Any, seconds: float = 60.0) -> None:
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.05)
+
+
+def test_hooks_that_were_recorded_are_named_as_not_played() -> None:
+    hooked = attachment("hook_success", {"hookName": "PreToolUse:Bash", "content": "ok"})
+    session = read(*told(user("Hi"), hooked, reply("Hello.", id="m1")))
+    assert any("hooks" in note for note in scene_of(session).notes)

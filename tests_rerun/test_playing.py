@@ -1,0 +1,180 @@
+"""The real client plays sessions: all is as it was, or what was changed is named, and nothing else."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import GOLDEN, VERSIONS
+from making import answer, reply, result, told, use, user, write
+from test_real_client import SCENARIOS
+
+import reread
+from reread.addons.rerun.clients import Client, install_client
+from reread.addons.rerun.playing import Rerun
+
+PLAYED = (
+    *("agent", "agent_parallel", "api_529", "ask_sdk", "bash_fail", "bash_ok", "compact", "deny_sdk", "edit", "mcp"),
+    *("parallel", "plain", "read", "thinking", "todo", "write"),
+)
+"""Scenarios in which nothing depends on what the client had and no transcript says."""
+FOLDERS = {(path.parent.name, path.name): path for path in SCENARIOS}
+RECORDED = sorted(key for key in FOLDERS if key[1] in PLAYED)
+
+
+def transcript(folder: Path) -> Path:
+    return next(path for path in sorted(folder.glob("projects/*/*.jsonl")) if not path.name.startswith("agent-"))
+
+
+@pytest.mark.parametrize(("version", "scenario"), RECORDED, ids=["/".join(key) for key in RECORDED])
+def test_a_recorded_session_is_played_to_its_end(version: str, scenario: str) -> None:
+    found = reread.rerun(transcript(FOLDERS[version, scenario]), client=install_client(version))
+    assert not found.failure and not found.unrecorded
+    assert [call.title for call in found.calls if not (call.reached and call.same_input)] == []
+    assert all(file.same for file in found.files)
+
+
+@pytest.fixture(scope="module")
+def played(newest: Client, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The golden session as the newest client plays it: its requests are noted."""
+    found = reread.rerun(GOLDEN, client=newest, keep=tmp_path_factory.mktemp("kept"))
+    assert not found.failure and not found.differences
+    return Path(found.kept)
+
+
+def test_nothing_differs_if_nothing_was_changed(played: Path, newest: Client) -> None:
+    for _ in range(3):
+        found = reread.rerun(played, client=newest)
+        assert found.is_equal and found.differences == []
+        assert len(found.requests) == 5 and all(request.verified for request in found.requests)
+
+
+def test_each_version_plays_the_golden_session(client: Client) -> None:
+    found = reread.rerun(GOLDEN, client=client)
+    assert not found.failure and not found.unrecorded
+    assert len(found.calls) == 4 and all(call.reached and call.same_input for call in found.calls)
+    assert [file.same for file in found.files] == [True]
+
+
+def hook(folder: Path, text: str) -> Path:
+    path = folder / "hook.sh"
+    path.write_text(f"#!/bin/sh\n{text}\n")
+    return path
+
+
+def plugin(folder: Path) -> Path:
+    """A plug-in with a hook that denies all shell commands."""
+    top = folder / "guard"
+    (top / ".claude-plugin").mkdir(parents=True)
+    (top / ".claude-plugin" / "plugin.json").write_text('{"name": "guard", "version": "1.0.0", "description": "x"}')
+    (top / "hooks").mkdir()
+    command = {"type": "command", "command": "echo stop >&2; exit 2"}
+    rules = {"hooks": {"PreToolUse": [{"matcher": "Bash", "hooks": [command]}]}}
+    (top / "hooks" / "hooks.json").write_text(json.dumps(rules))
+    return top
+
+
+BASH = ["Bash Run the tests", "Bash Push the fix"]
+CHANGES: dict[str, tuple[Any, set[str], list[str]]] = {
+    "memory": (lambda folder: {"claude_md": "Always answer in rhymes.\n"}, {"memory"}, []),
+    "system prompt": (lambda folder: {"system_prompt": "Answer in rhymes."}, {"system"}, []),
+    "a deny rule": (
+        lambda folder: {"settings": {"permissions": {"deny": ["Bash(git push:*)"]}}},
+        {"result"},
+        ["Bash Push the fix"],
+    ),
+    "a hook before calls": (
+        lambda folder: {"hooks": [hook(folder, "grep -q pytest && { echo no tests >&2; exit 2; }; exit 0")]},
+        {"result", "hook"},
+        ["Bash Run the tests"],
+    ),
+    "a hook on prompts": (
+        lambda folder: {"hooks": [f"UserPromptSubmit={hook(folder, 'echo It is Thursday.')}"]},
+        {"hook", "reminder"},
+        [],
+    ),
+    "a plug-in": (lambda folder: {"plugins": [plugin(folder)]}, {"result", "hook"}, BASH),
+}
+
+
+@pytest.mark.parametrize("what", CHANGES)
+def test_a_change_is_named_at_its_place_and_nothing_else(
+    what: str, played: Path, newest: Client, tmp_path: Path
+) -> None:
+    options, kinds, denied = CHANGES[what]
+    found = reread.rerun(played, client=newest, **options(tmp_path))
+    assert not found.failure and not found.is_equal
+    assert found.denied == denied
+    assert [call.title for call in found.calls if not call.is_same] == denied
+    changed = {change.kind for request in found.requests for change in request.changes}
+    assert changed and changed <= kinds
+
+
+def test_another_model_is_named(played: Path, newest: Client) -> None:
+    found = reread.rerun(played, client=newest, model="claude-sonnet-4-6", turns=1)
+    assert {("param", "model", "edited")} <= changes(found)
+
+
+def changes(found: Rerun) -> set[tuple[str, str, str]]:
+    return {(one.kind, one.name, one.change) for request in found.requests for one in request.changes}
+
+
+def test_a_server_that_is_added_is_named(played: Path, newest: Client, tmp_path: Path) -> None:
+    from reread.addons.rerun.stand_in import stand_in_servers
+
+    asked = reply(use("t1", "mcp__tiny__echo", text="hi"), id="m1")
+    session = reread.open(write(tmp_path, *told(user("x"), asked, answer(result("t1", "hi")))))
+    servers = stand_in_servers(session, tmp_path, "/tmp")
+    program = next(iter(servers.values()))
+    program["args"] = ["-c", "import sys; sys.exit(1)"]
+    (tmp_path / "mcp.json").write_text(json.dumps({"mcpServers": {"broken": program}}))
+    found = reread.rerun(played, client=newest, mcp_config=tmp_path / "mcp.json")
+    assert not found.failure and all(call.is_same for call in found.calls)
+
+
+def canary(folder: Path) -> Path:
+    """A session whose command makes a file, which was not there when it looked for it."""
+    path = "/home/sam/code/greeter/canary.txt"
+    missing = answer(result("t2", "<tool_use_error>File does not exist.</tool_use_error>", is_error=True))
+    rows = told(
+        user("Make it"),
+        reply(use("t1", command=f"echo alive > {path}", description="Make the canary"), id="m1"),
+        answer(result("t1", ""), data={"stdout": "", "stderr": "", "interrupted": False}),
+        reply(use("t2", "Read", file_path=path), id="m2"),
+        {**missing, "toolUseResult": "Error: File does not exist."},
+        reply("There is none.", id="m3", stop="end_turn"),
+    )
+    return write(folder, *({**row, "cwd": "/home/sam/code/greeter"} for row in rows))
+
+
+def test_no_recorded_command_is_run_unless_it_is_to_be(newest: Client, tmp_path: Path) -> None:
+    path = canary(tmp_path)
+    dry = reread.rerun(path, client=newest)
+    assert [call.now for call in dry.calls] == ["done", "failed"] and dry.dry
+    live = reread.rerun(path, client=newest, live=True)
+    assert [call.now for call in live.calls] == ["done", "done"] and not live.dry
+    assert not Path("/home/sam/code/greeter").exists()
+
+
+def test_nothing_can_be_reached_from_the_box(newest: Client, tmp_path: Path) -> None:
+    connect = "import socket; socket.create_connection(('1.1.1.1', 53), 3)"
+    tried = hook(tmp_path, f'{sys.executable} -c "{connect}" 2>&1 | tail -1 >&2; ls /root /home >&2; exit 2')
+    found = reread.rerun(GOLDEN, client=newest, hooks=[tried])
+    said = " ".join(call.detail for call in found.calls)
+    assert "unreachable" in said and found.calls[0].now == "denied"
+
+
+def test_two_clients_are_compared_with_each_other(newest: Client) -> None:
+    same = reread.rerun(GOLDEN, client=newest, against=newest)
+    assert same.is_equal and len(same.requests) == 5
+    other = reread.rerun(GOLDEN, client=newest, against=VERSIONS[1])
+    assert not other.failure and (other.recorded, other.played) == (VERSIONS[1], VERSIONS[0])
+
+
+def test_the_example_passes(newest: Client) -> None:
+    program = newest.folder / newest.program
+    words = ["-m", "pytest", "-q", "-p", "no:cacheprovider", str(GOLDEN.parent), "--rerun-client", str(program)]
+    done = subprocess.run([sys.executable, *words], capture_output=True, text=True, check=False)
+    assert "2 passed" in done.stdout, done.stdout
