@@ -24,11 +24,11 @@ TASK_BYTES = 4 << 20
 
 def bare(folder: Path, table: str) -> float:
     """Return the CPU seconds of the same batches in one process without Spark."""
+    from reread.addons.spark.files import FilePart
     from reread.dataset.arrow import batches
     from reread.dataset.schema import TABLES as SCHEMAS
     from reread.dataset.usage_rows import settled_rows
     from reread.disk.file_set import find_files
-    from reread.spark.files import FilePart
 
     files = find_files([folder])
     start = sum(os.times()[:4])
@@ -78,7 +78,7 @@ def _session(workers: int) -> Any:
     import pyspark
     from pyspark.sql import SparkSession
 
-    import reread.spark
+    import reread
 
     folder = DATA.root / "spark"
     os.environ |= {

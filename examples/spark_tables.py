@@ -10,7 +10,7 @@ import argparse
 
 from pyspark.sql import SparkSession, functions
 
-import reread.spark
+import reread
 
 TABLES = ("sessions", "records", "messages", "calls", "usage", "edits", "files")
 

@@ -13,9 +13,9 @@ import pytest
 
 import reread
 from reread.accounting import collect, file_scan, workers
+from reread.accounting.digest import UsageCache
 from reread.accounting.file_scan import ReadResult
 from reread.accounting.scan import ReadBuffer, Scanner
-from reread.accounting.usage_cache import UsageCache
 from reread.disk import cache, layout
 from reread.disk.derived_cache import DerivedValue
 from reread.render.report_table import report_lines

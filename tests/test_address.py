@@ -212,9 +212,11 @@ def test_a_call_is_shown_exported_and_shared_alone(tmp_path: Path) -> None:
         assert call.id in [one["id"] for one in value["calls"]] and value["turns"][0]["index"] == 2
         text = reread.export(f"{HARBOR}:2.{number}", "markdown").decode()
         assert len(re.findall(r"^(?:<details>\n?<summary>|<summary>)?[✓✗] ", text, re.M)) == 1 and call.name in text
+    for number in (1, len(calls)):  # each time the whole session is looked through
         shared = reread.redact(f"{HARBOR}:2.{number}")
         shared.replace_undecided()
-        assert json.loads(shared.export("json"))["turns"][0]["index"] == 2
+        value = json.loads(shared.export("json"))
+        assert calls[number - 1].id in [one["id"] for one in value["calls"]] and value["turns"][0]["index"] == 2
     with pytest.raises(Misuse, match="Cannot choose turns or a path of turn 2"):
         reread.export(f"{HARBOR}:2", turns=(1, 2))
     with pytest.raises(Misuse, match="jsonl"):

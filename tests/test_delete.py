@@ -21,7 +21,7 @@ from killing import killed
 from session_home import ID, Machine, line, write
 
 import reread
-from reread.accounting.usage_cache import UsageCache
+from reread.accounting.digest import UsageCache
 from reread.archive.archive import Archive
 from reread.catalog import headers
 from reread.catalog.annotations import Annotations

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from reread.accounting.usage_cache import UsageCache
+from reread.accounting.digest import UsageCache
 from reread.disk import cache
 from reread.disk.cache import CacheFile, CacheTable, FileState, Statement
 from reread.facts.store import FactStore

@@ -297,7 +297,7 @@ def test_every_picture_is_shown_and_can_be_taken_again() -> None:
 
 def test_every_public_name_is_in_the_reference_once() -> None:
     headings = re.findall(r"^### (\w+)$", (ROOT / "docs" / "reference.md").read_text(), re.MULTILINE)
-    assert sorted(headings) == sorted([*reread.__all__, "open", *named_parts("names")])
+    assert sorted(headings) == sorted([*reread.__all__, "open", *(named_parts("names").keys() - {"spark"})])
 
 
 def test_the_versions_of_the_formats_are_those_of_the_code() -> None:

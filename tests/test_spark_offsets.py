@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 
 from reread.accounting.digest import SIDECHAIN
+from reread.addons.spark.appended import APPENDED
+from reread.addons.spark.files import FilePart
+from reread.addons.spark.offsets import FileOffset, FolderProgress, Offset, new_ranges
 from reread.dataset.schema import TABLES
 from reread.dataset.transcripts import TranscriptFile
 from reread.dataset.usage_rows import settled_rows
 from reread.disk.file_set import find_files
 from reread.errors import Unreadable
-from reread.spark.appended import APPENDED
-from reread.spark.files import FilePart
-from reread.spark.offsets import FileOffset, FolderProgress, Offset, new_ranges
 
 REAL = sorted((Path(__file__).parent / "real").rglob("projects/*/*.jsonl"))
 USAGE = TABLES["usage"].names(text=False)

@@ -12,13 +12,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import reread.spark
+import reread
+from reread.addons.spark.files import FilePart
+from reread.addons.spark.ranges import MOST_RANGES, head_origin, range_records, split_ranges
 from reread.dataset.transcripts import TranscriptFile
 from reread.disk.sources import FileSource, MemorySource
 from reread.errors import Misuse
 from reread.records.decode import Decoder, Record
-from reread.spark.files import FilePart
-from reread.spark.ranges import MOST_RANGES, head_origin, range_records, split_ranges
 
 FOLDER = Path(os.environ.get("REREAD_REAL_CLIENT", Path(__file__).parent / "real"))
 REAL = sorted(path for path in FOLDER.rglob("*.jsonl") if path.is_file())

@@ -62,7 +62,7 @@ def spark(s3_address: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator
     import pyspark
     from pyspark.sql import SparkSession
 
-    import reread.spark
+    import reread
 
     folder = tmp_path_factory.mktemp("spark")
     own = {

@@ -16,9 +16,8 @@ from bucket import Bucket
 from team_machines import Machine
 
 import reread
-import reread.spark
+from reread.addons.spark.ranges import MOST_RANGES
 from reread.dataset.schema import TABLES
-from reread.spark.ranges import MOST_RANGES
 
 REPOSITORY = Path(__file__).parents[1]
 REAL = Path(os.environ.get("REREAD_REAL_CLIENT", REPOSITORY / "tests" / "real"))

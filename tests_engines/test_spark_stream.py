@@ -12,8 +12,8 @@ from bucket import Bucket
 from pyspark.errors import StreamingQueryException
 
 import reread
+from reread.addons.spark.files import FilePart, transcripts_below
 from reread.disk.sources import FileSource
-from reread.spark.files import FilePart, transcripts_below
 from reread.storage import bucket_mirror
 
 REPOSITORY = Path(__file__).parents[1]

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from reread import tool_types as tool_types
     from reread import value_types as value_types
     from reread.accounting.billing import Usage as Usage
+    from reread.addons import spark as spark
     from reread.addons.rerun.fake_api import fake_api as fake_api
     from reread.addons.rerun.playing import rerun as rerun
     from reread.addons.sdk.store import RereadSessionStore as RereadSessionStore

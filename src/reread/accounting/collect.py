@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator
+from contextlib import closing, nullcontext
 from pathlib import Path
 
 from reread.accounting.billing import Usage
-from reread.accounting.digest import FileDigest, decode_digest, file_digest
+from reread.accounting.digest import FileDigest, UsageCache, decode_digest, file_digest
 from reread.accounting.entries import sum_entries
 from reread.accounting.prices import Prices
 from reread.accounting.responses import resolve
-from reread.accounting.usage_cache import UsageCache, open_cache
 from reread.accounting.workers import Progress, ScanJob, scan_all
 from reread.base.gc_pause import gc_paused
 from reread.disk import layout
@@ -105,7 +105,7 @@ class Digests:
 def total_usage(inputs: Inputs, prices: Prices) -> Usage:
     """Return the total usage of some inputs."""
     size = sum(state.size for state in inputs.states.values())
-    with gc_paused(), open_cache(size >= CACHED_FROM) as cache:
+    with gc_paused(), closing(UsageCache()) if size >= CACHED_FROM else nullcontext() as cache:
         return sum_entries(resolve(list(digests_of(inputs, cache)), prices), prices).to_usage()
 
 

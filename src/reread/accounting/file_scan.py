@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
-from reread.accounting.digest import UsageDigest, decode_digest, file_owner
+from reread.accounting.digest import UsageCache, UsageDigest, decode_digest, file_owner
 from reread.accounting.scan import ReadBuffer, Scanner
-from reread.accounting.usage_cache import UsageCache
 from reread.disk.cache import FileState
 from reread.disk.derived_cache import DerivedValue, ReadAt, proof_at
 

@@ -15,20 +15,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from reread.dataset.figures import DIGITS, RANDOM_ID
-from reread.dataset.schema import (
-    CACHE_BREAKS,
-    CALLS,
-    COMMITS,
-    EDITS,
-    FILES,
-    MESSAGES,
-    PROMPTS,
-    PULL_REQUESTS,
-    RECORDS,
-    SESSIONS,
-    TURNS,
-    USAGE,
-)
+from reread.dataset.schema import CALLS, EDITS, FILES, MESSAGES, RECORDS, SESSIONS, USAGE
 
 NAME = r"""regexp_extract("path", '[^/\\]*$')"""
 """The name of the transcript, which its copies share."""
@@ -75,11 +62,11 @@ COPIES = {
         ),
         ('-"responses"', '"unconfirmed_responses"', '-"output_tokens"', '-"reported_cost_usd"'),
     ),
-    TURNS.name: CopyRule((NAME, '"session"', '"id"', '"line"'), ('-epoch_us("ended")', '-"waiting_seconds"')),
-    PROMPTS.name: CopyRule((NAME, '"session"', '"id"', '"line"'), ('NOT "active"',)),
-    CACHE_BREAKS.name: CopyRule((NAME, '"session"', '"agent"', '"id"', '"line"'), ()),
-    COMMITS.name: CopyRule((NAME, '"session"', '"call"', '"sha"'), ()),
-    PULL_REQUESTS.name: CopyRule((NAME, '"session"', '"call"', '"number"', '"repository"', '"action"'), ()),
+    "turns": CopyRule((NAME, '"session"', '"id"', '"line"'), ('-epoch_us("ended")', '-"waiting_seconds"')),
+    "prompts": CopyRule((NAME, '"session"', '"id"', '"line"'), ('NOT "active"',)),
+    "cache_breaks": CopyRule((NAME, '"session"', '"agent"', '"id"', '"line"'), ()),
+    "commits": CopyRule((NAME, '"session"', '"call"', '"sha"'), ()),
+    "pull_requests": CopyRule((NAME, '"session"', '"call"', '"number"', '"repository"', '"action"'), ()),
     EDITS.name: CopyRule((NAME, '"session"', '"file"', '"index"', '"call"', RECORD), ('NOT "whole"',)),
     FILES.name: CopyRule((NAME, '"session"', '"file"'), ('-"versions"',)),
 }

@@ -72,7 +72,7 @@ RULES: dict[str, dict[str, str]] = {
 def _figures_table(table: TableSchema) -> TableSchema:
     rules = RULES[table.name]
     own = (column for column in table.columns if rules.get(column.name, LEAVE_OUT) != LEAVE_OUT)
-    return TableSchema(table.name, table.doc, (*PARTITIONS, *own, PERSON, TEAM))
+    return TableSchema(table.name, table.doc, (*PARTITIONS, *own, PERSON, TEAM), table.facts)
 
 
 FIGURES = {name: _figures_table(TABLES[name]) for name in RULES}

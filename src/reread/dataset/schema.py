@@ -39,6 +39,8 @@ class TableSchema(NamedTuple):
     doc: str
     columns: tuple[Column, ...]
     """Those with text come last."""
+    facts: FactTable
+    """The facts whose columns they are."""
 
     def selected(self, *, text: bool) -> tuple[Column, ...]:
         """Return the columns, without those that hold text unless asked for."""
@@ -78,7 +80,7 @@ _WHERE = tuple(column for column in ORIGIN.columns if column.exported)
 
 def _table(name: str, table: FactTable, *where: Column, path: Column = _PATH) -> TableSchema:
     exported = (column for column in table.columns if column.exported)
-    return TableSchema(name, table.doc, (*PARTITIONS, path, *where, *exported))
+    return TableSchema(name, table.doc, (*PARTITIONS, path, *where, *exported), table)
 
 
 SESSIONS = _table("sessions", SESSION)
@@ -87,15 +89,18 @@ MESSAGES = _table("messages", MESSAGE, *_WHERE)
 CALLS = _table("calls", CALL, *_WHERE)
 _ORIGINAL = _PATH._replace(doc="The transcript that the response belongs to: of several copies, the original.")
 USAGE = _table("usage", RESPONSE, *_WHERE, path=_ORIGINAL)
-TURNS = _table("turns", TURN, *_WHERE)
-PROMPTS = _table("prompts", PROMPT, *_WHERE)
-CACHE_BREAKS = _table("cache_breaks", CACHE_BREAK, *_WHERE)
-COMMITS = _table("commits", GIT_COMMIT, *_OF_SESSION)
-PULL_REQUESTS = _table("pull_requests", PULL_REQUEST, *_OF_SESSION)
 EDITS = _table("edits", EDIT, *_OF_SESSION)
 FILES = _table("files", CHANGED_FILE, *_OF_SESSION)
 
-_ALL = (SESSIONS, RECORDS, MESSAGES, CALLS, USAGE, TURNS, PROMPTS, CACHE_BREAKS, COMMITS, PULL_REQUESTS, EDITS, FILES)
+_ALL = (
+    *(SESSIONS, RECORDS, MESSAGES, CALLS, USAGE),
+    _table("turns", TURN, *_WHERE),
+    _table("prompts", PROMPT, *_WHERE),
+    _table("cache_breaks", CACHE_BREAK, *_WHERE),
+    _table("commits", GIT_COMMIT, *_OF_SESSION),
+    _table("pull_requests", PULL_REQUEST, *_OF_SESSION),
+    *(EDITS, FILES),
+)
 TABLES = {table.name: table for table in _ALL}
 """All tables by name."""
 PER_FILE = tuple(name for name in TABLES if name != USAGE.name)

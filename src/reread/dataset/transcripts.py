@@ -10,25 +10,10 @@ from typing import NamedTuple
 from reread.accounting.digest import file_owner
 from reread.base.times import month_of, timestamp_ms
 from reread.dataset.freshness import path_text
-from reread.dataset.schema import (
-    CACHE_BREAKS,
-    CALLS,
-    COMMITS,
-    EDITS,
-    FILES,
-    MESSAGES,
-    PER_FILE,
-    PROMPTS,
-    PULL_REQUESTS,
-    RECORDS,
-    SESSIONS,
-    TURNS,
-    Row,
-)
+from reread.dataset.schema import CALLS, EDITS, FILES, MESSAGES, PER_FILE, RECORDS, SESSIONS, TABLES, Row
 from reread.disk import layout
 from reread.disk.sources import FileSource
 from reread.facts.derive import Thread
-from reread.facts.schema import CACHE_BREAK, GIT_COMMIT, PROMPT, PULL_REQUEST, TURN
 from reread.facts.table_rows import (
     call_rows,
     edit_rows,
@@ -43,14 +28,6 @@ from reread.records.decode import Record
 from reread.session.loader import Loader
 from reread.session.session import Session, threads_of
 from reread.session.threads import load_agent
-
-_STORED = {
-    TURNS.name: TURN,
-    PROMPTS.name: PROMPT,
-    CACHE_BREAKS.name: CACHE_BREAK,
-    COMMITS.name: GIT_COMMIT,
-    PULL_REQUESTS.name: PULL_REQUEST,
-}
 
 
 class FileOrigin(NamedTuple):
@@ -117,15 +94,14 @@ class TranscriptFile:
 
     def rows(self, tables: Collection[str] = PER_FILE, *, text: bool = False) -> Iterator[tuple[str, Row]]:
         """Yield the rows of some tables, each with the name of its table."""
-        start = self.origin[:3]
-        for name, make in self._makers(text=text).items():
-            if name in tables:
-                for row in make():
-                    yield name, (*start, *row)
-        stored = {table: name for name, table in _STORED.items() if name in tables}
+        start, makers = self.origin[:3], self._makers(text=text)
+        for name, make in makers.items():
+            for row in make() if name in tables else ():
+                yield name, (*start, *row)
+        stored = {TABLES[name].facts: name for name in tables if name not in makers}
         if self.session is not None and stored:
-            for table, row in stored_rows(self.session, list(stored), text=text):
-                yield stored[table], (*start, *row)
+            for facts, row in stored_rows(self.session, list(stored), text=text):
+                yield stored[facts], (*start, *row)
 
     def _makers(self, *, text: bool) -> dict[str, Callable[[], Iterable[Row]]]:
         """Return what makes the rows that the store has not, by table."""

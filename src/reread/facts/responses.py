@@ -8,17 +8,16 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import closing, nullcontext, suppress
 from typing import NamedTuple
 from zlib import crc32
 
 from reread.accounting.collect import Digests, Inputs, data_digest
 from reread.accounting.dedupe import file_links
-from reread.accounting.digest import FileDigest
+from reread.accounting.digest import FileDigest, UsageCache
 from reread.accounting.entries import UsageEntry
 from reread.accounting.prices import Prices, current_prices
 from reread.accounting.responses import resolve
-from reread.accounting.usage_cache import open_cache
 from reread.accounting.workers import Progress
 from reread.disk.cache import FileState, is_stale
 from reread.disk.derived_cache import known_path
@@ -59,7 +58,7 @@ def _is_whole(inputs: Inputs) -> bool:
 
 
 def _count_named(store: FactStore, inputs: Inputs, progress: Progress | None) -> Counted:
-    with open_cache(store.is_lasting) as cache:
+    with closing(UsageCache()) if store.is_lasting else nullcontext() as cache:
         digests = Digests(inputs.states, cache, progress=progress)
         files = [*digests.read(inputs.states), *map(data_digest, inputs.data)]
     unread = set(digests.unread)
@@ -119,8 +118,7 @@ class _Counting:
     def _try(self) -> bool:
         """Bring the scope up to date; False if it was not as it is now when the counting began."""
         store, states = self.store, self.inputs.states
-        with open_cache(True) as cache:
-            assert cache is not None
+        with closing(UsageCache()) as cache:
             gone = self.inputs.gone(cache.files())
             kept = gone if self.keep_deleted else []
             if gone and not self.keep_deleted:

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from contextlib import closing, suppress
 from typing import NamedTuple
 
-from reread.accounting.usage_cache import UsageCache
+from reread.accounting.digest import UsageCache
 from reread.dataset.local_tables import FOLDER as TABLES
 from reread.disk import joins
 from reread.disk.moved_files import SESSION_UUID

@@ -13,13 +13,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
+from reread.addons.spark.files import transcripts_below
 from reread.disk.cache import FileState
 from reread.disk.derived_cache import proof_at
 from reread.disk.layout import expand_path
 from reread.disk.sources import FileSource
 from reread.errors import RereadError, Unreadable
 from reread.records.lines import ReadAt
-from reread.spark.files import transcripts_below
 
 Offset = dict[str, dict[str, str]]
 """By folder below the root and name of the file: how far it was read."""

@@ -1,4 +1,4 @@
-"""Sessions as a data source of Apache Spark: `register(spark)`, then `spark.read.format("reread")`.
+"""Sessions as a data source of Apache Spark: `reread.spark.register(spark)`, then `spark.read.format("reread")`.
 
 pyspark comes with `reread[spark]`, on the driver and on every worker; it is imported when `register` is called.
 """
@@ -8,9 +8,11 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
+from reread.base.addons import Addon
 from reread.base.optional_dependencies import install_command
 from reread.errors import Misuse
 
+ADDON = Addon(names={"spark": "reread.addons:spark"})
 PUSHDOWN = "spark.sql.python.filterPushdown.enabled"
 
 
@@ -21,8 +23,8 @@ def count_usage(spark: Any, path: str, *, task_bytes: int = 32 << 20) -> Any:
     have nothing in common are counted by different tasks, of about so many bytes.
     """
     register(spark)
-    from reread.spark.files import root_of
-    from reread.spark.usage_tasks import usage_frame
+    from reread.addons.spark.files import root_of
+    from reread.addons.spark.usage_tasks import usage_frame
 
     return usage_frame(spark, root_of({"path": path}), task_bytes)
 
@@ -38,7 +40,7 @@ def register(spark: Any) -> None:
         _ = importlib.import_module("pyspark.sql.datasource").EqualTo
     except (ModuleNotFoundError, AttributeError):
         raise Misuse(f"Spark needs pyspark 4.1 or newer; install it with `{install_command('spark')}`.") from None
-    from reread.spark.source import SessionSource
+    from reread.addons.spark.source import SessionSource
 
     spark.dataSource.register(SessionSource)
     spark.conf.set(PUSHDOWN, "true")

@@ -8,16 +8,16 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from reread.addons.spark.appended import APPENDED
+from reread.addons.spark.files import FilePart, root_of
+from reread.addons.spark.offsets import FileOffset, FolderProgress, Offset, new_ranges
+from reread.addons.spark.query import TableQuery, byte_count, datasource, is_set
+from reread.addons.spark.ranges import TASK_BYTES, split_ranges
 from reread.dataset.arrow import RecordBatch
 from reread.dataset.schema import RECORDS, Row
 from reread.disk.machine import machine_id
 from reread.disk.sources import FileSource
 from reread.errors import Misuse, RereadError, Unreadable
-from reread.spark.appended import APPENDED
-from reread.spark.files import FilePart, root_of
-from reread.spark.offsets import FileOffset, FolderProgress, Offset, new_ranges
-from reread.spark.query import TableQuery, byte_count, datasource, is_set
-from reread.spark.ranges import TASK_BYTES, split_ranges
 
 limits: Any = importlib.import_module("pyspark.sql.streaming.datasource")
 

@@ -14,12 +14,12 @@ from typing import Any
 from reread.accounting.dedupe import file_links
 from reread.accounting.digest import file_digest
 from reread.accounting.workers import ScanJob, scan_all
+from reread.addons.spark.files import FilePart, transcripts_below
+from reread.addons.spark.query import types
 from reread.base import jsontext
 from reread.dataset.arrow import RecordBatch, pyarrow
 from reread.dataset.schema import USAGE
 from reread.errors import Misuse
-from reread.spark.files import FilePart, transcripts_below
-from reread.spark.query import types
 
 GROUPS = "groups"
 """The option that names the files to be counted together, as JSON."""

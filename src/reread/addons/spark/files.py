@@ -7,6 +7,7 @@ from pathlib import Path
 
 import msgspec
 
+from reread.addons.spark.ranges import head_origin, range_records
 from reread.dataset.schema import RECORDS, Row
 from reread.dataset.transcripts import TranscriptFile
 from reread.disk.cache import FileState
@@ -14,7 +15,6 @@ from reread.disk.file_set import FileSet, find_files
 from reread.disk.layout import expand_path
 from reread.disk.sources import FileSource
 from reread.errors import Misuse, NotFound, Unreadable, naming_file
-from reread.spark.ranges import head_origin, range_records
 from reread.storage.bucket_mirror import mirrored_folders, refresh_mirror
 from reread.storage.user_paths import mirrors_folder, named_url
 

@@ -12,6 +12,7 @@ from reread.accounting.entries import UsageEntry
 from reread.accounting.prices import current_prices
 from reread.accounting.responses import resolve
 from reread.accounting.scan import Scanner
+from reread.addons.spark.files import FilePart
 from reread.dataset.schema import CALLS, RECORDS, USAGE, Row
 from reread.dataset.transcripts import TranscriptFile
 from reread.dataset.usage_rows import response_rows
@@ -23,7 +24,6 @@ from reread.facts.store import FactStore
 from reread.model.conversation import Agent
 from reread.session.loader import Loader
 from reread.session.session import Session
-from reread.spark.files import FilePart
 
 CHUNK = 1 << 20
 RESULT_LINE = CALLS.names(text=False).index("result_line")

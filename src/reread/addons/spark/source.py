@@ -7,6 +7,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from reread.addons.spark.files import FilePart, root_of, transcripts_below
+from reread.addons.spark.query import TableQuery, byte_count, datasource, is_set, spark_schema
+from reread.addons.spark.ranges import TASK_BYTES, head_origin, split_ranges
+from reread.addons.spark.usage_tasks import GROUPS, link_schema, links_of, parts_below, usage_tasks
 from reread.dataset.arrow import RecordBatch
 from reread.dataset.schema import RECORDS, USAGE, Row
 from reread.dataset.usage_rows import settled_rows
@@ -14,10 +18,6 @@ from reread.disk.file_set import find_files
 from reread.disk.machine import machine_id
 from reread.disk.sources import FileSource
 from reread.errors import Misuse
-from reread.spark.files import FilePart, root_of, transcripts_below
-from reread.spark.query import TableQuery, byte_count, datasource, is_set, spark_schema
-from reread.spark.ranges import TASK_BYTES, head_origin, split_ranges
-from reread.spark.usage_tasks import GROUPS, link_schema, links_of, parts_below, usage_tasks
 
 
 class SessionPartition(datasource.InputPartition):
@@ -52,7 +52,7 @@ class SessionSource(datasource.DataSource):
             importlib.import_module("pyspark.sql.streaming.datasource")
         except ModuleNotFoundError:
             raise Misuse("Streams need Spark 4.2; install it with `pip install 'pyspark>=4.2'`.") from None
-        from reread.spark.stream import SessionStream
+        from reread.addons.spark.stream import SessionStream
 
         return SessionStream(dict(self.options), schema.names)
 
