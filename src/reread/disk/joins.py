@@ -31,7 +31,6 @@ REMEMBERED = 4096
 """Plans that are remembered."""
 MOST_SAVED = 2000
 """Plans that are saved; those not made for longest are deleted."""
-
 WORTH_SAVING = 1 << 18
 """A plan that says nothing is saved if so many bytes were read to make it."""
 
@@ -94,26 +93,29 @@ def _read_plan(asked: _Question, read: ReadAt, *, settled: bool) -> JoinPlan:
     saved = _read_saved(asked.path)
     if saved is not None and saved.asked == asked:
         return saved.plan
-    plan = _grown_plan(saved, asked, read) if saved is not None else None
+    size = asked.identity[2]
+    plan, proof = _grown_plan(saved, asked, read) if saved is not None else (None, b"")
     if plan is None:
-        size = asked.identity[2]
         mine = [state for state in asked.states if not _begins_with(read, size, state)]
         mine = [state for state in mine if not (state.generation and _is_of_others(state, asked.rivals))]
         plan = make_plan(read, mine) if mine else JoinPlan([], [])
         if not settled or not (mine or size * len(asked.states) >= WORTH_SAVING):
             return plan
     if settled:
-        _save(SavedPlan(FORMAT, asked, _proof(asked.identity[2], read), plan))
+        _save(SavedPlan(FORMAT, asked, proof or _proofs(read, size)[0], plan))
     return plan
 
 
-def _grown_plan(saved: SavedPlan, asked: _Question, read: ReadAt) -> JoinPlan | None:
-    """Return the plan of a file that has only grown since one was saved; None if that does not hold."""
+def _grown_plan(saved: SavedPlan, asked: _Question, read: ReadAt) -> tuple[JoinPlan | None, bytes]:
+    """Return the plan of a file that has only grown since one was saved, None if that does not hold, and its proof."""
     before, now, plan = saved.asked.identity, asked.identity, saved.plan
     is_same = before[:2] == now[:2] and (saved.asked.states, saved.asked.rivals) == (asked.states, asked.rivals)
-    if not is_same or now[2] <= before[2] or plan.fixed_size != -1 or _proof(before[2], read) != saved.proof:
-        return None
-    return grown_plan(plan, read) if plan.states else plan
+    if not is_same or now[2] <= before[2] or plan.fixed_size != -1:
+        return None, b""
+    then, proof = _proofs(read, before[2], now[2])
+    if then != saved.proof:
+        return None, proof
+    return grown_plan(plan, read) if plan.states else plan, proof
 
 
 def _begins_with(read: ReadAt, size: int, state: EarlierState) -> bool:
@@ -121,7 +123,7 @@ def _begins_with(read: ReadAt, size: int, state: EarlierState) -> bool:
     try:
         frames = _frames(state.path) if state.path.endswith(KEPT_SUFFIX) else None
         if frames:  # their hashes say what the bytes are, so that nothing is unpacked or fetched
-            return frames[-1].raw_end <= size and _proof(frames[-1].raw_end, read) == frames[-1].prefix_hash
+            return frames[-1].raw_end <= size and _proofs(read, frames[-1].raw_end) == [frames[-1].prefix_hash]
         with closing(open_regular(state.path)) as other:
             return all(read(at, len(data)) == data for at, data in chunks(reader_of(other), 0))
     except OSError:  # it is damaged: what can be read of it is read
@@ -145,13 +147,15 @@ def _is_of_others(state: EarlierState, rivals: list[tuple[str, FileIdentity]]) -
     return False
 
 
-def _proof(size: int, read: ReadAt) -> bytes:
-    """Return a hash of the first bytes of a file."""
-    found, at = hashlib.sha256(), 0
-    while at < size and (data := read(at, min(CHUNK, size - at))):
-        found.update(data)
-        at += len(data)
-    return found.digest()
+def _proofs(read: ReadAt, *sizes: int) -> list[bytes]:
+    """Return hashes of so many first bytes of a file, the fewest first."""
+    hashed, at, found = hashlib.sha256(), 0, list[bytes]()
+    for size in sizes:
+        while at < size and (data := read(at, min(CHUNK, size - at))):
+            hashed.update(data)
+            at += len(data)
+        found.append(hashed.digest())
+    return found
 
 
 def _saved_path(path: str) -> Path:
