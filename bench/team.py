@@ -51,7 +51,8 @@ FROM (
 """
 CALLS = """
 SELECT printf('%020x/%020x', m, i // 300) AS path, printf('00000000-0000-4000-8000-%012x', own // 300) AS session,
-  i AS line, printf('00000000-0000-4000-8000-%012x', own) AS uuid, NULL::VARCHAR AS agent, NULL::VARCHAR AS agent_type,
+  printf('%020x', own // 300 % 40) AS project, i AS line,
+  printf('00000000-0000-4000-8000-%012x', own) AS uuid, NULL::VARCHAR AS agent, NULL::VARCHAR AS agent_type,
   'toolu_01' || {id_c} AS id, 'msg_01' || {id_m} AS message,
   ['Bash', 'Read', 'Edit', 'Grep', 'Write'][1 + own % 5] AS tool,
   CASE WHEN own % 20 = 7 THEN 'failed' ELSE 'done' END AS state, CASE WHEN own % 20 = 7 THEN 'exit 1' END AS failure,

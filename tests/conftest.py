@@ -4,6 +4,7 @@
 property tests.
 """
 
+import atexit
 import gc
 import itertools
 import os
@@ -67,6 +68,7 @@ def pytest_collection_finish() -> None:
     gc.collect()
     gc.freeze()
     gc.enable()
+    atexit.register(gc.unfreeze)  # DuckDB complains of what is left when the process ends
 
 
 _numbers = itertools.count()

@@ -219,17 +219,6 @@ def test_usage_of_an_agent_without_metadata_has_the_type_of_its_call(tmp_path: P
     assert {row["message"]: row["agent_type"] for row in rows} == {"msg_1": None, "msg_2": "Explore"}
 
 
-def test_the_copies_of_a_fork_count_once(tmp_path: Path) -> None:
-    lines = [user("go"), reply("done", id="msg_1", requestId="req_1")]
-    folder = tmp_path / "projects" / "p"
-    folder.mkdir(parents=True)
-    for name in ("a", "b"):
-        (folder / f"{name}.jsonl").write_bytes(jsonl(*lines))
-    rows = list(settled_rows(find_files([tmp_path]), "here"))
-    counted = sum(row[TABLES["usage"].names(text=True).index("responses")] for row in rows)
-    assert counted == reread.usage(root=tmp_path, cache=False).totals.responses == 1
-
-
 def test_calls_that_were_abandoned_and_files_that_were_changed_at_odd_times(tmp_path: Path) -> None:
     """Times run backwards in real files, and what came first is not what stands first."""
 

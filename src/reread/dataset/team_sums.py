@@ -309,14 +309,15 @@ class TeamSums:
         with self._opened((table.name, *table.others), files) as connection:
             connection.execute("CREATE MACRO total(x) AS coalesce(sum(x), 0)::DOUBLE")
             rows, counts = f"FROM written.{table.name}", f"{within} AND {table.valid}"
-            for step in (f"CREATE TEMP VIEW every AS SELECT * {rows} WHERE {counts}", *table.steps):
+            moment = f"make_timestamp(1000 * {table.moment})"
+            asked = f"SELECT machine, year({moment}), month({moment}), count(*), count(*) FILTER ({table.valid}) {rows}"
+            others = connection.sql(f"{asked} WHERE NOT coalesce({counts}, false) GROUP BY ALL ORDER BY ALL").fetchall()
+            every = f"{rows} WHERE {counts}" if others else rows  # to ask nothing of each row takes less time
+            for step in (f"CREATE TEMP VIEW every AS SELECT * {every}", *table.steps):
                 connection.execute(step)
             sums = [
                 list(map(partial(self._shown, kind), connection.sql(kind.query).fetchall())) for kind in table.kinds
             ]
-            moment = f"make_timestamp(1000 * {table.moment})"
-            asked = f"SELECT machine, year({moment}), month({moment}), count(*), count(*) FILTER ({table.valid}) {rows}"
-            others = connection.sql(f"{asked} WHERE NOT coalesce({counts}, false) GROUP BY ALL ORDER BY ALL").fetchall()
         return [*sums, _left_out(table.name, others, files)]
 
     def _shown(self, kind: ReportKind, row: Sequence[Any]) -> list[Any]:

@@ -1,7 +1,10 @@
-"""The tables of facts and their columns. All that fills or asks the store goes by this list.
+"""The tables of facts and their columns. All that fills or asks the store, and all tables for others, go by this list.
 
 A fact belongs to an origin, which says in which file, session, project, branch and agent it came about. Times are
 milliseconds since 1970. What is not known is NULL.
+
+What no report asks is in tables only (`stored=False`): messages, edits and the rest of the calls' columns would make
+the store a sixth larger. `earlier` is what a column was called before tables had the names of the store.
 """
 
 from __future__ import annotations

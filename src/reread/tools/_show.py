@@ -15,12 +15,12 @@ from typing import Any, TypeAlias
 from msgspec import Struct
 
 from reread.base.choices import DONE
-from reread.base.coerce import LIST, OBJECT, as_dict, as_list
+from reread.base.coerce import LIST, OBJECT, as_list
 from reread.base.format import duration_ms_text, duration_text, number_text, size_text, utc_text
 from reread.base.text import as_text, one_line, path_line, plural
-from reread.tools import _draw, generic, nodes
+from reread.tools import _draw, generic
 from reread.tools._values import comma_separated, parse_json, yes_no
-from reread.tools.nodes import Code, Data, Node, Table
+from reread.tools.nodes import Code, Data, Fact, Facts, Node, Table
 from reread.tools.tool import Tool, ToolCall
 
 FORMATS: dict[str, Callable[[Any], str]] = {
@@ -70,14 +70,16 @@ class Fields:
 
     def value(self, path: str) -> Any:
         """Return the value at a path, or the text in quotes; None if there is none."""
-        if path.startswith("'"):
-            return path[1:-1]
-        root, _, rest = path.partition(".")
+        return self._at(*_path(path))
+
+    def _at(self, root: str, names: Sequence[str]) -> Any:
         if root == "agent":
-            return getattr(self.call.agent, rest, None)
-        found: Any = self.result if root == "result" else self.own.get(root)
-        for name in rest.split(".") if rest else ():
-            found = as_dict(found).get(name)
+            return getattr(self.call.agent, names[0], None)
+        found: Any = self.result if root == "result" else root[1:-1] if root[0] == "'" else self.own.get(root)
+        for name in names:
+            if not isinstance(found, OBJECT):
+                return None
+            found = found.get(name)
         return found
 
     def objects(self, path: str) -> list[Fields]:
@@ -86,8 +88,11 @@ class Fields:
 
     def text(self, field: str) -> str:
         """Return the first alternative that is not blank, in its format."""
-        written = (write(self.value(path)) for path, write in _alternatives(field))
-        return next((text for text in written if text.strip()), "")
+        for root, names, write in _alternatives(field):
+            value = self._at(root, names)
+            if value is not None and (text := write(value)) and not text.isspace():
+                return text
+        return ""
 
     def line(self, field: str) -> str:
         """Return the text on one line, a path uncut."""
@@ -104,29 +109,44 @@ Step: TypeAlias = Callable[[Fields], Iterable[Node]]
 
 
 @cache
-def _alternatives(field: str) -> list[tuple[str, Callable[[Any], str]]]:
+def _alternatives(field: str) -> list[tuple[str, Sequence[str], Callable[[Any], str]]]:
     parts = (part.partition(":") for part in field.split("|"))
-    return [(path, _format(name or "text")) for path, _, name in parts]
+    return [(*_path(path), _format(name or "text")) for path, _, name in parts]
 
 
 def _format(name: str) -> Callable[[Any], str]:
     return FORMATS[name] if name[0] != "#" else lambda value: plural(value, name[1:].strip())
 
 
+@cache
+def _path(path: str) -> tuple[str, Sequence[str]]:
+    root, *names = [path] if path[0] == "'" else path.split(".")
+    return root, names
+
+
+@cache
+def _pieces(template: str) -> list[tuple[str, str | None, str]]:
+    """Return a template as texts, parts in brackets and fields, of which each piece has one of each."""
+    split = [*_PART.split(template), None, ""]
+    return [(split[at] or "", split[at + 1], split[at + 2] or "") for at in range(0, len(split), 3)]
+
+
 def _filled(template: str, text: Callable[[str], str]) -> str:
-    texts = {name: text(name) for name in _FIELD.findall(template)}
-    if texts and not any(texts.values()):
-        return ""
-    return _PART.sub(lambda part: texts[part[2]] if part[1] is None else _filled(part[1], text), template)
+    said, is_blank, has_fields = "", True, False
+    for literal, part, field in _pieces(template):
+        value = text(field) if field else ""
+        said += f"{literal}{_filled(part, text) if part is not None else value}"
+        has_fields, is_blank = has_fields or bool(field), is_blank and not value
+    return "" if has_fields and is_blank else said
 
 
 def titled(template: str) -> Callable[[Fields], str]:
     """Return a title by a template; what is between two parts stands there if neither is blank."""
-    separators, parts = _PART.split(template)[::3], [found[0] for found in _PART.finditer(template)]
+    parts = [(literal, part or f"{{{field}}}") for literal, part, field in _pieces(template) if part or field]
 
     def title(fields: Fields) -> str:
         line = ""
-        for separator, part in zip(separators, parts, strict=False):
+        for separator, part in parts:
             text = _filled(part, fields.line)
             line += f"{separator if line else ''}{text}" if text else ""
         return line
@@ -202,9 +222,15 @@ def show_note(template: str, level: str = "info", *, when: str = "", words: Mapp
 
 def show_facts(**named: str | Callable[[Fields], str]) -> Step:
     """Draw short values by name, each a field or what a function makes of all; underscores in names become spaces."""
-    return lambda fields: nodes.facts(
-        **{name: fields.text(value) if isinstance(value, str) else value(fields) for name, value in named.items()}
-    )
+    values = [(name.replace("_", " "), value) for name, value in named.items()]
+
+    def draw(fields: Fields) -> Iterator[Node]:
+        texts = [(name, fields.text(value) if isinstance(value, str) else value(fields)) for name, value in values]
+        known = [Fact(name=name, value=text) for name, text in texts if text]
+        if known:
+            yield Facts(items=known)
+
+    return draw
 
 
 def show_files(*entries: tuple[str, str]) -> Step:
