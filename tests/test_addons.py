@@ -1,5 +1,6 @@
 """Add-ons: the package in examples/addon, really installed; what is broken; and the core without any."""
 
+import json
 import os
 import re
 import shutil
@@ -25,6 +26,7 @@ from reread.addons.atif import dialect as atif
 from reread.base import addons
 from reread.base.addons import Addon, named_parts, parts
 from reread.base.paths import SAMPLES
+from reread.cli import VERBS
 from reread.plugins import Data, Node, Note, Tool, ToolCall, formats, verbs
 from reread.reader.export_formats import FORMATS, format_names
 from reread.records import dialects
@@ -66,7 +68,7 @@ def run(folder: Path, *arguments: str, site: Path | None = None) -> subprocess.C
     paths = [str(site)] if site else []
     paths.append(str(Path(reread.__file__).parent.parent))
     env = {**os.environ, "PYTHONPATH": os.pathsep.join(paths), "TZ": "UTC", "COLUMNS": "100", "HOME": str(folder)}
-    command = [sys.executable, "-m", *arguments]
+    command = [sys.executable, *(arguments if arguments[0] == "-c" else ("-m", *arguments))]
     return subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, encoding="utf-8", check=True)
 
 
@@ -356,3 +358,68 @@ class TestDeclarations:
         add_ons({"routes": {"/api/weather": lambda given, query: {**given, **query}}})
         with TestClient(make_app(SessionLibrary([tmp_path]), given={"team": "x"})) as client:
             assert client.get("/api/weather?at=noon").json() == {"team": "x", "at": "noon"}
+
+
+PROBE = """
+import json, warnings
+from reread.base.addons import Addon, parts
+warnings.simplefilter("error")
+kinds = [kind for kind in Addon._fields if kind not in ("heading", "synonyms")]
+print(json.dumps({kind: sorted(part.name for part in parts(kind) if part.load()) for kind in kinds}))
+"""
+OF_THE_CORE = ("test_decode.py", "test_records.py", "test_address.py")
+"""Tests that are run without any add-on."""
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a copy of the package."""
+    site = tmp_path_factory.mktemp("core")
+    shutil.copytree(HOME / "src" / "reread", site / "reread", ignore=shutil.ignore_patterns("__pycache__"))
+    return site
+
+
+class TestCore:
+    """The core, without the add-ons that come with reread: they are declared as ever, but their folders are gone."""
+
+    @staticmethod
+    def brought(site: Path) -> dict[str, list[str]]:
+        return json.loads(run(site, "-c", PROBE, site=site).stdout)
+
+    def test_without_one_room_only_what_it_brings_is_gone(self, site: Path) -> None:
+        own = {path.name for path in (site / "reread" / "addons").glob("[!_]*")}
+        whole = self.brought(site)
+        for room in sorted(own):
+            folder = site / "reread" / "addons" / room
+            shutil.move(folder, site / "away")
+            left = self.brought(site)
+            shutil.move(site / "away", folder)
+            gone = addons.addons()[room]
+            assert left == {kind: sorted({*names} - {*getattr(gone, kind)}) for kind, names in whole.items()}, room
+
+    def test_without_any_its_verbs_and_formats_are_unknown(self, site: Path) -> None:
+        shutil.move(site / "reread" / "addons", site / "away")
+        try:
+            assert not any(self.brought(site).values())
+            help = run(site, "reread", "--help", site=site).stdout
+            assert {word for row in re.findall(r"^[A-Z][a-z ]+: +(.*)$", help, re.M) for word in row.split()} >= {
+                *VERBS
+            }
+            for verb in named_parts("verbs"):
+                assert f"No command '{verb}'" in self.refused(site, verb)
+            for form in named_parts("formats"):
+                assert f"'{form}' is not one of" in self.refused(site, "--demo", "export", "8c1f", "-f", form)
+            shutil.copy(EXAMPLE / "bot.jsonl", site / "run.jsonl")
+            assert "is not a run that an installed add-on can read" in self.refused(site, "adopt", "run.jsonl")
+            run(site, "reread", "--demo", "export", "8c1f", "--redact", "-o", "it.json", site=site)
+            tests = [str(Path(__file__).parent / name) for name in OF_THE_CORE]
+            run(site, "pytest", "-q", "-p", "no:cacheprovider", "-c", str(HOME / "pyproject.toml"), *tests, site=site)
+        finally:
+            shutil.move(site / "away", site / "reread" / "addons")
+
+    @staticmethod
+    def refused(site: Path, *words: str) -> str:
+        with pytest.raises(subprocess.CalledProcessError) as done:
+            run(site, "reread", *words, site=site)
+        assert done.value.returncode == 2 and "Traceback" not in done.value.stderr, done.value.stderr
+        return done.value.stderr
