@@ -93,6 +93,7 @@ ORDER = {
         "value_types.CommitNote",
         "value_types.NotedLines",
     ),
+    "Playing again": ("rerun", "fake_api"),
     "Requests": (
         "value_types.Requests",
         "value_types.Request",

@@ -535,7 +535,7 @@ class TestAgents:
             reply(use("t1", "Task", prompt="look")),
             progress("agent_progress", {"agentId": "ag", "message": asked}, parentToolUseID="t1"),
         )
-        monkeypatch.setattr(dialects, "plugins", lambda: pytest.fail("a message without a session id was translated"))
+        monkeypatch.setattr(dialects, "others", lambda: pytest.fail("a message without a session id was translated"))
         assert session.calls[0].agent is session.agents["ag"]
 
     @pytest.mark.parametrize("odd", [{"version": 5}, {"slug": "\ud83d"}, {"isMeta": "no"}])

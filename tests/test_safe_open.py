@@ -161,6 +161,9 @@ OWN = {
     "reread.server.static_files": "files of the package",
     "reread.accounting.prices": "files of the package",
     "reread.fake_claude.matcher": "what it wrote itself",
+    "reread.addons.rerun.inside.boxed": "its own file, with the standard library alone",
+    "reread.addons.rerun.inside.dry_shell": "its own files, in the box",
+    "reread.addons.rerun.inside.mcp_server": "its own file, in the box",
     "reread.git.command": "looks for files that are not regular",
 }
 

@@ -369,5 +369,10 @@ def test_an_answer_says_how_many_sessions_are_left_and_is_made_again(
 
     monkeypatch.setattr(sessions.time, "monotonic", lambda: 100.0)
     answers = [cache.answer(make, {}) for _ in range(4)]
-    assert answers == [b'{"n":1,"pending":2}', b'{"n":2,"pending":1}', b'{"n":3}', b'{"n":3}']
+    said = [
+        (one["n"], one.get("pending"), [note["text"] for note in one.get("notes", [])])
+        for one in map(json.loads, answers)
+    ]
+    counting = [(1, 2, ["Counting: 2 sessions left."]), (2, 1, ["Counting: 1 session left."])]
+    assert said == [*counting, (3, None, []), (3, None, [])]
     assert given == [101.0] * 3

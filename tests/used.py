@@ -22,7 +22,7 @@ def facts_of(paths: Iterable[Path]) -> list[Any]:
 
     def ask(store: FactStore) -> list[Any]:
         show_sessions(store, open_sessions(store, list(paths)))
-        sessions = "SELECT f.path, s.id, s.title, s.project, s.began, s.file FROM session s"
+        sessions = "SELECT f.path, s.session, s.title, s.project, s.began, s.file FROM session s"
         rows = store.rows(f"{sessions} JOIN chosen c ON c.file = s.file JOIN file f ON f.id = s.file ORDER BY f.path")
         return [(*row, [_rows(store, name, row[0]) for name in (TURNS, CALLS, BREAKS)]) for *row, _ in rows]
 

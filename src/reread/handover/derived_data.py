@@ -62,6 +62,7 @@ PLACES = (
     OwnPlace(CACHE, "search-*", "the words of all sessions", "deleted as a whole if it knows the session"),
     OwnPlace(CACHE, "tables/*", "tables of `sql`, and what was fetched of a bucket's", "deleted as a whole"),
     OwnPlace(CACHE, "mirrors/*", "which objects a bucket has", "goes with what the bucket has: `--kept --now`"),
+    OwnPlace(CACHE, "clients/*", "versions of the client that `rerun` installed", "stays: it has no words"),
     OwnPlace(CACHE, "spending-*", "what today costs, and is left of budgets", "stays: it has no words"),
     OwnPlace(CACHE, "rate-limits-*", "the rate limits that a client gave last", "stays: it has no words"),
     OwnPlace(CACHE, "pass*", "when all sessions were last read", "stays: it has no words"),

@@ -18,10 +18,13 @@ import msgspec
 from reread.addons.rerun.scene import Scene, SceneFile
 from reread.base import jsontext
 from reread.errors import Misuse
+from reread.storage.kept_file import read_whole
+from reread.storage.safe_open import open_own, read_own
 
 INSIDE = Path(__file__).parent / "inside"
 ISOLATED = ("unshare", "--net", "--mount", "--pid", "--ipc", "--fork", "--kill-child")
 PORT = 8787
+LARGEST_SAID = 64 << 20
 TOP = "/reread"
 """The folder inside the box with what is needed to play."""
 KEY = "reread-dummy-key-0000000000000000"
@@ -178,7 +181,7 @@ class Box:
 
     def _put_dry(self) -> None:
         shell = self.top / "bin" / "bash"
-        program = (INSIDE / "dry_shell.py").read_text(encoding="utf-8")
+        program = read_whole(INSIDE / "dry_shell.py").decode()
         shell.write_text(f"#!{python()} -IS\n{program}", encoding="utf-8")
         shell.chmod(0o755)
         for number, said in enumerate(self.scene.commands):
@@ -229,7 +232,8 @@ class Box:
         )
         (self.top / "plan.json").write_bytes(msgspec.json.encode(plan))
         program_of_box = [sys.executable, "-P", "-I", "-S", str(INSIDE / "boxed.py"), str(self.top / "plan.json")]
-        with (self.top / "errors").open("wb") as errors:
+        descriptor = open_own(self.top / "errors", os.O_WRONLY | os.O_CREAT)
+        with os.fdopen(descriptor, "wb") as errors:
             process = subprocess.Popen(
                 [*words_of_box, *program_of_box],
                 stdin=subprocess.PIPE,
@@ -246,7 +250,7 @@ class Box:
     def errors(self) -> str:
         """What the client said on its standard error."""
         try:
-            return (self.top / "errors").read_text("utf-8", "replace")
+            return read_own(self.top / "errors", LARGEST_SAID).decode("utf-8", "replace")
         except OSError:
             return ""
 
@@ -254,7 +258,7 @@ class Box:
     def unrecorded_commands(self) -> list[str]:
         """The commands that the client wanted to run and that the record does not have."""
         try:
-            lines = (self.top / "dry" / "asked").read_bytes().splitlines()
+            lines = read_own(self.top / "dry" / "asked", LARGEST_SAID).splitlines()
         except OSError:
             return []
         return [one for line in lines if isinstance(one := jsontext.loads_clean(line), str)]

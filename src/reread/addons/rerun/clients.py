@@ -13,6 +13,7 @@ import msgspec
 from reread.base import jsontext
 from reread.base.coerce import as_dict, as_str
 from reread.errors import Misuse, NotFound
+from reread.storage.kept_file import read_whole
 from reread.storage.user_paths import cache_folder
 
 PACKAGE = "@anthropic-ai/claude-code"
@@ -71,7 +72,7 @@ def install_client(version: str) -> Client:
 
 
 def _in_modules(modules: Path) -> Client:
-    package = as_dict(jsontext.loads_clean((modules / PACKAGE / "package.json").read_bytes()))
+    package = as_dict(jsontext.loads_clean(read_whole(modules / PACKAGE / "package.json")))
     script = modules / PACKAGE / "cli.js"
     if script.is_file():
         return Client(modules, f"{PACKAGE}/cli.js", as_str(package.get("version")) or "")

@@ -8,7 +8,7 @@ import shutil
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
@@ -35,9 +35,12 @@ from reread.model.conversation import Call
 from reread.session.context_parts import prompt_tokens
 from reread.session.session import Session
 from reread.session.session import open as open_session
+from reread.storage.kept_file import read_whole
+from reread.storage.safe_open import read_own
 
 SECONDS = 300.0
 SECONDS_PER_REQUEST = 10.0
+LARGEST_FILE = 256 << 20
 CLAUDE_MD = "CLAUDE.md"
 
 
@@ -284,7 +287,7 @@ def _hook(given: str | Path, place: Path) -> tuple[str, str]:
 
 def _bytes(path: str | Path) -> bytes:
     try:
-        return Path(path).read_bytes()
+        return read_whole(path)
     except OSError as error:
         raise Unreadable.at(path, error) from error
 
@@ -364,7 +367,9 @@ def _files(recorded: Session, box: Box) -> list[PlayedFile]:
         if last is None or not last.whole or place is None:
             continue
         after = last.after
-        now = place.read_bytes() if place.is_file() else None
+        now = None
+        with suppress(OSError):  # gone, or no longer a file
+            now = read_own(place, LARGEST_FILE)
         found.append(PlayedFile(history.path, now == (after.best_data if after is not None else None)))
     return found
 

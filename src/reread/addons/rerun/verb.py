@@ -88,12 +88,14 @@ def rerun(
     """
     from reread.addons.rerun.playing import NotPlayed
     from reread.addons.rerun.playing import rerun as play
+    from reread.catalog.resolve import require_whole
 
     if live and not yes:
         if not sys.stdin.isatty():
             raise Misuse("With --live, recorded commands run in the box; add --yes if that is meant.")
         click.confirm("Run the recorded commands in a box without a network?", abort=True, err=True)
     session = open_whole_session(ctx, name, root, project)
+    require_whole(session.at)
     try:
         with progress("playing", None):
             found = play(
