@@ -93,7 +93,15 @@ ORDER = {
         "value_types.CommitNote",
         "value_types.NotedLines",
     ),
-    "Playing again": ("rerun", "fake_api"),
+    "Playing again": (
+        "rerun",
+        *(f"addons.rerun.playing.{name}" for name in ("Rerun",)),
+        *(f"addons.rerun.comparison.{name}" for name in ("PlayedCall", "PlayedRequest", "PartChange", "PlayedFile")),
+        "addons.rerun.clients.Client",
+        "fake_api",
+        *(f"addons.rerun.fake_api.{name}" for name in ("FakeApi", "AskedRequest")),
+        "addons.rerun.cassette.ApiFault",
+    ),
     "Requests": (
         "value_types.Requests",
         "value_types.Request",
@@ -230,6 +238,8 @@ ORDER = {
 }
 """The public names by what they are for, and the types that they give."""
 INTERNAL = {
+    "FakeApi": "answer cassette session start stop token",
+    "Client": "words",
     "Message": "bodies partial prints seen usage_records usage_rows",
     "Call": "answer bodies deny for_tool linked_agents place result_place set_agents set_result tool_call use",
     "Agent": "call_id depth from_progress name_call set_lines set_meta stats",

@@ -66,6 +66,7 @@ FOUND = {
     "statusline": "tested with settings, in test_status_line.py",
     "budget": "tested in test_budgets.py",
     "digest": "tested in test_digest.py",
+    "rerun": "tested with the real client, in tests_rerun",
     "review": "tested in test_review.py",
     "note": "tested in test_review.py",
     "tables": "tested with a bucket, in test_team.py",

@@ -140,7 +140,7 @@ def test_every_verb_answers_whatever_fact_is_absurd(home: Path) -> None:
         cli(*words.split())
     path = home / "cache" / cache.NAME
     good = path.read_bytes()
-    columns = [(table.name, column.name) for table in TABLES for column in table.columns]
+    columns = [(table.name, column.name) for table in TABLES for column in table.columns if column.stored]
     for table, column in {*part(columns, 40), ("cache_break", "cause")}:
         for value in ABSURD:
             path.write_bytes(good)

@@ -38,7 +38,7 @@ class ApiFault(msgspec.Struct, frozen=True):
     message: str
 
     @property
-    def body(self) -> Object:
+    def body(self) -> dict[str, Any]:
         """The error as the API sends it."""
         return {"type": "error", "error": {"type": self.type, "message": self.message}}
 
@@ -134,7 +134,7 @@ class RecordedThread:
             if found is not None:
                 return found
         texts = [text for text in request_texts(said) if text.strip()]
-        equal = [one for one in self.answers if texts and not one.calls and _own_texts(one) == texts]
+        equal = [one for one in self.answers if not one.calls and _own_texts(one) == texts]
         given = [one for one in equal if one.number < self.served]
         return given[-1] if given else equal[0] if equal else None
 

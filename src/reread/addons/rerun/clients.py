@@ -17,7 +17,7 @@ from reread.storage.kept_file import read_whole
 from reread.storage.user_paths import cache_folder
 
 PACKAGE = "@anthropic-ai/claude-code"
-VERSION = re.compile(r"\d+\.\d+\.\d+[\w.-]*|latest|stable")
+VERSION = re.compile(r"\d{1,6}\.\d{1,6}\.\d{1,9}(?:-[a-z0-9.]{1,40})?|latest|stable")
 FOLDER = "clients"
 
 

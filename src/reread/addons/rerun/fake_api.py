@@ -40,13 +40,13 @@ class AskedRequest(msgspec.Struct, eq=False):
 
     number: int
     """Its position among those that were sent, from 1."""
-    body: Object
+    body: dict[str, Any]
     headers: dict[str, str]
     thread: str | None = None
     """The thread that it belongs to: an agent's id, empty for the main thread; None beside the conversation."""
     place: int | None = None
     """The number of the recorded answer in that thread, from 0."""
-    answer: Object | None = None
+    answer: dict[str, Any] | None = None
     """The message that was answered; None if it was an error."""
     fault: ApiFault | None = None
     recorded: bool = False

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
     from reread.session.session import Session
 
 Object = dict[str, Any]
-TOOL = re.compile(r"mcp__([A-Za-z0-9_-]+?)__(.+)")
+PREFIX = "mcp__"
 PROGRAM = "mcp_server.py"
 ADVICE = "\n\nThis tool's input schema was not in your prompt"
 SAVED = "[Image: source: "
@@ -32,10 +31,9 @@ def stand_in_servers(session: Session, folder: Path, inside: str) -> dict[str, O
     for name, definition in _defined(session):
         tools.setdefault(name[0], {})[name[1]] = definition
     for call in _calls(session):
-        named = TOOL.fullmatch(call.name)
-        if named is None:
+        server, tool = server_and_tool(call.name)
+        if not tool:
             continue
-        server, tool = named.groups()
         schema = {"type": "object", "additionalProperties": True}
         tools.setdefault(server, {}).setdefault(tool, {"name": tool, "inputSchema": schema})
         if call.state not in (RUNNING, DENIED):
@@ -57,6 +55,12 @@ def stand_in_servers(session: Session, folder: Path, inside: str) -> dict[str, O
     return servers
 
 
+def server_and_tool(name: str) -> tuple[str, str]:
+    """Return the MCP server of a tool, and what that calls it; empty for any other tool."""
+    server, _, tool = name.removeprefix(PREFIX).partition("__") if name.startswith(PREFIX) else ("", "", "")
+    return server, tool
+
+
 def _calls(session: Session) -> Iterator[Call]:
     yield from session.calls
     for agent in session.agents.values():
@@ -67,9 +71,8 @@ def _defined(session: Session) -> Iterator[tuple[tuple[str, str], Object]]:
     """Yield the tools of MCP servers that requests define."""
     for request in session.requests:
         for tool in map(as_dict, request.tools):
-            named = TOOL.fullmatch(as_str(tool.get("name")) or "")
-            if named is not None:
-                server, name = named.groups()
+            server, name = server_and_tool(as_str(tool.get("name")) or "")
+            if name:
                 schema = tool.get("input_schema") or {"type": "object"}
                 yield (server, name), {"name": name, "description": tool.get("description", ""), "inputSchema": schema}
 
