@@ -201,7 +201,7 @@ def stats_figures(roots: list[Path]) -> Iterator[tuple[str, str, Any]]:
             if row[by] and row["calls"]:
                 yield f"calls of {by} {row[by]}", f"stats by {by}", row["calls"]
     larger = len(reread.stats(by="session", root=roots).rows) > 40
-    for by in ("agent_type", "model", "project", "session", "tool") if larger else GROUPS:
+    for by in ("model", "project", "session", "tool") if larger else GROUPS:
         report = reread.stats(by=by, root=roots)
         yield from of_stats(f"stats by {by}", report)
         yield "calls", f"rows of stats by {by}", sum(row["calls"] for row in report.rows)
