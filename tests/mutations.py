@@ -233,9 +233,7 @@ def copy_mutated(original: Path, folder: Path, mutator: Mutator) -> Path:
     shutil.rmtree(own, ignore_errors=True)
     path.write_bytes(main.read_bytes() if main.exists() else b"")
     if main.with_suffix("").is_dir():
-        shutil.copytree(
-            main.with_suffix(""), own, copy_function=shutil.copyfile
-        )  # the modes may be read-only
+        shutil.copytree(main.with_suffix(""), own, copy_function=shutil.copyfile)  # the modes may be read-only
     chosen = [own / "subagents" / original.name if in_folder else path]
     beside = sorted({*own.rglob("*.json*")} - {*chosen}) if own.is_dir() else []
     if beside and mutator.random.random() < 0.5:
