@@ -15,7 +15,7 @@ from click.testing import CliRunner
 from making import SESSION, answer, attachment, image, jsonl, read, reply, result, system, told, use, user, write
 
 import reread
-from reread.addons.rerun import clients
+from reread.addons.rerun import clients, playing
 from reread.addons.rerun.box import INSIDE, Box
 from reread.addons.rerun.comparison import Comparison
 from reread.addons.rerun.inside import dry_shell, mcp_server
@@ -367,6 +367,15 @@ def test_the_verb_says_what_is_wrong(tmp_path: Path) -> None:
     assert isinstance(played(path, "--client", program, "--live").exception, Misuse)
     (tmp_path / "s.json").write_text("[]")
     assert isinstance(played(path, "--client", program, "--settings", tmp_path / "s.json").exception, Misuse)
+
+
+def test_nothing_is_played_where_no_box_can_be_closed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(playing, "isolation", lambda: None)
+    program = tmp_path / "claude"
+    program.write_text("#!/bin/sh\necho 1.2.3\n")
+    program.chmod(0o755)
+    done = played(write(tmp_path, *told(user("Hi"), reply("Hello.", id="m1"))), "--client", program)
+    assert done.exit_code == 3 and "nothing is played" in done.output
 
 
 def left_running(mark: str) -> list[str]:

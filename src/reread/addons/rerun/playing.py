@@ -7,14 +7,14 @@ import shlex
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from reread.addons.rerun.box import PORT, TOP, Box
+from reread.addons.rerun.box import PORT, TOP, Box, isolation
 from reread.addons.rerun.cassette import MAIN
 from reread.addons.rerun.clients import Client, find_client
 from reread.addons.rerun.comparison import (
@@ -135,7 +135,6 @@ def rerun(
     keep: str | Path | None = None,
     root: str | Path | Sequence[str | Path] | None = None,
     seconds: float | None = None,
-    progress: Callable[[str], None] | None = None,
 ) -> Rerun:
     """Let the real client play a recorded session again, without a model and without a network.
 
@@ -184,6 +183,10 @@ def _played(
 ) -> Rerun:
     """Play a session once."""
     scene = scene_of(recorded, turns=turns)
+    if isolation() is None:
+        raise NotPlayed(
+            "This system cannot close a box around the client, so nothing is played; Linux with unshare can."
+        )
     if not scene.prompts:
         raise NotPlayed(f"Nothing to play in {recorded.id}: nobody said anything to it that is recorded.")
     api = FakeApi(recorded)
