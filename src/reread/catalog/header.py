@@ -43,6 +43,8 @@ class Header(msgspec.Struct, frozen=True):
     """The notes of a person about it, made in the reader."""
     prompts_only: bool = False
     """True if only its prompts are left, in the history of what was typed."""
+    desktop: bool = False
+    """True if the Claude desktop app ran it."""
     moved_from: str | None = None
     """The folder that it ran in, if the configuration says that this is `project` now."""
 

@@ -17,6 +17,7 @@ from reread.catalog.header import NO_TITLE, Header
 from reread.catalog.header_table import HeaderTable, KnownHeader, header_of
 from reread.disk import layout
 from reread.disk.cache import FileState, is_stale, states_at
+from reread.disk.desktop import desktop_sessions
 from reread.disk.file_set import gone_files
 from reread.disk.gone_sessions import histories, prompt_paths
 from reread.errors import Unreadable, naming_file
@@ -48,6 +49,7 @@ def read_headers(
         known = table.known(None if folders else [_absolute(path) for path in paths])
         present: set[str] = set()
         fresh: list[KnownHeader] = []
+        titled = DesktopTitles().add
         states = dict(states_at(paths))
         for path in paths:
             key = _absolute(path)
@@ -64,7 +66,7 @@ def read_headers(
                 if on_error is not None:
                     on_error(error if isinstance(error, Unreadable) else Unreadable.at(path, error))
                 continue
-            yield header if header.path == str(path) else msgspec.structs.replace(header, path=str(path))
+            yield titled(header if header.path == str(path) else msgspec.structs.replace(header, path=str(path)))
         gone = gone_files(known, present, map(_absolute, folders))
         if fresh or gone:
             table.save(fresh, gone)
@@ -121,6 +123,21 @@ def _moved(header: Header, moves: dict[str, str]) -> Header:
     """Return a header with the folder where its project is now."""
     now = moved_to(header.project, moves) if moves else None
     return header if now is None else msgspec.structs.replace(header, project=now, moved_from=header.project)
+
+
+class DesktopTitles:
+    """Gives the sessions of the desktop app the titles that they have there."""
+
+    def __init__(self) -> None:
+        self._known = desktop_sessions()
+
+    def add(self, header: Header) -> Header:
+        """Return a header with the title that the app shows."""
+        found = self._known.get(header.id)
+        if found is None:
+            return header
+        title, guessed = (found.title, False) if found.title else (header.title, header.title_guessed)
+        return msgspec.structs.replace(header, title=title, title_guessed=guessed, desktop=True)
 
 
 class _Annotating:

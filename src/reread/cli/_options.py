@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,7 +11,7 @@ import click
 from click.core import ParameterSource
 
 from reread.base.choices import CALL_STATES
-from reread.base.scope_options import SCOPE_OPTIONS
+from reread.base.scope_options import DESKTOP_VARIABLE, SCOPE_OPTIONS
 from reread.cli._exit_codes import NOTHING_FOUND
 from reread.cli._option_types import (
     DEMO_KEY,
@@ -66,7 +67,25 @@ def root_options(command: Callable[..., Any]) -> Callable[..., Any]:
     demo = click.option(
         "--demo", is_flag=True, expose_value=False, callback=_set_demo, help="Use the bundled sample sessions."
     )
-    return root(demo(command))
+    no_desktop = click.option(
+        "--no-desktop",
+        is_flag=True,
+        expose_value=False,
+        callback=_set_no_desktop,
+        help="Leave out sessions of the Claude desktop app and Cowork.",
+    )
+    return root(demo(no_desktop(command)))
+
+
+def _set_no_desktop(ctx: click.Context, param: click.Parameter, value: bool) -> None:
+    if value:
+        before = os.environ.get(DESKTOP_VARIABLE)
+        os.environ[DESKTOP_VARIABLE] = "0"  # processes that this one starts leave them out, too
+        ctx.call_on_close(
+            lambda: (
+                os.environ.pop(DESKTOP_VARIABLE) if before is None else os.environ.update({DESKTOP_VARIABLE: before})
+            )
+        )
 
 
 def _set_demo(ctx: click.Context, param: click.Parameter, value: bool) -> None:

@@ -13,6 +13,7 @@ from typing import Any, cast
 
 from reread.base import jsontext
 from reread.base.paths import comparable_path, is_foreign, normalize_folder, path_parts
+from reread.disk.desktop import desktop_folders
 from reread.disk.filenames import unicode_stem
 from reread.disk.moved_files import PROJECTS, by_name, leading_files, name_without_project
 from reread.errors import NotFound, Unreadable
@@ -81,12 +82,12 @@ def _has_name(project: str, name: str) -> bool:
 
 
 def config_folders() -> list[Path]:
-    """Return the configuration folders of this machine, found as Claude Code finds them."""
+    """Return the configuration folders of this machine, as Claude Code and its desktop app find them."""
     paths = [path.strip() for path in os.environ.get(CONFIG_VARIABLE, "").split(",")]
     if any(paths):
         return [expand_path(path) for path in paths if path]
     xdg = os.environ.get("XDG_CONFIG_HOME") or "~/.config"
-    return [expand_path("~/.claude"), expand_path(xdg) / "claude"]
+    return [expand_path("~/.claude"), expand_path(xdg) / "claude", *desktop_folders()]
 
 
 def default_store() -> Path:

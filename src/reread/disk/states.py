@@ -15,6 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
+from reread.base.scope_options import DESKTOP_VARIABLE
 from reread.disk import layout
 from reread.disk.moved_files import SESSION_UUID, is_moved
 from reread.storage.kept_file import stat_file
@@ -39,7 +40,7 @@ from reread.storage.user_paths import MIRROR_STATE, is_mirror
 SECOND = 1_000_000_000
 VARIABLES = (
     *(layout.CONFIG_VARIABLE, layout.STORE_VARIABLE, layout.ARCHIVE_VARIABLE),
-    *("USERPROFILE" if os.name == "nt" else "HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME"),
+    *("USERPROFILE" if os.name == "nt" else "HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", DESKTOP_VARIABLE),
 )
 """The variables that say where Claude Code's folders and archives are."""
 MOST_LOOKS = 16

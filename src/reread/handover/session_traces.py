@@ -20,6 +20,7 @@ from reread.catalog.headers import read_header
 from reread.catalog.resolve import resolve_session
 from reread.catalog.store import captures_with
 from reread.disk import layout
+from reread.disk.desktop import record_files
 from reread.disk.layout import AgentFolders
 from reread.disk.moved_files import SESSION_UUID
 from reread.disk.registry import FOLDER as REGISTRY
@@ -175,7 +176,7 @@ def _gather(
     """Return what there is of a session in folders, archives and of reread's own, besides some files."""
     if roots is None:  # a session may have files in each folder of this machine
         configs = list(dict.fromkeys([*configs, *(Path(os.path.abspath(one)) for one in layout.config_folders())]))  # noqa: PTH100
-    files = [*files, *(file for one in configs for file in _files_in(one, id, path))]
+    files = [*files, *(file for one in configs for file in _files_in(one, id, path)), *record_files(path)]
     files = list(dict.fromkeys([*files, *(paste for one in configs for paste in _pastes(one, id))]))
     lines = [found for one in configs if (found := find_lines(one / HISTORY, id)) is not None]
     archives = archives_searched(roots)

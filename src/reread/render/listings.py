@@ -111,6 +111,7 @@ def _widest(texts: Iterable[str]) -> int:
 def _facts(header: Header) -> str:
     facts = (
         "captured" * header.captured,
+        "desktop" * header.desktop,
         _kept(header),
         header.git_branch,
         model_text(header.model),
