@@ -364,7 +364,7 @@ def test_an_answer_is_held_where_a_person_interrupted_it() -> None:
     shorter, word = {"role": "user", "content": "Shorter"}, {"role": "user", "content": "One word"}
     person = Person()
     with reread.fake_api(interrupted()) as api:
-        api.caller = person
+        api.player = person
         events, pieces = begun(api.url, [tell], person)
         assert pieces == 1 and b"It was a dark" in events and b"content_block_stop" not in events
         assert begun(api.url, [tell, dark, stop, shorter], person) == (b"", 0)

@@ -40,7 +40,7 @@ HELD_SECONDS = 0.05
 """How often it is looked whether an interrupted client has closed its connection."""
 
 
-class Caller(Protocol):
+class SessionPlayer(Protocol):
     """Who plays a session, and does what a person did while an answer was on its way."""
 
     def at_answer(self, number: int) -> None:
@@ -82,7 +82,7 @@ class FakeApi:
         """Requests for anything but messages, each as `GET /path`."""
         self.token: str = secrets.token_hex(16)
         """The beginning of every path: who does not know it gets nothing."""
-        self.caller: Caller | None = None
+        self.player: SessionPlayer | None = None
         """Who is told of what happened while an answer came; without one, every answer is given to its end."""
         self._failed: dict[tuple[str, int], int] = {}
         self._names: dict[str, str] = {}
@@ -160,11 +160,11 @@ class FakeApi:
             return asked
         asked.thread, asked.place = found
         thread = self.cassette.threads[asked.thread]
-        if self.caller is not None and thread.is_cut(asked.place, messages):
+        if self.player is not None and thread.is_cut(asked.place, messages):
             asked.recorded = asked.is_cut = True
             return asked
-        if self.caller is not None and asked.thread == MAIN:
-            self.caller.at_answer(asked.place)
+        if self.player is not None and asked.thread == MAIN:
+            self.player.at_answer(asked.place)
         recorded = self.cassette.take(*found)
         if recorded is None:
             asked.answer = _missing(body, "the record of this thread ends before it")
@@ -176,7 +176,7 @@ class FakeApi:
                 self._failed[found] = tried + 1
                 asked.fault = recorded.faults[tried]
                 return asked
-        asked.is_cut = self.caller is not None and thread.is_partial(asked.place)
+        asked.is_cut = self.player is not None and thread.is_partial(asked.place)
         asked.answer = self._renamed(recorded.message, messages)
         if asked.answer is None:
             asked.fault = recorded.faults[-1]
@@ -213,10 +213,10 @@ class FakeApi:
         if asked.fault is not None:
             again = RETRY_AT_ONCE if asked.fault.status in (408, 409, 429) or asked.fault.status >= 500 else {}
             return JSONResponse(asked.fault.body, asked.fault.status, head | again)
-        if asked.is_cut and self.caller is not None and body.get("stream"):
+        if asked.is_cut and self.player is not None and body.get("stream"):
             events = cut_events(asked.answer) if asked.answer is not None else []
             pieces = sum(DELTA in one for one in events) if asked.thread == MAIN else 0
-            cut = _held(request, events, self.caller, pieces)
+            cut = _held(request, events, self.player, pieces)
             return StreamingResponse(cut, media_type="text/event-stream", headers=head)
         message = asked.answer or {}
         if body.get("stream"):
@@ -242,11 +242,11 @@ def fake_api(session: Session | str | Path) -> FakeApi:
     return FakeApi(session if isinstance(session, Session) else open_session(session))
 
 
-async def _held(request: Request, events: Sequence[bytes], caller: Caller, pieces: int) -> AsyncIterator[bytes]:
+async def _held(request: Request, events: Sequence[bytes], player: SessionPlayer, pieces: int) -> AsyncIterator[bytes]:
     """Yield the events of an answer that was interrupted, and hold it until the client has closed the connection."""
     for one in events:
         yield one
-    caller.interrupt(pieces)
+    player.interrupt(pieces)
     while not await request.is_disconnected():
         await asyncio.sleep(HELD_SECONDS)
 

@@ -347,7 +347,7 @@ def _play(
     api.start(box.socket)
     try:
         process = box.start(words, program.folder, env)
-        driver = api.caller = Driver(process, answer, seconds=seconds, is_interrupted=box.is_interrupted)
+        driver = api.player = Driver(process, answer, seconds=seconds, is_interrupted=box.is_interrupted)
         try:
             driver.play(scene.prompts)
             code = driver.finish()
