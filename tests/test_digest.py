@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from batches import table
 from command import run
 from making import SESSION, answer, jsonl, reply, result, told, use, user, write
 
@@ -226,7 +227,7 @@ def test_it_is_written_in_three_formats_and_says_if_there_is_nothing(tmp_path: P
     assert (nothing.returncode, "No session did anything." in nothing.stdout) == (1, True)
 
 
-@pytest.mark.parametrize(
+@table(
     ("command", "is_test"),
     [
         ("pytest -q", True),
