@@ -78,9 +78,10 @@ endef
 test-rerun: $(VENV)/.tested-with
 	$(PYTEST) tests_rerun --timeout 600
 
-# A version of the real client from npm, in a sandbox against a stub of the API: what do our types not know of it?
+# A version of the real client from npm, in a sandbox against a stub of the API: what do our types not know of it? REPORT=FILE has
+# the answer, too.
 try-client: $(VENV)/.tested-with
-	$(BIN)/python real_client/try_client.py $(or $(VERSION),latest)
+	$(BIN)/python real_client/try_client.py $(or $(VERSION),latest) $(if $(REPORT),--report $(REPORT))
 
 # 20,000 mutated transcripts through every verb and view, and large structures: for the night. RUNS and SEED choose others.
 fuzz: $(VENV)/.tested-with

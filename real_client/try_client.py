@@ -1,4 +1,8 @@
-"""Run a version of the real client, and say what reread does not know of it and what disagrees with the truth."""
+"""Run a version of the real client, and say what reread does not know of it and what disagrees with the truth.
+
+The report says what to add and where. `--learn` remembers the names that the client and its SDK have, once they have
+been looked at: what is new is new since then.
+"""
 
 from __future__ import annotations
 
@@ -15,11 +19,13 @@ import reread
 from reread.base.canonical_json import canonical
 from reread.model.request import NOT_DIGESTED
 from reread.reports.check_report import check_report, drift_report
+from reread.tools import MCP, all_tools
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from box import in_box, install, installed_version, reason_not_to
+from box import in_box, install, installed_version, npm_install, reason_not_to
 from cache_causes import play, wrong_causes
+from client_tables import compare, names_of, read_known, write_known
 from scenarios import scripts
 
 BILLING = "x-anthropic-billing-header"
@@ -41,6 +47,18 @@ def unknown(scratch: Path) -> Iterator[str]:
     for file in drift_report(check_report([path for path in paths if path.is_dir()])).files:
         counted.update((finding.code, finding.text) for finding in file.findings)
     yield from (f"{code}: {text} ({count} ×)" for (code, text), count in counted.most_common())
+
+
+def unknown_tools(scratch: Path) -> Iterator[str]:
+    """Yield the tools that the client offers and reread does not know, whether a script calls them or not."""
+    offered: set[str] = set()
+    for stream in (scratch / "streams").glob("*.jsonl"):
+        for line in stream.read_text().splitlines():
+            record = json.loads(line) if line.startswith("{") else {}
+            offered.update(record.get("tools", ()) if record.get("subtype") == "init" else ())
+    for name in sorted(offered - all_tools().keys()):
+        if not name.startswith(MCP):
+            yield f"tool `{name}`: a row of TOOLS in a module of src/reread/tools/"
 
 
 def disagreements(scratch: Path) -> Iterator[str]:
@@ -124,32 +142,55 @@ def main() -> int:
     parser.add_argument("version", nargs="?", default="latest")
     parser.add_argument("--only", metavar="NAME,...", help="run only these scenarios")
     parser.add_argument("--to", type=Path, metavar="DIR", help="keep what the client wrote in this empty folder")
+    parser.add_argument("--report", type=Path, metavar="FILE", help="also write the report, as Markdown, to this file")
+    parser.add_argument("--learn", action="store_true", help="remember the names of this version as looked at")
     options = parser.parse_args()
     known = [name for name in scripts("") if name not in NOT_ALONE]
-    names = options.only.split(",") if options.only is not None else known
-    if unknown_names := [name for name in names if name not in known]:
+    played = options.only.split(",") if options.only is not None else known
+    if unknown_names := [name for name in played if name not in known]:
         parser.error(f"no scenario {', '.join(map(repr, unknown_names))}; there are {', '.join(known)}")
     if reason := reason_not_to():
         print(reason)
         return 2
     scratch = options.to or Path(tempfile.mkdtemp(prefix="reread-try-"))
     scratch.mkdir(parents=True, exist_ok=True)
-    client = install(options.version, Path(tempfile.gettempdir()) / f"reread-claude-{options.version}")
-    done = in_box(client, scratch, runs(names))
+    packages = Path(tempfile.gettempdir()) / f"reread-claude-{options.version}"
+    client = install(options.version, packages)
+    sdk = _install_sdk(installed_version(client), packages)
+    done = in_box(client, scratch, runs(played))
     (scratch / "streams").mkdir()
-    for name, one in zip(names, done, strict=True):
+    for name, one in zip(played, done, strict=True):
         (scratch / "streams" / f"{name}.jsonl").write_text(one["out"])
         if one["code"] != 0:
             print(f"{name}: exit code {one['code']} {one['err'][-200:]}")
     causes = play(client, scratch / "causes") if not options.only else {}
-    new = list(unknown(scratch))
+    names = names_of(client, sdk)
+    if options.learn:
+        write_known(installed_version(client), names)
+    add, gone = compare(names, read_known())
+    add += [*unknown_tools(scratch), *unknown(scratch)]
     wrong = [*disagreements(scratch), *wrong_requests(scratch), *wrong_causes(causes)]
-    print(f"Claude Code {installed_version(client)}: {len(names)} scenarios, in {scratch}")
-    print(f"Cache breaks: {len(causes)} sessions with forced causes")
-    for title, lines in (("Not known", new), ("Disagrees", wrong)):
-        print(f"{title}: {len(lines) or 'nothing'}")
-        print("".join(f"  {line}\n" for line in lines), end="")
-    return 1 if new or wrong else 0
+    counted = ", ".join(f"{len(found)} × {kind}" for kind, found in names.items())
+    report = [
+        f"# Claude Code {installed_version(client)}\n",
+        f"{len(played)} scenarios and {len(causes)} sessions with forced causes of cache breaks were played.",
+        f"Its program and its SDK name {counted}.",
+    ]
+    for title, lines in (("To add", add), ("Disagrees", wrong), ("No longer named", gone)):
+        report += [f"\n## {title}: {len(lines) or 'nothing'}\n", *(f"- {line}" for line in lines)]
+    print("\n".join(report))
+    if options.report:
+        options.report.write_text("\n".join(report) + "\n")
+    return 1 if add or wrong else 0
+
+
+def _install_sdk(version: str, folder: Path) -> Path:
+    """Install the Agent SDK of a client (0.3.327 of 2.1.327) and return its folder."""
+    found = folder / "sdk" / "node_modules" / "@anthropic-ai" / "claude-agent-sdk"
+    if not found.is_dir():
+        _, _, number = version.rpartition(".")
+        npm_install(f"@anthropic-ai/claude-agent-sdk@0.3.{number}", folder / "sdk")
+    return found
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from batches import table
 
 from reread.accounting.billing import (
     MOST_DOLLARS,
@@ -61,7 +62,7 @@ def test_the_cost_of_a_fast_response_with_an_advisor() -> None:
 PRICED, FREE, NAMELESS = Usage(1, cost_usd=0.5), Usage(1, cost_usd=0.0), Usage(1, cost_usd=None, unpriced_models=("x",))
 
 
-@pytest.mark.parametrize(
+@table(
     "parts, cost",
     [
         ((), 0.0),

@@ -351,3 +351,16 @@ def test_blame_of_generated_sessions_is_that_of_a_model(tmp_path: Path) -> None:
     assert all(line.prompt == f"prompt {int((line.session or '0')[:8])}" for line in lines if line.session)
     shutil.rmtree(folder)
     assert LineBlame(lambda _: [], "x").of(line_numbers("a\nb\n")) == [None, None]
+
+
+def test_files_says_in_which_turns_others_changed(tmp_path: Path) -> None:
+    rows = [json.loads(line) for line in recorded("rewind").read_text().splitlines()]
+    for row in [row for row in rows if row["type"] == "file-history-snapshot"][-1:]:
+        row["snapshot"]["hasUntrackedChanges"] = True
+    path = tmp_path / recorded("rewind").name
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    (turn,) = reread.open(path).unchecked_turns
+    assert reread.open(path).turns[turn - 1].prompt and reread.open(recorded("rewind")).unchecked_turns == []
+    said = f"in turn {turn}, some changed that Claude Code made no copies of"
+    assert said in run("files", str(path)).stderr and said not in run("files", str(recorded("rewind"))).stderr
+    assert said not in run("files", f"{path}:1").stderr

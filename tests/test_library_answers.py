@@ -10,6 +10,7 @@ from unittest.mock import Mock, call
 
 import pytest
 from asking import ask
+from batches import table
 from limits import PATIENCE, wait_until
 from making import SESSION, jsonl, reply, thinking, told, user
 
@@ -133,7 +134,7 @@ def test_folders_are_searched_less_often_while_they_are_watched() -> None:
         assert one.ages == [("files", files), ("rows", rows)]
 
 
-@pytest.mark.parametrize(
+@table(
     ("query", "found"),
     [
         ("red blue", ["red blue", "BLUE red"]),

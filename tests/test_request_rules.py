@@ -7,6 +7,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from batches import table
 from making import SESSION, jsonl, read, reply, user
 from prompt_cache import Client
 from requested import PARAMS, RequestedSession, conversation, hash_of
@@ -69,7 +70,7 @@ def test_a_message_tells_its_rows() -> None:
     assert types == [[], ["user"], ["assistant", "assistant"], ["user"]]
 
 
-@pytest.mark.parametrize(
+@table(
     ("path", "start", "place"),
     [
         (["system", 0], 0, ("system", 0)),
@@ -131,7 +132,7 @@ def test_marks_that_have_no_path_are_left_out() -> None:
 HELLO = {"role": "user", "content": "Hello"}
 
 
-@pytest.mark.parametrize(
+@table(
     ("fields", "digest", "proof"),
     [
         ({}, None, "verified"),
@@ -290,7 +291,7 @@ def test_a_run_is_hashed_after_each_row() -> None:
     assert request_index._blocks(7) == [7]
 
 
-@pytest.mark.parametrize(
+@table(
     ("notes", "hashes"),
     [
         ([(None, 0, "ab")], ("ab", True)),
@@ -306,7 +307,7 @@ def test_a_run_is_hashed_after_each_row() -> None:
         ([(None, -3, "ab")], ("ab", True)),
     ],
 )
-@pytest.mark.parametrize("in_order", [True, False])
+@table("in_order", [True, False])
 def test_a_request_continues_others(notes: list[Any], hashes: tuple[str, bool], in_order: bool) -> None:
     made = RequestedSession()
     for n, (base, keep, tail) in enumerate(notes):

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from batches import table
 from click.testing import CliRunner
 from making import SESSION, answer, attachment, image, jsonl, read, reply, result, system, told, use, user, write
 
@@ -122,7 +123,7 @@ FOLDERS = (
 )
 
 
-@pytest.mark.parametrize(("cwd", "folder"), FOLDERS)
+@table(("cwd", "folder"), FOLDERS)
 def test_the_work_folder_is_where_it_was_unless_the_system_is_there(cwd: str, folder: str) -> None:
     with closing(Box(scene_of(edited(cwd=cwd)))) as box:
         assert box.folder == folder

@@ -18,6 +18,7 @@ from typing import Any
 import pyarrow
 import pyarrow.parquet
 import pytest
+from batches import table
 from command import run
 from effort import one_in
 from limits import PATIENCE
@@ -354,9 +355,9 @@ def test_tables_without_rows_have_their_columns(tmp_path: Path) -> None:
     (tmp_path / "projects" / "x").mkdir()
     (tmp_path / "projects" / "x" / "empty.jsonl").write_bytes(b"")
     reread.tables(root=tmp_path).write(tmp_path / "out")
-    for name, table in TABLES.items():
+    for name, made in TABLES.items():
         rows = ask(tmp_path / "out", f"describe {name}")
-        assert [row["column_name"] for row in rows] == table.names(text=False)
+        assert [row["column_name"] for row in rows] == made.names(text=False)
 
 
 def test_a_query_goes_on_if_its_files_are_replaced(tmp_path: Path) -> None:
@@ -440,7 +441,7 @@ def test_the_verb(tmp_path: Path) -> None:
     assert failed.returncode == 2 and "syntax error" in failed.stderr and failed.stdout == ""
 
 
-@pytest.mark.parametrize(
+@table(
     "interval",
     [
         *("87.37 seconds", "-87.37 seconds", "0 seconds", "100 hours", "1 microsecond", "-61 minutes", "59.999999 s"),

@@ -19,7 +19,7 @@ from reread.accounting.digest import (
     ResponseOrigin,
     UsageDigest,
 )
-from reread.accounting.rows import AnyRow, PlainRow, replaces
+from reread.accounting.rows import AnyRow, PlainRow, is_copied, replaces
 from reread.base.times import timestamp_ms
 from reread.disk.derived_cache import encoded
 from reread.records.envelope import UsageFields
@@ -186,7 +186,7 @@ class DigestBuilder:
 
     def _origin_index(self, line: AnyRow) -> int:
         """Return the index of a row's origin, which is mostly that of the row before."""
-        fields = (line.sessionId, line.cwd, line.gitBranch, line.agentId, line.isSidechain, bool(line.forkedFrom))
+        fields = (line.sessionId, line.cwd, line.gitBranch, line.agentId, line.isSidechain, is_copied(line))
         if fields != self.last_fields:
             self.last_fields, self.last_index = fields, self._add_origin(self.origin_of(line))
         return self.last_index

@@ -10,7 +10,7 @@ from reread.base import jsontext
 from reread.disk import layout
 from reread.disk.derived_cache import DerivedValues, encoded
 
-FORMAT = 13
+FORMAT = 14
 """Change it when cached digests can no longer be read, or would be built differently now."""
 READABLE = (10, 12)
 """Earlier formats that are read too, so that what `--keep-deleted` remembers outlives an update: of 0.2 and of 0.3."""

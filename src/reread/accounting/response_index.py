@@ -29,6 +29,7 @@ from reread.accounting.rows import (
     MessageRow,
     ProgressRow,
     UsageLine,
+    is_copied,
 )
 from reread.base import jsontext
 from reread.base.times import timestamp_ms
@@ -134,7 +135,7 @@ class ResponseIndex:
             line.cwd,
             line.gitBranch or None,
             (line.agentId or self.agent or SIDECHAIN) if in_agent else None,
-            bool(line.forkedFrom),
+            is_copied(line),
         )
 
     def _make_id(self, line: AnyRow, usage: UsageFields) -> str:

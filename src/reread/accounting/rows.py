@@ -54,6 +54,8 @@ class UsageLine(msgspec.Struct, gc=False):
     isApiErrorMessage: bool | None = None
     forkedFrom: Raw = NOTHING
     costUSD: float | None = None
+    requestSessionId: str | None = None
+    """The session whose request it answers, in copies of 2.1.327 on."""
 
 
 NonEmpty = Annotated[str, msgspec.Meta(min_length=1)]
@@ -84,6 +86,7 @@ class PlainRow(msgspec.Struct, gc=False, kw_only=True):
     isApiErrorMessage: bool | None = None
     forkedFrom: Raw = NOTHING
     costUSD: float | None = None
+    requestSessionId: str | None = None
 
     def add(self, row: PlainRow) -> None:
         """Add a later row of the same response: this row keeps the origin, the better one has the usage."""
@@ -96,6 +99,11 @@ class PlainRow(msgspec.Struct, gc=False, kw_only=True):
 
 AnyMessage = MessageRow | PlainMessage
 AnyRow = UsageLine | PlainRow
+
+
+def is_copied(row: AnyRow) -> bool:
+    """True if a row states that it was copied from another session, which paid for it."""
+    return bool(row.forkedFrom) or row.requestSessionId not in (None, row.sessionId)
 
 
 class AnyLine(UsageLine, gc=False):

@@ -39,7 +39,7 @@ def files(
     reread files 8c1f --file backoff.py
     reread files --project harbor --json
     """
-    from reread.render.file_listing import history_lines, version_lines
+    from reread.render.file_listing import history_lines, turns_text, version_lines
     from reread.reports.file_report import find_file, history_value, made_at
 
     session = open_session(ctx, name, root, project)
@@ -59,3 +59,6 @@ def files(
         print_lines(line for history in found for line in version_lines(history, session.project))
     else:
         print_lines(history_lines(found, session.project, width=terminal_width()))
+    if session.unchecked_turns and not session.at.is_place:
+        turns = turns_text(session.unchecked_turns)
+        print_notice(f"Files may be missing: in {turns}, some changed that Claude Code made no copies of.")

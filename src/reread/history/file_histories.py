@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Mapping
 
+from reread.base.coerce import as_dict, as_str
 from reread.base.gc_pause import gc_paused
 from reread.base.times import timestamp_ms
 from reread.history.file_fold import FileFold, ReadBackup
@@ -27,6 +28,19 @@ def file_histories(main: Conversation, agents: Mapping[str, Agent], read_backup:
             if message is not None and message.conversation is main:
                 version.turn = turns.of(message)
     return histories
+
+
+def unchecked_turns(main: Conversation) -> list[int]:
+    """Return the turns in which files changed that Claude Code made no copies of, as 2.1.327 and later say."""
+    turns, found = TurnNumbers(main), set[int]()
+    for record in main.marks.files:
+        native = main.bodies.native(record)
+        if as_dict(native.get("snapshot")).get("hasUntrackedChanges") is True:
+            prompt = main.tree.uuids.get(as_str(native.get("messageId")) or "")
+            message = main.message_at(prompt) if prompt is not None else None
+            turn = turns.of(message) if message is not None else None
+            found |= {turn} if turn is not None else set()
+    return sorted(found)
 
 
 def _starting_call(agent: Agent | None) -> Call | None:

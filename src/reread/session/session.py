@@ -200,6 +200,13 @@ class Session:
         return self._files[1]
 
     @property
+    def unchecked_turns(self) -> list[int]:
+        """The turns in which files changed that Claude Code made no copies of: `files` may lack some of them."""
+        from reread.history.file_histories import unchecked_turns  # loaded late: few views need them
+
+        return unchecked_turns(self.conversation)
+
+    @property
     def usage(self) -> Usage:
         """Its usage, its agents included: exactly what `reread.usage` counts for it."""
         if self._usage is not None and self.closed:
