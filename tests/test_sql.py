@@ -331,6 +331,16 @@ def test_a_time_that_python_does_not_have_is_an_error(samples: Path, query: str)
         list(database.query(query).rows)
 
 
+def test_bits_and_large_numbers_are_text(samples: Path) -> None:
+    """Arrow has them as DuckDB packs them into bytes."""
+    query = (
+        "select '101'::bit, 12::bignum, ['1'::bit], {'a \"b': '01'::bit, 'BIT': 1} as s, map{'1'::bit: 2}, 1 as \"BIT\""
+    )
+    assert [list(row.values()) for row in reread.sql(query, tables=samples)] == [
+        ["101", "12", ["1"], {'a "b': "01", "BIT": 1}, [("1", 2)], 1]
+    ]
+
+
 def test_times_of_a_day_are_pythons_own(samples: Path) -> None:
     noon = (
         "select time '12:00' as it, [{'a': time '23:59:59.999999'}] as some, null::time as none, [null::time] as nones"
