@@ -7,7 +7,6 @@ import msgspec
 import pytest
 from batches import table
 
-from reread.accounting.best_row import replaces, row_rank
 from reread.accounting.billing import (
     MOST_DOLLARS,
     Charge,
@@ -24,6 +23,7 @@ from reread.accounting.billing import (
     total,
 )
 from reread.accounting.prices import BATCH, FAST, US, bundled_prices
+from reread.accounting.rows import replaces, row_rank
 from reread.records.envelope import CacheCreationFields, ServerToolFields, UsageFields
 
 MODEL, ADVISOR = "claude-sonnet-4-5", "claude-opus-4-6"

@@ -15,9 +15,9 @@ from reread.redaction.decisions import DecisionStore, PrivateMap, read_review, w
 from reread.redaction.encodings import decode_text, encoded_runs
 from reread.redaction.findings import Findings, Occurrence, SensitiveText, alike, mask, masked_context
 from reread.redaction.literals import Literals, forms_of
-from reread.redaction.output_scan import clean_document
 from reread.redaction.personal import HOST, PHONE, USER, Personal, home_users, is_host, is_name
 from reread.redaction.pictures import without_metadata
+from reread.redaction.removal_manifest import clean_document
 from reread.redaction.scan import BINARY, SecretScanner
 from reread.redaction.secret_values import is_word_secret
 from reread.redaction.spans import CERTAIN, LIKELY, PERSONAL, Span, SpanSet

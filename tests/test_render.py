@@ -25,8 +25,7 @@ from reread.render import terminal_nodes
 from reread.render.format import more_fields
 from reread.render.markdown import session_markdown
 from reread.render.selection import Selection, parse_turns
-from reread.render.terminal import TerminalView, make_console
-from reread.render.terminal_changes import ChangePrinter
+from reread.render.terminal import ChangePrinter, TerminalView, make_console
 from reread.session.changes import change_of
 from reread.tools.nodes import Picture
 from reread.tools.unshown_fields import missed_fields

@@ -41,7 +41,7 @@ from reread.git.notes import CommitNote, NotedLines, read_notes, remove_notes, w
 from reread.git.repository import MOST_LINES, GitCommit, Repository
 from reread.git.repository import _seconds as seconds  # pyright: ignore[reportPrivateUsage]
 from reread.server.library import SessionLibrary
-from reread.server.library_review import library_review
+from reread.server.reports import library_review
 from reread.value_types import Review
 
 TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"

@@ -27,7 +27,7 @@ from used import FIGURES, figures
 
 import reread
 from reread.base.paths import SAMPLES
-from reread.cli._sql_prompt import completions
+from reread.cli.sql import completions
 from reread.dataset.local_tables import own_tables
 from reread.dataset.manifest import newest_manifest
 from reread.dataset.query import QueryRows

@@ -17,7 +17,7 @@ from limits import wait_until
 import reread
 from reread.disk import client_settings
 from reread.disk.client_settings import set_status_line
-from reread.render.budget_table import limit_lines
+from reread.render.report_table import limit_lines
 from reread.reports import spending, status_line
 from reread.reports.spending import forget_spending, rate_limits, write_spending
 from reread.reports.status_line import status_text

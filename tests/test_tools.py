@@ -17,7 +17,7 @@ from limits import within
 import reread
 from reread import tools
 from reread.records.blocks import to_block
-from reread.render.markdown_nodes import nodes_markdown
+from reread.render.markdown import nodes_markdown
 from reread.render.selection import Selection
 from reread.render.terminal import TerminalView, make_console
 from reread.tools import generic

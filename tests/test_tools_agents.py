@@ -25,17 +25,12 @@ from reread.tools.tool import AgentStats, ToolCall
 
 FAMILIES = (
     "agent",
-    "background",
     "claude_ai",
     "user_messages",
     "mcp",
     "plan",
-    "question",
     "schedule",
-    "server_tools",
-    "skill",
     "tasks",
-    "team",
     "web",
     "workflow",
 )

@@ -17,11 +17,11 @@ from reread import tools
 from reread.base.choices import CALL_STATES
 from reread.records import blocks as b
 from reread.tools import _diff
-from reread.tools._result_text import parse_numbered_lines, unwrap
 from reread.tools.generic import dimensions
 from reread.tools.nodes import Code, Diff, Files, Hunk, Node, Note, Picture, Section
 from reread.tools.outcome import Outcome, outcome_of
 from reread.tools.search import matched_texts
+from reread.tools.spilled import parse_numbered_lines, unwrap
 from reread.tools.tool import ToolCall
 
 PNG = (

@@ -12,10 +12,10 @@ from contextlib import suppress
 from typing import NamedTuple
 from zlib import crc32
 
+from reread.accounting.billing import UsageEntry
 from reread.accounting.collect import Digests, Inputs, data_digest
 from reread.accounting.dedupe import file_links
 from reread.accounting.digest import FileDigest, UsageCache
-from reread.accounting.entries import UsageEntry
 from reread.accounting.prices import Prices, current_prices
 from reread.accounting.responses import resolve
 from reread.accounting.workers import Progress
