@@ -16,14 +16,13 @@ import msgspec
 
 from reread.accounting.billing import Usage
 from reread.attribution import review_values
-from reread.reader import file_view, library_schema, request_view, schema, share_schema
+from reread.reader import file_view, library_schema, request_view, schema
 from reread.records.blocks import BLOCKS
 from reread.records.dialects import stream_json
-from reread.records.types import stream, stream_system
+from reread.records.types import stream
 from reread.records.types.base import StreamRecord, TreeRecord
-from reread.records.types.json_schema import json_schema
 from reread.records.types.messages import Assistant, User
-from reread.records.types.registry import RECORDS, SYSTEMS
+from reread.records.types.registry import RECORDS, SYSTEMS, json_schema
 from reread.render import json_values
 from reread.reports.digest_report import DigestTest
 from reread.session.cache_breaks import CacheBreak
@@ -87,7 +86,7 @@ def declarations() -> list[str]:
     """An interface for every struct, and a union type for every base class."""
     found = [
         struct
-        for module in (nodes, schema, library_schema, share_schema, file_view, request_view, review_values)
+        for module in (nodes, schema, library_schema, library_schema, file_view, request_view, review_values)
         for struct in structs(module)
     ]
     concrete = [
@@ -119,9 +118,10 @@ def json_declarations() -> list[str]:
 def stream_declarations() -> list[str]:
     """An interface for every message that `claude -p --output-format stream-json` prints, with its names there."""
     schemas: dict[str, Any] = json_schema()["$defs"]
-    printed = [stream_system.__name__, stream.__name__]
     systems = [
-        kind for name, kind in SYSTEMS.items() if kind.__module__ in printed or name in stream_json.PRINTED_SUBTYPES
+        kind
+        for name, kind in SYSTEMS.items()
+        if kind.__module__ == stream.__name__ or name in stream_json.PRINTED_SUBTYPES
     ]
     streamed = [kind for kind in RECORDS.values() if issubclass(kind, StreamRecord)]
     messages: dict[str, dict[str, Any]] = {}

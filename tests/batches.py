@@ -1,4 +1,4 @@
-"""Tests over many files, in batches: a test for each of thousands of files would take longer to schedule than to run.
+"""Tests over many files or rows, in batches: a test for each of thousands would take longer to schedule than to run.
 
 By default a test reads a sample. Of the files of this repository it takes all, and a slow test one of three. Of others
 it takes one of each kind, so that every scenario and every version is among them, and a slow test a part of these.
@@ -6,6 +6,7 @@ it takes one of each kind, so that every scenario and every version is among the
 """
 
 import functools
+import inspect
 import os
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
@@ -42,6 +43,35 @@ def each(argument: str, cases: Sequence[Any], *, ids: Callable[[Any], str] = str
                 raise skips[0]
 
         return sampled(pytest.mark.parametrize(argument, batches, ids=names)(run))
+
+    return decorate
+
+
+def table(names: str | Sequence[str], rows: Iterable[Any]) -> Callable[..., Any]:
+    """Return a decorator that runs a test for each row, as one test: for many rows of little work, which share nothing.
+
+    It is used as `pytest.mark.parametrize` is. A failure names its row.
+    """
+    columns = [name.strip() for name in names.split(",")] if isinstance(names, str) else list(names)
+    rows = list(rows)
+
+    def decorate(test: Callable[..., None]) -> Callable[..., None]:
+        signature = inspect.signature(test)
+
+        @functools.wraps(test)
+        def run(*instance: Any, **arguments: Any) -> None:
+            skips: list[BaseException] = []
+            for number, row in enumerate(rows):
+                values = [row] if len(columns) == 1 else row
+                given = arguments | dict(zip(columns, values, strict=True))
+                skipped = _run(functools.partial(test, *instance), given, f"row {number}")
+                skips += [skipped] if skipped else []
+            if len(skips) == len(rows):
+                raise skips[0]
+
+        others = [one for name, one in signature.parameters.items() if name not in columns]
+        run.__signature__ = signature.replace(parameters=others)  # pyright: ignore[reportAttributeAccessIssue]
+        return run
 
     return decorate
 

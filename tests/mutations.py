@@ -24,22 +24,20 @@ from reread.disk.sources import FileSource
 from reread.errors import Undecided
 from reread.history.line_trace import trace_lines
 from reread.index.answer import Answer
+from reread.index.file_pass import scan
 from reread.index.hits import HitBuilder, hit_value
 from reread.index.matching import snippet
 from reread.index.query import And, Words
-from reread.index.scan import scan
 from reread.index.update import unindexed
 from reread.reader.export_formats import format_names, require_format
 from reread.reader.file_view import list_changed_files, version_body
 from reread.reader.session_search import search_session
 from reread.reader.session_view import SessionView
-from reread.reader.steps import run_steps
-from reread.render.call_listing import call_lines
+from reread.reader.thread_view import run_steps
 from reread.render.diff_table import difference_lines
 from reread.render.file_listing import history_lines, version_lines
-from reread.render.finding_listing import check_lines, drift_lines, secret_lines
-from reread.render.listings import header_lines, short_ids
-from reread.render.report_table import report_lines, report_value
+from reread.render.listings import check_lines, drift_lines, header_lines, secret_lines, short_ids
+from reread.render.report_table import call_lines, report_lines, report_value
 from reread.render.search_results import result_lines
 from reread.render.selection import Selection
 from reread.render.terminal import TerminalView, make_console

@@ -13,6 +13,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from batches import table
 from effort import one_in
 from used import FIGURES
 
@@ -376,7 +377,7 @@ def grouped(name: str, responses: int, tokens: int, cost: float | None, reported
     return Row({"day": name}, values)
 
 
-@pytest.mark.parametrize(
+@table(
     ("options", "shown", "hidden"),
     [
         ({}, "abcd", ""),

@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import reread
-from reread.accounting.best_row import replaces, row_rank
+from reread.accounting.billing import UsageEntry, sum_entries
 from reread.accounting.digest import FileDigest, UsageDigest
-from reread.accounting.entries import UsageEntry, sum_entries
 from reread.accounting.prices import bundled_prices
 from reread.accounting.responses import resolve
+from reread.accounting.rows import replaces, row_rank
 from reread.accounting.scan import Scanner
 from reread.reports.usage_report import usage_of
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import plain
 import pytest
-from batches import each
+from batches import each, table
 from effort import one_in
 
 import reread
@@ -145,7 +145,7 @@ def test_most_scenarios_have_no_side_calls() -> None:
     assert len(compared) > 80
 
 
-@pytest.mark.parametrize("scenario", [s for s in SCENARIOS if s.name in ("resume", "fork", "resume_at")], ids=name)
+@table("scenario", [s for s in SCENARIOS if s.name in ("resume", "fork", "resume_at")])
 def test_resumes_and_forks_count_nothing_twice(scenario: Path) -> None:
     truth = {id: usage["output_tokens"] for id, usage in api_usage(scenario).items()}
     usage = totals(scenario, with_streams=True)

@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 import pytest
+from batches import table
 from command import cli
 from requested import conversation
 
@@ -34,7 +35,7 @@ WORDS = {
 """What to type for verbs that take more than a session."""
 
 
-@pytest.mark.parametrize(
+@table(
     ("text", "address", "place"),
     [
         ("latest", Address("latest"), ""),

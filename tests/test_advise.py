@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from batches import table
 from command import run
 from making import answer, attachment, jsonl, reply, result, state, system, use, user
 from prompt_cache import Client
@@ -197,7 +198,7 @@ def test_the_command_line(tmp_path: Path) -> None:
     assert {row["skill"]: row["calls"] for row in by_skill["rows"]}["pdf"] == 3
 
 
-@pytest.mark.parametrize(
+@table(
     ("command", "expected"),
     [
         ("cd /a && FOO=1 npm test -- --all", "npm test"),

@@ -5,6 +5,7 @@ from typing import Any
 
 import plain
 import pytest
+from batches import table
 from making import attachment, read, reply, system, user
 
 import reread
@@ -48,7 +49,7 @@ def test_feedback_of_hooks_and_messages_of_peers_count_although_they_are_meta() 
     assert len(session.turns) == 1
 
 
-@pytest.mark.parametrize(
+@table(
     ("fields", "author", "kind"),
     [
         ({}, "person", "prompt"),
@@ -74,7 +75,7 @@ def test_fields_tell_who_said_it(fields: dict[str, Any], author: str, kind: str)
     assert (message.author, message.kind) == (author, kind)
 
 
-@pytest.mark.parametrize(
+@table(
     ("text", "author", "kind", "shown"),
     [
         ("Stop hook feedback:\n- [x]: commit", "hook", "hook", "Stop hook feedback:\n- [x]: commit"),
@@ -165,7 +166,7 @@ def test_an_agents_prompt_is_the_models() -> None:
     assert prompts and {m.author for m in prompts} == {"model"}
 
 
-@pytest.mark.parametrize("scenario", REAL, ids=lambda path: f"{path.parent.name}-{path.name}")
+@table("scenario", REAL)
 def test_what_the_real_client_was_asked_is_the_persons(scenario: Path) -> None:
     for path in plain.transcripts(scenario):
         rows = [row for row in plain.objects(path) if row["type"] == "user" and plain.is_prompt(row)]

@@ -15,8 +15,7 @@ from reread.reader.session_view import SessionView
 from reread.render.json import session_json
 from reread.render.markdown import session_markdown
 from reread.render.selection import Selection
-from reread.render.terminal import TerminalView, make_console
-from reread.render.terminal_changes import ChangePrinter
+from reread.render.terminal import ChangePrinter, TerminalView, make_console
 from reread.session.changes import change_of
 
 CAPTURED = next(SAMPLES.glob("conversations/*/*/7a3d0c16*.jsonl"))

@@ -5,8 +5,8 @@ from typing import Any
 
 import msgspec
 import pytest
+from batches import table
 
-from reread.accounting.best_row import replaces, row_rank
 from reread.accounting.billing import (
     MOST_DOLLARS,
     Charge,
@@ -23,6 +23,7 @@ from reread.accounting.billing import (
     total,
 )
 from reread.accounting.prices import BATCH, FAST, US, bundled_prices
+from reread.accounting.rows import replaces, row_rank
 from reread.records.envelope import CacheCreationFields, ServerToolFields, UsageFields
 
 MODEL, ADVISOR = "claude-sonnet-4-5", "claude-opus-4-6"
@@ -61,7 +62,7 @@ def test_the_cost_of_a_fast_response_with_an_advisor() -> None:
 PRICED, FREE, NAMELESS = Usage(1, cost_usd=0.5), Usage(1, cost_usd=0.0), Usage(1, cost_usd=None, unpriced_models=("x",))
 
 
-@pytest.mark.parametrize(
+@table(
     "parts, cost",
     [
         ((), 0.0),

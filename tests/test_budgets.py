@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from batches import table
 from command import run
 
 import reread
@@ -59,7 +60,7 @@ def test_a_budget_is_dollars_for_a_period(typed: str, amount: float, per: str) -
     assert (budget.amount_usd, budget.per) == (amount, per)
 
 
-@pytest.mark.parametrize("typed", ["", "20", "20/year", "-5/day", "0/day", "many/day", "1e9/day", "9" * 40 + "/day"])
+@table("typed", ["", "20", "20/year", "-5/day", "0/day", "many/day", "1e9/day", "9" * 40 + "/day"])
 def test_anything_else_is_refused(typed: str) -> None:
     with pytest.raises(Misuse, match="20/day"):
         parse_budget(typed)

@@ -10,7 +10,7 @@ from typing import Any, get_args
 
 import msgspec
 import pytest
-from batches import HERE, LARGER, each
+from batches import HERE, LARGER, each, table
 from command import run
 from effort import one_in
 from hypothesis import given
@@ -153,7 +153,7 @@ FORCED: list[tuple[Callable[[Client], None], dict[str, Any], CacheBreakCause, st
 ]
 
 
-@pytest.mark.parametrize(("force", "message", "cause", "evidence", "detail"), FORCED)
+@table(("force", "message", "cause", "evidence", "detail"), FORCED)
 def test_a_forced_cause_is_named(
     force: Callable[[Client], None], message: dict[str, Any], cause: str, evidence: str, detail: str
 ) -> None:
@@ -179,7 +179,7 @@ def test_the_causes_that_were_forced_in_the_real_client_are_named() -> None:
     ]
 
 
-@pytest.mark.parametrize(
+@table(
     ("name", "found"),
     [
         ("warm", []),
@@ -260,7 +260,7 @@ def forget_and_change(client: Client) -> None:
 LATE = "message 5 of 5 changed"
 
 
-@pytest.mark.parametrize(
+@table(
     ("force", "cause", "evidence", "detail"),
     [
         (late_message_after, "idle_over_5m", "time", "22 min idle"),
@@ -504,7 +504,7 @@ def edit(tokens: Any, type: str = "clear_tool_uses") -> dict[str, Any]:
     return {"type": type, "cleared_input_tokens": tokens}
 
 
-@pytest.mark.parametrize(
+@table(
     ("cached", "read_tokens", "written", "cleared", "tokens"),
     [
         (40_000, 38_000, 2_000, [], 2_000),
@@ -547,7 +547,7 @@ def test_a_break_on_an_abandoned_branch_has_no_turn() -> None:
 HOUR, MINUTES = {"ephemeral_1h_input_tokens": 5_000}, {"ephemeral_5m_input_tokens": 5_000}
 
 
-@pytest.mark.parametrize(
+@table(
     ("written", "more", "reads", "seconds"),
     [
         (HOUR, {}, 0, 3600),
@@ -569,7 +569,7 @@ def test_a_cache_lives_as_long_as_was_asked_or_paid_for(
     assert CacheBreaks(session.conversation)._life(session.messages[-1]) == seconds
 
 
-@pytest.mark.parametrize(
+@table(
     ("old", "new", "between", "said"),
     [
         ({"version": "1"}, {"version": "2"}, "", "resumed with client 2"),
@@ -619,7 +619,7 @@ def read_again(tokens: int) -> dict[str, Any]:
     return {"usage": {"cache_read_input_tokens": tokens}}
 
 
-@pytest.mark.parametrize(
+@table(
     ("made", "causes"),
     [
         ({"first": True, **read_again(10_000)}, []),
@@ -670,7 +670,7 @@ def asked(**fields: Any) -> Any:
     return SimpleNamespace(**{**given, **fields})
 
 
-@pytest.mark.parametrize(
+@table(
     ("new", "cause"),
     [
         ({}, None),
@@ -699,7 +699,7 @@ def test_the_first_difference_of_two_requests_counts(new: dict[str, Any], cause:
         assert found is not None and found.cause == ("tools_changed" if lacks == "system" else "system_changed")
 
 
-@pytest.mark.parametrize(
+@table(
     ("old", "new", "text"),
     [
         ("a b", "a b c", "+c"),
@@ -721,7 +721,7 @@ def test_tools_that_came_went_or_changed_are_named(old: str, new: str, text: str
     assert cache_breaks._tool_changes(was, now) == f"tools changed: {text}"
 
 
-@pytest.mark.parametrize(
+@table(
     ("part", "place", "marks", "tokens"),
     [
         ("", 1, [], 0),

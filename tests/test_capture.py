@@ -14,6 +14,7 @@ from typing import Any
 import anyio
 import making
 import pytest
+from batches import table
 from command import forked
 from effort import examples
 from hypothesis import given, settings
@@ -420,7 +421,7 @@ def fail_to_write(*_: Any, **__: Any) -> None:
 STREAM_JSON = ["--output-format", "stream-json", "--verbose"]
 
 
-@pytest.mark.parametrize(
+@table(
     ("given", "run"),
     [
         (["claude", "-p", "hi"], ["claude", *STREAM_JSON, "-p", "hi"]),

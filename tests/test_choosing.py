@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
+from batches import table
 from command import run
 from effort import one_in
 
@@ -138,7 +139,7 @@ def selection_has(calls: list[Call]) -> bool:
 class TestAnswers:
     """`--only answers`."""
 
-    @pytest.mark.parametrize("path", REAL, ids=lambda path: path.stem[:40])
+    @table("path", REAL)
     def test_each_turn_has_its_prompt_and_at_most_one_answer(self, path: Path) -> None:
         conversation = reread.open(path).conversation
         turns = {turn.index: turn for turn in conversation.turns}

@@ -1,13 +1,14 @@
 """Parsing the arguments of `claude`: the rules of the real program, each checked against it."""
 
 import pytest
+from batches import table
 
 from reread.base.claude_argv import parse_invocation
 from reread.errors import Misuse
 from reread.fake_claude.usage_errors import check_usage
 
 
-@pytest.mark.parametrize(
+@table(
     ("arguments", "prompt", "options"),
     [
         (["-p", "Hi"], "Hi", {"--print": ""}),
@@ -33,7 +34,7 @@ def test_arguments_are_parsed(arguments: list[str], prompt: str | None, options:
     assert options.items() <= invocation.options.items()
 
 
-@pytest.mark.parametrize(
+@table(
     ("arguments", "message"),
     [
         ("-p Hi --output-format stream-json", "--output-format=stream-json requires --verbose"),

@@ -14,7 +14,7 @@ from typing import Any
 
 import click
 import pytest
-from batches import part
+from batches import part, table
 from command import REREAD, run
 from effort import one_in
 from limits import child_process
@@ -180,7 +180,7 @@ def options() -> dict[str, dict[str, click.Option]]:
 class TestOptions:
     """An option has the same meaning for every verb."""
 
-    @pytest.mark.parametrize(("name", "verbs"), options().items(), ids=options())
+    @table(("name", "verbs"), options().items())
     def test_it_has_one_help_text_and_one_type(self, name: str, verbs: dict[str, click.Option]) -> None:
         def one(values: Iterable[Any]) -> bool:
             return len(set(values)) == 1
@@ -191,7 +191,7 @@ class TestOptions:
         assert len(helps) <= 1
         assert one(tuple(option.opts) for verb, option in verbs.items() if (name, verb) not in OWN_SHORT_NAMES)
 
-    @pytest.mark.parametrize(("name", "verbs"), options().items(), ids=options())
+    @table(("name", "verbs"), options().items())
     def test_its_help_is_a_sentence_that_says_whether_it_repeats(
         self, name: str, verbs: dict[str, click.Option]
     ) -> None:
@@ -201,7 +201,7 @@ class TestOptions:
             assert option.is_flag or option.metavar or isinstance(option.type, click.Choice), verb
 
 
-@pytest.mark.parametrize(
+@table(
     ("filters", "expected"),
     [
         (["--tool", "NotebookEdit"], {"6a0f8d43"}),
@@ -236,7 +236,7 @@ def test_ls_finds_sessions_with_errors_and_on_several_git_branches() -> None:
         assert found and all(holds(reread.open(header["path"])) for header in listed)
 
 
-@pytest.mark.parametrize(
+@table(
     ("words", "message"),
     [
         (["completion"], "Missing argument '{bash|zsh|fish}'. Choose from: bash, zsh, fish. Run `reread completion"),
@@ -254,7 +254,6 @@ def test_ls_finds_sessions_with_errors_and_on_several_git_branches() -> None:
         (["diff", "8c1f@7"], "No path 7; this session has only path 0."),
         (["serve", "--root", "/nowhere", "--no-open"], "No folder /nowhere; pass a configuration or projects folder"),
     ],
-    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
 def test_a_wrong_use_is_told_in_one_line(words: list[str], message: str) -> None:
     done = run("--demo", *words)
@@ -345,7 +344,7 @@ def test_a_session_can_be_read_from_a_pipe() -> None:
     assert "Dead-letter queue" in done.stdout
 
 
-@pytest.mark.parametrize(
+@table(
     "words",
     [
         "show",

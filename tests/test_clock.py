@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from batches import table
 
 from reread.recording.player import playback_schedule
 
@@ -17,7 +18,7 @@ def parse(text: str | None) -> datetime | None:
     return None if text is None else datetime.fromisoformat(text)
 
 
-@pytest.mark.parametrize("case", CASES, ids=[case["name"] for case in CASES])
+@table("case", CASES)
 def test_how_long_it_waits(case: dict[str, Any]) -> None:
     times = [(parse(case["before"]), 1), (parse(case["after"]), 1)]
     _, beat = playback_schedule(times, speed=case["speed"], max_gap=case["longest"])

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import io
 
-import pytest
+from batches import table
 
 from reread.base.sanitize import coloured_output, csv_cell, readable_colours, safe, safe_json, safe_line, terminal_text
 from reread.cli._output import PrintableStream
 
 
-@pytest.mark.parametrize(
+@table(
     ("code", "kept"),
     [
         ("\x1b[31m", "\x1b[31m"),

@@ -9,7 +9,7 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
+from batches import table
 from effort import one_in
 
 SOURCE = Path(__file__).parent.parent / "src" / "reread"
@@ -58,7 +58,7 @@ def clashes(source: str) -> Iterator[tuple[str, int]]:
                     yield name, read.lineno
 
 
-@pytest.mark.parametrize(
+@table(
     ("source", "found"),
     [
         ("def f(x):\n a = {id for id in x}\n return [id(y) for y in a]", ["id"]),

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from batches import table
 from command import run
 from making import attachment, read, reply, system, user
 from requested import RequestedSession, conversation, text_of
@@ -206,7 +207,7 @@ def test_an_estimate_of_a_first_response_has_nothing_before_it() -> None:
     assert (bare.turn, bare.tokens, bare.scaled, bare.model, bare.parts, bare.came) == (1, None, False, None, [], [])
 
 
-@pytest.mark.parametrize(
+@table(
     ("weights", "total", "shares"),
     [
         ((1, 1, 1), 100, (34, 33, 33)),
@@ -266,7 +267,7 @@ def test_tools_of_a_server_are_told_by_their_names(name: str, key: tuple[str, st
 OPEN, CLOSE = "<system-reminder>", "</system-reminder>"
 
 
-@pytest.mark.parametrize(
+@table(
     ("text", "role", "sizes"),
     [
         ("hello", "user", {"prompt": 5}),
@@ -302,7 +303,7 @@ def test_a_text_is_split_into_what_it_says(text: str, role: str, sizes: dict[str
     assert found.weights == found.bytes
 
 
-@pytest.mark.parametrize(
+@table(
     ("block", "role", "parts"),
     [
         ({"type": "text", "text": "abc"}, "assistant", {("answer", "", ""): 3}),

@@ -4,6 +4,7 @@ import json
 from typing import Any
 
 import pytest
+from batches import table
 
 import reread
 from reread.accounting.prices import bundled_prices
@@ -158,7 +159,7 @@ def test_results_state_windows_and_the_last_one_counts() -> None:
     assert context_window._stated_windows(session.conversation) == {"claude-opus-4-5": 5, "claude-sonnet-4-5": 8}
 
 
-@pytest.mark.parametrize(
+@table(
     ("drops", "sizes", "usual"),
     [
         ([("auto", 170_000, False)], [5], True),

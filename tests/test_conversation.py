@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from batches import table
 from effort import one_in
 from limits import within
 from making import (
@@ -373,7 +374,7 @@ class TestCalls:
         (call,) = read(user("go"), reply(asked), reply(found)).calls
         assert (call.name, call.ok, call.result.type) == ("web_search", True, "web_search_tool_result")
 
-    @pytest.mark.parametrize(
+    @table(
         ("block", "record"),
         [
             ({"is_error": True}, {}),
@@ -420,7 +421,7 @@ class TestCalls:
         (call,) = read(reply(use("t1")), answer(result("t1", "Exit code 1"), data=data)).calls
         assert (call.state, call.exit_code) == ("done", None)
 
-    @pytest.mark.parametrize(
+    @table(
         ("block", "record", "state", "code", "error"),
         [
             ({}, {"data": {"stdout": "half", "interrupted": True}}, "interrupted", None, ""),
@@ -1005,7 +1006,7 @@ class TestCompactions:
 class TestUserText:
     """What a person typed, told apart from what the client put there."""
 
-    @pytest.mark.parametrize(
+    @table(
         ("written", "kind", "shown"),
         [
             ("Hello", "prompt", "Hello"),
@@ -1282,7 +1283,7 @@ def fates_of(ledger: Any) -> list[str]:
     return [entry.fate for entry in ledger]
 
 
-@pytest.mark.parametrize(
+@table(
     "records",
     [
         [system("api_error", retryAttempt=1, retryInMs=10**400)],
@@ -1300,7 +1301,6 @@ def fates_of(ledger: Any) -> list[str]:
         [reply("x", usage={"input_tokens": 10**400, "output_tokens": -5}, costUSD=10**400)],
         [reply({"type": "tool_use", "id": {}, "name": [], "input": 5})],
     ],
-    ids=lambda records: str(records[-1])[:60],
 )
 def test_no_odd_value_raises(records: list[Object]) -> None:
     session = reread.open(b"\n".join(map(encode, told(*records))))

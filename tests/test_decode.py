@@ -6,6 +6,7 @@ from functools import partial
 from typing import Any
 
 import pytest
+from batches import table
 from effort import one_in
 from limits import assert_linear, within
 from making import BOM, DEEP, SESSION, Object, encode, jsonl, printed, reply, state, told, use, user
@@ -88,7 +89,7 @@ class TestRecords:
 class TestLines:
     """Lines that are not exactly one record."""
 
-    @pytest.mark.parametrize(
+    @table(
         ("data", "expected"),
         [
             (b"", []),
@@ -113,7 +114,7 @@ class TestLines:
         assert (first.value, second.value) == (A, B)
         assert (first.line, second.line, second.offset) == (1, 1, len(LINE_A + between))
 
-    @pytest.mark.parametrize("at", range(1, len(LINE_B), 7))
+    @table("at", range(1, len(LINE_B), 7))
     def test_a_torn_record_and_a_whole_one(self, at: int) -> None:
         torn, whole = decoded(LINE_B[:at] + LINE_A + b"\n")
         assert (torn.type, torn.raw) == ("malformed", LINE_B[:at])
@@ -191,8 +192,8 @@ class TestArrays:
         """Return an array of these values."""
         return json.dumps(items, **style).encode()
 
-    @pytest.mark.parametrize("style", [{}, {"indent": 2}, {"separators": (",", ":")}])
-    @pytest.mark.parametrize("around", [(b"", b""), (BOM, b"\n"), (b" \n", b"\n\n")])
+    @table("style", [{}, {"indent": 2}, {"separators": (",", ":")}])
+    @table("around", [(b"", b""), (BOM, b"\n"), (b" \n", b"\n\n")])
     def test_its_objects_are_its_records(self, style: Object, around: tuple[bytes, bytes]) -> None:
         data = around[0] + self.written([A, B], **style) + around[1]
         found = decoded(data)
@@ -214,8 +215,8 @@ class TestArrays:
         whole, torn = decoded(data)
         assert (whole.value, torn.type) == (A, "malformed")
 
-    @pytest.mark.parametrize("odd", [1, None, "words, and more", [1, 2], [[]], "a ] b", "{", [{}]])
-    @pytest.mark.parametrize("place", [0, 1, 2])
+    @table("odd", [1, None, "words, and more", [1, 2], [[]], "a ] b", "{", [{}]])
+    @table("place", [0, 1, 2])
     def test_other_elements_do_not_hide_objects(self, odd: Any, place: int) -> None:
         items = [A, B]
         items.insert(place, odd)
@@ -333,7 +334,7 @@ def test_a_megabyte_of_junk_takes_seconds_at_the_most(name: str) -> None:
         decoded(b"{}\n" + JUNK[name](1_000_000))
 
 
-@pytest.mark.parametrize("torn", JUNK.values(), ids=JUNK)
-@pytest.mark.parametrize("end", [b"", b"{"])
+@table("torn", JUNK.values())
+@table("end", [b"", b"{"])
 def test_a_record_is_found_behind_any_junk(torn: Callable[[int], bytes], end: bytes) -> None:
     assert decoded(b"{}\n" + torn(20_000) + b'{"a":"' + LINE_A + end)[-1 - len(end)].raw == LINE_A

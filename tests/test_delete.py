@@ -36,7 +36,7 @@ from reread.disk.file_set import find_files
 from reread.disk.machine import machine_id
 from reread.errors import Ambiguous, Misuse, NotFound, Unwritable
 from reread.facts.store import FactStore
-from reread.handover import derived_data, prompt_lines, trash
+from reread.handover import deletion, prompt_lines, trash
 from reread.session import loader, saved_fold
 from reread.session.pass_process import PassJob, start_pass
 from reread.session.session_pass import SessionPass
@@ -182,7 +182,7 @@ def pass_meanwhile(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def tables_meanwhile(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(derived_data, "TABLES", "elsewhere")  # what is written while a folder is removed stays in it
+    monkeypatch.setattr(deletion, "TABLES", "elsewhere")  # what is written while a folder is removed stays in it
     delete_before(monkeypatch, TableUpdate, "_write_usage")
     with own_tables(text=True) as place:
         assert newest_manifest(place, machine_id())

@@ -14,7 +14,7 @@ from reread.base.paths import SAMPLES
 from reread.catalog import headers
 from reread.disk import layout
 from reread.disk.cache import FileState
-from reread.disk.derived_cache import PROOF, DerivedValue, DerivedValues, proof_at
+from reread.disk.derived_cache import PROOF, DerivedValue, DerivedValues, proof_at, values_table
 from reread.disk.file_set import gone_files
 from reread.index.hit_locations import ConversationLocations, LocationsTable, forget_places
 
@@ -69,7 +69,7 @@ def test_a_value_does_not_cover_another_file_in_its_place(tmp_path: Path) -> Non
 
 
 def test_a_value_has_the_last_state_of_its_file() -> None:
-    with closing(DerivedValues("values_", format=1)) as values:
+    with closing(DerivedValues(values_table("values_", format=1))) as values:
         first, second = FileState(1, 2, 3, 4), FileState(1, 2, 3, 5)
         for state, value in ((first, b"first"), (second, b"second")):
             values.save([DerivedValue("a", state, 3, b"", value)])
@@ -176,6 +176,6 @@ def test_what_is_known_of_a_file_whose_name_is_not_unicode_is_forgotten_with_it(
     path.write_bytes(jsonl(*told(user("A question"), reply(use("c1", command="secret-command run")))))
     assert reread.stats(root=tmp_path / "root").totals.calls == 1
     assert b"secret-command run" in (cache / "cache.sqlite").read_bytes()
-    with closing(DerivedValues("values_", format=1)) as values:
+    with closing(DerivedValues(values_table("values_", format=1))) as values:
         assert values.forget(lambda name: name == str(path))
     assert b"secret-command run" not in (cache / "cache.sqlite").read_bytes()

@@ -5,6 +5,7 @@ from datetime import datetime
 from typing import Any
 
 import pytest
+from batches import table
 from making import SESSION, Object, answer, event, jsonl, printed, reply, result, state, system, told, user
 
 import reread
@@ -33,12 +34,12 @@ class TestContract:
     def member(self, request: pytest.FixtureRequest) -> dialects.Dialect:
         return request.param
 
-    @pytest.mark.parametrize("record", [*NATIVE, {}, {"type": None}, {"type": "summary", "summary": "x"}])
+    @table("record", [*NATIVE, {}, {"type": None}, {"type": "summary", "summary": "x"}])
     def test_it_does_not_recognise_native_records(self, member: dialects.Dialect, record: Object) -> None:
         assert not member.looks_like(record)
 
-    @pytest.mark.parametrize("odd", [None, 5, [], {}, [{"type": "user"}], {"type": 5}, math.nan, "x"])
-    @pytest.mark.parametrize(
+    @table("odd", [None, 5, [], {}, [{"type": "user"}], {"type": 5}, math.nan, "x"])
+    @table(
         "name",
         (
             "type message timestamp claudeMessage session_id content tool_use_id role "
@@ -101,7 +102,7 @@ class TestStreamJson:
         record = printed(system("compact_boundary"), compact_metadata=figures)
         assert native(record)["compactMetadata"] == {"preTokens": 5, "preservedSegment": {"headUuid": "u1"}}
 
-    @pytest.mark.parametrize(
+    @table(
         "record",
         [
             printed(reply("x")),

@@ -1,11 +1,13 @@
 """The digest: what it says of the samples, that its sums are those of usage, that it is safe to read and to send."""
 
 import json
+import re
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
+from batches import table
 from command import run
 from making import SESSION, answer, jsonl, reply, result, told, use, user, write
 
@@ -23,7 +25,7 @@ PERIOD: dict[str, Any] = {"since": "2026-11-09", "until": "2026-11-12", "tz": "U
 
 @pytest.fixture(name="made", scope="module")
 def _made() -> Digest:
-    return reread.digest(**PERIOD)
+    return reread.digest(**PERIOD, redact=False)
 
 
 def test_a_session_is_told_by_what_it_did(made: Digest) -> None:
@@ -41,7 +43,36 @@ def test_a_session_is_told_by_what_it_did(made: Digest) -> None:
     assert [(pull.number, pull.action) for pull in one.pull_requests] == [(118, "created")]
     assert [(test.passed, test.failed) for test in one.tests] == [(0, 1), (1, 0)]
     assert (one.calls, one.failed_calls) == (16, 1)
-    assert [f": 1 run {how}\n" in digest_markdown(made) for how in ("passed", "failed")] == [True, True]
+    assert [(failure.name, failure.times) for failure in one.failures] == [("pytest", 1)]
+    assert (one.open_failure, one.automated) == (None, False)
+    in_full = digest_markdown(made, full=True)
+    assert [f": 1 run {how}\n" in in_full for how in ("passed", "failed")] == [True, True]
+    outcome = (
+        "committed “Keep retry delays under the ceiling, and apart” · \\#118 created · 2 files +16 −7 · tests passed"
+    )
+    assert f"- Fix the flaky ceiling test · {outcome} · $0.15 · 8c1f0b52\n" in digest_markdown(made)
+
+
+def test_a_week_of_many_sessions_is_half_a_page(tmp_path: Path) -> None:
+    for number in range(100):
+        prompt = "Summarise the news" if number % 5 == 0 else f"Do {number}"
+        bad = number % 10 == 1
+        said = told(user(prompt), _reply(f"c{number}", "cd x && npm test"), answer(result(f"c{number}", is_error=bad)))
+        name = SESSION.replace("5e55", f"{number:04x}")
+        own = {"sessionId": name, "cwd": f"/work/p{number % 20}", "parentUuid": None}
+        records = ({**record, **own, "uuid": f"{number}-{record['uuid']}"} for record in said)
+        write(tmp_path, *records, name=name, project=f"-work-p{number % 20}")
+    made = reread.digest(since="2000", root=tmp_path)
+    text = digest_markdown(made)
+    assert len(text.splitlines()) <= 60
+    assert "\n100 sessions · 20 projects · " in text
+    assert "Automated: 20 runs of “Summarise the news”, $" in text
+    assert "Failed: 10 of 100 calls: npm test 10.\n" in text
+    assert len(re.findall(r"^- Do \d*1: npm test · ", text, re.MULTILINE)) == 5
+    assert "\n- and 5 more: reread ls --failed\n" in text
+    named = text.count(" · tests passed · ") + text.count(" · tests failed · ")
+    assert named == 18 and "more: " in text
+    assert digest_markdown(made, full=True).count("### ") == 100
 
 
 def test_a_run_of_tests_that_was_denied_is_none(tmp_path: Path) -> None:
@@ -144,7 +175,8 @@ def test_texts_are_escaped(made: Digest) -> None:
     session = msgspec.structs.replace(made.projects[0].sessions[0], title=bad, prompts=[bad], git_branch=bad)
     project = msgspec.structs.replace(made.projects[0], sessions=[session], project=bad)
     hostile = msgspec.structs.replace(made, projects=[project])
-    page, text = digest_html(hostile), digest_markdown(hostile)
+    page = digest_html(hostile) + digest_html(hostile, full=True)
+    text = digest_markdown(hostile) + digest_markdown(hostile, full=True)
     assert "<script" not in page and "\x1b" not in page + text
     assert "<script" not in text.replace("\\<", "") and "\n# head" not in text and "![" not in text.replace("\\!", "")
 
@@ -160,14 +192,14 @@ def test_redacted_texts_have_no_names_and_no_secrets(tmp_path: Path) -> None:
     record = json.loads(row)
     record["message"] = {"role": "user", "content": f"Use {secret} and mail kim@fabrikam.io"}
     (root / f"{record['sessionId']}.jsonl").write_text(json.dumps(record) + "\n")
-    plain = run("digest", "--since", "2020", "--root", str(tmp_path)).stdout
-    clean = run("digest", "--since", "2020", "--root", str(tmp_path), "--redact").stdout
+    words = ("digest", "--since", "2020", "--root", str(tmp_path), "--full")
+    plain, clean = run(*words, "--no-redact").stdout, run(*words).stdout
     assert secret.replace("_", "\\_") in plain and "kim@fabrikam" in plain and "/home/sam" in plain
     assert secret.replace("_", "\\_") not in clean and "kim@fabrikam" not in clean and "/home/sam" not in clean
 
 
 def test_a_redacted_digest_says_so_and_has_the_same_figures(made: Digest) -> None:
-    clean = reread.digest(**PERIOD, redact=True)
+    clean = reread.digest(**PERIOD)
     assert clean.redacted and not made.redacted and clean.cost_usd == made.cost_usd
     assert "/home/sam" not in json.dumps(digest_report.digest_value(clean))
     figures = [
@@ -195,7 +227,7 @@ def test_it_is_written_in_three_formats_and_says_if_there_is_nothing(tmp_path: P
     assert (nothing.returncode, "No session did anything." in nothing.stdout) == (1, True)
 
 
-@pytest.mark.parametrize(
+@table(
     ("command", "is_test"),
     [
         ("pytest -q", True),

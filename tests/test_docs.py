@@ -13,7 +13,7 @@ from pathlib import Path
 
 import click
 import pytest
-from batches import part
+from batches import part, table
 from command import forked
 from effort import one_in
 from limits import run_apart
@@ -131,8 +131,7 @@ COMMAND = re.compile(r"^ *(?:.*\| )?reread (?:--demo )?(\w+)(.*?)(?: {2,}.*)?$",
 CALLED = [(path.name, *call) for path in DOCUMENTS for text in blocks(path, "") for call in COMMAND.findall(text)]
 
 
-@one_in(2)
-@pytest.mark.parametrize(("name", "verb", "rest"), [call for call in CALLED if call[1] in COMMANDS])
+@table(("name", "verb", "rest"), [call for call in CALLED if call[1] in COMMANDS])
 def test_every_command_in_a_document_can_be_called(name: str, verb: str, rest: str) -> None:
     words = shlex.split(rest, comments=True)
     own = itertools.takewhile(lambda word: word not in ("|", ">", "&&"), words)
@@ -169,7 +168,7 @@ def test_the_help_fits_a_screen_and_names_every_verb_once() -> None:
     assert sorted(named) == sorted(all_verbs())
 
 
-@pytest.mark.parametrize("verb", sorted(COMMANDS))
+@table("verb", sorted(COMMANDS))
 def test_every_verb_says_what_it_does_and_shows_an_example(verb: str) -> None:
     text = COMMANDS[verb].help or ""
     assert text.strip().split("\n")[0].endswith(".")
@@ -258,7 +257,7 @@ def test_the_reference_is_what_the_program_says(name: str) -> None:
     assert (ROOT / "docs" / name).read_text() == made, "run `python scripts/make_docs.py`"
 
 
-@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
+@table("path", DOCUMENTS)
 def test_every_option_and_link_that_a_document_names_exists(path: Path) -> None:
     text = path.read_text()
     known = {word for verb in COMMANDS.values() for param in verb.params for word in param.opts}

@@ -319,16 +319,11 @@ def test_git_notes_name_sessions_that_are_gone(tmp_path: Path) -> None:
     assert [(line["session"], line["turn"], line["evidence"]) for line in lines] == [(WRITER, 1, "note")] * 2
 
 
-@pytest.mark.parametrize("where", ["folder", "bucket"])
-def test_the_figures_of_a_team_are_read_and_continued(
-    where: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_figures_of_a_team_are_read_and_continued(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shutil.copytree(V03 / "bucket", tmp_path / "bucket")
     shutil.copytree(V03 / "team", tmp_path / "team")
-    bucket = str(tmp_path / "bucket" / "team" / "figures")
-    if where == "bucket":
-        use_folder(monkeypatch, tmp_path / "bucket")
-        bucket = "s3://team/figures"
+    use_folder(monkeypatch, tmp_path / "bucket")
+    bucket = "s3://team/figures"
     monkeypatch.setenv("REREAD_TEAM", "shop")
     monkeypatch.setenv("REREAD_TEAM_KEY", "0123456789abcdef" * 2)
     machines = {person: tmp_path / "team" / person for person in ("ann", "ben", "cat")}

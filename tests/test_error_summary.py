@@ -1,6 +1,6 @@
 """The line of an error text that is shown on a call's row."""
 
-import pytest
+from batches import table
 from limits import within
 
 from reread.base.text import telling_line
@@ -21,12 +21,12 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize(("text", "line"), CASES.items())
+@table(("text", "line"), CASES.items())
 def test_the_line_that_says_why(text: str, line: str) -> None:
     assert telling_line(text) == line
 
 
-@pytest.mark.parametrize("piece", ["a", "error", "E ", "\n", "x\n", "Error:\n", "=", "A.", "no such"])
+@table("piece", ["a", "error", "E ", "\n", "x\n", "Error:\n", "=", "A.", "no such"])
 def test_any_text_takes_little_time(piece: str) -> None:
     with within(2):
         telling_line(piece * 300_000)

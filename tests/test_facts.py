@@ -2,8 +2,10 @@
 
 import shutil
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 from hypothesis import given
@@ -12,8 +14,10 @@ from making import jsonl, reply, told, user
 from test_accounts_laws import trees
 
 import reread
+from reread.disk.cache import FileState
 from reread.facts import responses, sessions
-from reread.facts.responses import count_responses
+from reread.facts.responses import MOST_SCOPES, count_responses
+from reread.facts.schema import LOADED
 from reread.facts.scope import Scope
 from reread.facts.store import FactStore, answered
 from reread.facts.views import RESPONSES, show_responses
@@ -89,6 +93,35 @@ def test_many_folders_asked_for_at_once_are_not_forgotten_meanwhile(
         return store.rows(f"SELECT message FROM {RESPONSES}")
 
     assert answered(ask) == [("m0",)]
+
+
+def test_no_number_of_folders_makes_the_store_grow_for_ever(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("REREAD_CACHE", str(tmp_path / "cache"))
+    for number in range(MOST_SCOPES + 3):
+        write(tmp_path / str(number), [response(number)])
+        assert reread.usage(root=tmp_path / str(number)).totals.responses == 1
+    assert answered(lambda store: store.rows("SELECT count(*), count(DISTINCT scope) FROM settled, scope")) == [
+        (MOST_SCOPES * MOST_SCOPES, MOST_SCOPES)
+    ]
+
+
+def test_what_a_table_cannot_hold_is_stored_as_far_as_it_can(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Half a character, and an integer beyond 64 bits; the rows around them are there once."""
+    monkeypatch.setenv("REREAD_CACHE", str(tmp_path / "cache"))
+    with closing(FactStore()) as store:
+        file = store.file_id("/s.jsonl")
+        store.add(LOADED, [(file, "skill", "a", 1), (file, "skill", "b\ud83d", 2), (file, "skill", "c", 1 << 70)])
+        assert store.rows("SELECT name, chars FROM loaded") == [("a", 1), ("b?", 2), ("c", (1 << 63) - 1)]
+
+
+def test_a_state_of_more_than_64_bits_is_a_state_that_tables_hold() -> None:
+    def state(inode: int) -> FileState:
+        return FileState.of(cast(Any, SimpleNamespace(st_dev=1, st_ino=inode, st_size=2, st_mtime_ns=-3)))
+
+    assert state(7) == (1, 7, 2, -3)
+    large = {state((1 << 64) - 9), state((1 << 64) - 8), state(1 << 127)}
+    assert len(large) == 3
+    assert max(map(max, large)) < 1 << 63
 
 
 def test_a_session_that_grows_while_it_is_read_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from itertools import groupby
 from pathlib import Path
+from queue import Queue
 from typing import Any
 
 import pytest
@@ -17,7 +18,7 @@ from test_real_client import TRANSCRIPTS, name, session_of
 
 import reread
 from reread.addons.rerun.cassette import RecordedThread, summary_in
-from reread.addons.rerun.events import stream_events
+from reread.addons.rerun.events import DELTA, stream_events
 from reread.addons.rerun.fake_api import FakeApi
 
 Object = dict[str, Any]
@@ -315,3 +316,63 @@ def test_names_that_the_client_makes_up_are_told_as_it_made_them_up() -> None:
     called = {"role": "assistant", "content": [{"type": "tool_use", "id": "t1", "name": "Bash", "input": {}}]}
     given = api.answer(asked([first, called, results])).answer
     assert given is not None and given["content"][0]["input"] == {"task_id": "bhga55i1m"}
+
+
+class Person:
+    """Who interrupts a client, and says something while an answer comes."""
+
+    def __init__(self) -> None:
+        self.answers: list[int] = []
+        self.interruptions: Queue[int] = Queue()
+
+    def at_answer(self, number: int) -> None:
+        self.answers.append(number)
+
+    def interrupt(self, pieces: int) -> None:
+        self.interruptions.put(pieces)
+
+
+def interrupted() -> reread.Session:
+    """A session with an answer that was interrupted, one that never came, and one that was waited for."""
+    stop = "[Request interrupted by user]"
+    return read(
+        *told(
+            user("Tell me"),
+            reply("It was a dark", id="msg_1", stop_reason=None),
+            user([{"type": "text", "text": stop}]),
+            user("Shorter"),
+            user([{"type": "text", "text": stop}]),
+            user("One word"),
+            reply("Night.", id="msg_2", stop_reason="end_turn"),
+        )
+    )
+
+
+def begun(url: str, messages: list[Object], person: Person) -> tuple[bytes, int]:
+    """What came of a streamed answer until it was interrupted, and how many pieces that were."""
+    request = urllib.request.Request(f"{url}/v1/messages", json.dumps(asked(messages, stream=True)).encode())
+    with urllib.request.urlopen(request, timeout=20) as response:
+        pieces, data = person.interruptions.get(timeout=20), b""
+        while data.count(DELTA) < pieces:
+            data += response.read1()
+        return data, pieces
+
+
+def test_an_answer_is_held_where_a_person_interrupted_it() -> None:
+    tell, stop = {"role": "user", "content": "Tell me"}, {"role": "user", "content": "[Request interrupted by user]"}
+    dark = {"role": "assistant", "content": "It was a dark"}
+    shorter, word = {"role": "user", "content": "Shorter"}, {"role": "user", "content": "One word"}
+    person = Person()
+    with reread.fake_api(interrupted()) as api:
+        api.player = person
+        events, pieces = begun(api.url, [tell], person)
+        assert pieces == 1 and b"It was a dark" in events and b"content_block_stop" not in events
+        assert begun(api.url, [tell, dark, stop, shorter], person) == (b"", 0)
+        assert post(api.url, json.dumps(asked([tell, dark, stop, shorter, stop, word])).encode())[2]["id"] == "msg_2"
+    assert [one.is_cut for one in api.requests] == [True, True, False]
+    assert person.answers == [0, 1] and not api.unrecorded
+
+
+def test_an_app_gets_an_interrupted_answer_to_its_end() -> None:
+    given = FakeApi(interrupted()).answer(asked([{"role": "user", "content": "Tell me"}]))
+    assert given.answer is not None and given.answer["stop_reason"] == "end_turn" and not given.is_cut

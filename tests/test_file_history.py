@@ -8,6 +8,7 @@ from random import Random
 from typing import Any
 
 import pytest
+from batches import table
 from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -206,7 +207,7 @@ def test_bytes_keep_their_form(data: bytes, text: str, after: bytes | None) -> N
     assert file.edited(text.replace("b", "c")).data == after
 
 
-@pytest.mark.parametrize(
+@table(
     ("command", "actions"),
     [
         ("mv a b", [ShellAction("rename", "a", "b")]),
@@ -420,7 +421,7 @@ def test_a_file_that_is_there_again_was_made_by_something_else() -> None:
     assert [one.action for one in empty] == ["create", "create"], "an empty file may be taken for none"
 
 
-@pytest.mark.parametrize(
+@table(
     ("text", "edits", "after"),
     [
         ("a\nb\n", [("a", "c")], "c\nb\n"),
@@ -472,7 +473,7 @@ KEYS = """file_path filePath old_string oldString newString new_string content o
 TOOLS = ("Edit", "Write", "MultiEdit", "NotebookEdit", "Read", "Bash")
 
 
-@pytest.mark.parametrize("seed", range(8))
+@table("seed", range(8))
 def test_garbage_never_raises(seed: int) -> None:
     for number in range(20):
         make_garbage(Random(seed * 1000 + number))

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from batches import table
 
 import reread
 from reread.history.file_patches import call_patch, only_reads, patched_text
@@ -18,7 +19,7 @@ def after(lines: str, before: str) -> str | None:
     return patched_text(file, before)
 
 
-@pytest.mark.parametrize(
+@table(
     ("lines", "before", "expected"),
     [
         ("@@\n-x\n+y", "x\n", "y\n"),

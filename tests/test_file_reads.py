@@ -3,13 +3,14 @@
 from typing import Any
 
 import pytest
+from batches import table
 
 from reread.history.reads import LIMIT, FileExcerpt, attached_text, hooked_paths, numbered_text
 
 REMARK = "\n\n<system-reminder>\nMind this.\n</system-reminder>\n"
 
 
-@pytest.mark.parametrize(
+@table(
     ("text", "ranged", "expected"),
     [
         ("1\ta\n2\tb", False, ("a\nb", 1, True)),
@@ -42,7 +43,7 @@ def attached(content: str, count: int, total: int | None, **more: Any) -> FileEx
     return attached_text({"type": "file", "filename": "/f", "content": {"type": "text", "file": file}})
 
 
-@pytest.mark.parametrize(
+@table(
     ("shown", "expected"),
     [
         (attached("a\nb", 2, 2), ("a\nb", 1, True)),

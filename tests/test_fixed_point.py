@@ -19,9 +19,8 @@ import reread
 from reread.disk.sources import MemorySource
 from reread.reader.redacted_export import Redaction
 from reread.redaction.decisions import DecisionStore
-from reread.redaction.deltas import DeltaJoiner
-from reread.redaction.output_scan import finished_texts
-from reread.redaction.rewrite import FileRedaction, clean_text
+from reread.redaction.removal_manifest import finished_texts
+from reread.redaction.rewrite import DeltaJoiner, FileRedaction, clean_text
 from reread.redaction.scan import SecretScanner
 from reread.redaction.spans import CERTAIN, LIKELY, Span, SpanSet, leaves, replace_spans
 

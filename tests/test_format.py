@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from batches import table
 from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
@@ -41,12 +42,12 @@ HARD_VALUES = [math.nan, math.inf, -math.inf, -1, -0.0, 10**4000, -(10**4000), 1
 WIDE = ["日本語", "é", "👍", "👩‍👩‍👧", "한국어 text", "a", ""]
 
 
-@pytest.mark.parametrize(("kind", "value", "text"), [(kind, *case) for kind, cases in CASES.items() for case in cases])
+@table(("kind", "value", "text"), [(kind, *case) for kind, cases in CASES.items() for case in cases])
 def test_a_value_is_written_as_in_the_browser(kind: str, value: Any, text: str) -> None:
     assert {**FORMATTERS, "folder": home_text}[kind](value) == text
 
 
-@pytest.mark.parametrize("value", HARD_VALUES, ids=lambda value: str(type(value)))
+@table("value", HARD_VALUES)
 def test_no_value_raises(value: Any) -> None:
     for formatter in EVERY_FORMATTER:
         assert isinstance(formatter(value), str)
@@ -80,7 +81,7 @@ def test_every_time_has_a_text(when: datetime) -> None:
     assert time_text(None) == date_text(None) == ""
 
 
-@pytest.mark.parametrize(
+@table(
     ("count", "noun", "text"),
     [
         (1, "search", "1 search"),

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+from batches import table
 
 import reread
 from reread.records.types import RECORDS
@@ -80,19 +81,19 @@ class TestExamples:
     def test_every_block_of_json_is_an_example(self) -> None:
         assert len(EXAMPLES) == TEXT.count("```json\n") > 20
 
-    @pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.place)
+    @table("example", EXAMPLES)
     def test_each_record_is_read_as_the_text_says(self, example: Example) -> None:
         session = reread.open(example.lines)
         fates = [(record.type, fate.fate) for record, fate in zip(session.records, session.ledger, strict=True)]
         assert fates == example.fates
 
-    @pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.place)
+    @table("example", EXAMPLES)
     def test_check_finds_what_the_text_says(self, example: Example) -> None:
         found = {finding.code for finding in reread.check(example.lines)} - {"foreign-dialect", "absent-agent"}
         assert sorted(found) == example.codes
         assert not NEW & found or example.fates[0][1] == "unknown"
 
-    @pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.place)
+    @table("example", EXAMPLES)
     def test_it_is_written_in_the_dialect_of_its_section(self, example: Example) -> None:
         dialect = example.place if example.place in ("early", "stored") else "native"
         dialect = "stream-json" if example.place.startswith("stream-json") else dialect
@@ -228,7 +229,7 @@ class TestRealFiles:
 class TestCompleteness:
     """The tables are complete."""
 
-    @pytest.mark.parametrize("name", sorted(RECORDS))
+    @table("name", sorted(RECORDS))
     def test_every_type_of_record_is_named(self, name: str) -> None:
         assert f"`{name}`" in TEXT
 

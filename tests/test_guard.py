@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from batches import table
 from limits import run_async
 from starlette.datastructures import Headers
 from starlette.responses import PlainTextResponse
@@ -191,7 +192,7 @@ def test_a_token_cannot_be_guessed() -> None:
 VISIT = (("sec-fetch-mode", "navigate"), ("sec-fetch-dest", "document"))
 
 
-@pytest.mark.parametrize(
+@table(
     ("site", "more", "path", "status"),
     [
         (None, (), "/api/library", 200),
@@ -212,7 +213,7 @@ def test_another_site_may_only_lead_to_the_page(
     assert request(HOST, *sent, *more, path=path)[0] == status
 
 
-@pytest.mark.parametrize(
+@table(
     ("headers", "query", "path", "status"),
     [
         ([], b"", "/api/library", 401),

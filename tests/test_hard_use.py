@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from batches import table
 from command import forked
 from effort import one_in
 from limits import child_process
@@ -301,7 +302,7 @@ class TestFiles:
             assert done.returncode == 0 and not done.stderr
 
 
-@pytest.mark.parametrize(
+@table(
     "words",
     [
         ("show", "d2a9", "--turns", "1" * 5000),
@@ -317,7 +318,6 @@ class TestFiles:
         ("ls", "--since", "2025-02-30"),
         ("usage", "--until", "9999-12-31"),
     ],
-    ids=lambda words: " ".join(words)[:40],
 )
 def test_invalid_numbers_and_times_are_rejected(words: tuple[str, ...]) -> None:
     done = run("--demo", *words)

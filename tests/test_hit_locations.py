@@ -12,12 +12,12 @@ from test_index_recall import FOLDERS, files_in
 import reread
 from reread.disk.file_set import find_files
 from reread.index import hit_locations
+from reread.index.file_pass import scan
 from reread.index.hit_locations import LocationsTable, forget_places
 from reread.index.hit_locator import OpenedSession
 from reread.index.hits import Hit, HitBuilder
 from reread.index.matching import Snippet
 from reread.index.query import And
-from reread.index.scan import scan
 from reread.index.update import refresh, unindexed
 
 

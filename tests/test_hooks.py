@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from batches import table
 from making import attachment, read, reply, result, system, use, user
 
 import reread
@@ -50,7 +51,7 @@ def shown(session: Session, **selection: Any) -> str:
     return captured.get()
 
 
-@pytest.mark.parametrize("payload", QUIET, ids=lambda payload: json.dumps(payload)[:60])
+@table("payload", QUIET)
 def test_a_hook_that_says_nothing_is_attached(payload: dict[str, Any]) -> None:
     session = read(user("go"), attachment(payload["type"], payload), reply("ok"))
     assert [m.kind for m in session.messages] == ["prompt", "response"]
@@ -59,7 +60,7 @@ def test_a_hook_that_says_nothing_is_attached(payload: dict[str, Any]) -> None:
     assert "+ 1 hook" in "\n".join(session_markdown(session, Selection()))
 
 
-@pytest.mark.parametrize(("payload", "words"), LOUD, ids=lambda value: json.dumps(value)[:60])
+@table(("payload", "words"), LOUD)
 def test_a_hook_that_failed_blocked_or_spoke_is_shown(payload: dict[str, Any], words: str) -> None:
     session = read(user("go"), attachment(payload["type"], {"hookName": "Stop", **payload}), reply("ok"))
     (message,) = (m for m in session.messages if m.kind == "hook")

@@ -1,6 +1,7 @@
 """The structure of the source: names, packages, module lengths and imports."""
 
 import ast
+import importlib.util
 import json
 import re
 import shutil
@@ -173,3 +174,16 @@ def test_possessive_groups_are_such_as_every_python_matches(modules: dict[str, a
         with suppress(re.error):  # a piece of a pattern, or no pattern at all
             wrong += [text] * holds_what_fails(parse_pattern(text))
     assert len(texts) > 30 and wrong == []
+
+
+def test_every_guard_that_mutants_break_is_there() -> None:
+    """Else `make mutants` tries nothing."""
+    spec = importlib.util.spec_from_file_location("guards", ROOT / "scripts" / "guards.py")
+    assert spec is not None
+    assert spec.loader is not None
+    guards = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(guards)
+    gone = [row for row in guards.GUARDS if row.old not in (SOURCE / row.file).read_text()]
+    files = {word for row in guards.GUARDS for word in row.tests.split() if word.startswith("tests/")}
+    assert gone == []
+    assert [name for name in sorted(files) if not (ROOT / name).exists()] == []

@@ -15,6 +15,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from batches import table
 from damage import replace_bytes
 from effort import examples
 from hypothesis import given, settings
@@ -232,7 +233,7 @@ def test_calls_to_reread_are_left_out(root: Path) -> None:
     assert [hit.call for hit in hits(root, "needle")] == ["t3"]
 
 
-@pytest.mark.parametrize(
+@table(
     ("command", "own"),
     [
         ("reread ls", True),

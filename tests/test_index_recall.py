@@ -22,8 +22,8 @@ from reread.disk.file_set import find_files
 from reread.disk.layout import session_file
 from reread.index.document import KINDS
 from reread.index.documents import is_own_call
+from reread.index.file_pass import units_after
 from reread.index.find import find
-from reread.index.scan import units_after
 from reread.index.terms import LONGEST, word_pieces, words
 from reread.index.update import unindexed
 from reread.model.parts import MessageCall, MessagePart, message_parts, part_texts

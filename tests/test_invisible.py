@@ -8,6 +8,7 @@ from urllib.parse import quote
 
 import planted
 import pytest
+from batches import table
 
 from reread.redaction.normalized_text import visible
 from reread.redaction.scan import SecretScanner
@@ -57,7 +58,7 @@ def test_everything_without_a_width_is_left_out_of_what_one_sees() -> None:
         assert view.span(0, 2) == (0, 3)
 
 
-@pytest.mark.parametrize("hidden", [*COMMANDS.values(), *MARKS.values()], ids=[*COMMANDS, *MARKS])
+@table("hidden", [*COMMANDS.values(), *MARKS.values()])
 def test_secrets_are_found_through_it(hidden: str) -> None:
     assert hidden.join((TOKEN[:9], TOKEN[9:20], TOKEN[20:])) not in left(f"use {hidden.join(TOKEN)} now")
     assert left(f"use {hidden.join(TOKEN)} now") == "use [cut] now"

@@ -5,6 +5,7 @@ import math
 from typing import Any
 
 import pytest
+from batches import table
 from hypothesis import given
 from hypothesis import strategies as st
 from making import DEPTH
@@ -44,7 +45,7 @@ class TestLoads:
         if ascii_only or not has_surrogates(written):
             assert jsontext.loads(written.encode()) == value
 
-    @pytest.mark.parametrize(
+    @table(
         ("written", "value"),
         [
             (b'"\\ud83d"', "\ud83d"),
@@ -75,7 +76,7 @@ class TestLoads:
     def test_any_depth(self, written: str) -> None:
         assert depth(jsontext.loads(written.encode())) == written.count("[") + written.count("{")
 
-    @pytest.mark.parametrize(
+    @table(
         "inner",
         ["1", "-1.5e3", '"a\\n"', "true", "null", "NaN", "[]", "{}", '{"b":[1,2],"c":{}}', "[ 1 , 2 ]"],
     )
@@ -85,8 +86,8 @@ class TestLoads:
             (value,) = value
         assert repr(value) == repr(jsontext.loads(inner.encode()))
 
-    @pytest.mark.parametrize("deep", [0, DEPTH])
-    @pytest.mark.parametrize(
+    @table("deep", [0, DEPTH])
+    @table(
         "broken",
         [
             b"{",
@@ -208,7 +209,7 @@ class TestObjectEnd:
         assert jsontext.object_end(written + "{", 0) == len(written)
         assert jsontext.object_end(written[:-1], 0) == -1
 
-    @pytest.mark.parametrize(
+    @table(
         ("written", "end"),
         [
             ("{}", 2),

@@ -9,6 +9,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
+from batches import table
 from click.testing import CliRunner
 
 from reread.archive import timers
@@ -59,8 +60,8 @@ def test_systemd_words_are_quoted() -> None:
     assert b'ExecStart="/opt/$x/python" "$$x"\n' in next(iter(wanted.files.values()))
 
 
-@pytest.mark.parametrize("system", [timers.SYSTEMD, timers.LAUNCHD, timers.WINDOWS])
-@pytest.mark.parametrize("char", ["\r", "\n", "\0", "\x1b", "\x85", "\udc80"])
+@table("system", [timers.SYSTEMD, timers.LAUNCHD, timers.WINDOWS])
+@table("char", ["\r", "\n", "\0", "\x1b", "\x85", "\udc80"])
 def test_what_no_file_of_a_timer_can_have_is_refused(system: str, char: str) -> None:
     for command_line, variables in ((["/bin/true", f"a{char}b"], {}), (["/bin/true"], {"REREAD_HOME": f"a{char}b"})):
         with pytest.raises(Misuse, match=r"Cannot put .* into a timer"):

@@ -10,6 +10,7 @@ from typing import Any
 import making
 import msgspec
 import pytest
+from batches import table
 from hypothesis import given
 from hypothesis import strategies as st
 from making import GrowingSource, Object, TranscriptGenerator, encode
@@ -287,8 +288,8 @@ def test_law_5_native_records_are_not_changed(record: Object) -> None:
     assert repr(dialects.translate(native)[1]) == repr(native)
 
 
-@pytest.mark.parametrize("time", [5, 1.7e12, 1e300, float("nan"), "2025-01-29T14:15:30Z", None, {}])
-@pytest.mark.parametrize("kind", ["user", "assistant", "system"])
+@table("time", [5, 1.7e12, 1e300, float("nan"), "2025-01-29T14:15:30Z", None, {}])
+@table("kind", ["user", "assistant", "system"])
 def test_law_5_the_time_at_which_a_record_was_stored_makes_it_no_other(kind: str, time: Any) -> None:
     said = {"type": kind, "uuid": "u1", "content": "x"}
     for stored in (

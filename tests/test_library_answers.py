@@ -10,6 +10,7 @@ from unittest.mock import Mock, call
 
 import pytest
 from asking import ask
+from batches import table
 from limits import PATIENCE, wait_until
 from making import SESSION, jsonl, reply, thinking, told, user
 
@@ -23,22 +24,13 @@ from reread.index.hits import Hit
 from reread.index.search_process import SearchReply, SearchRequest
 from reread.reports.now_report import LiveSession
 from reread.reports.report import Report, Row
-from reread.server import (
-    library_review,
-    library_search,
-    reader_settings,
-    reports,
-    sharing,
-    static_files,
-    team_page,
-)
-from reread.server import running as running_module
+from reread.server import library as running_module
+from reread.server import library_search, reader_settings, reports, sharing, static_files
 from reread.server.guard import GUEST
-from reread.server.library import SessionLibrary
+from reread.server.library import NOTHING, RunningSessions, SessionLibrary
 from reread.server.library_search import SearchService
 from reread.server.reports import REPORTS, counted_report
 from reread.server.routes import make_app
-from reread.server.running import NOTHING, RunningSessions
 from reread.server.sharing import ShareReviews
 from reread.server.static_files import static_routes
 from reread.session.pass_process import PassJob
@@ -142,7 +134,7 @@ def test_folders_are_searched_less_often_while_they_are_watched() -> None:
         assert one.ages == [("files", files), ("rows", rows)]
 
 
-@pytest.mark.parametrize(
+@table(
     ("query", "found"),
     [
         ("red blue", ["red blue", "BLUE red"]),
@@ -322,20 +314,20 @@ def test_reports_read_what_the_library_lists_with_the_options_of_the_request(
 
 def test_a_commit_is_reviewed_in_the_folder_of_its_session(monkeypatch: pytest.MonkeyPatch) -> None:
     project = ["/w/shop"]
-    monkeypatch.setattr(library_review, "open_session", lambda path: Mock(project=project[0], path=path))
-    monkeypatch.setattr(library_review, "is_local", lambda folder: folder == "/w/shop")
-    monkeypatch.setattr(library_review, "find_review", lambda **options: options)
-    monkeypatch.setattr(library_review, "with_short_prompts", lambda review: {**review, "short": True})
+    monkeypatch.setattr(reports, "open_session", lambda path: Mock(project=project[0], path=path))
+    monkeypatch.setattr(reports, "is_local", lambda folder: folder == "/w/shop")
+    monkeypatch.setattr(reports, "find_review", lambda **options: options)
+    monkeypatch.setattr(reports, "with_short_prompts", lambda review: {**review, "short": True})
     library = Mock(roots=[Path("r")])
-    found = library_review.library_review(library, "k", {"commit": "0123abc"})
+    found = reports.library_review(library, "k", {"commit": "0123abc"})
     assert found == {"commits": ["0123abc"], "repository": "/w/shop", "root": [Path("r")], "short": True}
     assert library.find.call_args_list == [call("k")]
     for query in ({}, {"commit": ""}, {"commit": "HEAD"}):
         with pytest.raises(Misuse, match="by its hash"):
-            library_review.library_review(library, "k", query)
+            reports.library_review(library, "k", query)
     project[0] = "/elsewhere"
     with pytest.raises(NotFound, match="not on this machine"):
-        library_review.library_review(library, "k", {"commit": "0123abc"})
+        reports.library_review(library, "k", {"commit": "0123abc"})
 
 
 # Settings and the installation
@@ -387,17 +379,17 @@ class Team:
 @pytest.fixture
 def today(monkeypatch: pytest.MonkeyPatch) -> None:
     """It is the middle of November 2026."""
-    monkeypatch.setattr(team_page, "datetime", Mock(now=lambda zone: datetime(2026, 11, 18, tzinfo=zone)))
-    monkeypatch.setattr(team_page, "_value", lambda report: {"report": report, "refused": {report: ["why"]}})
-    monkeypatch.setattr(team_page, "budget_value", str.upper)
+    monkeypatch.setattr(reports, "datetime", Mock(now=lambda zone: datetime(2026, 11, 18, tzinfo=zone)))
+    monkeypatch.setattr(reports, "_team_value", lambda report: {"report": report, "refused": {report: ["why"]}})
+    monkeypatch.setattr(reports, "budget_value", str.upper)
 
 
 @pytest.mark.usefixtures("today")
 def test_the_page_of_a_team_has_a_quarter_by_one_group() -> None:
     team = Team("2026-Q4", "2026-Q1")
-    page = team_page.team_page(team, {"quarter": "2026-Q1", "by": "model"})  # type: ignore[arg-type]
+    page = reports.team_page(team, {"quarter": "2026-Q1", "by": "model"})  # type: ignore[arg-type]
     span = {"since": "2026-01-05", "until": "2026-04-05"}
-    reports = {
+    parts = {
         "weeks": ("usage", "week"),
         "usage": ("usage", "model"),
         "cache": ("cache_breaks", "cause"),
@@ -405,16 +397,16 @@ def test_the_page_of_a_team_has_a_quarter_by_one_group() -> None:
         "failures": ("stats", "failure"),
         "sessions": ("sessions", "week"),
     }
-    assert team.asked == [(name, {"by": by, **span}) for name, by in reports.values()]
+    assert team.asked == [(name, {"by": by, **span}) for name, by in parts.values()]
     assert page == {
         "by": "model",
         "groups": ["project", "team", "person", "machine", "model"],
         "quarter": "2026-Q1",
         "quarters": ["2026-Q4", "2026-Q1"],
         **span,
-        "refused": {f"{name} {by}": ["why"] for name, by in reports.values()},
+        "refused": {f"{name} {by}": ["why"] for name, by in parts.values()},
         "budgets": ["BUDGET"],
-        **{key: {"report": f"{name} {by}"} for key, (name, by) in reports.items()},
+        **{key: {"report": f"{name} {by}"} for key, (name, by) in parts.items()},
     }
 
 
@@ -429,7 +421,7 @@ def test_the_page_of_a_team_has_a_quarter_by_one_group() -> None:
 )
 def test_the_newest_quarter_that_has_begun_is_shown(quarters: list[str], shown: str) -> None:
     for query in ({}, {"quarter": "", "by": ""}):
-        page = team_page.team_page(Team(*quarters), query)  # type: ignore[arg-type]
+        page = reports.team_page(Team(*quarters), query)  # type: ignore[arg-type]
         assert (page["quarter"], page["by"]) == (shown, "project")
 
 
@@ -441,7 +433,7 @@ def test_what_the_page_of_a_team_does_not_have() -> None:
         ([], {}, "No quarter ''"),
     ):
         with pytest.raises(Misuse, match=error):
-            team_page.team_page(Team(*quarters), query)  # type: ignore[arg-type]
+            reports.team_page(Team(*quarters), query)  # type: ignore[arg-type]
 
 
 # The page

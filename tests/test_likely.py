@@ -10,7 +10,7 @@ import os
 from pathlib import Path
 
 import pytest
-from batches import some
+from batches import some, table
 from effort import sampled
 
 from reread.disk.sources import MemorySource
@@ -87,7 +87,7 @@ def lines_of(name: str) -> list[str]:
     return (ROOT / "likely" / name).read_text("utf-8").splitlines()
 
 
-@pytest.mark.parametrize("form", FORMS)
+@table("form", FORMS)
 def test_every_value_after_every_name_is_found(form: str) -> None:
     missed = [(name, value) for name in NAMES for value in VALUES if value in left(form.format(n=name, v=value))]
     missed += [
@@ -99,7 +99,7 @@ def test_every_value_after_every_name_is_found(form: str) -> None:
     assert missed == []
 
 
-@pytest.mark.parametrize("line", lines_of("secrets.txt"))
+@table("line", lines_of("secrets.txt"))
 def test_secrets_without_a_plain_name_are_found(line: str) -> None:
     for value in ("Qx7mP2kLw9ZtR4vA", "correct-horse-battery9"):
         text = line.replace("\\n", "\n").replace("[V]", value)
@@ -110,7 +110,7 @@ def test_secrets_without_a_plain_name_are_found(line: str) -> None:
 EVERYDAY = "\n".join(lines_of("everyday.txt")).removeprefix("# ").split("\n# ")
 
 
-@pytest.mark.parametrize("family", EVERYDAY, ids=lambda family: family.partition("\n")[0])
+@table("family", EVERYDAY)
 def test_what_people_write_every_day_is_found(family: str) -> None:
     forms = [form.replace("\\\\n", "\\\n").replace("\\n", "\n").replace("\\t", "\t") for form in family.split("\n")[1:]]
     values = ("Qx7mP2kLw9ZtR4vA", "Tr0ub4dor+3x", "Sommer2026!", "kestrel-orbit-41", "hv3Kz9_pQ2!mW7")
@@ -140,7 +140,7 @@ def test_a_random_value_is_secret_after_a_name_that_much_has(form: str) -> None:
         assert word in left(form.replace("[V]", word))
 
 
-@pytest.mark.parametrize("line", lines_of("harmless.txt"))
+@table("line", lines_of("harmless.txt"))
 def test_what_only_speaks_of_secrets_is_none(line: str) -> None:
     text = line.replace("\\n", "\n")
     assert [span.value for span in SecretScanner().find(text) if span.level == LIKELY] == []

@@ -5,6 +5,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from batches import table
 from command import run
 
 from reread.base.paths import SAMPLES
@@ -40,7 +41,7 @@ def prompt(session: str, text: str, cwd: str = "/w/app") -> dict[str, object]:
     }
 
 
-@pytest.mark.parametrize(
+@table(
     ("words", "expected"),
     [
         ("--grep QUEUE", "d2a94e17"),
@@ -138,8 +139,8 @@ def test_ids_that_differ_late_are_whole_if_they_fit_and_never_break_the_lines(
         assert run("show", id, "--root", str(tmp_path)).returncode == 0
 
 
-@pytest.mark.parametrize("width", [60, 80, 120, 200])
-@pytest.mark.parametrize("flat", [True, False])
+@table("width", [60, 80, 120, 200])
+@table("flat", [True, False])
 def test_a_listing_fits_the_terminal(width: int, flat: bool) -> None:
     words = ["--flat"] if flat else []
     lines = run("--demo", "ls", *words, env={"COLUMNS": str(width)}).stdout.splitlines()

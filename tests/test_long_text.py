@@ -3,6 +3,7 @@
 import io
 
 import pytest
+from batches import table
 from hypothesis import given
 from hypothesis import strategies as st
 from making import answer, read, reply, result, thinking, use, user
@@ -79,8 +80,8 @@ NODES = {
 }
 
 
-@pytest.mark.parametrize("text", [LONG_LINE, LONG_LINES], ids=["line", "lines"])
-@pytest.mark.parametrize("name", NODES)
+@table("text", [LONG_LINE, LONG_LINES])
+@table("name", NODES)
 def test_no_long_text_of_a_call_is_left_to_rich(name: str, text: str) -> None:
     drawn = list(NodeView(full=True).indented([NODES[name](text)]))
     assert max(map(length, drawn)) <= LONG
@@ -127,7 +128,7 @@ HOSTILE = {
 }
 
 
-@pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
+@table("text", HOSTILE.values())
 def test_a_long_text_is_shown_by_its_beginning_and_end(text: str) -> None:
     shown = printed(long_session(f"FIRST {text} LAST"), Selection())
     assert len(shown) < 10 * 4 * (BEGINNING + END)  # ten columns for a character that is made visible

@@ -13,6 +13,7 @@ from typing import Any
 
 import anyio
 import pytest
+from batches import table
 from click.testing import CliRunner
 from effort import examples, one_in
 from hypothesis import given, settings
@@ -182,7 +183,7 @@ def test_a_transcript_that_instructs_stays_quoted(tmp_path: Path) -> None:
         assert_quoted(text)
 
 
-@pytest.mark.parametrize("header", list(reread.sessions(root=SAMPLES)), ids=lambda header: header.id[:8])
+@table("header", list(reread.sessions(root=SAMPLES)))
 def test_samples_are_quoted_and_their_citations_can_be_read(header: reread.Header) -> None:
     text = answers.turns_answer(header.id, turns="1-", max_tokens=MOST_TOKENS, roots=[SAMPLES])
     assert_quoted(text)

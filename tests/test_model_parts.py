@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from batches import table
 
 from reread.model.metadata import Metadata, UniqueList
 from reread.model.partial import BlockPrints, PartialResponse, join_blocks, new_blocks
@@ -26,7 +27,7 @@ def delta(place: Any, **delta: Any) -> dict[str, Any]:
 THOUGHT = {"type": "thinking", "thinking": "so ", "signature": ""}
 
 
-@pytest.mark.parametrize(
+@table(
     ("events", "complete", "expected"),
     [
         ([start(0, type="text", text="a"), delta(0, text="b"), delta(0, text="c")], [], [text("abc")]),
@@ -54,7 +55,7 @@ def test_a_response_that_is_streamed_has_its_blocks_so_far(events: Any, complete
     assert partial.pending() == [to_block(one) if isinstance(one, dict) else one for one in expected]
 
 
-@pytest.mark.parametrize(
+@table(
     ("contents", "joined"),
     [
         (["a"], "a"),

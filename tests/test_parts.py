@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from batches import table
 from effort import one_in
 from hypothesis import given
 from making import attachment, event, image, jsonl, printed, read, reply, result, system, text, thinking, use, user
@@ -86,7 +87,7 @@ def test_a_call_whose_block_was_replaced_is_still_a_part() -> None:
     ]
 
 
-@pytest.mark.parametrize(
+@table(
     ("record", "expected"),
     [
         (user("<command-name>/model</command-name>"), [("MessageText", "prompts")]),
@@ -229,8 +230,8 @@ def test_a_text_that_grows_from_chunk_to_chunk_is_said_once() -> None:
     assert len(response.blocks) == 2 and len(response.records) == 4
 
 
-@pytest.mark.parametrize("wrong", [None, 5, True, ["a"], {"a": "b"}, "  "])
-@pytest.mark.parametrize("kind", ["text", "thinking"])
+@table("wrong", [None, 5, True, ["a"], {"a": "b"}, "  "])
+@table("kind", ["text", "thinking"])
 def test_a_block_without_words_is_no_part_and_does_not_hide_others(kind: str, wrong: Any) -> None:
     session = read(user("hi"), reply({"type": kind, kind: wrong}, text("said")))
     assert "said" in texts(session.messages[1])

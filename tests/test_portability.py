@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from batches import each
+from batches import each, table
 from command import run
 from test_real_client import TRANSCRIPTS, name
 
@@ -45,7 +45,7 @@ def test_a_windows_project_path_is_kept(tmp_path: Path) -> None:
     assert session.project == cwd
 
 
-@pytest.mark.parametrize(
+@table(
     ("project", "folder", "within"),
     [
         ("C:\\Users\\sam\\code", "c:/users/sam", True),

@@ -11,6 +11,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+from batches import table
 
 from reread.accounting.billing import Charge, cost
 from reread.accounting.prices import (
@@ -52,9 +53,9 @@ DAYS = (date(2026, 3, 12), date(2026, 3, 13), date(2026, 11, 15))
 PROMPTS = (1000, 150_000, 250_000)
 
 
-@pytest.mark.parametrize("prompt", PROMPTS)
-@pytest.mark.parametrize("day", DAYS, ids=str)
-@pytest.mark.parametrize("model", sorted(bundled_prices().table.models))
+@table("prompt", PROMPTS)
+@table("day", DAYS)
+@table("model", sorted(bundled_prices().table.models))
 def test_costs_are_those_of_genai_prices(script: ModuleType, model: str, day: date, prompt: int) -> None:
     import genai_prices
 
@@ -72,7 +73,7 @@ def test_costs_are_those_of_genai_prices(script: ModuleType, model: str, day: da
     assert ours == round(theirs.total_price * 10**12)
 
 
-@pytest.mark.parametrize(
+@table(
     ("id", "model", "regional", "first_party"),
     [
         ("claude-opus-5-5", "claude-opus-5-5", False, True),
@@ -109,7 +110,7 @@ def test_all_variants_of_a_model_id_are_understood(id: str, model: str, regional
     assert (name.model, name.regional, name.first_party) == (model, regional, first_party)
 
 
-@pytest.mark.parametrize(
+@table(
     "id",
     [
         "claude-opus-5-6",
@@ -137,7 +138,7 @@ def dollars(model: str, mode: int = 0, day: int = TODAY, **counts: int) -> Decim
 MILLION = 1_000_000
 
 
-@pytest.mark.parametrize(
+@table(
     ("model", "mode", "expected"),
     [
         ("claude-opus-5-5", 0, "4"),

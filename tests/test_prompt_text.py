@@ -1,6 +1,7 @@
 """What stands in user text, taken apart."""
 
 import pytest
+from batches import table
 from hypothesis import given
 from hypothesis import strategies as st
 from limits import within
@@ -24,13 +25,13 @@ MARKUP = st.lists(
 class TestKind:
     """The kind of a text by how it begins."""
 
-    @pytest.mark.parametrize(("tag", "kind"), KINDS.items())
+    @table(("tag", "kind"), KINDS.items())
     def test_the_first_tag_tells(self, tag: str, kind: str) -> None:
         assert prompt_kind(f"<{tag}>x</{tag}>") == kind
         assert prompt_kind(f"\n  <{tag}>x</{tag}>") == kind
         assert prompt_kind(f"Look at <{tag}>x</{tag}>") == "prompt"
 
-    @pytest.mark.parametrize(
+    @table(
         "typed",
         [
             "",
@@ -66,7 +67,7 @@ class TestKind:
 class TestTakingApart:
     """A text with the client's additions set aside."""
 
-    @pytest.mark.parametrize(
+    @table(
         ("text", "name", "args"),
         [
             ("<command-name>/model</command-name>", "/model", ""),
@@ -142,7 +143,7 @@ class TestTakingApart:
         assert isinstance(speech.text, str)
 
 
-@pytest.mark.parametrize(
+@table(
     "text",
     [
         "x" + " " * 40_000 + "y",
@@ -156,7 +157,6 @@ class TestTakingApart:
         "<command-name>" * 5_000,
         "<ide_selection>" * 10_000 + "</ide_selection>",
     ],
-    ids=lambda text: f"{text[:24]!r}",
 )
 def test_no_text_takes_long(text: str) -> None:
     with within(0.5):

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import get_args
 
 import pytest
+from batches import table
 from effort import one_in
 from modules import imported_modules
 
@@ -213,7 +214,7 @@ def annotations(thing: object, owner: object = None) -> Iterator[str]:
             yield from (part.id for part in ast.walk(annotation) if isinstance(part, ast.Name))
 
 
-@pytest.mark.parametrize("name", [name for name in DOCUMENTED if get_args(DOCS["_named"](name)) == ()])
+@table("name", [name for name in DOCUMENTED if get_args(DOCS["_named"](name)) == ()])
 def test_every_type_that_a_public_name_mentions_is_public(name: str) -> None:
     thing = DOCS["_named"](name)
     module = sys.modules[thing.__module__]

@@ -1,6 +1,7 @@
 """The query language: what each query means, and that none fails with anything but a plain message."""
 
 import pytest
+from batches import table
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -85,7 +86,7 @@ QUERIES: dict[str, Node] = {
 }
 
 
-@pytest.mark.parametrize("text", QUERIES)
+@table("text", QUERIES)
 def test_a_query_means(text: str) -> None:
     assert parse_query(text) == QUERIES[text]
 
@@ -126,7 +127,7 @@ NOT_FOUND = {
 }
 
 
-@pytest.mark.parametrize(("text", "query"), [(text, query) for text, queries in FOUND.items() for query in queries])
+@table(("text", "query"), [(text, query) for text, queries in FOUND.items() for query in queries])
 def test_a_text_is_found_by(text: str, query: str) -> None:
     assert matches(parse_query(query), SearchDocument("text", text), DocumentFacts())
 
@@ -140,7 +141,7 @@ FACTS = DocumentFacts(1000, "claude-opus-5", "fix/retry-loop", "/w/one", "/h/ABC
 RESULT = SearchDocument("result", "alpha beta", tool="mcp__git__log", files=("/w/one/src/app.py", "b"), error=True)
 
 
-@pytest.mark.parametrize(
+@table(
     ("node", "found"),
     [
         (Kinds(frozenset({"result", "text"})), True),
@@ -247,7 +248,7 @@ PATTERNS: dict[str, Node] = {
 }
 
 
-@pytest.mark.parametrize("pattern", PATTERNS)
+@table("pattern", PATTERNS)
 def test_a_pattern_requires(pattern: str) -> None:
     compile_pattern(pattern)
     assert required_words(pattern) == PATTERNS[pattern]

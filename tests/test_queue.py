@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import pytest
+from batches import table
 from limits import assert_linear
 from making import jsonl, reply, text, user
 
@@ -39,7 +39,7 @@ def unsent(session: Any) -> list[tuple[str, str, str]]:
     return [(part.text, part.taken, part.author) for part in parts if isinstance(part, QueuedPrompt)]
 
 
-@pytest.mark.parametrize(
+@table(
     ("records", "expected"),
     [
         ([queue("enqueue", "more")], [("more", "", "person")]),

@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import plain
-import pytest
-from batches import SIZE, each
+from batches import SIZE, each, table
 from effort import one_in
 from walk import accounts, answers, holds_together, walk
 
@@ -390,7 +389,7 @@ def test_an_agent_of_a_stream_hangs_on_its_call(path: Path) -> None:
             assert row.get("uuid") not in {uuid for message in session.messages for uuid in message.uuids}
 
 
-@pytest.mark.parametrize("scenario", [s for s in SCENARIOS if s.name == "json_output"], ids=name)
+@table("scenario", [s for s in SCENARIOS if s.name == "json_output"])
 def test_json_output_is_one_result_and_text_output_is_no_transcript(scenario: Path) -> None:
     result, text = reread.open(scenario / "stream.0.out"), reread.open(scenario / "stream.1.out")
     walk(result)

@@ -5,6 +5,7 @@ from typing import Any
 
 import making  # noqa: F401  # its profile
 import pytest
+from batches import table
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -42,7 +43,7 @@ def conversation(name: str) -> Path:
     return STORE / "conversations" / "default" / "default" / f"{name}.jsonl"
 
 
-@pytest.mark.parametrize("stream", sorted(REAL.glob("*/*/stream*.jsonl")), ids=lambda p: f"{p.parts[-3]}-{p.parts[-2]}")
+@table("stream", sorted(REAL.glob("*/*/stream*.jsonl")))
 def test_every_line_of_a_stream_is_in_a_turn(stream: Path) -> None:
     frames = [frame for turn in turns_in(stream) for frame in turn.frames if frame.stream == OUT]
     assert b"".join(frame.raw for frame in frames) == stream.read_bytes()

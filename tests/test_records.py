@@ -14,6 +14,7 @@ from typing import Annotated, Any, get_args, get_origin
 
 import msgspec
 import pytest
+from batches import table
 from effort import one_in
 from hypothesis import given
 from hypothesis import strategies as st
@@ -225,14 +226,14 @@ def test_every_struct_has_a_unique_name() -> None:
     assert len({struct.__name__ for struct in structs}) == len(structs)
 
 
-@pytest.mark.parametrize("name", [module.name for module in pkgutil.iter_modules(types.__path__)])
+@table("name", [module.name for module in pkgutil.iter_modules(types.__path__)])
 def test_the_package_has_the_names_of_its_modules(name: str) -> None:
     names = vars(importlib.import_module(f"reread.records.types.{name}"))
     public = {key: value for key, value in names.items() if not key.startswith("_")}
     assert {key: getattr(types, key) for key in public} == public
 
 
-@pytest.mark.parametrize(
+@table(
     ("value", "paths"),
     [
         ({"type": "user", "newField": 1, "message": {"y": 1}}, ["user.newField", "user.message.y"]),
@@ -316,7 +317,7 @@ def test_a_message_and_its_usage() -> None:
     assert entry.blocks == [Text(text="hi")]
 
 
-@pytest.mark.parametrize(
+@table(
     ("message", "texts"),
     [
         ({"role": "user", "content": "said"}, ["said"]),
@@ -516,7 +517,7 @@ SEEN = {
 """Fields found in real files of many versions; the samples in this repository have only some of them."""
 
 
-@pytest.mark.parametrize("kind", SEEN)
+@table("kind", SEEN)
 def test_fields_of_real_files_are_known(kind: str) -> None:
     family, _, name = kind.rpartition("/")
     value = member(family, name, dict.fromkeys(SEEN[kind].split()))

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import planted
 import pytest
-from batches import part
+from batches import part, table
 from command import run
 from effort import sampled
 from limits import assert_linear
@@ -93,7 +93,7 @@ def test_a_decoded_view_knows_where_its_characters_came_from():
     assert text[slice(*view.span(1, 4))] == r"\u0041b%41"
 
 
-@pytest.mark.parametrize(
+@table(
     ("text", "value"),
     [
         ('password = "hunter2!"', "hunter2!"),
@@ -116,7 +116,7 @@ def test_values_that_are_called_secrets_are_to_be_decided(text: str, value: str)
     assert value in likely(text)
 
 
-@pytest.mark.parametrize(
+@table(
     "text",
     [
         "token = self.next_token()",

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from batches import table
 
 from reread.errors import Misuse, Unreadable
 from reread.redaction import findings as findings_module
@@ -14,9 +15,9 @@ from reread.redaction.decisions import DecisionStore, PrivateMap, read_review, w
 from reread.redaction.encodings import decode_text, encoded_runs
 from reread.redaction.findings import Findings, Occurrence, SensitiveText, alike, mask, masked_context
 from reread.redaction.literals import Literals, forms_of
-from reread.redaction.output_scan import clean_document
 from reread.redaction.personal import HOST, PHONE, USER, Personal, home_users, is_host, is_name
 from reread.redaction.pictures import without_metadata
+from reread.redaction.removal_manifest import clean_document
 from reread.redaction.scan import BINARY, SecretScanner
 from reread.redaction.secret_values import is_word_secret
 from reread.redaction.spans import CERTAIN, LIKELY, PERSONAL, Span, SpanSet
@@ -117,7 +118,7 @@ WHOLES = [f"{before}{PART}" for before in ("mcp:", "id.", "12|", "v1%3A", "s%253
 WHOLES += [f"{PART}:x", f"id:{PART}.sig", base64.b64encode(f"bob:{PART}".encode()).decode()]
 
 
-@pytest.mark.parametrize("whole", WHOLES)
+@table("whole", WHOLES)
 def test_a_part_of_a_secret_is_one_wherever_it_stands(whole: str) -> None:
     known = Literals([Span(0, 0, whole, "authorization", LIKELY)])
     for text in (f"AFTER='{PART}'", f"x{PART}x", base64.b64encode(f"~~{PART}".encode()).decode(), PART[:12]):
@@ -146,7 +147,7 @@ KEY_ID = "AKIA" + "QX7MP2KLW9ZTR4VA"
 KEY = "q8Zt3LmKx7RwPd2/vB5nHs+Yc4JfGe6UaWi1Oo9T"
 
 
-@pytest.mark.parametrize(
+@table(
     "text",
     [
         "the staging key {} and secret {}",
@@ -186,7 +187,7 @@ def test_a_phone_number_is_personal(number: str) -> None:
         assert SecretScanner(personal).find(f"call {personal.pseudonym(PHONE, span.value)}") == []
 
 
-@pytest.mark.parametrize(
+@table(
     "text",
     [
         "+1234567890",
@@ -265,7 +266,7 @@ def test_names_that_say_nothing_of_anyone() -> None:
     assert set(home_users(folders)) == {"maria", "Tom", "kim"}
 
 
-@pytest.mark.parametrize(
+@table(
     ("added", "left"),
     [
         ([(5, 9, CERTAIN), (0, 5, CERTAIN)], [(0, 5), (5, 9)]),
@@ -306,7 +307,7 @@ GIF, LOOP, DELAY = b"GIF89a\1\0\1\0\x80\0\0" + b"rgbRGB", b"\x21\xff\x0bNETSCAPE
 FRAME = b"\x2c" + bytes(8) + b"\x81" + b"c" * 12 + b"\2\3abc\0"
 
 
-@pytest.mark.parametrize(
+@table(
     ("noted", "plain"),
     [
         (PNG + b"".join([PIXELS[0], chunk(b"tEXt", b"secret"), *PIXELS[1:], END]), PNG + b"".join([*PIXELS, END])),
@@ -331,7 +332,6 @@ FRAME = b"\x2c" + bytes(8) + b"\x81" + b"c" * 12 + b"\2\3abc\0"
         (b"RIFF\4\0\0\0WAVE", None),
         (b"BM", None),
     ],
-    ids=lambda data: data[:4].hex() if data else "broken",
 )
 def test_a_picture_keeps_its_pixels_and_nothing_else(noted: bytes, plain: bytes | None) -> None:
     assert without_metadata(noted) == plain
@@ -347,7 +347,7 @@ def packed(bits: int) -> str:
     return base64.b64encode(packer.compress(SAID.encode()) + packer.flush()).decode()
 
 
-@pytest.mark.parametrize(
+@table(
     "encoded",
     [
         STANDARD,

@@ -4,7 +4,7 @@ import random
 import string
 from collections.abc import Callable
 
-import pytest
+from batches import table
 
 from reread.redaction.scan import SecretScanner
 
@@ -66,7 +66,7 @@ FORMATS: dict[str, Callable[[Generator], tuple[str, str]]] = {
 }
 
 
-@pytest.mark.parametrize("name", FORMATS)
+@table("name", FORMATS)
 def test_each_format_is_found(name: str) -> None:
     for seed in range(20):
         frame, secret = FORMATS[name](Generator(seed))

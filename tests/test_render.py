@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from batches import part
+from batches import part, table
 from effort import one_in
 from limits import within
 from making import jsonl, printed, reply, use, user
@@ -25,8 +25,7 @@ from reread.render import terminal_nodes
 from reread.render.format import more_fields
 from reread.render.markdown import session_markdown
 from reread.render.selection import Selection, parse_turns
-from reread.render.terminal import TerminalView, make_console
-from reread.render.terminal_changes import ChangePrinter
+from reread.render.terminal import ChangePrinter, TerminalView, make_console
 from reread.session.changes import change_of
 from reread.tools.nodes import Picture
 from reread.tools.unshown_fields import missed_fields
@@ -80,12 +79,12 @@ def name_of(path: Path) -> str:
     return f"{path.parts[-5]}-{path.parts[-4]}-{path.stem[:8]}" if real else path.stem.split("-")[0]
 
 
-@pytest.mark.parametrize("path", SESSIONS, ids=name_of)
+@table("path", SESSIONS)
 def test_the_terminal_view_is_as_reviewed(path: Path) -> None:
     golden(f"{name_of(path)}.txt", on_terminal(path))
 
 
-@pytest.mark.parametrize("path", SESSIONS, ids=name_of)
+@table("path", SESSIONS)
 def test_the_markdown_view_is_as_reviewed(path: Path) -> None:
     golden(f"{name_of(path)}.md", as_markdown(path))
 
@@ -189,7 +188,7 @@ class TestSafety:
 
     INVISIBLE = "\x00\x08\x0b\x1b\x1f\x7f\x80\x9f\u061c\u200e\u200f\u202a\u202e\u2066\u2069\ud800\udfff"
 
-    @pytest.mark.parametrize("character", INVISIBLE, ids=ascii)
+    @table("character", INVISIBLE)
     def test_every_invisible_character_is_escaped(self, character: str) -> None:
         assert safe(character) == (f"\\x{ord(character):02x}" if character < "\x80" else ascii(character)[1:-1])
         written = safe_json(json.dumps(f"a{character}b", ensure_ascii=False))
@@ -269,8 +268,8 @@ class TestPictures:
         assert "QUJD" in shown and ("\x1b_G" if protocol == "kitty" else "\x1b]1337;") in shown
         assert "image/png" in shown
 
-    @pytest.mark.parametrize("data", ["QUJD\x1b]0;owned\x07", "not base64", ""])
-    @pytest.mark.parametrize("protocol", ["kitty", "iterm", None])
+    @table("data", ["QUJD\x1b]0;owned\x07", "not base64", ""])
+    @table("protocol", ["kitty", "iterm", None])
     def test_anything_else_is_shown_as_text(self, data: str, protocol: str | None) -> None:
         shown = self.printed(Picture(media_type="image/png", data=data), protocol)
         assert "\x1b_G" not in shown and "\x1b]" not in shown and "image/png" in shown

@@ -7,13 +7,14 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from batches import table
 from making import SESSION, jsonl, read, reply, user
 from prompt_cache import Client
 from requested import PARAMS, RequestedSession, conversation, hash_of
 from test_cache_breaks import two_sessions
 
 import reread
-from reread.model import request, request_changes, request_index
+from reread.model import request, request_index
 from reread.model.request_index import RequestIndex
 from reread.records.types.api import CacheMark
 from reread.render.report_table import report_value
@@ -69,7 +70,7 @@ def test_a_message_tells_its_rows() -> None:
     assert types == [[], ["user"], ["assistant", "assistant"], ["user"]]
 
 
-@pytest.mark.parametrize(
+@table(
     ("path", "start", "place"),
     [
         (["system", 0], 0, ("system", 0)),
@@ -131,7 +132,7 @@ def test_marks_that_have_no_path_are_left_out() -> None:
 HELLO = {"role": "user", "content": "Hello"}
 
 
-@pytest.mark.parametrize(
+@table(
     ("fields", "digest", "proof"),
     [
         ({}, None, "verified"),
@@ -175,7 +176,7 @@ def test_messages_that_are_missing_are_compared_by_their_hashes() -> None:
     made = RequestedSession()
     for tail in (["g1", "g2"], ["g1", "g3"]):
         made.send([], tail=tail)
-    found = request_changes.request_changes(*reread.open(made.data).requests)
+    found = request.request_changes(*reread.open(made.data).requests)
     assert [(one.part, one.change, one.name, one.before, one.after) for one in found] == [
         ("message", "edited", "2", None, None)
     ]
@@ -191,7 +192,7 @@ def test_messages_that_are_missing_are_compared_by_their_hashes() -> None:
 )
 def test_each_difference_has_its_place(old: str, new: str, found: list[str]) -> None:
     given = ([(one.encode(), one) for one in text] for text in (old, new))
-    changes = list(request_changes._by_position("system", *given))
+    changes = list(request._by_position("system", *given))
     assert [f"{change.change} {change.name}" for change in changes] == found
     for change in changes:
         assert (change.before in [*old, None]) and (change.after in [*new, None])
@@ -202,7 +203,7 @@ def changes_of(before: list[Any], after: list[Any], **options: Any) -> list[tupl
     made = RequestedSession()
     for words in (before, after):
         made.send([{"role": "user", "content": word} for word in words], **options)
-    found = request_changes.request_changes(*reread.open(made.data).requests)
+    found = request.request_changes(*reread.open(made.data).requests)
     return [(one.part, one.change, one.name, bool(one.before), bool(one.after)) for one in found]
 
 
@@ -226,14 +227,14 @@ def test_messages_are_added_dropped_and_edited(after: str, found: list[tuple[str
 @pytest.mark.parametrize(("count", "found"), [(2_000, {"added": 1, "dropped": 1}), (2_001, {"edited": 2_001})])
 def test_many_differences_are_not_compared_with_each_other(count: int, found: dict[str, int]) -> None:
     old = [(b"%d" % n, n) for n in range(count)]
-    changes = list(request_changes._by_position("system", old, [(b"new", "new"), *old[:-1]]))
+    changes = list(request._by_position("system", old, [(b"new", "new"), *old[:-1]]))
     assert Counter(change.change for change in changes) == found
     assert changes[0].name == "1" and changes[-1].name == str(count)
 
 
 def test_items_that_are_alike_many_times_are_compared_too() -> None:
     old = [(b"a", "a")] * 250
-    changes = list(request_changes._by_position("message", old, [(b"new", "new"), *old]))
+    changes = list(request._by_position("message", old, [(b"new", "new"), *old]))
     assert [(change.change, change.name) for change in changes] == [("added", "1")]
 
 
@@ -242,7 +243,7 @@ def test_parameters_and_tools_are_compared_by_name() -> None:
     old, new = {"a": 1, "b": 2, "c": [1]}, {"b": 3, "c": [1], "d": 4}
     made.send([HELLO], params=old, tools=[{"name": "x"}, {"y": 1}, {"name": "z", "v": 1}])
     made.send([HELLO], params=new, tools=[{"name": "x"}, {"name": "z", "v": 2}, {"y": 2}, 5])
-    found = request_changes.request_changes(*reread.open(made.data).requests)
+    found = request.request_changes(*reread.open(made.data).requests)
     assert [(one.part, one.change, one.name, one.before, one.after) for one in found] == [
         ("param", "dropped", "a", 1, None),
         ("param", "edited", "b", 2, 3),
@@ -290,7 +291,7 @@ def test_a_run_is_hashed_after_each_row() -> None:
     assert request_index._blocks(7) == [7]
 
 
-@pytest.mark.parametrize(
+@table(
     ("notes", "hashes"),
     [
         ([(None, 0, "ab")], ("ab", True)),
@@ -306,7 +307,7 @@ def test_a_run_is_hashed_after_each_row() -> None:
         ([(None, -3, "ab")], ("ab", True)),
     ],
 )
-@pytest.mark.parametrize("in_order", [True, False])
+@table("in_order", [True, False])
 def test_a_request_continues_others(notes: list[Any], hashes: tuple[str, bool], in_order: bool) -> None:
     made = RequestedSession()
     for n, (base, keep, tail) in enumerate(notes):

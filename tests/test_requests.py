@@ -15,7 +15,7 @@ from requested import RequestedSession, conversation, hash_of, in_blocks, text_o
 import reread
 from reread.base import jsontext
 from reread.base.canonical_json import canonical
-from reread.model.request_changes import RequestChange, request_changes
+from reread.model.request import RequestChange, request_changes
 from reread.reader.request_view import request_body
 from reread.reader.session_view import SessionView
 from reread.render.request_listing import (

@@ -1,16 +1,21 @@
 """Playing a session again, as far as no client is needed: what it is given, what it may reach, what is compared."""
 
+import http.client
 import io
 import json
 import os
+import shutil
+import socket
+import ssl
 import subprocess
 import sys
 import time
-from contextlib import closing, redirect_stderr, redirect_stdout
+from contextlib import closing, redirect_stderr, redirect_stdout, suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
+from batches import table
 from click.testing import CliRunner
 from making import SESSION, answer, attachment, image, jsonl, read, reply, result, system, told, use, user, write
 
@@ -20,8 +25,9 @@ from reread.addons.rerun.box import INSIDE, Box
 from reread.addons.rerun.comparison import Comparison
 from reread.addons.rerun.inside import dry_shell, mcp_server
 from reread.addons.rerun.names import learn, renamed, settled
-from reread.addons.rerun.scene import SceneFile, TypedPrompt, home_of, recorded_decision, scene_of
+from reread.addons.rerun.scene import SceneFile, TypedPrompt, home_of, listed_agents, recorded_decision, scene_of
 from reread.addons.rerun.stand_in import stand_in_servers
+from reread.addons.rerun.web_pages import PagesPlan, stand_in_pages
 from reread.cli import reread as command
 from reread.errors import Misuse, NotFound
 
@@ -122,7 +128,7 @@ FOLDERS = (
 )
 
 
-@pytest.mark.parametrize(("cwd", "folder"), FOLDERS)
+@table(("cwd", "folder"), FOLDERS)
 def test_the_work_folder_is_where_it_was_unless_the_system_is_there(cwd: str, folder: str) -> None:
     with closing(Box(scene_of(edited(cwd=cwd)))) as box:
         assert box.folder == folder
@@ -152,6 +158,144 @@ def test_prompts_are_what_a_person_said_with_pictures_and_commands() -> None:
     assert any("/model opus" in note for note in scene.notes)
     assert [one.content for one in scene_of(session, turns=1).prompts] == [scene.prompts[0].content]
     assert isinstance(scene.prompts[0], TypedPrompt)
+
+
+def test_prompts_that_were_queued_come_while_an_answer_does() -> None:
+    queued = attachment("queued_command", {"prompt": "And quickly", "commandMode": "prompt"})
+    session = read(
+        *told(
+            user("First"),
+            reply("Yes.", id="m1"),
+            user("Run it"),
+            reply(use("t1", command="ls"), id="m2"),
+            answer(result("t1", "a.py")),
+            queued,
+            reply("Done.", id="m3"),
+        )
+    )
+    assert [(one.content, one.during) for one in scene_of(session).prompts] == [
+        *(("First", None), ("Run it", None), ("And quickly", 1))
+    ]
+
+
+def test_commands_that_were_typed_are_told_with_the_next_prompt() -> None:
+    typed = "<bash-input>make</bash-input>", "<bash-stdout>made</bash-stdout><bash-stderr></bash-stderr>"
+    last = "<bash-input>pwd</bash-input>"
+    session = read(
+        *told(
+            *(user(one) for one in typed),
+            user("Is it good?"),
+            reply("Yes.", id="m1"),
+            user(last),
+            reply("I see.", id="m2"),
+        )
+    )
+    first, second = scene_of(session).prompts
+    texts = [block["text"] for block in first.content if isinstance(block, dict)]
+    assert texts == [*typed, "Is it good?"]
+    assert second.content == [{"type": "text", "text": last}]
+
+
+STOPPED = "[Request interrupted by user for tool use]"
+INTERRUPTED = (
+    (result("t1", "The user doesn't want to proceed with this tool use.", is_error=True), "user-rejected", ""),
+    (result("t1", f"Exit code 137\n{STOPPED}\nhalf of it", is_error=True), None, "half of it"),
+)
+
+
+@pytest.mark.parametrize(("told_back", "kind", "out"), INTERRUPTED, ids=["rejected", "killed"])
+def test_a_command_that_was_interrupted_runs_until_it_is(told_back: Object, kind: str | None, out: str) -> None:
+    more = {"toolDenialKind": kind} if kind else {}
+    stop = user([{"type": "text", "text": STOPPED}])
+    session = read(
+        *told(user("Run"), reply(use("t1", command="make it"), id="m1"), answer(told_back, **more), stop, user("Go on"))
+    )
+    scene = scene_of(session)
+    (record,) = scene.commands
+    assert (record.call, record.out, record.stays, record.interrupted) == ("t1", out, True, True)
+    with closing(Box(scene)) as box:
+        path = box.top / "dry" / "000000.json"
+        assert path.exists() and not box.is_interrupted()
+        path.rename(path.with_suffix(".told"))
+        assert box.is_interrupted() and not box.is_interrupted()
+    with closing(Box(scene)) as box:
+        box.forget("t1")  # a person said no before it ran
+        assert not (box.top / "dry" / "000000.json").exists()
+
+
+def fetched() -> reread.Session:
+    """A session that fetched a page, one that leads elsewhere, one that is missing, and two that are no pages."""
+    leads = "REDIRECT DETECTED: elsewhere.\n\nOriginal URL: https://one.example/old\nRedirect URL: https://two.example/new\n"
+    addresses = (
+        "http://one.example/a?b=1",
+        "https://one.example/old",
+        "https://127.0.0.1:9443/x",
+        "https://a b/",
+        "x:y",
+    )
+    calls = [use(f"t{number}", "WebFetch", url=url, prompt="?") for number, url in enumerate(addresses)]
+    return read(
+        *told(
+            user("Look"),
+            reply(*calls, id="m1"),
+            answer(result("t0", "Good."), data={"code": 200, "result": "Good."}),
+            answer(result("t1", leads), data={"code": 302, "result": leads}),
+            answer(result("t2", "Request failed with status code 404", is_error=True)),
+        )
+    )
+
+
+def free_port() -> socket.socket:
+    listening = socket.socket()
+    listening.bind(("127.0.0.1", 0))
+    listening.listen()
+    return listening
+
+
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="the certificate is made with openssl")
+def test_a_stand_in_for_pages_answers_as_they_did(tmp_path: Path) -> None:
+    plan = stand_in_pages(fetched(), tmp_path)
+    assert (plan.ports, plan.hosts, plan.note) == ([443, 9443], ["one.example", "127.0.0.1"], "")
+    pages = json.loads((tmp_path / "pages.json").read_text())
+    with free_port() as listening:
+        port = listening.getsockname()[1]
+        pages |= {name.replace(":443", f":{port}"): page for name, page in pages.items()}
+        (tmp_path / "pages.json").write_text(json.dumps(pages))
+        words = [sys.executable, "-I", "-S", str(tmp_path / "page_server.py"), str(tmp_path), str(listening.fileno())]
+        process = subprocess.Popen(words, pass_fds=[listening.fileno()])
+    try:
+        context = ssl.create_default_context(cafile=str(tmp_path / "cert.pem"))
+        seen: list[tuple[int, str | None]] = []
+        for path in ("/a?b=1", "/old", "/other"):
+            with socket.create_connection(("127.0.0.1", port), 20) as plain:
+                with context.wrap_socket(plain, server_hostname="one.example") as wire:
+                    wire.sendall(f"GET {path} HTTP/1.1\r\nhost: one.example\r\nconnection: close\r\n\r\n".encode())
+                    answered = http.client.HTTPResponse(wire)
+                    answered.begin()
+                    seen.append((answered.status, answered.headers["location"]))
+        assert seen == [(200, None), (302, "https://two.example/new"), (404, None)]
+        assert pages["127.0.0.1:9443/x"] == {"status": 404, "location": ""}
+    finally:
+        process.kill()
+        process.wait()
+
+
+def test_pages_without_openssl_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert "openssl" in stand_in_pages(fetched(), tmp_path).note
+    assert stand_in_pages(edited(), tmp_path) == PagesPlan()
+
+
+AGENTS = ("- reviewer: Reviews code. (Tools: Read, Grep)", "- poet: Writes (well). (Tools: All tools)")
+
+
+def test_types_of_agents_are_as_they_were(tmp_path: Path) -> None:
+    listing = attachment("agent_listing_delta", {"addedLines": list(AGENTS)})
+    session = read(*told(user("Go"), listing, reply("Done.", id="m1")))
+    assert listed_agents(session) == {
+        "reviewer": ("Reviews code.", ["Read", "Grep"]),
+        "poet": ("Writes (well).", None),
+    }
 
 
 SHELL = (
@@ -198,7 +342,7 @@ def test_the_dry_shell_runs_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 
 def test_the_programs_of_the_box_need_nothing_but_the_standard_library() -> None:
-    for name in ("boxed", "dry_shell", "mcp_server"):
+    for name in ("boxed", "dry_shell", "mcp_server", "page_server"):
         words = [sys.executable, "-I", "-S", "-c", f"import runpy; runpy.run_path({str(INSIDE / name) + '.py'!r})"]
         assert subprocess.run(words, capture_output=True, text=True, check=False).stderr == "", name
 
@@ -380,7 +524,11 @@ def test_nothing_is_played_where_no_box_can_be_closed(tmp_path: Path, monkeypatc
 
 def left_running(mark: str) -> list[str]:
     """The processes on whose command line a text is."""
-    return [one.name for one in Path("/proc").glob("[0-9]*") if mark.encode() in (one / "cmdline").read_bytes()]
+    found: list[str] = []
+    for one in Path("/proc").glob("[0-9]*"):
+        with suppress(FileNotFoundError, ProcessLookupError):  # it has ended
+            found += [one.name] if mark.encode() in (one / "cmdline").read_bytes() else []
+    return found
 
 
 CLIENTS = (

@@ -13,6 +13,7 @@ from types import SimpleNamespace
 
 import msgspec
 import pytest
+from batches import table
 from click.testing import CliRunner, Result
 from command import offered
 from committing import Rig, work
@@ -40,7 +41,7 @@ from reread.git.notes import CommitNote, NotedLines, read_notes, remove_notes, w
 from reread.git.repository import MOST_LINES, GitCommit, Repository
 from reread.git.repository import _seconds as seconds  # pyright: ignore[reportPrivateUsage]
 from reread.server.library import SessionLibrary
-from reread.server.library_review import library_review
+from reread.server.reports import library_review
 from reread.value_types import Review
 
 TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
@@ -162,7 +163,7 @@ def test_lines_that_a_formatter_broke_are_known_in_a_file_that_had_another_name(
     assert [row[1] for row in lines_of(reviewed(rig)) if row[4] == "reformatted"] == [stay + 3] * known
 
 
-@pytest.mark.parametrize(
+@table(
     ("lines", "added", "known", "filled"),
     [
         ("some ) more", (0, 1, 2), "R-B", False),
@@ -330,7 +331,7 @@ def test_a_rebased_commit_is_known_by_its_subject_and_time(rig: Rig) -> None:
 SHA = "abcdef0" + "1" * 33
 
 
-@pytest.mark.parametrize(
+@table(
     ("sha", "subject", "time", "evidence"),
     [
         (SHA, None, 0, "recorded"),
@@ -356,7 +357,7 @@ def test_a_commit_that_a_session_made_is_known_by_its_sha_or_its_subject_and_tim
     assert found == ({SHA: [("s.jsonl", 3, evidence)]} if evidence else {})
 
 
-@pytest.mark.parametrize(
+@table(
     ("project", "branches", "spans", "turn"),
     [
         ("/p", [], [(99_000, 99_500)], 1),

@@ -31,16 +31,14 @@ from reread.reader.session_search import ItemFilter, filter_items, search_sessio
 from reread.reader.session_view import SessionView
 from reread.reports.cost_parts import cost_parts
 from reread.reports.now_report import LiveSession
+from reread.server import library as running_module
 from reread.server import reports, routes, static_files
-from reread.server import running as running_module
-from reread.server.browser_launch import ShutdownRequested, ending_signals, raise_ended
 from reread.server.guard import GUEST
-from reread.server.library import SessionLibrary
+from reread.server.library import NOTHING, RunningSessions, SessionLibrary
 from reread.server.open_sessions import OpenSession
 from reread.server.reports import MOST_DIGITS, REPORTS, OfferedReport
 from reread.server.routes import make_app
-from reread.server.run import Server
-from reread.server.running import NOTHING, RunningSessions
+from reread.server.run import Server, ShutdownRequested, ending_signals, raise_ended
 from reread.server.sharing import ShareReviews
 
 KEY, AGENT = "d2a94e17-0c58-4f6b-8a1d-7be3905f26c4", "ac605ed2d8f598271"

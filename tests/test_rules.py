@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from batches import some
+from batches import some, table
 from effort import sampled
 from hypothesis import given
 from hypothesis import strategies as st
@@ -160,13 +160,13 @@ class TestTable:
 class TestFindings:
     """What each rule finds."""
 
-    @pytest.mark.parametrize("rule", rules.RULES, ids=lambda rule: rule.code)
+    @table("rule", rules.RULES)
     def test_each_rule_finds_what_its_fixture_breaks_and_nothing_else(self, rule: rules.Rule) -> None:
         findings = found(RULES / f"{rule.code}.jsonl")
         assert lines_of(findings) == {rule.code: BROKEN[rule.code]}
         assert {finding.level for finding in findings} == {rule.level}
 
-    @pytest.mark.parametrize("code", BROKEN_EARLY)
+    @table("code", BROKEN_EARLY)
     def test_a_broken_rule_is_an_error_in_the_dialect_that_was_written_as_rules(self, code: str) -> None:
         errors = [f for f in found(RULES / "early" / f"{code}.jsonl") if f.level == "error"]
         assert lines_of(errors) == {code: BROKEN_EARLY[code]}
@@ -422,7 +422,7 @@ def test_every_code_is_documented_with_its_level() -> None:
     assert headings == {rule.code: rule.level for rule in ALL_RULES}
 
 
-@pytest.mark.parametrize("code", [rule.code for rule in ALL_RULES])
+@table("code", [rule.code for rule in ALL_RULES])
 def test_every_code_has_one_example_and_advice(code: str) -> None:
     assert len(FENCES[code]) == 1
     assert re.search(r"\nWhat to do: \w[^`]", SECTIONS[code])
@@ -432,7 +432,7 @@ def test_only_what_takes_several_files_is_shown_by_its_words() -> None:
     assert {code for code, ((kind, _),) in FENCES.items() if kind == "text"} == {rule.code for rule in SEVERAL}
 
 
-@pytest.mark.parametrize("code, example", EXAMPLES)
+@table("code, example", EXAMPLES)
 def test_the_examples_in_the_documents_show_what_they_say(code: str, example: bytes) -> None:
     assert code in {finding.code for finding in reread.check(example)}
 

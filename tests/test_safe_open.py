@@ -164,6 +164,7 @@ OWN = {
     "reread.addons.rerun.inside.boxed": "its own file, with the standard library alone",
     "reread.addons.rerun.inside.dry_shell": "its own files, in the box",
     "reread.addons.rerun.inside.mcp_server": "its own file, in the box",
+    "reread.addons.rerun.inside.page_server": "its own file, in the box",
     "reread.git.command": "looks for files that are not regular",
 }
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from batches import table
 from effort import one_in
 from making import answer, event, jsonl, printed, reply, result, system, told, use, user
 
@@ -111,7 +112,7 @@ def test_what_is_restored_is_what_was_saved(path: Path) -> None:
     assert differences(whole, again) == []
 
 
-@pytest.mark.parametrize("path", FILES[:12], ids=lambda path: path.name[:40])
+@table("path", FILES[:12])
 def test_a_session_that_was_counted_is_restored(path: Path) -> None:
     whole = loaded(path)
     usage = whole.conversation.usage

@@ -13,6 +13,7 @@ from typing import Any
 import making
 import msgspec
 import pytest
+from batches import table
 from making import reply, result, system, text, thinking, use, user
 from test_real_client import TRANSCRIPTS
 
@@ -78,12 +79,12 @@ def test_the_items_are_those_that_the_reader_is_sent(view: SessionView) -> None:
     assert sent(view) == {name: CASES[name] for name in ("items", "texts")}
 
 
-@pytest.mark.parametrize("case", CASES["search"], ids=lambda case: case["query"])
+@table("case", CASES["search"])
 def test_search_finds_a_text(view: SessionView, case: dict[str, Any]) -> None:
     assert hits(view, case["query"]) == case["hits"]
 
 
-@pytest.mark.parametrize("case", CASES["filter"], ids=str)
+@table("case", CASES["filter"])
 def test_a_filter_selects_items(view: SessionView, case: dict[str, Any]) -> None:
     assert matching(view, case) == case["indices"]
 
@@ -117,7 +118,7 @@ def test_a_text_is_found_in_every_kind_of_part() -> None:
     assert search_session(view, "needle", start=3).hits[0].item == 3
 
 
-@pytest.mark.parametrize("query", ["Größe", "日本", "a/b", "<b>", "\\d+", "'q'", "tab\there", "€ 5", "😀"])
+@table("query", ["Größe", "日本", "a/b", "<b>", "\\d+", "'q'", "tab\there", "€ 5", "😀"])
 def test_a_text_is_found_however_json_escapes_it(query: str) -> None:
     for dump in (making.jsonl, lambda *r: b"\n".join(msgspec.json.encode(x) for x in r)):
         view = SessionView(reread.open(dump(*making.told(user(f"x {query} y")))), "k")
@@ -183,6 +184,9 @@ def test_the_look_at_the_bytes_passes_over_no_text() -> None:
         making.event("content_block_delta", index=0, delta={"type": "text_delta", "text": "dle"}),
     )
     assert [hit.where for hit in search_session(view, "needle").hits] == ["call", "text"]
+    queued = {"type": "queue-operation", "content": "a needle", "timestamp": "2026-11-15T01:13:50.805Z"}
+    view = view_of(user("go"), reply("well"), {**queued, "operation": "enqueue"}, {**queued, "operation": "remove"})
+    assert [hit.where for hit in search_session(view, "needle").hits] == ["notice"]
 
 
 def test_every_word_of_a_real_session_is_found() -> None:

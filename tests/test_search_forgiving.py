@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from batches import table
 from hypothesis import given
 from hypothesis import strategies as st
 from making import answer, jsonl, reply, result, told, use, user
@@ -390,7 +391,7 @@ def test_months_are_counted_from_the_first_to_the_last_year() -> None:
     ]
 
 
-@pytest.mark.parametrize(
+@table(
     ("word", "text", "inside", "is_found"),
     [
         ("日 abc", "日abc", False, True),

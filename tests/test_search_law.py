@@ -18,8 +18,8 @@ from reread.base.paths import SAMPLES
 from reread.disk import layout
 from reread.disk.file_set import find_files
 from reread.index.documents import is_own_call
+from reread.index.file_pass import units_after
 from reread.index.find import find
-from reread.index.scan import units_after
 from reread.index.terms import LONGEST, word_pieces, words
 from reread.index.unsaid import SILENT_TYPES, UNSAID_FIELDS, UNSAID_MESSAGE, UNSAID_OF_TYPE
 from reread.index.update import UNWRITABLE, RefreshResult, unindexed

@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from batches import table
 from walk import holds_together, texts, types, walk
 
 import reread
@@ -30,7 +31,7 @@ def levels(name: str) -> set[str]:
     return {finding.level for finding in reread.check(SEEDS / name)}
 
 
-@pytest.mark.parametrize("name", FILES)
+@table("name", FILES)
 def test_every_pattern_reads_without_loss(name: str) -> None:
     session = read(name)
     walk(session)
@@ -38,7 +39,7 @@ def test_every_pattern_reads_without_loss(name: str) -> None:
     assert "malformed" not in types(session) or "rough" in name
 
 
-@pytest.mark.parametrize("name", [name for name in FILES if "broken" not in name and "rough" not in name])
+@table("name", [name for name in FILES if "broken" not in name and "rough" not in name])
 def test_every_sound_pattern_checks_without_an_error(name: str) -> None:
     assert "error" not in levels(name)
 

@@ -34,14 +34,12 @@ import reread
 from reread.base.paths import SAMPLES
 from reread.catalog.store import Store
 from reread.reader.session_view import SessionView
-from reread.server.browser_launch import private_page
-from reread.server.connections import LimitedProtocol
 from reread.server.guard import HEADERS, Guard
 from reread.server.library import SessionLibrary
 from reread.server.list_counts import CountJob, ListCounter, count_list
 from reread.server.open_sessions import MAX_IDLE, OpenSession
 from reread.server.routes import SESSION_ROUTES, make_app
-from reread.server.run import Server, bind, host_names, is_loopback, serve
+from reread.server.run import LimitedProtocol, Server, bind, host_names, is_loopback, private_page, serve
 from reread.session.session import Session
 
 pytestmark = one_in(2)
@@ -881,7 +879,7 @@ def connected(site: Site, stack: ExitStack) -> socket.socket:
 def test_idle_connections_do_not_stop_the_server(
     demo: Site, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("reread.server.connections.MAX_CONNECTIONS", 20)
+    monkeypatch.setattr("reread.server.run.MAX_CONNECTIONS", 20)
     with ExitStack() as stack:
         idle = [connected(demo, stack) for _ in range(60)]
         assert demo.status("/api/library") == 200
@@ -896,7 +894,7 @@ def test_idle_connections_do_not_stop_the_server(
 def test_connections_that_are_being_answered_are_kept_when_there_are_too_many(
     demo: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("reread.server.connections.MAX_CONNECTIONS", 3)
+    monkeypatch.setattr("reread.server.run.MAX_CONNECTIONS", 3)
     with ExitStack() as stack:
         streams = [stack.enter_context(demo.events("/api/events")) for _ in range(3)]
         refused = connected(demo, stack)
@@ -923,7 +921,7 @@ def test_a_connection_is_closed_at_the_time_that_was_set_last() -> None:
 def test_a_request_that_does_not_come_ends_its_connection(
     demo: Site, monkeypatch: pytest.MonkeyPatch, sent: bytes
 ) -> None:
-    monkeypatch.setattr("reread.server.connections.REQUEST_SECONDS", 0.3)
+    monkeypatch.setattr("reread.server.run.REQUEST_SECONDS", 0.3)
     with ExitStack() as stack:
         slow = connected(demo, stack)
         began = time.monotonic()
@@ -937,7 +935,7 @@ def test_a_request_that_does_not_come_ends_its_connection(
 def test_a_client_that_does_not_read_is_closed(demo: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     closed, abort = threading.Event(), LimitedProtocol.abort
     monkeypatch.setattr(LimitedProtocol, "abort", lambda connection: (abort(connection), closed.set()))
-    monkeypatch.setattr("reread.server.connections.READ_SECONDS", 0.3)
+    monkeypatch.setattr("reread.server.run.READ_SECONDS", 0.3)
     key = demo.get("/api/library")["sessions"][0]["key"]
     with ExitStack() as stack:
         slow = stack.enter_context(socket.socket())

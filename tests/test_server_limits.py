@@ -19,15 +19,14 @@ from uvicorn.server import ServerState
 from reread.base.paths import SAMPLES
 from reread.disk.cache import FileState
 from reread.facts import sessions
-from reread.server import connections, open_sessions, routes
+from reread.server import open_sessions, routes, run
 from reread.server.answer_cache import AnswerCache
-from reread.server.compression import Compression
-from reread.server.connections import LimitedProtocol
 from reread.server.guard import Guard
 from reread.server.library import SessionLibrary
+from reread.server.open_sessions import ThreadLimit
 from reread.server.routes import make_app
-from reread.server.run import Server
-from reread.server.thread_limit import ThreadLimit
+from reread.server.run import LimitedProtocol, Server
+from reread.server.static_files import Compression
 
 # Connections
 
@@ -125,7 +124,7 @@ def test_one_connection_too_many_closes_the_one_that_has_waited_longest(config: 
 
 
 def test_if_all_are_being_answered_the_new_one_is_closed(config: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connections, "MAX_CONNECTIONS", 1)
+    monkeypatch.setattr(run, "MAX_CONNECTIONS", 1)
     line = Line(config)
     busy = line.connect()
     busy.data_received(REQUEST)
@@ -150,7 +149,7 @@ def test_a_client_that_asks_on_before_it_is_answered_is_closed(config: Any, then
 
 
 def test_a_client_that_reads_nothing_makes_way(config: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connections, "MAX_CONNECTIONS", 3)
+    monkeypatch.setattr(run, "MAX_CONNECTIONS", 3)
     line = Line(config)
     reading, unread, later = connected = [line.connect() for _ in range(3)]
     for one in connected:

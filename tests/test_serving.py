@@ -18,11 +18,19 @@ from limits import PATIENCE, run_apart, run_async
 
 import reread
 from reread.base.paths import SAMPLES
-from reread.server import browser_launch, run
-from reread.server.browser_launch import ShutdownRequested, ending_signals, open_page, private_page, raise_ended
-from reread.server.connections import LimitedProtocol
+from reread.server import run
 from reread.server.library import SessionLibrary
-from reread.server.run import Server, bind, host_names
+from reread.server.run import (
+    LimitedProtocol,
+    Server,
+    ShutdownRequested,
+    bind,
+    ending_signals,
+    host_names,
+    open_page,
+    private_page,
+    raise_ended,
+)
 
 KEY = "d2a94e17-0c58-4f6b-8a1d-7be3905f26c4"
 
@@ -170,19 +178,19 @@ def test_the_page_leads_to_the_address_and_is_deleted(tmp_path: Path, monkeypatc
 
 @pytest.mark.skipif(sys.platform == "win32", reason="users have numbers")
 def test_only_own_pages_older_than_ten_minutes_are_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(browser_launch, "time", Mock(time=lambda: 10_000.0))
+    monkeypatch.setattr(run, "time", Mock(time=lambda: 10_000.0))
 
     def left(age: float) -> bool:
         path = tmp_path / "reread-x.html"
-        path.write_bytes(browser_launch.HEAD)
+        path.write_bytes(run.HEAD)
         os.utime(path, (10_000 - age, 10_000 - age))
-        browser_launch._remove_old_pages(tmp_path)
+        run._remove_old_pages(tmp_path)
         return path.exists()
 
     assert [left(age) for age in (0, 600, 600.5)] == [True, True, False]
     monkeypatch.setattr(os, "getuid", lambda: tmp_path.stat().st_uid + 1)
     assert left(601), "of another user"
-    monkeypatch.setattr(browser_launch, "sys", Mock(platform="win32"))
+    monkeypatch.setattr(run, "sys", Mock(platform="win32"))
     assert not left(601), "there, a file has no such number"
 
 

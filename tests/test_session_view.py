@@ -24,8 +24,7 @@ from reread.reader import schema
 from reread.reader.drawing import PartBuilder
 from reread.reader.session_search import search_session
 from reread.reader.session_view import SessionView
-from reread.reader.steps import run_steps
-from reread.reader.thread_view import MAX_FILLS
+from reread.reader.thread_view import MAX_FILLS, run_steps
 from reread.reader.timeline import MAX_MESSAGES, Timeline
 from reread.session.session import Session, threads_of
 from reread.tools import nodes

@@ -16,8 +16,7 @@ import reread
 from reread.reader.redacted_export import Redaction
 from reread.redaction import decisions
 from reread.redaction.decisions import DecisionStore, read_review
-from reread.redaction.output_scan import finished_texts
-from reread.redaction.removal_manifest import undo
+from reread.redaction.removal_manifest import finished_texts, undo
 from reread.server.sharing import ShareReviews
 
 FORMATS = ("html", "markdown", "json", "jsonl")

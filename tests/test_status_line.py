@@ -10,13 +10,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from batches import table
 from command import REREAD, run, started
 from limits import wait_until
 
 import reread
 from reread.disk import client_settings
 from reread.disk.client_settings import set_status_line
-from reread.render.budget_table import limit_lines
+from reread.render.report_table import limit_lines
 from reread.reports import spending, status_line
 from reread.reports.spending import forget_spending, rate_limits, write_spending
 from reread.reports.status_line import status_text
@@ -89,7 +90,7 @@ def test_each_configuration_folder_has_its_own_figures(tmp_path: Path, monkeypat
     assert text("{today}", rate_limits=None) == "", "budgets are for all of them"
 
 
-@pytest.mark.parametrize(
+@table(
     ("budget", "counts"),
     [
         ({}, True),
@@ -217,7 +218,7 @@ BAD = [
 ]
 
 
-@pytest.mark.parametrize("data", BAD, ids=range(len(BAD)))
+@table("data", BAD)
 def test_junk_is_an_empty_line_and_no_error(data: bytes) -> None:
     know_spending()
     assert text("today {today}") == "today $0.00"

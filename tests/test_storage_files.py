@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from batches import table
 from folder_bucket import use_folder
 
 from reread.errors import Misuse, Unreadable, Unwritable
@@ -143,7 +144,7 @@ def test_a_time_tells_states_apart_after_a_while(
     assert kept_names.is_settled(changed) is settled
 
 
-@pytest.mark.parametrize(
+@table(
     ("kept", "original"),
     [
         ("a.jsonl.zst", ("a.jsonl", 1)),

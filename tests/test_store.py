@@ -15,6 +15,7 @@ from uuid import RFC_4122, UUID
 
 import making  # noqa: F401  (the hypothesis profile)
 import pytest
+from batches import table
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -64,7 +65,7 @@ ODD_IDS += [
 
 
 class TestNames:
-    @pytest.mark.parametrize("id", ODD_IDS, ids=ascii)
+    @table("id", ODD_IDS)
     def test_are_safe_on_every_system(self, id: str) -> None:
         name = filename_for(id)
         assert 0 < len(name) <= MAX_LENGTH + 2

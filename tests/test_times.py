@@ -5,6 +5,7 @@ from pathlib import Path
 from zoneinfo import ZoneInfo
 
 import pytest
+from batches import table
 from command import cli
 from making import answer, jsonl, reply, result, told, use, user
 
@@ -70,14 +71,14 @@ TIMES = {
 """What names a point in time, and how long before now it is."""
 
 
-@pytest.mark.parametrize(("text", "days"), PERIODS.items())
+@table(("text", "days"), PERIODS.items())
 def test_a_period_has_a_start_and_an_end(text: str, days: tuple[str, str]) -> None:
     start, end = parse_span(text, now=NOW, zone=UTC)
     assert end is not None
     assert (start.isoformat(), end.isoformat()) == tuple(f"{day}T00:00:00+00:00" for day in days)
 
 
-@pytest.mark.parametrize(("text", "before"), TIMES.items())
+@table(("text", "before"), TIMES.items())
 def test_a_time_before_now_is_a_point(text: str, before: timedelta) -> None:
     assert parse_span(text, now=NOW, zone=UTC) == (NOW - before, None)
 
@@ -86,7 +87,7 @@ def test_a_month_before_its_last_day_is_the_last_day_of_a_shorter_one() -> None:
     assert parse_time("1mo", now=datetime(2026, 3, 31, 8, tzinfo=UTC), zone=UTC).date() == date(2026, 2, 28)
 
 
-@pytest.mark.parametrize(
+@table(
     "text", ["", "soon", "next week", "2026-13", "2026-W54", "0000", "02-30", "13-01", "2 fortnights", "9" * 30 + "mo"]
 )
 def test_what_is_no_time_is_refused_with_what_is(text: str) -> None:

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from batches import table
 from making import answer, attachment, read, reply, result, use, user
 
 from reread.reader.drawing import PartBuilder
@@ -37,7 +38,7 @@ CALLS: list[tuple[str, dict[str, Any], Any, str]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("name", "given", "data", "title"), CALLS, ids=[case[3] for case in CALLS])
+@table(("name", "given", "data", "title"), CALLS)
 def test_every_view_marks_the_line_of_a_call(name: str, given: dict[str, Any], data: Any, title: str) -> None:
     session = read(user("go"), reply(use("t", name, **given)), answer(result("t", "ok"), data=data), reply("done"))
     (call,) = session.calls

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from batches import table
 from making import jsonl, read, reply, state, user
 
 import reread
@@ -24,7 +25,7 @@ CUSTOM = (
 SUMMARY = "This session is being continued from a previous one.\n1. Primary Request and Intent:\n   Port the parser.\n"
 
 
-@pytest.mark.parametrize("path", SESSIONS, ids=lambda path: "-".join(path.parts[-3:])[-60:])
+@table("path", SESSIONS)
 def test_the_list_and_the_open_session_agree(path: Path) -> None:
     assert read_header(path).title == (reread.open(path).title or NO_TITLE[path.stat().st_size > 0])
 

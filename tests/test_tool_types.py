@@ -8,6 +8,7 @@ from typing import Any, get_origin
 
 import msgspec
 import pytest
+from batches import table
 from hypothesis import given
 from hypothesis import strategies as st
 from making import answer, read, reply, result, use
@@ -131,7 +132,7 @@ READ_OF_ALL = {"edits", "replaceAll", "replace_all", "run_in_background"} | {
 """Fields that are read of every call, whatever its tool: for the marks of its title, and how it ended."""
 
 
-@pytest.mark.parametrize("name", sorted(tools.built_in_tools()))
+@table("name", sorted(tools.built_in_tools()))
 def test_a_tool_shows_fields_that_its_input_and_its_result_have(name: str) -> None:
     tool, asked, answered = tools.tool_for(name), Asked(), Asked()
     call = ToolCall(name, asked, result=ToolResult(content=""), data=answered)

@@ -8,7 +8,7 @@ from typing import Any
 
 import making
 import pytest
-from batches import some
+from batches import some, table
 from effort import examples, sampled
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -17,7 +17,7 @@ from limits import within
 import reread
 from reread import tools
 from reread.records.blocks import to_block
-from reread.render.markdown_nodes import nodes_markdown
+from reread.render.markdown import nodes_markdown
 from reread.render.selection import Selection
 from reread.render.terminal import TerminalView, make_console
 from reread.tools import generic
@@ -95,7 +95,7 @@ def drawn_in_both_views(nodes: list[Node]) -> str:
     return as_markdown(nodes) + "\n" + terminal
 
 
-@pytest.mark.parametrize("name", [*BUILT_IN, *OLDER])
+@table("name", [*BUILT_IN, *OLDER])
 def test_every_tool_of_the_client_has_its_own_drawing(name: str) -> None:
     assert tools.tool_for(name) is not generic.TOOL
 
@@ -104,8 +104,8 @@ def test_any_mcp_tool_has_the_drawing_of_mcp_tools() -> None:
     assert tools.tool_for("mcp__anything__goes") is not generic.TOOL
 
 
-@pytest.mark.parametrize("shape", RESULTS)
-@pytest.mark.parametrize("name", [*NAMES, "SomeUnknownTool"])
+@table("shape", RESULTS)
+@table("name", [*NAMES, "SomeUnknownTool"])
 def test_every_result_shape_is_drawn(name: str, shape: str) -> None:
     content, data, ok = RESULTS[shape]
     seen = tool_call(name, {"command": "ls"}, content, data, is_error=not ok)
@@ -120,7 +120,7 @@ def test_every_result_shape_is_drawn(name: str, shape: str) -> None:
         assert notes, "no note points out the failure"
 
 
-@pytest.mark.parametrize("name", [*NAMES, "SomeUnknownTool"])
+@table("name", [*NAMES, "SomeUnknownTool"])
 def test_a_call_still_running_is_drawn(name: str) -> None:
     seen = ToolCall(name, {"command": "ls", "prompt": "p"})
     assert any(isinstance(node, Note) for node in _flat(tools.draw(seen)))
@@ -145,7 +145,7 @@ def test_garbage_never_raises(name: str, given_: Any, content: Any, data: Any, i
 class TestOutcome:
     """How a call ended, from the many ways that results say so."""
 
-    @pytest.mark.parametrize(
+    @table(
         ("content", "data", "state", "message", "code"),
         [
             ("<tool_use_error>no</tool_use_error>", "Error: no", "failed", "no", None),

@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from batches import table
 from effort import examples, one_in
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -24,17 +25,12 @@ from reread.tools.tool import AgentStats, ToolCall
 
 FAMILIES = (
     "agent",
-    "background",
     "claude_ai",
     "user_messages",
     "mcp",
     "plan",
-    "question",
     "schedule",
-    "server_tools",
-    "skill",
     "tasks",
-    "team",
     "web",
     "workflow",
 )
@@ -120,7 +116,7 @@ def kind(node: n.Node) -> str:
     return type(node).__name__.lower()
 
 
-@pytest.mark.parametrize(("tool_call", "title", "expected"), [row[1:] for row in ROWS], ids=[row[0] for row in ROWS])
+@table(("tool_call", "title", "expected"), [row[1:] for row in ROWS])
 def test_each_shape_of_a_result_has_its_title_and_drawing(
     tool_call: ToolCall, title: str, expected: list[tuple[str, str]]
 ) -> None:
@@ -143,7 +139,7 @@ UNFINISHED = [
 
 
 @OWN_TOOLS
-@pytest.mark.parametrize(("how", "word"), UNFINISHED, ids=[word for _, word in UNFINISHED])
+@table(("how", "word"), UNFINISHED)
 def test_how_a_call_ended_is_drawn(module: ModuleType, tool: Any, how: Outcome, word: str) -> None:
     block = None if how.state == RUNNING else b.ToolResult(content="because")
     drawn = list(tool.draw(ToolCall(tool.names[0], {}, result=block, outcome=how)))

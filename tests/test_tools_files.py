@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 import pytest
+from batches import table
 from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -16,11 +17,11 @@ from reread import tools
 from reread.base.choices import CALL_STATES
 from reread.records import blocks as b
 from reread.tools import _diff
-from reread.tools._result_text import parse_numbered_lines, unwrap
 from reread.tools.generic import dimensions
 from reread.tools.nodes import Code, Diff, Files, Hunk, Node, Note, Picture, Section
 from reread.tools.outcome import Outcome, outcome_of
 from reread.tools.search import matched_texts
+from reread.tools.spilled import parse_numbered_lines, unwrap
 from reread.tools.tool import ToolCall
 
 PNG = (
@@ -984,7 +985,7 @@ ROWS = [*READ, *WRITE, *EDIT, *NOTEBOOK, *GLOB, *GREP, *OTHERS, *BASH]
 NAMES = sorted({row.tool_call.name for row in ROWS})
 
 
-@pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row.tool_call.name}, {row.name}")
+@table("row", ROWS)
 def test_each_shape_of_a_result_has_its_title_and_drawing(row: Row) -> None:
     nodes = draw(row.tool_call)
     assert tools.title(row.tool_call) == row.title
@@ -993,7 +994,7 @@ def test_each_shape_of_a_result_has_its_title_and_drawing(row: Row) -> None:
     assert not [text for text in row.texts if text not in texts]
 
 
-@pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row.tool_call.name}, {row.name}")
+@table("row", ROWS)
 def test_a_full_drawing_has_every_text(row: Row) -> None:
     drawn = json.dumps(msgspec.to_builtins(tools.draw(row.tool_call, full=True)), ensure_ascii=False)
     given = [text for text in strings(row.tool_call.raw_input) if len(text) > 3 and "\n" not in text]
@@ -1047,7 +1048,7 @@ def test_a_notebook_cell_has_its_outputs() -> None:
     assert [kinds(section.nodes) for section in sections] == [["prose"], ["code", "terminal", "terminal", "picture"]]
 
 
-@pytest.mark.parametrize(
+@table(
     ("pattern", "content", "ignore_case", "expected"),
     [
         ("TODO", "a.py:4:TODO: x", False, ["TODO"]),
@@ -1102,7 +1103,7 @@ def test_a_reminder_inside_the_file_stays() -> None:
     assert unwrap(REMINDER).text == ""
 
 
-@pytest.mark.parametrize(
+@table(
     ("path", "expected"),
     [
         ("src/a.PY", "python"),

@@ -27,7 +27,7 @@ from reread.archive.archive import Archive
 from reread.catalog.annotations import Annotations
 from reread.cli import all_verbs
 from reread.handover import session_files
-from reread.handover.derived_data import CACHE, PLACES, STORE
+from reread.handover.deletion import CACHE, PLACES, STORE
 from reread.session import loader
 from reread.storage.kept_file import open_regular
 

@@ -48,8 +48,8 @@ if TYPE_CHECKING:
     from reread.reader.export_formats import export as export
     from reread.reader.redacted_export import Redaction as Redaction
     from reread.reader.redacted_export import redact as redact
+    from reread.reader.redacted_review import notes as notes
     from reread.reader.redacted_review import review as review
-    from reread.reader.review_notes import notes as notes
     from reread.recording.adoption import adopt as adopt
     from reread.recording.player import replay as replay
     from reread.recording.recorder import capture as capture
@@ -119,7 +119,7 @@ _MODULES = {
     "files": "reports.file_report",
     "follow": "session.follow",
     "keep": "archive.archive",
-    "notes": "reader.review_notes",
+    "notes": "reader.redacted_review",
     "now": "reports.now_report",
     "open": "session.session",
     "redact": "reader.redacted_export",

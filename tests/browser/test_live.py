@@ -13,7 +13,7 @@ from making import answer, jsonl, reply, told, use, user
 from playwright.sync_api import expect
 
 from browser.conftest import serving
-from reread.server.browser_launch import private_page
+from reread.server.run import private_page
 
 Tab = Callable[..., Any]
 

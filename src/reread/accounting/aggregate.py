@@ -9,7 +9,6 @@ from typing import Any, final
 import msgspec
 from msgspec import Raw
 
-from reread.accounting.best_row import replaces
 from reread.accounting.billing import charge_fields, charge_of, extra_charges, to_nanos
 from reread.accounting.cost_counters import CounterReading
 from reread.accounting.digest import (
@@ -20,7 +19,7 @@ from reread.accounting.digest import (
     ResponseOrigin,
     UsageDigest,
 )
-from reread.accounting.rows import AnyRow, PlainRow, is_copied
+from reread.accounting.rows import AnyRow, PlainRow, is_copied, replaces
 from reread.base.times import timestamp_ms
 from reread.disk.derived_cache import encoded
 from reread.records.envelope import UsageFields

@@ -7,9 +7,8 @@ from collections.abc import Collection, Iterator
 from contextlib import closing, nullcontext
 from pathlib import Path
 
-from reread.accounting.billing import Usage
+from reread.accounting.billing import Usage, sum_entries
 from reread.accounting.digest import FileDigest, UsageCache, decode_digest, file_digest
-from reread.accounting.entries import sum_entries
 from reread.accounting.prices import Prices
 from reread.accounting.responses import resolve
 from reread.accounting.workers import Progress, ScanJob, scan_all

@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import msgspec
 
-from reread.accounting.best_row import row_rank
 from reread.accounting.digest import CALL_RESULT, OWN_ROW, PROGRESS, SIDECHAIN, FileDigest, FileResponse, ResponseOrigin
+from reread.accounting.rows import row_rank
 
 
 class ResponseCopy(msgspec.Struct, gc=False):

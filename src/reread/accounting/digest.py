@@ -8,14 +8,15 @@ from reread.accounting.billing import Charge
 from reread.accounting.cost_counters import CounterReading
 from reread.base import jsontext
 from reread.disk import layout
-from reread.disk.derived_cache import DerivedValues, encoded
+from reread.disk.cache import CacheFile
+from reread.disk.derived_cache import DerivedValues, encoded, values_table
 
 FORMAT = 14
 """Change it when cached digests can no longer be read, or would be built differently now."""
 READABLE = (10, 12)
 """Earlier formats that are read too, so that what `--keep-deleted` remembers outlives an update: of 0.2 and of 0.3."""
 
-DIGESTS = "usage_digests"
+DIGESTS = values_table("usage_digests", format=FORMAT, readable=READABLE)
 """The table of the catalogue."""
 OWN_ROW, PROGRESS, CALL_RESULT = range(3)
 """Where the usage of a response was found: in its own row, in a progress record, or only in the result of a call."""
@@ -124,8 +125,8 @@ def decode_digest(data: bytes) -> UsageDigest | None:
 class UsageCache(DerivedValues):
     """Digests by path: unchanged files are not read again, and of files that grew only the new part is read."""
 
-    def __init__(self) -> None:
-        super().__init__(DIGESTS, format=FORMAT, readable=READABLE)
+    def __init__(self, file: CacheFile | None = None) -> None:
+        super().__init__(DIGESTS, file)
 
 
 class FileDigest(msgspec.Struct):

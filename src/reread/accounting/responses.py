@@ -8,7 +8,7 @@ from itertools import chain
 
 import msgspec
 
-from reread.accounting.billing import Charge
+from reread.accounting.billing import Charge, UsageEntry
 from reread.accounting.cost_counters import CounterDelta, CounterReading, ModelCounters
 from reread.accounting.counter_deltas import CounterDeltas
 from reread.accounting.dedupe import ForkPoints, ResponseCopy, copy_rank, group_copies, origin_filter
@@ -20,7 +20,6 @@ from reread.accounting.digest import (
     FileResponse,
     ResponseOrigin,
 )
-from reread.accounting.entries import UsageEntry
 from reread.accounting.prices import Prices, parse_model_id
 
 UNKNOWN_ORIGIN = ResponseOrigin(None, None, None, None)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from reread.disk.sources import TempFileSource
 from reread.render.selection import Selection
-from reread.render.terminal import TerminalView, make_console
-from reread.render.terminal_changes import ChangePrinter
+from reread.render.terminal import ChangePrinter, TerminalView, make_console
 from reread.session.changes import change_of
 from reread.session.threads import SessionThreads
 

@@ -42,8 +42,7 @@ def advise(
     reread advise --since 30d --project shop
     reread advise --json
     """
-    from reread.render.advice_listing import advice_lines
-    from reread.render.report_table import unread_note
+    from reread.render.report_table import advice_lines, unread_note
     from reread.reports.advice_report import advice_value
     from reread.reports.advice_report import advise as look
 

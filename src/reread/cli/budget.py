@@ -72,7 +72,7 @@ def budget(
     reread budget remove --all
     reread budget set 2000/month --team shop
     """
-    from reread.render.budget_table import budget_lines, budget_name
+    from reread.render.report_table import budget_lines, budget_name
     from reread.reports import budget_report
     from reread.reports.spending import forget_spending
 

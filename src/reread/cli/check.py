@@ -61,7 +61,7 @@ def check(
     if as_json:
         print_json(drift_report(report) if drift else report)
     else:
-        from reread.render.finding_listing import check_lines, drift_lines
+        from reread.render.listings import check_lines, drift_lines
 
         print_lines(drift_lines(report) if drift else check_lines(report, verbose=verbose))
     return ctx.exit(FOUND_ERRORS if report.totals.errors else OK)

@@ -38,7 +38,10 @@ FORMATS = ("markdown", "html", "json")
 @click.option("--exec", "command", metavar="CMD", help="Run a command with the digest as its input, such as a webhook.")
 @format_option(*FORMATS, help="Write this format (default: by the suffix of the output; markdown).")
 @output_option()
-@click.option("--redact", is_flag=True, help="Replace secrets and personal details, as `reread share` does.")
+@click.option("--full", is_flag=True, help="Write all that each session did: prompts, files, commits, tests.")
+@click.option(
+    "--redact/--no-redact", default=True, help="Replace secrets and personal details, as `reread share` does (default)."
+)
 @json_option
 @root_options
 @click.pass_context
@@ -52,15 +55,16 @@ def digest(
     project: tuple[str, ...],
     form: str | None,
     output: str,
+    full: bool,
     redact: bool,
     as_json: bool,
     root: tuple[Path, ...],
 ) -> None:
     """Report what was done since yesterday, by project.
 
-    For each session: its prompts, the files and lines that it changed, its commits and pull requests, the tests that
-    passed and failed, its failed calls and its cost. All of it is recorded; no model is asked. Exits with 1 if no
-    session did anything.
+    Half a page: what came of the dearest sessions (commits, pull requests, changed files, whether tests passed at the
+    end), what they cost, what failed and what is open; runs of one prompt again and again are one line. --full and JSON
+    have all of each session. All of it is recorded; no model is asked. Exits with 1 if no session did anything.
 
     With --team, reports on the last whole week of a team, or the week of --since, in figures. --exec runs CMD in a
     shell, gives it the digest on standard input, and exits with its code.
@@ -70,7 +74,7 @@ def digest(
     reread digest --since today --project .
     reread digest --since yesterday --until yesterday
     reread digest --since "last week" -o week.html
-    reread digest --redact -f json
+    reread digest --full --no-redact
     reread digest --team s3://team/figures
     reread digest --team s3://team/figures -f json --exec 'curl -sS --json @- "$WEBHOOK"'
     """
@@ -80,12 +84,15 @@ def digest(
     if command is not None:
         refuse_with(ctx, "--exec", ("--output",), "the command gets the digest")
     if bucket is not None:
-        refuse_with(ctx, "--team", ("--until", "--project", "--redact", "--root", "--demo"), "it is a week of all")
+        refuse_with(
+            ctx, "--team", ("--until", "--project", "--full", "--redact", "--root", "--demo"), "it is a week of all"
+        )
         made, found, unread = _of_team(ctx, bucket, since, form)
     else:
         with progress("reading", None) as step:
             made, found, unread = _of_sessions(
                 form,
+                full,
                 since=since,
                 until=until,
                 tz=tz,
@@ -118,15 +125,17 @@ def digest(
     ctx.exit(0 if found else NOTHING_FOUND)
 
 
-def _of_sessions(form: str, **options: Any) -> tuple[Any, bool, Sequence[str]]:
+def _of_sessions(form: str, full: bool, **options: Any) -> tuple[Any, bool, Sequence[str]]:
     """Return the digest of sessions as text or JSON values, whether it has anything, and what could not be read."""
     from reread.render.digest_text import digest_html, digest_markdown
     from reread.reports.digest_report import digest as report_on
     from reread.reports.digest_report import digest_value
 
     made = report_on(**options)
-    show = {"json": digest_value, "html": digest_html, "markdown": digest_markdown}[form]
-    return show(made), bool(made.projects), made.unread
+    text: Any = (
+        digest_value(made) if form == "json" else (digest_html if form == "html" else digest_markdown)(made, full=full)
+    )
+    return text, bool(made.projects), made.unread
 
 
 def _of_team(ctx: click.Context, bucket: str, since: str, form: str) -> tuple[Any, bool, Sequence[str]]:

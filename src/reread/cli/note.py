@@ -50,7 +50,7 @@ def note(
     git fetch origin refs/notes/reread:refs/notes/reread
     """
     from reread.cli._options import refuse_without
-    from reread.reader.review_notes import notes as find
+    from reread.reader.redacted_review import notes as find
 
     refuse_without(ctx, "--with-prompts", "--write", "it is about what is written")
     refuse_without(ctx, "--replace-likely", "--with-prompts", "only prompts are redacted")

@@ -47,7 +47,7 @@ def secrets(
     if as_json:
         print_json(report)
     else:
-        from reread.render.finding_listing import secret_lines
+        from reread.render.listings import secret_lines
 
         print_lines(secret_lines(report))
     return ctx.exit(FOUND if any(report.totals.values()) else OK)

@@ -98,7 +98,7 @@ def stats(
 
 def _print_calls(report: Report, limit: int | None, roots: list[Path], *, as_json: bool) -> None:
     """Print the calls behind the figures of a report."""
-    from reread.render.call_listing import call_lines  # loaded late, as all below: most reports list no calls
+    from reread.render.report_table import call_lines  # loaded late, as all below: most reports list no calls
     from reread.render.text_table import WIDTH
     from reread.reports.call_list import calls_to_list, listed_calls, listed_value
 

@@ -75,8 +75,7 @@ def tail(
         return
     from reread.render.selection import Selection
     from reread.render.sequence import conversation_sequence
-    from reread.render.terminal import TerminalView, make_console
-    from reread.render.terminal_changes import ChangePrinter
+    from reread.render.terminal import ChangePrinter, TerminalView, make_console
     from reread.render.terminal_nodes import picture_protocol
 
     pictures = picture_protocol() if sys.stdout.isatty() else None

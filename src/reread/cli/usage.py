@@ -197,7 +197,7 @@ def _check_groups(names: list[str]) -> None:
 
 def _print_budgets() -> None:
     """Print what is left of the budgets, if some are set."""
-    from reread.render.budget_table import budget_lines
+    from reread.render.report_table import budget_lines
     from reread.reports.budget_report import budgets
 
     states = budgets()
@@ -271,7 +271,7 @@ def _titles(names: tuple[str, ...], roots: list[Path], report: Report) -> tuple[
 def _print_prices(table: Prices, as_json: bool) -> None:
     import time
 
-    from reread.render.price_listing import price_lines
+    from reread.render.report_table import price_lines
 
     if as_json:
         import msgspec

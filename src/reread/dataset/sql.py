@@ -48,6 +48,8 @@ TYPES = {TEXT: "VARCHAR", INTEGER: "BIGINT", REAL: "DOUBLE", TIME: "TIMESTAMP WI
 READS, EXPLAINS, SEVERAL, WRITES = "SELECT", "EXPLAIN", "MULTI", "COPY"
 """Types of statements; one is SEVERAL if it has a PIVOT anywhere."""
 _WORD = re.compile(r"\w+")
+_PACKED = re.compile(r"\b(?:BIT|BIGNUM)\b(?=[\[,)]|$)")
+"""The types of values that Arrow has only as bytes, in the name of a type."""
 _UNKNOWN = re.compile(r'Referenced column "(\w+)"')
 _RESERVED = re.compile(r'(?<!")\boffset\b')
 _MISSING_TABLE = re.compile(r"Catalog Error: Table with name (\S+) does not exist!")
@@ -244,6 +246,7 @@ class Database:
         relation = self._connection.sql(statement)
         if relation is None:  # COPY gives no rows
             return QueryResult(pyarrow.schema([]), iter(()))
+        relation = _readable(relation)
         read = getattr(relation, "to_arrow_reader", None) or relation.fetch_record_batch
         reader = read(BATCH_ROWS)
         first = next(reader, None)
@@ -313,6 +316,16 @@ def _interruptible() -> Generator[None]:
         if not str(error).startswith(("Query interrupted", "INTERRUPT Error")):
             raise
         raise KeyboardInterrupt from None
+
+
+def _readable(relation: Any) -> Any:
+    """Return the rows of a query with text for values that Arrow would hand over as DuckDB packs them."""
+    if not any(_PACKED.search(str(kind)) for kind in relation.types):
+        return relation
+    types = (_PACKED.sub("VARCHAR", str(kind)) for kind in relation.types)
+    names = (name.replace('"', '""') for name in relation.columns)
+    columns = (f'#{place}::{kind} AS "{name}"' for place, (kind, name) in enumerate(zip(types, names, strict=True), 1))
+    return relation.project(", ".join(columns))
 
 
 def _sentence(text: str) -> str:

@@ -7,9 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from reread.accounting.billing import MS_PER_DAY, NANOS_PER_DOLLAR, PICOS_PER_DOLLAR
+from reread.accounting.billing import MS_PER_DAY, NANOS_PER_DOLLAR, PICOS_PER_DOLLAR, rates_for
 from reread.accounting.collect import Inputs
-from reread.accounting.entries import rates_for
 from reread.accounting.prices import Rates, current_prices
 from reread.accounting.workers import Progress
 from reread.base.gc_pause import gc_paused

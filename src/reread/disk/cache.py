@@ -30,6 +30,7 @@ LARGEST = 1 << 30
 """Bytes that the file may have: one with more is rebuilt."""
 LARGEST_VALUE = 1 << 27
 """Bytes that a value may have."""
+LARGEST_INTEGER = (1 << 63) - 1
 STRICT_VERSION = (3, 37)
 """The first SQLite with strict tables; with an older one, values of any type may be in any column."""
 BUSY_SECONDS = 5.0
@@ -51,8 +52,9 @@ class FileState(NamedTuple):
 
     @classmethod
     def of(cls, stat: os.stat_result) -> FileState:
-        """Return the state in a stat result."""
-        return cls(stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime_ns)
+        """Return the state in a stat result; of a number beyond 64 bits, as some inodes are, the end counts."""
+        found = cls(stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime_ns)
+        return found if max(found) <= LARGEST_INTEGER else cls(*(number & LARGEST_INTEGER for number in found))
 
     @classmethod
     def at(cls, path: str | Path) -> FileState:

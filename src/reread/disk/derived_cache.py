@@ -130,9 +130,10 @@ V = TypeVar("V", bound=FileValue)
 class Catalogue(ABC, Generic[V]):
     """Some tables of the catalogue, of which each row is of a file."""
 
-    def __init__(self, *tables: CacheTable) -> None:
-        """Open tables."""
-        self.cache: CacheFile = CacheFile(*tables, FORGOTTEN)
+    def __init__(self, *tables: CacheTable, file: CacheFile | None = None) -> None:
+        """Open tables; with `file`, they are open there already."""
+        self.cache: CacheFile = file or CacheFile(*tables, FORGOTTEN)
+        self._is_own = file is None
         self._forgotten = _times(self.cache)
 
     @abstractmethod
@@ -184,20 +185,26 @@ class Catalogue(ABC, Generic[V]):
 
     def close(self) -> None:
         """Close the catalogue."""
-        self.cache.close()
+        if self._is_own:
+            self.cache.close()
+
+
+def values_table(name: str, *, format: int, readable: Collection[int] = ()) -> CacheTable:
+    """Return a table of values.
+
+    Those of earlier formats that are `readable` stay, for files that are gone; all others are derived again.
+    """
+    renewals = dict.fromkeys(readable, f"UPDATE {name} SET inode = -1, modified = -1, proof = x''")
+    return CacheTable(name, COLUMNS, format, renewals)
 
 
 class DerivedValues(Catalogue[DerivedValue]):
     """The values derived from files for one purpose."""
 
-    def __init__(self, name: str, *, format: int, readable: Collection[int] = ()) -> None:
-        """Open the table with this name.
-
-        Values of earlier formats that are `readable` stay, for files that are gone; all others are derived again.
-        """
-        self._name = name
-        renewals = dict.fromkeys(readable, f"UPDATE {name} SET inode = -1, modified = -1, proof = x''")
-        super().__init__(CacheTable(name, COLUMNS, format, renewals))
+    def __init__(self, table: CacheTable, file: CacheFile | None = None) -> None:
+        """Open a table of `values_table`; with `file`, it is open there already."""
+        self._name = table.name
+        super().__init__(table, file=file)
 
     def files(self) -> dict[str, DerivedValue]:
         """Return all files by path, without their values."""

@@ -12,7 +12,7 @@ import msgspec
 from reread.base import jsontext
 from reread.disk import layout
 from reread.disk.cache import FileState
-from reread.disk.derived_cache import DerivedValue, DerivedValues, encoded, proof_at
+from reread.disk.derived_cache import DerivedValue, DerivedValues, encoded, proof_at, values_table
 from reread.storage.kept_file import opened
 from reread.storage.prompt_history import (
     HISTORY,
@@ -69,7 +69,7 @@ def _current(history: str) -> PromptHistory | None:
         return None
     known = known_history(history)
     if known is None:
-        with closing(DerivedValues(TABLE, format=FORMAT)) as values:
+        with closing(DerivedValues(values_table(TABLE, format=FORMAT))) as values:
             stored = values.derived([history]).get(history)
             before = _stored(stored, FileState(*state)) if stored is not None else None
             known = before if before is not None and before.state == state else _read_on(history, before, values)

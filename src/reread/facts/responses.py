@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from contextlib import closing, nullcontext, suppress
+from contextlib import suppress
 from typing import NamedTuple
 from zlib import crc32
 
+from reread.accounting.billing import UsageEntry
 from reread.accounting.collect import Digests, Inputs, data_digest
 from reread.accounting.dedupe import file_links
 from reread.accounting.digest import FileDigest, UsageCache
-from reread.accounting.entries import UsageEntry
 from reread.accounting.prices import Prices, current_prices
 from reread.accounting.responses import resolve
 from reread.accounting.workers import Progress
@@ -28,6 +28,8 @@ KEPT_SCOPES = 4
 """So many sets of folders stay counted, and those besides that somebody asked for lately: he may still be at it."""
 LATELY = 3600
 """In seconds."""
+MOST_SCOPES = 16
+"""So many at most, whoever asks for more."""
 NAMED = 0
 """The scope of files and data that were named: it is not kept."""
 
@@ -58,9 +60,8 @@ def _is_whole(inputs: Inputs) -> bool:
 
 
 def _count_named(store: FactStore, inputs: Inputs, progress: Progress | None) -> Counted:
-    with closing(UsageCache()) if store.is_lasting else nullcontext() as cache:
-        digests = Digests(inputs.states, cache, progress=progress)
-        files = [*digests.read(inputs.states), *map(data_digest, inputs.data)]
+    digests = Digests(inputs.states, UsageCache(store.file) if store.is_lasting else None, progress=progress)
+    files = [*digests.read(inputs.states), *map(data_digest, inputs.data)]
     unread = set(digests.unread)
     return Counted(name_responses(store, _entries(files, unread)).scope, unread)
 
@@ -101,10 +102,9 @@ class _Counting:
             for scope, _ in store.rows(query, (name,)):  # another process may have made it by now
                 store.run(f"UPDATE {SCOPE.name} SET used = ? WHERE id = ?", (now, scope))
                 return scope
-            others = store.rows(
-                f"SELECT id, used FROM {SCOPE.name} ORDER BY used DESC LIMIT -1 OFFSET {KEPT_SCOPES - 1}"
-            )
-            for old in [scope for scope, used in others if used < now - LATELY]:
+            for place, (old, used) in enumerate(store.rows(f"SELECT id, used FROM {SCOPE.name} ORDER BY used DESC"), 1):
+                if place < KEPT_SCOPES or (place < MOST_SCOPES and used >= now - LATELY):
+                    continue
                 for (file,) in store.rows(f"SELECT file FROM {SETTLED.name} WHERE scope = ?", (old,)):
                     store.forget_responses(old, file)
                 store.run(f"DELETE FROM {SCOPE.name} WHERE id = ?", (old,))
@@ -118,26 +118,26 @@ class _Counting:
     def _try(self) -> bool:
         """Bring the scope up to date; False if it was not as it is now when the counting began."""
         store, states = self.store, self.inputs.states
-        with closing(UsageCache()) as cache:
-            gone = self.inputs.gone(cache.files())
-            kept = gone if self.keep_deleted else []
-            if gone and not self.keep_deleted:
-                cache.save([], gone)  # what is linked to them counts as changed from now on
-            known = self._known()
-            wanted = {path: states.get(path) for path in (*states, *kept)}
-            changed = {
-                path
-                for path, state in wanted.items()
-                if path not in known or (state is not None and is_stale(known[path][1], state))
-            }
-            left = known.keys() - wanted.keys()
-            if not changed and not left:
-                return True
-            digests = Digests(states, cache, progress=self.progress)
-            fresh = {digest.path: digest for digest in digests.read(sorted(changed))}
-            linked = self._linked(known, fresh, left)
-            others = {digest.path: digest for digest in digests.read(sorted(linked & wanted.keys() - fresh.keys()))}
-            self.unread = set(digests.unread)
+        cache = UsageCache(store.file)
+        gone = self.inputs.gone(cache.files())
+        kept = gone if self.keep_deleted else []
+        if gone and not self.keep_deleted:
+            cache.save([], gone)  # what is linked to them counts as changed from now on
+        known = self._known()
+        wanted = {path: states.get(path) for path in (*states, *kept)}
+        changed = {
+            path
+            for path, state in wanted.items()
+            if path not in known or (state is not None and is_stale(known[path][1], state))
+        }
+        left = known.keys() - wanted.keys()
+        if not changed and not left:
+            return True
+        digests = Digests(states, cache, progress=self.progress)
+        fresh = {digest.path: digest for digest in digests.read(sorted(changed))}
+        linked = self._linked(known, fresh, left)
+        others = {digest.path: digest for digest in digests.read(sorted(linked & wanted.keys() - fresh.keys()))}
+        self.unread = set(digests.unread)
         files = [*fresh.values(), *others.values()]
         entries = _entries(files, self.unread)
         with store.writing():

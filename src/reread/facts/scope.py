@@ -18,7 +18,6 @@ from reread.disk import layout
 from reread.disk.sources import read_all
 from reread.errors import Misuse, NotFound
 from reread.facts.owners import owner_test
-from reread.facts.schema import LAST_FAILED
 from reread.storage.kept_names import is_kept_transcript
 from reread.storage.prompt_history import is_prompts
 
@@ -40,7 +39,7 @@ class Filter(NamedTuple):
     test: Callable[[Any], Test | None]
     """Makes a test for that column from what was asked for; None if nothing was."""
     sql: str = ""
-    """What the column is compared with instead, in SQL; then sessions have to be opened to tell."""
+    """What the column is compared with instead: SQL over the views of opened sessions, which are then made."""
 
 
 class ScopeOptions(TypedDict, total=False):
@@ -172,6 +171,12 @@ def _flag(wanted: bool | str) -> Test | None:
     return bool if wanted not in (False, None, "", "0") else None
 
 
+LAST_FAILED = (
+    "SELECT session FROM (SELECT session, state,"
+    " row_number() OVER (PARTITION BY session ORDER BY time DESC, row DESC) AS number"
+    " FROM calls WHERE command IS NOT NULL AND state IN ('done', 'failed')) WHERE number = 1 AND state = 'failed'"
+)
+"""The sessions whose last command failed."""
 FILTERS = {
     "project": Filter("project", _projects),
     "model": Filter("model", _models),
@@ -180,7 +185,7 @@ FILTERS = {
     "machine": Filter("path", _machines),
     "tool": Filter("tool", _words),
     "state": Filter("state", _words),
-    "failed": Filter("session", _flag, sql=f"IN {LAST_FAILED}"),
+    "failed": Filter("session", _flag, sql=f"IN ({LAST_FAILED})"),
 }
 """What one can choose by: each row has the name of an option."""
 

@@ -11,7 +11,8 @@ from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import closing, contextmanager, suppress
 from typing import Any, TypeVar
 
-from reread.disk.cache import LARGEST_VALUE, CacheFile, FileState
+from reread.accounting.digest import DIGESTS
+from reread.disk.cache import LARGEST_INTEGER, LARGEST_VALUE, CacheFile, FileState
 from reread.disk.derived_cache import FORGOTTEN, stored_path
 from reread.facts.schema import (
     FILE,
@@ -25,6 +26,8 @@ from reread.facts.schema import (
 
 T = TypeVar("T")
 Row = tuple[Any, ...]
+IN_CACHE = (*(table.in_cache for table in TABLES), DIGESTS, FORGOTTEN)
+"""The tables of the store, and those that it is filled by."""
 
 
 class FactStore:
@@ -32,8 +35,9 @@ class FactStore:
 
     def __init__(self, *, cache: bool = True) -> None:
         """Open the tables in the cache; those in memory if that cannot be used, or is not to be."""
-        self._file = CacheFile(*(table.in_cache for table in TABLES), FORGOTTEN) if cache else None
-        database = self._file.database if self._file is not None else None
+        self.file: CacheFile | None = CacheFile(*IN_CACHE) if cache else None
+        """The cache with the tables."""
+        database = self.file.database if self.file is not None else None
         self.is_lasting: bool = database is not None
         """True if the tables are in the cache."""
         self._database = database or _in_memory()
@@ -77,12 +81,12 @@ class FactStore:
 
     def add(self, table: FactTable, rows: Iterable[Row]) -> None:
         """Add rows to a table."""
-        rows = list(rows)
+        rows, before = list(rows), self._database.total_changes
         try:
             self._database.executemany(table.insert, rows)
-        except UnicodeEncodeError:  # half of a character, as a broken transcript may have
-            clean = [tuple(_storable(value) for value in row) for row in rows]
-            self._database.executemany(table.insert, clean)
+        except (UnicodeEncodeError, OverflowError):  # half a character, or what has more than 64 bits
+            added = self._database.total_changes - before
+            self._database.executemany(table.insert, [tuple(map(_storable, row)) for row in rows[added:]])
 
     def add_one(self, table: FactTable, *values: Any) -> int:
         """Add a row that gets the next id, and return that."""
@@ -122,29 +126,49 @@ class FactStore:
 
     def recover(self, error: sqlite3.Error) -> None:
         """Rebuild the cache if it is damaged."""
-        if self._file is not None:
-            self._file.recover(error)
+        if self.file is not None:
+            self.file.recover(error)
 
     def close(self) -> None:
         """Close the tables; those in memory are gone."""
         self._database.close()
-        if self._file is not None:
-            self._file.close()
+        if self.file is not None:
+            self.file.close()
+
+
+class SharedStore:
+    """A store for several questions, which the first opens."""
+
+    def __init__(self) -> None:
+        self._store: FactStore | None = None
+
+    def answer(self, ask: Callable[[FactStore], T]) -> T:
+        """Return what the store says; if the cache fails, all is derived again in memory."""
+        store = self._store = self._store or FactStore()
+        try:
+            return ask(store)
+        except sqlite3.Error as error:
+            store.recover(error)
+            self.close()
+        with closing(FactStore(cache=False)) as store:
+            return ask(store)
+
+    def close(self) -> None:
+        """Close the store."""
+        if self._store is not None:
+            self._store.close()
+            self._store = None
 
 
 def answered(ask: Callable[[FactStore], T], *, cache: bool = True) -> T:
-    """Return what the store says; if the cache fails, all is derived again in memory."""
-    if cache:
-        with closing(FactStore()) as store:
-            try:
-                return ask(store)
-            except sqlite3.Error as error:
-                store.recover(error)
-    with closing(FactStore(cache=False)) as store:
-        return ask(store)
+    """Return what the store says, or what is derived in memory if the cache fails or is not to be used."""
+    with closing(SharedStore() if cache else FactStore(cache=False)) as one:
+        return one.answer(ask) if isinstance(one, SharedStore) else ask(one)
 
 
 def _storable(value: Any) -> Any:
+    if isinstance(value, int):
+        return max(-LARGEST_INTEGER, min(value, LARGEST_INTEGER))
     return value.encode("utf-8", "replace").decode() if isinstance(value, str) else value
 
 

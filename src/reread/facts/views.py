@@ -16,7 +16,6 @@ from reread.facts.schema import (
     CALL,
     COUNTS,
     FILE,
-    LAST_FAILED,
     ORIGIN,
     PROMPT,
     RESPONSE,
@@ -98,13 +97,6 @@ def show_sessions(store: FactStore, files: Sequence[int]) -> None:
     )
     for name, table in ((TURNS, TURN), (CALLS, CALL), (BREAKS, CACHE_BREAK), (PROMPTS, PROMPT)):
         _show(store, name, table)
-    store.run(f"DROP VIEW IF EXISTS {LAST_FAILED}")
-    store.run(
-        f"CREATE TEMP VIEW {LAST_FAILED} AS SELECT session FROM (SELECT session, state,"
-        " row_number() OVER (PARTITION BY session ORDER BY time DESC, row DESC) AS number"
-        f" FROM {CALLS} WHERE command IS NOT NULL AND state IN ('done', 'failed'))"
-        " WHERE number = 1 AND state = 'failed'"
-    )
 
 
 def session_titles(store: FactStore) -> dict[str, str]:

@@ -16,7 +16,7 @@ from reread.base.times import parse_period_ms, parse_time_zone
 from reread.disk.file_set import FileSet, find_files
 from reread.errors import Misuse
 from reread.index import update
-from reread.index.answer import NEWEST, RELEVANCE, Answer, Answering
+from reread.index.answer import NEWEST, RELEVANCE, Answer, Answering, SearchQuestion
 from reread.index.compile import IndexScope
 from reread.index.matching import is_confirmed
 from reread.index.query import (
@@ -34,7 +34,6 @@ from reread.index.query import (
     parse_kinds,
     parse_query,
 )
-from reread.index.search_question import SearchQuestion
 from reread.index.store import (
     BrokenIndex,
     Cursor,
@@ -292,7 +291,7 @@ def _ask(
 
 def _scan(question: SearchQuestion, rest: Mapping[str, Cursor], files: FileSet) -> list[FoundDocument]:
     """Return the documents that match in files that the index does not have as they are."""
-    from reread.index.scan import scan
+    from reread.index.file_pass import scan
 
     return list(scan(question.scanned, rest, files.failures, question.pattern))
 
@@ -302,7 +301,7 @@ def _count_words(question: SearchQuestion, rest: Mapping[str, Cursor], files: Fi
 
     Words that together spell one of the question count as a phrase, too.
     """
-    from reread.index.scan import units_after
+    from reread.index.file_pass import units_after
     from reread.index.spelling import all_words
 
     asked = {word for node in question.words if isinstance(node, Words) for word in node.words}

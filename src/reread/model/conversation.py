@@ -22,12 +22,11 @@ from reread.model.bodies import Bodies
 from reread.model.call import CallContent
 from reread.model.compaction import CompactionContent
 from reread.model.ledger import MERGED, PAIRED, SHOWN, Ledger
-from reread.model.message import MessageContent, split_turns
+from reread.model.message import MessageContent, RowCache, split_turns
 from reread.model.metadata import Metadata
 from reread.model.record_kinds import TURN_STARTERS
 from reread.model.request import RequestContent, Requests
 from reread.model.request_index import RequestIndex
-from reread.model.response_usage import RowCache
 from reread.model.tree import NO_PARENT, RecordTree
 from reread.records.decode import Records
 from reread.records.lines import Line, Lines, ReadAt

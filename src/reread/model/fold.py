@@ -9,6 +9,7 @@ from typing import cast
 from reread.base.coerce import as_dict, as_list, as_str
 from reread.model import hooks
 from reread.model.authors import HUMAN, origin_kind, user_kind
+from reread.model.between_messages import PromptQueue
 from reread.model.compaction_linker import add_boundary, add_summary
 from reread.model.content import first_text, raw_value
 from reread.model.conversation import Agent, Conversation, Message
@@ -30,7 +31,6 @@ from reread.model.metadata import METADATA_LISTS
 from reread.model.pairing import AttachmentLinker, CallPairing, appended
 from reread.model.partial import PartialResponse
 from reread.model.prompt_text import LOCAL_COMMANDS, first_tag, is_caveat, parse_prompt, prompt_kind
-from reread.model.queue import PromptQueue
 from reread.model.record_kinds import (
     BOOKKEEPING,
     CALL_BLOCKS,

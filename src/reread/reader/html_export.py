@@ -25,8 +25,7 @@ from reread.reader.page_assets import Assets, inline_assets
 from reread.reader.request_view import RequestContext, request_context
 from reread.reader.session_search import ItemText, texts_of
 from reread.reader.session_view import SessionView, in_call_order
-from reread.reader.steps import run_steps
-from reread.reader.thread_view import MAX_MARKS, ThreadView, state_mark
+from reread.reader.thread_view import MAX_MARKS, ThreadView, run_steps, state_mark
 from reread.reader.timeline import Timeline
 from reread.reader.waterfall import waterfall
 from reread.render.selection import EVERYTHING, Selection, agents_below, selected_turns

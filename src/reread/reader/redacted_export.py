@@ -23,9 +23,14 @@ from reread.reader.site_export import ASSETS, SiteResult, require_inside, write_
 from reread.redaction.decisions import DecisionStore
 from reread.redaction.findings import KEEP, REPLACE, SensitiveText, alike
 from reread.redaction.omissions import Omission
-from reread.redaction.output_scan import clean_document, finished_texts
 from reread.redaction.redactor import Redactor, installed_engines
-from reread.redaction.removal_manifest import RemovalManifest, keep_private_map, make_manifest
+from reread.redaction.removal_manifest import (
+    RemovalManifest,
+    clean_document,
+    finished_texts,
+    keep_private_map,
+    make_manifest,
+)
 from reread.redaction.rewrite import clean_text
 from reread.redaction.scan import BINARY
 from reread.redaction.spans import Span, leaves

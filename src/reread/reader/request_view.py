@@ -14,7 +14,7 @@ from reread.base.format import size_text
 from reread.base.text import plural, truncate
 from reread.errors import NotFound
 from reread.model.conversation import Request
-from reread.model.request_changes import ADDED, DROPPED, request_changes
+from reread.model.request import ADDED, DROPPED, request_changes
 from reread.reader.schema import CutNode, Value
 from reread.reader.thread_view import ThreadView
 from reread.reader.trim import Trimmer

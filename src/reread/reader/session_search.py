@@ -185,8 +185,8 @@ def _hits(
 
 
 def _has_own_text(message: Message) -> bool:
-    """True if a text of a message may be in none of its records: it is in our words, or joined from streamed pieces."""
-    return message.role == "system" or message.partial is not None
+    """True if a text of a message may be in none of its records: in our words, joined from pieces, or beside it."""
+    return message.role == "system" or message.partial is not None or message.conversation.marks.has(message.index)
 
 
 def _raw_records(message: Message) -> Iterator[bytes]:

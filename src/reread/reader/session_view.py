@@ -22,8 +22,7 @@ from reread.model.remaining_fields import state_fields
 from reread.reader import schema
 from reread.reader.drawing import PartBuilder, PictureUrl, commit_info, pull_request_info, response_info, run_title
 from reread.reader.lookup import find_message, find_place, find_records
-from reread.reader.steps import Steps, run_steps
-from reread.reader.thread_view import UNKNOWN_MODEL, ThreadView, context_growth
+from reread.reader.thread_view import UNKNOWN_MODEL, Steps, ThreadView, context_growth, run_steps
 from reread.reader.timeline import Timeline
 from reread.reader.trim import ITEMS, Trimmer
 from reread.reader.waterfall import Spans, waterfall

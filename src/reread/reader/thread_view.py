@@ -5,9 +5,9 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_left, bisect_right
 from collections import Counter, deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
 from datetime import datetime
-from typing import Any, Generic, NamedTuple, TypeVar, cast
+from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar, cast
 
 from reread.accounting.billing import Usage, total
 from reread.accounting.prices import current_prices
@@ -21,13 +21,26 @@ from reread.model.record_kinds import SYNTHETIC, TURN_STARTERS
 from reread.model.tree import no_path_text
 from reread.reader import schema
 from reread.reader.lookup import touched_messages
-from reread.reader.steps import Steps, run_steps
 from reread.reader.timeline import Timeline, category_of
 from reread.render.format import heading
 from reread.session.cache_breaks import CacheBreaks
 from reread.session.commits import GitOperations, GitOperationsByTurn
 from reread.session.context_window import ContextFill, ContextGauge, context_size
 from reread.session.time_spans import without_context_after
+
+T = TypeVar("T")
+Steps: TypeAlias = Generator[None, None, T]
+"""Work that yields after each step and returns its result."""
+
+
+def run_steps(steps: Steps[T]) -> T:
+    """Run all steps without a pause and return the result."""
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            return end.value
+
 
 MAX_MARKS = 120
 """How many calls of a turn have a mark in the outline."""
@@ -49,8 +62,6 @@ NEVER = 1 << 62
 
 
 UNKNOWN_MODEL = "unknown model"
-
-T = TypeVar("T")
 
 
 class BranchFigures(NamedTuple):

@@ -9,8 +9,7 @@ from reread.base.times import timestamp_ms
 from reread.model.conversation import Agent, Call, Message
 from reread.model.record_kinds import TURN_STARTERS
 from reread.reader import schema
-from reread.reader.steps import Steps
-from reread.reader.thread_view import TURN_HEAD
+from reread.reader.thread_view import TURN_HEAD, Steps
 from reread.reader.timeline import Timeline
 from reread.session.time_spans import CallTimes, first_time, response_times, without_context_after
 

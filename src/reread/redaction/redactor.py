@@ -18,6 +18,7 @@ from reread.disk.sources import FileSource, Source
 from reread.errors import Misuse, NotFound, Unreadable
 from reread.redaction.certain import find_certain
 from reread.redaction.decisions import DecisionStore
+from reread.redaction.encodings import KINDS, OTHER, REDACTED, UNDECIDED
 from reread.redaction.findings import KEEP, REPLACE, Findings, Occurrence, SensitiveText, mask
 from reread.redaction.literals import Literals, forms_of
 from reread.redaction.omissions import Omission
@@ -26,7 +27,6 @@ from reread.redaction.pictures import without_metadata
 from reread.redaction.rewrite import DropCounts, FileRedaction, clean_text, clean_value
 from reread.redaction.scan import BINARY, SecretScanner
 from reread.redaction.spans import CERTAIN, LEVELS, LIKELY, OWN_TEXT, PERSONAL, Span, leaves, replace_spans
-from reread.redaction.written import KINDS, OTHER, REDACTED, UNDECIDED
 from reread.session.session import Session, threads_of
 from reread.session.threads import load_agent
 from reread.storage.atomic import write_atomic

@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from reread.redaction.certain import find_certain
-from reread.redaction.encodings import decode_text, encoded_runs
+from reread.redaction.encodings import DEEPEST, decode_text, encoded_runs, find_written, foreign_parts
 from reread.redaction.likely import find_likely
 from reread.redaction.literals import Literals
 from reread.redaction.normalized_text import NormalizedText, readings
 from reread.redaction.secret_names import TOKEN
 from reread.redaction.secret_values import is_chosen, is_mixed
 from reread.redaction.spans import CERTAIN, LIKELY, PERSONAL, Span, SpanSet
-from reread.redaction.written import DEEPEST, find_written, foreign_parts
 
 if TYPE_CHECKING:
     from reread.redaction.personal import Personal

@@ -1,21 +1,27 @@
-"""A digest as Markdown and as an HTML page that mail programs show."""
+"""A digest as Markdown and as an HTML page that mail programs show: half a page, or all that was done."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from html import escape
 from itertools import pairwise
 
+from reread.accounting.billing import sum_known
 from reread.base.format import money_text, period_text
 from reread.base.paths import path_name
 from reread.base.sanitize import safe_line
-from reread.base.text import plural
+from reread.base.text import cut_words, plural
 from reread.render.markdown_text import inline
 from reread.render.report_table import unread_note
 from reread.reports.digest_report import Digest, DigestProject, DigestSession, DigestTest
 
 MOST = 12
-"""Files and prompts of a session that are named; of more, the number is said."""
+"""Files and prompts of a session that are named in full; of more, the number is said."""
+MOST_PROJECTS, MOST_SESSIONS, MOST_OPEN, MOST_FAILURES = 8, 18, 5, 6
+"""What half a page names of each; of more, the number is said."""
+LONGEST_RUN = 60
+"""Characters of a prompt that runs have in common."""
 UNKNOWN = "cost unknown"
 STYLE = (
     "body{font:15px/1.5 system-ui,sans-serif;max-width:46em;margin:2em auto;padding:0 1em;color:#222;background:#fff}"
@@ -40,21 +46,21 @@ Line = tuple[str, str]
 """The kind of a line (title, project, session, facts, head, item), and its text."""
 
 
-def digest_markdown(made: Digest) -> str:
-    """Return a digest as Markdown."""
+def digest_markdown(made: Digest, *, full: bool = False) -> str:
+    """Return a digest as Markdown: half a page, or in full."""
     marks = {"title": "# ", "project": "## ", "session": "### ", "facts": "", "head": "", "item": "- "}
-    lines = list(_lines(made))
+    lines = list(_lines(made, full))
     ends = ["\n" if kind == "item" and after == "item" else "\n\n" for (kind, _), (after, _) in pairwise(lines)]
     texts = (f"{marks[kind]}{inline(text)}" for kind, text in lines)
     return "".join(map("".join, zip(texts, [*ends, "\n"], strict=True)))
 
 
-def digest_html(made: Digest) -> str:
-    """Return a digest as one HTML page without scripts."""
+def digest_html(made: Digest, *, full: bool = False) -> str:
+    """Return a digest as one HTML page without scripts: half a page, or in full."""
     tags = {"title": "h1", "project": "h2", "session": "h3", "facts": 'p class="quiet"', "head": "p", "item": "li"}
     out: list[str] = []
     inside = False
-    for kind, text in _lines(made):
+    for kind, text in _lines(made, full):
         if (kind == "item") != inside:
             inside = kind == "item"
             out.append("<ul>" if inside else "</ul>")
@@ -71,28 +77,99 @@ def _title(made: Digest) -> str:
     return f"Sessions from {made.since:%Y-%m-%d %H:%M} to {made.until:%Y-%m-%d %H:%M}"
 
 
-def _lines(made: Digest) -> Iterator[Line]:
+def _lines(made: Digest, full: bool) -> Iterator[Line]:
     yield "title", _title(made)
-    sessions = sum(len(project.sessions) for project in made.projects)
-    if not sessions:
+    done = [one for project in made.projects for one in project.sessions]
+    if not done:
         yield "facts", "No session did anything."
         return
     commits = sum(len(project.commits) for project in made.projects)
     files = sum(len(project.files) for project in made.projects)
-    facts = (plural(sessions, "session"), plural(len(made.projects), "project"), plural(files, "file"))
-    yield "facts", " · ".join((*facts, plural(commits, "commit"), money_text(made.cost_usd) or UNKNOWN))
-    for project in made.projects:
-        yield from _project_lines(project)
+    facts = (plural(len(done), "session"), plural(len(made.projects), "project"), plural(files, "file"))
+    yield "facts", " · ".join((*facts, plural(commits, "commit"), _cost(made.cost_usd)))
+    if full:
+        for project in made.projects:
+            yield from _project_lines(project)
+            for session in project.sessions:
+                yield from _session_lines(session)
+    else:
+        yield from _outcomes(made, done)
     if made.unread:
         yield "facts", unread_note(made.unread)
+    if made.redacted:
+        yield "facts", "Secrets and personal details are replaced."
 
 
 def _project_lines(project: DigestProject) -> Iterator[Line]:
-    cost = money_text(project.cost_usd) or UNKNOWN
-    yield "project", f"{safe_line(path_name(project.project) or project.project)}: {cost}"
+    count = plural(len(project.sessions), "session")
+    yield "project", f"{safe_line(path_name(project.project) or project.project)}: {_cost(project.cost_usd)}, {count}"
     yield "facts", safe_line(project.project)
-    for session in project.sessions:
-        yield from _session_lines(session)
+
+
+def _outcomes(made: Digest, done: Sequence[DigestSession]) -> Iterator[Line]:
+    """Yield half a page: the dearest sessions by project with what came of them, what failed, and what is open."""
+    typed = sorted((one for one in done if not one.automated), key=lambda one: -(one.cost_usd or 0.0))
+    shown = {one.session for one in typed[:MOST_SESSIONS]}
+    named = [one for one in made.projects if any(session.session in shown for session in one.sessions)][:MOST_PROJECTS]
+    for project in named:
+        yield next(_project_lines(project))
+        told = [one for one in project.sessions if one.session in shown]
+        yield from (("item", _outcome(one)) for one in told)
+        if more := [one for one in project.sessions if one.session not in shown and not one.automated]:
+            yield "item", f"and {len(more)} more, {_costs(more)}"
+    if others := [one for project in made.projects if project not in named for one in project.sessions]:
+        count = plural(len(made.projects) - len(named), "project")
+        yield "facts", f"In {count} more: {plural(len(others), 'session')}, {_costs(others)}."
+    if automated := [one for one in done if one.automated]:
+        yield "facts", _automated(automated)
+    if failed := sum(one.failed_calls for one in done):
+        counted: Counter[str] = Counter()
+        for one in done:
+            counted.update({failure.name: failure.times for failure in one.failures})
+        most = ", ".join(f"{name} {times}" for name, times in counted.most_common(MOST_FAILURES))
+        more_names = f" and {len(counted) - MOST_FAILURES} more" if len(counted) > MOST_FAILURES else ""
+        total = sum(one.calls for one in done)
+        yield "facts", safe_line(f"Failed: {failed} of {plural(total, 'call')}: {most}{more_names}.")
+    if left := [one for one in typed if one.open_failure]:
+        yield "head", "Open, as the last command failed:"
+        yield from (("item", _left(one)) for one in left[:MOST_OPEN])
+        if len(left) > MOST_OPEN:
+            yield "item", f"and {len(left) - MOST_OPEN} more: reread ls --failed"
+
+
+def _outcome(one: DigestSession) -> str:
+    """Return what came of a session in one line: what it committed and changed, and whether its tests passed."""
+    commits = [commit.subject or commit.sha[:7] for commit in one.commits]
+    facts = [
+        f"committed “{commits[0]}”{f' and {len(commits) - 1} more' if commits[1:] else ''}" if commits else "",
+        ", ".join(dict.fromkeys(f"#{pull.number} {pull.action or ''}".strip() for pull in one.pull_requests)),
+    ]
+    if one.files:
+        lines = f"+{sum(file.added for file in one.files)} −{sum(file.removed for file in one.files)}"
+        facts.append(f"{plural(len(one.files), 'file')} {lines}")
+    if one.tests:
+        facts.append("tests passed" if one.tests[-1].last_passed else "tests failed")
+    facts += [_cost(one.cost_usd) if one.cost_usd is not None else "", one.session[:8]]
+    return safe_line(" · ".join(fact for fact in (one.title or "Untitled", *facts) if fact))
+
+
+def _automated(runs: Sequence[DigestSession]) -> str:
+    prompts = Counter(one.prompts[0] for one in runs)
+    most = cut_words(prompts.most_common(1)[0][0], LONGEST_RUN)
+    others = f" and {plural(len(prompts) - 1, 'other prompt')}" if len(prompts) > 1 else ""
+    return safe_line(f"Automated: {plural(len(runs), 'run')} of “{most}”{others}, {_costs(runs)}.")
+
+
+def _left(one: DigestSession) -> str:
+    return safe_line(f"{one.title or 'Untitled'}: {one.open_failure} · {one.session[:8]}")
+
+
+def _cost(amount: float | None) -> str:
+    return money_text(amount) or UNKNOWN
+
+
+def _costs(sessions: Sequence[DigestSession]) -> str:
+    return _cost(sum_known(one.cost_usd for one in sessions))
 
 
 def _session_lines(one: DigestSession) -> Iterator[Line]:

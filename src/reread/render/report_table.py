@@ -1,20 +1,28 @@
-"""Reports as tables of plain text and as JSON, with notes on what the figures leave out."""
+"""Reports as tables of plain text and as JSON, with notes on what the figures leave out; prices, budgets and advice."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from reread.accounting.billing import UNKNOWN, sum_known
-from reread.accounting.prices import model_text
+from reread.accounting.prices import Price, Prices, Tier, model_text, price_on
 from reread.base.choices import CAUSE_WORDS
 from reread.base.format import LARGEST, duration_text, money_text, tokens_text
+from reread.base.paths import path_name
 from reread.base.sanitize import safe_line
 from reread.base.shell_words import quote_command
-from reread.base.text import SHORT_ID, plural
-from reread.render.text_table import LOUD, PLAIN, STRONG, Styled, table_lines, wrapped_notes
+from reread.base.text import SHORT_ID, one_line, pad, plural, short_session, truncate, wrapped
+from reread.render.listings import QUIET, Span
+from reread.render.text_table import LOUD, PLAIN, STRONG, WIDTH, Styled, table_lines, wrapped_notes
 from reread.reports.report import CHANGE, COUNT, MONEY, SECONDS, SHARE, TOKENS, Report, ReportColumn, Row
+from reread.reports.status_line import limit_text
 from reread.reports.usage_report import best_cost
+
+if TYPE_CHECKING:
+    from reread.reports.advice_report import Advice, AdviceReport
+    from reread.reports.budget_report import Budget, BudgetState
+    from reread.reports.call_list import ListedCall
 
 CAUSE, PART = "cause", "part"
 Figures = Mapping[str, Any]
@@ -301,3 +309,116 @@ NOTES: dict[str, Notes] = {
     "cache_breaks": _break_notes,
     "cost": _part_notes,
 }
+
+
+TITLE = 50
+
+
+def advice_lines(report: AdviceReport, *, width: int | None = None) -> Iterator[Styled]:
+    """Yield each advice with what it cost, its evidence and the command to see more."""
+    for item in report.items:
+        for line in wrapped(safe_line(advice_text(item)), width):
+            yield STRONG, line
+        if item.kind in ("unused_tools", "unused_skills"):
+            yield from ((PLAIN, f"  {line}") for line in wrapped(safe_line(item.subject), width and width - 2))
+        if item.project:
+            yield PLAIN, safe_line(f"  in {item.project}")
+        for place in item.places:
+            yield PLAIN, safe_line(f"  {place.session[:SHORT_ID]} {one_line(place.title, TITLE)}: {place.command}")
+        yield PLAIN, safe_line(f"  all: {item.command}")
+        yield PLAIN, ""
+    yield PLAIN, f"From {plural(report.sessions, 'session')}; `--json` has all of it."
+
+
+def advice_text(item: Advice) -> str:
+    """Return what was seen, with the tokens and the cost, in one sentence."""
+    words: list[str] = []
+    if item.kind.startswith("unused"):
+        each = f"about {tokens_text(item.tokens)} tokens in each request" if item.tokens is not None else ""
+        words = [each, f"{money_text(item.cost_usd)} in all" if item.cost_usd is not None else ""]
+        words = [word for word in words if word] or ["what it costs is not recorded"]
+    elif item.tokens is not None:
+        words = [f"{tokens_text(item.tokens)} tokens written again"]
+        words += [f"{money_text(item.cost_usd)} more than reading them"] if item.cost_usd is not None else []
+    return f"{item.text}{': ' if words else ''}{', '.join(words)}."
+
+
+def price_lines(prices: Prices, day: int) -> Iterator[Styled]:
+    """Yield the prices in force on a day."""
+    table = prices.table
+    yield STRONG, f"Prices of {table.as_of}, in USD per million tokens ({'; '.join(table.sources)})"
+    headers = ("input", "output", "write 5m", "write 1h", "read")
+    yield STRONG, f"{'model':24}" + "".join(f"{header:>9}" for header in headers)
+    for name, model in table.models.items():
+        price = price_on(model, day)
+        yield PLAIN, pad(safe_line(name), 24) + _prices(price) + (f"  fast × {model.fast}" if model.fast else "")
+        if price.long is not None:
+            yield PLAIN, f"{f'  prompt over {price.long.over:,}':24}" + _prices(price.long)
+    yield (
+        PLAIN,
+        (
+            f"Web search ${table.web_searches} per 1,000; batch × {table.batch}; US inference × {table.us_inference}; "
+            f"regional × {table.regional}"
+        ),
+    )
+
+
+def _prices(price: Price | Tier) -> str:
+    amounts = (price.input, price.output, price.cache_write_5m, price.cache_write_1h, price.cache_read)
+    return "".join(f"{amount.normalize():>9f}" for amount in amounts)
+
+
+def budget_name(budget: Budget) -> str:
+    """Return what a budget is for: `day`, `month, shop, opus`."""
+    names = (budget.per, path_name(budget.project or ""), budget.model, budget.team)
+    return ", ".join(safe_line(name) for name in names if name)
+
+
+def budget_lines(states: Sequence[BudgetState]) -> Iterator[list[Span]]:
+    """Yield a line for each budget: what is spent of it, what is left, and what it comes to."""
+    width = max((len(budget_name(one)) for one in states), default=0)
+    for one in states:
+        spent = money_text(one.spent_usd, lower_bound=one.lower_bound)
+        over = one.left_usd < 0
+        left = f"{money_text(abs(one.left_usd))} {'over' if over else 'left'}"
+        rate = f"  {money_text(one.forecast_usd)} at this rate" if one.forecast_usd is not None else ""
+        yield [
+            (STRONG, f"{pad(budget_name(one), width)}  "),
+            (PLAIN, f"{spent} of {money_text(one.amount_usd)}  "),
+            (LOUD if over else PLAIN, left),
+            (LOUD if rate and (one.forecast_usd or 0) > one.amount_usd else QUIET, rate),
+        ]
+
+
+def limit_lines(limits: Mapping[str, Any]) -> Iterator[list[Span]]:
+    """Yield a line with the rate limits, as a client last gave them."""
+    texts = [text for name, limit in limits.items() if (text := limit_text(name, limit))]
+    if texts:
+        yield [(STRONG, "Rate limits  "), (PLAIN, safe_line(", ".join(texts)))]
+
+
+def call_lines(
+    report: Report, calls: Sequence[ListedCall], *, ids: Mapping[str, str] | None = None, width: int = WIDTH
+) -> Iterator[Styled]:
+    """Yield the calls behind the figures by group: address, outcome, tool and what it was to do, then its error."""
+    shown: dict[tuple[str | None, ...], list[ListedCall]] = {_key(row): [] for row in (*report.rows, *report.hidden)}
+    for one in calls:
+        shown.setdefault(_key(one.call), []).append(one)
+    for group, own in shown.items():
+        if not own:
+            continue
+        if report.by:
+            names = [label(name, value, report.titles) for name, value in zip(report.by, group, strict=True)]
+            yield STRONG, truncate(f"{'  '.join(names)}  ({plural(own, 'call')})", width)
+        for one in own:
+            call = one.call
+            id = one.address.session
+            where = one.address._replace(session=(ids or {}).get(id) or short_session(id))
+            words = [str(where), call.failure or call.state, call.tool, one_line(one.what)]
+            yield PLAIN, truncate(f"  {safe_line('  '.join(word for word in words if word))}", width)
+            if one.error:
+                yield QUIET, truncate(f"      {safe_line(one_line(one.error))}", width)
+
+
+def _key(row: Row) -> tuple[str | None, ...]:
+    return tuple(row.group.values())

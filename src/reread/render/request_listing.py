@@ -16,7 +16,7 @@ from reread.base.sanitize import safe
 from reread.base.structs import copied
 from reread.base.text import cell_width, pad, plural, truncate
 from reread.model.conversation import Request
-from reread.model.request_changes import ADDED, DROPPED, RequestChange
+from reread.model.request import ADDED, DROPPED, RequestChange
 from reread.render.file_listing import diff_lines
 from reread.render.json_values import described_schema
 from reread.render.listings import NAME, PLAIN, QUIET, STRONG, Span

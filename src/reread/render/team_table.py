@@ -9,9 +9,8 @@ from reread.base.format import money_text
 from reread.base.sanitize import safe_line
 from reread.base.text import plural
 from reread.dataset.team_report import TeamDigest
-from reread.render.budget_table import budget_name
 from reread.render.markdown_text import inline
-from reread.render.report_table import cost_text, figure_text, report_value, row_labels
+from reread.render.report_table import budget_name, cost_text, figure_text, report_value, row_labels
 from reread.render.text_table import LOUD, PLAIN, Styled
 from reread.reports.budget_report import budget_value
 from reread.reports.report import Report

@@ -16,7 +16,7 @@ from reread.base.paths import is_below, normalize_folder
 from reread.errors import Misuse
 from reread.history.versions import FileHistory, FileVersion
 from reread.model.conversation import Call, Message, Turn
-from reread.model.request_changes import RequestChange, request_changes
+from reread.model.request import RequestChange, request_changes
 from reread.reports.file_report import FileAt, file_after, is_made_in, made_at
 from reread.session.places import cut_after, request_at, turns_of
 from reread.session.session import Session, open  # noqa: A004

@@ -12,6 +12,7 @@ import msgspec
 
 from reread.accounting.billing import sum_known
 from reread.accounting.prices import current_prices
+from reread.base.choices import DONE, FAILED
 from reread.base.coerce import as_dict, as_list
 from reread.base.text import cut_words, one_line
 from reread.base.times import TimeLike, parse_json_time
@@ -26,6 +27,8 @@ from reread.reports.usage_report import USED, usage_figures
 
 PROMPT = 200
 """Characters of a prompt."""
+REPEATED = 3
+"""Sessions with the same only prompt, from which on no person typed it."""
 LONGEST_SCANNED = 2000
 """Of a longer text, the rest cannot be part of what is shown."""
 
@@ -65,6 +68,14 @@ class DigestTest(msgspec.Struct, frozen=True):
     last_passed: bool
 
 
+class DigestFailure(msgspec.Struct, frozen=True):
+    """What failed."""
+
+    name: str
+    """What the command does, such as `npm test`, or the name of the tool."""
+    times: int
+
+
 class DigestSession(msgspec.Struct, frozen=True, kw_only=True):
     """The work of one session in the period."""
 
@@ -84,6 +95,12 @@ class DigestSession(msgspec.Struct, frozen=True, kw_only=True):
     tests: list[DigestTest]
     calls: int
     failed_calls: int
+    failures: list[DigestFailure]
+    """What failed, the most frequent first."""
+    open_failure: str | None
+    """What its last command does, if that failed."""
+    automated: bool
+    """True if it has one prompt, which is also the only one of two other sessions at least."""
     cost_usd: float | None
     """Dollars in the period, its agents included."""
 
@@ -128,14 +145,14 @@ def digest(
     tz: str | tzinfo | None = None,
     project: str | Path | Sequence[str | Path] | None = None,
     root: str | Path | Sequence[str | Path] | None = None,
-    redact: bool = False,
+    redact: bool = True,
     progress: Progress | None = None,
 ) -> Digest:
     """Return what was done since a time, by project, from what is recorded.
 
     A session counts with what it did in the period: its prompts, the files and lines that it changed, its commits and
     pull requests, the tests that it ran, and its cost. What several files have, such as a fork or a session that was
-    moved, counts once. With `redact`, secrets and personal details in the texts are replaced.
+    moved, counts once. Secrets and personal details in the texts are replaced, unless `redact` is false.
     """
     scope = Scope(since=since, until=until, tz=tz, project=project, root=root)
     first, last = scope.period
@@ -147,8 +164,11 @@ def digest(
         tally = Tally(store, scope, current_prices())
         used = tally.by(("session",), USED)
         found: dict[str, list[DigestSession]] = {}
-        for one in _sessions_in(store, tally, used):
-            found.setdefault(one.project, []).append(one)
+        done_by = list(_sessions_in(store, tally, used))
+        same = Counter(one.prompts[0] for one in done_by if len(one.prompts) == 1)
+        for one in done_by:
+            automated = len(one.prompts) == 1 and same[one.prompts[0]] >= REPEATED
+            found.setdefault(one.project, []).append(msgspec.structs.replace(one, automated=automated))
         projects = [
             DigestProject(name, sorted(done, key=_when), sum_known(one.cost_usd for one in done))
             for name, done in found.items()
@@ -181,7 +201,10 @@ def _sessions_in(store: FactStore, tally: Tally, used: Groups) -> Iterator[Diges
     answers = by_session(RESPONSES, "min(time), max(time), project", "GROUP BY session")
     branches = by_session(RESPONSES, "branch, max(time)", "AND branch IS NOT NULL GROUP BY session")
     prompts = by_session(PROMPTS, "time, project, branch, kind, author, active, text", "ORDER BY place, row")
-    calls = by_session(CALLS, "path, id, state, file, lines_added, lines_removed, tests", "ORDER BY place, row")
+    done = (
+        "path, id, time, state, coalesce(command, tool), command IS NOT NULL, file, lines_added, lines_removed, tests"
+    )
+    calls = by_session(CALLS, done, "ORDER BY place, row")
     commits = _of_calls(store, GIT_COMMIT, "sha, coalesce(subject, ''), branch")
     pulls = _of_calls(store, PULL_REQUEST, "number, url, action")
     opened = "SELECT session, s.title, project FROM session s JOIN chosen c ON c.file = s.file ORDER BY c.place DESC"
@@ -191,6 +214,8 @@ def _sessions_in(store: FactStore, tally: Tally, used: Groups) -> Iterator[Diges
         times = [time for first, last, _ in spans for time in (first, last)] + [prompt[0] for prompt in said]
         title, project = known.get(session) or ("", next((row[-1] for row in spans), said[0][1] if said else ""))
         made = dict.fromkeys((path, id) for path, id, *_ in own if id)
+        failed = Counter(str(name) for _, _, _, state, name, *_ in own if state == FAILED)
+        ran = sorted((row for row in own if row[5] and row[3] in (DONE, FAILED)), key=lambda row: row[2] or 0)
         yield DigestSession(
             session=session,
             title=one_line(title or ""),
@@ -210,9 +235,12 @@ def _sessions_in(store: FactStore, tally: Tally, used: Groups) -> Iterator[Diges
             ),
             commits=[DigestCommit(*row) for call in made for row in commits[call]],
             pull_requests=[DigestPull(*row) for call in made for row in pulls[call]],
-            tests=test_runs((tests, state == "done") for _, _, state, *_, tests in own if tests is not None),
+            tests=test_runs((tests, state == DONE) for _, _, _, state, *_, tests in own if tests is not None),
             calls=len(own),
-            failed_calls=sum(state == "failed" for _, _, state, *_ in own),
+            failed_calls=failed.total(),
+            failures=[DigestFailure(*one) for one in failed.most_common()],
+            open_failure=str(ran[-1][4]) if ran and ran[-1][3] == FAILED else None,
+            automated=False,
             cost_usd=usage_figures(used[session,])["cost_usd"] if (session,) in used else None,
         )
 
@@ -245,7 +273,7 @@ def _added_up(files: Iterable[DigestFile]) -> list[DigestFile]:
 
 def _redacted(made: Digest) -> Digest:
     """Return a digest with what must not be shared replaced in every text."""
-    from reread.redaction.text_cleaner import text_cleaner  # loaded late: few digests are redacted
+    from reread.redaction.text_cleaner import text_cleaner  # loaded late: it knows all rules
 
     clean_text = text_cleaner()
 

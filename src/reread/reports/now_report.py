@@ -12,7 +12,7 @@ import re
 import threading
 import time
 from collections.abc import Iterator, Sequence, Set
-from contextlib import suppress
+from contextlib import closing, suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -28,7 +28,7 @@ from reread.disk.sources import FileSource
 from reread.errors import NotFound, Unreadable
 from reread.facts.counting import count_used
 from reread.facts.scope import Scope
-from reread.facts.store import FactStore, answered
+from reread.facts.store import FactStore, SharedStore
 from reread.facts.views import RESPONSES
 from reread.reports.tally import Tally, total_of
 from reread.reports.usage_report import USED, usage_figures
@@ -149,7 +149,10 @@ class NowWatch:
 
     def update(self, touched: set[str] | None = None) -> list[LiveSession]:
         """Return what runs now; `touched` are the files that changed since, None if that is unknown."""
-        clock = datetime.now(UTC)
+        with closing(SharedStore()) as self._store:
+            return self._update(touched, datetime.now(UTC))
+
+    def _update(self, touched: set[str] | None, clock: datetime) -> list[LiveSession]:
         self._sweep(touched)
         registered = [(one, one.alive) for config in self._registries() for one in running_sessions(config)]
         known = [(one, alive) for one, alive in registered if alive is not None or _is_recent(one, clock)]
@@ -295,7 +298,7 @@ class NowWatch:
         machine: str | None = None,
     ) -> LiveSession:
         call = activity.call
-        facts: dict[str, Any] = session.facts(clock) if session is not None else {}
+        facts: dict[str, Any] = session.facts(clock, self._store) if session is not None else {}
         project = normalize_folder(entry.cwd) if entry is not None and entry.cwd else facts.get("project", "")
         name = entry.name if entry is not None else None
         facts |= {"title": facts.get("title") or name or "", "project": project}
@@ -354,7 +357,7 @@ class _OpenSession:
                 self._gauge = ContextGauge(self.conversation)
             self._facts.clear()
 
-    def facts(self, clock: datetime) -> dict[str, Any]:
+    def facts(self, clock: datetime, store: SharedStore) -> dict[str, Any]:
         """Return what does not depend on the client's state."""
         if not self._facts:
             session = self._session
@@ -367,7 +370,7 @@ class _OpenSession:
                 "turn": session.turns[-1].index if session.turns else None,
                 "context_tokens": fill.tokens if fill is not None else None,
                 "context_window": fill.window if fill is not None else None,
-                "cost_usd": self._count(clock),
+                "cost_usd": self._count(clock, store),
             }
         return {**self._facts, "cost_per_hour_usd": self._rate(clock)}
 
@@ -381,7 +384,7 @@ class _OpenSession:
         fills = self._gauge.fills(self._session.turns[-2:], current_prices())
         return next((fill for fill in reversed(fills) if fill.tokens is not None), None)
 
-    def _count(self, clock: datetime) -> float | None:
+    def _count(self, clock: datetime, store: SharedStore) -> float | None:
         """Return what the session cost, and note what its responses of the last hour did."""
         scope = Scope(self._session)
 
@@ -393,7 +396,7 @@ class _OpenSession:
             self._spent = [(time / 1000, money.dollars or 0.0) for time, money in costs.items()]
             return usage_figures(total_of(tally.by((), USED).values()))["cost_usd"]
 
-        return answered(ask)
+        return store.answer(ask)
 
     def _rate(self, clock: datetime) -> float | None:
         if self._facts.get("cost_usd") is None:

@@ -7,8 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
-from reread.accounting.billing import MS_PER_DAY, UNKNOWN, to_dollars
-from reread.accounting.entries import rates_for
+from reread.accounting.billing import MS_PER_DAY, UNKNOWN, rates_for, to_dollars
 from reread.accounting.prices import Prices, Rates
 from reread.base.paths import normalize_folder
 from reread.disk.derived_cache import known_path

@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 
 from reread.base.coerce import as_dict
+from reread.base.paths import path_name
 from reread.catalog.annotations import Annotation, Annotations
 from reread.catalog.header import Header
 from reread.catalog.headers import KeptMarks, read_headers, with_transcript
@@ -24,17 +25,86 @@ from reread.disk.sources import LIVE_SECONDS
 from reread.errors import Ambiguous, Misuse, NotFound, RereadError
 from reread.facts.owners import file_owners
 from reread.reader import library_schema
+from reread.reader.library_schema import LibraryNow, NowSession
+from reread.reader.schema import TITLE
 from reread.reader.session_keys import session_key
+from reread.render.format import heading
+from reread.render.now_table import activity_text, figures_text, summary_text
+from reread.reports.now_report import LiveSession, NowWatch, ticks_of
 from reread.server.event_bus import EventBus
 from reread.server.list_counts import ListCounter, RowCounts
-from reread.server.running import RunningSessions
+from reread.session.activity import ENDED
 from reread.session.follower import folder_ticks
 from reread.storage.prompt_history import is_prompts
 
+LISTENING_SECONDS = 0.5
+"""How soon sessions are looked at once a browser listens."""
+NOTHING = LibraryNow(summary="", waiting=0, sessions=[])
+
+
+class RunningSessions:
+    """The sessions that run, published as they change."""
+
+    def __init__(self, key_of: Callable[[str], str | None], roots: Sequence[Path], *, enabled: bool) -> None:
+        self.bus: EventBus[None] = EventBus()
+        self._key_of = key_of
+        self._roots = list(roots) or None
+        self._enabled = enabled
+        self._stop = threading.Event()
+        self._watch = NowWatch(self._roots)
+        self._lock = threading.Lock()
+        self._now = NOTHING
+
+    def start(self) -> None:
+        """Look at what runs whenever a browser listens, in the background."""
+        if self._enabled:
+            threading.Thread(target=self._keep_looking, name="now", daemon=True).start()
+
+    def close(self) -> None:
+        """Stop looking."""
+        self._stop.set()
+
+    def now(self) -> LibraryNow:
+        """Return what runs now."""
+        return self._look(None) if self._enabled else NOTHING
+
+    def _keep_looking(self) -> None:
+        while not self._stop.wait(LISTENING_SECONDS):
+            if self.bus.listeners:
+                self._publish_while_heard()
+
+    def _publish_while_heard(self) -> None:
+        for touched in ticks_of(self._watch, self._stop):
+            if not self.bus.listeners:
+                return
+            before = self._now
+            if self._look(touched) != before:
+                self.bus.publish("now", self._now)
+
+    def _look(self, touched: set[str] | None) -> LibraryNow:
+        with self._lock:
+            live = [one for one in self._watch.update(touched) if one.state != ENDED]
+            waiting = sum(one.waits for one in live)
+            summary = summary_text(live) if live else ""
+            self._now = LibraryNow(summary=summary, waiting=waiting, sessions=list(map(self._row, live)))
+            return self._now
+
+    def _row(self, one: LiveSession) -> NowSession:
+        return NowSession(
+            id=one.session,
+            key=self._key_of(one.path) if one.path is not None else None,
+            title=heading(one.title or one.session, TITLE),
+            project=path_name(one.project),
+            git_branch=one.git_branch,
+            state=one.state,
+            since=one.since,
+            activity=heading(activity_text(one), TITLE),
+            figures=figures_text(one),
+        )
+
+
 REFRESH_SECONDS = 2.0
 """How old a listing may be."""
-LISTENING_SECONDS = 0.5
-"""How soon the folders are watched once a browser listens."""
 HEARTBEAT_MS = 5000
 """How often sessions that are being written are looked at while a browser listens, even if nothing is reported."""
 SWEEP_SECONDS = 30.0

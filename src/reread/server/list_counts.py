@@ -26,8 +26,8 @@ from reread.accounting.prices import current_prices
 from reread.disk.derived_cache import known_path
 from reread.errors import RereadError
 from reread.facts.counting import count_all
-from reread.facts.schema import AGENT, FILE, LAST_FAILED, ORIGIN, SESSION, TURN
-from reread.facts.scope import Scope
+from reread.facts.schema import AGENT, FILE, ORIGIN, SESSION, TURN
+from reread.facts.scope import LAST_FAILED, Scope
 from reread.facts.sessions import remembering
 from reread.facts.store import FactStore, answered
 from reread.facts.views import RESPONSES
@@ -105,7 +105,7 @@ def _counts(store: FactStore, scope: Scope) -> dict[Path, RowCounts]:
         models.setdefault(session, []).append(model)
     for file, agent, kind in store.rows(f"SELECT file, agent, type FROM {AGENT.name} WHERE NOT is_warmup"):
         agents.setdefault(file, {})[agent] = kind
-    failed = {session for (session,) in store.rows(f"SELECT session FROM {LAST_FAILED}")}
+    failed = {session for (session,) in store.rows(LAST_FAILED)}
     counts: dict[Path, RowCounts] = {}
     turns = f"SELECT count(*) FROM {TURN.name} t JOIN {ORIGIN.name} o ON o.id = t.origin WHERE o.file = s.file"
     for path, file, id, turns_of_file in store.rows(

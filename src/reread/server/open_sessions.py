@@ -10,20 +10,36 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext, supp
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
+from starlette.concurrency import run_in_threadpool
+
 from reread.base import gc_pause
 from reread.disk.sources import FileSource, file_fingerprint, is_being_written
 from reread.disk.transcript_file import stat_transcript
 from reread.errors import NotFound, RereadError
 from reread.reader import schema
 from reread.reader.session_view import SessionView
-from reread.reader.steps import Steps
+from reread.reader.thread_view import Steps
 from reread.server.event_bus import EventBus, Listener
-from reread.server.thread_limit import ThreadLimit
 from reread.session.changes import Change
 from reread.session.follower import HEARTBEAT_MS, Follower, ticks
 from reread.session.session import Session
 from reread.session.threads import SessionThreads
 from reread.storage.kept_file import file_exists
+
+T = TypeVar("T")
+
+
+class ThreadLimit:
+    """Threads for one purpose: more work than `most` waits, and work for other purposes does not wait for it."""
+
+    def __init__(self, most: int) -> None:
+        self._free = asyncio.Semaphore(most)
+
+    async def run(self, function: Callable[..., T], *args: object) -> T:
+        """Call a function in a thread and return its result."""
+        async with self._free:
+            return await run_in_threadpool(function, *args)
+
 
 MAX_IDLE = 4
 """How many sessions without listeners stay open."""
@@ -38,7 +54,6 @@ SLICE_SECONDS = 0.02
 PAUSE_SECONDS = 0.001
 """The pause between two slices. Without one, the same thread gets the lock again before those that wait for it."""
 
-T = TypeVar("T")
 PauseCounting = Callable[[], AbstractContextManager[None]]
 """Returns a context manager that pauses background counting."""
 

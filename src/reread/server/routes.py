@@ -30,22 +30,18 @@ from reread.reader.request_view import list_requests, request_body, request_cont
 from reread.reader.schema import Overview, RawLines
 from reread.reader.session_search import ItemFilter, filter_items, search_session
 from reread.reader.session_view import SessionView
-from reread.reader.steps import Steps
+from reread.reader.thread_view import Steps
 from reread.render.selection import Selection
 from reread.server.answer_cache import AnswerCache
-from reread.server.compression import Compression
 from reread.server.event_bus import Listener, encode_event
 from reread.server.guard import GUEST
 from reread.server.library import SessionLibrary
-from reread.server.library_review import library_review
 from reread.server.library_search import SearchService
-from reread.server.open_sessions import OpenSession, OpenSessions, ThreadKey
+from reread.server.open_sessions import OpenSession, OpenSessions, ThreadKey, ThreadLimit
 from reread.server.reader_settings import change_reader_settings, read_reader_settings, read_setup
-from reread.server.reports import report_filters, report_of
+from reread.server.reports import library_review, report_filters, report_of, team_page
 from reread.server.sharing import MEDIA_TYPES, ShareReviews
-from reread.server.static_files import static_routes
-from reread.server.team_page import team_page
-from reread.server.thread_limit import ThreadLimit
+from reread.server.static_files import Compression, static_routes
 from reread.session.session import open  # noqa: A004
 from reread.storage.kept_file import file_exists
 

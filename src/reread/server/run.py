@@ -9,25 +9,187 @@ import logging
 import os
 import signal
 import socket
+import stat
 import sys
+import tempfile
 import threading
+import time
+import webbrowser
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
+from html import escape
 from pathlib import Path
-from typing import Any
+from types import FrameType
+from typing import Any, cast
 
+import h11
 import uvicorn
 from starlette.applications import Starlette
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from reread.base.structs import build_types
 from reread.dataset.team_tables import team as open_team
 from reread.errors import Misuse
-from reread.server.browser_launch import ShutdownRequested, ending_signals, open_page, private_page, raise_ended
-from reread.server.connections import MAX_HEAD, LimitedProtocol
 from reread.server.guard import Guard, SignIn, new_token
 from reread.server.library import SessionLibrary
 from reread.server.routes import make_app
+from reread.storage.safe_open import open_plain
 from reread.tools import all_tools
+
+PAGE = """<!doctype html>
+<meta charset="utf-8">
+<meta name="referrer" content="no-referrer">
+<meta http-equiv="refresh" content="0; url={address}">
+<title>reread</title>
+<p><a href="{address}">Open the reader</a>
+"""
+HEAD = PAGE.partition("{address}")[0].encode()
+"""How every page begins."""
+PREFIX, SUFFIX = "reread-", ".html"
+"""How the names of these pages begin and end."""
+KEPT_SECONDS = 600
+"""A page older than this was left behind: a browser needs it only for a moment."""
+SignalHandler = Callable[[int, FrameType | None], object]
+ENDING_SIGNALS = ("SIGTERM", "SIGHUP")
+
+
+class ShutdownRequested(BaseException):
+    """The process was asked to end; the argument is its exit code."""
+
+
+@contextmanager
+def private_page(address: str) -> Generator[Path]:
+    """Write a page that leads to an address, and that only its owner can read; delete it at the end.
+
+    A browser's arguments can be seen by every user, so it is given the page and not the address.
+    """
+    _remove_old_pages(Path(tempfile.gettempdir()))
+    handle, name = tempfile.mkstemp(prefix=PREFIX, suffix=SUFFIX)  # with mode 0600
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(PAGE.format(address=escape(address)))
+        yield Path(name)
+    finally:
+        with suppress(OSError):  # someone has deleted it
+            Path(name).unlink()
+
+
+def _remove_old_pages(folder: Path) -> None:
+    """Delete the pages of this user whose server was killed."""
+    for path in folder.glob(f"{PREFIX}*{SUFFIX}"):
+        with suppress(OSError):
+            status = path.lstat()
+            own = sys.platform == "win32" or status.st_uid == os.getuid()
+            if own and stat.S_ISREG(status.st_mode) and status.st_mtime < time.time() - KEPT_SECONDS:
+                with open_plain(path) as file:
+                    is_page = file.read(len(HEAD)) == HEAD
+                if is_page:
+                    path.unlink()
+
+
+def raise_ended(number: int, frame: FrameType | None) -> None:
+    """Handle a signal that ends the process, so that what was left behind is cleaned up."""
+    raise ShutdownRequested(128 + number)
+
+
+@contextmanager
+def ending_signals(handler: SignalHandler, instead_of: SignalHandler | signal.Handlers) -> Generator[None]:
+    """Use a handler for those signals that end a process and have the other handler; an ignored one stays ignored."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    present = [getattr(signal, name) for name in ENDING_SIGNALS if hasattr(signal, name)]
+    numbers = [number for number in present if signal.getsignal(number) == instead_of]
+    for number in numbers:
+        signal.signal(number, handler)
+    try:
+        yield
+    finally:
+        for number in numbers:
+            signal.signal(number, instead_of)
+
+
+def open_page(page: Path) -> None:
+    """Open the page in the browser."""
+    webbrowser.open(page.as_uri())
+
+
+MAX_CONNECTIONS = 256
+"""Open connections; one more closes one that waits for its request, or whose client does not read its answer."""
+REQUEST_SECONDS = 10.0
+"""How long a client may take to send a request."""
+READ_SECONDS = 30.0
+"""How long a client may read nothing while an answer is waiting for it."""
+MAX_HEAD = 1 << 14
+"""Bytes of a request's line and headers."""
+
+
+class LimitedProtocol(H11Protocol):
+    """One connection."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self._timer: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # pyright: ignore[reportIncompatibleMethodOverride]
+        super().connection_made(transport)
+        if len(self.connections) > MAX_CONNECTIONS:
+            self._close_oldest()
+        self._expire_after(REQUEST_SECONDS)
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        if self.conn.their_state is h11.DONE and self.conn.trailing_data[0]:  # no browser asks on before it is answered
+            self.abort()
+        elif self.is_idle and self._timer is None:
+            self._expire_after(REQUEST_SECONDS)
+        elif not self.is_idle:
+            self._cancel()
+
+    def pause_writing(self) -> None:
+        """Close the connection if the client does not read on."""
+        super().pause_writing()
+        self._expire_after(READ_SECONDS)
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        self._cancel()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._cancel()
+        super().connection_lost(exc)
+
+    @property
+    def is_idle(self) -> bool:
+        """True if no request is being answered."""
+        return self.cycle is None or self.cycle.response_complete  # pyright: ignore[reportUnnecessaryComparison]
+
+    @property
+    def expires(self) -> float:
+        """The time at which it is closed unless its client does something."""
+        return self._timer.when() if self._timer is not None else 0.0
+
+    def abort(self) -> None:
+        """Close the connection at once."""
+        self.transport.abort()
+
+    def _close_oldest(self) -> None:
+        """Close the connection that has been idle longest, else one whose client does not read, else this one."""
+        connections = cast(set[LimitedProtocol], self.connections)  # there are no others: it has no web sockets
+        others = [other for other in connections if other is not self]
+        idle = [other for other in others if other.is_idle]
+        unread = [other for other in others if other.flow.write_paused]
+        min(idle or unread, key=lambda other: other.expires, default=self).abort()
+
+    def _expire_after(self, seconds: float) -> None:
+        self._cancel()
+        self._timer = self.loop.call_later(seconds, self.abort)
+
+    def _cancel(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
 
 HOST, PORT = "127.0.0.1", 7373
 PORT_TRIES = 50

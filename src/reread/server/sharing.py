@@ -11,8 +11,8 @@ import msgspec
 
 from reread.base.coerce import as_dict, as_list
 from reread.errors import Misuse
+from reread.reader.library_schema import ShareChoices, ShareFinding, ShareReview
 from reread.reader.redacted_export import Redaction
-from reread.reader.share_schema import ShareChoices, ShareFinding, ShareReview
 from reread.redaction.findings import SensitiveText
 from reread.render.selection import Selection, parse_turns
 from reread.session.session import open  # noqa: A004

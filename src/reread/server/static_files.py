@@ -8,9 +8,11 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from reread.reader.page_assets import STATIC
 
@@ -56,3 +58,22 @@ def _file(path: Path, *, has_team: bool = False) -> Callable[[Request], Any]:
 
 async def _not_built(request: Request) -> Response:
     return PlainTextResponse(NOT_BUILT, 503)
+
+
+LEVEL = 5
+"""A higher one takes a quarter more time and saves one percent."""
+SMALLEST = 1000
+"""Bytes below which an answer is sent as it is."""
+DOWNLOADS = ("/export", "/share/document")
+"""What the paths of documents end with, which are mostly packed already."""
+
+
+class Compression(GZipMiddleware):
+    """Compresses every answer but small ones, events, pictures and downloads."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        super().__init__(app, minimum_size=SMALLEST, compresslevel=LEVEL)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        is_download = scope["type"] == "http" and scope["path"].endswith(DOWNLOADS)
+        await (self.app if is_download else super().__call__)(scope, receive, send)

@@ -10,9 +10,9 @@ from reread.base.choices import DONE, FAILED
 from reread.base.text import as_text
 from reread.records import blocks as b
 from reread.tools import generic
-from reread.tools._result_text import unwrap
 from reread.tools._values import first_nonblank
 from reread.tools.nodes import Code, FileEntry, Files, Links, Node, Note, Prose, Section, Target, Terminal
+from reread.tools.spilled import unwrap
 from reread.tools.tool import ToolCall
 
 _MARKDOWN = re.compile(r"^(?:#{1,6} |```|\|.*\|[ \t]*$)|\*\*\S|\]\(\w", re.MULTILINE)

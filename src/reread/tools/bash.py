@@ -12,11 +12,11 @@ from reread.base.coerce import as_dict
 from reread.base.format import as_number, duration_ms_text, size_text
 from reread.base.text import as_text
 from reread.tools import _draw, generic
-from reread.tools._result_text import unwrap
 from reread.tools._show import declared
 from reread.tools._values import first_nonblank
 from reread.tools.generic import image_node
 from reread.tools.nodes import Data, Node, Note, Terminal, facts
+from reread.tools.spilled import unwrap
 from reread.tools.tool import ToolCall
 
 BACKGROUND = "Command running in background"

@@ -1,4 +1,4 @@
-"""Edit and MultiEdit: replace text in a file."""
+"""Edit and MultiEdit, which replace text in a file, and Write, which replaces all of it."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from reread.base.coerce import as_dict
 from reread.base.text import as_text, path_line, plural
 from reread.tools import _diff, generic
 from reread.tools._diff import Edit, Patch
-from reread.tools._result_text import parse_numbered_lines
-from reread.tools._values import first_nonblank, join_parts, list_of
+from reread.tools._values import as_type, first_nonblank, join_parts, list_of
 from reread.tools.nodes import Hunk, Node, Note
+from reread.tools.spilled import parse_numbered_lines
 from reread.tools.tool import Tool, ToolCall, replaces_all
 
 MULTI = "MultiEdit"
@@ -132,7 +132,91 @@ def _line_of(call: ToolCall, new: str) -> int:
     return shown.start + shown.text.count("\n", 0, at) if shown and at >= 0 else 1
 
 
+class WriteInput(Struct, frozen=True, kw_only=True):
+    """The file and its new content."""
+
+    file_path: str = ""
+    content: str = ""
+
+
+class WriteFile(Struct, frozen=True, kw_only=True):
+    """The written file, in the shape of Read's result."""
+
+    filePath: str | None = None
+    content: str | None = None
+    numLines: int | None = None
+    startLine: int | None = None
+    totalLines: int | None = None
+
+
+class WriteResult(Struct, frozen=True, kw_only=True):
+    """The written file, and the file before."""
+
+    type: str | None = None
+    """create, update, or text if there is a `file`."""
+    filePath: str | None = None
+    content: str | None = None
+    structuredPatch: list[_diff.Patch] | None = None
+    originalFile: str | None = None
+    userModified: bool | None = None
+    gitDiff: Any = None
+    staged: bool | None = None
+    memdirStamped: bool | None = None
+    file: WriteFile | None = None
+
+
+def write_title(call: ToolCall) -> str:
+    """Return the file, and the number of lines written or changed."""
+    output = call.output(WriteResult) or WriteResult()
+    hunks = _hunks(output)
+    content = _content(call, output)
+    lines = plural(content.count("\n") + (not content.endswith("\n")), "line") if content else "empty"
+    return " ".join(
+        part for part in (call.name, path_line(_path(call, output)), _diff.change_counts(hunks) or lines) if part
+    )
+
+
+def write_draw(call: ToolCall) -> Iterator[Node]:
+    """Draw the change to an existing file, or the content of a new one."""
+    output = call.output(WriteResult) or WriteResult()
+    path, content, hunks = _path(call, output), _content(call, output), _hunks(output)
+    yield from generic.outcome_note(call)
+    if output.userModified is True:
+        yield Note(text="edited by the user before it was written", level="warning")
+    yield from _diff.diff_nodes(path, hunks)
+    yield from _diff.patch_notes(output.structuredPatch)
+    if content and not hunks:
+        yield _diff.code_node(content, path, start=_start(output))
+    elif not content:
+        yield Note(text="empty file")
+
+
+def _path(call: ToolCall, output: WriteResult) -> str:
+    file = as_type(output.file, WriteFile) or WriteFile()
+    return first_nonblank(output.filePath, file.filePath, call.input(WriteInput).file_path)
+
+
+def _content(call: ToolCall, output: WriteResult) -> str:
+    file = as_type(output.file, WriteFile) or WriteFile()
+    contents = (output.content, file.content, call.input(WriteInput).content)
+    return next((as_text(content) for content in contents if content is not None), "")
+
+
+def _start(output: WriteResult) -> int:
+    file = as_type(output.file, WriteFile) or WriteFile()
+    return _diff.line_number(file.startLine) or 1
+
+
+def _hunks(output: WriteResult) -> list[Hunk]:
+    """Return the change to an existing file."""
+    hunks = _diff.patch_hunks(output.structuredPatch)
+    if hunks or not isinstance(output.originalFile, str) or not isinstance(output.content, str):
+        return hunks
+    return _diff.compute_hunks(output.originalFile, output.content)
+
+
 TOOLS = [
     Tool(("Edit",), title, draw, category="edit", input=EditInput, result=EditResult),
     Tool((MULTI,), title, draw, category="edit", input=MultiEditInput, result=EditResult),
+    Tool(("Write", "Replace"), write_title, write_draw, category="edit", input=WriteInput, result=WriteResult),
 ]

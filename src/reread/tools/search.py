@@ -15,10 +15,10 @@ from reread.base.coerce import as_list
 from reread.base.format import as_number, duration_ms_text, number_text
 from reread.base.text import as_text, one_line, path_line, plural
 from reread.tools import generic
-from reread.tools._result_text import unwrap
 from reread.tools._show import Fields, declared, recorded, show_outcome
 from reread.tools._values import first_nonblank, join_parts
 from reread.tools.nodes import Code, Data, FileEntry, Files, Node, Note, Prose, facts
+from reread.tools.spilled import unwrap
 from reread.tools.tool import Tool, ToolCall
 
 FILES, CONTENT, COUNT = "files_with_matches", "content", "count"

@@ -71,8 +71,8 @@ from reread.model.metadata import Metadata as Metadata
 from reread.model.prompt_text import Aside as Aside
 from reread.model.prompt_text import PromptCommand as PromptCommand
 from reread.model.prompt_text import PromptText as PromptText
+from reread.model.request import RequestChange as RequestChange
 from reread.model.request import Requests as Requests
-from reread.model.request_changes import RequestChange as RequestChange
 from reread.recording.adoption import AdoptedSession as AdoptedSession
 from reread.recording.recorder import Capture as Capture
 from reread.records.blocks import AdvisorResult as AdvisorResult

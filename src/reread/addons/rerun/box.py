@@ -23,14 +23,21 @@ from reread.storage.safe_open import open_own, read_own
 INSIDE = Path(__file__).parent / "inside"
 ISOLATED = ("unshare", "--net", "--mount", "--pid", "--ipc", "--fork", "--kill-child")
 PORT = 8787
+TOLD = ".told"
+"""How the record of a command ends once that was answered."""
 LARGEST_SAID = 64 << 20
 TOP = "/reread"
 """The folder inside the box with what is needed to play."""
+PAGES, CERTIFICATE = "page_server.py", "cert.pem"
+"""What answers as pages did, and what the client trusts them by."""
 KEY = "reread-dummy-key-0000000000000000"
 SYSTEM_FOLDERS = ("/", "/usr", "/bin", "/sbin", "/lib", "/lib64", "/etc", "/opt", "/dev", "/proc", "/sys", "/tmp", TOP)
 """Folders that cannot be the work folder of a box."""
 GIT = ("git", "-c", "user.name=reread", "-c", "user.email=reread@localhost", "-c", "core.hooksPath=/dev/null")
 NO_CONFIGURATION = {"GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.devnull}
+START = "2020-01-01T00:00:00Z"
+SAME_COMMIT = {"GIT_AUTHOR_DATE": START, "GIT_COMMITTER_DATE": START}
+"""The client tells the model the name of the last commit, so each play of the same files has the same."""
 RUNS_PROGRAMS = ("settings.json", "settings.local.json", ".mcp.json", ".claude.json")
 """Files of the client that name programs to be started."""
 
@@ -46,6 +53,10 @@ class BoxPlan(msgspec.Struct):
     words: list[str]
     folder: str
     environment: dict[str, str]
+    pages: list[str]
+    """The command that answers as pages did, without the sockets that it is handed; empty if none is needed."""
+    ports: list[int]
+    """On which it listens."""
     alive: int
     """A pipe that ends when the one who started the box does."""
 
@@ -98,6 +109,7 @@ class Box:
         self.top: Path = Path(tempfile.mkdtemp(prefix="reread-rerun-"))
         self._guard = _guard(self.top)
         self._alive: Liveline | None = None
+        self._ports: list[int] = []
         for name in ("root", "home", "work", "wire", "dry", "bin"):
             (self.top / name).mkdir()
         self.home: Path = self.top / "home"
@@ -153,7 +165,7 @@ class Box:
                 ["add", "-A"],
                 ["commit", "-q", "-m", "start", "--allow-empty"],
             ):
-                env = {"PATH": os.environ.get("PATH", ""), "HOME": str(self.home), **NO_CONFIGURATION}
+                env = {"PATH": os.environ.get("PATH", ""), "HOME": str(self.home), **NO_CONFIGURATION, **SAME_COMMIT}
                 subprocess.run([*GIT, "-C", str(self.work), *words], env=env, capture_output=True, check=False)
 
     def _moved(self, path: str) -> str:
@@ -184,7 +196,13 @@ class Box:
         shell.write_text(f"#!{python()} -IS\n{program}", encoding="utf-8")
         shell.chmod(0o755)
         for number, said in enumerate(self.scene.commands):
-            (self.top / "dry" / f"{number:06}.json").write_bytes(msgspec.json.encode(said))
+            self._recorded(number).write_bytes(msgspec.json.encode(said))
+
+    def serve_pages(self, ports: Sequence[int], hosts: Sequence[str]) -> None:
+        """Let what lies in `bin` answer for hosts of the web; no other host is known in the box."""
+        self._ports = list(ports)
+        lines = [f"127.0.0.1 {host}\n" for host in ("localhost", *hosts)]
+        (self.top / "hosts").write_text("".join(lines), encoding="utf-8")
 
     def environment(self) -> dict[str, str]:
         """Return the environment of the client."""
@@ -201,6 +219,7 @@ class Box:
             "LANG": "C.UTF-8",
             "TZ": "UTC",
             "USER": "user",
+            **({"NODE_EXTRA_CA_CERTS": f"{TOP}/bin/{CERTIFICATE}"} if self._ports else {}),
             "SHELL": "/bin/bash",
             **shell,
         }
@@ -210,9 +229,10 @@ class Box:
         words_of_box = isolation()
         assert words_of_box is not None, "where no box can be closed, nothing is played"
         inner = {**self.environment(), **env}
-        python = {Path(prefix).resolve() for prefix in (sys.base_prefix, sys.prefix)}
-        shown = [(str(path), str(path)) for path in python if not _is_shown(path)]
+        prefixes = {Path(prefix).resolve() for prefix in (sys.base_prefix, sys.prefix)}
+        shown = [(str(path), str(path)) for path in prefixes if not _is_shown(path)]
         shown += [(f"{TOP}/client", str(program)), (f"{TOP}/bin", str(self.top / "bin"))]
+        shown += [("/etc/hosts", str(self.top / "hosts"))] if self._ports else []
         own = [(self.user_home, str(self.home)), (self.folder, str(self.work))]
         own += [(f"{TOP}/wire", str(self.top / "wire")), (f"{TOP}/dry", str(self.top / "dry"))]
         own.sort(key=lambda one: one[0].count("/"))
@@ -226,6 +246,8 @@ class Box:
             words=list(words),
             folder=self.folder,
             environment=inner,
+            pages=[python(), "-P", "-I", "-S", f"{TOP}/bin/{PAGES}", f"{TOP}/bin"] if self._ports else [],
+            ports=self._ports,
             alive=self._alive.theirs,
         )
         (self.top / "plan.json").write_bytes(msgspec.json.encode(plan))
@@ -243,6 +265,24 @@ class Box:
             )
         self._alive.handed_over()
         return process
+
+    def forget(self, call: str) -> None:
+        """Take the record of a command away that does not run, because a person said no to it."""
+        for number, said in enumerate(self.scene.commands):
+            if said.call == call:
+                self._recorded(number).unlink(missing_ok=True)
+
+    def is_interrupted(self) -> bool:
+        """True once for each command that a person interrupted, when it runs."""
+        for number, said in enumerate(self.scene.commands):
+            told = self._recorded(number).with_suffix(TOLD)
+            if said.interrupted and told.exists():
+                told.unlink()
+                return True
+        return False
+
+    def _recorded(self, number: int) -> Path:
+        return self.top / "dry" / f"{number:06}.json"
 
     @property
     def errors(self) -> str:

@@ -27,6 +27,7 @@ MAIN = ""
 """The name of the main thread; an agent's is its id."""
 SUMMARY_BEGINS, SUMMARY_ENDS = "Summary:\n", "\n\nIf you need specific details from before compaction"
 CALL, TEXT = "tool_use", "text"
+INTERRUPTED = "[Request interrupted by user"
 ERROR_STATUS = {"overloaded_error": 529, "rate_limit_error": 429, "authentication_error": 401, "api_error": 500}
 
 
@@ -85,6 +86,8 @@ class RecordedThread:
         self.first_prompts: list[str] = []
         """What was said to it before its first answer."""
         self.summaries: list[RecordedSummary] = []
+        self.interrupted: list[tuple[int, int]] = []
+        """Where a person interrupted: after how many answers, and in which turn."""
         self.answers: list[RecordedAnswer] = list(self._read())
         self._by_call = {as_str(call.get("id")): one for one in self.answers for call in one.calls}
         self.served = 0
@@ -97,6 +100,8 @@ class RecordedThread:
             for message in turn.messages:
                 if message.role == "user" and message.kind in ("prompt", "command") and not number:
                     self.first_prompts += filter(None, [message.full_text.strip()])
+                elif message.kind == "interrupt":
+                    self.interrupted.append((number, turn.index))
                 elif message.kind == "summary":
                     self.summaries.append(RecordedSummary(summary_in(message.full_text), number))
                 fault = _fault(message)
@@ -121,6 +126,17 @@ class RecordedThread:
         if any(one.get("role") == "assistant" for one in messages):
             return None
         return 0 if self.begins(messages) else None
+
+    def is_partial(self, number: int) -> bool:
+        """True if a person interrupted the client while this answer came."""
+        answer = self.answers[number]
+        return not answer.calls and (number + 1, answer.turn) in self.interrupted
+
+    def is_cut(self, number: int, messages: Sequence[Object]) -> bool:
+        """True if a person interrupted the client before this answer came, and messages do not say so yet."""
+        texts = [text for one in messages[_last_answer(messages) + 1 :] for text in request_texts(one)]
+        told = sum(INTERRUPTED in text for text in texts)
+        return told < sum(after == number for after, _ in self.interrupted)
 
     def begins(self, messages: Sequence[Object]) -> bool:
         """True if messages hold what the thread was told first."""
@@ -194,6 +210,11 @@ class Cassette:
     def left(self) -> list[RecordedAnswer]:
         """The answers that nobody asked for."""
         return [answer for thread in self.threads.values() for answer in thread.answers[thread.served :]]
+
+
+def _last_answer(messages: Sequence[Object]) -> int:
+    """Return the position of the last answer in messages; -1 if there is none."""
+    return max((at for at, one in enumerate(messages) if one.get("role") == "assistant"), default=-1)
 
 
 def api_message(message: Message) -> Object:

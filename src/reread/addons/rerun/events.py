@@ -9,6 +9,7 @@ from reread.base import jsontext
 from reread.base.coerce import as_dict, as_list, as_str
 
 Object = dict[str, Any]
+DELTA = b"event: content_block_delta"
 PIECE = 200
 """Characters of a text in one event."""
 
@@ -29,6 +30,12 @@ def stream_events(message: Object) -> Iterator[bytes]:
     ended = {name: message.get(name) for name in ("stop_reason", "stop_sequence", "stop_details") if name in message}
     yield event("message_delta", delta=ended, usage=usage)
     yield event("message_stop")
+
+
+def cut_events(message: Object) -> list[bytes]:
+    """Return the events of a message that was interrupted within its last block."""
+    events = list(stream_events(message))
+    return events[: -3 if message.get("content") else 1]
 
 
 def event(type: str, **fields: Any) -> bytes:

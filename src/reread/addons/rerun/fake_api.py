@@ -6,9 +6,10 @@ import asyncio
 import secrets
 import socket
 import threading
+from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Protocol, Self
 
 import msgspec
 import uvicorn
@@ -18,8 +19,8 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from reread.addons.rerun.beside import answer_beside
-from reread.addons.rerun.cassette import ApiFault, Cassette, Object, request_texts
-from reread.addons.rerun.events import stream_events
+from reread.addons.rerun.cassette import MAIN, ApiFault, Cassette, Object, request_texts
+from reread.addons.rerun.events import DELTA, cut_events, stream_events
 from reread.addons.rerun.names import learn, renamed
 from reread.base import jsontext
 from reread.base.coerce import as_dict, as_list, as_str
@@ -33,6 +34,20 @@ NOT_RECORDED = (
 )
 RETRY_AT_ONCE = {"retry-after": "0", "retry-after-ms": "1"}
 """A client that is told so does not wait before it tries again."""
+
+
+HELD_SECONDS = 0.05
+"""How often it is looked whether an interrupted client has closed its connection."""
+
+
+class SessionPlayer(Protocol):
+    """Who plays a session, and does what a person did while an answer was on its way."""
+
+    def at_answer(self, number: int) -> None:
+        """Take note that an answer of the main thread is about to be given."""
+
+    def interrupt(self, pieces: int) -> None:
+        """Interrupt the client, once it has got so many pieces of the answer."""
 
 
 class AskedRequest(msgspec.Struct, eq=False):
@@ -51,6 +66,8 @@ class AskedRequest(msgspec.Struct, eq=False):
     fault: ApiFault | None = None
     recorded: bool = False
     """True if the answer, or the error, is one of the record."""
+    is_cut: bool = False
+    """True if the client was interrupted while the answer came, or before it did."""
 
 
 class FakeApi:
@@ -65,6 +82,8 @@ class FakeApi:
         """Requests for anything but messages, each as `GET /path`."""
         self.token: str = secrets.token_hex(16)
         """The beginning of every path: who does not know it gets nothing."""
+        self.player: SessionPlayer | None = None
+        """Who is told of what happened while an answer came; without one, every answer is given to its end."""
         self._failed: dict[tuple[str, int], int] = {}
         self._names: dict[str, str] = {}
         """What the client calls now what the record calls otherwise."""
@@ -140,6 +159,12 @@ class FakeApi:
             asked.thread = "" if body.get("tools") else None
             return asked
         asked.thread, asked.place = found
+        thread = self.cassette.threads[asked.thread]
+        if self.player is not None and thread.is_cut(asked.place, messages):
+            asked.recorded = asked.is_cut = True
+            return asked
+        if self.player is not None and asked.thread == MAIN:
+            self.player.at_answer(asked.place)
         recorded = self.cassette.take(*found)
         if recorded is None:
             asked.answer = _missing(body, "the record of this thread ends before it")
@@ -151,6 +176,7 @@ class FakeApi:
                 self._failed[found] = tried + 1
                 asked.fault = recorded.faults[tried]
                 return asked
+        asked.is_cut = self.player is not None and thread.is_partial(asked.place)
         asked.answer = self._renamed(recorded.message, messages)
         if asked.answer is None:
             asked.fault = recorded.faults[-1]
@@ -187,6 +213,11 @@ class FakeApi:
         if asked.fault is not None:
             again = RETRY_AT_ONCE if asked.fault.status in (408, 409, 429) or asked.fault.status >= 500 else {}
             return JSONResponse(asked.fault.body, asked.fault.status, head | again)
+        if asked.is_cut and self.player is not None and body.get("stream"):
+            events = cut_events(asked.answer) if asked.answer is not None else []
+            pieces = sum(DELTA in one for one in events) if asked.thread == MAIN else 0
+            cut = _held(request, events, self.player, pieces)
+            return StreamingResponse(cut, media_type="text/event-stream", headers=head)
         message = asked.answer or {}
         if body.get("stream"):
             return StreamingResponse(stream_events(message), media_type="text/event-stream", headers=head)
@@ -209,6 +240,15 @@ def fake_api(session: Session | str | Path) -> FakeApi:
     any key. A request is answered by its place in the conversation; what was not recorded gets an answer that says so.
     """
     return FakeApi(session if isinstance(session, Session) else open_session(session))
+
+
+async def _held(request: Request, events: Sequence[bytes], player: SessionPlayer, pieces: int) -> AsyncIterator[bytes]:
+    """Yield the events of an answer that was interrupted, and hold it until the client has closed the connection."""
+    for one in events:
+        yield one
+    player.interrupt(pieces)
+    while not await request.is_disconnected():
+        await asyncio.sleep(HELD_SECONDS)
 
 
 async def _body(request: Request) -> Object | None:

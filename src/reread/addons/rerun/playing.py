@@ -27,6 +27,7 @@ from reread.addons.rerun.driver import Driver, PlayFailed
 from reread.addons.rerun.fake_api import FakeApi
 from reread.addons.rerun.scene import Scene, recorded_decision, scene_of
 from reread.addons.rerun.stand_in import stand_in_servers
+from reread.addons.rerun.web_pages import stand_in_pages
 from reread.base import jsontext
 from reread.base.coerce import as_dict, as_list
 from reread.disk.layout import PROJECTS
@@ -255,7 +256,7 @@ def _prepared(box: Box, scene: Scene, program: Client, recorded: Session, tried:
     if tried.claude_md is not None:
         (box.work / CLAUDE_MD).write_text(_text(tried.claude_md), encoding="utf-8")
     words = [*program.words(f"{TOP}/client"), "-p", "--input-format", "stream-json", "--output-format", "stream-json"]
-    words += ["--verbose", "--permission-prompt-tool", "stdio"]
+    words += ["--verbose", "--include-partial-messages", "--permission-prompt-tool", "stdio"]
     words += ["--permission-mode", scene.mode] if scene.mode else []
     for number, plugin in enumerate(tried.plugins):
         place = own / f"plugin-{number}"
@@ -266,6 +267,10 @@ def _prepared(box: Box, scene: Scene, program: Client, recorded: Session, tried:
         config.write_bytes(_bytes(tried.mcp_config))
     elif servers := stand_in_servers(recorded, own, f"{TOP}/bin"):
         config.write_bytes(jsontext.dumps({"mcpServers": servers}))
+    pages = stand_in_pages(recorded, own)
+    if pages.ports:
+        box.serve_pages(pages.ports, pages.hosts)
+    scene.notes += [pages.note] if pages.note else []
     words += ["--mcp-config", f"{TOP}/bin/{config.name}"] if config.exists() else []
     words += ["--tools", ",".join(scene.tools)] if scene.tools else []
     words += ["--agents", jsontext.dumps(scene.agents).decode()] if scene.agents else []
@@ -332,13 +337,17 @@ def _play(
         found = calls.get(str(asked.get("tool_use_id")))
         same = (one for one in calls.values() if (one.name, one.input) == (asked.get("tool_name"), asked.get("input")))
         call = found or next(same, None)
-        return recorded_decision(call, asked, ends_turn=call is not None and api.cassette.ends_turn(call.id))
+        said = recorded_decision(call, asked, ends_turn=call is not None and api.cassette.ends_turn(call.id))
+        if call is not None and said["behavior"] == "deny":
+            box.forget(call.id)
+        return said
 
     retries = str(api.cassette.retries)
     env = {"ANTHROPIC_BASE_URL": f"http://127.0.0.1:{PORT}/{api.token}", "CLAUDE_CODE_MAX_RETRIES": retries}
     api.start(box.socket)
     try:
-        driver = Driver(box.start(words, program.folder, env), answer, seconds=seconds)
+        process = box.start(words, program.folder, env)
+        driver = api.player = Driver(process, answer, seconds=seconds, is_interrupted=box.is_interrupted)
         try:
             driver.play(scene.prompts)
             code = driver.finish()

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import posixpath
+import re
 from collections.abc import Container, Iterator
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from reread.base.choices import DENIED, FAILED, RUNNING
+from reread.base.choices import DENIED, DONE, FAILED, RUNNING
 from reread.base.coerce import as_dict, as_list, as_str
 from reread.history.reads import read_of
 from reread.model.conversation import Call, Message
@@ -23,9 +25,14 @@ MOST_FILES = 64 << 20
 SHELLS = ("Bash", "Monitor")
 STOPS = ("TaskStop", "KillShell", "KillBash")
 ASKS = "AskUserQuestion"
+TYPED_COMMAND = "<bash-input>"
+FOR_TOOL_USE = "[Request interrupted by user for tool use]"
 REJECTED = "The user doesn't want to proceed with this tool use."
 ASKED_FOR = frozenset({"Glob", "Grep"})
 """Tools that newer clients have only if they are asked for."""
+ALL_TOOLS = "All tools"
+CLIENTS_OWN = re.compile(r"\n\n(?:Messages from the agent that launched you\b|Notes:\n- Agent threads always\b)")
+"""How the client's own words after the system prompt of an agent begin."""
 OWN_AGENTS = ("claude", "Explore", "general-purpose", "Plan", "statusline-setup", "output-style-setup")
 
 
@@ -41,12 +48,16 @@ class SceneFile(msgspec.Struct, frozen=True):
 class ShellRecord(msgspec.Struct):
     """What was recorded of a command."""
 
+    call: str
+    """The id of its call."""
     command: str
     out: str
     err: str
     code: int
     stays: bool = False
     """True if it ran until it was stopped."""
+    interrupted: bool = False
+    """True if a person stopped it, and with it the turn."""
 
 
 class TypedPrompt(msgspec.Struct, frozen=True):
@@ -54,6 +65,8 @@ class TypedPrompt(msgspec.Struct, frozen=True):
 
     turn: int
     content: str | list[Any]
+    during: int | None = None
+    """The number of the answer that was on its way when it was said; None if the client waited for it."""
 
 
 class Scene(msgspec.Struct):
@@ -83,7 +96,7 @@ class Scene(msgspec.Struct):
 def scene_of(session: Session, *, turns: int | None = None) -> Scene:
     """Return what is needed to play a session, or its first turns."""
     notes: list[str] = []
-    stopped = set(_stopped(session))
+    stopped, interrupted = set(_stopped(session)), set(_interrupted(session))
     folder = _folder(session)
     prompts = list(_prompts(session, turns, notes))
     files = list(_files(session, folder, notes))
@@ -93,7 +106,7 @@ def scene_of(session: Session, *, turns: int | None = None) -> Scene:
         home_of(folder),
         prompts,
         files,
-        [one for call in _all_calls(session) if (one := shell_record(call, stopped)) is not None],
+        [one for call in _all_calls(session) if (one := shell_record(call, stopped, interrupted)) is not None],
         next((model for model in session.models if model != SYNTHETIC), None),
         next(iter(session.permission_modes), None),
         next(iter(session.versions), None),
@@ -120,12 +133,7 @@ def _tools(session: Session) -> list[str]:
 
 def _agents(session: Session, notes: list[str]) -> dict[str, Object]:
     """Return the types of agents that are not the client's own."""
-    said = dict[str, str]()
-    for record in session.records:
-        if record.type == "attachment" and b'"agent_listing_delta"' in record.body:
-            for line in as_list(as_dict(record.native.get("attachment")).get("addedLines")):
-                name, _, about = (as_str(line) or "").removeprefix("- ").partition(": ")
-                said[name] = about.rpartition(" (Tools:")[0] or about
+    said = listed_agents(session)
     found: dict[str, Object] = {}
     for agent in session.agents.values():
         if agent.type in (None, *OWN_AGENTS) or agent.type in found:
@@ -134,8 +142,24 @@ def _agents(session: Session, notes: list[str]) -> dict[str, Object]:
         texts = [as_str(as_dict(block).get("text")) or "" for block in request.system] if request is not None else []
         if not texts:
             notes.append(f"How the agents of type {agent.type} are defined is not recorded.")
-        about = said.get(agent.type or "") or agent.type
-        found[agent.type or ""] = {"description": about, "prompt": "\n".join(texts[1:]) or f"You are {agent.type}."}
+        about, tools = said.get(agent.type) or (agent.type, None)
+        prompt = CLIENTS_OWN.split("\n".join(texts[1:]), 1)[0]
+        found[agent.type] = {"description": about, "prompt": prompt or f"You are {agent.type}."}
+        if tools is not None:
+            found[agent.type]["tools"] = tools
+    return found
+
+
+def listed_agents(session: Session) -> dict[str, tuple[str, list[str] | None]]:
+    """Return what the model was told of each type of agent: its description, and its tools if it has not all."""
+    found: dict[str, tuple[str, list[str] | None]] = {}
+    for record in session.records:
+        if record.type == "attachment" and b'"agent_listing_delta"' in record.body:
+            for line in as_list(as_dict(record.native.get("attachment")).get("addedLines")):
+                name, _, about = (as_str(line) or "").removeprefix("- ").partition(": ")
+                text, _, tools = about.rpartition(" (Tools: ")
+                all_of_them = not text or tools == f"{ALL_TOOLS})"
+                found[name] = text or about, None if all_of_them else tools.removesuffix(")").split(", ")
     return found
 
 
@@ -166,18 +190,40 @@ def _all_calls(session: Session) -> Iterator[Call]:
 
 
 def _prompts(session: Session, turns: int | None, notes: list[str]) -> Iterator[TypedPrompt]:
+    answers = 0
+    shown: list[Any] = []
+    """Commands that were typed with `!`, and what they printed: the model got them with the next prompt."""
     for turn in session.turns[:turns]:
-        message = turn.prompt
+        message, before = turn.prompt, answers
+        answered = sum(one.kind == "response" and one.model != SYNTHETIC for one in turn.messages)
+        answers += answered
         if message is None or message.author not in ("person", "command"):
             continue
-        if message.kind == "command":
+        if message.full_text.startswith(TYPED_COMMAND):
+            own = (one for one in turn.messages if one.kind in ("command", "output"))
+            shown += [block for one in own for block in _blocks(_content(one))]
+            if answered:
+                yield TypedPrompt(turn.index, shown)
+                shown = []
+        elif message.kind == "command":
             said = _command(message)
-            if not any(one.kind == "response" for one in turn.messages) and said.partition(" ")[0] != "/compact":
+            if not answered and said.partition(" ")[0] != "/compact":
                 notes.append(f"Turn {turn.index}: {said} changes only the client, and was left out.")
                 continue
             yield TypedPrompt(turn.index, said)
         else:
-            yield TypedPrompt(turn.index, _content(message))
+            content = _content(message)
+            content = [*shown, *_blocks(content)] if shown else content
+            yield TypedPrompt(turn.index, content, before - 1 if before and _was_queued(message) else None)
+            shown = []
+
+
+def _blocks(content: str | list[Any]) -> list[Any]:
+    return [{"type": "text", "text": content}] if isinstance(content, str) else content
+
+
+def _was_queued(message: Message) -> bool:
+    return any(message.bodies.native(index).get("type") == "attachment" for index in message.records)
 
 
 def _command(message: Message) -> str:
@@ -190,7 +236,8 @@ def _command(message: Message) -> str:
 def _content(message: Message) -> str | list[Any]:
     found: list[Any] = []
     for index in message.records:
-        content = as_dict(message.bodies.native(index).get("message")).get("content")
+        native = message.bodies.native(index)
+        content = as_dict(native.get("message")).get("content") or as_dict(native.get("attachment")).get("prompt")
         if isinstance(content, str):
             return content
         found += as_list(content)
@@ -205,24 +252,42 @@ def _stopped(session: Session) -> Iterator[str]:
             yield from (id for name in ("task_id", "shell_id") if (id := as_str(given.get(name))))
 
 
-def shell_record(call: Call, stopped: Container[str | None] = ()) -> ShellRecord | None:
+def _interrupted(session: Session) -> Iterator[str]:
+    """Yield the ids of the calls within which a person interrupted the client."""
+    for conversation in (session.conversation, *session.agents.values()):
+        for turn in conversation.turns:
+            for one, following in pairwise(turn.messages):
+                if following.kind == "interrupt":
+                    yield from (call.id for call in one.calls)
+
+
+def shell_record(
+    call: Call, stopped: Container[str | None] = (), interrupted: Container[str] = ()
+) -> ShellRecord | None:
     """Return what was recorded of a command; None if it did not run, or its end was not recorded.
 
-    `stopped` are the names of commands in the background that ran until they were stopped.
+    `stopped` are the names of commands in the background that ran until they were stopped; `interrupted` are the ids
+    of calls with which a person stopped the whole turn.
     """
     command = as_str(as_dict(call.input).get("command"))
-    if call.name not in SHELLS or command is None or call.state in (DENIED, RUNNING):
+    if call.name not in SHELLS or command is None:
+        return None
+    if call.id in interrupted and call.state != DONE:
+        out = call.tool_call.text.partition(FOR_TOOL_USE)[2].lstrip("\n")
+        return ShellRecord(call.id, command, out, "", 0, stays=True, interrupted=True)
+    if call.state in (DENIED, RUNNING):
         return None
     data = as_dict(call.data)
     code = call.outcome.exit_code
     if data:
         out, err = call.spilled or as_str(data.get("stdout")) or "", as_str(data.get("stderr")) or ""
         stays = any(as_str(data.get(name)) in stopped for name in ("backgroundTaskId", "shellId"))
-        return ShellRecord(command, out + ("\n" if out and not out.endswith("\n") else ""), err, code or 0, stays)
+        out += "\n" if out and not out.endswith("\n") else ""
+        return ShellRecord(call.id, command, out, err, code or 0, stays)
     text = call.tool_call.text
     first, _, rest = text.removeprefix("Error: ").partition("\n")
     said = rest if first.startswith("Exit code") else text
-    return ShellRecord(command, said, "", code if code is not None else int(call.state == FAILED))
+    return ShellRecord(call.id, command, said, "", code if code is not None else int(call.state == FAILED))
 
 
 def _files(session: Session, folder: str, notes: list[str]) -> Iterator[SceneFile]:

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
 from pathlib import Path
 
+from reread.accounting.billing import UsageEntry
 from reread.accounting.digest import OWN_ROW, file_digest, file_owner
-from reread.accounting.entries import UsageEntry
 from reread.accounting.prices import current_prices
 from reread.accounting.responses import resolve
 from reread.accounting.scan import Scanner

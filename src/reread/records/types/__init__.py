@@ -10,16 +10,11 @@ a subclass of `TreeRecord`, `StateRecord`, `StreamRecord`, `System` or one of th
 from reread.records.types.api import *
 from reread.records.types.attachments import *
 from reread.records.types.base import *
-from reread.records.types.client_system import *
-from reread.records.types.context import *
 from reread.records.types.drift import *
-from reread.records.types.json_schema import *
 from reread.records.types.messages import *
-from reread.records.types.progress import *
 from reread.records.types.registry import *
 from reread.records.types.state import *
 from reread.records.types.stream import *
-from reread.records.types.stream_system import *
 from reread.records.types.system import *
 from reread.records.types.usage import *
 

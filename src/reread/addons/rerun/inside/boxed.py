@@ -2,8 +2,8 @@
 
 `unshare --net --mount --pid --fork --kill-child python -I -S boxed.py PLAN`. The plan is JSON: `root`, an empty folder;
 `shown`, what can be read there, each with its place; `own`, folders that can be written to; `socket`, the path of the
-API's socket inside, and its `port`; `words`, `folder` and `environment` of the program; `alive`, a pipe that ends with
-whoever started this.
+API's socket inside, and its `port`; `words`, `folder` and `environment` of the program; `pages`, the command that
+answers as pages of the web did, and its `ports`; `alive`, a pipe that ends with whoever started this.
 """
 
 from __future__ import annotations
@@ -53,7 +53,8 @@ def put_in(source: Path, target: Path, *, writable: bool = False) -> None:
         target.mkdir(parents=True, exist_ok=True)
     else:
         target.parent.mkdir(parents=True, exist_ok=True)
-        target.touch()
+        if not target.exists():
+            target.touch()
     mount(source, target, None, BIND | RECURSIVE)
     if not writable:
         held = os.statvfs(target).f_flag & HELD
@@ -118,6 +119,14 @@ def copy(source: socket.socket, target: socket.socket) -> None:
         target.shutdown(socket.SHUT_WR)
 
 
+def listen(port: int) -> socket.socket:
+    """Return a socket that listens on a port."""
+    listening = socket.socket()
+    listening.bind(("127.0.0.1", port))
+    listening.listen(64)
+    return listening
+
+
 def relay(listening: socket.socket, path: str) -> None:
     """Connect whoever calls the port to the socket."""
     while True:
@@ -139,16 +148,18 @@ def main(path: Path) -> None:
     plan: dict[str, Any] = json.loads(path.read_bytes())
     start_loopback()
     build(plan)
-    listening = socket.socket()
-    listening.bind(("127.0.0.1", plan["port"]))
-    listening.listen(64)
+    listening, *web = [listen(port) for port in (plan["port"], *plan["ports"])]
     threading.Thread(target=relay, args=(listening, plan["socket"]), daemon=True).start()
     threading.Thread(target=end_with, args=(plan["alive"],), daemon=True).start()
-    words: list[str] = plan["words"]
     env: dict[str, str] = plan["environment"]
     os.environ["PATH"] = env["PATH"]  # where the program is looked for
     give_up_powers()
-    done = subprocess.run(words, env=env, cwd=plan["folder"], check=False)
+    if web:
+        descriptors = [one.fileno() for one in web]
+        words = [*plan["pages"], *map(str, descriptors)]
+        quiet = subprocess.DEVNULL
+        subprocess.Popen(words, pass_fds=descriptors, env={}, stdin=quiet, stdout=quiet, stderr=quiet)
+    done = subprocess.run(plan["words"], env=env, cwd=plan["folder"], check=False)
     os._exit(done.returncode & 0xFF)
 
 
