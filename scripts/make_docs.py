@@ -36,7 +36,8 @@ A SESSION is a path, a session id or the beginning of one, or `latest`; without 
 with `--project shop` the latest of that project. Verbs that only read a session also take `-`, standard input, except
 `serve`, `stats` and `advise`. Sessions are those in `$CLAUDE_CONFIG_DIR` or, if it is not set, in `~/.claude` and
 `~/.config/claude`, those of the Claude desktop app and Cowork (not with `--no-desktop`), and those that were
-[kept](keep.md) or [captured](capturing.md). `--root DIR` reads those in DIR or a bucket instead, and `--demo` the bundled samples. Both may come before or after the verb. `reread-claude` is [a
+[kept](keep.md) or [captured](capturing.md). `--root DIR` reads those in DIR or a bucket
+instead, and `--demo` the bundled samples. Both may come before or after the verb. `reread-claude` is [a
 fake `claude`](fake-claude.md) for the tests of programs that run it.
 
 | option | means in every verb |

@@ -1,9 +1,9 @@
 """Where the Claude desktop app has sessions, and what it calls them.
 
-Each session of Cowork ("local agent mode") has a configuration folder of its own, `local_<id>/.claude`, in the folder of
-an organisation and an account. Those of the app's Code tab lie in Claude Code's own folder. For both, the app writes a
-record `local_<id>.json` with title and times, which names the transcript. Layouts: agentsview #639 and PR #681, txcript
-PR #9, ai-engineering-fluency PR #572 (the Windows Store's app).
+Each session of Cowork ("local agent mode") has a configuration folder of its own, `local_<id>/.claude`, in a folder of
+an account. Those of the app's Code tab lie in Claude Code's own folder. For both, the app writes a record
+`local_<id>.json` with title and times, which names the transcript. Layouts: agentsview #639 and PR #681, txcript PR #9,
+ai-engineering-fluency PR #572 (the Windows Store's app).
 """
 
 from __future__ import annotations
