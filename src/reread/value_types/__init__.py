@@ -138,8 +138,8 @@ from reread.redaction.omissions import Omission as Omission
 from reread.redaction.removal_manifest import Removal as Removal
 from reread.redaction.removal_manifest import RemovalManifest as RemovalManifest
 from reread.redaction.rewrite import DropCounts as DropCounts
-from reread.reports.advice_report import Advice as Advice
-from reread.reports.advice_report import AdvicePlace as AdvicePlace
+from reread.reports.advice_facts import Advice as Advice
+from reread.reports.advice_facts import AdvicePlace as AdvicePlace
 from reread.reports.advice_report import AdviceReport as AdviceReport
 from reread.reports.blame_report import BlamedLine as BlamedLine
 from reread.reports.budget_report import BudgetState as BudgetState
