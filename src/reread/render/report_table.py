@@ -332,10 +332,8 @@ def advice_lines(report: AdviceReport, *, all: bool = False, width: int | None =
         yield PLAIN, ""
     if UNPRICED in prices:
         yield PLAIN, f"{UNPRICED}: what it costs is not recorded."
-    yield (
-        PLAIN,
-        f"From {plural(report.sessions, 'session')} over {plural(report.days, 'day')}; `--json` has all evidence.",
-    )
+    looked_at = f"{plural(report.sessions, 'session')} in {plural(report.days, 'day')}"
+    yield PLAIN, f"From {looked_at}; `--json` has the places of each."
     if hidden := report.items[len(items) :]:
         worth = money_text(sum_known(item.cost_usd for item in hidden)) or UNPRICED
         yield PLAIN, f"Not shown: {len(hidden):,} more, worth {worth}; --all shows them."

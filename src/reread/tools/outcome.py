@@ -89,8 +89,8 @@ def outcome_of(
     bare = text.removeprefix("Error: ")
     said_by = _denied_by(bare)
     if denial or (failed and said_by):
-        by = said_by if said_by == HOOK else DENIAL_KINDS.get(denial or "", said_by)
-        return Outcome(state=DENIED, message=bare, exit_code=code, denied_by=by)
+        known_by = None if said_by == HOOK else DENIAL_KINDS.get(denial or "")
+        return Outcome(state=DENIED, message=bare, exit_code=code, denied_by=known_by or said_by)
     if failed:
         return Outcome(state=FAILED, message=said or _api_error(content), exit_code=code)
     return Outcome(state=DONE, exit_code=code)
@@ -123,9 +123,11 @@ def error_text(text: str) -> str:
 def _denied_by(text: str) -> DeniedBy | None:
     """Return who denied a call by the words of its result; None if they are not those of a denial."""
     first = text.partition("\n")[0]
-    begun = [by for words, by in DENIALS.items() if text.startswith(words)]
-    found = begun or [by for words, by in DENIAL_WORDS.items() if words in first]
-    return found[0] if found else None
+    by: DeniedBy
+    for words, by in DENIALS.items():
+        if text.startswith(words):
+            return by
+    return next((by for words, by in DENIAL_WORDS.items() if words in first), None)
 
 
 def _says_failure(text: str, data: Any, content: Any) -> bool:
