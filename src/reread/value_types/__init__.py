@@ -30,6 +30,7 @@ from reread.base.choices import AdviceKind as AdviceKind
 from reread.base.choices import CacheBreakCause as CacheBreakCause
 from reread.base.choices import CacheGrouping as CacheGrouping
 from reread.base.choices import CallState as CallState
+from reread.base.choices import DeniedBy as DeniedBy
 from reread.base.choices import RequestProof as RequestProof
 from reread.base.choices import SearchKind as SearchKind
 from reread.base.choices import SearchOrder as SearchOrder
