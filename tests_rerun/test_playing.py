@@ -226,7 +226,8 @@ def test_a_user_who_is_not_root_plays_the_same(newest: Client) -> None:
         assert not [one for one in own.rglob("*") if one.name.startswith("reread-rerun-")]
     found = json.loads(done.stdout)
     assert not found["failure"] and found["dry"], found["failure"]
-    assert [call["now"] for call in found["calls"]] == ["done", "failed"] and not Path(
+    assert [call["now"] for call in found["calls"]] == ["done", "failed"]
+    assert not Path(
         "/home/sam/code/greeter"
     ).exists()
 
