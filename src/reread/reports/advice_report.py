@@ -18,7 +18,6 @@ from reread.base.format import money_text
 from reread.base.text import plural
 from reread.disk import layout
 from reread.facts.clock import zone_time
-from reread.facts.commands import runs_tests
 from reread.facts.counting import count_all
 from reread.facts.scope import Scope, ScopeOptions
 from reread.facts.sessions import Progress
@@ -50,7 +49,10 @@ BREAK = ("path", "line", "turn", "agent", "time", "cause", "tokens")
 """What advice needs of cache breaks."""
 EXPECTED_FAILURES = frozenset({"grep", "rg", "egrep", "fgrep", "diff", "cmp", "test", "[", "false", "which", "pgrep"})
 """Commands that fail to say no."""
-CHECKS = frozenset("build check clippy eslint lint mypy pyright ruff test tsc typecheck vet".split())
+CHECKS = frozenset(
+    "build check clippy ctest eslint jest lint mocha mypy nox phpunit pyright pytest rspec ruff test tox tsc typecheck"
+    " unittest vet vitest".split()
+)
 """Words of commands that fail if something is wrong with the work, which is what they are run for."""
 
 
@@ -144,7 +146,7 @@ def _failing(sessions: Sequence[AdviceSession], typed: CommandWords) -> Iterator
     least = min(2, len(sessions))
     for (project, command), failed in failures.items():
         runs = sum(facts.runs.get(command, 0) for facts in sessions if facts.project == project)
-        is_check = runs_tests(command) or not CHECKS.isdisjoint(re.split(r"[\s:_-]+", command))
+        is_check = not CHECKS.isdisjoint(re.split(r"[\s:_-]+", command))
         is_rare = len(failed) < OFTEN or len({facts.session for facts, _ in failed}) < least
         if is_rare or len(failed) < (runs if is_check else runs / 2) or _says(command, failed):
             continue
