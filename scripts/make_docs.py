@@ -132,10 +132,9 @@ ORDER = {
     ),
     "Teams": (
         "team",
-        "value_types.Team",
-        "value_types.TeamDigest",
-        "value_types.Writer",
-        "value_types.ChainFinding",
+        "addons.team.reports.Team",
+        *(f"addons.team.values.{name}" for name in ("TeamDigest", "Writer")),
+        "dataset.chain.ChainFinding",
     ),
     "Checking": ("check", "Finding"),
     "Counting": (
