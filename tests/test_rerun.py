@@ -267,12 +267,12 @@ def test_a_stand_in_for_pages_answers_as_they_did(tmp_path: Path) -> None:
         context = ssl.create_default_context(cafile=str(tmp_path / "cert.pem"))
         seen: list[tuple[int, str | None]] = []
         for path in ("/a?b=1", "/old", "/other"):
-            with socket.create_connection(("127.0.0.1", port), 20) as plain:
-                with context.wrap_socket(plain, server_hostname="one.example") as wire:
-                    wire.sendall(f"GET {path} HTTP/1.1\r\nhost: one.example\r\nconnection: close\r\n\r\n".encode())
-                    answered = http.client.HTTPResponse(wire)
-                    answered.begin()
-                    seen.append((answered.status, answered.headers["location"]))
+            plain = socket.create_connection(("127.0.0.1", port), 20)
+            with plain, context.wrap_socket(plain, server_hostname="one.example") as wire:
+                wire.sendall(f"GET {path} HTTP/1.1\r\nhost: one.example\r\nconnection: close\r\n\r\n".encode())
+                answered = http.client.HTTPResponse(wire)
+                answered.begin()
+                seen.append((answered.status, answered.headers["location"]))
         assert seen == [(200, None), (302, "https://two.example/new"), (404, None)]
         assert pages["127.0.0.1:9443/x"] == {"status": 404, "location": ""}
     finally:
