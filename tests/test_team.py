@@ -16,6 +16,7 @@ from unittest.mock import Mock
 import msgspec
 import pytest
 from asking import ask
+from command import cli as run_here
 from command import run as run_reread
 from making import jsonl, told
 from team_machines import KEY, WORDS, Machine, as_written_by_02, session, uuid, write_all
@@ -746,11 +747,11 @@ def test_serving_a_team_opens_its_page_with_the_sessions_that_are_kept_there(
     bucket.mkdir()
     other.mkdir()
     for words in ([], ["--root", str(other)], [str(path)]):
-        assert run("serve", "--team", str(bucket), *words)[0] == 0
+        assert run_here("serve", "--team", bucket, *words).exit_code == 0
     assert served == [
         (0, [bucket], ["team"], "#/team"),
         (0, [other], ["team"], "#/team"),
         (1, [], ["team"], ""),
     ]
-    run("serve", str(path))
+    run_here("serve", path)
     assert served[-1] == (1, [], [], "")

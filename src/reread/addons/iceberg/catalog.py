@@ -52,12 +52,6 @@ NEW_TABLE = {
 """Properties of a new table: without them, a file of metadata stays for every commit."""
 
 
-def committer(name: str, warehouse: str | None) -> Callable[[TableFiles, str], int]:
-    """Return what commits the tables of a machine to a catalogue, which is opened first."""
-    catalog = open_catalog(name, warehouse)
-    return lambda place, machine: commit_tables(place, machine, catalog)
-
-
 def open_catalog(name: str, warehouse: str | None = None) -> Catalog:
     """Return the catalogue with this name in the configuration of pyiceberg, or at this address."""
     options = {"warehouse": _warehouse(warehouse)} if warehouse else {}
