@@ -227,9 +227,7 @@ def test_a_user_who_is_not_root_plays_the_same(newest: Client) -> None:
     found = json.loads(done.stdout)
     assert not found["failure"] and found["dry"], found["failure"]
     assert [call["now"] for call in found["calls"]] == ["done", "failed"]
-    assert not Path(
-        "/home/sam/code/greeter"
-    ).exists()
+    assert not Path("/home/sam/code/greeter").exists()
 
 
 def test_nothing_can_be_reached_from_the_box(newest: Client, tmp_path: Path) -> None:

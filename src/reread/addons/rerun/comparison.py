@@ -42,8 +42,8 @@ class PlayedCall(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def same_outcome(self) -> bool:
-        """True if it ended as in the record."""
-        return self.was == self.now
+        """True if it ended as in the record, or the record ends before it does."""
+        return self.was in (self.now, RUNNING) and self.reached
 
     @property
     def is_same(self) -> bool:
