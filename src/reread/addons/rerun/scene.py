@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from reread.addons.rerun.aside import PATH, absolute, names_programs
+from reread.addons.rerun.shown import shown_files
 from reread.base.choices import DENIED, DONE, FAILED, RUNNING
 from reread.base.coerce import as_dict, as_list, as_str
 from reread.history.reads import read_of
@@ -376,6 +377,11 @@ def _files(session: Session, folder: str, notes: list[str]) -> Iterator[SceneFil
         if path not in seen:
             seen.add(path)
             yield SceneFile(path, text.encode("utf-8", "replace"), True)
+    for path, data in shown_files(session, folder):
+        if path not in seen and len(data) <= room:
+            seen.add(path)
+            room -= len(data)
+            yield SceneFile(path, data, False)
 
 
 def _memory(session: Session) -> Iterator[tuple[str, str]]:
