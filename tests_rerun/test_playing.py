@@ -2,6 +2,8 @@
 
 import json
 import os
+import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -10,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import GOLDEN, VERSIONS
+from conftest import GOLDEN, ROOT, VERSIONS
 from making import answer, reply, result, told, use, user, write
 from test_real_client import SCENARIOS
 
@@ -227,9 +229,7 @@ def test_a_user_who_is_not_root_plays_the_same(newest: Client) -> None:
     found = json.loads(done.stdout)
     assert not found["failure"] and found["dry"], found["failure"]
     assert [call["now"] for call in found["calls"]] == ["done", "failed"]
-    assert not Path(
-        "/home/sam/code/greeter"
-    ).exists()
+    assert not Path("/home/sam/code/greeter").exists()
 
 
 def test_nothing_can_be_reached_from_the_box(newest: Client, tmp_path: Path) -> None:
@@ -252,3 +252,12 @@ def test_the_example_passes(newest: Client) -> None:
     words = ["-m", "pytest", "-q", "-p", "no:cacheprovider", str(GOLDEN.parent), "--rerun-client", str(program)]
     done = subprocess.run([sys.executable, *words], capture_output=True, text=True, check=False)
     assert done.returncode == 0 and done.stdout.startswith(".."), done.stdout
+
+
+def test_the_readme_shows_what_is_printed(newest: Client) -> None:
+    screen = next(part for part in (ROOT / "README.md").read_text().split("```\n") if part.startswith("$ reread rerun"))
+    command, *shown = screen.splitlines()
+    words = [sys.executable, "-m", "reread", *shlex.split(command)[2:]]
+    done = subprocess.run(words, capture_output=True, text=True, cwd=ROOT, env={**os.environ, "COLUMNS": "100"})
+    printed = re.sub(r" · \d+ s$", "", done.stdout, flags=re.MULTILINE).splitlines()
+    assert [line for line in shown if line != "…" and line not in printed] == []
