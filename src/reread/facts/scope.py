@@ -14,6 +14,7 @@ from reread.accounting.collect import Inputs
 from reread.accounting.prices import current_prices, parse_model_id
 from reread.base.text import split_names
 from reread.base.times import TimeLike, parse_period_ms, parse_time_zone
+from reread.catalog.annotations import tagged_sessions
 from reread.disk import layout
 from reread.disk.sources import read_all
 from reread.errors import Misuse, NotFound
@@ -57,6 +58,8 @@ class ScopeOptions(TypedDict, total=False):
     """Only these folders and those below them, or the projects with these names."""
     model: str | Sequence[str] | None
     """Only these models or families (opus)."""
+    tag: str | Sequence[str] | None
+    """Only sessions with one of these tags."""
     branch: str | Sequence[str] | None
     """Only these branches of git."""
     person: str | Sequence[str] | None
@@ -167,6 +170,10 @@ def _machines(wanted: Names) -> Test | None:
     return owner_test(None, wanted)
 
 
+def _tags(wanted: Names) -> Test | None:
+    return tagged_sessions(wanted).__contains__ if split_names(wanted) else None
+
+
 def _flag(wanted: bool | str) -> Test | None:
     return bool if wanted not in (False, None, "", "0") else None
 
@@ -180,6 +187,7 @@ LAST_FAILED = (
 FILTERS = {
     "project": Filter("project", _projects),
     "model": Filter("model", _models),
+    "tag": Filter("session", _tags),
     "branch": Filter("branch", _words),
     "person": Filter("path", _people),
     "machine": Filter("path", _machines),

@@ -118,6 +118,8 @@ def _facts(header: Header) -> str:
     facts = (
         "captured" * header.captured,
         "desktop" * header.desktop,
+        "archived" * header.archived,
+        *(f"#{tag}" for tag in header.tags),
         _kept(header),
         header.git_branch,
         model_text(header.model),
