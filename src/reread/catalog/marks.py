@@ -18,6 +18,7 @@ from reread.catalog.headers import sessions
 from reread.catalog.resolve import resolve_session
 from reread.disk import layout
 from reread.errors import Misuse
+from reread.storage.atomic import remove_unfinished
 from reread.storage.json_update import change_object
 
 LOCK = "archived.lock"
@@ -62,7 +63,9 @@ def archive_sessions(*names: str | Path, undo: bool = False, root: Roots = None)
         def apply(value: dict[str, Any], at: str = now) -> None:
             value |= {"archived": not undo, "at": at, "by": "reread"}
 
-        change_object(Path(mark_path(header.path)), apply, guard=layout.default_store() / LOCK)
+        path = Path(mark_path(header.path))
+        remove_unfinished(path.parent)
+        change_object(path, apply, guard=layout.default_store() / LOCK)
     again = {header.path: header for header in sessions(root=root)}
     found = [again.get(header.path, header) for header in found]
     for header in found:
