@@ -133,6 +133,7 @@ def test_archived_sessions_are_left_out_until_they_are_shown(tab: Tab, serve: Ca
     hidden.wait_for()
     expect(page.locator(".library-row", has_text="Prompt 119")).to_have_count(0)
     hidden.get_by_role("button", name="Show").click()
+    page.evaluate("scrollTo(0, 0)")
     expect(page.locator(".library-row", has_text="Prompt 119")).to_contain_text("archived")
 
 
